@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Every C-callable function and C-visible static: pointers become references, one safe call, errno.

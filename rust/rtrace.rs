@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! rtrace: the kernel's tracing core, in place of `kernel/trace`, `fs/tracefs` and x86's C ftrace code.
+//!
+//! This is the root of the one crate that kbuild makes of the project (kbuild does not link dependent Rust
+//! crates by itself). Layers, from the bottom up; a module uses only those above its own line here:
+//!
+//! - [`rcore`]: platform-neutral core, also built and tested on the host as `rtrace-core`;
+//! - [`kapi`]: safe wrappers over the kernel's C interfaces, additions to the `kernel` crate;
+//! - [`trace`]: the subsystem itself, safe Rust;
+//! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
+//! - [`abi`]: every C-callable function and C-visible static.
+
+#[path = "abi/mod.rs"]
+mod abi;
+#[path = "../arch/x86/mod.rs"]
+mod arch;
+#[path = "kernel/mod.rs"]
+mod kapi;
+#[path = "core/lib.rs"]
+mod rcore;
+#[path = "trace/mod.rs"]
+mod trace;
+
+/// Prefix of what `pr_*!` prints; `module!` would define it, but this crate is no module.
+const __LOG_PREFIX: &[u8] = b"rtrace\0";

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The tracing subsystem: safe Rust on [`crate::kapi`] and [`crate::rcore`].
