@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+# What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help setup kernel run guest check bench graft ungraft clean distclean
+MAKEFLAGS += --no-print-directory
+
+# Options go through the environment to the scripts, each of which names its own at its head.
+export TRACE FLAVOUR LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
+export KERNEL SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY
+
+# The command as it was typed, not as make expands it.
+unexport CMD
+export GUEST_COMMAND := $(value CMD)
+
+help:
+	@cat scripts/help.txt
+
+setup:
+	@python3 scripts/setup.py
+
+kernel:
+	@python3 scripts/kernel.py
+
+run:
+	@python3 scripts/run.py
+
+guest:
+	@python3 scripts/guest.py
+
+check:
+	@python3 scripts/check.py
+
+bench:
+	@python3 scripts/bench.py
+
+graft:
+	@python3 scripts/graft.py "$(LINUX_SRC)"
+
+ungraft:
+	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
+
+clean:
+	@rm -rf build/rtrace* build/c build/c-* build/guest target
+
+distclean:
+	@rm -rf build target

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Configure and build a kernel: TRACE=rtrace|c, FLAVOUR=name, LINUX_SRC=dir, V=1, JOBS=n from the environment.
+
+The products are build/<name>/{bzImage,vmlinux,modules}; `bzImage` there is taken away while a build runs, so a build
+that failed never leaves an old kernel to be mistaken for the new one.
+"""
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import fetch
+import graft
+from common import (BUILD, ROOT, Stop, clear_progress, locked, main, need_space, progress, read, say, write)
+from setup import ready_toolchain
+
+CONFIGS = os.path.join(ROOT, "tools", "testing", "configs")
+LINES_OF_COLD_BUILD = 2900  # for the percentage only
+ERROR = re.compile(r"(^|\s)(fatal )?error(\[E\d+\])?: |undefined symbol|undefined reference|\*\*\* (?!\[)|"
+                   r"^panicked at|: No such file or directory$|recursive dependency|^\s*symbol \S+ depends on")
+
+
+def build_name(trace, flavour):
+    if trace not in ("rtrace", "c"):
+        raise Stop(f"TRACE={trace}: rtrace or c", 2)
+    return trace + (f"-{flavour}" if flavour else "")
+
+
+def fragments(trace, flavour):
+    """The config fragments of a build, in the order in which they are merged."""
+    names = ["baseline"] + (["rtrace"] if trace == "rtrace" else []) + ([flavour] if flavour else [])
+    paths = [os.path.join(CONFIGS, f"{name}.config") for name in names]
+    if not os.path.exists(paths[-1]):
+        known = sorted(os.path.basename(path)[:-7] for path in glob.glob(f"{CONFIGS}/*.config"))
+        flavours = [name for name in known if name not in ("baseline", "rtrace")]
+        raise Stop(f"FLAVOUR={flavour} is not known; there is: {', '.join(flavours) or 'none'}", 2)
+    return paths
+
+
+class Kernel:
+    """One build directory and the make that fills it."""
+
+    def __init__(self, trace, flavour):
+        self.trace = trace
+        self.fragments = fragments(trace, flavour)
+        self.out = os.path.join(BUILD, build_name(trace, flavour))
+        self.log = os.path.join(self.out, "build.log")
+        self.image = os.path.join(self.out, "bzImage")
+        self.tools = ready_toolchain()
+        self.tree = fetch.kernel_tree()
+        self.jobs = os.environ.get("JOBS") or str(os.cpu_count() or 1)
+
+    def command(self, *targets):
+        return ["make", "-C", self.tree, f"O={self.out}", f"-j{self.jobs}", *self.tools.make_variables(), *targets]
+
+    def logged(self, command, **options):
+        """Run a short step into the log; a failure shows its first errors."""
+        with open(self.log, "a", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(command)}\n")
+            log.flush()
+            done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                  env=self.tools.environment(), check=False, **options)
+        if done.returncode:
+            self.fail()
+
+    def configure(self):
+        """Write .config anew where anything that decides it has changed."""
+        stamp = os.path.join(self.out, ".configured")
+        key = self.config_key()
+        if read(stamp) == key and os.path.exists(os.path.join(self.out, ".config")):
+            return
+        say(f"configuring {os.path.relpath(self.out, ROOT)}")
+        if os.path.exists(stamp):
+            os.remove(stamp)
+        self.logged(self.command("tinyconfig"))
+        self.logged([os.path.join(self.tree, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
+                     os.path.join(self.out, ".config"), *self.fragments], cwd=self.tree)
+        self.logged(self.command("olddefconfig"))
+        self.check_config()
+        write(stamp, key)
+
+    def config_key(self):
+        parts = [self.tree, str(self.tools.make_variables()), self.tools.rust_release]
+        paths = self.fragments + [os.path.join(self.tree, graft.STATE)] + glob.glob(os.path.join(ROOT, "Kconfig*"))
+        return hashlib.sha256("\0".join(parts + [read(path, "") for path in paths]).encode()).hexdigest()
+
+    def check_config(self):
+        """Our own fragments must hold; a baseline symbol may be unavailable under rtrace, and is named."""
+        config = set(read(os.path.join(self.out, ".config"), "").splitlines())
+        lacking = []
+        for path in self.fragments:
+            for line in re.findall(r"^CONFIG_\w+=.*$", read(path), re.M):
+                name, value = line.split("=", 1)
+                held = line in config if value != "n" else not any(row.startswith(name + "=") for row in config)
+                if not held and path != self.fragments[0]:
+                    raise Stop(f"{os.path.basename(path)} asks for {line} and the kernel does not grant it")
+                if not held:
+                    lacking.append(name)
+        write(os.path.join(self.out, "unavailable.txt"), "".join(f"{name}\n" for name in lacking))
+        if lacking:
+            say(f"{len(lacking)} options of baseline.config are unavailable here: {os.path.relpath(self.out, ROOT)}"
+                "/unavailable.txt")
+
+    def build(self):
+        with locked(os.path.join(self.out, ".lock"), f"building {os.path.basename(self.out)}"):
+            graft.graft(self.tree, quiet=True)
+            need_space(self.out, 0.5 if os.path.exists(f"{self.out}/vmlinux") else 3, "building a kernel")
+            begun = time.monotonic()
+            write(self.log, "")
+            if os.path.lexists(self.image):
+                os.remove(self.image)
+            self.configure()
+            self.compile()
+            self.install_modules()
+            os.symlink("arch/x86/boot/bzImage", self.image)
+        say(f"{os.path.relpath(self.image, ROOT)} is ready ({time.monotonic() - begun:.0f} s)")
+
+    def compile(self):
+        """make, with a progress line made of kbuild's own short lines."""
+        cold = not os.path.exists(os.path.join(self.out, "vmlinux"))
+        verbose = os.environ.get("V") == "1"
+        command = self.command("bzImage", "modules", *(["V=1"] if verbose else []))
+        name = os.path.basename(self.out)
+        with open(self.log, "a", encoding="utf-8") as log, \
+                subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                 env=self.tools.environment(), text=True, errors="replace") as make:
+            steps = 0
+            for line in make.stdout:
+                log.write(line)
+                if verbose:
+                    print(line, end="")
+                elif re.match(r"  [A-Z]", line):
+                    steps += 1
+                    share = f" {min(99, 100 * steps // LINES_OF_COLD_BUILD)} %" if cold else ""
+                    progress(f"building {name}:{share} {' '.join(line.split())}")
+        clear_progress()
+        if make.returncode:
+            self.fail()
+
+    def install_modules(self):
+        """The modules as a guest finds them, made aside and swapped in."""
+        target, fresh = os.path.join(self.out, "modules"), os.path.join(self.out, "modules.new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        self.logged(self.command("modules_install", f"INSTALL_MOD_PATH={fresh}", "INSTALL_MOD_STRIP=1"))
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(fresh, target)
+
+    def fail(self):
+        """The first errors, then one line."""
+        clear_progress()
+        lines = read(self.log, "").splitlines()
+        hits = [index for index, line in enumerate(lines) if ERROR.search(line)][:5]
+        shown = sorted({row for hit in hits for row in range(hit, min(hit + 6, len(lines)))})
+        for row in shown or range(max(0, len(lines) - 15), len(lines)):
+            print(lines[row])
+        raise Stop(f"building {os.path.basename(self.out)} failed; the whole log: {self.log}")
+
+
+def entry():
+    Kernel(os.environ.get("TRACE") or "rtrace", os.environ.get("FLAVOUR") or "").build()
+
+
+if __name__ == "__main__":
+    main(entry)
