@@ -11,3 +11,5 @@
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 extern crate std;
+
+pub mod text;

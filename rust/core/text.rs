@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Everything of tracefs that is text: what users write is parsed here, what they read is formatted here.
+//!
+//! Input comes as `&[u8]` that the caller has copied from user space; output goes to an [`Out`], which is
+//! [`core::fmt::Write`] plus raw bytes, because markers and task names need not be UTF-8. Nothing here
+//! allocates, sleeps, locks or keeps state outside its arguments, so every function may run in any context
+//! that may spend the time; none is meant for the recording path.
+//!
+//! | module | answers to |
+//! | --- | --- |
+//! | [`parser`] | one token per `write()`, as in the filter files |
+//! | [`number`], [`cpumask`] | numbers, sizes and masks as the kernel's parsers read them |
+//! | [`glob`], [`command`] | patterns and function commands of `set_ftrace_filter` |
+//! | [`pids`] | `set_ftrace_pid` and its like |
+//!
+//! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is
+//! the part of a line before the event; a *record* is one entry of the ring buffer with its common header.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod out;
+
+pub mod command;
+pub mod cpumask;
+pub mod glob;
+pub mod number;
+pub mod parser;
+pub mod pids;
+
+pub use self::error::{Error, Result};
+pub use self::out::{LineBuf, Out};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where text goes: [`Out`], and [`LineBuf`], the buffer that one line is built in.
+
+use core::fmt;
+
+/// A text sink that also takes bytes as they are.
+///
+/// Marker texts and task names may hold any byte and the `bin` format is not text at all, so
+/// [`fmt::Write`] alone does not do. An error means "full"; formatting stops there.
+pub trait Out: fmt::Write {
+    /// Appends `bytes` unchanged.
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result;
+}
+
+impl dyn Out + '_ {
+    /// Appends `count` copies of `byte`.
+    pub(super) fn fill(&mut self, byte: u8, count: usize) -> fmt::Result {
+        (0..count).try_for_each(|_| self.bytes(&[byte]))
+    }
+
+    /// Appends `text` right-aligned in `width` columns, counting bytes as C's `%*s` does.
+    pub(super) fn right(&mut self, text: &[u8], width: usize) -> fmt::Result {
+        self.fill(b' ', width.saturating_sub(text.len()))?;
+        self.bytes(text)
+    }
+}
+
+/// A caller's buffer as an [`Out`].
+///
+/// A piece that does not fit whole is dropped and marks the buffer full, as in the kernel's `trace_seq`;
+/// pieces already there stay.
+pub struct LineBuf<'a> {
+    buf: &'a mut [u8],
+    len: usize,
+    full: bool,
+}
+
+impl<'a> LineBuf<'a> {
+    /// What a reader sees in place of the rest of a line that did not fit.
+    pub const TOO_BIG: &'static [u8] = b"[LINE TOO BIG]\n";
+
+    /// An empty line in `buf`.
+    pub fn new(buf: &'a mut [u8]) -> Self {
+        Self { buf, len: 0, full: false }
+    }
+
+    /// The text so far.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.buf.get(..self.len).unwrap_or(&[])
+    }
+
+    /// Whether something did not fit since the last [`clear`](Self::clear).
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// How many more bytes fit.
+    pub fn room(&self) -> usize {
+        self.buf.len().saturating_sub(self.len)
+    }
+
+    /// Forgets text and fullness.
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.full = false;
+    }
+
+    /// Takes the text back to `len` bytes, say to drop a line that a reader has no room for.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+        self.full = false;
+    }
+
+    /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need be.
+    pub fn close_too_big(&mut self) {
+        self.len = self.len.min(self.buf.len().saturating_sub(Self::TOO_BIG.len()));
+        self.full = false;
+        // Fails only where the buffer is smaller than the notice; then the line stays empty.
+        let _ = self.bytes(Self::TOO_BIG);
+    }
+}
+
+impl fmt::Write for LineBuf<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.bytes(text.as_bytes())
+    }
+}
+
+impl Out for LineBuf<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        let end = self.len.saturating_add(bytes.len());
+        match self.buf.get_mut(self.len..end) {
+            Some(room) if !self.full => {
+                room.copy_from_slice(bytes);
+                self.len = end;
+                Ok(())
+            }
+            _ => {
+                self.full = true;
+                Err(fmt::Error)
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::*;
+    use core::fmt::Write;
+
+    #[test]
+    fn a_piece_that_does_not_fit_is_dropped_whole() {
+        let mut mem = [0; 8];
+        let mut line = LineBuf::new(&mut mem);
+        line.write_str("abcdef").unwrap();
+        assert!(line.write_str("ghi").is_err());
+        assert!(line.is_full());
+        assert!(line.write_str("g").is_err(), "full stays full");
+        assert_eq!(line.as_bytes(), b"abcdef");
+        line.truncate(2);
+        line.write_str("ghi").unwrap();
+        assert_eq!(line.as_bytes(), b"abghi");
+    }
+
+    #[test]
+    fn the_notice_always_shows() {
+        let mut mem = [0; 20];
+        let mut line = LineBuf::new(&mut mem);
+        line.write_str("0123456789012345678").unwrap();
+        assert!(line.write_str("xx").is_err());
+        line.close_too_big();
+        assert_eq!(line.as_bytes(), b"01234[LINE TOO BIG]\n");
+    }
+}
