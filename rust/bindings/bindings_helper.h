@@ -4,6 +4,7 @@
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/ring_buffer.h>
+#include <linux/sched/clock.h>
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
 #include <linux/trace_events.h>

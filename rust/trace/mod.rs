@@ -2,5 +2,7 @@
 
 //! The tracing subsystem: safe Rust on [`crate::kapi`] and [`crate::rcore`].
 
+pub mod error_log;
+pub mod output;
 pub(crate) mod ops;
 pub(crate) mod sites;
