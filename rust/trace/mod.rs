@@ -6,3 +6,7 @@ pub mod error_log;
 pub mod output;
 pub(crate) mod ops;
 pub(crate) mod sites;
+pub(crate) mod buffer;
+pub(crate) mod clock;
+pub(crate) mod instance;
+pub(crate) mod tracers;

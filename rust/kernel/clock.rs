@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Clocks that may be read in any context, NMI included: safe one-word wrappers.
+//!
+//! C headers: `include/linux/sched/clock.h`, `include/linux/timekeeping.h`, `include/linux/jiffies.h`.
+
+use kernel::bindings;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// The scheduler's clock of this CPU, in nanoseconds. Fast, not coherent between CPUs.
+///
+/// Like every clock here it may be called with preemption on; the reading is then some CPU's.
+#[inline(always)]
+pub(crate) fn sched() -> u64 {
+    // SAFETY: has no preconditions beyond being on a CPU, which does not change under it: `raw` callers
+    // hold preemption off, and the others tolerate a reading of the CPU they left.
+    unsafe { bindings::sched_clock() }
+}
+
+/// [`sched`] for callers that already hold preemption off; saves doing so again.
+///
+/// # Safety
+///
+/// Preemption is off.
+#[inline(always)]
+pub(crate) unsafe fn sched_preempt_off() -> u64 {
+    // SAFETY: preemption is off, so the per-CPU scale read is this CPU's.
+    unsafe { bindings::sched_clock_noinstr() }
+}
+
+/// The clock that perf uses, in nanoseconds; between CPUs it is off by a jiffy at most.
+pub(crate) fn perf() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::local_clock() }
+}
+
+/// Nanoseconds, never running backwards over all CPUs (a reading in NMI may repeat another CPU's past).
+pub(crate) fn global() -> u64 {
+    static LAST: Atomic<u64> = Atomic::new(0);
+    // SAFETY: no preconditions.
+    let now = unsafe { bindings::local_clock() };
+    // The largest reading handed out so far bounds the next one from below: no lock that an NMI could find taken.
+    loop {
+        let last = LAST.load(Relaxed);
+        if now <= last {
+            return last;
+        }
+        if LAST.cmpxchg(last, now, Relaxed).is_ok() {
+            return now;
+        }
+    }
+}
+
+/// A number that every reading raises by one.
+pub(crate) fn counter() -> u64 {
+    static COUNT: Atomic<u64> = Atomic::new(0);
+    COUNT.fetch_add(1, Relaxed).wrapping_add(1)
+}
+
+/// Time since boot in clock ticks of user space (`USER_HZ`).
+pub(crate) fn uptime() -> u64 {
+    // SAFETY: 64-bit reads of `jiffies_64` do not tear on the 64-bit machines this is built for.
+    let now = unsafe { core::ptr::read_volatile(&raw const bindings::jiffies_64) };
+    // SAFETY: plain arithmetic.
+    unsafe { bindings::jiffies_64_to_clock_t(now.wrapping_sub(initial_jiffies())) }
+}
+
+/// What `jiffies_64` was at boot: five minutes before its low half wraps (`INITIAL_JIFFIES`).
+fn initial_jiffies() -> u64 {
+    u64::from((bindings::HZ as u32).wrapping_mul(300).wrapping_neg())
+}
+
+/// `CLOCK_MONOTONIC`, NMI-safe reading.
+pub(crate) fn mono() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::ktime_get_mono_fast_ns() }
+}
+
+/// `CLOCK_MONOTONIC_RAW`, NMI-safe reading.
+pub(crate) fn mono_raw() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::ktime_get_raw_fast_ns() }
+}
+
+/// `CLOCK_BOOTTIME`, NMI-safe reading.
+pub(crate) fn boot() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::ktime_get_boot_fast_ns() }
+}
+
+/// `CLOCK_TAI`, NMI-safe reading.
+pub(crate) fn tai() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::ktime_get_tai_fast_ns() }
+}
+
+/// The CPU's cycle counter, read in program order.
+pub(crate) fn cycles() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::trace_clock_x86_tsc() }
+}
