@@ -12,8 +12,10 @@ export KERNEL SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONL
 unexport CMD
 export GUEST_COMMAND := $(value CMD)
 
+BENCH := tools/testing/bench/bench
+
 help:
-	@cat scripts/help.txt
+	@if test -x $(BENCH); then cat scripts/help.txt; else grep -v '^make bench' scripts/help.txt; fi
 
 setup:
 	@python3 scripts/setup.py
@@ -31,7 +33,10 @@ check:
 	@python3 scripts/check.py
 
 bench:
-	@python3 scripts/bench.py
+	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }
+	@TRACE=c FLAVOUR= python3 scripts/kernel.py
+	@TRACE=rtrace FLAVOUR= python3 scripts/kernel.py
+	@$(BENCH)
 
 graft:
 	@python3 scripts/graft.py "$(LINUX_SRC)"

@@ -2,20 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run every test there is and end with `N passed, N failed, N skipped`; exit status 0 only with none failed.
 
-A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and KTAP, which every
-tools/testing/<suite>/run prints (`ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a
-plan `1..N` that is not fulfilled is a failure). A step that exits non-zero without a failed test of its own counts as
-one failure. ONLY=text runs the steps whose name contains it.
+A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and the KTAP of the suites
+(tools/testing/README.md): `ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a plan
+`1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
+no test at all, count as one failure each. ONLY=text runs the steps whose name contains it.
 """
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
+LIMIT = 3600  # seconds a step may take
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# SKIP.*)?$")
@@ -25,10 +28,9 @@ CARGO = re.compile(r"^test (.+?) \.\.\. (ok|FAILED|ignored)")
 class Step:
     """One command and what became of its tests."""
 
-    def __init__(self, name, command, needs_kernel=False):
+    def __init__(self, name, *command):
         self.name = name
         self.command = command
-        self.needs_kernel = needs_kernel
         self.passed = self.failed = self.skipped = 0
         self.planned = None
 
@@ -53,55 +55,88 @@ class Step:
         begun = time.monotonic()
         with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
                 self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, errors="replace") as process:
-            for line in process.stdout:
-                log.write(line)
-                log.flush()
-                bad = self.count(line.rstrip("\n"))
-                if bad is not None:
-                    say(f"{self.name}: FAILED {bad}")
-                progress(f"{self.name}: {self.passed} passed, {self.failed} failed: {line.strip()}")
+                text=True, errors="replace", start_new_session=True) as process:
+            watchdog = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGTERM))
+            watchdog.start()
+            try:
+                for line in process.stdout:
+                    log.write(line)
+                    log.flush()
+                    bad = self.count(line.rstrip("\n"))
+                    if bad is not None:
+                        say(f"{self.name}: FAILED {bad}")
+                    progress(f"{self.name}: {self.passed} passed, {self.failed} failed: {line.strip()}")
+            except BaseException:
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+            finally:
+                watchdog.cancel()
         clear_progress()
-        done = self.passed + self.failed + self.skipped
-        if self.planned is not None and done < self.planned:
-            self.failed += 1
-            say(f"{self.name}: FAILED {done} of {self.planned} planned tests ran")
-        elif process.returncode and not self.failed:
-            self.failed += 1
-            say(f"{self.name}: FAILED with exit status {process.returncode}")
-        elif not done and not process.returncode:
-            self.failed += 1
-            say(f"{self.name}: FAILED, it ran no test")
+        self.judge(process.returncode, time.monotonic() - begun >= LIMIT)
         say(f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped "
             f"({time.monotonic() - begun:.0f} s)" + (f", see {log_path}" if self.failed else ""))
 
+    def judge(self, status, timed_out):
+        """What the lines do not say: a step that stopped early is a failure, whatever it printed before."""
+        done = self.passed + self.failed + self.skipped
+        why = None
+        if timed_out:
+            why = f"it did not end within {LIMIT} s"
+        elif self.planned is not None and done < self.planned:
+            why = f"{done} of {self.planned} planned tests ran"
+        elif status and not self.failed:
+            why = f"exit status {status}"
+        elif not done:
+            why = "it ran no test"
+        if why:
+            self.failed += 1
+            say(f"{self.name}: FAILED, {why}")
 
-def steps():
-    """Host tests first, then whatever suite has a `run`."""
-    found = [Step("cargo", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"])]
-    for path in sorted(glob.glob(os.path.join(ROOT, "tools", "testing", "*", "run"))):
-        found.append(Step(os.path.basename(os.path.dirname(path)), [path]))
+
+class KernelStep(Step):
+    """A kernel that the suites after it boot: built is passed."""
+
+    def __init__(self, trace):
+        super().__init__(f"kernel {trace}")
+        self.trace = trace
+
+    def run(self):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "kernel.py")], stdin=subprocess.DEVNULL,
+                              env=dict(os.environ, FLAVOUR="", TRACE=self.trace), check=False)
+        self.add("failed" if done.returncode else "passed", self.name)
+
+
+def suites(kind):
+    paths = sorted(glob.glob(os.path.join(ROOT, "tools", "testing", "*", kind)))
+    return [Step(os.path.basename(os.path.dirname(path)), path) for path in paths]
+
+
+def chosen(steps):
     only = os.environ.get("ONLY") or ""
-    chosen = [step for step in found if only in step.name]
-    if not chosen:
-        raise Stop(f"ONLY={only}: no such step; there is: {', '.join(step.name for step in found)}", 2)
-    return chosen
+    return [step for step in steps if only in step.name]
 
 
 def entry():
+    """Host tests first: they are quick and need no kernel. Guest suites only where the kernels could be built."""
     os.makedirs(LOGS, exist_ok=True)
-    chosen = steps()
-    for kernel in ({}, {"TRACE": "c"}):
-        environment = dict(os.environ, FLAVOUR="", **{"TRACE": "rtrace", **kernel})
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "kernel.py")], env=environment,
-                              stdin=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            say("the tests need this kernel")
-            print("0 passed, 1 failed, 0 skipped")
-            return 1
-    for step in chosen:
+    host = [Step("cargo", "cargo", "test", "--workspace", "--locked", "--no-fail-fast"), *suites("host")]
+    guest = suites("run")
+    kernels = [KernelStep("rtrace"), KernelStep("c")]
+    if not chosen(host + kernels + guest):
+        names = ", ".join(step.name for step in host + kernels + guest)
+        raise Stop(f"ONLY={os.environ.get('ONLY')}: no such step; there is: {names}", 2)
+    os.environ["PATH"] += os.pathsep + os.path.expanduser("~/.cargo/bin")
+    wanted = chosen(guest)
+    plan = chosen(host) + (kernels if wanted else chosen(kernels))
+    for step in plan:
         step.run()
-    passed, failed, skipped = (sum(getattr(step, kind) for step in chosen) for kind in ("passed", "failed", "skipped"))
+    if not any(kernel.failed for kernel in kernels):
+        for step in wanted:
+            step.run()
+    elif wanted:
+        say(f"{len(wanted)} suites did not run for want of a kernel")
+    steps = plan + wanted
+    passed, failed, skipped = (sum(getattr(step, kind) for step in steps) for kind in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

@@ -93,7 +93,7 @@ def update(source, target):
 def set_link(tree):
     link = os.path.join(tree, LINK)
     inside = os.path.realpath(tree).startswith(os.path.realpath(ROOT) + os.sep)
-    wanted = os.path.relpath(ROOT, os.path.dirname(os.path.realpath(link))) if inside else ROOT
+    wanted = os.path.relpath(os.path.realpath(ROOT), os.path.realpath(os.path.dirname(link))) if inside else ROOT
     if os.path.islink(link):
         if os.readlink(link) == wanted:
             return False

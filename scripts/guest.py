@@ -176,8 +176,9 @@ class Guest:
         console = f"console=ttyS0 panic=-1 {'' if options.icount else 'loglevel=7 '}{options.append}"
         output = "stdio,id=out,signal=off" if options.interactive else f"pipe,id=out,path={self.work}/out"
         port = "virtconsole" if options.interactive else "virtserialport"
-        return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-                *machine, "-smp", str(options.cpus), "-m", options.memory,
+        # Whatever ends this script ends its QEMU.
+        return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
+                "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *machine, "-smp", str(options.cpus), "-m", options.memory,
                 "-kernel", os.path.join(options.kernel, "bzImage"), "-initrd", os.path.join(self.work, "initrd"),
                 "-append", console, "-serial", f"file:{self.log}",
                 "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
