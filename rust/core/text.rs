@@ -13,6 +13,9 @@
 //! | [`number`], [`cpumask`] | numbers, sizes and masks as the kernel's parsers read them |
 //! | [`glob`], [`command`] | patterns and function commands of `set_ftrace_filter` |
 //! | [`pids`] | `set_ftrace_pid` and its like |
+//! | [`options`] | `trace_options` and `options/` |
+//! | [`symbol`], [`mod@line`], [`header`] | addresses, line prefixes and headers of `trace` |
+//! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is
 //! the part of a line before the event; a *record* is one entry of the ring buffer with its common header.
@@ -24,10 +27,16 @@ mod out;
 
 pub mod command;
 pub mod cpumask;
+pub mod error_log;
 pub mod glob;
+pub mod header;
+pub mod line;
 pub mod number;
+pub mod options;
 pub mod parser;
 pub mod pids;
+pub mod stats;
+pub mod symbol;
 
 pub use self::error::{Error, Result};
 pub use self::out::{LineBuf, Out};

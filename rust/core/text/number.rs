@@ -80,7 +80,7 @@ pub fn size(text: &[u8]) -> (u64, &[u8]) {
         _ => return (value, rest),
     };
     let rest = rest.get(1..).unwrap_or(&[]);
-    (value.checked_mul(1 << shift).unwrap_or(u64::MAX), rest)
+    (value.saturating_mul(1 << shift), rest)
 }
 
 fn magnitude(text: &[u8], base: u32) -> Result<u64> {
