@@ -14,7 +14,8 @@
 //! | [`glob`], [`command`] | patterns and function commands of `set_ftrace_filter` |
 //! | [`pids`] | `set_ftrace_pid` and its like |
 //! | [`options`] | `trace_options` and `options/` |
-//! | [`symbol`], [`mod@line`], [`header`] | addresses, line prefixes and headers of `trace` |
+//! | [`entry`] | the built-in records: layout and `format` file from one description |
+//! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is
@@ -27,6 +28,7 @@ mod out;
 
 pub mod command;
 pub mod cpumask;
+pub mod entry;
 pub mod error_log;
 pub mod glob;
 pub mod header;
@@ -35,6 +37,7 @@ pub mod number;
 pub mod options;
 pub mod parser;
 pub mod pids;
+pub mod print;
 pub mod stats;
 pub mod symbol;
 
