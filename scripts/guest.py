@@ -99,11 +99,18 @@ def number(name, default):
 
 def kernel_directory(name):
     path = name if "/" in name else os.path.join(BUILD, name)
-    if not os.path.exists(os.path.join(path, "bzImage")):
+    if not os.path.exists(image_of(path)):
         trace, _, flavour = name.partition("-")
         how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" FLAVOUR={flavour}" if flavour else "")
         raise Stop(f"there is no {os.path.relpath(path)}/bzImage: {how}", DIED)
     return os.path.abspath(path)
+
+
+def image_of(directory):
+    """bzImage of a build of ours, or of any kernel's O= directory."""
+    image = os.path.join(directory, "bzImage")
+    raw = os.path.join(directory, "arch", "x86", "boot", "bzImage")
+    return raw if not os.path.exists(image) and not directory.startswith(BUILD) else image
 
 
 def accelerator(options):
@@ -131,7 +138,7 @@ def kvm_boots(options):
     with tempfile.TemporaryDirectory(prefix="rtrace-kvm-") as work:
         log = os.path.join(work, "log")
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-m", "256M",
-                   "-accel", "kvm", "-cpu", "host", "-kernel", os.path.join(options.kernel, "bzImage"),
+                   "-accel", "kvm", "-cpu", "host", "-kernel", image_of(options.kernel),
                    "-serial", f"file:{log}", "-append", "console=ttyS0 panic=-1"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as qemu:
@@ -179,7 +186,7 @@ class Guest:
         # Whatever ends this script ends its QEMU.
         return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
                 "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *machine, "-smp", str(options.cpus), "-m", options.memory,
-                "-kernel", os.path.join(options.kernel, "bzImage"), "-initrd", os.path.join(self.work, "initrd"),
+                "-kernel", image_of(options.kernel), "-initrd", os.path.join(self.work, "initrd"),
                 "-append", console, "-serial", f"file:{self.log}",
                 "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
                 "-device", "virtio-9p-pci,fsdev=root,mount_tag=root",
