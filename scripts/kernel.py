@@ -19,7 +19,7 @@ from common import (BUILD, ROOT, Stop, clear_progress, locked, main, need_space,
 from setup import ready_toolchain
 
 CONFIGS = os.path.join(ROOT, "tools", "testing", "configs")
-LINES_OF_COLD_BUILD = 2900  # for the percentage only
+LINES_OF_COLD_BUILD = 2200  # for the percentage only
 ERROR = re.compile(r"(^|\s)(fatal )?error(\[E\d+\])?: |undefined symbol|undefined reference|\*\*\* (?!\[)|"
                    r"^panicked at|: No such file or directory$|recursive dependency|^\s*symbol \S+ depends on")
 
