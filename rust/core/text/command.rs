@@ -30,7 +30,7 @@ pub enum Rule<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleRule<'a> {
     /// The functions; an empty pattern means all of the module's. A [`super::glob::Kind::Index`] pattern
-    /// counts lines whatever the module is.
+    /// counts lines whatever the module is, which is for the caller to see to.
     pub functions: Pattern<'a>,
     /// The pattern as written, its `!` included, which is how a rule for an absent module reads back.
     pub written: &'a [u8],
@@ -74,7 +74,7 @@ impl<'a> Rule<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for `:mod` without a module and for a command whose pattern is negated twice.
+    /// [`Error::Invalid`] for a command whose pattern is negated twice.
     pub fn parse(token: &'a [u8]) -> Result<Self> {
         let (written, rest) = split(token);
         let Some(rest) = rest else {
@@ -82,8 +82,16 @@ impl<'a> Rule<'a> {
         };
         let (name, params) = split(rest);
         if name == b"mod" {
-            let module = params.ok_or(Error::Invalid)?;
-            return Ok(Self::Module(ModuleRule { functions: Pattern::parse(written), written, module }));
+            let functions = Pattern::parse(written);
+            return Ok(match params {
+                Some(module) => Self::Module(ModuleRule {
+                    functions,
+                    written,
+                    module,
+                }),
+                // `f:mod` limits nothing.
+                None => Self::Functions(functions),
+            });
         }
         let (remove, body) = match written.strip_prefix(b"!") {
             Some(body) => (true, body),
@@ -93,7 +101,12 @@ impl<'a> Rule<'a> {
         if functions.negated {
             return Err(Error::Invalid);
         }
-        Ok(Self::Command(CommandRule { remove, functions, name, params }))
+        Ok(Self::Command(CommandRule {
+            remove,
+            functions,
+            name,
+            params,
+        }))
     }
 }
 
@@ -113,7 +126,7 @@ pub enum Count {
 }
 
 /// Reads the count parameter of traceon, traceoff, stacktrace and snapshot; what follows a further colon
-/// is ignored.
+/// is ignored. (dump counts 1 and cpudump is unlimited, whatever parameter they get.)
 ///
 /// # Errors
 ///
@@ -147,7 +160,11 @@ impl<'a> EventParams<'a> {
     pub fn parse(params: Option<&'a [u8]>) -> Result<Self> {
         let (system, rest) = split(params.ok_or(Error::Invalid)?);
         let (event, count) = split(rest.ok_or(Error::Invalid)?);
-        Ok(Self { system, event, count })
+        Ok(Self {
+            system,
+            event,
+            count,
+        })
     }
 
     /// How often the event is switched.
@@ -199,8 +216,13 @@ mod tests {
 
     #[test]
     fn plain_patterns() {
-        let Ok(Rule::Functions(p)) = Rule::parse(b"!vfs_*") else { panic!() };
-        assert_eq!((p.kind, p.negated, p.text), (Kind::Front, true, &b"vfs_"[..]));
+        let Ok(Rule::Functions(p)) = Rule::parse(b"!vfs_*") else {
+            panic!()
+        };
+        assert_eq!(
+            (p.kind, p.negated, p.text),
+            (Kind::Front, true, &b"vfs_"[..])
+        );
     }
 
     #[test]
@@ -224,14 +246,17 @@ mod tests {
         assert!(none.matches(b"x", None) && !none.matches(b"x", Some(b"bogus")));
         // A module that starts with a digit is an index to C, too.
         assert!(!module(":mod:9p").matches(b"x", Some(b"9p")));
-        assert_eq!(Rule::parse(b"x:mod"), Err(Error::Invalid));
+        assert_eq!(Rule::parse(b"x:mod"), Rule::parse(b"x"));
     }
 
     #[test]
     fn commands() {
         let c = command("!ab*:traceon:3:x");
         assert!(c.remove && !c.functions.negated);
-        assert_eq!((c.functions.text, c.name, c.params), (&b"ab"[..], &b"traceon"[..], Some(&b"3:x"[..])));
+        assert_eq!(
+            (c.functions.text, c.name, c.params),
+            (&b"ab"[..], &b"traceon"[..], Some(&b"3:x"[..]))
+        );
         assert_eq!(count(c.params), Ok(Count::Times(3)));
         assert_eq!(command("f:").name, b"");
         assert_eq!(Rule::parse(b"!!f:traceon"), Err(Error::Invalid));
@@ -242,22 +267,37 @@ mod tests {
         assert_eq!(count(command("f:traceon").params), Ok(Count::Unlimited));
         assert_eq!(count(command("f:traceon:").params), Ok(Count::Times(-1)));
         assert_eq!(count(command("f:traceon::4").params), Ok(Count::Times(-1)));
-        assert_eq!(count(command("f:traceon:0x10").params), Ok(Count::Times(16)));
+        assert_eq!(
+            count(command("f:traceon:0x10").params),
+            Ok(Count::Times(16))
+        );
         assert_eq!(count(command("f:traceon:foo").params), Err(Error::Invalid));
         assert_eq!(count(command("f:traceon:-1").params), Err(Error::Invalid));
-        assert_eq!(count(command("f:traceon:99999999999999999999").params), Err(Error::Range));
+        assert_eq!(
+            count(command("f:traceon:99999999999999999999").params),
+            Err(Error::Range)
+        );
     }
 
     #[test]
     fn events() {
         let e = EventParams::parse(command("f:enable_event:sched:sched_switch:1").params).unwrap();
-        assert_eq!((e.system, e.event, e.count()), (&b"sched"[..], &b"sched_switch"[..], Ok(Count::Times(1))));
+        assert_eq!(
+            (e.system, e.event, e.count()),
+            (&b"sched"[..], &b"sched_switch"[..], Ok(Count::Times(1)))
+        );
         let e = EventParams::parse(Some(b"sched:sched_switch")).unwrap();
         assert_eq!(e.count(), Ok(Count::Unlimited));
         assert_eq!(EventParams::parse(Some(b"sched")), Err(Error::Invalid));
         assert_eq!(EventParams::parse(None), Err(Error::Invalid));
-        assert_eq!(EventParams::parse(Some(b"a:b:")).unwrap().count(), Err(Error::Invalid));
-        assert_eq!(EventParams::parse(Some(b"a:b:x")).unwrap().count(), Err(Error::Invalid));
+        assert_eq!(
+            EventParams::parse(Some(b"a:b:")).unwrap().count(),
+            Err(Error::Invalid)
+        );
+        assert_eq!(
+            EventParams::parse(Some(b"a:b:x")).unwrap().count(),
+            Err(Error::Invalid)
+        );
     }
 
     #[test]

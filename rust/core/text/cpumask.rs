@@ -17,7 +17,11 @@ use core::fmt;
 pub fn write(out: &mut dyn Out, mask: &[u64], bits: usize) -> fmt::Result {
     let groups = bits.div_ceil(32);
     for group in (0..groups).rev() {
-        let wide = if group.wrapping_add(1) == groups { top_bits(bits) } else { 32 };
+        let wide = if group.wrapping_add(1) == groups {
+            top_bits(bits)
+        } else {
+            32
+        };
         let value = get(mask, group) & (u32::MAX >> 32usize.saturating_sub(wide).min(31));
         write!(out, "{:0width$x}", value, width = wide.div_ceil(4))?;
         if group != 0 {
@@ -41,14 +45,17 @@ pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     mask.fill(0);
     let text = until_nul(text);
     let line = text.split(|&c| c == b'\n').next().unwrap_or(&[]);
-    let groups = line.rsplit(|&c| c == b',' || is_space(c)).filter(|digits| !digits.is_empty());
+    let groups = line
+        .rsplit(|&c| c == b',' || is_space(c))
+        .filter(|digits| !digits.is_empty());
+    let expected = bits.div_ceil(32);
     for (index, digits) in groups.enumerate() {
-        let wide = match bits.div_ceil(32).checked_sub(index) {
+        let wide = match expected.checked_sub(index) {
             None | Some(0) => return Err(Error::Overflow),
             Some(1) => top_bits(bits),
             Some(_) => 32,
         };
-        let value = group(digits)?;
+        let value = group(digits, index.wrapping_add(1) < expected)?;
         if wide < 32 && value >> wide != 0 {
             return Err(Error::Overflow);
         }
@@ -73,20 +80,29 @@ fn top_bits(bits: usize) -> usize {
 fn get(mask: &[u64], group: usize) -> u32 {
     let word = mask.get(group / 2).copied().unwrap_or(0);
     // Truncation takes the half that the shift left below.
-    if group % 2 == 0 { word as u32 } else { (word >> 32) as u32 }
+    if group % 2 == 0 {
+        word as u32
+    } else {
+        (word >> 32) as u32
+    }
 }
 
-/// One group. Digits are looked at from the right, so the ninth is too many before a wrong tenth is wrong.
-fn group(digits: &[u8]) -> Result<u32> {
-    let mut value = 0u32;
-    for (index, &c) in digits.iter().rev().enumerate() {
-        let digit = char::from(c).to_digit(16).ok_or(Error::Invalid)?;
-        if index >= 8 {
-            return Err(Error::Overflow);
-        }
-        value |= digit << (index.saturating_mul(4).min(28));
+/// One group, read from the right as C does: a ninth digit is too much, and anything else in its place
+/// begins a further group, which is too many unless `more` may come, and wrong then.
+fn group(digits: &[u8], more: bool) -> Result<u32> {
+    let (too_many, digits) = match digits.split_last_chunk::<8>() {
+        Some((rest, last)) => (rest.last(), &last[..]),
+        None => (None, digits),
+    };
+    let mut value = 0;
+    for &c in digits {
+        value = value << 4 | char::from(c).to_digit(16).ok_or(Error::Invalid)?;
     }
-    Ok(value)
+    match too_many {
+        None => Ok(value),
+        Some(c) if more && !c.is_ascii_hexdigit() => Err(Error::Invalid),
+        Some(_) => Err(Error::Overflow),
+    }
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -134,6 +150,35 @@ mod tests {
         assert_eq!(read("123456789", 64), Err(Error::Overflow));
         assert_eq!(read("g12345678", 64), Err(Error::Invalid));
         assert_eq!(read("1,0,0", 64), Err(Error::Overflow));
+    }
+
+    /// What Linux 7.3.4 on two CPUs answered.
+    #[test]
+    fn two_cpus() {
+        for text in [
+            "4",
+            "f",
+            "ffffffff",
+            "0,3",
+            "00000000,00000003",
+            "3 3",
+            "123456789",
+            "g12345678",
+        ] {
+            assert_eq!(read(text, 2), Err(Error::Overflow), "{text:?}");
+        }
+        for (text, want) in [
+            ("3 ", 3),
+            (" 3", 3),
+            ("\n3", 0),
+            ("3\n4", 3),
+            ("3\0zz", 3),
+            ("0", 0),
+            ("1,,", 1),
+        ] {
+            assert_eq!(read(text, 2), Ok([want, 0]), "{text:?}");
+        }
+        assert_eq!(read("g", 2), Err(Error::Invalid));
     }
 
     proptest! {

@@ -41,14 +41,24 @@ impl Field {
     ///
     /// Only `out`'s own.
     pub fn write(&self, out: &mut dyn Out) -> fmt::Result {
-        let Self { ctype, name, offset, size, .. } = *self;
+        let Self {
+            ctype,
+            name,
+            offset,
+            size,
+            ..
+        } = *self;
         write!(out, "\tfield:{ctype} {name}")?;
         match self.len {
             None => {}
             Some(0) => out.bytes(b"[]")?,
             Some(len) => write!(out, "[{len}]")?,
         }
-        writeln!(out, ";\toffset:{offset};\tsize:{size};\tsigned:{};", u8::from(self.signed))
+        writeln!(
+            out,
+            ";\toffset:{offset};\tsize:{size};\tsigned:{};",
+            u8::from(self.signed)
+        )
     }
 }
 
@@ -124,7 +134,11 @@ impl Common {
     pub const FIELDS: &'static [Field] = &[
         field::<u16>("unsigned short", "common_type", offset_of!(Self, id)),
         field::<u8>("unsigned char", "common_flags", offset_of!(Self, flags)),
-        field::<u8>("unsigned char", "common_preempt_count", offset_of!(Self, preempt_count)),
+        field::<u8>(
+            "unsigned char",
+            "common_preempt_count",
+            offset_of!(Self, preempt_count),
+        ),
         field::<i32>("int", "common_pid", offset_of!(Self, pid)),
     ];
 
@@ -148,15 +162,25 @@ impl Common {
     fn store(&self, record: &mut [u8]) -> Option<()> {
         self.id.write(record, offset_of!(Self, id))?;
         self.flags.write(record, offset_of!(Self, flags))?;
-        self.preempt_count.write(record, offset_of!(Self, preempt_count))?;
+        self.preempt_count
+            .write(record, offset_of!(Self, preempt_count))?;
         self.pid.write(record, offset_of!(Self, pid))
     }
 }
 
-const _: () = assert!(size_of::<Common>() == 8 && offset_of!(Common, flags) == 2 && offset_of!(Common, pid) == 4);
+const _: () = assert!(
+    size_of::<Common>() == 8 && offset_of!(Common, flags) == 2 && offset_of!(Common, pid) == 4
+);
 
 const fn field<T: Value>(ctype: &'static str, name: &'static str, offset: usize) -> Field {
-    Field { ctype, name, offset, size: size_of::<T>(), signed: T::SIGNED, len: T::LEN }
+    Field {
+        ctype,
+        name,
+        offset,
+        size: size_of::<T>(),
+        signed: T::SIGNED,
+        len: T::LEN,
+    }
 }
 
 /// A built-in record type.
@@ -206,9 +230,17 @@ pub trait Entry: Sized {
 /// # Errors
 ///
 /// Only `out`'s own.
-pub fn write_format(out: &mut dyn Out, name: &str, id: u16, fields: &[Field], print: &str) -> fmt::Result {
+pub fn write_format(
+    out: &mut dyn Out,
+    name: &str,
+    id: u16,
+    fields: &[Field],
+    print: &str,
+) -> fmt::Result {
     writeln!(out, "name: {name}\nID: {id}\nformat:")?;
-    Common::FIELDS.iter().try_for_each(|field| field.write(out))?;
+    Common::FIELDS
+        .iter()
+        .try_for_each(|field| field.write(out))?;
     out.bytes(b"\n")?;
     fields.iter().try_for_each(|field| field.write(out))?;
     writeln!(out, "\nprint fmt: {print}")
@@ -240,7 +272,8 @@ impl Row {
 
 /// The words of a variable part that holds some.
 pub fn words(tail: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    tail.chunks_exact(size_of::<usize>()).filter_map(|chunk| Value::read(chunk, 0))
+    tail.chunks_exact(size_of::<usize>())
+        .filter_map(|chunk| Value::read(chunk, 0))
 }
 
 /// One description per type:
@@ -464,38 +497,59 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
     #[test]
     fn other_fields() {
         let want = [
-            ("kernel_stack", "\
+            (
+                "kernel_stack",
+                "\
 \tfield:int size;\toffset:8;\tsize:4;\tsigned:1;
 \tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;
-"),
-            ("print", "\
+",
+            ),
+            (
+                "print",
+                "\
 \tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;
 \tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;
-"),
-            ("bprint", "\
+",
+            ),
+            (
+                "bprint",
+                "\
 \tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;
 \tfield:const char * fmt;\toffset:16;\tsize:8;\tsigned:0;
 \tfield:u32 buf[];\toffset:24;\tsize:0;\tsigned:0;
-"),
-            ("user_stack", "\
+",
+            ),
+            (
+                "user_stack",
+                "\
 \tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;
 \tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;
-"),
-            ("bputs", "\
+",
+            ),
+            (
+                "bputs",
+                "\
 \tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;
 \tfield:const char * str;\toffset:16;\tsize:8;\tsigned:0;
-"),
-            ("raw_data", "\
+",
+            ),
+            (
+                "raw_data",
+                "\
 \tfield:unsigned int id;\toffset:8;\tsize:4;\tsigned:0;
 \tfield:char buf[];\toffset:12;\tsize:0;\tsigned:0;
-"),
-            ("func_repeats", "\
+",
+            ),
+            (
+                "func_repeats",
+                "\
 \tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;
 \tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;
 \tfield:u16 count;\toffset:24;\tsize:2;\tsigned:0;
 \tfield:u16 top_delta_ts;\toffset:26;\tsize:2;\tsigned:0;
 \tfield:u32 bottom_delta_ts;\toffset:28;\tsize:4;\tsigned:0;
-"),
+",
+            ),
         ];
         for (name, fields) in want {
             let row = TABLE.iter().find(|row| row.name == name).unwrap();
@@ -503,16 +557,31 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
         assert_eq!(ids, [1, 4, 5, 6, 13, 15, 19, 20]);
-        assert_eq!((Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE), (16, 12, 16, 24));
+        assert_eq!(
+            (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
+            (16, 12, 16, 24)
+        );
     }
 
     #[test]
     fn layout_on_the_wire() {
-        let entry = RawData { common: Common { id: 19, flags: 0, preempt_count: 1, pid: 59 }, id: 0x1234, buf: [] };
+        let entry = RawData {
+            common: Common {
+                id: 19,
+                flags: 0,
+                preempt_count: 1,
+                pid: 59,
+            },
+            id: 0x1234,
+            buf: [],
+        };
         let mut record = [0xee; 14];
         entry.store(&mut record).unwrap();
         record[12..].copy_from_slice(b"ab");
-        assert_eq!(record, [0x13, 0, 0, 1, 59, 0, 0, 0, 0x34, 0x12, 0, 0, b'a', b'b']);
+        assert_eq!(
+            record,
+            [0x13, 0, 0, 1, 59, 0, 0, 0, 0x34, 0x12, 0, 0, b'a', b'b']
+        );
         assert_eq!(RawData::parse(&record), Ok(entry));
         assert_eq!(RawData::tail(&record), b"ab");
         assert_eq!(RawData::parse(&record[..11]), Err(Truncated));
@@ -524,7 +593,10 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
     fn deltas() {
         let mut entry = FuncRepeats::default();
         entry.set_delta(0x1234_5678_9abc);
-        assert_eq!((entry.top_delta_ts, entry.bottom_delta_ts), (0x1234, 0x5678_9abc));
+        assert_eq!(
+            (entry.top_delta_ts, entry.bottom_delta_ts),
+            (0x1234, 0x5678_9abc)
+        );
         assert_eq!(entry.delta(), 0x1234_5678_9abc);
     }
 

@@ -40,7 +40,11 @@ impl Record<'_> {
         write!(out, "[{:5}.{micros:06}] ", self.ts / 1_000_000_000)?;
         let location = self.location.get(..LOCATION_MAX).unwrap_or(self.location);
         out.bytes(location)?;
-        out.bytes(AFTER.get(..LOCATION_MAX.saturating_sub(location.len())).unwrap_or(AFTER))?;
+        out.bytes(
+            AFTER
+                .get(..LOCATION_MAX.saturating_sub(location.len()))
+                .unwrap_or(AFTER),
+        )?;
         out.write_str(self.message)?;
         out.bytes(b"\n")?;
         out.bytes(COMMAND)?;
@@ -53,10 +57,8 @@ impl Record<'_> {
 
 /// Where `part` first occurs in `command`, for [`Record::position`]; 0 if it does not.
 pub fn position(command: &[u8], part: &[u8]) -> u16 {
-    let found = match part.len() {
-        0 => None,
-        len => command.windows(len).position(|window| window == part),
-    };
+    let found =
+        (0..command.len()).find(|&at| command.get(at..).is_some_and(|rest| rest.starts_with(part)));
     found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
 }
 
@@ -72,13 +74,20 @@ pub struct Newest<T, const N: usize> {
 impl<T, const N: usize> Newest<T, N> {
     /// An empty log.
     pub const fn new() -> Self {
-        Self { slots: [const { None }; N], next: 0 }
+        Self {
+            slots: [const { None }; N],
+            next: 0,
+        }
     }
 
     /// Adds `item` and returns the one that had to go for it, to be freed outside a lock.
     pub fn push(&mut self, item: T) -> Option<T> {
         let slot = self.slots.get_mut(self.next)?;
-        self.next = if self.next.wrapping_add(1) < N { self.next.wrapping_add(1) } else { 0 };
+        self.next = if self.next.wrapping_add(1) < N {
+            self.next.wrapping_add(1)
+        } else {
+            0
+        };
         slot.replace(item)
     }
 
@@ -90,7 +99,10 @@ impl<T, const N: usize> Newest<T, N> {
 
     /// The items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let (newer, older) = self.slots.split_at_checked(self.next).unwrap_or((&self.slots, &[]));
+        let (newer, older) = self
+            .slots
+            .split_at_checked(self.next)
+            .unwrap_or((&self.slots, &[]));
         older.iter().chain(newer).flatten()
     }
 }
@@ -121,9 +133,15 @@ mod tests {
             text(|out| record.write(out)),
             "[   12.345678] event filter parse error: error: Field not found\n  Command: foo == bar\n               ^\n"
         );
-        let long = Record { location: &[b'x'; 200], ..record };
+        let long = Record {
+            location: &[b'x'; 200],
+            ..record
+        };
         assert!(text(|out| long.write(out)).contains("xField"));
-        let edge = Record { location: &[b'x'; 125], ..record };
+        let edge = Record {
+            location: &[b'x'; 125],
+            ..record
+        };
         assert!(text(|out| edge.write(out)).contains("x: Field"));
     }
 
@@ -140,7 +158,10 @@ mod tests {
         let list = |log: &Newest<u32, 3>| log.iter().copied().collect::<Vec<_>>();
         assert_eq!((log.push(1), log.push(2)), (None, None));
         assert_eq!(list(&log), [1, 2]);
-        assert_eq!((log.push(3), log.push(4), log.push(5)), (None, Some(1), Some(2)));
+        assert_eq!(
+            (log.push(3), log.push(4), log.push(5)),
+            (None, Some(1), Some(2))
+        );
         assert_eq!(list(&log), [3, 4, 5]);
         log.clear();
         assert!(list(&log).is_empty());

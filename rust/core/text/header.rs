@@ -40,13 +40,30 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
     if !set.has(Flag::ContextInfo) || set.has(Flag::Verbose) {
         return Ok(());
     }
-    let Counts { entries, written, cpus } = counts;
-    writeln!(out, "# entries-in-buffer/entries-written: {entries}/{written}   #P:{cpus}\n#")?;
+    let Counts {
+        entries,
+        written,
+        cpus,
+    } = counts;
+    writeln!(
+        out,
+        "# entries-in-buffer/entries-written: {entries}/{written}   #P:{cpus}\n#"
+    )?;
     let tgid = set.has(Flag::RecordTgid);
     if !set.has(Flag::IrqInfo) {
-        let (title, rule) = if tgid { ("   TGID   ", "     |    ") } else { ("", "") };
-        writeln!(out, "#           TASK-PID    {title} CPU#     TIMESTAMP  FUNCTION")?;
-        return writeln!(out, "#              | |      {rule}   |         |         |");
+        let (title, rule) = if tgid {
+            ("   TGID   ", "     |    ")
+        } else {
+            ("", "")
+        };
+        writeln!(
+            out,
+            "#           TASK-PID    {title} CPU#     TIMESTAMP  FUNCTION"
+        )?;
+        return writeln!(
+            out,
+            "#              | |      {rule}   |         |         |"
+        );
     }
     let (gap, title, rule) = match tgid {
         true => ("            ", "     TGID   ", "       |    "),
@@ -62,8 +79,14 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
     ] {
         writeln!(out, "#                            {gap}{arrow}")?;
     }
-    writeln!(out, "#           TASK-PID  {title} CPU#  |||||  TIMESTAMP  FUNCTION")?;
-    writeln!(out, "#              | |    {rule}   |   |||||     |         |")
+    writeln!(
+        out,
+        "#           TASK-PID  {title} CPU#  |||||  TIMESTAMP  FUNCTION"
+    )?;
+    writeln!(
+        out,
+        "#              | |    {rule}   |   |||||     |         |"
+    )
 }
 
 /// What the latency header tells of the recorded maximum.
@@ -120,17 +143,43 @@ pub fn write_latency(
     }
 }
 
-fn write_record(out: &mut dyn Out, data: &Latency<'_>, symbols: &dyn Symbols, style: Style) -> fmt::Result {
-    let Latency { tracer, microseconds, cpu, model, pid, uid, nice, policy, rt_priority, .. } = *data;
-    let Counts { entries, written, cpus } = data.counts;
+fn write_record(
+    out: &mut dyn Out,
+    data: &Latency<'_>,
+    symbols: &dyn Symbols,
+    style: Style,
+) -> fmt::Result {
+    let Latency {
+        tracer,
+        microseconds,
+        cpu,
+        model,
+        pid,
+        uid,
+        nice,
+        policy,
+        rt_priority,
+        ..
+    } = *data;
+    let Counts {
+        entries,
+        written,
+        cpus,
+    } = data.counts;
     write!(out, "# {tracer} latency trace v1.1.5 on ")?;
     out.bytes(data.release)?;
     out.bytes(b"\n# --------------------------------------------------------------------\n")?;
-    write!(out, "# latency: {microseconds} us, #{entries}/{written}, CPU#{cpu} |")?;
+    write!(
+        out,
+        "# latency: {microseconds} us, #{entries}/{written}, CPU#{cpu} |"
+    )?;
     writeln!(out, " (M:{model} VP:0, KP:0, SP:0 HP:0 #P:{cpus})")?;
     out.bytes(b"#    -----------------\n#    | task: ")?;
     out.bytes(data.comm.get(..16).unwrap_or(data.comm))?;
-    writeln!(out, "-{pid} (uid:{uid} nice:{nice} policy:{policy} rt_prio:{rt_priority})")?;
+    writeln!(
+        out,
+        "-{pid} (uid:{uid} nice:{nice} policy:{policy} rt_prio:{rt_priority})"
+    )?;
     out.bytes(b"#    -----------------\n")?;
     if let Some((start, end)) = data.critical {
         out.bytes(b"#  => started at: ")?;
@@ -159,7 +208,11 @@ mod tests {
     use super::super::symbol::tests::{text, Names};
     use super::*;
 
-    const COUNTS: Counts = Counts { entries: 3, written: 5, cpus: 2 };
+    const COUNTS: Counts = Counts {
+        entries: 3,
+        written: 5,
+        cpus: 2,
+    };
 
     #[test]
     fn normal() {
@@ -224,7 +277,11 @@ mod tests {
             tracer: "irqsoff",
             release: b"7.3.4",
             microseconds: 259,
-            counts: Counts { entries: 4, written: 4, cpus: 4 },
+            counts: Counts {
+                entries: 4,
+                written: 4,
+                cpus: 4,
+            },
             cpu: 2,
             model: "preempt",
             comm: b"ps",
@@ -235,7 +292,10 @@ mod tests {
             rt_priority: 0,
             critical: Some((0x1000, 0x2000)),
         };
-        let style = Style { offset: false, addr: false };
+        let style = Style {
+            offset: false,
+            addr: false,
+        };
         let show = |set, data| text(|out| write_latency(out, set, data, &Names, style));
         let long = show(Set::DEFAULT.with(Flag::Verbose, true), Some(&data));
         assert_eq!(

@@ -74,7 +74,11 @@ pub fn state(flags: u8, preempt_count: u8) -> [u8; 5] {
         (false, true) => b'b',
         (false, false) => b'.',
     };
-    let resched = match (is(flag::NEED_RESCHED), is(flag::NEED_RESCHED_LAZY), is(flag::PREEMPT_RESCHED)) {
+    let resched = match (
+        is(flag::NEED_RESCHED),
+        is(flag::NEED_RESCHED_LAZY),
+        is(flag::PREEMPT_RESCHED),
+    ) {
         (true, true, true) => b'B',
         (true, false, true) => b'N',
         (false, true, true) => b'L',
@@ -92,7 +96,13 @@ pub fn state(flags: u8, preempt_count: u8) -> [u8; 5] {
         (_, false, true) => b's',
         _ => b'.',
     };
-    [irqs, resched, context, depth(preempt_count & 0xf), depth(preempt_count >> 4)]
+    [
+        irqs,
+        resched,
+        context,
+        depth(preempt_count & 0xf),
+        depth(preempt_count >> 4),
+    ]
 }
 
 /// A depth of up to 15 as one character.
@@ -165,7 +175,7 @@ pub struct Latency {
     pub start: u64,
     /// The time of the next entry of all shown CPUs; the record's own if it is the last.
     pub next: u64,
-    /// The entry's running number.
+    /// The entry's running number among those shown, from 0.
     pub index: u64,
 }
 
@@ -248,7 +258,13 @@ impl Prefix<'_> {
     fn verbose(&self, out: &mut dyn Out, latency: Latency) -> fmt::Result {
         out.right(self.comm, 16)?;
         write!(out, " {:7} {:3} ", self.pid, self.cpu)?;
-        write!(out, "{} {:08x} {:08x} ", self.flags, self.preempt_count & 0xf, latency.index)?;
+        write!(
+            out,
+            "{} {:08x} {:08x} ",
+            self.flags,
+            self.preempt_count & 0xf,
+            latency.index
+        )?;
         let (since, gap) = self.distances(latency);
         match self.unit {
             Unit::Nanoseconds => {
@@ -329,20 +345,44 @@ mod tests {
     #[test]
     fn normal() {
         let set = Set::DEFAULT;
-        assert_eq!(show(cat(), set, None), "             cat-93      [001] d..2.    10.344610: ");
+        assert_eq!(
+            show(cat(), set, None),
+            "             cat-93      [001] d..2.    10.344610: "
+        );
         assert_eq!(
             show(cat(), set.with(Flag::IrqInfo, false), None),
             "             cat-93      [001]     10.344610: "
         );
         let tgid = set.with(Flag::RecordTgid, true);
-        assert_eq!(show(cat(), tgid, None), "             cat-93      (     93) [001] d..2.    10.344610: ");
+        assert_eq!(
+            show(cat(), tgid, None),
+            "             cat-93      (     93) [001] d..2.    10.344610: "
+        );
         let unknown = Prefix { tgid: 0, ..cat() };
-        assert_eq!(show(unknown, tgid, None), "             cat-93      (-------) [001] d..2.    10.344610: ");
+        assert_eq!(
+            show(unknown, tgid, None),
+            "             cat-93      (-------) [001] d..2.    10.344610: "
+        );
         assert_eq!(show(cat(), set.with(Flag::ContextInfo, false), None), "");
-        let ticks = Prefix { ts: 813, unit: Unit::Ticks, ..cat() };
-        assert_eq!(show(ticks, set, None), "             cat-93      [001] d..2.          813: ");
-        let wide = Prefix { comm: b"fifteen-letters", pid: 4194304, cpu: 1000, ..cat() };
-        assert_eq!(show(wide, set, None), " fifteen-letters-4194304 [1000] d..2.    10.344610: ");
+        let ticks = Prefix {
+            ts: 813,
+            unit: Unit::Ticks,
+            ..cat()
+        };
+        assert_eq!(
+            show(ticks, set, None),
+            "             cat-93      [001] d..2.          813: "
+        );
+        let wide = Prefix {
+            comm: b"fifteen-letters",
+            pid: 4194304,
+            cpu: 1000,
+            ..cat()
+        };
+        assert_eq!(
+            show(wide, set, None),
+            " fifteen-letters-4194304 [1000] d..2.    10.344610: "
+        );
     }
 
     #[test]
@@ -350,12 +390,23 @@ mod tests {
         let set = Set::DEFAULT.with(Flag::Raw, true);
         assert_eq!(show(cat(), set, None), "93 1 10344610000 ");
         let set = set.with(Flag::Hex, true);
-        assert_eq!(show(cat(), set, None), "0000005d 00000001 00000002689638d0 ");
+        assert_eq!(
+            show(cat(), set, None),
+            "0000005d 00000001 00000002689638d0 "
+        );
         let set = set.with(Flag::Bin, true);
         let mut mem = [0; 32];
         let mut out = super::super::LineBuf::new(&mut mem);
         cat().write(&mut out, set, None).unwrap();
-        assert_eq!(out.as_bytes(), [&93i32.to_ne_bytes()[..], &1u32.to_ne_bytes(), &cat().ts.to_ne_bytes()].concat());
+        assert_eq!(
+            out.as_bytes(),
+            [
+                &93i32.to_ne_bytes()[..],
+                &1u32.to_ne_bytes(),
+                &cat().ts.to_ne_bytes()
+            ]
+            .concat()
+        );
     }
 
     #[test]
@@ -368,13 +419,33 @@ mod tests {
             ts: 5_000_000,
             ..cat()
         };
-        let at = Latency { start: 1_001_000, next: 5_150_000, index: 10 };
+        let at = Latency {
+            start: 1_001_000,
+            next: 5_150_000,
+            index: 10,
+        };
         let set = Set::DEFAULT;
-        assert_eq!(show(idle, set, Some(at)), "  <idle>-0         1d.s1. 3999us!: ");
-        let ticks = Prefix { unit: Unit::Ticks, ..idle };
-        assert_eq!(show(ticks, set, Some(at)), "  <idle>-0         1d.s1. 3999000: ");
-        let long = Prefix { comm: b"kworker/0:1", pid: 12, ..idle };
-        assert_eq!(show(long, set, Some(at)), "kworker/-12        1d.s1. 3999us!: ");
+        assert_eq!(
+            show(idle, set, Some(at)),
+            "  <idle>-0         1d.s1. 3999us!: "
+        );
+        let ticks = Prefix {
+            unit: Unit::Ticks,
+            ..idle
+        };
+        assert_eq!(
+            show(ticks, set, Some(at)),
+            "  <idle>-0         1d.s1. 3999000: "
+        );
+        let long = Prefix {
+            comm: b"kworker/0:1",
+            pid: 12,
+            ..idle
+        };
+        assert_eq!(
+            show(long, set, Some(at)),
+            "kworker/-12        1d.s1. 3999us!: "
+        );
         let set = set.with(Flag::Verbose, true);
         assert_eq!(
             show(idle, set, Some(at)),
@@ -386,23 +457,93 @@ mod tests {
         );
     }
 
+    /// Lines that Linux 7.3.4 printed.
+    #[test]
+    fn as_measured() {
+        let sh = Prefix {
+            comm: b"sh",
+            pid: 78,
+            tgid: 0,
+            cpu: 0,
+            flags: 0,
+            preempt_count: 1,
+            ts: 19_336_522_220,
+            unit: Unit::Nanoseconds,
+        };
+        let at = Latency {
+            start: sh.ts - 23_707_900,
+            next: 19_337_329_931,
+            index: 0,
+        };
+        let set = Set::DEFAULT;
+        assert_eq!(
+            show(sh, set, None),
+            "              sh-78      [000] ...1.    19.336522: "
+        );
+        assert_eq!(
+            show(sh, set, Some(at)),
+            "      sh-78        0...1. 23708us!: "
+        );
+        assert_eq!(
+            show(sh, set.with(Flag::Verbose, true), Some(at)),
+            "              sh      78   0 0 00000001 00000000 [01270d4a] 23.708ms (+0.808ms): "
+        );
+        assert_eq!(
+            show(sh, set.with(Flag::Hex, true), None),
+            "0000004e 00000000 00000004808be9ec "
+        );
+        let counted = Prefix {
+            comm: b"rcu_preempt",
+            pid: 13,
+            preempt_count: 0,
+            ts: 8,
+            unit: Unit::Ticks,
+            ..sh
+        };
+        assert_eq!(
+            show(counted, set, None),
+            "     rcu_preempt-13      [000] .....            8: "
+        );
+    }
+
     #[test]
     fn flags() {
         let show = |f, p| String::from_utf8(state(f, p).to_vec()).unwrap();
         assert_eq!(show(0, 0), ".....");
         assert_eq!(show(flag::IRQS_OFF | flag::BH_OFF, 0xff), "D..ff");
         assert_eq!(show(flag::BH_OFF, 0x1a), "b..a1");
-        let (n, l, p) = (flag::NEED_RESCHED, flag::NEED_RESCHED_LAZY, flag::PREEMPT_RESCHED);
-        for (bits, c) in [(n | l | p, 'B'), (n | p, 'N'), (l | p, 'L'), (n | l, 'b'), (n, 'n'), (p, 'p'), (l, 'l')] {
+        let (n, l, p) = (
+            flag::NEED_RESCHED,
+            flag::NEED_RESCHED_LAZY,
+            flag::PREEMPT_RESCHED,
+        );
+        for (bits, c) in [
+            (n | l | p, 'B'),
+            (n | p, 'N'),
+            (l | p, 'L'),
+            (n | l, 'b'),
+            (n, 'n'),
+            (p, 'p'),
+            (l, 'l'),
+        ] {
             assert_eq!(show(bits, 0).chars().nth(1), Some(c));
         }
         let (z, h, s) = (flag::NMI, flag::HARDIRQ, flag::SOFTIRQ);
-        for (bits, c) in [(z | h | s, 'Z'), (z | h, 'Z'), (z, 'z'), (z | s, 'z'), (h | s, 'H'), (h, 'h'), (s, 's')] {
+        for (bits, c) in [
+            (z | h | s, 'Z'),
+            (z | h, 'Z'),
+            (z, 'z'),
+            (z | s, 'z'),
+            (h | s, 'H'),
+            (h, 'h'),
+            (s, 's'),
+        ] {
             assert_eq!(show(bits, 0).chars().nth(2), Some(c));
         }
     }
 
     #[test]
+    #[rustfmt::skip]
     fn marks() {
         for (ns, mark) in [(10_000, b' '), (10_001, b'+'), (100_001, b'!'), (1_000_001, b'#'), (10_000_001, b'*'),
             (100_000_001, b'@'), (1_000_000_000, b'@'), (1_000_000_001, b'$'), (u64::MAX, b'$')]
@@ -417,8 +558,17 @@ mod tests {
         assert_eq!(comm(5, None), b"<...>");
         assert_eq!(comm(-5, None), b"<XXX>");
         assert_eq!(comm(0, Some(b"swapper")), b"<idle>");
-        assert_eq!(text(|out| write_started(out, 1)), "##### CPU 1 buffer started ####\n");
-        assert_eq!(text(|out| write_lost(out, 1, Lost::Events(23297))), "CPU:1 [LOST 23297 EVENTS]\n");
-        assert_eq!(text(|out| write_lost(out, 1, Lost::Unknown)), "CPU:1 [LOST EVENTS]\n");
+        assert_eq!(
+            text(|out| write_started(out, 1)),
+            "##### CPU 1 buffer started ####\n"
+        );
+        assert_eq!(
+            text(|out| write_lost(out, 1, Lost::Events(23297))),
+            "CPU:1 [LOST 23297 EVENTS]\n"
+        );
+        assert_eq!(
+            text(|out| write_lost(out, 1, Lost::Unknown)),
+            "CPU:1 [LOST EVENTS]\n"
+        );
     }
 }

@@ -3,8 +3,9 @@
 //! Numbers as the kernel reads them.
 //!
 //! [`unsigned`] and [`signed`] answer to `kstrtoull()` and `kstrtoll()`: a sign, a radix prefix where base 0
-//! or 16 allows one, digits, and at most one newline; anything else, blanks included, is refused. Most
-//! tracefs files read base 10; filter indexes, pids, counts and boot parameters read base 0.
+//! or 16 allows one, digits, and at most one newline; anything else, blanks included, is refused. The files
+//! of numbers (`tracing_on`, `buffer_size_kb`, `options/` …) read base 10, so `010` is ten and `0x10` is
+//! refused; filter indexes, pids, counts and boot parameters read base 0.
 
 use super::parser::until_nul;
 use super::{Error, Result};
@@ -100,7 +101,9 @@ fn magnitude(text: &[u8], base: u32) -> Result<u64> {
 fn radix(text: &[u8], base: u32) -> (u32, &[u8]) {
     match text {
         [b'0', b'x' | b'X', digits @ ..] if base == 16 => (16, digits),
-        [b'0', b'x' | b'X', digits @ ..] if base == 0 && digits.first().is_some_and(u8::is_ascii_hexdigit) => {
+        [b'0', b'x' | b'X', digits @ ..]
+            if base == 0 && digits.first().is_some_and(u8::is_ascii_hexdigit) =>
+        {
             (16, digits)
         }
         [b'0', ..] if base == 0 => (8, text),
@@ -114,7 +117,10 @@ fn accumulate(text: &[u8], base: u32) -> (u64, &[u8], bool) {
     let digit = |&c: &u8| char::from(c).to_digit(base.clamp(2, 16));
     let mut value = Some(0u64);
     let mut rest = text;
-    while let Some((d, tail)) = rest.split_first().and_then(|(c, tail)| Some((digit(c)?, tail))) {
+    while let Some((d, tail)) = rest
+        .split_first()
+        .and_then(|(c, tail)| Some((digit(c)?, tail)))
+    {
         value = value.and_then(|v| v.checked_mul(base.into())?.checked_add(d.into()));
         rest = tail;
     }
@@ -140,8 +146,14 @@ mod tests {
 
     #[test]
     fn refusals() {
-        for text in ["", "\n", "-1", "+", "x", "0x", "08", "1 ", " 1", "1\n\n", "1a", "++1", "+-1"] {
-            assert_eq!(unsigned(text.as_bytes(), 0), Err(Error::Invalid), "{text:?}");
+        for text in [
+            "", "\n", "-1", "+", "x", "0x", "08", "1 ", " 1", "1\n\n", "1a", "++1", "+-1",
+        ] {
+            assert_eq!(
+                unsigned(text.as_bytes(), 0),
+                Err(Error::Invalid),
+                "{text:?}"
+            );
         }
         assert_eq!(unsigned(b"0x10", 10), Err(Error::Invalid));
         assert_eq!(unsigned(b"18446744073709551615", 0), Ok(u64::MAX));

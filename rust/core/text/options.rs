@@ -176,7 +176,11 @@ impl Set {
     /// This set with `flag` on or off.
     #[must_use]
     pub const fn with(self, flag: Flag, on: bool) -> Self {
-        if on { Self(self.0 | Self::bit(flag)) } else { Self(self.0 & !Self::bit(flag)) }
+        if on {
+            Self(self.0 | Self::bit(flag))
+        } else {
+            Self(self.0 & !Self::bit(flag))
+        }
     }
 
     /// What a new instance starts with where this is the top level's set.
@@ -201,16 +205,28 @@ pub struct TracerOption {
 }
 
 /// The function tracer records the stack of each call.
-pub const FUNC_STACK_TRACE: TracerOption = TracerOption { name: "func_stack_trace", bit: 1 };
+pub const FUNC_STACK_TRACE: TracerOption = TracerOption {
+    name: "func_stack_trace",
+    bit: 1,
+};
 /// The function tracer compresses equal records that follow each other.
-pub const FUNC_NO_REPEATS: TracerOption = TracerOption { name: "func-no-repeats", bit: 2 };
+pub const FUNC_NO_REPEATS: TracerOption = TracerOption {
+    name: "func-no-repeats",
+    bit: 2,
+};
 /// The function tracer's options; all are off at first.
 pub const FUNCTION_TRACER: &[TracerOption] = &[FUNC_STACK_TRACE, FUNC_NO_REPEATS];
 
 /// An option that the nop tracer takes, to test with.
-pub const NOP_ACCEPT: TracerOption = TracerOption { name: "test_nop_accept", bit: 1 };
+pub const NOP_ACCEPT: TracerOption = TracerOption {
+    name: "test_nop_accept",
+    bit: 1,
+};
 /// An option that the nop tracer always refuses to change (`EINVAL`), to test with.
-pub const NOP_REFUSE: TracerOption = TracerOption { name: "test_nop_refuse", bit: 2 };
+pub const NOP_REFUSE: TracerOption = TracerOption {
+    name: "test_nop_refuse",
+    bit: 2,
+};
 /// The nop tracer's options; all are off at first.
 pub const NOP_TRACER: &[TracerOption] = &[NOP_ACCEPT, NOP_REFUSE];
 
@@ -250,14 +266,19 @@ impl<'a> Request<'a> {
 
     /// The parts of the boot parameter `trace_options=a,nob,…`.
     pub fn list(text: &'a [u8]) -> impl Iterator<Item = Self> {
-        text.split(|&c| c == b',').filter(|word| !word.is_empty()).map(Self::word)
+        text.split(|&c| c == b',')
+            .filter(|word| !word.is_empty())
+            .map(Self::word)
     }
 
     fn word(text: &'a [u8]) -> Self {
         let word = trim(text);
         match word.strip_prefix(b"no") {
             Some(name) => Self { name, on: false },
-            None => Self { name: word, on: true },
+            None => Self {
+                name: word,
+                on: true,
+            },
         }
     }
 
@@ -267,9 +288,16 @@ impl<'a> Request<'a> {
     ///
     /// [`Error::Invalid`] if neither has it, which includes two words in one write.
     pub fn resolve<'t>(&self, tracer: &'t [TracerOption]) -> Result<Target<'t>> {
-        let core = offered().find(|row| row.name.as_bytes() == self.name).map(Target::Core);
-        core.or_else(|| tracer.iter().find(|o| o.name.as_bytes() == self.name).map(Target::Tracer))
-            .ok_or(Error::Invalid)
+        let core = offered()
+            .find(|row| row.name.as_bytes() == self.name)
+            .map(Target::Core);
+        core.or_else(|| {
+            tracer
+                .iter()
+                .find(|o| o.name.as_bytes() == self.name)
+                .map(Target::Tracer)
+        })
+        .ok_or(Error::Invalid)
     }
 }
 
@@ -322,14 +350,26 @@ mod tests {
         );
         assert!(Set::DEFAULT.has(Flag::IrqInfo) && !Set::DEFAULT.has(Flag::StackTrace));
         assert!(!Set::DEFAULT.has(Flag::HashPtr), "not offered yet");
-        let top: Vec<_> = TABLE.iter().filter(|r| r.scope == Scope::Top).map(|r| r.name).collect();
-        assert_eq!(top.join(" "), "trace_printk printk-msg-only record-cmd prof-text-offset graph-time");
-        assert!(files(true).any(|r| r.name == "record-cmd") && !files(false).any(|r| r.name == "record-cmd"));
+        let top: Vec<_> = TABLE
+            .iter()
+            .filter(|r| r.scope == Scope::Top)
+            .map(|r| r.name)
+            .collect();
+        assert_eq!(
+            top.join(" "),
+            "trace_printk printk-msg-only record-cmd prof-text-offset graph-time"
+        );
+        assert!(
+            files(true).any(|r| r.name == "record-cmd")
+                && !files(false).any(|r| r.name == "record-cmd")
+        );
     }
 
     #[test]
     fn instances() {
-        let top = Set::DEFAULT.with(Flag::FunctionFork, true).with(Flag::SymAddr, true);
+        let top = Set::DEFAULT
+            .with(Flag::FunctionFork, true)
+            .with(Flag::SymAddr, true);
         let instance = top.for_instance();
         assert!(!instance.has(Flag::FunctionFork) && instance.has(Flag::SymAddr));
         assert_eq!(Set::from_bits(top.bits()), top);
@@ -337,20 +377,35 @@ mod tests {
 
     #[test]
     fn requests() {
-        let ask = |text: &str| Request::parse(text.as_bytes())?.resolve(FUNCTION_TRACER).map(|t| match t {
-            Target::Core(row) => row.name,
-            Target::Tracer(option) => option.name,
-        });
+        let ask = |text: &str| {
+            Request::parse(text.as_bytes())?
+                .resolve(FUNCTION_TRACER)
+                .map(|t| match t {
+                    Target::Core(row) => row.name,
+                    Target::Tracer(option) => option.name,
+                })
+        };
         assert_eq!(ask("raw\n"), Ok("raw"));
         assert_eq!(ask("  norecord-tgid \n"), Ok("record-tgid"));
         assert_eq!(ask("nofunc_stack_trace"), Ok("func_stack_trace"));
-        for text in ["", "no", "raw hex", "nonoraw", "Raw", "test_nop_accept", "hash-ptr", "bogus"] {
+        for text in [
+            "",
+            "no",
+            "raw hex",
+            "nonoraw",
+            "Raw",
+            "test_nop_accept",
+            "hash-ptr",
+            "bogus",
+        ] {
             assert_eq!(ask(text), Err(Error::Invalid), "{text:?}");
         }
         assert_eq!(Request::parse(&[b' '; 64]), Err(Error::Invalid));
         assert!(Request::parse(&[b' '; 63]).is_ok());
         assert!(!Request::parse(b"noraw").unwrap().on);
-        let boot: Vec<_> = Request::list(b"sym-addr,,noraw").map(|r| (r.name, r.on)).collect();
+        let boot: Vec<_> = Request::list(b"sym-addr,,noraw")
+            .map(|r| (r.name, r.on))
+            .collect();
         assert_eq!(boot, [(&b"sym-addr"[..], true), (&b"raw"[..], false)]);
     }
 
@@ -360,8 +415,14 @@ mod tests {
         let mut out = LineBuf::new(&mut mem);
         write(&mut out, Set::DEFAULT, NOP_TRACER, NOP_ACCEPT.bit).unwrap();
         let text = String::from_utf8(out.as_bytes().to_vec()).unwrap();
-        assert!(text.starts_with("print-parent\nnosym-offset\nnosym-addr\nnoverbose\nnoraw\n"), "{text}");
-        assert!(text.ends_with("nofunction-fork\nnostacktrace\ntest_nop_accept\nnotest_nop_refuse\n"), "{text}");
+        assert!(
+            text.starts_with("print-parent\nnosym-offset\nnosym-addr\nnoverbose\nnoraw\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("nofunction-fork\nnostacktrace\ntest_nop_accept\nnotest_nop_refuse\n"),
+            "{text}"
+        );
         assert!(!text.contains("hash-ptr"));
     }
 }

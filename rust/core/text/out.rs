@@ -42,7 +42,11 @@ impl<'a> LineBuf<'a> {
 
     /// An empty line in `buf`.
     pub fn new(buf: &'a mut [u8]) -> Self {
-        Self { buf, len: 0, full: false }
+        Self {
+            buf,
+            len: 0,
+            full: false,
+        }
     }
 
     /// The text so far.
@@ -74,7 +78,9 @@ impl<'a> LineBuf<'a> {
 
     /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need be.
     pub fn close_too_big(&mut self) {
-        self.len = self.len.min(self.buf.len().saturating_sub(Self::TOO_BIG.len()));
+        self.len = self
+            .len
+            .min(self.buf.len().saturating_sub(Self::TOO_BIG.len()));
         self.full = false;
         // Fails only where the buffer is smaller than the notice; then the line stays empty.
         let _ = self.bytes(Self::TOO_BIG);
@@ -89,18 +95,17 @@ impl fmt::Write for LineBuf<'_> {
 
 impl Out for LineBuf<'_> {
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        let end = self.len.saturating_add(bytes.len());
-        match self.buf.get_mut(self.len..end) {
-            Some(room) if !self.full => {
-                room.copy_from_slice(bytes);
-                self.len = end;
-                Ok(())
-            }
-            _ => {
-                self.full = true;
-                Err(fmt::Error)
-            }
-        }
+        let room = self
+            .buf
+            .get_mut(self.len..)
+            .and_then(|rest| rest.get_mut(..bytes.len()));
+        let Some(room) = room.filter(|_| !self.full) else {
+            self.full = true;
+            return Err(fmt::Error);
+        };
+        room.copy_from_slice(bytes);
+        self.len = self.len.wrapping_add(bytes.len());
+        Ok(())
     }
 }
 

@@ -40,7 +40,11 @@ impl<const N: usize> Default for Parser<N> {
 impl<const N: usize> Parser<N> {
     /// A parser that has seen nothing.
     pub const fn new() -> Self {
-        Self { token: [0; N], len: 0, state: State::Empty }
+        Self {
+            token: [0; N],
+            len: 0,
+            state: State::Empty,
+        }
     }
 
     /// Drops what is held, as for a write at file offset 0. A refused parser stays refused.
@@ -113,20 +117,15 @@ impl<const N: usize> Parser<N> {
     }
 
     fn append(&mut self, part: &[u8]) -> Result {
-        let end = self.len.saturating_add(part.len());
         // C keeps one byte for the terminating NUL, so a token may fill all but one.
-        let fits = end < N;
-        match self.token.get_mut(self.len..end) {
-            Some(room) if fits => {
-                room.copy_from_slice(part);
-                self.len = end;
-                Ok(())
-            }
-            _ => {
-                self.state = State::Refused;
-                Err(Error::Invalid)
-            }
-        }
+        let room = self.token.get_mut(self.len..N.saturating_sub(1));
+        let Some(room) = room.and_then(|rest| rest.get_mut(..part.len())) else {
+            self.state = State::Refused;
+            return Err(Error::Invalid);
+        };
+        room.copy_from_slice(part);
+        self.len = self.len.wrapping_add(part.len());
+        Ok(())
     }
 }
 
@@ -142,8 +141,14 @@ const fn is_separator(c: u8) -> bool {
 /// `text` without white space at either end, as `strstrip()` leaves it; a NUL ends it.
 pub fn trim(text: &[u8]) -> &[u8] {
     let text = until_nul(text);
-    let start = text.iter().position(|&c| !is_space(c)).unwrap_or(text.len());
-    let end = text.iter().rposition(|&c| !is_space(c)).map_or(start, |last| last.saturating_add(1));
+    let start = text
+        .iter()
+        .position(|&c| !is_space(c))
+        .unwrap_or(text.len());
+    let end = text
+        .iter()
+        .rposition(|&c| !is_space(c))
+        .map_or(start, |last| last.saturating_add(1));
     text.get(start..end).unwrap_or(&[])
 }
 

@@ -41,7 +41,11 @@ pub fn parse<E: From<Error>>(
 fn pid(token: &[u8]) -> Result<u32> {
     // An unsigned long is cut down to a pid before its size is looked at.
     let value = number::unsigned(token, 0).map_err(|_| Error::Invalid)? as u32;
-    if value < LIMIT { Ok(value) } else { Err(Error::Pid) }
+    if value < LIMIT {
+        Ok(value)
+    } else {
+        Err(Error::Pid)
+    }
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]

@@ -165,7 +165,9 @@ impl Line<'_> {
                 write!(out, "# {:x} ", print.ip)?;
                 out.bytes(until_nul(entry::Print::tail(self.record)))?;
             }
-            entry::Bprint::ID | entry::Bputs::ID => self.packed(out, id, |out, ip| write!(out, ": {ip:x} : "))?,
+            entry::Bprint::ID | entry::Bputs::ID => {
+                self.packed(out, id, |out, ip| write!(out, ": {ip:x} : "))?
+            }
             entry::RawData::ID => self.raw_data(out)?,
             entry::FuncRepeats::ID => {
                 let repeats = entry::FuncRepeats::parse(self.record)?;
@@ -209,7 +211,9 @@ impl Line<'_> {
         entry::KernelStack::parse(self.record)?;
         out.bytes(b"<stack trace>\n")?;
         // The record's length counts, not its size field; all ones end it early.
-        for caller in words(entry::KernelStack::tail(self.record)).take_while(|&addr| addr != usize::MAX) {
+        for caller in
+            words(entry::KernelStack::tail(self.record)).take_while(|&addr| addr != usize::MAX)
+        {
             out.bytes(b" => ")?;
             match caller {
                 entry::TRAMPOLINE => out.bytes(b"[FTRACE TRAMPOLINE]")?,
@@ -234,7 +238,9 @@ impl Line<'_> {
     fn raw_data(&self, out: &mut dyn Out) -> Result<(), Error> {
         let data = entry::RawData::parse(self.record)?;
         write!(out, "# {:x} buf:", data.id)?;
-        entry::RawData::tail(self.record).iter().try_for_each(|byte| write!(out, " {byte:02x}"))?;
+        entry::RawData::tail(self.record)
+            .iter()
+            .try_for_each(|byte| write!(out, " {byte:02x}"))?;
         Ok(out.bytes(b"\n")?)
     }
 
@@ -245,7 +251,9 @@ impl Line<'_> {
         id: u16,
         head: impl FnOnce(&mut dyn Out, usize) -> fmt::Result,
     ) -> Result<(), Error> {
-        let Some(strings) = self.env.strings else { return Ok(no_format(out, id)?) };
+        let Some(strings) = self.env.strings else {
+            return Ok(no_format(out, id)?);
+        };
         if id == entry::Bputs::ID {
             let puts = entry::Bputs::parse(self.record)?;
             head(out, puts.ip)?;
@@ -271,15 +279,26 @@ mod tests {
     use std::vec::Vec;
 
     fn env(set: Set) -> Env<'static> {
-        Env { set, symbols: &Names, strings: None, unit: Unit::Nanoseconds }
+        Env {
+            set,
+            symbols: &Names,
+            strings: None,
+            unit: Unit::Nanoseconds,
+        }
     }
 
     fn show(record: &[u8], set: Set) -> String {
-        text(|out| write(out, record, 6_226_899_000, &env(set)).map(|known| assert!(known)).map_err(|_| fmt::Error))
+        text(|out| {
+            write(out, record, 6_226_899_000, &env(set))
+                .map(|known| assert!(known))
+                .map_err(|_| fmt::Error)
+        })
     }
 
     fn with(flags: &[Flag]) -> Set {
-        flags.iter().fold(Set::DEFAULT, |set, &flag| set.with(flag, true))
+        flags
+            .iter()
+            .fold(Set::DEFAULT, |set, &flag| set.with(flag, true))
     }
 
     fn record<E: Entry>(entry: E, tail: &[u8]) -> Vec<u8> {
@@ -290,41 +309,97 @@ mod tests {
     }
 
     fn common(id: u16) -> Common {
-        Common { id, pid: 93, ..Common::default() }
+        Common {
+            id,
+            pid: 93,
+            ..Common::default()
+        }
     }
 
     fn call() -> Vec<u8> {
-        record(entry::Function { common: common(1), ip: 0x1004, parent_ip: 0x2010, args: [] }, &[])
+        record(
+            entry::Function {
+                common: common(1),
+                ip: 0x1004,
+                parent_ip: 0x2010,
+                args: [],
+            },
+            &[],
+        )
     }
 
     #[test]
     fn functions() {
         assert_eq!(show(&call(), Set::DEFAULT), "vfs_read <-ksys_read\n");
-        assert_eq!(show(&call(), with(&[Flag::SymOffset])), "vfs_read+0x4/0x190 <-ksys_read+0x10/0x190\n");
+        assert_eq!(
+            show(&call(), with(&[Flag::SymOffset])),
+            "vfs_read+0x4/0x190 <-ksys_read+0x10/0x190\n"
+        );
         assert_eq!(
             show(&call(), with(&[Flag::SymAddr])),
             "vfs_read <0000000000001004> <-ksys_read <0000000000002010>\n"
         );
-        assert_eq!(show(&call(), Set::DEFAULT.with(Flag::PrintParent, false)), "vfs_read\n");
+        assert_eq!(
+            show(&call(), Set::DEFAULT.with(Flag::PrintParent, false)),
+            "vfs_read\n"
+        );
         assert_eq!(show(&call(), with(&[Flag::Raw])), "1004 2010\n");
-        assert_eq!(show(&call(), with(&[Flag::Hex])), "0000000000001004 0000000000002010 ");
-        assert_eq!(show(&call(), with(&[Flag::Bin])).as_bytes(), [0x1004usize.to_ne_bytes(), 0x2010usize.to_ne_bytes()].concat());
+        assert_eq!(
+            show(&call(), with(&[Flag::Hex])),
+            "0000000000001004 0000000000002010 "
+        );
+        assert_eq!(
+            show(&call(), with(&[Flag::Bin])).as_bytes(),
+            [0x1004usize.to_ne_bytes(), 0x2010usize.to_ne_bytes()].concat()
+        );
         assert_eq!(show(&call(), with(&[Flag::Fields])), "UNKNOWN TYPE 1\n");
-        assert_eq!(show(&call(), with(&[Flag::Fields, Flag::Raw])), "1004 2010\n");
-        let orphan = record(entry::Function { common: common(1), ip: 0x1004, parent_ip: 0, args: [] }, &[]);
+        assert_eq!(
+            show(&call(), with(&[Flag::Fields, Flag::Raw])),
+            "1004 2010\n"
+        );
+        let orphan = record(
+            entry::Function {
+                common: common(1),
+                ip: 0x1004,
+                parent_ip: 0,
+                args: [],
+            },
+            &[],
+        );
         assert_eq!(show(&orphan, Set::DEFAULT), "vfs_read\n");
     }
 
     #[test]
     fn markers() {
-        let marker = record(entry::Print { common: common(5), ip: 0x3000, buf: [] }, b"hello\n\0junk");
+        let marker = record(
+            entry::Print {
+                common: common(5),
+                ip: 0x3000,
+                buf: [],
+            },
+            b"hello\n\0junk",
+        );
         assert_eq!(show(&marker, Set::DEFAULT), "tracing_mark_write: hello\n");
         assert_eq!(show(&marker, with(&[Flag::Raw])), "# 3000 hello\n");
         assert_eq!(show(&marker, with(&[Flag::Hex])), "type: 5\n");
-        let open = record(entry::Print { common: common(5), ip: 0x3000, buf: [] }, b"no end");
+        let open = record(
+            entry::Print {
+                common: common(5),
+                ip: 0x3000,
+                buf: [],
+            },
+            b"no end",
+        );
         assert_eq!(show(&open, Set::DEFAULT), "tracing_mark_write: no end");
 
-        let raw = record(entry::RawData { common: common(19), id: 0x1d, buf: [] }, b"abc");
+        let raw = record(
+            entry::RawData {
+                common: common(19),
+                id: 0x1d,
+                buf: [],
+            },
+            b"abc",
+        );
         assert_eq!(show(&raw, Set::DEFAULT), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Raw])), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Bin])), "type: 19\n");
@@ -332,15 +407,28 @@ mod tests {
 
     #[test]
     fn stacks() {
-        let callers: Vec<u8> =
-            [0x1004, entry::TRAMPOLINE, 0x2000, usize::MAX, 0x3000].iter().flat_map(|a: &usize| a.to_ne_bytes()).collect();
-        let stack = record(entry::KernelStack { common: common(4), size: 5, caller: [] }, &callers);
+        let callers: Vec<u8> = [0x1004, entry::TRAMPOLINE, 0x2000, usize::MAX, 0x3000]
+            .iter()
+            .flat_map(|a: &usize| a.to_ne_bytes())
+            .collect();
+        let stack = record(
+            entry::KernelStack {
+                common: common(4),
+                size: 5,
+                caller: [],
+            },
+            &callers,
+        );
         assert_eq!(
             show(&stack, Set::DEFAULT),
             "<stack trace>\n => vfs_read\n => [FTRACE TRAMPOLINE]\n => ksys_read\n"
         );
         assert_eq!(show(&stack, with(&[Flag::Raw])), "type: 4\n");
-        let user = entry::UserStack { common: common(13), tgid: 93, caller: [0x7f00, 0x1000, 0, 1, 0, 0, 0, 0] };
+        let user = entry::UserStack {
+            common: common(13),
+            tgid: 93,
+            caller: [0x7f00, 0x1000, 0, 1, 0, 0, 0, 0],
+        };
         assert_eq!(
             show(&record(user, &[]), Set::DEFAULT),
             "<user stack trace>\n =>  <0000000000007f00>\n =>  <0000000000001000>\n"
@@ -349,12 +437,23 @@ mod tests {
 
     #[test]
     fn repeats() {
-        let mut entry =
-            entry::FuncRepeats { common: common(20), ip: 0x1000, parent_ip: 0x2000, count: 6, ..Default::default() };
+        let mut entry = entry::FuncRepeats {
+            common: common(20),
+            ip: 0x1000,
+            parent_ip: 0x2000,
+            count: 6,
+            ..Default::default()
+        };
         entry.set_delta(1_000_000_000);
         let record = record(entry, &[]);
-        assert_eq!(show(&record, Set::DEFAULT), "vfs_read <-ksys_read (repeats: 6, last_ts:     5.226899)\n");
-        assert_eq!(show(&record, with(&[Flag::Raw])), "4096 8192 6 1000000000\n");
+        assert_eq!(
+            show(&record, Set::DEFAULT),
+            "vfs_read <-ksys_read (repeats: 6, last_ts:     5.226899)\n"
+        );
+        assert_eq!(
+            show(&record, with(&[Flag::Raw])),
+            "4096 8192 6 1000000000\n"
+        );
     }
 
     struct Formats;
@@ -371,15 +470,40 @@ mod tests {
 
     #[test]
     fn printk() {
-        let print = record(entry::Bprint { common: common(6), ip: 0x1000, fmt: 0x99, buf: [] }, &[0; 12]);
-        let puts = record(entry::Bputs { common: common(15), ip: 0x1000, str: 0x98 }, &[]);
+        let print = record(
+            entry::Bprint {
+                common: common(6),
+                ip: 0x1000,
+                fmt: 0x99,
+                buf: [],
+            },
+            &[0; 12],
+        );
+        let puts = record(
+            entry::Bputs {
+                common: common(15),
+                ip: 0x1000,
+                str: 0x98,
+            },
+            &[],
+        );
         let show = |record: &[u8], set| {
-            let env = Env { strings: Some(&Formats), ..env(set) };
-            text(|out| write(out, record, 0, &env).map(|known| assert!(known)).map_err(|_| fmt::Error))
+            let env = Env {
+                strings: Some(&Formats),
+                ..env(set)
+            };
+            text(|out| {
+                write(out, record, 0, &env)
+                    .map(|known| assert!(known))
+                    .map_err(|_| fmt::Error)
+            })
         };
         assert_eq!(show(&print, Set::DEFAULT), "vfs_read: 99 of 12 bytes\n");
         assert_eq!(show(&puts, Set::DEFAULT), "vfs_read: string 98\n");
-        assert_eq!(show(&print, with(&[Flag::Raw])), ": 1000 : 99 of 12 bytes\n");
+        assert_eq!(
+            show(&print, with(&[Flag::Raw])),
+            ": 1000 : 99 of 12 bytes\n"
+        );
         assert_eq!(show(&puts, with(&[Flag::Hex])), "type: 15\n");
     }
 
@@ -393,12 +517,24 @@ mod tests {
             bytes[..2].copy_from_slice(&id.to_ne_bytes());
             assert_eq!(write(&mut out, &bytes, 0, &env), Ok(false));
         }
-        assert_eq!(write(&mut out, &call()[..20], 0, &env), Err(Error::Truncated));
+        assert_eq!(
+            write(&mut out, &call()[..20], 0, &env),
+            Err(Error::Truncated)
+        );
         assert_eq!(write(&mut out, &[1, 0], 0, &env), Err(Error::Truncated));
         assert_eq!(out.as_bytes(), b"");
-        assert_eq!(write(&mut LineBuf::new(&mut [0; 10]), &call(), 0, &env), Err(Error::Full));
-        assert_eq!(text(|out| write_unknown(out, 300, Set::DEFAULT)), "Unknown type 300\n");
-        assert_eq!(text(|out| write_unknown(out, 300, with(&[Flag::Raw]))), "300 ?\n");
+        assert_eq!(
+            write(&mut LineBuf::new(&mut [0; 10]), &call(), 0, &env),
+            Err(Error::Full)
+        );
+        assert_eq!(
+            text(|out| write_unknown(out, 300, Set::DEFAULT)),
+            "Unknown type 300\n"
+        );
+        assert_eq!(
+            text(|out| write_unknown(out, 300, with(&[Flag::Raw]))),
+            "300 ?\n"
+        );
         assert_eq!(text(|out| write_end(out, with(&[Flag::Hex]))), "\n");
     }
 

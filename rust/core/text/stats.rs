@@ -135,12 +135,14 @@ mod tests {
             "entries: 1\noverrun: 2\ncommit overrun: 3\nbytes: 4\noldest event ts:     5.000002\n\
              now ts: 123456.789000\ndropped events: 7\nread events: 8\n"
         );
-        assert!(text(|out| stats.write(out, Unit::Ticks)).contains("oldest event ts: 5000001500\nnow ts: 123"));
+        assert!(text(|out| stats.write(out, Unit::Ticks))
+            .contains("oldest event ts: 5000001500\nnow ts: 123"));
     }
 
     #[test]
     fn sizes() {
-        let show = |cpus: &[u64], later| text(|out| Size::of(cpus.iter().copied(), later).write(out));
+        let show =
+            |cpus: &[u64], later| text(|out| Size::of(cpus.iter().copied(), later).write(out));
         assert_eq!(show(&[8160, 8160], Some(1441792)), "7 (expanded: 1408)\n");
         assert_eq!(show(&[1443840; 2], None), "1410\n");
         assert_eq!(show(&[4096, 8192], None), "X\n");

@@ -16,7 +16,12 @@ pub trait Symbols {
     /// # Errors
     ///
     /// Only `out`'s own.
-    fn write_symbol(&self, addr: usize, offset: bool, out: &mut dyn Out) -> Result<bool, fmt::Error>;
+    fn write_symbol(
+        &self,
+        addr: usize,
+        offset: bool,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error>;
 }
 
 /// How addresses are to look.
@@ -31,7 +36,10 @@ pub struct Style {
 impl Style {
     /// What `sym-offset` and `sym-addr` say.
     pub const fn of(set: Set) -> Self {
-        Self { offset: set.has(Flag::SymOffset), addr: set.has(Flag::SymAddr) }
+        Self {
+            offset: set.has(Flag::SymOffset),
+            addr: set.has(Flag::SymAddr),
+        }
     }
 }
 
@@ -72,7 +80,12 @@ pub(super) mod tests {
     pub(in super::super) struct Names;
 
     impl Symbols for Names {
-        fn write_symbol(&self, addr: usize, offset: bool, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        fn write_symbol(
+            &self,
+            addr: usize,
+            offset: bool,
+            out: &mut dyn Out,
+        ) -> Result<bool, fmt::Error> {
             let name = match addr >> 12 {
                 1 => "vfs_read",
                 2 => "ksys_read",
@@ -98,11 +111,24 @@ pub(super) mod tests {
     #[test]
     fn styles() {
         let show = |addr, offset, show_addr| {
-            text(|out| write(out, &Names, addr, Style { offset, addr: show_addr }))
+            text(|out| {
+                write(
+                    out,
+                    &Names,
+                    addr,
+                    Style {
+                        offset,
+                        addr: show_addr,
+                    },
+                )
+            })
         };
         assert_eq!(show(0x1004, false, false), "vfs_read");
         assert_eq!(show(0x1004, true, false), "vfs_read+0x4/0x190");
-        assert_eq!(show(0x1004, true, true), "vfs_read+0x4/0x190 <0000000000001004>");
+        assert_eq!(
+            show(0x1004, true, true),
+            "vfs_read+0x4/0x190 <0000000000001004>"
+        );
         assert_eq!(show(0, true, true), "0");
         assert_eq!(show(0xffff, false, true), "0x0000ffff <000000000000ffff>");
         assert_eq!(show(0xffff, true, false), "0xffff");
