@@ -7,13 +7,13 @@
 use kernel::bindings;
 use kernel::cpu::{nr_cpu_ids, CpuId};
 
-const WORD: usize = usize::BITS as usize;
+const WORD: usize = u64::BITS as usize;
 /// Words of the kernel's `struct cpumask`.
-const WORDS: usize = core::mem::size_of::<bindings::cpumask>() / core::mem::size_of::<usize>();
+const WORDS: usize = core::mem::size_of::<bindings::cpumask>() / core::mem::size_of::<u64>();
 
 /// A mask of CPUs, copied by value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CpuSet([usize; WORDS]);
+pub(crate) struct CpuSet([u64; WORDS]);
 
 impl CpuSet {
     /// No CPU at all.
@@ -42,33 +42,52 @@ impl CpuSet {
         }
     }
 
-    /// The words of the mask, lowest CPUs first, for text forms.
-    pub(crate) fn words(&self) -> &[usize] {
+    /// The set whose words are `words`, lowest CPUs first; missing ones are empty.
+    pub(crate) fn from_words(words: &[u64]) -> Self {
+        let mut set = Self::EMPTY;
+        set.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        set
+    }
+
+    /// The words of the mask, lowest CPUs first.
+    pub(crate) fn words(&self) -> &[u64] {
         &self.0
     }
 }
 
-fn iter(mask: *const bindings::cpumask) -> impl Iterator<Item = CpuId> {
-    (0..nr_cpu_ids()).filter_map(CpuId::from_u32).filter(move |cpu| {
-        let id = cpu.as_u32() as usize;
-        // SAFETY: `mask` is one of the kernel's static masks and `id < nr_cpu_ids`, which the mask covers;
-        // other CPUs change words as a whole, so a volatile read of one does not tear.
-        let word = unsafe { core::ptr::read_volatile(mask.cast::<usize>().add(id / WORD)) };
-        word & (1 << (id % WORD)) != 0
-    })
+/// # Safety
+///
+/// `mask` is one of the kernel's static masks.
+unsafe fn test(mask: *const bindings::cpumask, cpu: CpuId) -> bool {
+    let id = cpu.as_u32() as usize;
+    // SAFETY: `id < nr_cpu_ids`, which a static mask covers; other CPUs change words as a whole, so a volatile
+    // read of one does not tear.
+    let word = unsafe { core::ptr::read_volatile(mask.cast::<u64>().add(id / WORD)) };
+    word & (1 << (id % WORD)) != 0
+}
+
+fn all() -> impl Iterator<Item = CpuId> {
+    (0..nr_cpu_ids()).filter_map(CpuId::from_u32)
 }
 
 /// The CPUs that may ever come up. Any context.
 pub(crate) fn possible() -> impl Iterator<Item = CpuId> {
-    iter(&raw const bindings::__cpu_possible_mask)
+    all().filter(|&cpu| is_possible(cpu))
 }
 
 /// The CPUs that are up as the iterator passes them. Any context.
 pub(crate) fn online() -> impl Iterator<Item = CpuId> {
-    iter(&raw const bindings::__cpu_online_mask)
+    all().filter(|&cpu| is_online(cpu))
+}
+
+/// May `cpu` ever come up?
+pub(crate) fn is_possible(cpu: CpuId) -> bool {
+    // SAFETY: a static mask.
+    unsafe { test(&raw const bindings::__cpu_possible_mask, cpu) }
 }
 
 /// Is `cpu` up?
 pub(crate) fn is_online(cpu: CpuId) -> bool {
-    online().any(|c| c.as_u32() == cpu.as_u32())
+    // SAFETY: a static mask.
+    unsafe { test(&raw const bindings::__cpu_online_mask, cpu) }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/gfp.h>
+#include <linux/irqflags.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/thread_info.h>
+#include <linux/topology.h>
+#include <linux/wait.h>
+
+__rust_helper unsigned long rust_helper_raw_preempt_count(void)
+{
+	return raw_cpu_read(__preempt_count);
+}
+
+__rust_helper void rust_helper_preempt_disable_notrace(void)
+{
+	preempt_disable_notrace();
+}
+
+__rust_helper void rust_helper_preempt_enable_notrace(void)
+{
+	preempt_enable_notrace();
+}
+
+__rust_helper void rust_helper_preempt_enable_no_resched_notrace(void)
+{
+	preempt_enable_no_resched_notrace();
+}
+
+__rust_helper unsigned long rust_helper_arch_local_save_flags(void)
+{
+	return arch_local_save_flags();
+}
+
+__rust_helper unsigned long rust_helper_raw_local_irq_save(void)
+{
+	unsigned long flags;
+
+	raw_local_irq_save(flags);
+	return flags;
+}
+
+__rust_helper void rust_helper_raw_local_irq_restore(unsigned long flags)
+{
+	raw_local_irq_restore(flags);
+}
+
+__rust_helper unsigned long rust_helper_read_thread_flags(void)
+{
+	return READ_ONCE(current_thread_info()->flags);
+}
+
+__rust_helper void *rust_helper_this_cpu_base(void)
+{
+	return (void *)raw_cpu_read(this_cpu_off);
+}
+
+__rust_helper unsigned long rust_helper_per_cpu_offset(unsigned int cpu)
+{
+	return per_cpu_offset(cpu);
+}
+
+__rust_helper void rust_helper_arch_spin_lock(arch_spinlock_t *lock)
+{
+	arch_spin_lock(lock);
+}
+
+__rust_helper int rust_helper_arch_spin_trylock(arch_spinlock_t *lock)
+{
+	return arch_spin_trylock(lock);
+}
+
+__rust_helper void rust_helper_arch_spin_unlock(arch_spinlock_t *lock)
+{
+	arch_spin_unlock(lock);
+}
+
+__rust_helper struct page *rust_helper_alloc_pages_node(int node, gfp_t gfp,
+							unsigned int order)
+{
+	return alloc_pages_node(node, gfp, order);
+}
+
+__rust_helper void *rust_helper_page_address(struct page *page)
+{
+	return page_address(page);
+}
+
+__rust_helper int rust_helper_cpu_to_node(int cpu)
+{
+	return cpu_to_node(cpu);
+}

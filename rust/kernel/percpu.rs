@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One value of a type for every possible CPU.
+//!
+//! C header: `include/linux/percpu.h`.
+
+use super::cpus;
+use core::marker::PhantomData;
+use core::mem::{align_of, needs_drop, size_of};
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+
+/// A value of `T` per possible CPU.
+///
+/// # Invariants
+///
+/// `base` came from the per-CPU allocator for `T`'s layout, and each possible CPU's copy is a valid `T` that only
+/// shared references lead to.
+pub(crate) struct PerCpu<T> {
+    base: NonNull<T>,
+    _own: PhantomData<T>,
+}
+
+// SAFETY: it owns its values; they may be dropped elsewhere when `T` may.
+unsafe impl<T: Send> Send for PerCpu<T> {}
+// SAFETY: any CPU may refer to any CPU's value, which is sharing `T`.
+unsafe impl<T: Sync> Sync for PerCpu<T> {}
+
+impl<T> PerCpu<T> {
+    /// Makes the values with `make`, CPU by CPU. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`.
+    pub(crate) fn new(mut make: impl FnMut(CpuId) -> T) -> Result<Self> {
+        const { assert!(size_of::<T>() != 0) };
+        // SAFETY: the size is not 0 and the alignment is a power of two.
+        let base = unsafe {
+            bindings::pcpu_alloc_noprof(size_of::<T>(), align_of::<T>(), false, bindings::GFP_KERNEL)
+        };
+        let base = NonNull::new(base.cast::<T>()).ok_or(ENOMEM)?;
+        for cpu in cpus::possible() {
+            // SAFETY: the allocation has room for a `T` on every possible CPU, to which nobody refers yet.
+            unsafe { copy_of(base, cpu).write(make(cpu)) };
+        }
+        // INVARIANT: allocated and filled above.
+        Ok(Self { base, _own: PhantomData })
+    }
+
+    /// The value of `cpu`, none when there can be no such CPU. Any context.
+    pub(crate) fn get(&self, cpu: CpuId) -> Option<&T> {
+        // SAFETY: by the type invariant the copy of a possible CPU is a valid, shared `T`.
+        cpus::is_possible(cpu).then(|| unsafe { &*copy_of(self.base, cpu) })
+    }
+
+    /// The values with their CPUs. Any context.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (CpuId, &T)> {
+        cpus::possible().filter_map(|cpu| Some((cpu, self.get(cpu)?)))
+    }
+
+    /// The value of the CPU this runs on; while preemption is on it may turn into another CPU's. Any context.
+    #[inline(always)]
+    pub(crate) fn this(&self) -> &T {
+        // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by the type
+        // invariant is a valid, shared `T`.
+        unsafe { &*self.base.as_ptr().wrapping_byte_add(bindings::this_cpu_base() as usize) }
+    }
+}
+
+/// Where `cpu`'s copy of a per-CPU allocation lies.
+fn copy_of<T>(base: NonNull<T>, cpu: CpuId) -> *mut T {
+    // SAFETY: `CpuId` is below `nr_cpu_ids`, for which the table of offsets is filled.
+    base.as_ptr().wrapping_byte_add(unsafe { bindings::per_cpu_offset(cpu.as_u32()) })
+}
+
+impl<T> Drop for PerCpu<T> {
+    fn drop(&mut self) {
+        if needs_drop::<T>() {
+            for cpu in cpus::possible() {
+                // SAFETY: by the type invariant a valid `T`, to which nobody refers now that the owner goes.
+                unsafe { copy_of(self.base, cpu).drop_in_place() };
+            }
+        }
+        // SAFETY: by the type invariant the allocator gave `base` out, and it is not used after this.
+        unsafe { bindings::free_percpu(self.base.as_ptr().cast()) };
+    }
+}

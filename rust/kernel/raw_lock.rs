@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A spinlock with interrupts off whose functions are inline, so that a tracer may use it: taking it calls
+//! nothing that could be traced, and it may be tried in any context, NMI included.
+//!
+//! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place in the lock
+//! order where it is used.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use kernel::bindings;
+use kernel::types::{NotThreadSafe, Opaque};
+
+/// A `T` behind the lock.
+pub(crate) struct RawLock<T> {
+    lock: Opaque<bindings::arch_spinlock_t>,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock hands `T` from one holder to the next, which is what `Send` allows.
+unsafe impl<T: Send> Send for RawLock<T> {}
+// SAFETY: as above; shared references to the lock give access to `T` to one holder at a time.
+unsafe impl<T: Send> Sync for RawLock<T> {}
+
+impl<T> RawLock<T> {
+    /// An open lock around `data`.
+    pub(crate) const fn new(data: T) -> Self {
+        // SAFETY: the open lock is all zeroes (`__ARCH_SPIN_LOCK_UNLOCKED`).
+        let lock = Opaque::new(unsafe { core::mem::zeroed() });
+        Self { lock, data: UnsafeCell::new(data) }
+    }
+
+    /// Waits for the lock and takes it. Any context but NMI; never sleeps.
+    pub(crate) fn lock(&self) -> RawGuard<'_, T> {
+        // SAFETY: no preconditions; the guard restores what is saved here.
+        let flags = unsafe { bindings::raw_local_irq_save() };
+        // SAFETY: the lock is initialised, and interrupts are off until the guard opens it.
+        unsafe { bindings::arch_spin_lock(self.lock.get()) };
+        RawGuard { lock: self, flags, _not_send: NotThreadSafe }
+    }
+
+    /// Takes the lock unless somebody has it. Any context.
+    pub(crate) fn try_lock(&self) -> Option<RawGuard<'_, T>> {
+        // SAFETY: no preconditions; restored below or by the guard.
+        let flags = unsafe { bindings::raw_local_irq_save() };
+        // SAFETY: the lock is initialised, and interrupts are off while it is held.
+        if unsafe { bindings::arch_spin_trylock(self.lock.get()) } == 0 {
+            // SAFETY: `flags` are those saved above.
+            unsafe { bindings::raw_local_irq_restore(flags) };
+            return None;
+        }
+        Some(RawGuard { lock: self, flags, _not_send: NotThreadSafe })
+    }
+}
+
+/// Holds a [`RawLock`]; interrupts are off on this CPU until it is dropped.
+#[must_use = "the lock opens when the guard is dropped"]
+pub(crate) struct RawGuard<'a, T> {
+    lock: &'a RawLock<T>,
+    flags: usize,
+    _not_send: NotThreadSafe,
+}
+
+impl<T> Deref for RawGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard's existence says that the lock is held, so nobody else refers to the data.
+        unsafe { &*self.lock.data.get() }
+    }
+}
+
+impl<T> DerefMut for RawGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.lock.data.get() }
+    }
+}
+
+impl<T> Drop for RawGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the guard holds the lock; `flags` were saved when it was taken, on this CPU.
+        unsafe {
+            bindings::arch_spin_unlock(self.lock.lock.get());
+            bindings::raw_local_irq_restore(self.flags);
+        }
+    }
+}
