@@ -5,8 +5,10 @@
 #include <linux/kallsyms.h>
 #include <linux/ring_buffer.h>
 #include <linux/sched/clock.h>
+#include <linux/stacktrace.h>
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
+#include <trace/events/sched.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/gfp.h>
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -24,11 +25,6 @@ __rust_helper void rust_helper_preempt_disable_notrace(void)
 __rust_helper void rust_helper_preempt_enable_notrace(void)
 {
 	preempt_enable_notrace();
-}
-
-__rust_helper void rust_helper_preempt_enable_no_resched_notrace(void)
-{
-	preempt_enable_no_resched_notrace();
 }
 
 __rust_helper unsigned long rust_helper_arch_local_save_flags(void)
@@ -93,4 +89,10 @@ __rust_helper void *rust_helper_page_address(struct page *page)
 __rust_helper int rust_helper_cpu_to_node(int cpu)
 {
 	return cpu_to_node(cpu);
+}
+
+__rust_helper void rust_helper_init_irq_work(struct irq_work *work,
+					     void (*func)(struct irq_work *))
+{
+	init_irq_work(work, func);
 }

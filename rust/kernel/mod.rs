@@ -5,3 +5,9 @@
 pub mod sched_clock;
 pub(crate) mod clock;
 pub(crate) mod cpus;
+pub(crate) mod context;
+pub(crate) mod percpu;
+pub(crate) mod raw_lock;
+pub(crate) mod irq_work;
+pub(crate) mod tracepoint;
+pub(crate) mod wait_queue;

@@ -8,5 +8,6 @@ pub(crate) mod ops;
 pub(crate) mod sites;
 pub(crate) mod buffer;
 pub(crate) mod clock;
+pub(crate) mod entry;
 pub(crate) mod instance;
 pub(crate) mod tracers;

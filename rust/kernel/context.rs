@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where code runs: the words that say which context this CPU is in, each read by one instruction.
+//!
+//! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
+
+use kernel::bindings;
+use kernel::types::NotThreadSafe;
+
+const _: () = assert!(cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS), "bit 63 says need-resched");
+
+/// Task context nests in nothing; see [`PreemptCount::level`].
+pub(crate) const LEVELS: u32 = 4;
+
+/// The CPU's preemption count, with x86's inverted "need to reschedule" bit.
+#[derive(Clone, Copy)]
+pub(crate) struct PreemptCount(u64);
+
+impl PreemptCount {
+    const DEPTH: u64 = (1 << bindings::PREEMPT_BITS) - 1;
+    const SERVING_SOFTIRQ: u64 = bindings::SOFTIRQ_OFFSET as u64;
+    const BH_OFF: u64 = (((1 << bindings::SOFTIRQ_BITS) - 1) << bindings::SOFTIRQ_SHIFT) & !Self::SERVING_SOFTIRQ;
+    const HARDIRQ: u64 = ((1 << bindings::HARDIRQ_BITS) - 1) << bindings::HARDIRQ_SHIFT;
+    /// The rest of the 32 bits.
+    const NMI: u64 = (u32::MAX >> bindings::NMI_SHIFT << bindings::NMI_SHIFT) as u64;
+    /// Set while nobody asks for a reschedule.
+    const NO_RESCHED: u64 = 1 << 63;
+
+    /// Reads it. Any context.
+    #[inline(always)]
+    pub(crate) fn read() -> Self {
+        // SAFETY: no preconditions.
+        Self(unsafe { bindings::raw_preempt_count() } as u64)
+    }
+
+    /// A task that holds preemption off at most 15 deep, with nothing else to report?
+    #[inline(always)]
+    pub(crate) fn is_plain_task(self) -> bool {
+        self.0 & !0xf == Self::NO_RESCHED
+    }
+
+    /// How often preemption was disabled.
+    #[inline(always)]
+    pub(crate) fn depth(self) -> u64 {
+        self.0 & Self::DEPTH
+    }
+
+    /// Is this a softirq handler?
+    pub(crate) fn in_softirq(self) -> bool {
+        self.0 & Self::SERVING_SOFTIRQ != 0
+    }
+
+    /// Are softirqs held off (beyond one that runs)?
+    pub(crate) fn bh_off(self) -> bool {
+        self.0 & Self::BH_OFF != 0
+    }
+
+    /// Is this a hard interrupt handler?
+    pub(crate) fn in_hardirq(self) -> bool {
+        self.0 & Self::HARDIRQ != 0
+    }
+
+    /// Is this an NMI handler?
+    pub(crate) fn in_nmi(self) -> bool {
+        self.0 & Self::NMI != 0
+    }
+
+    /// Is a reschedule due as soon as the count falls to 0?
+    pub(crate) fn need_resched(self) -> bool {
+        self.0 & Self::NO_RESCHED == 0
+    }
+
+    /// How contexts nest on a CPU: 0 task, 1 softirq, 2 hard interrupt, 3 NMI; below [`LEVELS`].
+    pub(crate) fn level(self) -> u32 {
+        if self.in_nmi() {
+            3
+        } else if self.in_hardirq() {
+            2
+        } else {
+            self.in_softirq().into()
+        }
+    }
+}
+
+/// Are interrupts off on this CPU? Any context.
+#[inline(always)]
+pub(crate) fn irqs_off() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { bindings::arch_local_save_flags() & (1 << bindings::X86_EFLAGS_IF_BIT) == 0 }
+}
+
+/// Which kinds of reschedule the current task is asked for: `TIF_NEED_RESCHED`, `TIF_NEED_RESCHED_LAZY`.
+#[inline(always)]
+pub(crate) fn resched_flags() -> Resched {
+    // SAFETY: no preconditions.
+    Resched(unsafe { bindings::read_thread_flags() } as u64)
+}
+
+/// The answer of [`resched_flags`].
+#[derive(Clone, Copy)]
+pub(crate) struct Resched(u64);
+
+impl Resched {
+    const NOW: u64 = 1 << bindings::TIF_NEED_RESCHED;
+    const LAZY: u64 = 1 << bindings::TIF_NEED_RESCHED_LAZY;
+
+    /// Neither.
+    #[inline(always)]
+    pub(crate) fn none(self) -> bool {
+        self.0 & (Self::NOW | Self::LAZY) == 0
+    }
+
+    /// `TIF_NEED_RESCHED`.
+    pub(crate) fn now(self) -> bool {
+        self.0 & Self::NOW != 0
+    }
+
+    /// `TIF_NEED_RESCHED_LAZY`.
+    pub(crate) fn lazy(self) -> bool {
+        self.0 & Self::LAZY != 0
+    }
+}
+
+/// The current task's pid, in the first pid namespace. Any context.
+#[inline(always)]
+pub(crate) fn current_pid() -> i32 {
+    // SAFETY: `current` is a live task whenever code runs, and its pid does not change while it runs.
+    unsafe { (*bindings::get_current()).pid }
+}
+
+/// How often the current task disabled migration. Any context.
+#[inline(always)]
+pub(crate) fn migrate_disabled() -> u16 {
+    // SAFETY: as in `current_pid`; only the task itself, and what interrupts it, changes the count.
+    unsafe { (*bindings::get_current()).migration_disabled }
+}
+
+/// Preemption is off on this CPU while it lives; turning it off and on calls nothing that is traced, but dropping
+/// the guard may schedule.
+pub(crate) struct PreemptOff(NotThreadSafe);
+
+impl PreemptOff {
+    /// Turns preemption off. Any context.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        // SAFETY: undone by `drop`.
+        unsafe { bindings::preempt_disable_notrace() };
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for PreemptOff {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: undoes `new`.
+        unsafe { bindings::preempt_enable_notrace() };
+    }
+}
