@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Every C-callable function and C-visible static: pointers become references, one safe call, errno.
+mod tracefs;

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The C headers that rtrace answers to; included by the kernel's rust/bindings/bindings_helper.h. */
+#include <linux/dcache.h>
+#include <linux/debugfs.h>
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include <linux/fsnotify.h>
 #include <linux/ftrace.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
+#include <linux/kobject.h>
+#include <linux/magic.h>
+#include <linux/mount.h>
+#include <linux/namei.h>
 #include <linux/ring_buffer.h>
 #include <linux/sched/clock.h>
 #include <linux/stacktrace.h>
+#include <linux/security.h>
+#include <linux/seq_file.h>
+#include <linux/splice.h>
+#include <linux/sysfs.h>
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
 #include <trace/events/sched.h>
+
+/* Constants behind casts, which bindgen does not see. */
+const fmode_t RUST_CONST_HELPER_FMODE_READ = FMODE_READ;
+const fmode_t RUST_CONST_HELPER_FMODE_WRITE = FMODE_WRITE;
+const int RUST_CONST_HELPER_IOCB_NOWAIT = IOCB_NOWAIT;

@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One-line shims for C inline functions and macros; included by the kernel's rust/helpers/helpers.c. */
 #include "../../kernel/rtrace/rust/helpers/trace.c"
+#include "../../kernel/rtrace/rust/helpers/tracefs.c"

@@ -11,3 +11,6 @@ pub(crate) mod raw_lock;
 pub(crate) mod irq_work;
 pub(crate) mod tracepoint;
 pub(crate) mod wait_queue;
+pub(crate) mod pseudo_fs;
+pub(crate) mod seq_file;
+pub(crate) mod tracefs;

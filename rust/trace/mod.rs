@@ -11,3 +11,4 @@ pub(crate) mod clock;
 pub(crate) mod entry;
 pub(crate) mod instance;
 pub(crate) mod tracers;
+pub(crate) mod files;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `include/linux/tracefs.h`: tracefs for C.
+//!
+//! The `eventfs_*` functions of that header come with events.
+
+use crate::{kapi::tracefs, trace::files};
+use core::ptr;
+use kernel::{bindings, prelude::*, str::CStr};
+
+/// What C callers are given: null says that it failed, not why.
+fn or_null(made: Result<*mut bindings::dentry>) -> *mut bindings::dentry {
+    made.unwrap_or(ptr::null_mut())
+}
+
+/// Creates a file; see `tracefs.h`. Task context, may sleep.
+///
+/// # Safety
+///
+/// `name` is a string, `parent` null (the root) or a directory of tracefs; `fops` is null or operations that can
+/// deal with `data` as the inode's `i_private` and that stay until the file is removed and closed.
+#[export]
+pub unsafe extern "C" fn tracefs_create_file(
+    name: *const c_char,
+    mode: bindings::umode_t,
+    parent: *mut bindings::dentry,
+    data: *mut c_void,
+    fops: *const bindings::file_operations,
+) -> *mut bindings::dentry {
+    // SAFETY: as this function's.
+    or_null(unsafe { tracefs::create_c_file(CStr::from_char_ptr(name), mode, parent, data, fops) })
+}
+
+/// Creates a directory; see `tracefs.h`. Task context, may sleep.
+///
+/// # Safety
+///
+/// `name` is a string, `parent` null (the root) or a directory of tracefs.
+#[export]
+pub unsafe extern "C" fn tracefs_create_dir(
+    name: *const c_char,
+    parent: *mut bindings::dentry,
+) -> *mut bindings::dentry {
+    // SAFETY: as this function's.
+    or_null(unsafe { tracefs::create_c_dir(CStr::from_char_ptr(name), parent) })
+}
+
+/// Creates the one directory where users may `mkdir` and `rmdir`; see `tracefs.h`. Task context, may sleep.
+///
+/// # Safety
+///
+/// As for [`tracefs_create_dir`]; the functions stay callable and create and remove the directory themselves.
+#[export]
+pub unsafe extern "C" fn tracefs_create_instance_dir(
+    name: *const c_char,
+    parent: *mut bindings::dentry,
+    mkdir: Option<unsafe extern "C" fn(*const c_char) -> c_int>,
+    rmdir: Option<unsafe extern "C" fn(*const c_char) -> c_int>,
+) -> *mut bindings::dentry {
+    let (Some(mkdir), Some(rmdir)) = (mkdir, rmdir) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: as this function's.
+    or_null(unsafe {
+        tracefs::create_instance_dir(CStr::from_char_ptr(name), parent, mkdir, rmdir)
+    })
+}
+
+/// Removes a file, or a directory with all that is in it; null and error pointers are ignored. Task context, may sleep.
+///
+/// # Safety
+///
+/// `dentry` is null, an error pointer or the result of a function above, not removed yet.
+#[export]
+pub unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
+    if let Ok(dentry) = kernel::error::from_err_ptr(dentry) {
+        if !dentry.is_null() {
+            // SAFETY: as this function's.
+            unsafe { tracefs::remove(dentry) };
+        }
+    }
+}
+
+/// Whether tracefs is registered. Any context.
+#[export]
+pub extern "C" fn tracefs_initialized() -> bool {
+    tracefs::is_initialized()
+}
+
+/// The initcall that registers tracefs; `tracefs.c` places it.
+#[no_mangle]
+pub extern "C" fn rtrace_tracefs_init() -> c_int {
+    match tracefs::init() {
+        Ok(()) => 0,
+        Err(e) => e.to_errno(),
+    }
+}
+
+/// The initcall that creates the files, once the top instance is there; `tracefs.c` places it.
+#[no_mangle]
+pub extern "C" fn rtrace_files_init() -> c_int {
+    match files::init() {
+        Ok(()) => 0,
+        Err(e) => e.to_errno(),
+    }
+}
