@@ -96,3 +96,15 @@ __rust_helper void rust_helper_init_irq_work(struct irq_work *work,
 {
 	init_irq_work(work, func);
 }
+
+DECLARE_PER_CPU(bool, rtrace_entry_made);
+
+__rust_helper void rust_helper_set_entry_made(bool made)
+{
+	raw_cpu_write(rtrace_entry_made, made);
+}
+
+__rust_helper bool rust_helper_get_entry_made(void)
+{
+	return raw_cpu_read(rtrace_entry_made);
+}

@@ -91,3 +91,20 @@ pub(crate) fn is_online(cpu: CpuId) -> bool {
     // SAFETY: a static mask.
     unsafe { test(&raw const bindings::__cpu_online_mask, cpu) }
 }
+
+/// Runs `work` once on every CPU that is up, with interrupts off, and waits for all. Task context; `work` must not
+/// sleep.
+pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
+    /// # Safety
+    ///
+    /// `work` points to a live `F`.
+    unsafe extern "C" fn call<F: Fn()>(work: *mut core::ffi::c_void) {
+        // SAFETY: by the precondition.
+        unsafe { (*work.cast::<F>())() };
+    }
+    let work = (&raw const work).cast_mut().cast();
+    // SAFETY: `call` gets the address of `work`, which outlives the call as it waits for all CPUs.
+    unsafe {
+        bindings::on_each_cpu_cond_mask(None, Some(call::<F>), work, true, &raw const bindings::__cpu_online_mask)
+    };
+}

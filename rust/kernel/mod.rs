@@ -14,3 +14,4 @@ pub(crate) mod wait_queue;
 pub(crate) mod pseudo_fs;
 pub(crate) mod seq_file;
 pub(crate) mod tracefs;
+pub(crate) mod entry_made;

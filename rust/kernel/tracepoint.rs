@@ -51,6 +51,13 @@ impl TaskView<'_> {
     }
 }
 
+/// The highest pid that there can be now, in the first namespace.
+pub(crate) fn pid_max() -> usize {
+    // SAFETY: a static whose word does not tear.
+    let max = unsafe { (&raw const bindings::init_pid_ns.pid_max).read_volatile() };
+    usize::try_from(max).unwrap_or(0)
+}
+
 /// What a probe does; implement those that are registered. They run with preemption off, `switched` and `woken`
 /// with interrupts off and the run queue locked: no sleeping, no waking, no traced lock.
 pub(crate) trait TaskProbe: Send + Sync + 'static {

@@ -5,9 +5,11 @@
 pub mod error_log;
 pub mod output;
 pub(crate) mod ops;
+pub(crate) mod pids;
 pub(crate) mod sites;
 pub(crate) mod buffer;
 pub(crate) mod clock;
+pub(crate) mod cmdlines;
 pub(crate) mod entry;
 pub(crate) mod instance;
 pub(crate) mod tracers;
