@@ -12,4 +12,6 @@
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 extern crate std;
 
+pub mod ring_buffer;
+pub mod sys;
 pub mod text;

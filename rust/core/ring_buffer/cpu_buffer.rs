@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One CPU's buffer: its words, where they lie, how it is set up, and the switches.
+
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::ptr::NonNull;
+
+use super::super::sys::{Local, Shared, Shared32};
+use super::reader::ReaderState;
+use super::sub_buffer::{put_header, SubBuffer, COMMIT_OFFSET, HEADER_SIZE};
+use super::word::{Position, Sequence, Tag};
+
+/// A slot of the ring: holds one sub-buffer. The content is [`Tag`], private to the ring buffer.
+#[repr(transparent)]
+pub struct Slot(pub(super) Shared);
+
+impl Slot {
+    /// A slot, to be set up by [`CpuBuffer::new`].
+    pub fn new() -> Self {
+        Self(Shared::new(0))
+    }
+
+    #[inline]
+    pub(super) fn load(&self) -> Tag {
+        Tag(self.0.load_acquire())
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// `nr_slots + 1` descriptors.
+    pub sub_buffers: NonNull<SubBuffer>,
+    /// `nr_slots` slots.
+    pub slots: NonNull<Slot>,
+    /// Sub-buffers in the ring, the reader's not counted; 2 or more.
+    pub nr_slots: u32,
+    /// Size of each sub-buffer in bytes, header included: a multiple of 8, from 64 bytes to 1 MiB.
+    pub sub_buffer_size: u32,
+}
+
+/// Why [`Parts`] were refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadParts;
+
+/// Writers' part: nothing but the owning CPU touches this cache line.
+#[repr(C, align(64))]
+pub(super) struct WriteLine {
+    /// [`Position`]: where the next event goes.
+    pub(super) position: Local,
+    /// Time of the last event, if `stamp_position` says so.
+    pub(super) stamp: Local,
+    /// The write position that `stamp` belongs to.
+    pub(super) stamp_position: Local,
+    /// Time of the event that each context has reserved last, by the context's number.
+    pub(super) event_stamp: [Local; 5],
+}
+
+/// What every event looks at: the context word, which the writer changes, and settings that hardly ever change.
+#[repr(C, align(64))]
+pub(super) struct SetupLine {
+    /// One bit for each context that is writing; see [`Context`](super::Context).
+    pub(super) context: Local,
+    pub(super) sub_buffers: NonNull<SubBuffer>,
+    pub(super) slots: NonNull<Slot>,
+    pub(super) nr_slots: u32,
+    /// Bytes for records on a sub-buffer.
+    pub(super) capacity: u32,
+    /// `capacity`, or 0 to send every event through the slow path (all time stamps absolute).
+    pub(super) fast_capacity: Shared32,
+    /// Reasons not to record: a count, and bits above it.
+    pub(super) disabled: Shared32,
+    /// Not zero when somebody wants to hear of new events.
+    pub(super) waiters: Shared32,
+    /// 1: new events overwrite the oldest; 0: they are dropped when the ring is full.
+    pub(super) overwrite: Shared32,
+}
+
+/// What writers publish for readers.
+#[repr(C, align(64))]
+pub(super) struct CommitLine {
+    /// [`Position`]: everything before it is complete.
+    pub(super) commit: Shared,
+    pub(super) overrun: Local,
+    pub(super) overrun_bytes: Local,
+    pub(super) commit_overrun: Local,
+    pub(super) dropped: Local,
+    pub(super) sub_buffers_touched: Local,
+    pub(super) sub_buffers_lost: Local,
+    pub(super) time_went_backwards: Local,
+}
+
+/// Readers' part.
+#[repr(C, align(64))]
+pub(super) struct ReadLine {
+    pub(super) events: Shared,
+    pub(super) bytes: Shared,
+    pub(super) sub_buffers: Shared,
+    pub(super) state: UnsafeCell<ReaderState>,
+}
+
+/// The ring buffer of one CPU. See the [module](super) for how it works.
+///
+/// # Invariants
+///
+/// - `setup.sub_buffers` and `setup.slots` point to `nr_slots + 1` and `nr_slots` live elements, and each
+///   descriptor's `data` to `capacity + HEADER_SIZE` bytes, as [`Parts`] and [`CpuBuffer::new`] ask.
+/// - Every id in `write.position`, `commit`, a slot or the reader's state is at most `nr_slots`; each sub-buffer is
+///   in exactly one slot or is the reader's.
+/// - `used` of a position is at most `capacity`, and a multiple of 4.
+#[repr(C)]
+pub struct CpuBuffer {
+    pub(super) write: WriteLine,
+    pub(super) setup: SetupLine,
+    pub(super) commit: CommitLine,
+    pub(super) read: ReadLine,
+}
+
+// SAFETY: the parts are owned through `CpuBuffer::new`'s contract and may be used from any thread.
+unsafe impl Send for CpuBuffer {}
+// SAFETY: `Local` and `Shared` words are atomics; `ReadLine::state` is reached only through `CpuBuffer::reader`,
+// whose contract makes that exclusive; sub-buffer memory is written through `Writer`, whose contract makes that one
+// CPU, and read where a commit has published it.
+unsafe impl Sync for CpuBuffer {}
+
+/// The bit of `disabled` that switches off for good, apart from the count (`RB_BUFFER_OFF`).
+const OFF: u32 = 1 << 31;
+
+impl CpuBuffer {
+    /// Smallest and largest size of a sub-buffer, header included.
+    pub const SUB_BUFFER_SIZES: core::ops::RangeInclusive<u32> = 64..=1 << 20;
+
+    /// An empty buffer on `parts`, in overwrite mode, recording.
+    ///
+    /// # Errors
+    ///
+    /// [`BadParts`] if a number is outside the limits given at [`Parts`].
+    ///
+    /// # Safety
+    ///
+    /// `parts` point to as many live elements as they say, for nobody else to use until the buffer is gone. Each
+    /// descriptor's memory is `sub_buffer_size` initialised bytes, 8-byte aligned, that stay valid as long and that
+    /// nobody else writes.
+    pub unsafe fn new(parts: Parts) -> Result<Self, BadParts> {
+        let nr_slots = parts.nr_slots as usize;
+        let size = parts.sub_buffer_size;
+        if nr_slots < 2
+            || nr_slots >= Position::MAX_SUB_BUFFERS
+            || !Self::SUB_BUFFER_SIZES.contains(&size)
+            || size % 8 != 0
+        {
+            return Err(BadParts);
+        }
+        let capacity = size - HEADER_SIZE as u32;
+        // INVARIANT: the caller vouches for the parts; `clear` puts every sub-buffer in its place.
+        let this = Self {
+            write: WriteLine {
+                position: Local::new(0),
+                stamp: Local::new(0),
+                stamp_position: Local::new(0),
+                event_stamp: core::array::from_fn(|_| Local::new(0)),
+            },
+            setup: SetupLine {
+                context: Local::new(0),
+                sub_buffers: parts.sub_buffers,
+                slots: parts.slots,
+                nr_slots: parts.nr_slots,
+                capacity,
+                fast_capacity: Shared32::new(capacity),
+                disabled: Shared32::new(0),
+                waiters: Shared32::new(0),
+                overwrite: Shared32::new(1),
+            },
+            commit: CommitLine {
+                commit: Shared::new(0),
+                overrun: Local::new(0),
+                overrun_bytes: Local::new(0),
+                commit_overrun: Local::new(0),
+                dropped: Local::new(0),
+                sub_buffers_touched: Local::new(0),
+                sub_buffers_lost: Local::new(0),
+                time_went_backwards: Local::new(0),
+            },
+            read: ReadLine {
+                events: Shared::new(0),
+                bytes: Shared::new(0),
+                sub_buffers: Shared::new(0),
+                state: UnsafeCell::new(ReaderState::new(parts.nr_slots as u64)),
+            },
+        };
+        // SAFETY: nobody else can know the new buffer.
+        unsafe { this.reset() };
+        Ok(this)
+    }
+
+    /// Empties the buffer and sets all counts to zero; settings stay.
+    ///
+    /// # Safety
+    ///
+    /// No writer is active or can become active during the call (recording disabled and a grace period waited for),
+    /// and the caller holds the reader lock.
+    pub unsafe fn reset(&self) {
+        let nr_slots = self.setup.nr_slots as u64;
+        for slot in 0..nr_slots {
+            let tag = if slot == 0 { Tag::used(0, Sequence(1)) } else { Tag::empty(slot) };
+            self.slot(slot).0.store_relaxed(tag.0);
+        }
+        for id in 0..=nr_slots {
+            let sub_buffer = self.sub_buffer(id);
+            sub_buffer.sealed.set(Position::new(id, 0, 0).0);
+            sub_buffer.sequence.set(if id == 0 { 1 } else { 0 });
+            sub_buffer.slot.set(0);
+            sub_buffer.first_event.set(0);
+            sub_buffer.first_byte.set(0);
+            // SAFETY: no writer and no reader is active, by the function's precondition.
+            unsafe {
+                put_header(sub_buffer.data(), 0, 0);
+                put_header(sub_buffer.data(), COMMIT_OFFSET, 0);
+            }
+        }
+        // The reader's sub-buffer is "number 0": read to its end, followed by number 1 in slot 0.
+        self.sub_buffer(nr_slots).slot.set(nr_slots - 1);
+
+        self.write.position.set(Position::new(0, 0, 0).0);
+        self.write.stamp.set(0);
+        self.write.stamp_position.set(Position::NONE.0);
+        let commit = &self.commit;
+        for count in [
+            &commit.overrun,
+            &commit.overrun_bytes,
+            &commit.commit_overrun,
+            &commit.dropped,
+            &commit.sub_buffers_touched,
+            &commit.sub_buffers_lost,
+            &commit.time_went_backwards,
+        ] {
+            count.set(0);
+        }
+        for count in [&self.read.events, &self.read.bytes, &self.read.sub_buffers] {
+            count.store_relaxed(0);
+        }
+        // SAFETY: the caller holds the reader lock.
+        unsafe { *self.read.state.get() = ReaderState::new(nr_slots) };
+        commit.commit.store_release(Position::new(0, 0, 0).0);
+    }
+
+    /// Stops recording; may be called several times, each undone by one [`enable`](Self::enable).
+    pub fn disable(&self) {
+        self.setup.disabled.add(1);
+    }
+
+    /// Undoes one [`disable`](Self::disable).
+    pub fn enable(&self) {
+        self.setup.disabled.sub(1);
+    }
+
+    /// Switches recording off or on, independent of the count of [`disable`](Self::disable).
+    pub fn set_on(&self, on: bool) {
+        if on {
+            self.setup.disabled.clear_bits(OFF);
+        } else {
+            self.setup.disabled.set_bits(OFF);
+        }
+    }
+
+    /// Whether events are recorded at the moment.
+    #[inline(always)]
+    pub fn is_recording(&self) -> bool {
+        self.setup.disabled.load_relaxed() == 0
+    }
+
+    /// Whether recording is switched on, however many have disabled it for a while.
+    pub fn is_set_on(&self) -> bool {
+        self.setup.disabled.load_relaxed() & OFF == 0
+    }
+
+    /// Whether a full ring overwrites its oldest events (`true`) or drops the new ones.
+    pub fn overwrite(&self) -> bool {
+        self.setup.overwrite.load_relaxed() != 0
+    }
+
+    /// Chooses what happens when the ring is full.
+    pub fn set_overwrite(&self, overwrite: bool) {
+        self.setup.overwrite.store_relaxed(overwrite.into());
+    }
+
+    /// Whether every event carries an absolute time stamp.
+    pub fn absolute_stamps(&self) -> bool {
+        self.setup.fast_capacity.load_relaxed() == 0
+    }
+
+    /// Gives every event from now on an absolute time stamp, or stops doing so.
+    pub fn set_absolute_stamps(&self, absolute: bool) {
+        self.setup.fast_capacity.store_relaxed(if absolute { 0 } else { self.setup.capacity });
+    }
+
+    /// Makes commits report [`Wake::Wanted`](super::Wake) from now on (`true`), or no longer.
+    ///
+    /// A writer that commits at the same moment may miss the change: it publishes, then looks, without a barrier
+    /// between. Who must not sleep through a single event makes the writer's CPU take an interrupt after setting
+    /// this and before looking for events.
+    pub fn set_waiters(&self, waiting: bool) {
+        self.setup.waiters.swap(waiting.into());
+    }
+
+    /// Whether a writer is between reserve and commit. Meaningful on the buffer's own CPU, and once writers are kept
+    /// out.
+    pub fn is_writing(&self) -> bool {
+        self.setup.context.get() != 0
+    }
+
+    /// Sub-buffers in the ring, the reader's not counted.
+    pub fn nr_slots(&self) -> u32 {
+        self.setup.nr_slots
+    }
+
+    /// Size of a sub-buffer in bytes, header included.
+    pub fn sub_buffer_size(&self) -> u32 {
+        self.setup.capacity.wrapping_add(HEADER_SIZE as u32)
+    }
+
+    /// Longest payload that an event can have, in bytes.
+    pub fn max_payload(&self) -> usize {
+        let stamp = if self.absolute_stamps() { 8 } else { 0 };
+        (self.setup.capacity as usize).wrapping_sub(8 + stamp)
+    }
+
+    /// The parts the buffer was made of.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            sub_buffers: self.setup.sub_buffers,
+            slots: self.setup.slots,
+            nr_slots: self.setup.nr_slots,
+            sub_buffer_size: self.sub_buffer_size(),
+        }
+    }
+
+    /// The memory of sub-buffer `id` (0 up to and including `nr_slots`), for mapping it; ids stay while the buffer
+    /// is not taken apart.
+    pub fn sub_buffer_memory(&self, id: u32) -> Option<*mut u8> {
+        (id <= self.setup.nr_slots).then(|| self.sub_buffer(id.into()).data())
+    }
+
+    /// The descriptor of sub-buffer `id`, an id out of one of the buffer's own words.
+    #[inline(always)]
+    pub(super) fn sub_buffer(&self, id: u64) -> &SubBuffer {
+        debug_assert!(id <= self.setup.nr_slots as u64);
+        // SAFETY: by the type's invariant ids are at most `nr_slots` and the table has one more than that.
+        unsafe { &*self.setup.sub_buffers.as_ptr().add(id as usize) }
+    }
+
+    /// The ring slot of an index below `nr_slots`.
+    #[inline]
+    pub(super) fn slot(&self, index: u64) -> &Slot {
+        debug_assert!(index < self.setup.nr_slots as u64);
+        // SAFETY: indices come from `next_slot` or count to `nr_slots`; the array has that many.
+        unsafe { &*self.setup.slots.as_ptr().add(index as usize) }
+    }
+
+    /// The slot after `index`.
+    #[inline]
+    pub(super) fn next_slot(&self, index: u64) -> u64 {
+        let next = index.wrapping_add(1);
+        if next >= self.setup.nr_slots as u64 { 0 } else { next }
+    }
+}
+
+impl fmt::Debug for CpuBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuBuffer")
+            .field("position", &Position(self.write.position.get()))
+            .field("commit", &Position(self.commit.commit.load_relaxed()))
+            .field("context", &self.setup.context.get())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(not(loom))]
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    // One line for the writer alone, one that it shares with settings, one that it shares with readers.
+    assert!(size_of::<WriteLine>() == 64);
+    assert!(size_of::<SetupLine>() == 64);
+    assert!(size_of::<CommitLine>() == 64);
+    assert!(offset_of!(CpuBuffer, write) == 0);
+    assert!(offset_of!(CpuBuffer, setup) == 64);
+    assert!(offset_of!(CpuBuffer, commit) == 128);
+    assert!(offset_of!(CpuBuffer, read) == 192);
+    assert!(size_of::<SubBuffer>() == 64);
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Giving up a reserved event.
+//!
+//! The last event on the buffer is taken back, time and all. One that others have followed becomes padding, which
+//! readers skip; it no longer counts as an event. Same rules as in `writer.rs`.
+
+use core::ptr::NonNull;
+
+use super::super::sys::barrier;
+use super::cpu_buffer::CpuBuffer;
+use super::env::{Env, Step};
+use super::sub_buffer::{get_u32, put_u32, HEADER_SIZE};
+use super::word::{Header, Position};
+use super::writer::Wake;
+
+/// A reserved event, looked at again.
+#[derive(Clone, Copy)]
+struct Event {
+    at: NonNull<u8>,
+    header: Header,
+    size: u64,
+}
+
+impl CpuBuffer {
+    /// Ends the event that was reserved last without publishing it.
+    ///
+    /// # Safety
+    ///
+    /// `at` is the header of the event that was reserved last and has not ended.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn discard<E: Env>(&self, env: &E, at: NonNull<u8>) -> Wake {
+        env.step(Step::DiscardStarted);
+        // SAFETY: the event's bytes are the caller's until it ends; its size is 8 or more.
+        let (header, array) = unsafe { (Header(get_u32(at.as_ptr())), get_u32(at.as_ptr().add(4))) };
+        let words = header.type_len() as u64;
+        let size = if words == 0 { (array as u64).wrapping_add(4) } else { words.wrapping_add(1) << 2 };
+        let event = Event { at, header, size };
+        if !self.take_back(env, event) {
+            // The time first, while the event is still the last of its context.
+            self.uncount(env, event);
+            // SAFETY: as above.
+            unsafe { self.put_padding(event) };
+        }
+        self.leave(env)
+    }
+
+    /// The offset of `event` from the first record, if it is on the sub-buffer `id`.
+    fn offset_on(&self, id: u64, event: Event) -> Option<u64> {
+        let records = (self.sub_buffer(id).data() as usize).wrapping_add(HEADER_SIZE);
+        let offset = (event.at.as_ptr() as usize).wrapping_sub(records) as u64;
+        (offset < self.setup.capacity as u64).then_some(offset)
+    }
+
+    /// Takes the event back if nothing was reserved after it: position and time become what they were before.
+    /// A time record in front of it stays, so that the time to go back to is the event's minus its own delta.
+    fn take_back<E: Env>(&self, env: &E, event: Event) -> bool {
+        let position = Position(self.write.position.get());
+        let Some(offset) = self.offset_on(position.id(), event) else { return false };
+        if offset.wrapping_add(event.size) != position.used() {
+            return false;
+        }
+        let before = position.minus_event(event.size);
+        let stamp = self.write.stamp.get();
+        let known = self.write.stamp_position.get() == position.0;
+        if known {
+            // From here to the end no writer that comes in trusts the stamp.
+            self.write.stamp_position.set(Position::NONE.0);
+        }
+        barrier();
+        env.step(Step::DiscardStampInvalid);
+        if !self.write.position.replace(position.0, before.0) {
+            return false;
+        }
+        env.step(Step::DiscardTakenBack);
+        let previous = stamp.wrapping_sub(event.header.delta() as u64);
+        if known && self.write.stamp.replace(stamp, previous) {
+            env.step(Step::DiscardStampRestored);
+            self.write.stamp_position.set(before.0);
+        }
+        true
+    }
+
+    /// Takes the event out of the count of its sub-buffer.
+    fn uncount<E: Env>(&self, env: &E, event: Event) {
+        loop {
+            let position = Position(self.write.position.get());
+            if self.offset_on(position.id(), event).is_none() {
+                break;
+            }
+            let known = self.write.stamp_position.get() == position.0;
+            let fewer = position.uncount_event();
+            if self.write.position.replace(position.0, fewer.0) {
+                env.step(Step::DiscardUncounted);
+                if known {
+                    self.write.stamp_position.set(fewer.0);
+                }
+                return;
+            }
+        }
+        // Writers have moved on; the sub-buffer lies between the commit position and theirs.
+        let mut id = Position(self.commit.commit.load_relaxed()).id();
+        let mut left = self.setup.nr_slots;
+        while self.offset_on(id, event).is_none() && left != 0 {
+            left = left.wrapping_sub(1);
+            let next = self.next_slot(self.sub_buffer(id).slot.get());
+            id = self.slot(next).load().id();
+        }
+        let sealed = &self.sub_buffer(id).sealed;
+        loop {
+            let position = Position(sealed.get());
+            if sealed.replace(position.0, position.uncount_event().0) {
+                return;
+            }
+        }
+    }
+
+    /// Rewrites the event as records that readers skip and that move the time as it did.
+    ///
+    /// ABI: a skipped record must have a delta other than zero, and none of its size can take a unit back. So an event
+    /// of delta zero becomes a time extend by zero if it is 8 bytes; otherwise (16 or more, see `event_size`)
+    /// padding followed by the event's time as an absolute one.
+    ///
+    /// # Safety
+    ///
+    /// The bytes of `event` are the caller's.
+    unsafe fn put_padding(&self, event: Event) {
+        let at = event.at.as_ptr();
+        let delta = event.header.delta() as u64;
+        let innermost = self.setup.context.get().trailing_zeros() as usize;
+        let time = self.write.event_stamp.get(innermost).map_or(0, |stamp| stamp.get());
+        // SAFETY: all within the event's `size` bytes, by the function's precondition.
+        unsafe {
+            if delta != 0 {
+                put_u32(at.add(4), event.size.wrapping_sub(4) as u32);
+                put_u32(at, Header::new(Header::PADDING, delta).0);
+            } else if event.size < 16 {
+                put_u32(at.add(4), 0);
+                put_u32(at, Header::new(Header::TIME_EXTEND, 0).0);
+            } else {
+                let padding = event.size.wrapping_sub(Header::TIME_SIZE);
+                put_u32(at.add(4), padding.wrapping_sub(4) as u32);
+                put_u32(at, Header::new(Header::PADDING, 1).0);
+                let stamp = at.add(padding as usize);
+                put_u32(stamp.add(4), (time >> Header::DELTA_BITS) as u32);
+                put_u32(stamp, Header::new(Header::TIME_STAMP, time).0);
+            }
+        }
+    }
+}

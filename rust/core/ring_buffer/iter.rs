@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading without consuming, while writers go on.
+//!
+//! Writers may overwrite a sub-buffer in the ring at any time. So the iterator copies one whole sub-buffer, up to
+//! the commit position, to memory of its own, then checks that the slot still holds the same content, and only then
+//! looks at the copy. When writers or a reader have been faster it goes on with the oldest there is and says how
+//! many events it has missed.
+
+use super::super::sys::fence_acquire;
+use super::cpu_buffer::CpuBuffer;
+use super::parse::Cursor;
+use super::reader::Reader;
+use super::sub_buffer::{copy_racing, SubBuffer, HEADER_SIZE};
+use super::word::{Position, Sequence};
+
+/// An event that stays in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct IterEvent<'a> {
+    /// Its time, in the clock's units.
+    pub time: u64,
+    /// Events missed between the one before and this one.
+    pub lost: u64,
+    /// The event with its header (`struct ring_buffer_event`).
+    pub record: &'a [u8],
+    /// What was written; the length is rounded up to words.
+    pub payload: &'a [u8],
+}
+
+/// An iterator over the events of a buffer that leaves them there. `S` is memory for a copy of one sub-buffer's
+/// records: at least [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes.
+#[derive(Debug)]
+pub struct Iter<S> {
+    scratch: S,
+    /// Records in `scratch`.
+    filled: usize,
+    cursor: Cursor,
+    /// Content the copy is of; `None` at the start.
+    sequence: Option<Sequence>,
+    /// Number of the next event, to find out what was missed.
+    next_event: u64,
+    missed: u64,
+}
+
+/// What became of an attempt to copy a sub-buffer of the ring.
+enum Copy {
+    /// Copied; its first event has this number.
+    Done { first_event: u64, time: u64 },
+    /// Overwritten meanwhile; the oldest content there is has this number.
+    Overtaken(Sequence),
+}
+
+impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
+    /// An iterator that starts at the oldest event.
+    pub fn new(scratch: S) -> Self {
+        Self { scratch, filled: 0, cursor: Cursor::start(0), sequence: None, next_event: 0, missed: 0 }
+    }
+
+    /// Starts again at the oldest event.
+    pub fn reset(&mut self) {
+        self.sequence = None;
+        self.filled = 0;
+        self.cursor = Cursor::start(0);
+    }
+
+    /// Gives the memory back.
+    pub fn into_scratch(self) -> S {
+        self.scratch
+    }
+
+    /// The next event, which stays the next. `None` at the end of what was committed; later there may be more.
+    ///
+    /// `reader` is the right to read from the buffer that all calls on this iterator are about; nothing is consumed.
+    pub fn peek(&mut self, reader: &mut Reader<'_>) -> Option<IterEvent<'_>> {
+        self.event(reader, false)
+    }
+
+    /// The next event; the one behind it becomes the next.
+    pub fn next(&mut self, reader: &mut Reader<'_>) -> Option<IterEvent<'_>> {
+        self.event(reader, true)
+    }
+
+    fn event(&mut self, reader: &mut Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
+        let (found, cursor) = loop {
+            let records = self.scratch.as_ref().get(..self.filled).unwrap_or(&[]);
+            let mut cursor = self.cursor;
+            if let Ok(Some(found)) = cursor.next_event(records) {
+                break (found, cursor);
+            }
+            // As in `Reader::find_next`.
+            self.cursor = Cursor { offset: records.len(), ..cursor };
+            if !self.refill(reader) {
+                return None;
+            }
+        };
+        let lost = self.missed;
+        if advance {
+            self.cursor = cursor;
+            self.missed = 0;
+            self.next_event = self.next_event.wrapping_add(1);
+        }
+        let bytes = self.scratch.as_ref();
+        Some(IterEvent {
+            time: found.time,
+            lost,
+            record: bytes.get(found.header..found.end).unwrap_or(&[]),
+            payload: bytes.get(found.payload..found.end).unwrap_or(&[]),
+        })
+    }
+
+    /// Copies further records: of the same sub-buffer if it has grown, else of the next, else of the oldest.
+    fn refill(&mut self, reader: &mut Reader<'_>) -> bool {
+        let buffer = reader.buffer;
+        let own = reader.own();
+        let sequence = match self.sequence {
+            Some(sequence) if !sequence.before(own.sequence()) => sequence,
+            // The start, or a reader has consumed what came next.
+            _ => self.start_at(reader, own),
+        };
+        let mut wanted = sequence;
+        if sequence == own.sequence() {
+            let end = buffer.readable(reader.state.id);
+            if end.used() as usize > self.cursor.offset {
+                self.copy_own(own, end);
+                return true;
+            }
+            wanted = sequence.plus(1);
+        }
+        while !newest(buffer).before(wanted) {
+            match self.copy_from_ring(reader, own, wanted) {
+                Copy::Overtaken(oldest) => wanted = oldest,
+                Copy::Done { first_event, time } => {
+                    if self.sequence != Some(wanted) {
+                        self.sequence = Some(wanted);
+                        self.cursor = Cursor::start(time);
+                        self.missed = self.missed.wrapping_add(first_event.wrapping_sub(self.next_event));
+                        self.next_event = first_event;
+                    }
+                    if self.filled > self.cursor.offset {
+                        return true;
+                    }
+                    wanted = wanted.plus(1);
+                }
+            }
+        }
+        false
+    }
+
+    /// Goes to where the reader is.
+    fn start_at(&mut self, reader: &Reader<'_>, own: &SubBuffer) -> Sequence {
+        let number = own.first_event.get().wrapping_add(reader.state.events_read);
+        self.missed = match self.sequence {
+            None => reader.state.lost,
+            Some(_) => self.missed.wrapping_add(number.wrapping_sub(self.next_event)),
+        };
+        self.next_event = number;
+        self.sequence = Some(own.sequence());
+        self.cursor = reader.state.cursor;
+        self.filled = 0;
+        own.sequence()
+    }
+
+    /// Copies the reader's own sub-buffer, which stays as it is up to `end`.
+    fn copy_own(&mut self, own: &SubBuffer, end: Position) {
+        self.filled = self.copy(own, end);
+        if self.cursor.offset == 0 {
+            // SAFETY: `own` is the reader's sub-buffer and its first record is committed, so its time stays.
+            self.cursor.time = unsafe { own.data().cast::<u64>().read() };
+        }
+    }
+
+    /// Copies the content of number `wanted`, which is committed at least in part and newer than the reader's.
+    fn copy_from_ring(&mut self, reader: &Reader<'_>, own: &SubBuffer, wanted: Sequence) -> Copy {
+        let buffer = reader.buffer;
+        let nr_slots = buffer.setup.nr_slots as u64;
+        let ahead = wanted.minus(own.sequence().0).0;
+        let slot = buffer.slot(own.slot.get().wrapping_add(ahead) % nr_slots);
+        // Pairs with the compare-and-swap in `claim_next`.
+        let tag = slot.load();
+        if tag.holds(wanted) {
+            let sub_buffer = buffer.sub_buffer(tag.id());
+            let end = buffer.readable(tag.id());
+            let first_event = sub_buffer.first_event.get();
+            // SAFETY: the memory is valid; a writer that changes it meanwhile is found out below.
+            let time = unsafe { sub_buffer.data().cast::<u64>().read_volatile() };
+            let filled = self.copy(sub_buffer, end);
+            // Pairs with `fence_release` in `claim_next`: had anything that was copied been written after the claim,
+            // the tag would show the claim.
+            fence_acquire();
+            if slot.load() == tag {
+                self.filled = filled;
+                return Copy::Done { first_event, time };
+            }
+            self.filled = 0;
+        }
+        Copy::Overtaken(Sequence(slot.load().sequence()).minus(nr_slots).plus(1))
+    }
+
+    /// Copies the records of a sub-buffer up to `end`; gives the number of bytes.
+    fn copy(&mut self, sub_buffer: &SubBuffer, end: Position) -> usize {
+        let scratch = self.scratch.as_mut();
+        let length = scratch.len().min(end.used() as usize);
+        let Some(into) = scratch.get_mut(..length) else { return 0 };
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and so many bytes follow the header.
+        unsafe { copy_racing(sub_buffer.data().add(HEADER_SIZE), into) };
+        length
+    }
+}
+
+/// Number of the newest content that is committed, at least in part.
+fn newest(buffer: &CpuBuffer) -> Sequence {
+    loop {
+        let commit = buffer.committed();
+        let sequence = buffer.sub_buffer(commit.id()).sequence();
+        // The number stays while the commit position is on the sub-buffer.
+        fence_acquire();
+        if buffer.committed().same_sub_buffer(commit) {
+            return sequence;
+        }
+    }
+}

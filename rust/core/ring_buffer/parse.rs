@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading the records of a sub-buffer out of its bytes, whatever they are. Safe code; malformed bytes are an error.
+//!
+//! The format is ABI (`include/linux/ring_buffer.h`, `enum ring_buffer_type`): each record starts with a [`Header`];
+//! `type_len` 1 to 28 is an event with as many words of payload, 0 one whose next word is the length (itself
+//! included), 29 padding or a discarded event, 30 and 31 time records.
+
+use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE};
+use super::word::Header;
+
+/// The bytes do not follow the format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed {
+    /// Offset of the record that does not.
+    pub offset: usize,
+}
+
+/// Where an event lies, and when it happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Time of the event, in the clock's units.
+    pub time: u64,
+    /// Offset of the event's header.
+    pub header: usize,
+    /// Offset of the payload.
+    pub payload: usize,
+    /// Offset behind the event.
+    pub end: usize,
+}
+
+/// A position in the records of a sub-buffer: an offset and the time there. Moves from event to event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cursor {
+    /// Offset of the next record.
+    pub offset: usize,
+    /// Time of the last record.
+    pub time: u64,
+}
+
+/// One record.
+enum Record {
+    Event { payload: usize, end: usize },
+    Skip { end: usize },
+    Rest,
+}
+
+impl Cursor {
+    /// At the first record of a sub-buffer whose time stamp is `time`.
+    pub const fn start(time: u64) -> Self {
+        Self { offset: 0, time }
+    }
+
+    /// Moves behind the next event of `records` and says where it is; `None` at the end. Records that are no event
+    /// are passed, their time added.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if a record reaches beyond the end of `records`; the cursor then stands in front of it.
+    pub fn next_event(&mut self, records: &[u8]) -> Result<Option<Found>, Malformed> {
+        while self.offset < records.len() {
+            let header = self.offset;
+            match self.record(records)? {
+                Record::Event { payload, end } => {
+                    self.offset = end;
+                    return Ok(Some(Found { time: self.time, header, payload, end }));
+                }
+                Record::Skip { end } => self.offset = end,
+                Record::Rest => self.offset = records.len(),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks at the record at the cursor and adds its time.
+    fn record(&mut self, records: &[u8]) -> Result<Record, Malformed> {
+        let malformed = Malformed { offset: self.offset };
+        let header = Header(word(records, self.offset).ok_or(malformed)?);
+        let array_at = self.offset.checked_add(4).ok_or(malformed)?;
+        let array = || word(records, array_at).ok_or(malformed);
+        let behind = |length: u64| {
+            usize::try_from(length)
+                .ok()
+                .and_then(|length| array_at.checked_add(length))
+                .filter(|end| *end <= records.len())
+                .ok_or(malformed)
+        };
+        let delta = header.delta() as u64;
+
+        let (record, time) = match header.type_len() {
+            Header::PADDING if delta == 0 => (Record::Rest, self.time),
+            Header::PADDING => {
+                let length = u64::from(array()?);
+                // The length counts its own word; and without this a length of zero would stay a padding's header.
+                if length < 4 {
+                    return Err(malformed);
+                }
+                (Record::Skip { end: behind(length)? }, self.time.wrapping_add(delta))
+            }
+            Header::TIME_EXTEND => {
+                let extend = u64::from(array()?) << Header::DELTA_BITS | delta;
+                (Record::Skip { end: behind(4)? }, self.time.wrapping_add(extend))
+            }
+            Header::TIME_STAMP => {
+                let stamp = u64::from(array()?) << Header::DELTA_BITS | delta;
+                (Record::Skip { end: behind(4)? }, absolute(stamp, self.time))
+            }
+            0 => {
+                let length = u64::from(array()?);
+                if length < 4 {
+                    return Err(malformed);
+                }
+                let payload = behind(4)?;
+                (Record::Event { payload, end: behind(length.wrapping_add(3) & !3)? }, self.time.wrapping_add(delta))
+            }
+            words => {
+                let end = behind(u64::from(words) << 2)?;
+                (Record::Event { payload: array_at, end }, self.time.wrapping_add(delta))
+            }
+        };
+        self.time = time;
+        Ok(record)
+    }
+}
+
+/// The full time of an absolute stamp: its 59 bits, the rest from the running time.
+fn absolute(stamp: u64, running: u64) -> u64 {
+    const LOW: u64 = (1 << Header::TIME_BITS) - 1;
+    let high = running & !LOW;
+    let time = stamp & LOW | high;
+    // With high bits set, a stamp below the running time has wrapped.
+    if high != 0 && time < running { time.wrapping_add(LOW + 1) } else { time }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let end = at.checked_add(4)?;
+    bytes.get(at..end)?.try_into().ok().map(u32::from_ne_bytes)
+}
+
+/// How many events were lost before a sub-buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lost {
+    /// None.
+    No,
+    /// Some; there was no room for the number.
+    Some,
+    /// This many.
+    Count(u64),
+}
+
+/// A sub-buffer as it left the kernel: its header taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Page<'a> {
+    /// Time the first delta is counted from.
+    pub time: u64,
+    /// Events lost before this sub-buffer.
+    pub lost: Lost,
+    /// The records.
+    pub records: &'a [u8],
+}
+
+/// Bit 31 of the commit word: events were lost before the sub-buffer.
+pub(super) const MISSED_EVENTS: u64 = 1 << 31;
+/// Bit 30 of the commit word: their number follows the records.
+pub(super) const MISSED_STORED: u64 = 1 << 30;
+
+impl<'a> Page<'a> {
+    /// Takes the bytes of a sub-buffer apart.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if there are fewer bytes than the header says.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let malformed = Malformed { offset: 0 };
+        let long = |at: usize| -> Option<u64> {
+            bytes.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes)
+        };
+        let time = long(0).ok_or(malformed)?;
+        let commit = long(COMMIT_OFFSET).ok_or(malformed)?;
+        // The constants are negative ints to C, and the upper half a sign extension.
+        let length = (commit & (MISSED_STORED - 1)) as usize;
+        let end = HEADER_SIZE.checked_add(length).ok_or(malformed)?;
+        let records = bytes.get(HEADER_SIZE..end).ok_or(malformed)?;
+        let lost = match (commit & MISSED_EVENTS != 0, commit & MISSED_STORED != 0) {
+            (false, _) => Lost::No,
+            (true, false) => Lost::Some,
+            (true, true) => Lost::Count(long(end).ok_or(malformed)?),
+        };
+        Ok(Self { time, lost, records })
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> Events<'a> {
+        Events { records: self.records, cursor: Cursor::start(self.time) }
+    }
+}
+
+/// Iterator over the events of a [`Page`]: time and payload. Ends at the end or at the first malformed record.
+#[derive(Clone, Debug)]
+pub struct Events<'a> {
+    records: &'a [u8],
+    cursor: Cursor,
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = Result<(u64, &'a [u8]), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.cursor.next_event(self.records) {
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                let payload = self.records.get(found.payload..found.end).unwrap_or(&[]);
+                Some(Ok((found.time, payload)))
+            }
+            Err(malformed) => {
+                self.cursor.offset = self.records.len();
+                Some(Err(malformed))
+            }
+        }
+    }
+}

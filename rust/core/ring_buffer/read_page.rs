@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Reading whole sub-buffers in the format that leaves the kernel: swapped out, copied, or mapped.
+
+use core::ptr::NonNull;
+
+use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
+use super::reader::Reader;
+use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
+
+/// Why no page was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoPage {
+    /// There is nothing to read; or less than a full sub-buffer, and only a full one was asked for.
+    Empty,
+    /// The next event does not fit the space offered.
+    TooSmall,
+}
+
+/// The sub-buffer that user space may read through a mapping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MappedPage {
+    /// Its id; see [`CpuBuffer::sub_buffer_memory`](super::CpuBuffer::sub_buffer_memory).
+    pub id: u32,
+    /// Bytes of it that count as read.
+    pub read: u32,
+    /// Events lost before it, when this call has taken it from the ring.
+    pub lost: u64,
+}
+
+/// Sign extension that C gives the flag of bit 31 (ABI).
+const MISSED_EVENTS_WORD: u64 = MISSED_EVENTS | 0xffff_ffff_0000_0000;
+
+impl Reader<'_> {
+    /// Copies a page's worth of what comes next to `into`, header first, and consumes it: as much of the rest of one
+    /// sub-buffer as fits. Gives the number of bytes of header and records; what follows in `into` is zero or the
+    /// number of lost events.
+    ///
+    /// With `full`, a sub-buffer that is still being written is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPage`]; nothing is consumed then.
+    pub fn copy_page(&mut self, into: &mut [u8], full: bool) -> Result<usize, NoPage> {
+        self.find_next().ok_or(NoPage::Empty)?;
+        if full && self.is_being_written() {
+            return Err(NoPage::Empty);
+        }
+        let records = self.records();
+        let start = self.state.cursor;
+        let space = into.len().saturating_sub(HEADER_SIZE);
+        let rest = records.get(start.offset..).unwrap_or(&[]);
+        let length = if rest.len() <= space { self.consume_rest(records) } else { self.consume_fitting(records, space) };
+        if length == 0 {
+            return Err(NoPage::TooSmall);
+        }
+        let lost = core::mem::take(&mut self.state.lost);
+        let Some((header, data)) = into.split_at_mut_checked(HEADER_SIZE) else { return Err(NoPage::TooSmall) };
+        let (copy, tail) = data.split_at_mut(length);
+        copy.copy_from_slice(&rest[..length]);
+        tail.fill(0);
+        let commit = mark_lost(length, lost, tail);
+        let (time, word) = header.split_at_mut(COMMIT_OFFSET);
+        time.copy_from_slice(&start.time.to_ne_bytes());
+        word.copy_from_slice(&commit.to_ne_bytes());
+        Ok(HEADER_SIZE.wrapping_add(length))
+    }
+
+    /// Swaps the memory of the next sub-buffer with `page` and consumes it, if all of it is unread and writers have
+    /// left it. `None`, and nothing done, if not: then [`copy_page`](Self::copy_page) is the way.
+    ///
+    /// # Safety
+    ///
+    /// `page` is memory as [`CpuBuffer::new`](super::CpuBuffer::new) asks of a sub-buffer's, of the same size; it
+    /// becomes the buffer's, and what it pointed to before the caller's. No mapping shows the buffer's memory.
+    pub unsafe fn swap_page(&mut self, page: &mut NonNull<u8>) -> Option<usize> {
+        self.find_next()?;
+        if self.state.cursor.offset != 0 || self.is_being_written() {
+            return None;
+        }
+        let records = self.records();
+        let length = records.len();
+        self.consume_rest(records);
+        let lost = core::mem::take(&mut self.state.lost);
+
+        let own = self.own();
+        let data = NonNull::new(own.data())?;
+        own.data.store_relaxed(page.as_ptr());
+        *page = data;
+        // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`) and is no longer
+        // anybody else's. The descriptor keeps saying that it is read to the end, so nobody reads the new memory.
+        unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
+        Some(HEADER_SIZE.wrapping_add(length))
+    }
+
+    /// What `TRACE_MMAP_IOCTL_GET_READER` does: consumes what is left of the mapped sub-buffer, taking the next one
+    /// from the ring if there is nothing left; fills in its header's commit word.
+    pub fn mapped_page(&mut self) -> MappedPage {
+        let mut lost = 0;
+        if self.find_next().is_some() {
+            let records = self.records();
+            lost = core::mem::take(&mut self.state.lost);
+            self.consume_rest(records);
+            let capacity = self.buffer.setup.capacity as usize;
+            if let Some(data) = NonNull::new(self.own().data()) {
+                if self.is_being_written() {
+                    // No number behind the records: that is where the next event goes.
+                    let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
+                    // SAFETY: the reader owns the commit word of its sub-buffer's header.
+                    unsafe { put_header(data.as_ptr(), COMMIT_OFFSET, (records.len() as u64).wrapping_add(flag)) };
+                } else {
+                    // SAFETY: the reader owns the sub-buffer, and writers have left it.
+                    unsafe { finish_page(data, records.len(), capacity, lost) };
+                }
+            }
+        }
+        MappedPage { id: self.state.id as u32, read: self.state.cursor.offset as u32, lost }
+    }
+
+    /// Whether writers are still on the reader's sub-buffer.
+    fn is_being_written(&self) -> bool {
+        self.buffer.committed().id() == self.state.id
+    }
+
+    /// Consumes all of `records`, the reader's; gives the number of bytes.
+    fn consume_rest(&mut self, records: &[u8]) -> usize {
+        let start = self.state.cursor.offset;
+        let mut cursor = self.state.cursor;
+        let mut events = self.state.events_read;
+        while let Ok(Some(_)) = cursor.next_event(records) {
+            events = events.wrapping_add(1);
+        }
+        self.state.cursor = Cursor { offset: records.len(), ..cursor };
+        self.count_read(events, records.len() as u64);
+        records.len().wrapping_sub(start)
+    }
+
+    /// Consumes as many events as fit `space` bytes, each with its time record; gives the number of bytes.
+    fn consume_fitting(&mut self, records: &[u8], space: usize) -> usize {
+        let start = self.state.cursor.offset;
+        let mut cursor = self.state.cursor;
+        let mut events = self.state.events_read;
+        while let Ok(Some(found)) = cursor.next_event(records) {
+            if found.end.wrapping_sub(start) > space {
+                break;
+            }
+            self.state.cursor = cursor;
+            events = events.wrapping_add(1);
+        }
+        let end = self.state.cursor.offset;
+        self.count_read(events, end as u64);
+        end.wrapping_sub(start)
+    }
+}
+
+/// Stores the number of lost events at the start of `tail`, if there is room, and gives the commit word.
+fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
+    if lost == 0 {
+        return length as u64;
+    }
+    match tail.get_mut(..8) {
+        Some(place) => {
+            place.copy_from_slice(&lost.to_ne_bytes());
+            (length as u64 | MISSED_STORED).wrapping_add(MISSED_EVENTS_WORD)
+        }
+        None => (length as u64).wrapping_add(MISSED_EVENTS_WORD),
+    }
+}
+
+/// Completes a sub-buffer that leaves the buffer: commit word, lost events, nothing old behind the records.
+///
+/// # Safety
+///
+/// `data` is a sub-buffer's memory with `capacity` bytes behind the header, `length` at most that, and the caller
+/// owns it.
+unsafe fn finish_page(data: NonNull<u8>, length: usize, capacity: usize, lost: u64) {
+    // SAFETY: by the function's preconditions.
+    unsafe {
+        let tail = data.as_ptr().add(HEADER_SIZE).add(length);
+        let tail = core::slice::from_raw_parts_mut(tail, capacity.wrapping_sub(length));
+        tail.fill(0);
+        put_header(data.as_ptr(), COMMIT_OFFSET, mark_lost(length, lost, tail));
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The consuming reader: takes sub-buffers out of the ring, oldest first, and reads their events.
+//!
+//! The reader always owns one sub-buffer. It may be the one that writers are still filling: then it is read up to
+//! the commit position. Only when writers have left it and all is read does the reader put it back, empty, in place
+//! of the next.
+
+use super::cpu_buffer::CpuBuffer;
+use super::parse::{Cursor, Found};
+use super::sub_buffer::{SubBuffer, HEADER_SIZE};
+use super::word::{Position, Tag};
+
+/// What the reader knows, kept in the buffer between calls.
+#[derive(Debug)]
+pub(super) struct ReaderState {
+    /// The reader's sub-buffer.
+    pub(super) id: u64,
+    /// How far it is read.
+    pub(super) cursor: Cursor,
+    /// Events of it that were counted as read.
+    pub(super) events_read: u64,
+    /// Bytes of it that were counted as read.
+    pub(super) bytes_read: u64,
+    /// Events lost since the reader was last told.
+    pub(super) lost: u64,
+}
+
+impl ReaderState {
+    pub(super) const fn new(id: u64) -> Self {
+        Self { id, cursor: Cursor::start(0), events_read: 0, bytes_read: 0, lost: 0 }
+    }
+}
+
+/// An event as a reader sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Its time, in the clock's units.
+    pub time: u64,
+    /// Events that were lost between the one before and this one.
+    pub lost: u64,
+    /// The event with its header (`struct ring_buffer_event`).
+    pub record: &'a [u8],
+    /// What was written; the length is rounded up to words.
+    pub payload: &'a [u8],
+}
+
+/// The right to read from a buffer and consume what was read: there is one at a time.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    pub(super) buffer: &'a CpuBuffer,
+    pub(super) state: &'a mut ReaderState,
+}
+
+impl CpuBuffer {
+    /// The right to read.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the buffer's reader lock, or excludes other readers in another way, while the result lives.
+    pub unsafe fn reader(&self) -> Reader<'_> {
+        // SAFETY: exclusive, by the function's precondition.
+        let state = unsafe { &mut *self.read.state.get() };
+        Reader { buffer: self, state }
+    }
+
+    /// The commit position; what lies before it may be read.
+    #[inline]
+    pub(super) fn committed(&self) -> Position {
+        // Pairs with the release stores in `leave` and `publish_slow`.
+        Position(self.commit.commit.load_acquire())
+    }
+
+    /// How far sub-buffer `id` may be read, for one that is at or before the commit position.
+    pub(super) fn readable(&self, id: u64) -> Position {
+        let commit = self.committed();
+        // A sub-buffer that the commit position has left was sealed before; the acquire load above makes that visible.
+        if commit.id() == id { commit } else { self.sub_buffer(id).sealed() }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The next event, which stays the next. `None` when there is none yet.
+    pub fn peek(&mut self) -> Option<Event<'_>> {
+        let (found, _) = self.find_next()?;
+        Some(self.event(found))
+    }
+
+    /// The next event, consumed. `None` when there is none yet.
+    pub fn consume(&mut self) -> Option<Event<'_>> {
+        let (found, cursor) = self.find_next()?;
+        let lost = self.state.lost;
+        self.advance(found, cursor);
+        Some(Event { lost, ..self.event(found) })
+    }
+
+    /// Whether there is nothing to read.
+    pub fn is_empty(&mut self) -> bool {
+        self.find_next().is_none()
+    }
+
+    /// Finds the next event on the reader's sub-buffer, taking others from the ring as long as there is none.
+    pub(super) fn find_next(&mut self) -> Option<(Found, Cursor)> {
+        loop {
+            let records = self.records();
+            let mut cursor = self.state.cursor;
+            if let Ok(Some(found)) = cursor.next_event(records) {
+                return Some((found, cursor));
+            }
+            // Time records and padding at the end are read. Malformed records cannot be; what follows is given up.
+            self.state.cursor = Cursor { offset: records.len(), ..cursor };
+            if !self.take_next() {
+                return None;
+            }
+        }
+    }
+
+    /// Notes that the event `found` is read, `cursor` standing behind it.
+    pub(super) fn advance(&mut self, found: Found, cursor: Cursor) {
+        self.state.cursor = cursor;
+        self.state.lost = 0;
+        self.count_read(self.state.events_read.wrapping_add(1), found.end as u64);
+    }
+
+    /// Counts as read, of the reader's sub-buffer, so many events and bytes in all.
+    pub(super) fn count_read(&mut self, events: u64, bytes: u64) {
+        self.buffer.read.events.add_relaxed(events.wrapping_sub(self.state.events_read));
+        self.buffer.read.bytes.add_relaxed(bytes.wrapping_sub(self.state.bytes_read));
+        self.state.events_read = events;
+        self.state.bytes_read = bytes;
+    }
+
+    /// The reader's sub-buffer.
+    pub(super) fn own(&self) -> &'a SubBuffer {
+        self.buffer.sub_buffer(self.state.id)
+    }
+
+    /// The records on the reader's sub-buffer that may be read; sets the cursor's time when it is at the start.
+    pub(super) fn records(&mut self) -> &'a [u8] {
+        let end = self.buffer.readable(self.state.id);
+        let data = self.own().data();
+        if self.state.cursor.offset == 0 && end.used() != 0 {
+            // SAFETY: the sub-buffer's first record is committed, so its time stamp is written, and stays.
+            self.state.cursor.time = unsafe { data.cast::<u64>().read() };
+        }
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Up to `end` events are committed, which
+        // nobody writes any more until the reader puts the sub-buffer back; the slice is not used after that.
+        unsafe { core::slice::from_raw_parts(data.add(HEADER_SIZE), end.used() as usize) }
+    }
+
+    fn event(&mut self, found: Found) -> Event<'_> {
+        let lost = self.state.lost;
+        let data = self.own().data();
+        // SAFETY: `found` came from the records of this sub-buffer, see `records`.
+        let (record, payload) = unsafe {
+            let at = data.add(HEADER_SIZE);
+            (
+                core::slice::from_raw_parts(at.add(found.header), found.end.wrapping_sub(found.header)),
+                core::slice::from_raw_parts(at.add(found.payload), found.end.wrapping_sub(found.payload)),
+            )
+        };
+        Event { time: found.time, lost, record, payload }
+    }
+
+    /// Puts the reader's sub-buffer, read to its end, back into the ring and takes the oldest out. `false`, and
+    /// nothing done, if writers are still on the reader's or there is nothing newer.
+    pub(super) fn take_next(&mut self) -> bool {
+        let buffer = self.buffer;
+        let commit = buffer.committed();
+        if commit.id() == self.state.id {
+            return false;
+        }
+        let done = self.own();
+        let next = done.sequence().plus(1);
+        let newest = buffer.sub_buffer(commit.id());
+        if commit.used() == 0 && newest.sequence() == next {
+            return false;
+        }
+        let sealed = done.sealed();
+        self.count_read(sealed.events(), sealed.used());
+        let (id, lost) = self.take(done);
+        *self.state = ReaderState { lost: self.state.lost.wrapping_add(lost), ..ReaderState::new(id) };
+        buffer.read.sub_buffers.add_relaxed(1);
+        true
+    }
+
+    /// Swaps the reader's sub-buffer with the oldest in the ring. Gives the new one and the events lost before it.
+    fn take(&mut self, done: &SubBuffer) -> (u64, u64) {
+        let buffer = self.buffer;
+        let expected = done.first_event.get().wrapping_add(done.sealed().events());
+        let mut sequence = done.sequence().plus(1);
+        let mut index = buffer.next_slot(done.slot.get());
+        loop {
+            // Pairs with the compare-and-swap in `claim_next`: a newer tag shows the commit position behind it.
+            let tag = buffer.slot(index).load();
+            if tag.holds(sequence) {
+                // Pairs with the same in `claim_next`: what was read here is read before writers get it.
+                if buffer.slot(index).0.replace(tag.0, Tag::empty(self.state.id).0) {
+                    let taken = buffer.sub_buffer(tag.id());
+                    return (tag.id(), taken.first_event.get().wrapping_sub(expected));
+                }
+                continue;
+            }
+            // Writers have overtaken the reader. The slot holds newer content than expected, so the oldest is in
+            // the next slot, numbered as many before it as there are other slots.
+            sequence = super::word::Sequence(tag.sequence()).minus(buffer.setup.nr_slots as u64).plus(1);
+            index = buffer.next_slot(index);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where the path of every event goes when it is not the plain case: time records, the step to the next sub-buffer,
+//! a full ring, an event inside an event, and publishing more than one sub-buffer.
+//!
+//! Same rules as in `writer.rs`: no lock, no wait, no panic, any context. Loops end because an interrupting writer
+//! is what makes them go round, or a reader that took a sub-buffer.
+
+use core::ptr::NonNull;
+
+use super::super::sys::{barrier, fence_release};
+use super::cpu_buffer::CpuBuffer;
+use super::env::{Env, Step};
+use super::sub_buffer::{put_header, put_u32, HEADER_SIZE};
+use super::word::{event_size, Header, Position, Sequence, Tag};
+use super::writer::{Context, Wake};
+
+/// The time record in front of an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TimeRecord {
+    None,
+    Extend,
+    Absolute,
+}
+
+impl TimeRecord {
+    const fn size(self) -> u64 {
+        match self {
+            Self::None => 0,
+            _ => Header::TIME_SIZE,
+        }
+    }
+}
+
+/// The ring has no room for the event; counted.
+struct Full;
+
+impl CpuBuffer {
+    /// Reserves in a context that is writing already: allowed once, as the context word may lag behind the CPU.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reserve_in_transition<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
+        let context = self.setup.context.get();
+        let bit = Context::TRANSITION.bit();
+        if context & bit != 0 {
+            return None;
+        }
+        self.setup.context.set(context | bit);
+        barrier();
+        self.reserve_slow(env, Context::TRANSITION, length)
+    }
+
+    /// Reserves in every case. Entered with `context` set in the context word; leaves it if there is no room.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reserve_slow<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+        let reserved = if length <= self.max_payload() { self.reserve_any(env, context, length) } else { None };
+        if reserved.is_none() {
+            // As after any event: the outermost writer publishes what others have left to it.
+            let _ = self.leave(env);
+        }
+        reserved
+    }
+
+    fn reserve_any<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+        let size = event_size(length);
+        loop {
+            // Order as in `reserve_raw`.
+            let position = Position(self.write.position.get());
+            barrier();
+            env.step(Step::PositionRead);
+            let stamp = self.write.stamp.get();
+            let known = self.write.stamp_position.get() == position.0;
+            env.step(Step::StampRead);
+            let clock = env.now();
+            env.step(Step::ClockRead);
+
+            let now = clock.max(stamp);
+            if now != clock {
+                self.commit.time_went_backwards.add(1);
+            }
+            let first = position.used() == 0 && !known;
+            let delta = if first { 0 } else { now.wrapping_sub(stamp) };
+            let record = self.time_record(known || first, delta);
+            let fits = position.used().wrapping_add(record.size()).wrapping_add(size) <= self.setup.capacity as u64;
+            // The sub-buffer's own time stamp is the only one of 64 bits.
+            let too_far = !first && (delta | (now ^ stamp)) >> Header::TIME_BITS != 0;
+
+            let (start, record, first) = if fits && !too_far {
+                (position, record, first)
+            } else {
+                let Ok(id) = self.claim_next(env, position) else { return None };
+                (Position::new(id, 0, 0), self.time_record(true, 0), true)
+            };
+            let next = start.plus_event(record.size().wrapping_add(size));
+            if !self.write.position.replace(position.0, next.0) {
+                continue;
+            }
+            env.step(Step::PositionMoved);
+            if !start.same_sub_buffer(position) {
+                self.sub_buffer(position.id()).sealed.set(position.0);
+                env.step(Step::SubBufferSealed);
+            }
+            if first {
+                // SAFETY: moving the position to the first event of the sub-buffer gave us its header.
+                unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
+                env.step(Step::SubBufferStamped);
+            }
+            self.publish_stamp(env, stamp, now, known, next);
+            self.set_event_time(context, now);
+            let delta = if first { 0 } else { delta };
+            return Some(self.put_records(start, record, length, size, delta, now));
+        }
+    }
+
+    fn time_record(&self, known: bool, delta: u64) -> TimeRecord {
+        if !known || self.absolute_stamps() {
+            TimeRecord::Absolute
+        } else if delta >> Header::DELTA_BITS != 0 {
+            TimeRecord::Extend
+        } else {
+            TimeRecord::None
+        }
+    }
+
+    /// Says that `now` is the time of the last event before `next`, unless a later writer has done so.
+    ///
+    /// An interrupted writer between moving the position and storing its stamp sees from a changed `stamp` that its
+    /// own is out of date. So if the stamp was not known, meaning that there may be such a writer, and does not
+    /// change, it stays unknown; the next event carries an absolute time.
+    fn publish_stamp<E: Env>(&self, env: &E, stamp: u64, now: u64, known: bool, next: Position) {
+        if (known || now != stamp) && self.write.stamp.replace(stamp, now) {
+            env.step(Step::StampStored);
+            self.write.stamp_position.set(next.0);
+        }
+        env.step(Step::StampPublished);
+    }
+
+    fn put_records(
+        &self,
+        start: Position,
+        record: TimeRecord,
+        length: usize,
+        size: u64,
+        delta: u64,
+        now: u64,
+    ) -> NonNull<u8> {
+        let (kind, time, delta) = match record {
+            TimeRecord::None => return self.put_event(start, length, size, delta),
+            TimeRecord::Extend => (Header::TIME_EXTEND, delta, 0),
+            TimeRecord::Absolute => (Header::TIME_STAMP, now & ((1 << Header::TIME_BITS) - 1), 0),
+        };
+        let offset = HEADER_SIZE.wrapping_add(start.used() as usize);
+        // SAFETY: the reservation is `record.size() + size` bytes from `used` on, see `put_event`.
+        unsafe {
+            let at = self.sub_buffer(start.id()).data().add(offset);
+            put_u32(at, Header::new(kind, time).0);
+            put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
+        }
+        let event = Position::new(start.id(), 0, start.used().wrapping_add(record.size()));
+        self.put_event(event, length, size, delta)
+    }
+
+    /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number of writers may
+    /// do this one after the other, each interrupting the one before: all get the same id.
+    fn claim_next<E: Env>(&self, env: &E, position: Position) -> Result<u64, Full> {
+        let current = self.sub_buffer(position.id());
+        let sequence = current.sequence().plus(1);
+        let index = self.next_slot(current.slot.get());
+        let old = sequence.minus(self.setup.nr_slots as u64);
+
+        loop {
+            let tag = self.slot(index).load();
+            env.step(Step::SlotRead);
+            if !tag.holds(sequence) {
+                let unread = tag.free() == 0;
+                if unread {
+                    self.may_overwrite(old)?;
+                }
+                // Pairs with the compare-and-swap in `Reader::take` (who gets an unread sub-buffer; and what the
+                // reader did with the empty one is done) and with the tag loads of readers and iterators.
+                if !self.slot(index).0.replace(tag.0, Tag::used(tag.id(), sequence).0) {
+                    continue;
+                }
+                // Pairs with `fence_acquire` in `Iter::copy`: who copies what is written from now on sees the tag.
+                fence_release();
+                env.step(Step::SlotClaimed);
+                if unread {
+                    self.count_overrun(tag.id());
+                    env.step(Step::OverrunCounted);
+                }
+            }
+            // An interrupted writer may store these late: then it stores the same.
+            let next = self.sub_buffer(tag.id());
+            next.slot.set(index);
+            next.sequence.set(sequence.0);
+            env.step(Step::SubBufferNumbered);
+            return Ok(tag.id());
+        }
+    }
+
+    /// Whether the unread content of number `old` may go; counts the event if not.
+    fn may_overwrite(&self, old: Sequence) -> Result<(), Full> {
+        if self.setup.overwrite.load_relaxed() == 0 {
+            self.commit.dropped.add(1);
+            return Err(Full);
+        }
+        // From the commit position on, events are not complete: their writers have been interrupted.
+        let commit = Position(self.commit.commit.load_relaxed());
+        if !old.before(self.sub_buffer(commit.id()).sequence()) {
+            self.commit.commit_overrun.add(1);
+            return Err(Full);
+        }
+        Ok(())
+    }
+
+    fn count_overrun(&self, id: u64) {
+        let sealed = self.sub_buffer(id).sealed();
+        self.commit.overrun.add(sealed.events());
+        self.commit.overrun_bytes.add(sealed.used());
+        self.commit.sub_buffers_lost.add(1);
+    }
+
+    /// Publishes, across sub-buffers, until no writer has slipped in. Entered by the outermost writer, whose context
+    /// word was `context`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn publish_slow<E: Env>(&self, env: &E, context: u64) -> Wake {
+        loop {
+            self.setup.context.set(context);
+            barrier();
+            env.step(Step::ContextEnteredAgain);
+            let position = Position(self.write.position.get());
+            self.number_events(position);
+            env.step(Step::CommitWalked);
+            // Pairs with the acquire load in `CpuBuffer::committed`.
+            self.commit.commit.store_release(position.0);
+            barrier();
+            env.step(Step::CommitStored);
+            self.setup.context.set(0);
+            barrier();
+            env.step(Step::ContextLeft);
+            if self.write.position.get() == position.0 {
+                return self.wake();
+            }
+        }
+    }
+
+    /// Numbers the first events of the sub-buffers from the committed one up to that of `end`.
+    fn number_events(&self, end: Position) {
+        let mut id = Position(self.commit.commit.load_relaxed()).id();
+        while id != end.id() {
+            let done = self.sub_buffer(id);
+            let sealed = done.sealed();
+            let next_id = self.slot(self.next_slot(done.slot.get())).load().id();
+            let next = self.sub_buffer(next_id);
+            next.first_event.set(done.first_event.get().wrapping_add(sealed.events()));
+            next.first_byte.set(done.first_byte.get().wrapping_add(sealed.used()));
+            self.commit.sub_buffers_touched.add(1);
+            id = next_id;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Descriptors of sub-buffers, and the raw accesses to their memory.
+//!
+//! The memory of a sub-buffer has the layout that leaves the kernel (ABI: `events/header_page`): the time of the
+//! first event (u64), the commit word (u64), then records.
+
+use core::ptr::NonNull;
+
+use super::super::sys::{Local, SharedPtr};
+use super::word::{Position, Sequence};
+
+/// Bytes before the first record of a sub-buffer.
+pub const HEADER_SIZE: usize = 16;
+/// Offset of the commit word.
+pub const COMMIT_OFFSET: usize = 8;
+
+/// Descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id; one per ring slot and one
+/// for the reader.
+///
+/// Apart from `data` everything here is changed by the CPU that writes, while the sub-buffer is part of what that
+/// CPU may write; readers look only at what a commit has published.
+#[repr(C, align(64))]
+pub struct SubBuffer {
+    /// The memory. Changes only while the reader owns the sub-buffer (page swapped out to user space).
+    pub(super) data: SharedPtr,
+    /// The last write position on it, stored by the writer that moved on.
+    pub(super) sealed: Local,
+    /// Number of its content.
+    pub(super) sequence: Local,
+    /// Index of the ring slot the content was written in.
+    pub(super) slot: Local,
+    /// Number of the first event on it: how many events were committed before, since the last reset.
+    pub(super) first_event: Local,
+    /// The same for bytes.
+    pub(super) first_byte: Local,
+}
+
+impl SubBuffer {
+    /// A descriptor of the memory at `data`. What the memory must be is said at [`Parts`](super::Parts).
+    pub fn new(data: NonNull<u8>) -> Self {
+        Self {
+            data: SharedPtr::new(data.as_ptr()),
+            sealed: Local::new(0),
+            sequence: Local::new(0),
+            slot: Local::new(0),
+            first_event: Local::new(0),
+            first_byte: Local::new(0),
+        }
+    }
+
+    /// The memory's address, header included.
+    pub fn data(&self) -> *mut u8 {
+        self.data.load_relaxed()
+    }
+
+    #[inline]
+    pub(super) fn sealed(&self) -> Position {
+        Position(self.sealed.get())
+    }
+
+    #[inline]
+    pub(super) fn sequence(&self) -> Sequence {
+        Sequence(self.sequence.get())
+    }
+}
+
+/// Stores a 32-bit word of a record.
+///
+/// # Safety
+///
+/// `at` is 4-byte aligned, inside a sub-buffer's memory, and the four bytes belong to the caller's reservation.
+#[inline(always)]
+pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
+    // SAFETY: by the function's preconditions.
+    unsafe { at.cast::<u32>().write(value) };
+}
+
+/// Reads a 32-bit word of a record.
+///
+/// # Safety
+///
+/// `at` is 4-byte aligned, inside a sub-buffer's memory, and nobody writes the four bytes meanwhile.
+#[inline(always)]
+pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
+    // SAFETY: by the function's preconditions.
+    unsafe { at.cast::<u32>().read() }
+}
+
+/// Stores a word of a sub-buffer's header.
+///
+/// # Safety
+///
+/// `data` is the start of a sub-buffer's memory, `offset` is 0 or [`COMMIT_OFFSET`], and the caller owns the header:
+/// the writer that moved to the sub-buffer, or the reader that took it.
+#[inline]
+pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
+    // SAFETY: by the function's preconditions; sub-buffers are 8-byte aligned.
+    unsafe { data.add(offset).cast::<u64>().write(value) };
+}
+
+/// Copies bytes that a writer may change meanwhile; who calls finds out afterwards whether one did.
+///
+/// # Safety
+///
+/// `from` is 4-byte aligned and valid for reading `into.len()` bytes, a multiple of 4, but for the race.
+pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
+    let from = from.cast::<u32>();
+    for (index, word) in into.chunks_exact_mut(4).enumerate() {
+        // SAFETY: by the function's preconditions; volatile, so each word is read once and as a whole.
+        let value = unsafe { from.add(index).read_volatile() };
+        word.copy_from_slice(&value.to_ne_bytes());
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The packed words of the ring buffer, as types: write position, ring slot, event header.
+//!
+//! Field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1 MiB.
+
+/// Declares a bit field word: `name: first bit, width;` gives the getter.
+macro_rules! fields {
+    ($word:ident: $repr:ty { $($(#[$doc:meta])* $name:ident: $shift:literal, $width:literal;)* }) => {
+        impl $word {
+            $($(#[$doc])*
+            #[inline(always)]
+            pub const fn $name(self) -> $repr {
+                (self.0 >> $shift) & ((1 << $width) - 1)
+            })*
+        }
+    };
+}
+
+/// Where the next event goes: sub-buffer, events on it so far, bytes of it used so far (the sub-buffer's header
+/// not counted). One word, so that one instruction reserves room and counts the event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Position(pub u64);
+
+fields!(Position: u64 {
+    /// Bytes used on the sub-buffer.
+    used: 0, 20;
+    /// Events on the sub-buffer.
+    events: 20, 20;
+    /// The sub-buffer's id: its index in the table of descriptors.
+    id: 40, 24;
+});
+
+impl Position {
+    /// The highest id plus one; the all-ones id is kept for [`Position::NONE`].
+    pub const MAX_SUB_BUFFERS: usize = (1 << 24) - 1;
+
+    /// No position at all; equal to no position that occurs.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// A position of its three parts; each must fit its field.
+    #[inline(always)]
+    pub const fn new(id: u64, events: u64, used: u64) -> Self {
+        Self(id << 40 | events << 20 | used)
+    }
+
+    /// One event and `bytes` further on. The caller has checked that the bytes fit the sub-buffer.
+    #[inline(always)]
+    pub const fn plus_event(self, bytes: u64) -> Self {
+        Self(self.0.wrapping_add(1 << 20).wrapping_add(bytes))
+    }
+
+    /// The position before the last event of `bytes` was reserved.
+    #[inline(always)]
+    pub const fn minus_event(self, bytes: u64) -> Self {
+        Self(self.0.wrapping_sub(1 << 20).wrapping_sub(bytes))
+    }
+
+    /// The same place with one event less: the event has become padding.
+    #[inline(always)]
+    pub const fn uncount_event(self) -> Self {
+        Self(self.0.wrapping_sub(1 << 20))
+    }
+
+    /// Whether both are on the same sub-buffer.
+    #[inline(always)]
+    pub const fn same_sub_buffer(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> 40 == 0
+    }
+}
+
+/// What a slot of the ring holds: a sub-buffer's id, and either the sequence number of what was written there or
+/// the mark that it is free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Tag(pub u64);
+
+fields!(Tag: u64 {
+    /// The sub-buffer in the slot.
+    id: 0, 24;
+    /// 1 when a reader has put an empty sub-buffer here.
+    free: 24, 1;
+    /// Sequence number of the sub-buffer's content, modulo [`Sequence::MODULUS`].
+    sequence: 25, 39;
+});
+
+impl Tag {
+    /// The slot holds sub-buffer `id` with the content of number `sequence`.
+    #[inline]
+    pub const fn used(id: u64, sequence: Sequence) -> Self {
+        Self(sequence.0 << 25 | id)
+    }
+
+    /// The slot holds the empty sub-buffer `id`.
+    #[inline]
+    pub const fn empty(id: u64) -> Self {
+        Self(1 << 24 | id)
+    }
+
+    /// Whether the slot holds the content of number `sequence`.
+    #[inline]
+    pub const fn holds(self, sequence: Sequence) -> bool {
+        self.0 >> 24 == sequence.0 << 1
+    }
+}
+
+/// The number of a sub-buffer's content: each sub-buffer the writer moves to gets the next. Wraps at 2^39, so it is
+/// compared by distance only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Sequence(pub u64);
+
+impl Sequence {
+    /// Numbers are counted modulo this.
+    pub const MODULUS: u64 = 1 << 39;
+
+    /// `n` further on.
+    #[inline]
+    pub const fn plus(self, n: u64) -> Self {
+        Self(self.0.wrapping_add(n) & (Self::MODULUS - 1))
+    }
+
+    /// `n` back.
+    #[inline]
+    pub const fn minus(self, n: u64) -> Self {
+        Self(self.0.wrapping_sub(n) & (Self::MODULUS - 1))
+    }
+
+    /// Whether `self` comes before `other`, of two that lie less than half the modulus apart.
+    #[inline]
+    pub const fn before(self, other: Self) -> bool {
+        let distance = other.minus(self.0).0;
+        distance != 0 && distance < Self::MODULUS / 2
+    }
+}
+
+/// The 32-bit header of every record on a sub-buffer. ABI: `include/linux/ring_buffer.h`,
+/// `struct ring_buffer_event`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Header(pub u32);
+
+fields!(Header: u32 {
+    /// Kind of the record, or length of its payload in words.
+    type_len: 0, 5;
+    /// Time since the record before, in units of the clock.
+    delta: 5, 27;
+});
+
+impl Header {
+    /// Largest payload, in bytes, whose length fits `type_len`.
+    pub const MAX_SMALL: usize = 28 * 4;
+    /// `type_len` of padding and of discarded events.
+    pub const PADDING: u32 = 29;
+    /// `type_len` of a record that extends the time delta.
+    pub const TIME_EXTEND: u32 = 30;
+    /// `type_len` of a record with an absolute time.
+    pub const TIME_STAMP: u32 = 31;
+    /// Bits of `delta`.
+    pub const DELTA_BITS: u32 = 27;
+    /// Bits of time that a time extend or an absolute time stamp carries.
+    pub const TIME_BITS: u32 = 59;
+    /// Size in bytes of a time extend or an absolute time stamp.
+    pub const TIME_SIZE: u64 = 8;
+
+    /// A header; `type_len` below 32, `delta` cut to its 27 bits.
+    #[inline(always)]
+    pub const fn new(type_len: u32, delta: u64) -> Self {
+        Self(type_len | (delta as u32) << 5)
+    }
+}
+
+/// Bytes an event with a payload of `length` takes, header included. As the C kernel, no event is 12 bytes: so a
+/// discarded one of zero delta can be rewritten without moving the clock (see `discard.rs`).
+#[inline(always)]
+pub const fn event_size(length: usize) -> u64 {
+    let array = if length > Header::MAX_SMALL { 4 } else { 0 };
+    let size = ((length as u64).wrapping_add(4 + array + 3)) & !3;
+    match size {
+        4 => 8,
+        12 => 16,
+        size => size,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_fields() {
+        let position = Position::new(0xabcdef, 0x12345, 0xfedcb);
+        assert_eq!((position.id(), position.events(), position.used()), (0xabcdef, 0x12345, 0xfedcb));
+        let next = Position::new(1, 0, 0).plus_event(24);
+        assert_eq!(next, Position::new(1, 1, 24));
+        assert_eq!(next.minus_event(24), Position::new(1, 0, 0));
+        assert_eq!(next.uncount_event(), Position::new(1, 0, 24));
+        assert!(next.same_sub_buffer(Position::new(1, 9, 9)));
+        assert!(!next.same_sub_buffer(Position::new(2, 1, 24)));
+    }
+
+    #[test]
+    fn tags_and_sequences() {
+        let last = Sequence(Sequence::MODULUS - 1);
+        assert_eq!(last.plus(1), Sequence(0));
+        assert_eq!(Sequence(0).minus(1), last);
+        assert!(last.before(Sequence(3)));
+        assert!(!Sequence(3).before(last));
+        assert!(!last.before(last));
+        let tag = Tag::used(7, last);
+        assert_eq!((tag.id(), tag.free(), tag.sequence()), (7, 0, last.0));
+        assert!(tag.holds(last) && !tag.holds(Sequence(0)));
+        assert!(!Tag::empty(7).holds(Sequence(0)));
+    }
+
+    #[test]
+    fn event_sizes() {
+        let sizes = [(0, 8), (1, 8), (4, 8), (5, 16), (8, 16), (9, 16), (12, 16), (13, 20), (16, 20)];
+        for (length, size) in sizes {
+            assert_eq!(event_size(length), size, "payload of {length}");
+        }
+        assert_eq!(event_size(112), 116);
+        assert_eq!(event_size(113), 124);
+        assert_eq!(event_size(4072), 4080);
+    }
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The path of every event: reserve, commit. It leaves by one slow path each, in `slow.rs`; discarding is in
+//! `discard.rs`.
+//!
+//! Nothing here locks, allocates, waits or can panic; it runs in task, softirq, hardirq and NMI context.
+
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+
+use super::super::sys::barrier;
+use super::cpu_buffer::CpuBuffer;
+use super::env::{Env, Step};
+use super::sub_buffer::{put_u32, HEADER_SIZE};
+use super::word::{event_size, Header, Position};
+
+/// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
+///
+/// The bit in the buffer's context word is that of the C kernel: bit 0 is kept for an event of a context that is
+/// already writing, as happens when an interrupt is taken before `preempt_count` shows it.
+///
+/// # Invariants
+///
+/// The number is at most 4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Context(u32);
+
+impl Context {
+    /// Task context.
+    pub const NORMAL: Self = Self(4);
+    /// Softirq.
+    pub const SOFTIRQ: Self = Self(3);
+    /// Hardirq.
+    pub const IRQ: Self = Self(2);
+    /// NMI.
+    pub const NMI: Self = Self(1);
+    pub(super) const TRANSITION: Self = Self(0);
+    /// Bits of the context word that one nesting level takes.
+    const BITS: u32 = 5;
+
+    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI. What is above counts as NMI.
+    #[inline(always)]
+    pub const fn from_interrupt_level(level: u32) -> Self {
+        // INVARIANT: 4 minus at most 3.
+        Self(4 - if level > 3 { 3 } else { level })
+    }
+
+    #[inline(always)]
+    pub(super) const fn bit(self) -> u64 {
+        1 << (self.0 & 7)
+    }
+}
+
+/// Whether somebody waits for the events just published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Wake {
+    /// Nobody waits, or the events are not visible yet because an interrupted writer has to commit first.
+    Unwanted,
+    /// Events became visible and [`CpuBuffer::set_waiters`] has asked to be told.
+    Wanted,
+}
+
+/// The right to write to a buffer: this is its CPU, and this the context.
+#[derive(Clone, Copy)]
+pub struct Writer<'a> {
+    buffer: &'a CpuBuffer,
+    context: Context,
+    /// Stays on its CPU.
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl CpuBuffer {
+    /// The right to write, for code that runs in `context`.
+    ///
+    /// # Safety
+    ///
+    /// As long as the writer or an event reserved with it lives, the code runs on the one CPU that writes to this
+    /// buffer, is not preempted, and `context` is the context it runs in (a deeper one that is about to begin or has
+    /// just ended is allowed).
+    #[inline(always)]
+    pub unsafe fn writer(&self, context: Context) -> Writer<'_> {
+        Writer { buffer: self, context, _not_send: PhantomData }
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// Reserves an event with a payload of `length` bytes, filled in later. Until the event is committed or
+    /// discarded nothing that this CPU writes becomes visible to readers.
+    ///
+    /// `None` if recording is disabled, the payload is longer than [`CpuBuffer::max_payload`], this context is
+    /// already writing twice over (recursion), or there is no room (counted as dropped or commit overrun).
+    #[inline(always)]
+    pub fn reserve<'e, E: Env>(&self, env: &'e E, length: usize) -> Option<Reservation<'a, 'e, E>> {
+        let header = self.reserve_raw(env, length)?;
+        Some(Reservation { buffer: self.buffer, env, header, length, _not_send: PhantomData })
+    }
+
+    /// [`reserve`](Self::reserve) for the C interface: the address of the event's header
+    /// (`struct ring_buffer_event`), 4-byte aligned.
+    ///
+    /// After `Some` exactly one [`commit_raw`](Self::commit_raw) or [`discard_raw`](Self::discard_raw) must follow,
+    /// in the reverse order of reservations; until then the event's bytes are the caller's.
+    #[inline(always)]
+    pub fn reserve_raw<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
+        let buffer = self.buffer;
+        if !buffer.is_recording() {
+            return None;
+        }
+        let context = buffer.setup.context.get();
+        if context & self.context.bit() != 0 {
+            return buffer.reserve_in_transition(env, length);
+        }
+        // From here on the commit position stands still: it is the writer that found the word zero who moves it.
+        buffer.setup.context.set(context | self.context.bit());
+        barrier();
+        env.step(Step::ContextEntered);
+
+        // The position first: if it is still the same when it is moved below, what was read in between belongs to it.
+        let position = Position(buffer.write.position.get());
+        barrier();
+        env.step(Step::PositionRead);
+        let stamp = buffer.write.stamp.get();
+        let stamp_known = buffer.write.stamp_position.get() == position.0;
+        env.step(Step::StampRead);
+        let now = env.now();
+        env.step(Step::ClockRead);
+
+        let size = event_size(length);
+        let delta = now.wrapping_sub(stamp);
+        let next = position.plus_event(size);
+        let fast = stamp_known
+            && delta >> Header::DELTA_BITS == 0
+            && length <= Header::MAX_SMALL
+            && position.used().wrapping_add(size) <= buffer.setup.fast_capacity.load_relaxed() as u64;
+        if !fast || !buffer.write.position.replace(position.0, next.0) {
+            return buffer.reserve_slow(env, self.context, length);
+        }
+        env.step(Step::PositionMoved);
+
+        // Reserved. A writer that came in since then found no stamp for the position, wrote an absolute one and
+        // published it; then ours is out of date.
+        if buffer.write.stamp.replace(stamp, now) {
+            env.step(Step::StampStored);
+            buffer.write.stamp_position.set(next.0);
+        }
+        env.step(Step::StampPublished);
+        buffer.set_event_time(self.context, now);
+        Some(buffer.put_event(position, length, size, delta))
+    }
+
+    /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was interrupted.
+    #[inline(always)]
+    pub fn commit_raw<E: Env>(&self, env: &E) -> Wake {
+        self.buffer.leave(env)
+    }
+
+    /// Gives up the event that was reserved last.
+    ///
+    /// # Safety
+    ///
+    /// `header` came from the [`reserve_raw`](Self::reserve_raw) that this call ends.
+    pub unsafe fn discard_raw<E: Env>(&self, env: &E, header: NonNull<u8>) -> Wake {
+        // SAFETY: by the function's precondition.
+        unsafe { self.buffer.discard(env, header) }
+    }
+
+    /// Allows the caller, who has an event reserved, to reserve further ones of its own in the same context
+    /// (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end), all inner events ended
+    /// before. Up to 11 deep.
+    pub fn nest_start(&self) {
+        let context = &self.buffer.setup.context;
+        context.set(context.get() << Context::BITS);
+    }
+
+    /// Undoes one [`nest_start`](Self::nest_start).
+    pub fn nest_end(&self) {
+        let context = &self.buffer.setup.context;
+        context.set(context.get() >> Context::BITS);
+    }
+
+    /// The time of the event that was reserved last and is not ended yet (`ring_buffer_event_time_stamp`). Not valid
+    /// for an outer event once another was reserved between `nest_start` and `nest_end`.
+    pub fn event_time(&self) -> u64 {
+        let innermost = self.buffer.setup.context.get().trailing_zeros() as usize;
+        self.buffer.write.event_stamp.get(innermost).map_or(0, |stamp| stamp.get())
+    }
+}
+
+impl CpuBuffer {
+    /// Notes the time of the event that `context` has reserved.
+    #[inline(always)]
+    pub(super) fn set_event_time(&self, context: Context, now: u64) {
+        // SAFETY: a context's number is at most 4 (the type's constructors), and there are 5 words.
+        unsafe { self.write.event_stamp.get_unchecked(context.0 as usize) }.set(now);
+    }
+
+    /// Writes the header of an event reserved at `position`; gives its address.
+    #[inline(always)]
+    pub(super) fn put_event(&self, position: Position, length: usize, size: u64, delta: u64) -> NonNull<u8> {
+        let offset = (HEADER_SIZE as u64).wrapping_add(position.used()) as usize;
+        // SAFETY: by the type's invariant `data` is valid for `HEADER_SIZE + capacity` bytes; moving the position
+        // gave the caller alone the `size` bytes from `used` on, `size` is 8 or more, `used` a multiple of 4.
+        unsafe {
+            let header = self.sub_buffer(position.id()).data().add(offset);
+            if length <= Header::MAX_SMALL {
+                put_u32(header, Header::new((size >> 2).wrapping_sub(1) as u32, delta).0);
+            } else {
+                put_u32(header, Header::new(0, delta).0);
+                put_u32(header.add(4), size.wrapping_sub(4) as u32);
+            }
+            NonNull::new_unchecked(header)
+        }
+    }
+
+    /// Leaves the innermost context; the outermost writer publishes everything up to the write position.
+    #[inline(always)]
+    pub(super) fn leave<E: Env>(&self, env: &E) -> Wake {
+        env.step(Step::CommitStarted);
+        let context = self.setup.context.get();
+        let outer = context & context.wrapping_sub(1);
+        if outer != 0 {
+            barrier();
+            self.setup.context.set(outer);
+            return Wake::Unwanted;
+        }
+
+        let position = Position(self.write.position.get());
+        if !position.same_sub_buffer(Position(self.commit.commit.load_relaxed())) {
+            return self.publish_slow(env, context);
+        }
+        // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the events before it.
+        self.commit.commit.store_release(position.0);
+        barrier();
+        env.step(Step::CommitStored);
+        self.setup.context.set(0);
+        barrier();
+        env.step(Step::ContextLeft);
+        // A writer that came in before the context word was cleared has left its events to us.
+        if self.write.position.get() != position.0 {
+            return self.publish_slow(env, context);
+        }
+        self.wake()
+    }
+
+    #[inline(always)]
+    pub(super) fn wake(&self) -> Wake {
+        if self.setup.waiters.load_relaxed() != 0 { Wake::Wanted } else { Wake::Unwanted }
+    }
+}
+
+/// A reserved event. Ends in [`commit`](Self::commit) or [`discard`](Self::discard); dropping it discards.
+#[must_use = "dropping a reservation discards the event"]
+pub struct Reservation<'a, 'e, E: Env> {
+    buffer: &'a CpuBuffer,
+    env: &'e E,
+    header: NonNull<u8>,
+    length: usize,
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl<E: Env> Reservation<'_, '_, E> {
+    /// The payload's bytes; what was there before is not cleared.
+    #[inline(always)]
+    pub fn payload(&mut self) -> &mut [u8] {
+        let skip = if self.length <= Header::MAX_SMALL { 4 } else { 8 };
+        // SAFETY: the reservation owns the event's bytes until it ends, and `length` bytes of them follow the header;
+        // sub-buffer memory is initialised (see `CpuBuffer::new`).
+        unsafe { core::slice::from_raw_parts_mut(self.header.as_ptr().add(skip), self.length) }
+    }
+
+    /// The address of the event's header (`struct ring_buffer_event`).
+    #[inline(always)]
+    pub fn header(&self) -> NonNull<u8> {
+        self.header
+    }
+
+    /// Ends the event and makes it visible, at the latest when the outermost writer commits.
+    #[inline(always)]
+    pub fn commit(self) -> Wake {
+        let this = ManuallyDrop::new(self);
+        this.buffer.leave(this.env)
+    }
+
+    /// Gives the event up: it is never seen and not counted.
+    pub fn discard(self) -> Wake {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `header` is the event of this reservation, which ends here.
+        unsafe { this.buffer.discard(this.env, this.header) }
+    }
+}
+
+impl<E: Env> Drop for Reservation<'_, '_, E> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: as in `discard`. Who forgets to end an event also forgets to wake; the next commit does.
+        let _ = unsafe { self.buffer.discard(self.env, self.header) };
+    }
+}

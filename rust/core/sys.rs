@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The one door to atomics and barriers of the core.
+//!
+//! Words come in two kinds, and the kind is the type, so that a wrong access does not compile:
+//!
+//! - [`Local`]: changed only by the CPU that owns the buffer. Contexts of that CPU nest strictly (task, softirq,
+//!   hardirq, NMI), so one instruction that reads and changes the word suffices and no bus lock is needed.
+//!   Other CPUs may look at it, for statistics, without any order.
+//! - [`Shared`]: changed and read by any CPU. Every access names its order.
+//!
+//! Below the door lies `core::sync::atomic`, also in the kernel build: only relaxed, acquire and release accesses
+//! and fences are used, and on every architecture these compile to the same instructions as the kernel's
+//! `READ_ONCE`, `smp_load_acquire`, `smp_store_release` and `cmpxchg`. The core names no kernel crate, and so the
+//! one implementation is what host tests and `loom` (`cfg(loom)`) check too. `Local`'s read-and-change operations
+//! are the exception: on x86-64 they are the instruction without `lock`, from `sys/local_x86_64.rs`.
+
+// As in `ring_buffer`.
+#![cfg_attr(CONFIG_RTRACE, allow(dead_code))]
+
+#[cfg(not(loom))]
+use core::sync::atomic as imp;
+#[cfg(loom)]
+use loom::sync::atomic as imp;
+
+use imp::Ordering;
+
+#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+#[path = "sys/local_x86_64.rs"]
+mod local;
+#[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+#[path = "sys/local_generic.rs"]
+mod local;
+
+/// A 64-bit word that only its own CPU changes; see the module's head.
+#[repr(transparent)]
+pub struct Local(imp::AtomicU64);
+
+impl Local {
+    /// A word holding `value`.
+    pub fn new(value: u64) -> Self {
+        Self(imp::AtomicU64::new(value))
+    }
+
+    /// Reads the word. On its own CPU this is the last value stored; elsewhere, some recent one.
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Stores `value`. On the owning CPU only.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Stores `new` if the word holds `old`; says whether it did. On the owning CPU only: atomic against
+    /// interrupts, not against other CPUs. Keeps the compiler from moving memory accesses across it.
+    #[inline(always)]
+    pub fn replace(&self, old: u64, new: u64) -> bool {
+        local::replace(&self.0, old, new)
+    }
+
+    /// Adds `value`, wrapping. On the owning CPU only, atomic against interrupts.
+    #[inline(always)]
+    pub fn add(&self, value: u64) {
+        local::add(&self.0, value);
+    }
+}
+
+/// A 64-bit word that several CPUs change or read.
+#[repr(transparent)]
+pub struct Shared(imp::AtomicU64);
+
+impl Shared {
+    /// A word holding `value`.
+    pub fn new(value: u64) -> Self {
+        Self(imp::AtomicU64::new(value))
+    }
+
+    /// Reads without order: for the CPU that wrote it, or for statistics.
+    #[inline(always)]
+    pub fn load_relaxed(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Reads; later accesses stay after it.
+    #[inline(always)]
+    pub fn load_acquire(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Stores without order.
+    #[inline(always)]
+    pub fn store_relaxed(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Stores; earlier accesses stay before it.
+    #[inline(always)]
+    pub fn store_release(&self, value: u64) {
+        self.0.store(value, Ordering::Release);
+    }
+
+    /// Stores `new` if the word holds `old` and says whether it did. Acquire and release when it did.
+    #[inline]
+    pub fn replace(&self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Adds `value`, wrapping, without order.
+    #[inline]
+    pub fn add_relaxed(&self, value: u64) {
+        self.0.fetch_add(value, Ordering::Relaxed);
+    }
+}
+
+/// A 32-bit word that several CPUs change or read: flags, counts of those who disable.
+#[repr(transparent)]
+pub struct Shared32(imp::AtomicU32);
+
+impl Shared32 {
+    /// A word holding `value`.
+    pub fn new(value: u32) -> Self {
+        Self(imp::AtomicU32::new(value))
+    }
+
+    /// Reads without order.
+    #[inline(always)]
+    pub fn load_relaxed(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Stores without order.
+    #[inline(always)]
+    pub fn store_relaxed(&self, value: u32) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Adds `value`, wrapping, and gives back the sum.
+    pub fn add(&self, value: u32) -> u32 {
+        self.0.fetch_add(value, Ordering::AcqRel).wrapping_add(value)
+    }
+
+    /// Subtracts `value`, wrapping, and gives back the difference.
+    pub fn sub(&self, value: u32) -> u32 {
+        self.0.fetch_sub(value, Ordering::AcqRel).wrapping_sub(value)
+    }
+
+    /// Sets the bits of `mask`.
+    pub fn set_bits(&self, mask: u32) {
+        self.0.fetch_or(mask, Ordering::AcqRel);
+    }
+
+    /// Clears the bits of `mask`.
+    pub fn clear_bits(&self, mask: u32) {
+        self.0.fetch_and(!mask, Ordering::AcqRel);
+    }
+
+    /// Stores `value` and gives back what was there; acquire and release.
+    pub fn swap(&self, value: u32) -> u32 {
+        self.0.swap(value, Ordering::AcqRel)
+    }
+}
+
+/// A pointer that several CPUs read; it changes only while its page belongs to one of them.
+#[repr(transparent)]
+pub struct SharedPtr(imp::AtomicPtr<u8>);
+
+impl SharedPtr {
+    /// A word holding `pointer`.
+    pub fn new(pointer: *mut u8) -> Self {
+        Self(imp::AtomicPtr::new(pointer))
+    }
+
+    /// Reads without order.
+    #[inline(always)]
+    pub fn load_relaxed(&self) -> *mut u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Stores without order.
+    #[inline(always)]
+    pub fn store_relaxed(&self, pointer: *mut u8) {
+        self.0.store(pointer, Ordering::Relaxed);
+    }
+}
+
+/// Orders one CPU's accesses against its own interrupts: stops the compiler, costs no instruction.
+#[inline(always)]
+pub fn barrier() {
+    core::sync::atomic::compiler_fence(Ordering::SeqCst);
+}
+
+/// Loads before it stay before accesses after it (`smp_rmb`, and more).
+#[inline(always)]
+pub fn fence_acquire() {
+    imp::fence(Ordering::Acquire);
+}
+
+/// Accesses before it stay before stores after it (`smp_wmb`, and more).
+#[inline(always)]
+pub fn fence_release() {
+    imp::fence(Ordering::Release);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A buffer with memory of its own, for tests and benchmarks.
+
+#![allow(dead_code)]
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Parts, Reader, Slot, SubBuffer, Writer};
+
+/// Owns what a [`CpuBuffer`] is made of.
+pub struct Memory {
+    buffer: CpuBuffer,
+    _sub_buffers: Box<[SubBuffer]>,
+    _slots: Box<[Slot]>,
+    pages: Vec<NonNull<u8>>,
+    size: u32,
+}
+
+// SAFETY: the pointers are to memory that is this value's own.
+unsafe impl Send for Memory {}
+// SAFETY: as above; shared use goes through the buffer.
+unsafe impl Sync for Memory {}
+
+/// A page of `size` bytes, 8-byte aligned, filled with a byte that a reader should never see.
+pub fn new_page(size: u32) -> NonNull<u8> {
+    let words = vec![0xa5a5_a5a5_a5a5_a5a5_u64; size as usize / 8].into_boxed_slice();
+    NonNull::new(Box::into_raw(words).cast::<u8>()).unwrap()
+}
+
+/// # Safety
+///
+/// `page` came from [`new_page`] with the same size, and nobody uses it any more.
+pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
+    let words = std::ptr::slice_from_raw_parts_mut(page.as_ptr().cast::<u64>(), size as usize / 8);
+    // SAFETY: by the function's precondition.
+    drop(unsafe { Box::from_raw(words) });
+}
+
+impl Memory {
+    pub fn new(nr_slots: u32, size: u32) -> Self {
+        let pages: Vec<_> = (0..=nr_slots).map(|_| new_page(size)).collect();
+        let mut sub_buffers: Box<[_]> = pages.iter().map(|page| SubBuffer::new(*page)).collect();
+        let mut slots: Box<[_]> = (0..nr_slots).map(|_| Slot::new()).collect();
+        let parts = Parts {
+            sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
+            slots: NonNull::new(slots.as_mut_ptr()).unwrap(),
+            nr_slots,
+            sub_buffer_size: size,
+        };
+        // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long as the buffer.
+        let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
+        Self { buffer, _sub_buffers: sub_buffers, _slots: slots, pages, size }
+    }
+
+    pub fn buffer(&self) -> &CpuBuffer {
+        &self.buffer
+    }
+
+    /// The reader; tests have one thread that reads.
+    pub fn reader(&self) -> Reader<'_> {
+        // SAFETY: tests have one reader at a time.
+        unsafe { self.buffer.reader() }
+    }
+
+    /// The writer; tests have one thread that writes.
+    pub fn writer(&self, context: Context) -> Writer<'_> {
+        // SAFETY: tests write from one thread, and nest contexts by calls.
+        unsafe { self.buffer.writer(context) }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // `swap_page` exchanges memory, so what is freed is what the descriptors say now.
+        for id in 0..self.pages.len() {
+            let page = self.buffer.sub_buffer_memory(id as u32).unwrap();
+            // SAFETY: every page the buffer has ever held came from `new_page` with this size.
+            unsafe { free_page(NonNull::new(page).unwrap(), self.size) };
+        }
+    }
+}
+
+/// A clock that tests set.
+#[derive(Default)]
+pub struct Clock {
+    pub time: Cell<u64>,
+}
+
+impl Clock {
+    pub fn advance(&self, by: u64) {
+        self.time.set(self.time.get().wrapping_add(by));
+    }
+}
+
+impl Env for Clock {
+    fn now(&self) -> u64 {
+        self.time.get()
+    }
+}
