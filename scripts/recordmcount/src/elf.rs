@@ -231,9 +231,12 @@ impl<'d, R: ReadRef<'d>> Symbols<'d, R> {
         self.table.symbols()
     }
 
-    /// The raw name of a symbol; empty where it has none.
-    pub fn name(&self, symbol: &Symbol) -> &'d [u8] {
-        string_at(self.names, symbol.st_name(LE)).unwrap_or_default()
+    /// Whether a symbol has this name.
+    pub fn is_named(&self, symbol: &Symbol, name: &[u8]) -> bool {
+        self.names
+            .get(symbol.st_name(LE) as usize..)
+            .and_then(|rest| rest.strip_prefix(name))
+            .is_some_and(|rest| rest.first() == Some(&0))
     }
 
     /// Index of the section that the symbol is defined in, or `None` where it is undefined or absolute.

@@ -160,12 +160,10 @@ impl<'d> ImageTable<'d> {
     fn find<R: ReadRef<'d>>(elf: &Elf<'d, R>, symbols: &Symbols<'d, R>) -> Result<Self> {
         let (mut start, mut stop) = (None, None);
         for (index, symbol) in symbols.all().iter().enumerate() {
-            match symbols.name(symbol) {
-                b"__start_mcount_loc" => {
-                    start = symbols.home(index, symbol).zip(Some(symbol.st_value(LE)))
-                }
-                b"__stop_mcount_loc" => stop = Some(symbol.st_value(LE)),
-                _ => (),
+            if symbols.is_named(symbol, b"__start_mcount_loc") {
+                start = symbols.home(index, symbol).zip(Some(symbol.st_value(LE)));
+            } else if symbols.is_named(symbol, b"__stop_mcount_loc") {
+                stop = Some(symbol.st_value(LE));
             }
         }
         let symtab = elf.name(symbols.section());

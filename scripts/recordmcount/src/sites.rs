@@ -10,7 +10,7 @@ use crate::elf::{Elf, Rela, Symbols, ADDRESS_LEN, LE, PATCHABLE};
 use crate::error::{Error, Result};
 use crate::x86::{self, Entry};
 use object::elf as abi;
-use object::read::elf::{SectionHeader as _, Sym as _};
+use object::read::elf::SectionHeader as _;
 use object::read::ReadRef;
 
 /// The symbol that C code calls.
@@ -74,7 +74,7 @@ fn find_fentry<'d, R: ReadRef<'d>>(symbols: &Symbols<'d, R>) -> Option<u32> {
     symbols
         .all()
         .iter()
-        .position(|symbol| symbol.is_undefined(LE) && symbols.name(symbol) == FENTRY)
+        .position(|symbol| symbols.is_named(symbol, FENTRY))
         .map(|index| index as u32)
 }
 
