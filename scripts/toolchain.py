@@ -93,7 +93,7 @@ class Toolchain:
         ccache = "ccache " if shutil.which("ccache") else ""
         values = [f"LLVM={self.llvm_make}", f"RUSTC={self.rustc}", f"BINDGEN={self.bindgen}"]
         if ccache:
-            values += [f"CC={ccache}{self.clang}", f"HOSTCC={ccache}{self.clang}"]
+            values.append(f"CC={ccache}{self.clang}")  # not HOSTCC: kbuild hands that to rustc as a linker, one word
         return values
 
     def environment(self):
