@@ -136,10 +136,10 @@ def unpack_tarball(tarball, checksum):
 
 
 def feed_tar(tarball, folder):
-    """tar -x with a percentage; bad archives are one line."""
+    """tar -x with a percentage; bad archives are one line. New times (-m), so that make sees another tarball as new."""
     total = os.path.getsize(tarball)
     form = {".xz": "-J", ".gz": "-z", ".bz2": "-j", ".zst": "--zstd"}.get(os.path.splitext(tarball)[1], "")
-    command = ["tar", "-x", *([form] if form else []), "--strip-components=1", "--no-same-owner", "-C", folder]
+    command = ["tar", "-x", *([form] if form else []), "--strip-components=1", "--no-same-owner", "-m", "-C", folder]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as tar, \
             open(tarball, "rb") as file:
         done = 0

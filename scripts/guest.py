@@ -99,7 +99,8 @@ def number(name, default):
 
 def kernel_directory(name):
     path = name if "/" in name else os.path.join(BUILD, name)
-    if not os.path.exists(image_of(path)):
+    # Of a build of ours bzImage is the mark that it is complete.
+    if not os.path.exists(os.path.join(path, "bzImage")) and (path.startswith(BUILD) or not image_of(path)):
         trace, _, flavour = name.partition("-")
         how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" FLAVOUR={flavour}" if flavour else "")
         raise Stop(f"there is no {os.path.relpath(path)}/bzImage: {how}", DIED)
@@ -107,10 +108,12 @@ def kernel_directory(name):
 
 
 def image_of(directory):
-    """bzImage of a build of ours, or of any kernel's O= directory."""
-    image = os.path.join(directory, "bzImage")
-    raw = os.path.join(directory, "arch", "x86", "boot", "bzImage")
-    return raw if not os.path.exists(image) and not directory.startswith(BUILD) else image
+    """What QEMU boots: vmlinux by way of PVH, which spares it the unpacking of a bzImage; else bzImage."""
+    for name in ("vmlinux", "bzImage"):
+        path = os.path.join(directory, name)
+        if os.path.exists(path):
+            return path
+    return None
 
 
 def accelerator(options):

@@ -59,6 +59,8 @@ def missing_packages(tools):
     if present("busybox") and not is_static(shutil.which("busybox")):
         wanted.append("busybox-static")
     llvm = tools.llvm
+    if tools.rustc and not tools.rust_ok and not tools.rustc.startswith("/usr/bin/"):
+        raise Stop(f"{tools.rustc} is {tools.rust_release or 'broken'}; 1.85 or newer is needed: rustup update")
     if not tools.rust_ok:
         packages, offered = rust_packages()
         wanted += packages
