@@ -15,3 +15,4 @@ pub(crate) mod pseudo_fs;
 pub(crate) mod seq_file;
 pub(crate) mod tracefs;
 pub(crate) mod entry_made;
+pub(crate) mod pages;

@@ -2,68 +2,92 @@
 
 //! An instance's ring buffer: the core's per-CPU buffers joined to pages, locks, clocks and sleepers.
 //!
-//! One [`Buffer`] has a [`PerCpu`] for each CPU that was ever up. Writers are lock-free and may be in any context;
-//! readers take the CPU's reader lock, a raw spinlock with interrupts off ([`PerCpu::lock_reader`]).
+//! Each possible CPU has a [`Ring`](ring::Ring), reached by one per-CPU pointer, and a [`Lane`](lane::Lane) with what
+//! writers seldom need. A CPU that was never up has a ring of the least size; [`Buffer::prepare`] gives it its own
+//! when it comes up. Writers ([`record`](self::record)) take no lock and may be in any context; readers take the CPU's
+//! reader lock ([`Buffer::lock_reader`]), a raw spinlock with interrupts off, or try to.
+//!
+//! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is the CPU's bit in
+//! `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
+//!
+//! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for writers, and the pointer
+//! changed under the reader lock.
 //!
 //! Lock order: the owner instance's state mutex, the resize mutex, one CPU's reader lock (innermost).
 
-use super::clock::{Clock, CLOCKS};
-use crate::kapi::cpus::CpuSet;
+mod lane;
+mod read;
+mod record;
+mod resize;
+mod ring;
+mod wait;
+
+pub(crate) use read::{Hold, ReaderGuard};
+
+use super::clock::{self, Clock, CLOCKS};
+use crate::kapi::context::PreemptOff;
+use crate::kapi::cpus::{self, CpuSet};
+use crate::kapi::percpu::PerCpu;
+use crate::kapi::wait_queue::WaitQueue;
+use crate::rcore::text::stats::{Size, Stats};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
-
-/// What `buffer_size_kb` and its like have to show.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
-    /// Bytes per CPU.
-    Bytes(usize),
-    /// The minimum that boot leaves, in bytes, and what it will expand to.
-    Minimal {
-        /// Bytes per CPU now.
-        now: usize,
-        /// Bytes per CPU after first use.
-        expanded: usize,
-    },
-    /// CPUs differ (`X`).
-    Mixed,
-}
-
-/// What `per_cpu/cpuN/stats` shows, counted in entries unless said otherwise.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Stats {
-    /// In the buffer now.
-    pub(crate) entries: u64,
-    /// Lost because newer ones took their room.
-    pub(crate) overrun: u64,
-    /// Lost because nested writers ran over a whole buffer.
-    pub(crate) commit_overrun: u64,
-    /// Bytes in the buffer now.
-    pub(crate) bytes: u64,
-    /// Stamp of the oldest entry, in units of the clock.
-    pub(crate) oldest: u64,
-    /// The clock's reading.
-    pub(crate) now: u64,
-    /// Not taken: buffer full (no-overwrite), or being resized.
-    pub(crate) dropped: u64,
-    /// Consumed.
-    pub(crate) read: u64,
-}
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
+use kernel::sync::{new_mutex, rcu, Arc, Mutex};
+use lane::Lane;
+use ring::{Ring, Shape};
 
 /// The ring buffer of one instance.
+///
+/// # Invariants
+///
+/// Each pointer of `rings` came from `KBox::into_raw`; it is replaced only with the resize mutex and the CPU's reader
+/// lock held, and what it pointed to goes after a grace period.
+#[pin_data(PinnedDrop)]
 pub(crate) struct Buffer {
-    on: Atomic<bool>,
+    rings: PerCpu<Atomic<*mut Ring>>,
     clock: Atomic<usize>,
-    cpus: KVec<Option<PerCpu>>,
+    on: Atomic<bool>,
+    paused: Atomic<u32>,
+    overwrite: Atomic<bool>,
+    /// By CPU number; none for CPUs that are not possible.
+    lanes: KVec<Option<Pin<KBox<Lane>>>>,
+    /// Those who wait for events of any CPU.
+    all: Arc<WaitQueue>,
+    #[pin]
+    sizes: Mutex<Sizes>,
 }
 
-/// One CPU's part of a [`Buffer`].
-pub(crate) struct PerCpu {
-    cpu: CpuId,
-    allowed: Atomic<bool>,
+/// What is known of sizes; its mutex is the resize mutex.
+struct Sizes {
+    /// Bytes per CPU that CPUs get when they come up, and all on expansion.
+    full: usize,
+    /// A sub-buffer has 2^order pages.
+    order: u32,
+    expanded: bool,
 }
 
 impl Buffer {
+    /// A buffer of `bytes` per CPU, of the least size for now unless `expanded`, switched on. Task context, sleeps.
+    /// `ENOMEM`.
+    pub(crate) fn new(bytes: usize, expanded: bool) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            all: queue()?,
+            lanes: new_lanes(all)?,
+            rings: {
+                let rings = PerCpu::new(|_| Atomic::new(core::ptr::null_mut()))?;
+                // INVARIANT: filled with boxes here.
+                fill(&rings)?;
+                rings
+            },
+            clock: Atomic::new(clock::LOCAL),
+            on: Atomic::new(true),
+            paused: Atomic::new(0),
+            overwrite: Atomic::new(true),
+            sizes <- new_mutex!(Sizes { full: bytes, order: 0, expanded }),
+        }? Error)
+    }
+
     /// Is recording on, as `tracing_on` shows it? Any context.
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(Relaxed)
@@ -71,62 +95,222 @@ impl Buffer {
 
     /// Turns recording on or off and says what it was. Any context.
     pub(crate) fn set_on(&self, on: bool) -> bool {
-        self.on.xchg(on, Relaxed)
+        let was = self.on.xchg(on, ordering::Full);
+        self.settle_all();
+        was
+    }
+
+    /// Stops recording until the result is dropped; may be nested. Any context.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        self.paused.fetch_add(1, ordering::Full);
+        self.settle_all();
+        Pause(self)
+    }
+
+    /// Lets the CPUs in `mask` record, and only them. Any context.
+    pub(crate) fn set_mask(&self, mask: &CpuSet) {
+        for lane in self.all_lanes() {
+            lane.allowed.store(mask.contains(lane.cpu), Relaxed);
+        }
+        self.settle_all();
+    }
+
+    /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        self.overwrite.store(overwrite, ordering::Full);
+        self.settle_all();
     }
 
     /// The clock that stamps entries. Any context.
     pub(crate) fn clock(&self) -> &'static Clock {
-        CLOCKS.get(self.clock.load(Relaxed)).unwrap_or(&CLOCKS[0])
+        CLOCKS.get(self.clock.load(Relaxed)).unwrap_or(&CLOCKS[clock::LOCAL])
     }
 
     /// Changes the clock (a row of [`CLOCKS`]) and empties the buffer. Task context, sleeps.
     pub(crate) fn set_clock(&self, row: usize) {
+        let _quiet = self.pause();
+        rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
-        self.reset();
+        self.empty(None);
     }
 
-    /// Lets the CPUs in `mask` record, and only them. Task context.
-    pub(crate) fn set_mask(&self, mask: &CpuSet) {
-        for part in self.cpus() {
-            part.allowed.store(mask.contains(part.cpu), Relaxed);
-        }
+    /// The CPUs that have a part: those that were ever up. Any context.
+    pub(crate) fn cpus(&self) -> impl Iterator<Item = CpuId> + '_ {
+        self.lanes().map(|lane| lane.cpu)
     }
 
     /// What the size files show, for `cpu` or for all. Task context.
-    pub(crate) fn size(&self, _cpu: Option<CpuId>) -> Size {
-        Size::Mixed
+    pub(crate) fn size(&self, cpu: Option<CpuId>) -> Size {
+        let sizes = self.sizes.lock();
+        let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64);
+        let expanded = (!sizes.expanded).then_some(sizes.full as u64);
+        Size::of(self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).map(bytes), expanded)
     }
 
-    /// Gives `cpu` (all of them: `None`) room for `bytes`, keeping what fits. Task context, sleeps. `ENOMEM`.
-    pub(crate) fn resize(&self, _cpu: Option<CpuId>, _bytes: usize) -> Result {
-        Err(ENOMEM)
+    /// Bytes of all CPUs together, and after expansion where that is still to come. Task context.
+    pub(crate) fn total_size(&self) -> Size {
+        let sizes = self.sizes.lock();
+        let now = self.lanes().map(|lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64)).sum();
+        let later = sizes.full as u64 * self.lanes().count() as u64;
+        Size::of([now], (!sizes.expanded).then_some(later))
     }
 
-    /// Grows from the size of boot to the full one, once. Task context, sleeps. `ENOMEM`.
-    pub(crate) fn expand(&self) -> Result {
-        Err(ENOMEM)
+    /// Size of a sub-buffer in bytes, its header included. Task context.
+    pub(crate) fn sub_buffer_size(&self) -> usize {
+        kernel::page::PAGE_SIZE << self.sizes.lock().order
     }
 
-    /// Shrinks to the least there can be. Task context, sleeps.
-    pub(crate) fn shrink(&self) {}
-
-    /// Empties every CPU's part. Task context, sleeps.
-    pub(crate) fn reset(&self) {}
-
-    /// The part of `cpu`; none when that CPU was never up. Any context.
-    pub(crate) fn cpu(&self, cpu: CpuId) -> Option<&PerCpu> {
-        self.cpus.get(cpu.as_u32() as usize)?.as_ref()
+    /// The longest payload that an entry can have, in bytes, the common header included. Any context.
+    pub(crate) fn max_payload(&self) -> usize {
+        let longest = self.lanes().map(|lane| self.with_ring(lane, |ring| ring.core.max_payload())).min();
+        longest.unwrap_or(0)
     }
 
-    /// The parts there are, by CPU. Any context.
-    pub(crate) fn cpus(&self) -> impl Iterator<Item = &PerCpu> {
-        self.cpus.iter().filter_map(|part| part.as_ref())
+    /// What `per_cpu/cpuN/stats` shows; none for a CPU that was never up. Any context but NMI.
+    pub(crate) fn stats(&self, cpu: CpuId) -> Option<Stats> {
+        let mut reader = self.lock_reader(cpu)?;
+        let oldest = reader.peek().map_or(0, |event| event.time);
+        let past = reader.past();
+        let now = reader.counts();
+        Some(Stats {
+            entries: now.entries,
+            overrun: now.overrun.wrapping_add(past.overrun),
+            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
+            bytes: now.bytes,
+            oldest,
+            now: (self.clock().read)(),
+            dropped: now.dropped.wrapping_add(past.dropped),
+            read: now.read.wrapping_add(past.read),
+        })
+    }
+
+    /// Is there nothing to read on `cpu`, or on any? Any context.
+    pub(crate) fn is_empty(&self, cpu: Option<CpuId>) -> bool {
+        self.lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+            .all(|lane| self.with_ring(lane, |ring| ring.core.entries() == 0))
+    }
+
+    /// Empties the part of `cpu`, or all. Task context, sleeps.
+    pub(crate) fn reset(&self, cpu: Option<CpuId>) {
+        let _quiet = self.pause();
+        rcu::synchronize_rcu();
+        self.empty(cpu);
+    }
+
+    /// Empties; writers are out: a pause and a grace period came before.
+    fn empty(&self, cpu: Option<CpuId>) {
+        for lane in self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+            let mut past = lane.reader.lock();
+            *past = lane::Past::default();
+            // SAFETY: recording is paused since before a grace period, and the reader lock is held.
+            self.with_ring(lane, |ring| unsafe { ring.core.reset() });
+        }
+    }
+
+    /// Makes every ring record or not as the switches say now. Any context.
+    fn settle_all(&self) {
+        for lane in self.all_lanes() {
+            self.with_ring(lane, |ring| self.settle(lane, ring));
+        }
+    }
+
+    /// Makes `ring` record or not as the switches say. Two that settle at the same time agree in the end, as each
+    /// looks at the switches again after it has acted. Any context.
+    fn settle(&self, lane: &Lane, ring: &Ring) {
+        loop {
+            let on = self.wants(lane);
+            let overwrite = self.overwrite.load(Relaxed);
+            ring.core.set_on(on);
+            ring.core.set_overwrite(overwrite);
+            kernel::sync::barrier::smp_mb();
+            if on == self.wants(lane) && overwrite == self.overwrite.load(Relaxed) {
+                return;
+            }
+        }
+    }
+
+    fn wants(&self, lane: &Lane) -> bool {
+        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.allowed.load(Relaxed)
+    }
+
+    fn all_lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().flatten().map(|lane| &**lane)
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.all_lanes().filter(|lane| lane.present.load(Relaxed))
+    }
+
+    fn lane(&self, cpu: CpuId) -> Option<&Lane> {
+        let lane = self.lanes.get(cpu.as_u32() as usize)?.as_deref()?;
+        lane.present.load(Relaxed).then_some(lane)
+    }
+
+    /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
+    fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
+        let _stays = PreemptOff::new();
+        let ring = self.rings.get(lane.cpu).unwrap_or_else(|| self.rings.this()).load(ordering::Acquire);
+        // SAFETY: by the type invariant a live ring, that goes only after a grace period, which preemption off holds up.
+        f(unsafe { &*ring })
     }
 }
 
-impl PerCpu {
-    /// Which CPU's.
-    pub(crate) fn cpu(&self) -> CpuId {
-        self.cpu
+/// Recording stands still; see [`Buffer::pause`].
+#[must_use = "recording goes on when this is dropped"]
+pub(crate) struct Pause<'a>(&'a Buffer);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.paused.fetch_sub(1, ordering::Full);
+        self.0.settle_all();
+    }
+}
+
+/// A new wait queue.
+fn queue() -> Result<Arc<WaitQueue>> {
+    Arc::pin_init(WaitQueue::new(c"trace_readers", kernel::static_lock_class!()), GFP_KERNEL)
+}
+
+fn new_lanes(all: &Arc<WaitQueue>) -> Result<KVec<Option<Pin<KBox<Lane>>>>> {
+    let mut lanes = KVec::new();
+    for id in 0..kernel::cpu::nr_cpu_ids() {
+        let lane = match CpuId::from_u32(id).filter(|&cpu| cpus::is_possible(cpu)) {
+            Some(cpu) => Some(Lane::new(cpu, all.clone())?),
+            None => None,
+        };
+        lanes.push(lane, GFP_KERNEL)?;
+    }
+    Ok(lanes)
+}
+
+/// Gives each possible CPU a ring of the least size.
+fn fill(rings: &PerCpu<Atomic<*mut Ring>>) -> Result {
+    for (cpu, place) in rings.iter() {
+        match Ring::new(cpu, Shape::with_room(1, 0)?) {
+            Ok(ring) => place.store(KBox::into_raw(ring), Relaxed),
+            Err(error) => {
+                free(rings);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
+    for (_, place) in rings.iter() {
+        let ring = place.xchg(core::ptr::null_mut(), ordering::Full);
+        if !ring.is_null() {
+            // SAFETY: by the invariant of `Buffer`, of which only `fill` and `drop` get here.
+            drop(unsafe { KBox::from_raw(ring) });
+        }
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Buffer {
+    fn drop(self: Pin<&mut Self>) {
+        free(&self.rings);
     }
 }

@@ -6,6 +6,7 @@
 //! one 64-bit word, built and stored as such.
 
 use crate::kapi::context::{self, PreemptCount};
+use crate::rcore::ring_buffer::Context as Level;
 
 /// Types of built-in entries; the numbers are ABI.
 pub(crate) mod kind {
@@ -29,7 +30,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "the header is stored as o
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
     word: u64,
-    level: u32,
+    count: PreemptCount,
 }
 
 impl Context {
@@ -45,26 +46,33 @@ impl Context {
     const MIGRATE_SHIFT: u32 = 28;
     const PID_SHIFT: u32 = 32;
 
-    /// Takes it down. Any context; call it before the recorder itself disables preemption.
+    /// Takes down what holds for tasks in peace ([`Context::is_plain_task`]); others need [`Context::rest`]. Any
+    /// context; before the recorder itself disables preemption.
     #[inline(always)]
     pub(crate) fn capture() -> Self {
         let count = PreemptCount::read();
         let pid = u64::from(context::current_pid() as u32) << Self::PID_SHIFT;
         let irqs = if context::irqs_off() { Self::IRQS_OFF } else { 0 };
-        let word = pid | irqs;
-        if count.is_plain_task() && context::resched_flags().none() && context::migrate_disabled() == 0 {
-            return Self { word: word | count.depth() << Self::PREEMPT_SHIFT, level: 0 };
-        }
-        Self::capture_rest(count, word)
+        Self { word: pid | irqs | count.depth() << Self::PREEMPT_SHIFT, count }
     }
 
-    /// The part of [`Context::capture`] for all but a task in peace.
-    #[cold]
-    #[inline(never)]
-    fn capture_rest(count: PreemptCount, word: u64) -> Self {
+    /// The complete context. Any context; before the recorder itself disables preemption.
+    pub(crate) fn capture_all() -> Self {
+        Self::capture().rest()
+    }
+
+    /// A task with no more to its name than [`Context::capture`] takes down?
+    #[inline(always)]
+    pub(crate) fn is_plain_task(self) -> bool {
+        self.count.is_plain_task() && context::resched_flags().none() && context::migrate_disabled() == 0
+    }
+
+    /// With all that can be said.
+    pub(crate) fn rest(self) -> Self {
+        let count = self.count;
         let resched = context::resched_flags();
         let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-        let word = word
+        let word = self.word & !(0xff << Self::PREEMPT_SHIFT)
             | flag(resched.lazy(), Self::NEED_RESCHED_LAZY)
             | flag(resched.now(), Self::NEED_RESCHED)
             | flag(count.in_hardirq(), Self::HARDIRQ)
@@ -74,7 +82,7 @@ impl Context {
             | flag(count.bh_off(), Self::BH_OFF)
             | count.depth().min(0xf) << Self::PREEMPT_SHIFT
             | u64::from(context::migrate_disabled()).min(0xf) << Self::MIGRATE_SHIFT;
-        Self { word, level: count.level() }
+        Self { word, count }
     }
 
     /// The header of an entry of type `kind`.
@@ -83,14 +91,8 @@ impl Context {
         self.word | u64::from(kind)
     }
 
-    /// How contexts nest; see [`PreemptCount::level`].
-    #[inline(always)]
-    pub(crate) fn level(self) -> u32 {
-        self.level
-    }
-
-    /// Were interrupts off?
-    pub(crate) fn irqs_off(self) -> bool {
-        self.word & Self::IRQS_OFF != 0
+    /// How contexts nest on this CPU.
+    pub(crate) fn level(self) -> Level {
+        Level::from_interrupt_level(self.count.level())
     }
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Blocks of physically contiguous pages, for memory that may be handed to user space page by page.
+//!
+//! C header: `include/linux/gfp.h`.
+
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+
+/// 2^order pages, zeroed when new.
+///
+/// # Invariants
+///
+/// `address` is the kernel's address of a compound page of `order` that the value owns.
+pub(crate) struct Pages {
+    address: NonNull<u8>,
+    order: u32,
+}
+
+// SAFETY: it owns plain memory.
+unsafe impl Send for Pages {}
+// SAFETY: shared references give out no access to the memory.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// Allocates near `cpu`. Task context, sleeps. `ENOMEM`, without a word in the log.
+    pub(crate) fn new(cpu: CpuId, order: u32) -> Result<Self> {
+        let flags = bindings::GFP_KERNEL
+            | bindings::__GFP_NOWARN
+            | bindings::__GFP_ZERO
+            | 1 << bindings::___GFP_RETRY_MAYFAIL_BIT
+            | 1 << bindings::___GFP_COMP_BIT;
+        // SAFETY: the CPU is a possible one; pages that are no high memory have an address.
+        let address = unsafe {
+            let node = bindings::cpu_to_node(cpu.as_u32() as c_int);
+            let page = bindings::alloc_pages_node(node, flags, order);
+            if page.is_null() {
+                return Err(ENOMEM);
+            }
+            bindings::page_address(page)
+        };
+        // INVARIANT: just allocated.
+        Ok(Self { address: NonNull::new(address.cast()).ok_or(ENOMEM)?, order })
+    }
+
+    /// Where they are.
+    pub(crate) fn address(&self) -> NonNull<u8> {
+        self.address
+    }
+
+    /// How many bytes.
+    pub(crate) fn size(&self) -> usize {
+        PAGE_SIZE << self.order
+    }
+
+    /// Gives up ownership; [`Pages::from_raw`] takes it back.
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        core::mem::ManuallyDrop::new(self).address
+    }
+
+    /// Owns the pages at `address`.
+    ///
+    /// # Safety
+    ///
+    /// `address` came from [`Pages::into_raw`] of pages of this `order`, and nobody else uses or owns them.
+    pub(crate) unsafe fn from_raw(address: NonNull<u8>, order: u32) -> Self {
+        // INVARIANT: by the precondition.
+        Self { address, order }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: by the type invariant.
+        unsafe { bindings::free_pages(self.address.as_ptr() as usize, self.order) };
+    }
+}
+
+/// How many pages could be had without swapping, roughly.
+pub(crate) fn available() -> usize {
+    // SAFETY: no preconditions.
+    usize::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0)
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What one CPU's part of a buffer has beside the ring that its writers see: the reader lock, sleepers, counts that
+//! outlive a ring.
+
+use super::ring::Ring;
+use crate::kapi::irq_work::{IrqWork, Run};
+use crate::kapi::raw_lock::RawLock;
+use crate::kapi::wait_queue::WaitQueue;
+use crate::rcore::ring_buffer;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+
+/// Somebody sleeps until there is any event.
+pub(super) const ANY: u32 = 1;
+/// Somebody sleeps until the buffer is filled to `Lane::mark`.
+pub(super) const MARK: u32 = 2;
+
+/// Wakes those who wait for one CPU, and those who wait for any.
+pub(super) struct Wakers {
+    own: Arc<WaitQueue>,
+    all: Arc<WaitQueue>,
+}
+
+impl Run for Wakers {
+    fn run(&self) {
+        self.own.wake_all();
+        self.all.wake_all();
+    }
+}
+
+/// Counts of rings that this CPU had before a resize.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Past {
+    pub(super) overrun: u64,
+    pub(super) commit_overrun: u64,
+    pub(super) dropped: u64,
+    pub(super) read: u64,
+}
+
+/// See the module's head.
+#[pin_data]
+pub(super) struct Lane {
+    pub(super) cpu: CpuId,
+    /// Was the CPU ever up since the buffer exists? Until then its ring has the least size.
+    pub(super) present: Atomic<bool>,
+    /// May it record, as far as `tracing_cpumask` says?
+    pub(super) allowed: Atomic<bool>,
+    /// The reader lock. Who holds it may use the reading side of the CPU's ring, which is not replaced meanwhile.
+    pub(super) reader: RawLock<Past>,
+    /// Non-consuming readers that must not see the ring replaced.
+    pub(super) held: Atomic<u32>,
+    /// [`ANY`], [`MARK`].
+    pub(super) wanted: Atomic<u32>,
+    /// The least percentage that anybody waits for.
+    pub(super) mark: Atomic<u32>,
+    pub(super) queue: Arc<WaitQueue>,
+    #[pin]
+    pub(super) work: IrqWork<Wakers>,
+}
+
+impl Lane {
+    /// The part of `cpu`; `all` is the queue of those who wait for any CPU.
+    pub(super) fn new(cpu: CpuId, all: Arc<WaitQueue>) -> Result<Pin<KBox<Self>>> {
+        let queue = super::queue()?;
+        let wakers = Wakers { own: queue.clone(), all };
+        KBox::pin_init(
+            pin_init!(Self {
+                cpu,
+                present: Atomic::new(false),
+                allowed: Atomic::new(true),
+                reader: RawLock::new(Past::default()),
+                held: Atomic::new(0),
+                wanted: Atomic::new(0),
+                mark: Atomic::new(0),
+                queue,
+                work <- IrqWork::new(wakers),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the wake-up itself.
+    pub(super) fn want(&self, ring: &Ring, percent: u32) {
+        let bit = if percent == 0 { ANY } else { MARK };
+        if bit == MARK {
+            let mark = self.mark.load(Relaxed);
+            if self.wanted.load(Relaxed) & MARK == 0 || percent < mark {
+                self.mark.store(percent, Relaxed);
+            }
+        }
+        loop {
+            let wanted = self.wanted.load(Relaxed);
+            if self.wanted.cmpxchg(wanted, wanted | bit, Relaxed).is_ok() {
+                break;
+            }
+        }
+        ring.core.set_waiters(true);
+    }
+
+    /// An event was committed while somebody waits. Any context; the CPU's own, preemption off.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn committed(&self, ring: &Ring) {
+        let wanted = self.wanted.load(Relaxed);
+        let enough = wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
+        if wanted == 0 || enough {
+            ring.core.set_waiters(false);
+            self.wanted.store(0, Relaxed);
+        }
+        if enough {
+            self.work.queue();
+        }
+    }
+}
+
+/// Is at least `percent` of the ring's sub-buffers in use? As ftrace counts, the one being written included.
+pub(super) fn filled(ring: &Ring, percent: u32) -> bool {
+    let ring_buffer::Stats { dirty_sub_buffers, .. } = ring.core.stats();
+    dirty_sub_buffers * 100 >= u64::from(percent) * u64::from(ring.core.nr_slots())
+}

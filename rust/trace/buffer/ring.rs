@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One CPU's core buffer together with the memory it is made of.
+
+use crate::kapi::pages::{self, Pages};
+use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Slot, SubBuffer, Wake, HEADER_SIZE};
+use core::ptr::NonNull;
+use kernel::cpu::CpuId;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+
+/// The fewest sub-buffers a ring can have, the reader's not counted.
+const MIN_SLOTS: usize = 2;
+/// The most that the core's descriptors can number.
+const MAX_SLOTS: usize = (1 << 24) - 2;
+
+/// How large a ring is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Sub-buffers, the reader's not counted.
+    pub(super) slots: u32,
+    /// A sub-buffer has 2^order pages.
+    pub(super) order: u32,
+}
+
+impl Shape {
+    /// The shape with room for `bytes` in sub-buffers of 2^`order` pages. `ENOMEM` for more than can be numbered.
+    pub(super) fn with_room(bytes: usize, order: u32) -> Result<Self> {
+        let slots = bytes.div_ceil(Self::room(order)).max(MIN_SLOTS);
+        if slots > MAX_SLOTS {
+            return Err(ENOMEM);
+        }
+        Ok(Self { slots: slots as u32, order })
+    }
+
+    /// Bytes for records in one sub-buffer.
+    fn room(order: u32) -> usize {
+        (PAGE_SIZE << order) - HEADER_SIZE
+    }
+
+    /// Bytes for records in the ring.
+    pub(super) fn bytes(self) -> usize {
+        self.slots as usize * Self::room(self.order)
+    }
+}
+
+/// A core buffer and its memory.
+///
+/// # Invariants
+///
+/// `core` was made of `descriptors` and `slots`; the memory of each descriptor is a block of `order` that came from
+/// [`Pages::into_raw`] and is owned by the ring.
+#[repr(C)]
+pub(super) struct Ring {
+    pub(super) core: CpuBuffer,
+    order: u32,
+    _descriptors: KVVec<SubBuffer>,
+    _slots: KVVec<Slot>,
+}
+
+impl Ring {
+    /// An empty ring for `cpu`, recording, in overwrite mode. Task context, sleeps. `ENOMEM`.
+    pub(super) fn new(cpu: CpuId, shape: Shape) -> Result<KBox<Self>> {
+        let Shape { slots: nr_slots, order } = shape;
+        let count = nr_slots as usize + 1;
+        if count << order > pages::available() {
+            return Err(ENOMEM);
+        }
+        let mut memory = KVVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            memory.push(Pages::new(cpu, order)?, GFP_KERNEL)?;
+        }
+        let mut slots = KVVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..nr_slots {
+            slots.push(Slot::new(), GFP_KERNEL)?;
+        }
+        let place = KBox::<Self>::new_uninit(GFP_KERNEL)?;
+        // From here on nothing fails, so the blocks change owners all together.
+        let mut descriptors = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let (sub_buffers, slots_at) = (non_null(&mut descriptors), non_null(&mut slots));
+        for block in memory {
+            // There is room for all of them.
+            let _ = descriptors.push_within_capacity(SubBuffer::new(block.into_raw()));
+        }
+        let parts =
+            Parts { sub_buffers, slots: slots_at, nr_slots, sub_buffer_size: (PAGE_SIZE << order) as u32 };
+        // SAFETY: the vectors hold as many elements as `parts` says, and move with the ring without reallocating;
+        // the blocks are zeroed, page-aligned and the ring's own.
+        let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
+        // INVARIANT: made of these parts.
+        Ok(place.write(Self { core, order, _descriptors: descriptors, _slots: slots }))
+    }
+
+    /// Its shape.
+    pub(super) fn shape(&self) -> Shape {
+        Shape { slots: self.core.nr_slots(), order: self.order }
+    }
+
+    /// Writes what `old` holds, oldest first, with the times it has there. Nothing is consumed; what does not fit
+    /// pushes out the oldest.
+    ///
+    /// `scratch` has the size of a sub-buffer of `old`. Nobody else writes to either, and the caller holds `old`'s
+    /// reader lock.
+    pub(super) fn refill(&self, old: &Ring, scratch: &mut [u8]) {
+        // SAFETY: the caller holds the reader lock.
+        let mut reader = unsafe { old.core.reader() };
+        // SAFETY: nobody else writes here, so that any CPU may stand in for the ring's.
+        let writer = unsafe { self.core.writer(Context::NORMAL) };
+        let mut iter = Iter::new(scratch);
+        while let Some(event) = iter.next(&mut reader) {
+            if let Some(mut copy) = writer.reserve(&At(event.time), event.payload.len()) {
+                copy.payload().copy_from_slice(event.payload);
+                let _nobody_waits: Wake = copy.commit();
+            }
+        }
+    }
+}
+
+/// The clock of a copied event: it stands still.
+struct At(u64);
+
+impl Env for At {
+    fn now(&self) -> u64 {
+        self.0
+    }
+}
+
+fn non_null<T>(vec: &mut KVVec<T>) -> NonNull<T> {
+    NonNull::new(vec.as_mut_ptr()).unwrap_or(NonNull::dangling())
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        for id in 0..=self.core.nr_slots() {
+            if let Some(block) = self.core.sub_buffer_memory(id).and_then(NonNull::new) {
+                // SAFETY: by the type invariant a block of this order that is ours; nobody uses the ring any more.
+                drop(unsafe { Pages::from_raw(block, self.order) });
+            }
+        }
+    }
+}

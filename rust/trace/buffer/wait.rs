@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Readers that sleep until there is something to read.
+//!
+//! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark and wakes it by
+//! irq_work. Writers do not pay for a barrier between committing and looking for the mark, so one that commits at
+//! the very moment may miss it: sleepers therefore look again by themselves a few times a second.
+
+use super::lane::{self, Lane};
+use super::Buffer;
+use crate::kapi::wait_queue::WaitQueue;
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+
+/// How long a sleeper trusts its mark, in jiffies.
+const LOOK_AGAIN: isize = if bindings::HZ < 8 { 1 } else { (bindings::HZ / 8) as isize };
+
+impl Buffer {
+    /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any (`None`), or `stop`
+    /// says so. Task context.
+    ///
+    /// # Errors
+    ///
+    /// `ERESTARTSYS` when a signal comes first, `ENODEV` for a CPU that was never up.
+    pub(crate) fn wait(&self, cpu: Option<CpuId>, percent: u32, mut stop: impl FnMut() -> bool) -> Result {
+        let queue = self.queue(cpu).ok_or(ENODEV)?;
+        queue.wait(LOOK_AGAIN, || stop() || self.is_ready(cpu, percent))
+    }
+
+    /// Are there events as [`Buffer::wait`] means it? If not, their coming will wake the queue. Any context but NMI.
+    pub(crate) fn is_ready(&self, cpu: Option<CpuId>, percent: u32) -> bool {
+        // A share of all CPUs' memory means nothing to a reader of all.
+        let percent = if cpu.is_some() { percent } else { 0 };
+        let mut ready = false;
+        for lane in self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+            ready |= self.mark(lane, percent);
+        }
+        ready
+    }
+
+    /// Leaves the mark, then looks.
+    fn mark(&self, lane: &Lane, percent: u32) -> bool {
+        self.with_ring(lane, |ring| {
+            let enough = || match percent {
+                0 => ring.core.entries() != 0,
+                _ => lane::filled(ring, percent),
+            };
+            enough() || {
+                lane.want(ring, percent);
+                enough()
+            }
+        })
+    }
+
+    /// The queue to poll for `cpu`, or for all; none for a CPU that was never up. Any context.
+    pub(crate) fn queue(&self, cpu: Option<CpuId>) -> Option<&WaitQueue> {
+        match cpu {
+            None => Some(&self.all),
+            Some(cpu) => self.lane(cpu).map(|lane| &*lane.queue),
+        }
+    }
+
+    /// Wakes everybody who sleeps, to look around. Any context but NMI.
+    pub(crate) fn wake_all(&self) {
+        self.all.wake_all();
+        self.lanes().for_each(|lane| lane.queue.wake_all());
+    }
+}
