@@ -16,3 +16,4 @@ pub(crate) mod seq_file;
 pub(crate) mod tracefs;
 pub(crate) mod entry_made;
 pub(crate) mod pages;
+pub(crate) mod stack;

@@ -5,7 +5,7 @@
 //! Each possible CPU has a [`Ring`](ring::Ring), reached by one per-CPU pointer, and a [`Lane`](lane::Lane) with what
 //! writers seldom need. A CPU that was never up has a ring of the least size; [`Buffer::prepare`] gives it its own
 //! when it comes up. Writers ([`record`](self::record)) take no lock and may be in any context; readers take the CPU's
-//! reader lock ([`Buffer::lock_reader`]), a raw spinlock with interrupts off, or try to.
+//! reader lock ([`Part::lock_reader`]), a raw spinlock with interrupts off, or try to.
 //!
 //! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is the CPU's bit in
 //! `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
@@ -22,16 +22,17 @@ mod resize;
 mod ring;
 mod wait;
 
-pub(crate) use read::{Hold, ReaderGuard};
+pub(crate) use read::{Hold, Part, ReaderGuard};
 
 use super::clock::{self, Clock, CLOCKS};
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::percpu::PerCpu;
 use crate::kapi::wait_queue::WaitQueue;
-use crate::rcore::text::stats::{Size, Stats};
+use crate::rcore::text::stats::Size;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
+use kernel::sync::barrier::smp_mb;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::{new_mutex, rcu, Arc, Mutex};
 use lane::Lane;
@@ -50,6 +51,9 @@ pub(crate) struct Buffer {
     on: Atomic<bool>,
     paused: Atomic<u32>,
     overwrite: Atomic<bool>,
+    started: Atomic<u64>,
+    /// How often all sleepers were woken.
+    wakes: Atomic<u32>,
     /// By CPU number; none for CPUs that are not possible.
     lanes: KVec<Option<Pin<KBox<Lane>>>>,
     /// Those who wait for events of any CPU.
@@ -84,6 +88,8 @@ impl Buffer {
             on: Atomic::new(true),
             paused: Atomic::new(0),
             overwrite: Atomic::new(true),
+            started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
+            wakes: Atomic::new(0),
             sizes <- new_mutex!(Sizes { full: bytes, order: 0, expanded }),
         }? Error)
     }
@@ -117,7 +123,7 @@ impl Buffer {
 
     /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
     pub(crate) fn set_overwrite(&self, overwrite: bool) {
-        self.overwrite.store(overwrite, ordering::Full);
+        self.overwrite.store(overwrite, Relaxed);
         self.settle_all();
     }
 
@@ -134,9 +140,19 @@ impl Buffer {
         self.empty(None);
     }
 
-    /// The CPUs that have a part: those that were ever up. Any context.
-    pub(crate) fn cpus(&self) -> impl Iterator<Item = CpuId> + '_ {
-        self.lanes().map(|lane| lane.cpu)
+    /// The parts of the CPUs that were ever up, by CPU. Any context.
+    pub(crate) fn cpus(&self) -> impl Iterator<Item = Part<'_>> {
+        self.lanes().map(|lane| Part { buffer: self, lane })
+    }
+
+    /// The part of `cpu`; none when that CPU was never up. Any context.
+    pub(crate) fn cpu(&self, cpu: CpuId) -> Option<Part<'_>> {
+        self.lane(cpu).map(|lane| Part { buffer: self, lane })
+    }
+
+    /// The clock's reading when the buffer was last emptied as a whole. Any context.
+    pub(crate) fn time_start(&self) -> u64 {
+        self.started.load(Relaxed)
     }
 
     /// What the size files show, for `cpu` or for all. Task context.
@@ -160,28 +176,10 @@ impl Buffer {
         kernel::page::PAGE_SIZE << self.sizes.lock().order
     }
 
-    /// The longest payload that an entry can have, in bytes, the common header included. Any context.
-    pub(crate) fn max_payload(&self) -> usize {
+    /// The longest that an entry can be, in bytes, its common header included. Any context.
+    pub(crate) fn max_entry(&self) -> usize {
         let longest = self.lanes().map(|lane| self.with_ring(lane, |ring| ring.core.max_payload())).min();
         longest.unwrap_or(0)
-    }
-
-    /// What `per_cpu/cpuN/stats` shows; none for a CPU that was never up. Any context but NMI.
-    pub(crate) fn stats(&self, cpu: CpuId) -> Option<Stats> {
-        let mut reader = self.lock_reader(cpu)?;
-        let oldest = reader.peek().map_or(0, |event| event.time);
-        let past = reader.past();
-        let now = reader.counts();
-        Some(Stats {
-            entries: now.entries,
-            overrun: now.overrun.wrapping_add(past.overrun),
-            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
-            bytes: now.bytes,
-            oldest,
-            now: (self.clock().read)(),
-            dropped: now.dropped.wrapping_add(past.dropped),
-            read: now.read.wrapping_add(past.read),
-        })
     }
 
     /// Is there nothing to read on `cpu`, or on any? Any context.
@@ -191,11 +189,18 @@ impl Buffer {
             .all(|lane| self.with_ring(lane, |ring| ring.core.entries() == 0))
     }
 
-    /// Empties the part of `cpu`, or all. Task context, sleeps.
-    pub(crate) fn reset(&self, cpu: Option<CpuId>) {
+    /// Empties the buffer. Task context, sleeps.
+    pub(crate) fn reset(&self) {
         let _quiet = self.pause();
         rcu::synchronize_rcu();
-        self.empty(cpu);
+        self.empty(None);
+    }
+
+    /// Empties the part of `cpu`. Task context, sleeps.
+    pub(crate) fn reset_cpu(&self, cpu: CpuId) {
+        let _quiet = self.pause();
+        rcu::synchronize_rcu();
+        self.empty(Some(cpu));
     }
 
     /// Empties; writers are out: a pause and a grace period came before.
@@ -205,6 +210,9 @@ impl Buffer {
             *past = lane::Past::default();
             // SAFETY: recording is paused since before a grace period, and the reader lock is held.
             self.with_ring(lane, |ring| unsafe { ring.core.reset() });
+        }
+        if cpu.is_none() {
+            self.started.store((self.clock().read)(), Relaxed);
         }
     }
 
@@ -223,7 +231,7 @@ impl Buffer {
             let overwrite = self.overwrite.load(Relaxed);
             ring.core.set_on(on);
             ring.core.set_overwrite(overwrite);
-            kernel::sync::barrier::smp_mb();
+            smp_mb(ordering::Full);
             if on == self.wants(lane) && overwrite == self.overwrite.load(Relaxed) {
                 return;
             }

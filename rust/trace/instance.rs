@@ -12,18 +12,23 @@
 //! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites (`super::ops`), then the reader
 //! locks of the buffer (raw spinlocks, innermost). The error log's mutex nests in nothing and holds nothing.
 
-use super::buffer::{Buffer, Size};
+use super::buffer::Buffer;
 use super::clock::{self, Clock};
-use super::tracers::{self, Tracer, TRACERS};
+use super::entry::Context;
+use super::error_log::ErrorLog;
+use super::output::readers::Readers;
+use super::ops::Ops;
+use super::pids::{self, PidFilter};
+use super::tracers::{self, Running, Tracer, TRACERS};
+use super::{cmdlines, stack};
 use crate::kapi::cpus::CpuSet;
+use crate::rcore::text::options::{Flag, Set, TracerOption};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
-
-/// How many records `error_log` keeps.
-pub(crate) const ERRORS: usize = 8;
+use kernel::new_mutex;
+use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// What changes under the state mutex.
 struct State {
@@ -31,34 +36,27 @@ struct State {
     tracer: usize,
     /// Each tracer's own options, whether it is current or not.
     tracer_flags: [u32; TRACERS.len()],
+    /// What the current tracer keeps while it is current.
+    running: Option<KBox<dyn Running>>,
     cpumask: CpuSet,
-}
-
-/// One record of `error_log`.
-pub(crate) struct ErrorRecord {
-    /// When, on the `local` clock (nanoseconds).
-    pub(crate) time: u64,
-    /// Who found it: `event filter parse error`, `hist:sched:sched_switch`…
-    pub(crate) location: KVec<u8>,
-    /// What is wrong.
-    pub(crate) message: &'static str,
-    /// The text that was written.
-    pub(crate) command: KVec<u8>,
-    /// Offset in `command` that the caret points to.
-    pub(crate) column: usize,
 }
 
 /// A trace instance.
 #[pin_data]
 pub(crate) struct Instance {
     name: Option<CString>,
+    #[pin]
     buffer: Buffer,
     options: Atomic<u64>,
-    pipes: Atomic<u32>,
     #[pin]
     state: Mutex<State>,
     #[pin]
-    errors: Mutex<KVec<ErrorRecord>>,
+    readers: Readers,
+    #[pin]
+    errors: ErrorLog,
+    #[pin]
+    pids: PidFilter,
+    ops: Option<Arc<Ops>>,
 }
 
 static TOP: SetOnce<Arc<Instance>> = SetOnce::new();
@@ -69,13 +67,47 @@ impl Instance {
     /// # Errors
     ///
     /// `ENODEV` before `early_trace_init()`, and for good when that could not allocate it. Any context.
-    pub(crate) fn top() -> Result<&'static Instance> {
-        TOP.as_ref().map(|top| &**top).ok_or(ENODEV)
+    pub(crate) fn top() -> Result<&'static Arc<Instance>> {
+        TOP.as_ref().ok_or(ENODEV)
     }
 
     /// The top instance as a counted reference. Errors as [`Instance::top`].
     pub(crate) fn top_ref() -> Result<Arc<Instance>> {
-        TOP.as_ref().cloned().ok_or(ENODEV)
+        Self::top().cloned()
+    }
+
+    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot. `ENOMEM`.
+    pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
+        let top = Arc::pin_init(
+            try_pin_init!(Self {
+                name: None,
+                buffer <- Buffer::new(bytes, false),
+                options: Atomic::new(Set::DEFAULT.bits()),
+                state <- new_mutex!(State {
+                    tracer: tracers::NOP_ROW,
+                    tracer_flags: [0; TRACERS.len()],
+                    running: None,
+                    cpumask: CpuSet::all(),
+                }),
+                readers <- Readers::new(),
+                errors <- ErrorLog::new(),
+                pids <- PidFilter::new(),
+                ops: Ops::global(),
+            }? Error),
+            GFP_KERNEL,
+        )?;
+        TOP.populate(top);
+        Self::top()
+    }
+
+    /// All instances there are. Task context.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Arc<Instance>> {
+        TOP.as_ref().into_iter()
+    }
+
+    /// The instance called `name`; the top one has no name. Any context.
+    pub(crate) fn find(name: &[u8]) -> Option<&'static Arc<Instance>> {
+        Self::all().find(|instance| instance.name().is_some_and(|its| its.to_bytes() == name))
     }
 
     /// Its directory's name; the top instance has none.
@@ -93,28 +125,42 @@ impl Instance {
         &self.buffer
     }
 
+    /// Who consumes it.
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.readers
+    }
+
+    /// Its `error_log`.
+    pub(crate) fn errors(&self) -> &ErrorLog {
+        &self.errors
+    }
+
+    /// The ops that its filter files edit and its function tracer uses.
+    pub(crate) fn ops(&self) -> Option<&Arc<Ops>> {
+        self.ops.as_ref()
+    }
+
     /// May entries be recorded, as far as `tracing_on` is concerned? Any context.
     pub(crate) fn tracing_on(&self) -> bool {
         self.buffer.is_on()
     }
 
-    /// Sets `tracing_on`; the current tracer hears of it. Task context, may sleep.
+    /// Sets `tracing_on`; the current tracer hears of it, and sleeping readers look around. Task context, may sleep.
     pub(crate) fn set_tracing_on(&self, on: bool) {
-        let state = self.state.lock();
-        if self.buffer.set_on(on) == on {
-            return;
+        let mut state = self.state.lock();
+        if self.buffer.set_on(on) != on {
+            if let Some(running) = &mut state.running {
+                running.switched(on);
+            }
         }
-        let tracer = TRACERS[state.tracer];
-        if on {
-            tracer.start(self);
-        } else {
-            tracer.stop(self);
+        if !on {
+            self.buffer.wake_all();
         }
     }
 
     /// The current tracer. Task context.
     pub(crate) fn tracer(&self) -> &'static dyn Tracer {
-        TRACERS[self.state.lock().tracer]
+        row(&self.state.lock())
     }
 
     /// Makes the tracer called `name` (white space around it ignored) the current one. Task context, may sleep.
@@ -123,46 +169,81 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while a pipe is open (unless
-    /// the tracer is current already), `ENOMEM`, or what the tracer's start says.
-    pub(crate) fn set_tracer(&self, name: &[u8]) -> Result {
+    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while somebody consumes the
+    /// buffer (unless the tracer is current already), `ENOMEM`, or what the tracer's start says.
+    pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut state = self.state.lock();
-        self.expand()?;
+        self.buffer.expand()?;
         let next = tracers::find(name).ok_or(EINVAL)?;
         if next == state.tracer {
             return Ok(());
         }
-        if !self.is_top() && !TRACERS[next].in_instances() {
+        let tracer = TRACERS[next];
+        if !self.is_top() && !tracer.in_instances() {
             return Err(EINVAL);
         }
-        if self.pipes.load(Relaxed) != 0 {
-            return Err(EBUSY);
+        self.readers.while_idle(|| {
+            state.running = None;
+            state.tracer = tracers::NOP_ROW;
+            self.buffer.reset();
+            state.running = Some(tracer.start(self, state.tracer_flags[next])?);
+            state.tracer = next;
+            Ok(())
+        })
+    }
+
+    /// The core options that are on. Any context.
+    pub(crate) fn options(&self) -> Set {
+        Set::from_bits(self.options.load(Relaxed))
+    }
+
+    /// Sets a core option and does what it means. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`; the option is then as before.
+    pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
+        let _state = self.state.lock();
+        if self.options().has(flag) == on {
+            return Ok(());
         }
-        TRACERS[state.tracer].reset(self);
-        state.tracer = tracers::NOP_ROW;
-        self.buffer.reset();
-        TRACERS[next].init(self, state.tracer_flags[next])?;
-        state.tracer = next;
+        match flag {
+            Flag::RecordCmd => cmdlines::save_names(on),
+            Flag::RecordTgid => cmdlines::save_tgids(on)?,
+            Flag::Overwrite => self.buffer.set_overwrite(on),
+            Flag::FunctionFork => self.pids.follow_forks(on)?,
+            _ => {}
+        }
+        self.options.store(self.options().with(flag, on).bits(), Relaxed);
         Ok(())
     }
 
-    /// Opens a consuming reader: until it is dropped the tracer stays as it is. Task context.
-    pub(crate) fn open_pipe(self: &Arc<Self>) -> Pipe {
-        let _state = self.state.lock();
-        self.pipes.fetch_add(1, Relaxed);
-        Pipe(self.clone())
-    }
-
-    /// The options of `rcore::text::options`, bit *n* being row *n*. Any context.
-    pub(crate) fn options(&self) -> u64 {
-        self.options.load(Relaxed)
-    }
-
-    /// The current tracer's own options with their values, in order. Task context.
-    pub(crate) fn tracer_options(&self) -> (&'static dyn Tracer, u32) {
+    /// The current tracer's own options with their values. Task context.
+    pub(crate) fn tracer_options(&self) -> (&'static [TracerOption], u32) {
         let state = self.state.lock();
-        (TRACERS[state.tracer], state.tracer_flags[state.tracer])
+        (row(&state).options(), state.tracer_flags[state.tracer])
+    }
+
+    /// The options of the tracer in row `tracer` of [`TRACERS`] that are on, current or not. Task context.
+    pub(crate) fn flags_of(&self, tracer: usize) -> u32 {
+        self.state.lock().tracer_flags.get(tracer).copied().unwrap_or(0)
+    }
+
+    /// Sets an option of the current tracer. Task context, may sleep. Errors as [`Instance::set_flag_of`].
+    pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
+        let mut state = self.state.lock();
+        let tracer = state.tracer;
+        state.set_flag(tracer, option, on)
+    }
+
+    /// Sets an option of the tracer in row `tracer` of [`TRACERS`], current or not. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then as before.
+    pub(crate) fn set_flag_of(&self, tracer: usize, option: &TracerOption, on: bool) -> Result {
+        self.state.lock().set_flag(tracer, option, on)
     }
 
     /// The clock that stamps entries. Any context.
@@ -194,17 +275,12 @@ impl Instance {
         state.cpumask = mask;
     }
 
-    /// What `buffer_size_kb` shows: of one CPU, or of all when `cpu` is `None`.
-    pub(crate) fn size(&self, cpu: Option<CpuId>) -> Size {
-        self.buffer.size(cpu)
-    }
-
     /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data stays.
     /// Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0, `ENOMEM` (the old buffer is then still there).
+    /// `EINVAL` for 0; `ENOMEM`, `EBUSY` while somebody reads without consuming (the old buffer is then still there).
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         if bytes == 0 {
             return Err(EINVAL);
@@ -213,50 +289,74 @@ impl Instance {
         self.buffer.resize(cpu, bytes)
     }
 
-    /// Gives the buffer its full size, if it still has the one of boot. Task context, sleeps. `ENOMEM`.
-    pub(crate) fn expand(&self) -> Result {
-        self.buffer.expand()
-    }
-
-    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data.
-    pub(crate) fn free_buffer(&self) {
-        let _state = self.state.lock();
-        self.buffer.shrink();
-    }
-
-    /// Adds a record to `error_log`, dropping the oldest beyond [`ERRORS`]. Task context; lost without memory.
-    pub(crate) fn log_error(&self, record: ErrorRecord) {
-        let mut errors = self.errors.lock();
-        if errors.len() >= ERRORS {
-            let _oldest = errors.remove(0);
+    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with option
+    /// `disable_on_free` recording is switched off, too. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
+    pub(crate) fn free_buffer(&self) -> Result {
+        if self.options().has(Flag::DisableOnFree) {
+            self.set_tracing_on(false);
         }
-        let _ = errors.push(record, GFP_KERNEL);
+        let _state = self.state.lock();
+        self.buffer.shrink()
     }
 
-    /// Runs `f` over the records of `error_log`, oldest first. Task context.
-    pub(crate) fn with_errors<R>(&self, f: impl FnOnce(&[ErrorRecord]) -> R) -> R {
-        f(&self.errors.lock())
+    /// Which tasks are traced (`set_ftrace_pid`, `set_ftrace_notrace_pid`).
+    pub(crate) fn pids(&self) -> &PidFilter {
+        &self.pids
     }
 
-    /// Empties `error_log`.
-    pub(crate) fn clear_errors(&self) {
-        self.errors.lock().clear();
+    /// Adds the pids of one write to a list, all or none; gives what the write returns. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    pub(crate) fn write_pids(&self, which: pids::Which, text: &[u8]) -> Result<usize> {
+        let mut state = self.state.lock();
+        let used = self.pids.write(which, text)?;
+        state.changed()?;
+        Ok(used)
+    }
+
+    /// Forgets a list of pids. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn clear_pids(&self, which: pids::Which) -> Result {
+        let mut state = self.state.lock();
+        self.pids.clear(which);
+        state.changed()
+    }
+
+    /// Records an entry of type `kind` made of `parts`, and where option `stacktrace` is on, the stack from the
+    /// function of `ip` on. Any context. None when it was not recorded.
+    pub(crate) fn record_event(&self, kind: u16, ip: usize, parts: &[&[u8]]) -> Option<()> {
+        self.buffer.write(kind, parts)?;
+        if self.options().has(Flag::StackTrace) {
+            stack::record(&self.buffer, ip);
+        }
+        Some(())
     }
 }
 
-/// An open consuming reader of an instance, from [`Instance::open_pipe`].
-pub(crate) struct Pipe(Arc<Instance>);
+impl State {
+    fn set_flag(&mut self, tracer: usize, option: &TracerOption, on: bool) -> Result {
+        TRACERS.get(tracer).ok_or(EINVAL)?.accept(option, on)?;
+        let old = self.tracer_flags[tracer];
+        let new = if on { old | option.bit } else { old & !option.bit };
+        self.tracer_flags[tracer] = new;
+        if old != new && tracer == self.tracer {
+            self.changed().inspect_err(|_| self.tracer_flags[tracer] = old)?;
+        }
+        Ok(())
+    }
 
-impl core::ops::Deref for Pipe {
-    type Target = Instance;
-
-    fn deref(&self) -> &Instance {
-        &self.0
+    /// Tells the current tracer that it should look at its options and pids.
+    fn changed(&mut self) -> Result {
+        let flags = self.tracer_flags[self.tracer];
+        self.running.as_mut().map_or(Ok(()), |running| running.changed(flags))
     }
 }
 
-impl Drop for Pipe {
-    fn drop(&mut self) {
-        self.0.pipes.fetch_sub(1, Relaxed);
-    }
+fn row(state: &State) -> &'static dyn Tracer {
+    TRACERS[state.tracer]
 }

@@ -7,6 +7,7 @@ pub mod output;
 pub(crate) mod ops;
 pub(crate) mod pids;
 pub(crate) mod sites;
+pub(crate) mod stack;
 pub(crate) mod buffer;
 pub(crate) mod clock;
 pub(crate) mod cmdlines;

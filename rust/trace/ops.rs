@@ -9,7 +9,7 @@
 //! sleep: task context only.
 
 use super::sites::Site;
-use core::{ffi::c_void, fmt};
+use core::fmt;
 use kernel::{bindings, prelude::*, sync::Arc};
 
 /// What a callback sees at a hit.
@@ -57,7 +57,7 @@ pub(crate) enum Which {
 
 /// Owner of a registration. Dropping it unregisters.
 pub(crate) struct Ops {
-    _raw: *mut c_void,
+    _raw: usize,
 }
 
 impl Ops {

@@ -5,10 +5,10 @@
 use super::lane::{Lane, Past};
 use super::ring::Ring;
 use super::Buffer;
-use crate::kapi::context::PreemptOff;
 use crate::kapi::pages::Pages;
 use crate::kapi::raw_lock::RawGuard;
 use crate::rcore::ring_buffer::{Reader, Stats};
+use crate::rcore::text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -45,10 +45,6 @@ impl ReaderGuard<'_> {
         self.ring.core.stats()
     }
 
-    pub(super) fn past(&self) -> Past {
-        *self.past
-    }
-
     /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the length of its
     /// header and records. `None`: copy it instead.
     pub(crate) fn swap_page(&mut self, page: &mut Pages) -> Option<usize> {
@@ -71,29 +67,63 @@ pub(crate) struct Hold<'a> {
     cpu: Option<CpuId>,
 }
 
-impl Buffer {
-    /// Waits for the reader lock of `cpu` and takes it; none for a CPU that was never up. Any context but NMI.
-    pub(crate) fn lock_reader(&self, cpu: CpuId) -> Option<ReaderGuard<'_>> {
-        let lane = self.lane(cpu)?;
-        Some(self.guard(lane, lane.reader.lock()))
+/// One CPU's part of a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(super) buffer: &'a Buffer,
+    pub(super) lane: &'a Lane,
+}
+
+impl<'a> Part<'a> {
+    /// Which CPU's.
+    pub(crate) fn cpu(self) -> CpuId {
+        self.lane.cpu
     }
 
-    /// [`Buffer::lock_reader`] that gives up when somebody has the lock. Any context.
-    pub(crate) fn try_lock_reader(&self, cpu: CpuId) -> Option<ReaderGuard<'_>> {
-        let lane = self.lane(cpu)?;
-        Some(self.guard(lane, lane.reader.try_lock()?))
+    /// Waits for the reader lock and takes it. Any context but NMI.
+    pub(crate) fn lock_reader(self) -> ReaderGuard<'a> {
+        self.guard(self.lane.reader.lock())
     }
 
-    fn guard<'a>(&'a self, lane: &'a Lane, past: RawGuard<'a, Past>) -> ReaderGuard<'a> {
-        let _stay = PreemptOff::new();
-        let ring = self.rings.get(lane.cpu).unwrap_or_else(|| self.rings.this()).load(ordering::Acquire);
+    /// Takes the reader lock unless somebody has it. Any context.
+    pub(crate) fn try_lock_reader(self) -> Option<ReaderGuard<'a>> {
+        Some(self.guard(self.lane.reader.try_lock()?))
+    }
+
+    /// Is there nothing to read? Any context.
+    pub(crate) fn is_empty(self) -> bool {
+        self.buffer.with_ring(self.lane, |ring| ring.core.entries() == 0)
+    }
+
+    /// What `per_cpu/cpuN/stats` shows. Any context but NMI.
+    pub(crate) fn stats(self) -> text::stats::Stats {
+        let mut reader = self.lock_reader();
+        let oldest = reader.peek().map_or(0, |event| event.time);
+        let (past, now) = (*reader.past, reader.counts());
+        text::stats::Stats {
+            entries: now.entries,
+            overrun: now.overrun.wrapping_add(past.overrun),
+            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
+            bytes: now.bytes,
+            oldest,
+            now: (self.buffer.clock().read)(),
+            dropped: now.dropped.wrapping_add(past.dropped),
+            read: now.read.wrapping_add(past.read),
+        }
+    }
+
+    fn guard(self, past: RawGuard<'a, Past>) -> ReaderGuard<'a> {
+        let rings = &self.buffer.rings;
+        let ring = rings.get(self.lane.cpu).unwrap_or_else(|| rings.this()).load(ordering::Acquire);
         // SAFETY: by the type invariant a live ring, and it is not replaced while the reader lock is held.
         let ring = unsafe { &*ring };
         // SAFETY: the guard holds the reader lock.
         let reader = unsafe { ring.core.reader() };
         ReaderGuard { reader, ring, past }
     }
+}
 
+impl Buffer {
     /// Keeps the rings of `cpu`, or of all: resizing them is `EBUSY` until the result is dropped. Task context.
     pub(crate) fn hold(&self, cpu: Option<CpuId>) -> Hold<'_> {
         let _sizes = self.sizes.lock();

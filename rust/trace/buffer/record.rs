@@ -48,6 +48,11 @@ impl Buffer {
         self.record_at(context.level(), context.header(kind), fields);
     }
 
+    /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
+    pub(crate) fn record_in<const N: usize>(&self, context: Context, kind: u16, fields: [u64; N]) {
+        self.record_at(context.level(), context.header(kind), fields);
+    }
+
     #[inline(always)]
     fn record_at<const N: usize>(&self, level: Level, header: u64, fields: [u64; N]) {
         let _stay = PreemptOff::new();
@@ -63,25 +68,42 @@ impl Buffer {
         self.end(ring, entry);
     }
 
-    /// Records an entry of type `kind` made of `parts`, one after the other, after its header; says whether it was.
-    /// Any context.
-    pub(crate) fn write(&self, context: Context, kind: u16, parts: &[&[u8]]) -> bool {
-        let length = parts.iter().fold(8usize, |sum, part| sum.saturating_add(part.len()));
+    /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any context.
+    ///
+    /// None when it was not: recording is off, it is too long, or there is no room.
+    pub(crate) fn write(&self, kind: u16, parts: &[&[u8]]) -> Option<()> {
+        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        self.write_with(Context::capture_all(), kind, length, |_, mut rest| {
+            for part in parts {
+                let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else { break };
+                place.copy_from_slice(part);
+                rest = behind;
+            }
+        })
+    }
+
+    /// Records an entry of type `kind`, made in `context`, whose `length` bytes after the header `fill` writes; it is
+    /// told the entry's time. `fill` runs with preemption off and must neither sleep nor record. Any context.
+    ///
+    /// None as with [`Buffer::write`].
+    pub(crate) fn write_with(
+        &self,
+        context: Context,
+        kind: u16,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]),
+    ) -> Option<()> {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         // SAFETY: as in `record_at`.
         let writer = unsafe { ring.core.writer(context.level()) };
         let clock = Clocked(self);
-        let Some(mut entry) = writer.reserve(&clock, length) else { return false };
-        let (header, mut rest) = entry.payload().split_at_mut(8);
+        let mut entry = writer.reserve(&clock, length.saturating_add(8))?;
+        let (header, rest) = entry.payload().split_at_mut_checked(8)?;
         header.copy_from_slice(&context.header(kind).to_ne_bytes());
-        for part in parts {
-            let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else { break };
-            place.copy_from_slice(part);
-            rest = behind;
-        }
+        fill(writer.event_time(), rest);
         self.end(ring, entry);
-        true
+        Some(())
     }
 
     /// Commits, and wakes who waits.

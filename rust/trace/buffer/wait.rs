@@ -8,28 +8,43 @@
 
 use super::lane::{self, Lane};
 use super::Buffer;
+use crate::kapi::pseudo_fs::{PollCall, PollEvents};
 use crate::kapi::wait_queue::WaitQueue;
 use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
+use kernel::sync::atomic::Relaxed;
 
 /// How long a sleeper trusts its mark, in jiffies.
 const LOOK_AGAIN: isize = if bindings::HZ < 8 { 1 } else { (bindings::HZ / 8) as isize };
 
 impl Buffer {
-    /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any (`None`), or `stop`
-    /// says so. Task context.
+    /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any (`None`), or all
+    /// sleepers are woken ([`Buffer::wake_all`]). Task context.
     ///
     /// # Errors
     ///
     /// `ERESTARTSYS` when a signal comes first, `ENODEV` for a CPU that was never up.
-    pub(crate) fn wait(&self, cpu: Option<CpuId>, percent: u32, mut stop: impl FnMut() -> bool) -> Result {
+    pub(crate) fn wait(&self, cpu: Option<CpuId>, percent: u32) -> Result {
         let queue = self.queue(cpu).ok_or(ENODEV)?;
-        queue.wait(LOOK_AGAIN, || stop() || self.is_ready(cpu, percent))
+        let wakes = self.wakes.load(Relaxed);
+        queue.wait(LOOK_AGAIN, || self.is_ready(cpu, percent) || self.wakes.load(Relaxed) != wakes)
+    }
+
+    /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
+    pub(crate) fn poll(&self, cpu: Option<CpuId>, percent: u32, call: &PollCall<'_>) -> PollEvents {
+        let Some(queue) = self.queue(cpu) else { return PollEvents::ERROR };
+        // SAFETY: the queue is the buffer's, which an open file of an instance keeps through `Place::instance`.
+        unsafe { call.wait_on(queue.as_ptr()) };
+        if self.is_ready(cpu, percent) {
+            PollEvents::READABLE
+        } else {
+            PollEvents::NONE
+        }
     }
 
     /// Are there events as [`Buffer::wait`] means it? If not, their coming will wake the queue. Any context but NMI.
-    pub(crate) fn is_ready(&self, cpu: Option<CpuId>, percent: u32) -> bool {
+    fn is_ready(&self, cpu: Option<CpuId>, percent: u32) -> bool {
         // A share of all CPUs' memory means nothing to a reader of all.
         let percent = if cpu.is_some() { percent } else { 0 };
         let mut ready = false;
@@ -54,7 +69,7 @@ impl Buffer {
     }
 
     /// The queue to poll for `cpu`, or for all; none for a CPU that was never up. Any context.
-    pub(crate) fn queue(&self, cpu: Option<CpuId>) -> Option<&WaitQueue> {
+    fn queue(&self, cpu: Option<CpuId>) -> Option<&WaitQueue> {
         match cpu {
             None => Some(&self.all),
             Some(cpu) => self.lane(cpu).map(|lane| &*lane.queue),
@@ -63,6 +78,7 @@ impl Buffer {
 
     /// Wakes everybody who sleeps, to look around. Any context but NMI.
     pub(crate) fn wake_all(&self) {
+        self.wakes.fetch_add(1, Relaxed);
         self.all.wake_all();
         self.lanes().for_each(|lane| lane.queue.wake_all());
     }

@@ -2,24 +2,18 @@
 
 //! Tracers: what decides which entries an instance records. One tracer is one file with one [`Tracer`].
 //!
-//! [`TRACERS`] says what exists. An instance has one current tracer; [`Instance::set_tracer`] moves from one to
-//! the next, always by way of `nop`. All methods run in task context under the instance's state lock and may
-//! sleep, unless said otherwise.
+//! [`TRACERS`] says what exists. An instance has one current tracer; `Instance::set_tracer` moves from one to
+//! the next, always by way of `nop`. What a current tracer keeps is its [`Running`]: dropping that ends it. All
+//! methods run in task context under the instance's state mutex and may sleep.
 
+mod function;
 mod nop;
 
-pub(crate) use nop::NOP;
-
 use super::instance::Instance;
+use super::output::TracerOutput;
+use crate::rcore::text::options::TracerOption;
 use kernel::prelude::*;
-
-/// A tracer's own option: its word, and its bit in the value the instance keeps for the tracer.
-pub(crate) struct TracerOption {
-    /// The word in `trace_options` and the file name in `options/`.
-    pub(crate) name: &'static str,
-    /// One bit.
-    pub(crate) bit: u32,
-}
+use kernel::sync::Arc;
 
 /// What an instance records when nothing else asks for entries.
 pub(crate) trait Tracer: Sync {
@@ -31,28 +25,19 @@ pub(crate) trait Tracer: Sync {
     /// # Errors
     ///
     /// Any; the instance is then left with `nop`.
-    fn init(&self, instance: &Instance, flags: u32) -> Result;
+    fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>>;
 
-    /// Stops recording and undoes [`Tracer::init`].
-    fn reset(&self, instance: &Instance);
-
-    /// Recording is switched on again (`tracing_on`) while this tracer is current.
-    fn start(&self, _instance: &Instance) {}
-
-    /// Recording is switched off while this tracer is current.
-    fn stop(&self, _instance: &Instance) {}
-
-    /// The tracer's own options.
+    /// The tracer's own options; all are off at first.
     fn options(&self) -> &'static [TracerOption] {
         &[]
     }
 
-    /// Is asked before one of its own options changes from `old` to `new`, while it is current.
+    /// May `option`, one of its own, be set to `on`, whether it is current or not?
     ///
     /// # Errors
     ///
-    /// `EINVAL` refuses the change.
-    fn set_flag(&self, _instance: &Instance, _old: u32, _new: u32) -> Result {
+    /// `EINVAL` when not.
+    fn accept(&self, _option: &TracerOption, _on: bool) -> Result {
         Ok(())
     }
 
@@ -60,15 +45,35 @@ pub(crate) trait Tracer: Sync {
     fn in_instances(&self) -> bool {
         true
     }
+
+    /// How it prints entries for one open file, where it has a way of its own. `ENOMEM`.
+    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
+        Ok(None)
+    }
+}
+
+/// A tracer at work in one instance. Dropping it ends the work: afterwards it records nothing.
+pub(crate) trait Running: Send {
+    /// `tracing_on` was switched.
+    fn switched(&mut self, _on: bool) {}
+
+    /// Its own options, or whether the instance has pids to look at, have changed.
+    ///
+    /// # Errors
+    ///
+    /// Any; it then goes on as before.
+    fn changed(&mut self, _flags: u32) -> Result {
+        Ok(())
+    }
 }
 
 /// The tracers there are, in the order of `available_tracers`.
-pub(crate) static TRACERS: [&dyn Tracer; 1] = [&nop::NOP];
+pub(crate) static TRACERS: [&dyn Tracer; 2] = [&function::Function, &nop::Nop];
 
 /// The row of `nop`, which every instance starts with and passes through.
 pub(crate) const NOP_ROW: usize = TRACERS.len() - 1;
 
 /// Position of the tracer called `name` in [`TRACERS`].
 pub(crate) fn find(name: &[u8]) -> Option<usize> {
-    TRACERS.iter().position(|t| t.name().as_bytes() == name)
+    TRACERS.iter().position(|tracer| tracer.name().as_bytes() == name)
 }

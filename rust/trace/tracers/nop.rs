@@ -2,41 +2,37 @@
 
 //! `nop`: records nothing of its own. Its two options exist to test what accepting and refusing looks like.
 
-use super::{Tracer, TracerOption};
+use super::{Running, Tracer};
+use crate::rcore::text::options::{TracerOption, NOP_REFUSE, NOP_TRACER};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
-
-const ACCEPT: u32 = 1 << 0;
-const REFUSE: u32 = 1 << 1;
+use kernel::sync::Arc;
 
 /// The tracer that every instance starts with.
-pub(crate) struct Nop;
-
-/// Its only value.
-pub(crate) static NOP: Nop = Nop;
+pub(super) struct Nop;
 
 impl Tracer for Nop {
     fn name(&self) -> &'static str {
         "nop"
     }
 
-    fn init(&self, _instance: &Instance, _flags: u32) -> Result {
-        Ok(())
+    fn start(&self, _instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
+        Ok(KBox::new(Idle, GFP_KERNEL)?)
     }
-
-    fn reset(&self, _instance: &Instance) {}
 
     fn options(&self) -> &'static [TracerOption] {
-        &[
-            TracerOption { name: "test_nop_accept", bit: ACCEPT },
-            TracerOption { name: "test_nop_refuse", bit: REFUSE },
-        ]
+        NOP_TRACER
     }
 
-    fn set_flag(&self, _instance: &Instance, old: u32, new: u32) -> Result {
-        if (old ^ new) & REFUSE != 0 {
+    fn accept(&self, option: &TracerOption, _on: bool) -> Result {
+        if *option == NOP_REFUSE {
             return Err(EINVAL);
         }
         Ok(())
     }
 }
+
+/// Nothing goes on.
+struct Idle;
+
+impl Running for Idle {}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kernel stack entries: the return addresses from some function on, innermost first.
+
+use super::buffer::Buffer;
+use super::entry::{kind, Context};
+use crate::kapi::stack::Stacks;
+use kernel::prelude::*;
+use kernel::sync::SetOnce;
+
+/// A return address into a function lies this close to its patch site at most, if it is that of the trampoline.
+const SITE: usize = 16;
+
+static STACKS: SetOnce<Stacks> = SetOnce::new();
+
+/// Makes the memory that unwinding needs. Once, at boot. `ENOMEM`.
+pub(crate) fn init() -> Result {
+    STACKS.populate(Stacks::new()?);
+    Ok(())
+}
+
+/// Records the stack from the frame at `from` on: a patch site that was just hit, or a return address. What lies
+/// deeper is the tracer's own. If there is no such frame, the whole stack is recorded. Any context.
+pub(crate) fn record(buffer: &Buffer, from: usize) {
+    record_in(buffer, Context::capture_all(), from);
+}
+
+/// [`record`] on behalf of an entry that was made in `context`.
+pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
+    let Some(stacks) = STACKS.as_ref() else { return };
+    stacks.with_current(|calls| {
+        let first = calls.iter().position(|call| call.wrapping_sub(from) <= SITE);
+        let calls = calls.get(first.unwrap_or(0)..).unwrap_or(&[]);
+        buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
+            let (count, places) = bytes.split_at_mut(8);
+            count.copy_from_slice(&calls.len().to_ne_bytes());
+            for (place, call) in places.chunks_exact_mut(8).zip(calls) {
+                place.copy_from_slice(&call.to_ne_bytes());
+            }
+        })
+    });
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `function`: an entry for every call of every traced function.
+//!
+//! [`Plain`] is the callback as long as nothing is asked for but entries: what it does is all inline and on one screen
+//! (`Buffer::record`). [`Careful`] is the one for options and pid lists. Which of them is in place changes only
+//! while the ops is not registered, so neither looks at what the other needs.
+//!
+//! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
+
+use super::{Running, Tracer};
+use crate::kapi::context::{PreemptCount, PreemptOff};
+use crate::kapi::percpu::PerCpu;
+use crate::rcore::text::options::{TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE};
+use crate::trace::cmdlines::{self, Saving};
+use crate::trace::entry::{kind, Context};
+use crate::trace::instance::Instance;
+use crate::trace::ops::{Callback, Hit, Ops};
+use crate::trace::stack;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+
+/// The tracer.
+pub(super) struct Function;
+
+impl Tracer for Function {
+    fn name(&self) -> &'static str {
+        "function"
+    }
+
+    fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
+        let ops = instance.ops().ok_or(ENOMEM)?.clone();
+        let mut tracing = KBox::new(
+            Tracing { instance: instance.clone(), ops, careful: None, _saving: cmdlines::start()? },
+            GFP_KERNEL,
+        )?;
+        tracing.install(flags)?;
+        Ok(tracing)
+    }
+
+    fn options(&self) -> &'static [TracerOption] {
+        FUNCTION_TRACER
+    }
+}
+
+/// The tracer at work.
+struct Tracing {
+    instance: Arc<Instance>,
+    ops: Arc<Ops>,
+    /// What the careful callback was made for; none while the plain one is in place.
+    careful: Option<Asked>,
+    _saving: Saving,
+}
+
+/// What is asked for beside entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Asked {
+    stacks: bool,
+    no_repeats: bool,
+    pids: bool,
+}
+
+impl Asked {
+    fn of(instance: &Instance, flags: u32) -> Option<Self> {
+        let asked = Self {
+            stacks: flags & FUNC_STACK_TRACE.bit != 0,
+            no_repeats: flags & FUNC_NO_REPEATS.bit != 0,
+            pids: instance.pids().is_active(),
+        };
+        (asked.stacks || asked.no_repeats || asked.pids).then_some(asked)
+    }
+}
+
+impl Tracing {
+    /// Puts the callback for `flags` in place and starts it.
+    fn install(&mut self, flags: u32) -> Result {
+        let careful = Asked::of(&self.instance, flags);
+        match careful {
+            None => self.ops.set_callback(Arc::new(Plain(self.instance.clone()), GFP_KERNEL)?)?,
+            Some(asked) => self.ops.set_callback(Arc::new(Careful::new(&self.instance, asked)?, GFP_KERNEL)?)?,
+        }
+        self.careful = careful;
+        self.ops.register()
+    }
+}
+
+impl Running for Tracing {
+    fn changed(&mut self, flags: u32) -> Result {
+        if Asked::of(&self.instance, flags) == self.careful {
+            return Ok(());
+        }
+        self.ops.unregister()?;
+        self.install(flags)
+    }
+
+    fn switched(&mut self, on: bool) {
+        // As ftrace does: what was recorded before the pause goes.
+        if on {
+            self.instance.buffer().reset();
+        }
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        // It fails only when tracing was disarmed for good, and then nothing is called any more.
+        let _ = self.ops.unregister();
+    }
+}
+
+/// The callback that records and does nothing else.
+struct Plain(Arc<Instance>);
+
+impl Callback for Plain {
+    #[inline(always)]
+    fn hit(&self, hit: &Hit<'_>) {
+        self.0.buffer().record(kind::FUNCTION, [hit.ip as u64, hit.parent_ip as u64]);
+    }
+}
+
+/// The callback that looks at tasks, compresses repeats and records stacks, as far as was asked for.
+struct Careful {
+    instance: Arc<Instance>,
+    asked: Asked,
+    cpus: PerCpu<Here>,
+}
+
+/// What [`Careful`] keeps on each CPU. Only that CPU looks at it; a context that interrupts another may mix up a count
+/// of repeats, but no more than that.
+struct Here {
+    /// One bit for each level of contexts that is inside the callback: unwinding is traced itself.
+    inside: Atomic<u32>,
+    ip: Atomic<u64>,
+    parent_ip: Atomic<u64>,
+    repeats: Atomic<u32>,
+    last: Atomic<u64>,
+}
+
+impl Here {
+    const NEW: Self = Self {
+        inside: Atomic::new(0),
+        ip: Atomic::new(0),
+        parent_ip: Atomic::new(0),
+        repeats: Atomic::new(0),
+        last: Atomic::new(0),
+    };
+}
+
+impl Careful {
+    fn new(instance: &Arc<Instance>, asked: Asked) -> Result<Self> {
+        Ok(Self { instance: instance.clone(), asked, cpus: PerCpu::new(|_| Here::NEW)? })
+    }
+
+    fn record(&self, here: &Here, context: Context, hit: &Hit<'_>) {
+        let buffer = self.instance.buffer();
+        if self.asked.no_repeats {
+            if !buffer.is_on() || self.repeats(here, hit) {
+                return;
+            }
+            self.end_repeats(here, context, hit);
+        }
+        buffer.record_in(context, kind::FUNCTION, [hit.ip as u64, hit.parent_ip as u64]);
+        if self.asked.stacks {
+            stack::record_in(buffer, context, hit.ip);
+        }
+    }
+
+    /// Is it the same call as the last one? Then it is counted.
+    fn repeats(&self, here: &Here, hit: &Hit<'_>) -> bool {
+        let same = here.ip.load(Relaxed) == hit.ip as u64 && here.parent_ip.load(Relaxed) == hit.parent_ip as u64;
+        let count = here.repeats.load(Relaxed);
+        if !same || count >= u16::MAX.into() {
+            return false;
+        }
+        here.last.store((self.instance.clock().read)(), Relaxed);
+        here.repeats.store(count + 1, Relaxed);
+        true
+    }
+
+    /// Another call: says how often the last one was repeated, and remembers this one.
+    fn end_repeats(&self, here: &Here, context: Context, hit: &Hit<'_>) {
+        let (ip, parent_ip) = (here.ip.load(Relaxed), here.parent_ip.load(Relaxed));
+        let (count, last) = (here.repeats.load(Relaxed), here.last.load(Relaxed));
+        if count != 0 {
+            self.instance.buffer().write_with(context, kind::FUNC_REPEATS, 24, |now, bytes| {
+                let delta = now.wrapping_sub(last);
+                // The last word: count, then how long ago the last repeat was, high half (16 bits) first.
+                let word = u64::from(count) | (delta >> 32 & 0xffff) << 16 | delta << 32;
+                for (place, word) in bytes.chunks_exact_mut(8).zip([ip, parent_ip, word]) {
+                    place.copy_from_slice(&word.to_ne_bytes());
+                }
+            });
+            here.repeats.store(0, Relaxed);
+        }
+        here.ip.store(hit.ip as u64, Relaxed);
+        here.parent_ip.store(hit.parent_ip as u64, Relaxed);
+    }
+}
+
+impl Callback for Careful {
+    fn hit(&self, hit: &Hit<'_>) {
+        let context = Context::capture_all();
+        let bit = 1 << PreemptCount::read().level();
+        let _stay = PreemptOff::new();
+        let here = self.cpus.this();
+        let inside = here.inside.load(Relaxed);
+        if inside & bit != 0 || self.asked.pids && !self.instance.pids().traces_current() {
+            return;
+        }
+        here.inside.store(inside | bit, Relaxed);
+        self.record(here, context, hit);
+        here.inside.store(inside, Relaxed);
+    }
+}
