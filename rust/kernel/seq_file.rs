@@ -28,6 +28,11 @@ pub(crate) trait Cursor {
 
     /// Moves to the next row; false when this was the last one, and then nothing more is called.
     fn next(&mut self) -> bool;
+
+    /// The number of the row now, for listings that leave numbers out; `None` means one more than before.
+    fn number(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What became of a row.
@@ -193,13 +198,13 @@ unsafe extern "C" fn next(
     pos: *mut bindings::loff_t,
 ) -> *mut c_void {
     // SAFETY: C passes its own position, and this is an operation of `seq`.
-    let cursor = unsafe {
-        *pos = (*pos).wrapping_add(1);
-        cell(seq)
-    };
-    match cursor.as_mut().map(|cursor| cursor.next()) {
-        Some(true) => element(seq),
-        _ => ptr::null_mut(),
+    let (cursor, pos) = unsafe { (cell(seq), &mut *pos) };
+    let more = cursor.as_mut().and_then(|cursor| cursor.next().then_some(cursor));
+    let number = more.as_ref().and_then(|cursor| i64::try_from(cursor.number()?).ok());
+    *pos = number.unwrap_or(pos.wrapping_add(1));
+    match more {
+        Some(_) => element(seq),
+        None => ptr::null_mut(),
     }
 }
 
@@ -218,6 +223,5 @@ unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -
 
 unsafe extern "C" fn stop(seq: *mut bindings::seq_file, _element: *mut c_void) {
     // SAFETY: this is an operation of `seq`.
-    let cursor = unsafe { cell(seq).take() };
-    drop(cursor);
+    drop(unsafe { cell(seq).take() });
 }

@@ -7,21 +7,42 @@
 //!
 //! | module | files |
 //! | --- | --- |
-//! | [`control`] | not files: what small files of one text have in common ([`Control`](control::Control)) |
+//! | [`recording`] | `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`, `tracing_cpumask`, `free_buffer` |
+//! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb` |
+//! | [`functions`] | the listings of what can be traced and what is |
+//! | [`options`] | `trace_options` and `options/` |
+//! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
+//! | [`names`] | `saved_cmdlines` and what belongs to it |
+//! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
 //!
 //! The modes are those of C. What follows the table is safe Rust; the file system itself is
 //! [`crate::kapi::tracefs`].
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::instance::Instance;
+use super::{instance::Instance, pids::Which};
 use crate::kapi::{
+    cpus,
     pseudo_fs::{FileType, OpenFlags, Opening},
     tracefs::{self, Dir},
 };
-use kernel::{cpu::CpuId, prelude::*, sync::Arc};
+use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
+mod functions;
+pub(crate) mod listing;
+mod names;
+mod options;
+mod pids;
+mod recording;
+mod sizes;
+
+use functions::{Functions, TotalInfo};
+use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
+use options::TraceOptions;
+use pids::PidFile;
+use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
+use sizes::{BufferSize, BufferTotalSize};
 
 /// Where a file stands.
 #[derive(Clone)]
@@ -62,7 +83,29 @@ const fn row(name: &'static CStr, mode: u16, scope: Scope, node: &'static dyn No
 }
 
 /// The files there are, but those of `options/`.
-static FILES: &[Row] = &[];
+#[rustfmt::skip]
+static FILES: &[Row] = &[
+    row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available),
+    row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses),
+    row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers),
+    row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize),
+    row(c"buffer_size_kb", 0o640, Scope::PerCpu, &BufferSize),
+    row(c"buffer_total_size_kb", 0o440, Scope::Instance, &BufferTotalSize),
+    row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer),
+    row(c"dyn_ftrace_total_info", 0o440, Scope::Top, &TotalInfo),
+    row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled),
+    row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer),
+    row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines),
+    row(c"saved_cmdlines_size", 0o640, Scope::Top, &SavedCmdlinesSize),
+    row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids),
+    row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not)),
+    row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only)),
+    row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched),
+    row(c"trace_clock", 0o640, Scope::Instance, &TraceClock),
+    row(c"trace_options", 0o640, Scope::Instance, &TraceOptions),
+    row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask),
+    row(c"tracing_on", 0o640, Scope::Instance, &TracingOn),
+];
 
 /// A row at its place.
 struct Placed {
@@ -80,25 +123,38 @@ impl FileType for Placed {
 ///
 /// A file that cannot be created is reported and left out.
 pub(crate) fn init() -> Result {
-    let top = Instance::top_ref()?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
-    create_all(&root, &top)
+    create_all(&root, &Instance::top_ref()?)
 }
 
 /// Creates the files of `instance` in its directory.
 fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     let all = Place { instance: instance.clone(), cpu: None };
-    for row in FILES {
-        match row.scope {
-            Scope::Top if !instance.is_top() => {}
-            Scope::Top | Scope::Instance => create(dir, row, all.clone())?,
-            Scope::PerCpu => {}
+    for row in FILES.iter().filter(|row| row.scope != Scope::PerCpu) {
+        if row.scope == Scope::Instance || instance.is_top() {
+            row.create(dir, &all);
         }
+    }
+    options::create_all(&dir.create_dir(c"options")?, &all)?;
+
+    let per_cpu = dir.create_dir(c"per_cpu")?;
+    for cpu in cpus::possible() {
+        let name = CString::try_from_fmt(fmt!("cpu{}", cpu.as_u32()))?;
+        let dir = per_cpu.create_dir(&name)?;
+        let at = Place { instance: instance.clone(), cpu: Some(cpu) };
+        FILES.iter().filter(|row| row.scope == Scope::PerCpu).for_each(|row| row.create(&dir, &at));
     }
     Ok(())
 }
 
-fn create(dir: &Dir, row: &'static Row, at: Place) -> Result {
-    dir.create_file(row.name, row.mode, KBox::new(Placed { row, at }, GFP_KERNEL)?)
+impl Row {
+    /// Creates the file; a failure is reported, and the file is missing.
+    fn create(&'static self, dir: &Dir, at: &Place) {
+        let placed = KBox::new(Placed { row: self, at: at.clone() }, GFP_KERNEL);
+        let made = placed.map_err(Error::from).and_then(|of| dir.create_file(self.name, self.mode, of));
+        if let Err(e) = made {
+            pr_warn!("no tracefs file {}: {:?}\n", self.name, e);
+        }
+    }
 }

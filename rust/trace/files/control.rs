@@ -10,11 +10,8 @@ use crate::{
     kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall},
     rcore::text::{self, Out},
 };
-use core::fmt;
+use core::{fmt, ops::Deref};
 use kernel::{alloc::AllocError, prelude::*};
-
-/// The longest line that any [`Control`] may ask for.
-const LINE_MAX: usize = 128;
 
 /// A file with a short text.
 pub(crate) trait Control: Sync {
@@ -34,25 +31,47 @@ pub(crate) trait Control: Sync {
         Err(EINVAL)
     }
 
-    /// The longest line that [`Self::store`] wants to see; a longer one is `EINVAL`. At most 127.
-    fn line_max(&self) -> usize {
-        63
+    /// How long a line may be.
+    fn limit(&self) -> Limit {
+        Limit::Refuse(63)
     }
+}
+
+/// What becomes of a write that is too long.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    /// `EINVAL` when it has more bytes than this.
+    Refuse(usize),
+    /// What lies beyond so many bytes is ignored.
+    Cut(usize),
+}
+
+impl Limit {
+    /// Numbers are read from so many bytes: what 64 binary digits, a sign and a newline take.
+    pub(crate) const NUMBER: Self = Self::Cut(66);
 }
 
 impl<C: Control> Node for C {
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        Control::open(self, at, how)?;
-        Opening::new(OpenControl { control: self, at: at.clone() })
+        open(self, at, how)
     }
 }
 
-struct OpenControl {
-    control: &'static dyn Control,
+/// Opens a file that is not a row of the table.
+pub(crate) fn open<C>(control: C, at: &Place, how: &OpenFlags) -> Result<Opening>
+where
+    C: Deref<Target: Control> + Send + Sync + 'static,
+{
+    control.open(at, how)?;
+    Opening::new(OpenControl { control, at: at.clone() })
+}
+
+struct OpenControl<C> {
+    control: C,
     at: Place,
 }
 
-impl OpenFile for OpenControl {
+impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         self.control.show(&self.at, &mut text)?;
@@ -60,11 +79,16 @@ impl OpenFile for OpenControl {
     }
 
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let mut line = [0; LINE_MAX];
-        let room = self.control.line_max().saturating_add(1).min(LINE_MAX);
-        let line = call.take_text(line.get_mut(..room).ok_or(EINVAL)?)?;
-        self.control.store(&self.at, line)?;
-        Ok(line.len())
+        let len = call.len();
+        let take = match self.control.limit() {
+            Limit::Refuse(max) if len > max => return Err(EINVAL),
+            Limit::Refuse(_) => len,
+            Limit::Cut(max) => len.min(max),
+        };
+        let mut line = KVec::from_elem(0, take, GFP_KERNEL)?;
+        call.reader().read_slice(&mut line)?;
+        self.control.store(&self.at, &line)?;
+        Ok(len)
     }
 }
 
@@ -108,4 +132,9 @@ impl Out for Text {
 /// The errno for a text that was refused.
 pub(crate) fn errno(error: text::Error) -> Error {
     Error::from_errno(-error.errno())
+}
+
+/// The result of a formatting function that failed only if `out` found no memory.
+pub(crate) fn shown(result: fmt::Result) -> Result {
+    result.map_err(|fmt::Error| ENOMEM)
 }

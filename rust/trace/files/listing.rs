@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Listings: files of many lines, each found by its number.
+//!
+//! A [`Lines`] prints line after line; [`open`] makes an open file of one, with C's `seq_file` behaviour.
+
+use crate::{
+    kapi::{
+        pseudo_fs::{OpenFile, Opening},
+        seq_file::{Cursor, Rows, SeqOut, Shown},
+    },
+    rcore::text::Out,
+};
+use core::fmt;
+use kernel::prelude::*;
+
+impl Out for SeqOut<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        SeqOut::bytes(self, bytes);
+        Ok(())
+    }
+}
+
+/// What a listing shows, fixed when it is opened or looked up line by line.
+pub(crate) trait Lines: Send + Sync {
+    /// The place of the first line at or after place `at`, if there is one.
+    ///
+    /// Places need not be lines: a listing that filters something larger counts in that.
+    fn seek(&self, at: u64) -> Option<u64>;
+
+    /// Prints the line at a place that [`Self::seek`] gave.
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result;
+}
+
+/// Opens a listing that cannot be written.
+pub(crate) fn open(lines: impl Lines + 'static) -> Result<Opening> {
+    Opening::new(Listing { lines })
+}
+
+struct Listing<L> {
+    lines: L,
+}
+
+impl<L: Lines> OpenFile for Listing<L> {
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+impl<L: Lines> Rows for Listing<L> {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        rows(&self.lines, at)
+    }
+}
+
+/// For an open file that is more than a listing: what its [`Rows::start`] returns.
+pub(crate) fn rows<'a>(lines: &'a dyn Lines, at: u64) -> Result<Option<KBox<dyn Cursor + 'a>>> {
+    let Some(at) = lines.seek(at) else {
+        return Ok(None);
+    };
+    Ok(Some(KBox::new(Line { lines, at }, GFP_KERNEL)?))
+}
+
+struct Line<'a> {
+    lines: &'a dyn Lines,
+    at: u64,
+}
+
+impl Cursor for Line<'_> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result<Shown> {
+        // A `SeqOut` does not fail, so an error is the line's own.
+        self.lines.show(self.at, out).map_err(|fmt::Error| EIO)?;
+        Ok(Shown::Yes)
+    }
+
+    fn next(&mut self) -> bool {
+        match self.lines.seek(self.at.saturating_add(1)) {
+            Some(at) => {
+                self.at = at;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn number(&self) -> Option<u64> {
+        Some(self.at)
+    }
+}

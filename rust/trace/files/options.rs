@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `trace_options` and the files of `options/`.
+//!
+//! `trace_options` lists the core options and those of the current tracer; `options/` has a file for each of
+//! the former and for those of every tracer, which keep their value while their tracer is not current.
+
+use super::{
+    control::{self, errno, shown, Control, Limit, Text},
+    Place,
+};
+use crate::{
+    kapi::{
+        pseudo_fs::{FileType, OpenFlags, Opening},
+        tracefs::Dir,
+    },
+    rcore::text::{
+        number,
+        options::{self, Flag, Request, Target, TracerOption, WRITE_MAX},
+    },
+    trace::tracers::TRACERS,
+};
+use core::fmt::Write;
+use kernel::{prelude::*, str::CString, sync::Arc};
+
+/// `trace_options`.
+pub(super) struct TraceOptions;
+
+impl Control for TraceOptions {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let (own, on) = at.instance.tracer_options();
+        shown(options::write(out, at.instance.options(), own, on))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let request = Request::parse(line).map_err(errno)?;
+        let (own, _) = at.instance.tracer_options();
+        match request.resolve(own).map_err(errno)? {
+            Target::Core(row) => at.instance.set_option(row.flag, request.on),
+            Target::Tracer(option) => at.instance.set_tracer_option(option, request.on),
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Refuse(WRITE_MAX)
+    }
+}
+
+/// A file of `options/`.
+enum OptionFile {
+    Core(Flag),
+    Own(usize, &'static TracerOption),
+}
+
+impl Control for OptionFile {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let on = match *self {
+            Self::Core(flag) => at.instance.options().has(flag),
+            Self::Own(tracer, option) => at.instance.flags_of(tracer) & option.bit != 0,
+        };
+        shown(writeln!(out, "{}", u8::from(on)))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let on = number::zero_or_one(line).map_err(errno)?;
+        match *self {
+            Self::Core(flag) => at.instance.set_option(flag, on),
+            Self::Own(tracer, option) => at.instance.set_flag_of(tracer, option, on),
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}
+
+/// An [`OptionFile`] at its place.
+struct Placed {
+    option: Arc<OptionFile>,
+    at: Place,
+}
+
+impl FileType for Placed {
+    fn open(&self, how: &OpenFlags) -> Result<Opening> {
+        control::open(self.option.clone(), &self.at, how)
+    }
+}
+
+/// Fills `options/` of an instance.
+pub(super) fn create_all(dir: &Dir, at: &Place) -> Result {
+    for row in options::files(at.instance.is_top()) {
+        create(dir, at, row.name, OptionFile::Core(row.flag))?;
+    }
+    for (index, tracer) in TRACERS.iter().enumerate() {
+        if !at.instance.is_top() && !tracer.in_instances() {
+            continue;
+        }
+        for option in tracer.options() {
+            create(dir, at, option.name, OptionFile::Own(index, option))?;
+        }
+    }
+    Ok(())
+}
+
+fn create(dir: &Dir, at: &Place, name: &str, option: OptionFile) -> Result {
+    let name = CString::try_from_fmt(fmt!("{name}"))?;
+    let option = Arc::new(option, GFP_KERNEL)?;
+    dir.create_file(&name, 0o640, KBox::new(Placed { option, at: at.clone() }, GFP_KERNEL)?)
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which tasks are traced: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
+
+use super::{
+    listing::{self, Lines},
+    Node, Place,
+};
+use crate::{
+    kapi::{
+        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
+        seq_file::{Cursor, Rows},
+    },
+    rcore::text::Out,
+    trace::pids::Which,
+};
+use core::fmt;
+use kernel::{page::PAGE_SIZE, prelude::*};
+
+/// The file of one of the two lists.
+pub(super) struct PidFile(pub(super) Which);
+
+impl Node for PidFile {
+    /// `O_TRUNC` forgets the list.
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
+        if how.write && how.trunc {
+            at.instance.clear_pids(self.0)?;
+        }
+        let pids = if how.read { at.instance.pids().pids(self.0)? } else { KVec::new() };
+        Opening::new(OpenPids { which: self.0, at: at.clone(), pids })
+    }
+}
+
+struct OpenPids {
+    which: Which,
+    at: Place,
+    /// The list when the file was opened.
+    pids: KVec<i32>,
+}
+
+impl OpenFile for OpenPids {
+    /// All pids of a write are taken or none. More than a page is left for the next write.
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+        let used = self.at.instance.write_pids(self.which, &text)?;
+        *call.pos = call.pos.wrapping_add(used as i64);
+        Ok(used)
+    }
+
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+impl Rows for OpenPids {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        listing::rows(self, at)
+    }
+}
+
+impl Lines for OpenPids {
+    fn seek(&self, at: u64) -> Option<u64> {
+        // An empty list has a line that says so.
+        (at < self.pids.len().max(1) as u64).then_some(at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        match usize::try_from(at).ok().and_then(|at| self.pids.get(at)) {
+            Some(pid) => writeln!(out, "{pid}"),
+            None => out.bytes(b"no pid\n"),
+        }
+    }
+}

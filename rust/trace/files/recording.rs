@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is recorded, and whether: `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`,
+//! `tracing_cpumask` and `free_buffer`.
+
+use super::{
+    control::{errno, shown, Control, Limit, Text},
+    Node, Place,
+};
+use crate::{
+    kapi::{
+        cpus::CpuSet,
+        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
+    },
+    rcore::text::{cpumask, number, parser::trim, Out},
+    trace::{clock::CLOCKS, instance::Instance, tracers::TRACERS},
+};
+use core::fmt::Write;
+use kernel::{
+    cpu::{nr_cpu_ids, CpuId},
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::Arc,
+};
+
+/// `tracing_on`: whether anything may be recorded; any number but 0 means yes.
+pub(super) struct TracingOn;
+
+impl Control for TracingOn {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", u8::from(at.instance.tracing_on())))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let on = number::nonzero(line).map_err(errno)?;
+        at.instance.set_tracing_on(on);
+        Ok(())
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}
+
+/// `current_tracer`.
+pub(super) struct CurrentTracer;
+
+impl Control for CurrentTracer {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", at.instance.tracer().name()))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        at.instance.set_tracer(trim(line))
+    }
+
+    fn limit(&self) -> Limit {
+        // Longer than any name there is.
+        Limit::Cut(100)
+    }
+}
+
+/// `available_tracers`.
+pub(super) struct AvailableTracers;
+
+impl Control for AvailableTracers {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let names = TRACERS.iter().filter(|tracer| at.instance.is_top() || tracer.in_instances());
+        for (n, tracer) in names.enumerate() {
+            let gap = if n == 0 { "" } else { " " };
+            shown(write!(out, "{gap}{}", tracer.name()))?;
+        }
+        shown(out.bytes(b"\n"))
+    }
+}
+
+/// `trace_clock`: the clocks there are, the current one in brackets.
+pub(super) struct TraceClock;
+
+impl Control for TraceClock {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let current = at.instance.clock().name;
+        for (n, clock) in CLOCKS.iter().enumerate() {
+            let gap = if n == 0 { "" } else { " " };
+            let (open, close) = if clock.name == current { ("[", "]") } else { ("", "") };
+            shown(write!(out, "{gap}{open}{}{close}", clock.name))?;
+        }
+        shown(out.bytes(b"\n"))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        at.instance.set_clock(trim(line))
+    }
+}
+
+/// `tracing_cpumask`: the CPUs that record.
+pub(super) struct CpuMask;
+
+impl Control for CpuMask {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let mask = at.instance.cpumask();
+        let mut words = mask_words()?;
+        words.iter_mut().zip(mask.words()).for_each(|(to, from)| *to = *from as u64);
+        shown(cpumask::write(out, &words, nr_cpu_ids() as usize))?;
+        shown(out.bytes(b"\n"))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let mut words = mask_words()?;
+        cpumask::parse(line, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
+        let listed = |cpu: &CpuId| {
+            let id = cpu.as_u32();
+            words.get((id / u64::BITS) as usize).is_some_and(|word| word >> (id % u64::BITS) & 1 != 0)
+        };
+        let mut mask = CpuSet::EMPTY;
+        let cpus = (0..nr_cpu_ids()).filter_map(CpuId::from_u32);
+        cpus.filter(listed).for_each(|cpu| mask.insert(cpu));
+        at.instance.set_cpumask(mask);
+        Ok(())
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::Refuse(PAGE_SIZE)
+    }
+}
+
+/// Room for a mask of every CPU.
+fn mask_words() -> Result<KVec<u64>> {
+    Ok(KVec::from_elem(0, nr_cpu_ids().div_ceil(u64::BITS) as usize, GFP_KERNEL)?)
+}
+
+/// `free_buffer`: closing it gives the buffer's memory back, even when its owner is killed.
+pub(super) struct FreeBuffer;
+
+impl Node for FreeBuffer {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        Opening::new(OpenFreeBuffer(at.instance.clone()))
+    }
+}
+
+struct OpenFreeBuffer(Arc<Instance>);
+
+impl OpenFile for OpenFreeBuffer {
+    /// What is written does not matter.
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        *call.pos = call.pos.wrapping_add(call.len() as i64);
+        Ok(call.len())
+    }
+}
+
+impl Drop for OpenFreeBuffer {
+    fn drop(&mut self) {
+        // There is nobody to tell.
+        let _ = self.0.free_buffer();
+    }
+}
