@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use super::super::sys::barrier;
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{get_u32, put_u32, HEADER_SIZE};
+use super::sub_buffer::{get_u32, put_u32};
 use super::word::{Header, Position};
 use super::writer::Wake;
 
@@ -48,7 +48,7 @@ impl CpuBuffer {
 
     /// The offset of `event` from the first record, if it is on the sub-buffer `id`.
     fn offset_on(&self, id: u64, event: Event) -> Option<u64> {
-        let records = (self.sub_buffer(id).data() as usize).wrapping_add(HEADER_SIZE);
+        let records = self.sub_buffer(id).records() as usize;
         let offset = (event.at.as_ptr() as usize).wrapping_sub(records) as u64;
         (offset < self.setup.capacity as u64).then_some(offset)
     }

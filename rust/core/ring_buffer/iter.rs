@@ -11,7 +11,7 @@ use super::super::sys::fence_acquire;
 use super::cpu_buffer::CpuBuffer;
 use super::parse::Cursor;
 use super::reader::Reader;
-use super::sub_buffer::{copy_racing, SubBuffer, HEADER_SIZE};
+use super::sub_buffer::{copy_racing, SubBuffer};
 use super::word::{Position, Sequence};
 
 /// An event that stays in the buffer.
@@ -202,7 +202,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         let length = scratch.len().min(end.used() as usize);
         let Some(into) = scratch.get_mut(..length) else { return 0 };
         // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and so many bytes follow the header.
-        unsafe { copy_racing(sub_buffer.data().add(HEADER_SIZE), into) };
+        unsafe { copy_racing(sub_buffer.records(), into) };
         length
     }
 }

@@ -85,7 +85,7 @@ impl Reader<'_> {
 
         let own = self.own();
         let data = NonNull::new(own.data())?;
-        own.data.store_relaxed(page.as_ptr());
+        own.set_data(*page);
         *page = data;
         // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`) and is no longer
         // anybody else's. The descriptor keeps saying that it is read to the end, so nobody reads the new memory.

@@ -8,7 +8,7 @@
 
 use super::cpu_buffer::CpuBuffer;
 use super::parse::{Cursor, Found};
-use super::sub_buffer::{SubBuffer, HEADER_SIZE};
+use super::sub_buffer::SubBuffer;
 use super::word::{Position, Tag};
 
 /// What the reader knows, kept in the buffer between calls.
@@ -109,6 +109,7 @@ impl<'a> Reader<'a> {
             }
             // Time records and padding at the end are read. Malformed records cannot be; what follows is given up.
             self.state.cursor = Cursor { offset: records.len(), ..cursor };
+            self.count_read(self.state.events_read, records.len() as u64);
             if !self.take_next() {
                 return None;
             }
@@ -145,15 +146,14 @@ impl<'a> Reader<'a> {
         }
         // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Up to `end` events are committed, which
         // nobody writes any more until the reader puts the sub-buffer back; the slice is not used after that.
-        unsafe { core::slice::from_raw_parts(data.add(HEADER_SIZE), end.used() as usize) }
+        unsafe { core::slice::from_raw_parts(self.own().records(), end.used() as usize) }
     }
 
     fn event(&mut self, found: Found) -> Event<'_> {
         let lost = self.state.lost;
-        let data = self.own().data();
+        let at = self.own().records();
         // SAFETY: `found` came from the records of this sub-buffer, see `records`.
         let (record, payload) = unsafe {
-            let at = data.add(HEADER_SIZE);
             (
                 core::slice::from_raw_parts(at.add(found.header), found.end.wrapping_sub(found.header)),
                 core::slice::from_raw_parts(at.add(found.payload), found.end.wrapping_sub(found.payload)),

@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use super::super::sys::{barrier, fence_release};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{put_header, put_u32, HEADER_SIZE};
+use super::sub_buffer::{put_header, put_u32};
 use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{Context, Wake};
 
@@ -150,10 +150,9 @@ impl CpuBuffer {
             TimeRecord::Extend => (Header::TIME_EXTEND, delta, 0),
             TimeRecord::Absolute => (Header::TIME_STAMP, now & ((1 << Header::TIME_BITS) - 1), 0),
         };
-        let offset = HEADER_SIZE.wrapping_add(start.used() as usize);
         // SAFETY: the reservation is `record.size() + size` bytes from `used` on, see `put_event`.
         unsafe {
-            let at = self.sub_buffer(start.id()).data().add(offset);
+            let at = self.sub_buffer(start.id()).records().add(start.used() as usize);
             put_u32(at, Header::new(kind, time).0);
             put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
         }

@@ -22,8 +22,8 @@ pub const COMMIT_OFFSET: usize = 8;
 /// CPU may write; readers look only at what a commit has published.
 #[repr(C, align(64))]
 pub struct SubBuffer {
-    /// The memory. Changes only while the reader owns the sub-buffer (page swapped out to user space).
-    pub(super) data: SharedPtr,
+    /// The memory behind the header. Changes only while the reader owns the sub-buffer (swapped out to user space).
+    records: SharedPtr,
     /// The last write position on it, stored by the writer that moved on.
     pub(super) sealed: Local,
     /// Number of its content.
@@ -40,7 +40,7 @@ impl SubBuffer {
     /// A descriptor of the memory at `data`. What the memory must be is said at [`Parts`](super::Parts).
     pub fn new(data: NonNull<u8>) -> Self {
         Self {
-            data: SharedPtr::new(data.as_ptr()),
+            records: SharedPtr::new(data.as_ptr().wrapping_add(HEADER_SIZE)),
             sealed: Local::new(0),
             sequence: Local::new(0),
             slot: Local::new(0),
@@ -50,8 +50,20 @@ impl SubBuffer {
     }
 
     /// The memory's address, header included.
+    #[inline]
     pub fn data(&self) -> *mut u8 {
-        self.data.load_relaxed()
+        self.records().wrapping_sub(HEADER_SIZE)
+    }
+
+    /// The address of the first record.
+    #[inline(always)]
+    pub(super) fn records(&self) -> *mut u8 {
+        self.records.load_relaxed()
+    }
+
+    /// Puts other memory in place.
+    pub(super) fn set_data(&self, data: NonNull<u8>) {
+        self.records.store_relaxed(data.as_ptr().wrapping_add(HEADER_SIZE));
     }
 
     #[inline]

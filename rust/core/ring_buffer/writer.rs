@@ -12,7 +12,7 @@ use core::ptr::NonNull;
 use super::super::sys::barrier;
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{put_u32, HEADER_SIZE};
+use super::sub_buffer::put_u32;
 use super::word::{event_size, Header, Position};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
@@ -24,7 +24,7 @@ use super::word::{event_size, Header, Position};
 ///
 /// The number is at most 4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Context(u32);
+pub struct Context(u64);
 
 impl Context {
     /// Task context.
@@ -37,13 +37,14 @@ impl Context {
     pub const NMI: Self = Self(1);
     pub(super) const TRANSITION: Self = Self(0);
     /// Bits of the context word that one nesting level takes.
-    const BITS: u32 = 5;
+    const BITS: u64 = 5;
 
-    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI. What is above counts as NMI.
+    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are no others, and of
+    /// a larger number only the lowest two bits count.
     #[inline(always)]
     pub const fn from_interrupt_level(level: u32) -> Self {
         // INVARIANT: 4 minus at most 3.
-        Self(4 - if level > 3 { 3 } else { level })
+        Self(4 - (level & 3) as u64)
     }
 
     #[inline(always)]
@@ -109,11 +110,12 @@ impl<'a> Writer<'a> {
             return None;
         }
         let context = buffer.setup.context.get();
-        if context & self.context.bit() != 0 {
+        let entered = context | self.context.bit();
+        if entered == context {
             return buffer.reserve_in_transition(env, length);
         }
         // From here on the commit position stands still: it is the writer that found the word zero who moves it.
-        buffer.setup.context.set(context | self.context.bit());
+        buffer.setup.context.set(entered);
         barrier();
         env.step(Step::ContextEntered);
 
@@ -199,11 +201,10 @@ impl CpuBuffer {
     /// Writes the header of an event reserved at `position`; gives its address.
     #[inline(always)]
     pub(super) fn put_event(&self, position: Position, length: usize, size: u64, delta: u64) -> NonNull<u8> {
-        let offset = (HEADER_SIZE as u64).wrapping_add(position.used()) as usize;
-        // SAFETY: by the type's invariant `data` is valid for `HEADER_SIZE + capacity` bytes; moving the position
-        // gave the caller alone the `size` bytes from `used` on, `size` is 8 or more, `used` a multiple of 4.
+        // SAFETY: by the type's invariant `capacity` bytes of records follow; moving the position gave the caller alone
+        // the `size` bytes from `used` on, `size` is 8 or more, `used` a multiple of 4.
         unsafe {
-            let header = self.sub_buffer(position.id()).data().add(offset);
+            let header = self.sub_buffer(position.id()).records().add(position.used() as usize);
             if length <= Header::MAX_SMALL {
                 put_u32(header, Header::new((size >> 2).wrapping_sub(1) as u32, delta).0);
             } else {

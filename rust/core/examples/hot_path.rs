@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The path of an event as one function, to look at with objdump and to count (`scripts` and the ring buffer's
+//! document say how). Stands for a tracer's callback with a 16-byte entry.
+
+use std::hint::black_box;
+
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Wake};
+
+#[path = "../tests/ring_buffer/memory.rs"]
+mod memory;
+
+/// A clock that costs one load, so that the count is of the ring buffer.
+struct Tick(u64);
+
+impl Env for Tick {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Reserve, fill and commit one event of 16 bytes.
+///
+/// # Safety
+///
+/// As [`CpuBuffer::writer`].
+#[no_mangle]
+#[inline(never)]
+unsafe extern "C" fn hot_path(buffer: &CpuBuffer, tick: &u64, level: u32, a: u64, b: u64) -> bool {
+    let env = Tick(*tick);
+    // SAFETY: by the function's precondition.
+    let writer = unsafe { buffer.writer(Context::from_interrupt_level(level)) };
+    let Some(header) = writer.reserve_raw(&env, 16) else { return false };
+    // SAFETY: 16 bytes of payload follow the header.
+    unsafe {
+        header.as_ptr().add(4).cast::<u64>().write_unaligned(a);
+        header.as_ptr().add(12).cast::<u64>().write_unaligned(b);
+    }
+    writer.commit_raw(&env) == Wake::Wanted
+}
+
+fn main() {
+    let memory = memory::Memory::new(8, 4096);
+    for i in 0..1000 {
+        // SAFETY: one thread, no nesting.
+        unsafe { hot_path(black_box(memory.buffer()), black_box(&i), black_box(0), i, i) };
+    }
+    println!("{:?}", memory.buffer().stats());
+}

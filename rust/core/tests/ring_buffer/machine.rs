@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One CPU whose writers are interrupted where a test wants it, and the model they are checked against.
+//!
+//! A writer calls [`Env::step`] wherever an interrupt makes a difference; the machine counts the steps of each
+//! nesting depth and, at the chosen one, runs a writer of a deeper context, or a reader, to its end: that is what an
+//! interrupt is. The model is the list of events in the order in which their place was taken.
+
+#![allow(dead_code)]
+
+use std::cell::{Cell, RefCell};
+
+use rtrace_core::ring_buffer::{Context, Env, Iter, Step, Wake};
+
+use super::memory::Memory;
+
+/// What one depth does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Writes so many events with a payload of so many bytes.
+    Write { count: usize, length: usize },
+    /// Reserves an event and gives it up.
+    Discard { length: usize },
+    /// Lets time pass, then writes an event.
+    Wait { time: u64, length: usize },
+    /// Consumes so many events.
+    Consume { count: usize },
+    /// Looks at all events with an iterator of its own.
+    Iterate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Reserved,
+    Committed,
+    Discarded,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    state: State,
+    value: u64,
+    length: usize,
+    time: u64,
+}
+
+/// See the module's head.
+pub struct Machine {
+    pub memory: Memory,
+    clock: Cell<u64>,
+    /// How far each reading of the clock moves it.
+    tick: u64,
+    contexts: [Context; 4],
+    ops: [Op; 4],
+    targets: RefCell<[Option<usize>; 3]>,
+    steps: RefCell<[usize; 4]>,
+    depth: Cell<usize>,
+    /// Set when the deepest wanted interrupt happened.
+    fired: Cell<bool>,
+    order: RefCell<Vec<Entry>>,
+    moved: RefCell<[Option<usize>; 4]>,
+    refused: Cell<u64>,
+    /// Events of `order`, discarded ones aside, that the consuming reader has passed.
+    passed: Cell<usize>,
+    reading: Cell<bool>,
+}
+
+impl Machine {
+    pub fn new(nr_slots: u32, size: u32, tick: u64, contexts: [Context; 4], ops: [Op; 4]) -> Self {
+        Self {
+            memory: Memory::new(nr_slots, size),
+            clock: Cell::new(1 << 20),
+            tick,
+            contexts,
+            ops,
+            targets: RefCell::new([None; 3]),
+            steps: RefCell::new([0; 4]),
+            depth: Cell::new(0),
+            fired: Cell::new(false),
+            order: RefCell::new(Vec::new()),
+            moved: RefCell::new([None; 4]),
+            refused: Cell::new(0),
+            passed: Cell::new(0),
+            reading: Cell::new(false),
+        }
+    }
+
+    /// Writes without being interrupted.
+    pub fn prepare(&self, count: usize, length: usize) {
+        for _ in 0..count {
+            self.write(length, false);
+        }
+    }
+
+    /// Runs the op of depth 0, interrupted at step `targets[0]` by that of depth 1, which is interrupted at its step
+    /// `targets[1]`, and so on. Says whether the last interrupt has taken place.
+    pub fn run(&self, targets: [Option<usize>; 3]) -> bool {
+        *self.targets.borrow_mut() = targets;
+        *self.steps.borrow_mut() = [0; 4];
+        self.fired.set(false);
+        self.op(self.ops[0]);
+        *self.targets.borrow_mut() = [None; 3];
+        self.fired.get()
+    }
+
+    fn op(&self, op: Op) {
+        match op {
+            Op::Write { count, length } => (0..count).for_each(|_| self.write(length, false)),
+            Op::Discard { length } => self.write(length, true),
+            Op::Wait { time, length } => {
+                self.clock.set(self.clock.get() + time);
+                self.write(length, false);
+            }
+            Op::Consume { count } => self.read(|| self.consume(count)),
+            Op::Iterate => self.read(|| self.iterate()),
+        }
+    }
+
+    fn write(&self, length: usize, discard: bool) {
+        let depth = self.depth.get();
+        let writer = self.memory.writer(self.contexts[depth]);
+        self.moved.borrow_mut()[depth] = None;
+        let Some(mut event) = writer.reserve(self, length) else {
+            assert!(self.moved.borrow()[depth].is_none(), "an event was reserved and lost");
+            self.refused.set(self.refused.get() + 1);
+            return;
+        };
+        let index = self.moved.borrow_mut()[depth].take().expect("a reservation moves the position");
+        self.user_step();
+        let value = index as u64 * 0x0101_0101_0101_0101;
+        for (at, byte) in event.payload().iter_mut().enumerate() {
+            *byte = value.to_le_bytes()[at % 8];
+        }
+        self.user_step();
+        let time = writer.event_time();
+        let state = if discard { State::Discarded } else { State::Committed };
+        self.order.borrow_mut()[index] = Entry { state, value, length, time };
+        let wake = if discard { event.discard() } else { event.commit() };
+        assert_eq!(wake, Wake::Unwanted, "nobody waits");
+    }
+
+    /// A point between the buffer's own steps.
+    fn user_step(&self) {
+        self.step(Step::HeaderWritten);
+    }
+
+    fn read(&self, read: impl FnOnce()) {
+        // A reader's lock keeps readers apart; here an interrupt must not read inside a reader.
+        if !self.reading.replace(true) {
+            read();
+            self.reading.set(false);
+        }
+    }
+
+    fn kept(&self) -> Vec<Entry> {
+        self.order.borrow().iter().copied().filter(|entry| entry.state != State::Discarded).collect()
+    }
+
+    fn check(&self, entry: Option<&Entry>, payload: &[u8], time: u64) {
+        let entry = entry.expect("an event nobody wrote");
+        assert_eq!(entry.state, State::Committed, "an event became visible before its commit");
+        let expected: Vec<u8> = (0..entry.length).map(|at| entry.value.to_le_bytes()[at % 8]).collect();
+        assert_eq!(&payload[..entry.length], expected, "payload");
+        assert!(payload.len() < entry.length.max(1) + 8, "payload longer than reserved");
+        assert_eq!(time, entry.time, "time");
+    }
+
+    fn consume(&self, count: usize) {
+        let kept = self.kept();
+        let mut reader = self.memory.reader();
+        for _ in 0..count {
+            let Some(event) = reader.consume() else { break };
+            let index = self.passed.get() + event.lost as usize;
+            self.check(kept.get(index), event.payload, event.time);
+            self.passed.set(index + 1);
+        }
+    }
+
+    fn iterate(&self) {
+        let kept = self.kept();
+        let mut reader = self.memory.reader();
+        let mut iter = Iter::new(vec![0; self.memory.buffer().sub_buffer_size() as usize]);
+        let mut index = self.passed.get();
+        while let Some(event) = iter.next(&mut reader) {
+            index += event.lost as usize;
+            self.check(kept.get(index), event.payload, event.time);
+            index += 1;
+        }
+    }
+
+    /// Checks that everything written is visible now or counted as lost.
+    pub fn finish(&self) {
+        let kept = self.kept();
+        let before = self.memory.buffer().stats();
+        assert!(!self.memory.buffer().is_writing());
+        assert_eq!(before.entries + before.overrun + before.read, kept.len() as u64, "{before:?}");
+        assert_eq!(before.dropped + before.commit_overrun, self.refused.get(), "{before:?}");
+        self.iterate();
+        let passed = self.passed.get();
+        self.consume(usize::MAX);
+        let after = self.memory.buffer().stats();
+        assert_eq!(self.passed.get(), kept.len(), "events at the end are missing");
+        assert_eq!((after.entries, after.bytes), (0, 0), "{after:?}");
+        assert_eq!(after.read - before.read, before.entries, "{before:?} {after:?}");
+        assert!(self.passed.get() - passed >= before.entries as usize);
+        assert_eq!(after.overrun, before.overrun);
+    }
+
+    /// Whether the events' times never go back.
+    pub fn times_in_order(&self) -> bool {
+        self.kept().windows(2).all(|pair| pair[0].time <= pair[1].time)
+    }
+}
+
+impl Env for Machine {
+    fn now(&self) -> u64 {
+        self.clock.set(self.clock.get() + self.tick);
+        self.clock.get()
+    }
+
+    fn step(&self, at: Step) {
+        let depth = self.depth.get();
+        if at == Step::PositionMoved {
+            let mut order = self.order.borrow_mut();
+            self.moved.borrow_mut()[depth] = Some(order.len());
+            order.push(Entry { state: State::Reserved, value: 0, length: 0, time: 0 });
+        }
+        if depth == 3 {
+            return;
+        }
+        let step = self.steps.borrow()[depth];
+        self.steps.borrow_mut()[depth] += 1;
+        if self.targets.borrow()[depth] != Some(step) {
+            return;
+        }
+        self.depth.set(depth + 1);
+        if self.targets.borrow().get(depth + 1).is_none_or(|target| target.is_none()) {
+            self.fired.set(true);
+        }
+        self.op(self.ops[depth + 1]);
+        self.depth.set(depth);
+    }
+}
+
+/// Runs `case` for every way to interrupt `depth` (1 to 3) writers one inside the other, each at every step it has.
+/// `case` builds a machine afresh. Gives the number of ways.
+pub fn interrupt_everywhere(depth: usize, case: impl Fn() -> Machine) -> usize {
+    let mut targets = [None; 3];
+    targets[..depth].fill(Some(0));
+    let mut ways = 0;
+    loop {
+        let machine = case();
+        let fired = machine.run(targets);
+        machine.finish();
+        ways += 1;
+        // The next step of the innermost; where it has no further one, the next of the one outside.
+        let mut at = depth - 1;
+        if !fired {
+            loop {
+                if targets[at] == Some(0) && at > 0 {
+                    // The one outside was never interrupted here, or this one has no steps.
+                    at -= 1;
+                    continue;
+                }
+                targets[at..depth].fill(Some(0));
+                if at == 0 {
+                    return ways;
+                }
+                at -= 1;
+                break;
+            }
+        }
+        targets[at] = targets[at].map(|step| step + 1);
+    }
+}
