@@ -1,6 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * What of the tracing core only C can make: boot parameters, variadic functions, exports.
+ */
 
+#include <linux/export.h>
+#include <linux/init.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
+#include <linux/trace_clock.h>
+#include <linux/trace_printk.h>
+#include <asm/setup.h>
+
+#include "trace.h"
 
 /* Said in rust/kernel/entry_made.rs. */
 DEFINE_PER_CPU(bool, rtrace_entry_made);
+
+/* A parameter that may be given once (the last one counts), and the function that hands it out during boot. */
+#define BOOT_TEXT(name, param, size)				\
+	static char boot_##name[size] __initdata;		\
+	static int __init set_boot_##name(char *text)		\
+	{							\
+		strscpy(boot_##name, text);			\
+		return 1;					\
+	}							\
+	__setup(param, set_boot_##name);			\
+	const char *__init rtrace_boot_##name(void)		\
+	{							\
+		return boot_##name;				\
+	}
+
+BOOT_TEXT(tracer, "ftrace=", 100)
+BOOT_TEXT(clock, "trace_clock=", 100)
+BOOT_TEXT(options, "trace_options=", COMMAND_LINE_SIZE)
+BOOT_TEXT(size, "trace_buf_size=", 32)
+
+int __trace_printk(unsigned long ip, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = rtrace_vprintk(ip, fmt, &args);
+	va_end(args);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__trace_printk);
+
+int __trace_bprintk(unsigned long ip, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = rtrace_vprintk(ip, fmt, &args);
+	va_end(args);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__trace_bprintk);
+
+int __ftrace_vprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	va_list copy;
+	int ret;
+
+	va_copy(copy, args);
+	ret = rtrace_vprintk(ip, fmt, &copy);
+	va_end(copy);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__ftrace_vprintk);
+
+int __ftrace_vbprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	return __ftrace_vprintk(ip, fmt, args);
+}
+EXPORT_SYMBOL_GPL(__ftrace_vbprintk);
+
+void trace_dump_stack(int skip)
+{
+	rtrace_dump_stack(_RET_IP_, skip);
+}
+EXPORT_SYMBOL_GPL(trace_dump_stack);
+
+EXPORT_SYMBOL_GPL(__trace_bputs);
+EXPORT_SYMBOL_GPL(__trace_puts);
+EXPORT_SYMBOL_GPL(tracing_is_on);
+EXPORT_SYMBOL_GPL(tracing_off);
+EXPORT_SYMBOL_GPL(tracing_on);
+
+EXPORT_SYMBOL_GPL(trace_clock);
+EXPORT_SYMBOL_GPL(trace_clock_global);
+EXPORT_SYMBOL_GPL(trace_clock_jiffies);
+EXPORT_SYMBOL_GPL(trace_clock_local);

@@ -12,6 +12,8 @@
 #include <linux/topology.h>
 #include <linux/wait.h>
 
+#include "../../kernel/rtrace/rust/abi/trace.h"
+
 __rust_helper unsigned long rust_helper_raw_preempt_count(void)
 {
 	return raw_cpu_read(__preempt_count);
@@ -96,8 +98,6 @@ __rust_helper void rust_helper_init_irq_work(struct irq_work *work,
 {
 	init_irq_work(work, func);
 }
-
-DECLARE_PER_CPU(bool, rtrace_entry_made);
 
 __rust_helper void rust_helper_set_entry_made(bool made)
 {

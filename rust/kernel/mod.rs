@@ -17,3 +17,5 @@ pub(crate) mod tracefs;
 pub(crate) mod entry_made;
 pub(crate) mod pages;
 pub(crate) mod stack;
+pub(crate) mod hotplug;
+pub(crate) mod nested;

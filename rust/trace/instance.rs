@@ -14,14 +14,13 @@
 
 use super::buffer::Buffer;
 use super::clock::{self, Clock};
-use super::entry::Context;
 use super::error_log::ErrorLog;
 use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
 use super::tracers::{self, Running, Tracer, TRACERS};
 use super::{cmdlines, stack};
-use crate::kapi::cpus::CpuSet;
+use crate::kapi::cpus::{self, CpuSet};
 use crate::rcore::text::options::{Flag, Set, TracerOption};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -96,6 +95,7 @@ impl Instance {
             }? Error),
             GFP_KERNEL,
         )?;
+        cpus::online().try_for_each(|cpu| top.buffer.prepare(cpu))?;
         TOP.populate(top);
         Self::top()
     }

@@ -25,12 +25,21 @@ pub(crate) fn record(buffer: &Buffer, from: usize) {
     record_in(buffer, Context::capture_all(), from);
 }
 
+/// [`record`] without the first `skip` frames from there on.
+pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
+    write(buffer, Context::capture_all(), from, skip);
+}
+
 /// [`record`] on behalf of an entry that was made in `context`.
 pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
+    write(buffer, context, from, 0);
+}
+
+fn write(buffer: &Buffer, context: Context, from: usize, skip: usize) {
     let Some(stacks) = STACKS.as_ref() else { return };
     stacks.with_current(|calls| {
         let first = calls.iter().position(|call| call.wrapping_sub(from) <= SITE);
-        let calls = calls.get(first.unwrap_or(0)..).unwrap_or(&[]);
+        let calls = calls.get(first.unwrap_or(0).saturating_add(skip)..).unwrap_or(&[]);
         buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
             let (count, places) = bytes.split_at_mut(8);
             count.copy_from_slice(&calls.len().to_ne_bytes());

@@ -41,11 +41,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Changes the size that [`Buffer::expand`] gives, for the boot parameter. Task context.
-    pub(crate) fn set_full_size(&self, bytes: usize) {
-        self.sizes.lock().full = bytes;
-    }
-
     /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn shrink(&self) -> Result {
         let mut sizes = self.sizes.lock();
@@ -73,8 +68,12 @@ impl Buffer {
         if lane.present.load(Relaxed) {
             return Ok(());
         }
-        let ring = Ring::new(cpu, self.usual(&sizes)?)?;
-        drop(self.replace(lane, ring));
+        let shape = self.usual(&sizes)?;
+        if shape != self.with_ring(lane, |ring| ring.shape()) {
+            let old = self.replace(lane, Ring::new(cpu, shape)?);
+            rcu::synchronize_rcu();
+            drop(old);
+        }
         lane.present.store(true, Relaxed);
         Ok(())
     }

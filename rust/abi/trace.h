@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What trace.c and trace.rs share. */
+#ifndef RTRACE_ABI_TRACE_H
+#define RTRACE_ABI_TRACE_H
+
+#include <linux/percpu.h>
+#include <linux/stdarg.h>
+
+DECLARE_PER_CPU(bool, rtrace_entry_made);
+
+/* Texts of boot parameters, empty where they were not given. */
+const char *rtrace_boot_tracer(void);
+const char *rtrace_boot_clock(void);
+const char *rtrace_boot_options(void);
+const char *rtrace_boot_size(void);
+
+int rtrace_vprintk(unsigned long ip, const char *fmt, va_list *args);
+void rtrace_dump_stack(unsigned long from, int skip);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `include/linux/trace_printk.h` and the boot steps of `include/linux/ftrace.h`. `trace.c` has the
+//! variadic ones and the exports.
+
+use crate::trace::instance::Instance;
+use crate::trace::{boot, printk, stack};
+use core::ffi::{c_char, c_int, CStr};
+use kernel::bindings;
+use kernel::prelude::*;
+
+/// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
+#[export]
+pub extern "C" fn early_trace_init() {
+    // SAFETY: the command line has been parsed, and init memory is still there.
+    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_ptr(read()) }.to_bytes();
+    boot::early(&boot::Parameters {
+        tracer: text(bindings::rtrace_boot_tracer),
+        clock: text(bindings::rtrace_boot_clock),
+        options: text(bindings::rtrace_boot_options),
+        size: text(bindings::rtrace_boot_size),
+    });
+}
+
+/// Where ftrace sets up its events, of which there are none yet.
+#[export]
+pub extern "C" fn trace_init() {}
+
+/// Switches recording of the top instance on. Any context.
+#[export]
+pub extern "C" fn tracing_on() {
+    if let Ok(top) = Instance::top() {
+        top.buffer().set_on(true);
+    }
+}
+
+/// Switches recording of the top instance off. Any context.
+#[export]
+pub extern "C" fn tracing_off() {
+    if let Ok(top) = Instance::top() {
+        top.buffer().set_on(false);
+    }
+}
+
+/// Is recording of the top instance switched on? Any context.
+#[export]
+pub extern "C" fn tracing_is_on() -> c_int {
+    Instance::top().is_ok_and(|top| top.tracing_on()).into()
+}
+
+/// Records `text`, with a newline added if it lacks one; gives its length, 0 if it was not recorded. Any context.
+///
+/// # Safety
+///
+/// `text` is a NUL-terminated string.
+#[export]
+pub unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int {
+    // SAFETY: by the precondition.
+    printk::puts(ip, unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// [`__trace_puts`] for a text that stays where it is. It is copied all the same. Any context.
+///
+/// # Safety
+///
+/// `text` is a NUL-terminated string.
+#[export]
+pub unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
+    // SAFETY: by the precondition.
+    printk::print(ip, unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// Records what `format` makes of `args`; gives its length, 0 if it was not recorded. Any context.
+///
+/// # Safety
+///
+/// `format` is a NUL-terminated format that `args` fit.
+#[export]
+pub unsafe extern "C" fn rtrace_vprintk(ip: c_ulong, format: *const c_char, args: *mut bindings::va_list) -> c_int {
+    printk::with_scratch(|scratch| {
+        // SAFETY: by the precondition; the memory has the size that is said.
+        let length = unsafe { bindings::vscnprintf(scratch.as_mut_ptr().cast(), scratch.len(), format, args.cast()) };
+        printk::print(ip, scratch.get(..length as usize).unwrap_or(&[]))
+    })
+}
+
+/// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.
+#[export]
+pub extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
+    if let Ok(top) = Instance::top() {
+        stack::record_skipping(top.buffer(), from, skip.try_into().unwrap_or(0));
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Hearing of CPUs that are about to come up.
+//!
+//! C header: `include/linux/cpuhotplug.h`.
+
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::error::{from_result, to_result};
+use kernel::prelude::*;
+use kernel::sync::SetOnce;
+
+/// What is called for each CPU that is about to come up, on another one. Task context, may sleep; an error keeps the
+/// CPU down.
+type Handler = fn(CpuId) -> Result;
+
+static HANDLER: SetOnce<Handler> = SetOnce::new();
+
+/// Has `handler` called from now on, at the step that is reserved for trace buffers. Once, in task context.
+pub(crate) fn before_up(handler: Handler) -> Result {
+    if !HANDLER.populate(handler) {
+        return Err(EBUSY);
+    }
+    // SAFETY: the name lives forever, and `prepare` may be called with any CPU.
+    to_result(unsafe {
+        bindings::__cpuhp_setup_state(
+            bindings::cpuhp_state_CPUHP_TRACE_RB_PREPARE,
+            c"trace/RB:prepare".as_char_ptr(),
+            false,
+            Some(prepare),
+            None,
+            false,
+        )
+    })
+}
+
+extern "C" fn prepare(cpu: c_uint) -> c_int {
+    from_result(|| {
+        let cpu = CpuId::from_u32(cpu).ok_or(EINVAL)?;
+        HANDLER.as_ref().map_or(Ok(()), |handler| handler(cpu))?;
+        Ok(0)
+    })
+}

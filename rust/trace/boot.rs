@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Boot: the top instance, and what the command line says about it.
+
+use super::instance::Instance;
+use super::{cmdlines, printk, stack};
+use crate::kapi::hotplug;
+use crate::rcore::text::number;
+use crate::rcore::text::options::{Request, Target};
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// Bytes of buffer that a CPU gets at first use.
+const SIZE: usize = 1408 << 10;
+/// The least that `trace_buf_size=` can ask for.
+const LEAST: usize = 4096;
+
+/// Texts of boot parameters; empty where they were not given.
+pub(crate) struct Parameters<'a> {
+    /// `ftrace=`
+    pub(crate) tracer: &'a [u8],
+    /// `trace_clock=`
+    pub(crate) clock: &'a [u8],
+    /// `trace_options=`
+    pub(crate) options: &'a [u8],
+    /// `trace_buf_size=`
+    pub(crate) size: &'a [u8],
+}
+
+/// Makes the top instance and sets it up. Early boot: one CPU, allocating works, nothing may sleep for long. What goes
+/// wrong is said in the log, and tracing stays as it was.
+pub(crate) fn early(parameters: &Parameters<'_>) {
+    let size = if parameters.size.is_empty() { SIZE } else { buffer_size(parameters.size) };
+    let top = match make(size) {
+        Ok(top) => top,
+        Err(error) => return pr_err!("no memory for tracing: {:?}\n", error),
+    };
+    if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
+        pr_warn!("trace clock {} not defined\n", Text(parameters.clock));
+    }
+    // Options of the tracer can only be found once it is the current one; the others should hold before it starts.
+    options(top, parameters.options);
+    if !parameters.tracer.is_empty() {
+        start(top, parameters.tracer);
+        options(top, parameters.options);
+    }
+}
+
+fn make(size: usize) -> Result<&'static Arc<Instance>> {
+    cmdlines::init()?;
+    stack::init()?;
+    printk::init()?;
+    let top = Instance::make_top(size)?;
+    hotplug::before_up(prepare)?;
+    Ok(top)
+}
+
+/// A CPU comes up: each instance takes it in.
+fn prepare(cpu: CpuId) -> Result {
+    Instance::all().try_for_each(|instance| instance.buffer().prepare(cpu))
+}
+
+fn start(top: &Arc<Instance>, name: &[u8]) {
+    match top.set_tracer(name) {
+        Ok(()) => pr_info!("starting tracer '{}'\n", Text(name)),
+        Err(error) => pr_warn!("tracer '{}' not started: {:?}\n", Text(name), error),
+    }
+}
+
+fn options(top: &Arc<Instance>, list: &[u8]) {
+    for request in Request::list(list) {
+        let (own, _) = top.tracer_options();
+        let _ = match request.resolve(own) {
+            Ok(Target::Core(row)) => top.set_option(row.flag, request.on),
+            Ok(Target::Tracer(option)) => top.set_tracer_option(option, request.on),
+            Err(_) => continue,
+        }
+        .inspect_err(|error| pr_warn!("trace option {}: {:?}\n", Text(request.name), error));
+    }
+}
+
+/// A number of bytes, with `K`, `M` or `G` behind it; not less than [`LEAST`].
+fn buffer_size(text: &[u8]) -> usize {
+    let (digits, shift) = match text.split_last() {
+        Some((b'k' | b'K', digits)) => (digits, 10),
+        Some((b'm' | b'M', digits)) => (digits, 20),
+        Some((b'g' | b'G', digits)) => (digits, 30),
+        _ => (text, 0),
+    };
+    let bytes = number::unsigned(digits, 0).ok().and_then(|n| usize::try_from(n).ok()?.checked_mul(1 << shift));
+    bytes.map_or(SIZE, |bytes| bytes.max(LEAST))
+}
+
+/// Bytes that should be text.
+struct Text<'a>(&'a [u8]);
+
+impl kernel::fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
+        self.0.utf8_chunks().try_for_each(|chunk| f.write_str(chunk.valid()))
+    }
+}
