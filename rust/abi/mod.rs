@@ -2,3 +2,5 @@
 
 //! Every C-callable function and C-visible static: pointers become references, one safe call, errno.
 mod tracefs;
+mod trace;
+mod trace_clock;

@@ -5,15 +5,16 @@
 
 use crate::trace::instance::Instance;
 use crate::trace::{boot, printk, stack};
-use core::ffi::{c_char, c_int, CStr};
 use kernel::bindings;
+use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
+use kernel::str::CStrExt as _;
 
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
 #[export]
 pub extern "C" fn early_trace_init() {
     // SAFETY: the command line has been parsed, and init memory is still there.
-    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_ptr(read()) }.to_bytes();
+    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
     boot::early(&boot::Parameters {
         tracer: text(bindings::rtrace_boot_tracer),
         clock: text(bindings::rtrace_boot_clock),
@@ -56,7 +57,7 @@ pub extern "C" fn tracing_is_on() -> c_int {
 #[export]
 pub unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int {
     // SAFETY: by the precondition.
-    printk::puts(ip, unsafe { CStr::from_ptr(text) }.to_bytes())
+    printk::puts(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
 /// [`__trace_puts`] for a text that stays where it is. It is copied all the same. Any context.
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int
 #[export]
 pub unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
     // SAFETY: by the precondition.
-    printk::print(ip, unsafe { CStr::from_ptr(text) }.to_bytes())
+    printk::print(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
 /// Records what `format` makes of `args`; gives its length, 0 if it was not recorded. Any context.

@@ -26,6 +26,8 @@
 #include <linux/tracefs.h>
 #include <trace/events/sched.h>
 
+#include "../../kernel/rtrace/rust/abi/trace.h"
+
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_READ = FMODE_READ;
 const fmode_t RUST_CONST_HELPER_FMODE_WRITE = FMODE_WRITE;
