@@ -16,7 +16,7 @@
 /* Said in rust/kernel/entry_made.rs. */
 DEFINE_PER_CPU(bool, rtrace_entry_made);
 
-/* A parameter that may be given once (the last one counts), and the function that hands it out during boot. */
+/* A parameter (the last one counts), and the function that hands its text out; that is for boot alone. */
 #define BOOT_TEXT(name, param, size)				\
 	static char boot_##name[size] __initdata;		\
 	static int __init set_boot_##name(char *text)		\
@@ -25,7 +25,7 @@ DEFINE_PER_CPU(bool, rtrace_entry_made);
 		return 1;					\
 	}							\
 	__setup(param, set_boot_##name);			\
-	const char *__init rtrace_boot_##name(void)		\
+	const char *__ref rtrace_boot_##name(void)		\
 	{							\
 		return boot_##name;				\
 	}
