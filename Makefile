@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help setup kernel run guest check bench graft ungraft clean distclean
+.PHONY: help python setup kernel run guest check bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -17,31 +17,36 @@ BENCH := tools/testing/bench/bench
 help:
 	@if test -x $(BENCH); then cat scripts/help.txt; else grep -v '^make bench' scripts/help.txt; fi
 
-setup:
+# The scripts are Python; a minimal Debian has none.
+python:
+	@command -v python3 >/dev/null || if test "$$(id -u)" = 0; then apt-get -q update && apt-get install -qy python3; \
+	else echo "rtrace: missing, as root: apt-get install -y python3" >&2; exit 1; fi
+
+setup: python
 	@python3 scripts/setup.py
 
-kernel:
+kernel: python
 	@python3 scripts/kernel.py
 
-run:
+run: python
 	@python3 scripts/run.py
 
-guest:
+guest: python
 	@python3 scripts/guest.py
 
-check:
+check: python
 	@python3 scripts/check.py
 
-bench:
+bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }
 	@TRACE=c FLAVOUR= python3 scripts/kernel.py
 	@TRACE=rtrace FLAVOUR= python3 scripts/kernel.py
 	@$(BENCH)
 
-graft:
+graft: python
 	@python3 scripts/graft.py "$(LINUX_SRC)"
 
-ungraft:
+ungraft: python
 	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
 
 clean:

@@ -142,8 +142,11 @@ class Kernel:
             self.fail()
 
     def install_modules(self):
-        """The modules as a guest finds them, made aside and swapped in."""
+        """The modules as a guest finds them, made aside and swapped in; nothing to do where none is newer."""
         target, fresh = os.path.join(self.out, "modules"), os.path.join(self.out, "modules.new")
+        built = [os.path.join(self.out, line[:-1] + "ko") for line in read(f"{self.out}/modules.order", "").split()]
+        if os.path.exists(target) and all(os.path.getmtime(path) < os.path.getmtime(target) for path in built):
+            return
         shutil.rmtree(fresh, ignore_errors=True)
         self.logged(self.command("modules_install", f"INSTALL_MOD_PATH={fresh}", "INSTALL_MOD_STRIP=1"))
         shutil.rmtree(target, ignore_errors=True)
