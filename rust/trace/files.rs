@@ -13,6 +13,7 @@
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
+//! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
 //!
 //! The modes are those of C. What follows the table is safe Rust; the file system itself is
@@ -34,6 +35,7 @@ pub(crate) mod listing;
 mod names;
 mod options;
 mod pids;
+mod readme;
 mod recording;
 mod sizes;
 
@@ -41,6 +43,7 @@ use functions::{Functions, TotalInfo};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
 use pids::PidFile;
+use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
 use sizes::{BufferSize, BufferTotalSize};
 
@@ -76,35 +79,65 @@ pub(crate) struct Row {
     mode: u16,
     scope: Scope,
     node: &'static dyn Node,
+    /// What `README` says of it; one line.
+    help: &'static str,
 }
 
-const fn row(name: &'static CStr, mode: u16, scope: Scope, node: &'static dyn Node) -> Row {
-    Row { name, mode, scope, node }
+const fn row(
+    name: &'static CStr,
+    mode: u16,
+    scope: Scope,
+    node: &'static dyn Node,
+    help: &'static str,
+) -> Row {
+    Row { name, mode, scope, node, help }
 }
 
 /// The files there are, but those of `options/`.
 #[rustfmt::skip]
 static FILES: &[Row] = &[
-    row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available),
-    row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses),
-    row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers),
-    row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize),
-    row(c"buffer_size_kb", 0o640, Scope::PerCpu, &BufferSize),
-    row(c"buffer_total_size_kb", 0o440, Scope::Instance, &BufferTotalSize),
-    row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer),
-    row(c"dyn_ftrace_total_info", 0o440, Scope::Top, &TotalInfo),
-    row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled),
-    row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer),
-    row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines),
-    row(c"saved_cmdlines_size", 0o640, Scope::Top, &SavedCmdlinesSize),
-    row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids),
-    row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not)),
-    row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only)),
-    row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched),
-    row(c"trace_clock", 0o640, Scope::Instance, &TraceClock),
-    row(c"trace_options", 0o640, Scope::Instance, &TraceOptions),
-    row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask),
-    row(c"tracing_on", 0o640, Scope::Instance, &TracingOn),
+    row(c"README", 0o440, Scope::Top, &Readme,
+        "this text"),
+    row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available,
+        "the functions that can be traced; a line's number may stand for its name in a filter"),
+    row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses,
+        "the same with the address where each is patched"),
+    row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers,
+        "what current_tracer takes"),
+    row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize,
+        "KiB of buffer for each CPU; X where they differ"),
+    row(c"buffer_size_kb", 0o640, Scope::PerCpu, &BufferSize,
+        "the same for one CPU"),
+    row(c"buffer_total_size_kb", 0o440, Scope::Instance, &BufferTotalSize,
+        "KiB of buffer for all CPUs together"),
+    row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer,
+        "the tracer at work; nop is none. Changing it empties the buffer"),
+    row(c"dyn_ftrace_total_info", 0o440, Scope::Top, &TotalInfo,
+        "how many functions can be traced, and the memory their list takes"),
+    row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled,
+        "functions that call somebody now, and whom"),
+    row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer,
+        "hold it open: closing it gives the buffer's memory back"),
+    row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines,
+        "pids with the names that output shows for them"),
+    row(c"saved_cmdlines_size", 0o640, Scope::Top, &SavedCmdlinesSize,
+        "how many of them are kept; a write forgets those there are"),
+    row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
+        "pids with their thread groups, while option record-tgid is on"),
+    row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not),
+        "tasks that are not traced"),
+    row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
+        "tasks that are traced; none listed means all"),
+    row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
+        "functions that ever called somebody since boot"),
+    row(c"trace_clock", 0o640, Scope::Instance, &TraceClock,
+        "the clock of the time stamps, in brackets. Changing it empties the buffer"),
+    row(c"trace_options", 0o640, Scope::Instance, &TraceOptions,
+        "how to record and print: a word sets, the word after \"no\" clears"),
+    row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
+        "the CPUs that record, as a hexadecimal mask"),
+    row(c"tracing_on", 0o640, Scope::Instance, &TracingOn,
+        "0 stops recording and leaves everything else as it is; 1 goes on"),
 ];
 
 /// A row at its place.
