@@ -1,3 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! x86-64: patch sites, trampolines, instruction encoders.
+//!
+//! [`Machine`] implements [`Arch`] by the kernel's text patching (`asm/text-patching.h`) and by copies of the models in
+//! `entry.S`. Lock order: the ftrace lock, then `text_mutex`.
+
+#[path = "insn.rs"]
+pub(crate) mod insn;
+#[path = "text.rs"]
+mod text;
+#[path = "trampoline.rs"]
+mod trampoline;
+
+use crate::trace::arch::{Arch, Found, Trampoline};
+use kernel::{bindings, prelude::*};
+
+/// x86-64.
+pub(crate) struct Machine;
+
+impl Arch for Machine {
+    type Patcher = text::Patcher;
+
+    const SITE_SIZE: usize = insn::SITE_SIZE;
+    const TEXT_UPPER_HALF: usize = 0xffff_ffff_0000_0000;
+
+    fn found(addr: usize) -> Found {
+        let fentry = bindings::__fentry__ as *const () as usize;
+        match text::read(addr) {
+            None => Found::Fault,
+            Some(i) if insn::is_nop(&i) => Found::Nop,
+            Some(i) if insn::call_target(addr, &i) == Some(fentry) => Found::Compiled,
+            Some(i) => Found::Other(i),
+        }
+    }
+
+    unsafe fn clear_compiled(addr: usize) {
+        // SAFETY: The caller says that nothing executes it, and that a site is there, so 5 bytes are ours.
+        unsafe { bindings::rtrace_poke_idle_text(addr as _, insn::NOP.as_ptr().cast(), insn::SITE_SIZE) };
+    }
+
+    fn patcher() -> text::Patcher {
+        text::Patcher::lock()
+    }
+
+    fn list_caller(regs: bool) -> usize {
+        trampoline::model(regs)
+    }
+
+    fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
+        trampoline::make(ops, func, regs)
+    }
+
+    fn trampoline_size(regs: bool) -> usize {
+        trampoline::size(regs)
+    }
+
+    fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
+        let at = addr.wrapping_add(trampoline::call_offset(regs));
+        insn::call_target(at, &text::read(at)?)
+    }
+
+    unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result {
+        let at = addr.wrapping_add(trampoline::call_offset(regs));
+        let call = insn::call(at, func).ok_or(ERANGE)?;
+        let patcher = text::Patcher::lock();
+        // SAFETY: The caller says that this is a trampoline, so a call is at `at`.
+        unsafe { patcher.replace(at, &call) };
+        Ok(())
+    }
+
+    unsafe fn free_trampoline(addr: usize) {
+        // SAFETY: By the caller's promise it is memory of `execmem_alloc_rw()` that nothing uses.
+        unsafe { bindings::execmem_free(addr as _) };
+    }
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a patch site calls.
+ *
+ * A site is the first instruction of a function (after ENDBR), so at its call the traced function has set up
+ * nothing yet, and the stack holds, upwards: the return address into the function (the site + 5), then the
+ * function's own return address.
+ *
+ * ftrace_caller and ftrace_regs_caller are two things at once. They serve, as they stand, the sites with
+ * several ops, by arch_ftrace_ops_list_func(). And they are the models of the trampolines made for one ops:
+ * trampoline.rs copies them whole, with the ops's address and the call's target filled in. The unwinder looks up
+ * an address in such a copy at the same offset in the model, so the copies must not differ in length or
+ * in what is on the stack where.
+ *
+ * Both make a struct pt_regs on the stack, which is x86's struct ftrace_regs (<asm/ftrace.h>): ftrace_caller
+ * fills the arguments, rax, rbp, rsp and rip, and leaves cs 0, which says that the rest is not there.
+ */
+#include <linux/export.h>
+#include <linux/cfi_types.h>
+#include <linux/linkage.h>
+#include <asm/asm-offsets.h>
+#include <asm/nospec-branch.h>
+#include <asm/ptrace.h>
+#include <asm/segment.h>
+#include <asm/unwind_hints.h>
+
+#define SITE_SIZE	5
+
+	.code64
+	.section .text, "ax"
+
+/* What the C calling convention may clobber and a function may expect at its entry. */
+.macro SAVE_ENTRY_REGS
+	subq	$FRAME_SIZE, %rsp
+	movq	%rdi, RDI(%rsp)
+	movq	%rsi, RSI(%rsp)
+	movq	%rdx, RDX(%rsp)
+	movq	%rcx, RCX(%rsp)
+	movq	%r8, R8(%rsp)
+	movq	%r9, R9(%rsp)
+	movq	%rax, RAX(%rsp)
+	movq	%rbp, RBP(%rsp)
+.endm
+
+/* The callback may have changed any of them. The flags stay as they are. */
+.macro RESTORE_ENTRY_REGS
+	movq	RDI(%rsp), %rdi
+	movq	RSI(%rsp), %rsi
+	movq	RDX(%rsp), %rdx
+	movq	RCX(%rsp), %rcx
+	movq	R8(%rsp), %r8
+	movq	R9(%rsp), %r9
+	movq	RAX(%rsp), %rax
+	movq	RBP(%rsp), %rbp
+.endm
+
+/*
+ * The callback's arguments but for the ops (rdx), and rip, rsp and orig_rax of the registers.
+ * \flags: bytes between the registers and the return address.
+ */
+.macro SET_ARGS flags=0
+	movq	FRAME_SIZE+\flags(%rsp), %rdi
+	movq	%rdi, RIP(%rsp)
+	subq	$SITE_SIZE, %rdi
+	leaq	FRAME_SIZE+\flags+8(%rsp), %rcx
+	movq	%rcx, RSP(%rsp)
+	movq	(%rcx), %rsi
+	movq	$0, ORIG_RAX(%rsp)
+	movq	%rsp, %rcx
+.endm
+
+SYM_TYPED_FUNC_START(ftrace_stub)
+	CALL_DEPTH_ACCOUNT
+	RET
+SYM_FUNC_END(ftrace_stub)
+
+/* What the compiler calls before a site is patched for the first time. */
+SYM_FUNC_START(__fentry__)
+	ANNOTATE_NOENDBR
+	CALL_DEPTH_ACCOUNT
+	RET
+SYM_FUNC_END(__fentry__)
+EXPORT_SYMBOL(__fentry__)
+
+SYM_FUNC_START(ftrace_caller)
+	ANNOTATE_NOENDBR
+	SAVE_ENTRY_REGS
+	CALL_DEPTH_ACCOUNT
+	SET_ARGS
+	movq	$0, CS(%rsp)
+	CALL_DEPTH_ACCOUNT
+.Lops:
+	movabsq	$0, %rdx
+.Lcall:
+	call	arch_ftrace_ops_list_func
+
+	movq	RIP(%rsp), %rax
+	movq	%rax, FRAME_SIZE(%rsp)
+	RESTORE_ENTRY_REGS
+	addq	$FRAME_SIZE, %rsp
+	RET
+.Lend:
+SYM_FUNC_END(ftrace_caller)
+
+SYM_FUNC_START(ftrace_regs_caller)
+	ANNOTATE_NOENDBR
+	pushfq
+	SAVE_ENTRY_REGS
+	CALL_DEPTH_ACCOUNT
+	SET_ARGS flags=8
+	movq	%r10, R10(%rsp)
+	movq	%r11, R11(%rsp)
+	movq	%rbx, RBX(%rsp)
+	movq	%r12, R12(%rsp)
+	movq	%r13, R13(%rsp)
+	movq	%r14, R14(%rsp)
+	movq	%r15, R15(%rsp)
+	movq	$__KERNEL_CS, CS(%rsp)
+	movq	$__KERNEL_DS, SS(%rsp)
+	movq	FRAME_SIZE(%rsp), %rdx
+	movq	%rdx, EFLAGS(%rsp)
+	CALL_DEPTH_ACCOUNT
+.Lregs_ops:
+	movabsq	$0, %rdx
+.Lregs_call:
+	call	arch_ftrace_ops_list_func
+
+	movq	R15(%rsp), %r15
+	movq	R14(%rsp), %r14
+	movq	R13(%rsp), %r13
+	movq	R12(%rsp), %r12
+	movq	RBX(%rsp), %rbx
+	movq	R11(%rsp), %r11
+	movq	R10(%rsp), %r10
+
+	/* A direct caller, put there by arch_ftrace_set_direct_caller(), comes between here and the function. */
+	movq	RIP(%rsp), %rdx
+	movq	EFLAGS(%rsp), %rcx
+	movq	ORIG_RAX(%rsp), %rax
+	testq	%rax, %rax
+	jnz	.Ldirect
+
+.Lreturn_to_rdx:
+	movq	%rcx, FRAME_SIZE(%rsp)
+	movq	%rdx, FRAME_SIZE+8(%rsp)
+	RESTORE_ENTRY_REGS
+	addq	$FRAME_SIZE, %rsp
+	popfq
+	RET
+
+.Ldirect:
+	/* Bit 0 marks one to be jumped to: it finds the stack as the traced function does. */
+	btrq	$0, %rax
+	jnc	.Ldirect_call
+	movq	%rax, %rdx
+	jmp	.Lreturn_to_rdx
+
+.Ldirect_call:
+	/*
+	 * As if the site had called it: on top of the return address comes its own address, which the last
+	 * RET takes, and the flags move one down, into the registers' last word.
+	 */
+	movq	%rdx, FRAME_SIZE+8(%rsp)
+	movq	%rax, FRAME_SIZE(%rsp)
+	movq	%rcx, SS(%rsp)
+	RESTORE_ENTRY_REGS
+	addq	$SS, %rsp
+	popfq
+	UNWIND_HINT_FUNC
+	/* One call more for the one RET more, or the CPU's stack of return addresses would go out of step. */
+	ANNOTATE_INTRA_FUNCTION_CALL
+	call	.Lbalance
+	int3
+.Lbalance:
+	leaq	8(%rsp), %rsp
+	ALTERNATIVE __stringify(RET), \
+		    __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
+		    X86_FEATURE_CALL_DEPTH
+.Lregs_end:
+SYM_FUNC_END(ftrace_regs_caller)
+
+/* A direct caller that does nothing, for a site whose direct caller is being exchanged. */
+SYM_FUNC_START(ftrace_stub_direct_tramp)
+	ANNOTATE_NOENDBR
+	CALL_DEPTH_ACCOUNT
+	RET
+SYM_FUNC_END(ftrace_stub_direct_tramp)
+
+/* What trampoline.rs must know of the models; struct Model there. */
+	.section .rodata
+SYM_DATA_START(rtrace_models)
+	/* size, offset of the movabsq of the ops, offset of the call */
+	.quad	.Lend - ftrace_caller, .Lops - ftrace_caller, .Lcall - ftrace_caller
+	.quad	.Lregs_end - ftrace_regs_caller, .Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
+SYM_DATA_END(rtrace_models)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Trampolines for one ops: copies of the models in `entry.S`.
+//!
+//! A copy differs from its model in two places of the same length: the ops's address in the `movabs` that loads the third
+//! argument, and the call's target. References relative to the instruction pointer are adjusted by the kernel's
+//! own `text_poke_apply_relocation()`, which also covers what mitigations patched into the model at boot.
+
+use super::insn;
+use crate::trace::arch::Trampoline;
+use kernel::{bindings, page, prelude::*};
+
+/// A model's numbers, made by the assembler.
+#[repr(C)]
+struct Model {
+    size: usize,
+    /// Offset of `movabs $ops, %rdx`.
+    ops: usize,
+    /// Offset of the call.
+    call: usize,
+}
+
+extern "C" {
+    /// For `ftrace_caller` and `ftrace_regs_caller`, in `entry.S`.
+    static rtrace_models: [Model; 2];
+}
+
+/// `movabs $imm64, %rdx` starts with these.
+const MOVABS_RDX: [u8; 2] = [0x48, 0xba];
+
+fn numbers(regs: bool) -> &'static Model {
+    // SAFETY: Read-only data that the assembler laid out as `[Model; 2]`.
+    let [args, all] = unsafe { &rtrace_models };
+    if regs {
+        all
+    } else {
+        args
+    }
+}
+
+/// Address of a model, which itself calls all ops.
+pub(super) fn model(regs: bool) -> usize {
+    if regs {
+        bindings::ftrace_regs_caller as *const () as usize
+    } else {
+        bindings::ftrace_caller as *const () as usize
+    }
+}
+
+/// Bytes of a trampoline.
+pub(super) fn size(regs: bool) -> usize {
+    numbers(regs).size
+}
+
+/// Where in a trampoline the call is.
+pub(super) fn call_offset(regs: bool) -> usize {
+    numbers(regs).call
+}
+
+/// Memory for a trampoline, given back when dropped.
+struct Memory(*mut u8);
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: It came from `execmem_alloc_rw()` and nobody has its address.
+        unsafe { bindings::execmem_free(self.0.cast()) };
+    }
+}
+
+/// Makes a trampoline.
+///
+/// # Errors
+///
+/// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it should be.
+pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
+    let Model { size, ops: ops_at, call: call_at } = *numbers(regs);
+    // SAFETY: A plain allocation.
+    let memory = Memory(unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast());
+    if memory.0.is_null() {
+        return Err(ENOMEM);
+    }
+    let addr = memory.0 as usize;
+    // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
+    let code = unsafe { core::slice::from_raw_parts_mut(memory.0, size) };
+    // SAFETY: `size` is the length of both, by the assembler's word.
+    let ret = unsafe { bindings::copy_from_kernel_nofault(code.as_mut_ptr().cast(), model(regs) as _, size) };
+    if ret != 0 {
+        return Err(EFAULT);
+    }
+    // SAFETY: `code` holds a copy of the `size` bytes of whole instructions at the model's address.
+    unsafe {
+        bindings::text_poke_apply_relocation(code.as_mut_ptr(), code.as_ptr(), size, model(regs) as *mut u8, size)
+    };
+    let call = insn::call(addr.wrapping_add(call_at), func).ok_or(ERANGE)?;
+    let movabs = code.get_mut(ops_at..).ok_or(EINVAL)?;
+    let (opcode, rest) = movabs.split_at_mut_checked(MOVABS_RDX.len()).ok_or(EINVAL)?;
+    if *opcode != MOVABS_RDX {
+        return Err(EINVAL);
+    }
+    rest.get_mut(..8).ok_or(EINVAL)?.copy_from_slice(&ops.to_le_bytes());
+    code.get_mut(call_at..).and_then(|c| c.get_mut(..call.len())).ok_or(EINVAL)?.copy_from_slice(&call);
+
+    let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;
+    // SAFETY: The range is the whole pages of the allocation.
+    let ret = unsafe { bindings::set_memory_rox(addr, pages) };
+    if ret != 0 {
+        return Err(Error::from_errno(ret));
+    }
+    core::mem::forget(memory);
+    Ok(Trampoline { addr, size })
+}

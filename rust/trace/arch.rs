@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What patch sites ask of an architecture.
+//!
+//! [`Machine`] is the architecture of this build; `crate::arch` implements [`Arch`] for it. Sites, ops and hashes
+//! speak of addresses and [`Target`]s only, never of instructions.
+
+use kernel::prelude::*;
+
+pub(crate) use crate::arch::Machine;
+
+/// What a patch site does: nothing, call something, or (direct callers only) jump to something.
+///
+/// The value is the address, 0 for nothing; bit 0 marks a jump, as `ftrace_is_jmp()` of `linux/ftrace.h` has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Target(pub(crate) usize);
+
+impl Target {
+    /// The site is a NOP.
+    pub(crate) const OFF: Target = Target(0);
+
+    /// Does the site do nothing?
+    pub(crate) fn is_off(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Is it jumped to rather than called?
+    pub(crate) fn is_jump(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// The address without the mark.
+    pub(crate) fn addr(self) -> usize {
+        self.0 & !1
+    }
+}
+
+/// What is found in the text at a site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// A NOP: off.
+    Nop,
+    /// The call that the compiler made, which boot or module load turns into a NOP.
+    Compiled,
+    /// Something else: no site, or one that somebody changed.
+    Other([u8; 5]),
+    /// The address cannot be read.
+    Fault,
+}
+
+/// Code made for one ops: calls its function with the arguments of `ftrace_func_t`.
+#[derive(Clone, Copy)]
+pub(crate) struct Trampoline {
+    /// Where it starts; what a site calls.
+    pub(crate) addr: usize,
+    /// Its bytes.
+    pub(crate) size: usize,
+}
+
+/// The architecture. All of it is for task context; patching and trampolines may sleep.
+pub(crate) trait Arch {
+    /// Holds the right to change text; what was queued through it is in effect when it is dropped.
+    type Patcher: Patcher;
+
+    /// Bytes of a site.
+    const SITE_SIZE: usize;
+
+    /// The upper half that the addresses of all kernel and module text share.
+    const TEXT_UPPER_HALF: usize;
+
+    /// What is at `addr` before the site was ever patched.
+    fn found(addr: usize) -> Found;
+
+    /// Turns the compiler's call at `addr` into a NOP, where nothing can run it: at boot before there are
+    /// other CPUs, or in a module that is being loaded.
+    ///
+    /// # Safety
+    ///
+    /// [`Arch::found`] said [`Found::Compiled`] at `addr`, and no CPU may execute it meanwhile.
+    unsafe fn clear_compiled(addr: usize);
+
+    /// Starts a batch of patches. Takes `text_mutex`.
+    fn patcher() -> Self::Patcher;
+
+    /// The trampoline that serves every ops by walking their list; `regs` for one that saves all registers.
+    fn list_caller(regs: bool) -> usize;
+
+    /// Makes a trampoline that calls `func` with `ops` as its third argument. `ENOMEM`; `ERANGE` out of reach.
+    fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline>;
+
+    /// Size that a trampoline has, which tells the two kinds apart.
+    fn trampoline_size(regs: bool) -> usize;
+
+    /// What the trampoline at `addr` calls; `None` when its call cannot be read.
+    fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;
+
+    /// Makes the trampoline at `addr` call `func` from now on, even while it runs. `ERANGE`.
+    ///
+    /// # Safety
+    ///
+    /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same `regs` and not freed.
+    unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result;
+
+    /// Gives a trampoline's memory back.
+    ///
+    /// # Safety
+    ///
+    /// `addr` came from [`Arch::make_trampoline`], no site calls it, and no task is or will be in it.
+    unsafe fn free_trampoline(addr: usize);
+}
+
+/// A batch of patches, see [`Arch::Patcher`].
+pub(crate) trait Patcher {
+    /// Does the site at `addr` hold what takes it to `old`? What it holds instead, if not.
+    fn verify(&self, addr: usize, old: Target) -> Result<(), Found>;
+
+    /// Can a site at `addr` be taken to `new`?
+    fn reaches(&self, addr: usize, new: Target) -> bool;
+
+    /// Queues taking the site at `addr` to `new`. Sites in ascending order make the fewest rounds.
+    ///
+    /// # Safety
+    ///
+    /// `addr` is a patch site of text that stays loaded until the batch is dropped, [`Patcher::verify`] said that
+    /// it holds what it should, [`Patcher::reaches`] said yes, and `new` stays callable while any site leads there.
+    unsafe fn write(&mut self, addr: usize, new: Target);
+}
