@@ -3,24 +3,37 @@
 //! Patch sites: every place where a traced function can be made to call the tracer.
 //!
 //! A site is the 5-byte instruction at a function's entry that `__mcount_loc` lists. The index of all
-//! sites is a list of sorted tables, one for the kernel's text, one for its init text, two for each module;
-//! an entry takes 8 bytes, a 4-byte offset and a 4-byte state word. This module answers questions about
-//! sites; who calls what from where is [`super::ops`], how bytes are changed is [`super::arch`].
+//! sites is a list of sorted tables ([`table`]), one for the kernel's text, one for its init text, up to two for each
+//! module; an entry takes 8 bytes, a 4-byte offset and a 4-byte state word ([`word`]). This module answers questions
+//! about sites; who calls what from where is [`super::ops`], how bytes are changed is [`super::arch`], where
+//! sites come from and go is [`super::modules`].
 //!
 //! Stands for the `ftrace_location()` family of `include/linux/ftrace.h`.
 
+pub(crate) mod table;
+pub(crate) mod word;
+
+use super::ops;
+use crate::kapi::kallsyms::{self, Symbol};
 use core::fmt;
-use kernel::prelude::*;
+use kernel::sync::rcu;
+use table::Table;
+use word::Word;
 
 /// One patch site, as it was when it was looked up.
 #[derive(Clone, Copy)]
 pub(crate) struct Site {
     addr: usize,
     index: usize,
-    flags: u32,
+    word: Word,
 }
 
 impl Site {
+    /// Site `i` of a table.
+    pub(crate) fn of(table: &Table, i: usize) -> Option<Site> {
+        Some(Site { addr: table.addr(i)?, index: table.first().wrapping_add(i), word: table.word(i) })
+    }
+
     /// Address of the 5-byte instruction.
     pub(crate) fn addr(&self) -> usize {
         self.addr
@@ -33,48 +46,93 @@ impl Site {
 
     /// Some callback is attached to it now: a line of `enabled_functions`.
     pub(crate) fn is_enabled(&self) -> bool {
-        self.flags & 1 != 0
+        self.word.is_on()
     }
 
     /// Some callback was attached to it since boot: a line of `touched_functions`.
     pub(crate) fn is_touched(&self) -> bool {
-        self.flags & 2 != 0
+        self.word.is_touched()
+    }
+
+    /// Was a callback that may change where the function goes ever attached to it?
+    pub(crate) fn is_modified(&self) -> bool {
+        self.word.is_modified()
+    }
+
+    /// Its function and module; `None` for code whose symbols are gone.
+    pub(crate) fn symbol(&self) -> Option<Symbol> {
+        Symbol::at(self.addr)
     }
 
     /// Writes `function` or `function [module]`, as the filter files spell it.
-    pub(crate) fn write_name(&self, _w: &mut dyn fmt::Write) -> fmt::Result {
-        Err(fmt::Error)
+    pub(crate) fn write_name(&self, w: &mut dyn fmt::Write) -> fmt::Result {
+        match self.symbol() {
+            Some(symbol) => symbol.write(w),
+            None => write!(w, "0x{:x}", self.addr),
+        }
     }
 
     /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on, no newline.
-    pub(crate) fn write_state(&self, _w: &mut dyn fmt::Write) -> fmt::Result {
-        Err(fmt::Error)
+    pub(crate) fn write_state(&self, w: &mut dyn fmt::Write) -> fmt::Result {
+        ops::write_state(self, w)
     }
 }
 
-/// The site numbered `index` (0-based); `None` past the end. Takes the ftrace lock: task context, may sleep.
+/// The site numbered `index` (0-based); `None` past the end. Any context in which RCU watches.
 ///
 /// A seq_file walks `0..` until `None`; a module that goes in between shifts later numbers, as in C.
-pub(crate) fn by_index(_index: usize) -> Option<Site> {
+pub(crate) fn by_index(index: usize) -> Option<Site> {
+    next_where(index, |_| true)
+}
+
+/// The first site numbered `index` or more for which `want` is true. Any context in which RCU watches.
+pub(crate) fn next_where(index: usize, want: impl Fn(&Site) -> bool) -> Option<Site> {
+    let guard = rcu::read_lock();
+    for table in table::under_rcu(&guard).filter(|t| t.first().wrapping_add(t.len()) > index) {
+        let found = (index.saturating_sub(table.first())..table.len())
+            .filter_map(|i| Site::of(table, i))
+            .find(|site| want(site));
+        if found.is_some() {
+            return found;
+        }
+    }
     None
 }
 
-/// Like [`by_index`], but skips ahead from `index` to the first site for which `want` is true.
-pub(crate) fn next_where(_index: usize, _want: impl Fn(&Site) -> bool) -> Option<Site> {
-    None
+/// The first site whose bytes meet `start..=end`. Any context in which RCU watches.
+pub(crate) fn in_range(start: usize, end: usize) -> Option<Site> {
+    let guard = rcu::read_lock();
+    table::under_rcu(&guard).find_map(|t| Site::of(t, t.find(start, end)?))
 }
 
-/// The site at exactly `addr`, or at the entry of the function that starts at `addr`. Any context but NMI.
-pub(crate) fn lookup(_addr: usize) -> Option<Site> {
-    None
+/// The site that `addr` is in, or that of the function that starts at `addr`. Any context in which RCU watches.
+pub(crate) fn lookup(addr: usize) -> Option<Site> {
+    in_range(addr, addr).or_else(|| match kallsyms::size_offset(addr)? {
+        (size, 0) => in_range(addr, addr.checked_add(size)?.checked_sub(1)?),
+        _ => None,
+    })
 }
 
 /// Number of sites known now.
 pub(crate) fn count() -> usize {
-    0
+    let guard = rcu::read_lock();
+    table::under_rcu(&guard).map(Table::len).sum()
 }
 
-/// Writes the line of `dyn_ftrace_total_info`.
-pub(crate) fn write_total_info(_w: &mut dyn fmt::Write) -> fmt::Result {
-    Err(fmt::Error)
+/// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning the compiler's calls
+/// into NOPs took at boot and at module loads.
+pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {
+    let (mut sites, mut pages, mut groups) = (0usize, 0usize, 0usize);
+    {
+        let guard = rcu::read_lock();
+        for t in table::under_rcu(&guard) {
+            sites = sites.wrapping_add(t.len());
+            pages = pages.wrapping_add(t.bytes().div_ceil(kernel::page::PAGE_SIZE));
+            groups = groups.wrapping_add(1);
+        }
+    }
+    let (boot, modules) = super::modules::update_times();
+    writeln!(w, "{sites} pages:{pages} groups: {groups}")?;
+    writeln!(w, "ftrace boot update time = {boot} (ns)")?;
+    writeln!(w, "ftrace module total update time = {modules} (ns)")
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Questions about kernel memory, and telling perf of code made at run time.
+//!
+//! C headers: `include/asm-generic/sections.h`, `include/linux/perf_event.h`.
+
+use kernel::{
+    bindings,
+    str::{CStr, CStrExt as _},
+};
+
+/// Is it in the kernel's own data, which is never freed?
+pub(crate) fn is_kernel_core_data(addr: usize) -> bool {
+    // SAFETY: A comparison of addresses.
+    unsafe { bindings::rtrace_is_kernel_core_data(addr) }
+}
+
+/// Is it in kernel text, or, while that exists, in its init text?
+pub(crate) fn is_kernel_text(addr: usize) -> bool {
+    // SAFETY: A comparison of addresses.
+    unsafe { bindings::rtrace_is_kernel_text(addr) }
+}
+
+/// Tells perf that code appeared at (`made`) or is about to vanish from `addr..addr + size`. Task context.
+pub(crate) fn announce_code(addr: usize, size: usize, name: &'static CStr, made: bool) {
+    // SAFETY: The code is there, by the caller's word, and the name is NUL-terminated.
+    unsafe { bindings::rtrace_announce_code(addr, size as u32, name.as_char_ptr(), made) };
+}
