@@ -4,3 +4,4 @@
 mod tracefs;
 mod trace;
 mod trace_clock;
+pub(crate) mod ftrace;

@@ -2,6 +2,7 @@
 /* The C headers that rtrace answers to; included by the kernel's rust/bindings/bindings_helper.h. */
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
+#include <linux/execmem.h>
 #include <linux/fs_context.h>
 #include <linux/fs_parser.h>
 #include <linux/fsnotify.h>
@@ -10,6 +11,8 @@
 #include <linux/kallsyms.h>
 #include <linux/kobject.h>
 #include <linux/magic.h>
+#include <linux/memory.h>
+#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
 #include <linux/ring_buffer.h>
@@ -17,7 +20,9 @@
 #include <linux/stacktrace.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
+#include <linux/set_memory.h>
 #include <linux/splice.h>
+#include <linux/sysctl.h>
 #include <linux/sysfs.h>
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
@@ -25,6 +30,7 @@
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
 #include <trace/events/sched.h>
+#include <asm/text-patching.h>
 
 #include "../../kernel/rtrace/rust/abi/trace.h"
 

@@ -2,3 +2,4 @@
 /* One-line shims for C inline functions and macros; included by the kernel's rust/helpers/helpers.c. */
 #include "../../kernel/rtrace/rust/helpers/trace.c"
 #include "../../kernel/rtrace/rust/helpers/tracefs.c"
+#include "../../kernel/rtrace/rust/helpers/ftrace.c"

@@ -19,3 +19,5 @@ pub(crate) mod pages;
 pub(crate) mod stack;
 pub(crate) mod hotplug;
 pub(crate) mod nested;
+pub(crate) mod kallsyms;
+pub(crate) mod memory;

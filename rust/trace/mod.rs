@@ -4,6 +4,10 @@
 
 pub mod error_log;
 pub mod output;
+pub(crate) mod arch;
+pub(crate) mod direct;
+pub(crate) mod hash;
+pub(crate) mod modules;
 pub(crate) mod ops;
 pub(crate) mod pids;
 pub(crate) mod printk;

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `include/linux/ftrace.h` for patch sites, ops, filters and direct callers.
+//!
+//! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can make: the sysctl's
+//! table and boot parameters. Unless said otherwise these are for task context and may sleep.
+
+use crate::kapi::kallsyms;
+use crate::trace::arch::Target;
+use crate::trace::ops::{self, OpsRef, Which};
+use crate::trace::{direct, modules, sites};
+use kernel::ffi::{c_int, c_ulong, c_void};
+use kernel::{
+    bindings::{self, ftrace_ops, module},
+    error::to_result,
+    prelude::*,
+    str::CStr,
+    sync::atomic::{Atomic, Relaxed},
+};
+
+/// `kernel.ftrace_enabled`, which kexec's inline helpers also touch. 1 but for those and after `ftrace_kill()`.
+#[no_mangle]
+static ftrace_enabled: Atomic<c_int> = Atomic::new(0);
+
+/// Is ftrace on?
+pub(crate) fn is_enabled() -> bool {
+    ftrace_enabled.load(Relaxed) != 0
+}
+
+/// Switches the flag.
+pub(crate) fn set_enabled(on: bool) {
+    ftrace_enabled.store(c_int::from(on), Relaxed);
+}
+
+extern "C" {
+    /// In `ftrace.c`: hands on the filters of the boot parameters.
+    fn rtrace_set_early_filters();
+}
+
+fn errno(result: Result) -> c_int {
+    result.map_or_else(|e| e.to_errno(), |()| 0)
+}
+
+/// # Safety
+///
+/// `ops` is null or a `struct ftrace_ops` under the rules of its header.
+unsafe fn with(ops: *mut ftrace_ops, f: impl FnOnce(OpsRef) -> Result) -> c_int {
+    // SAFETY: By the caller's promise.
+    match unsafe { OpsRef::from_raw(ops) } {
+        Some(op) => errno(f(op)),
+        None => EINVAL.to_errno(),
+    }
+}
+
+/// Text of C callers: `len` bytes up to a NUL, or nothing.
+///
+/// # Safety
+///
+/// `buf` is null or has `len` readable bytes for `'a`.
+unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
+    if buf.is_null() {
+        return None;
+    }
+    // SAFETY: By the caller's promise.
+    let bytes = unsafe { core::slice::from_raw_parts(buf, usize::try_from(len).unwrap_or(0)) };
+    Some(crate::rcore::text::parser::until_nul(bytes))
+}
+
+/// Makes the index of the kernel's sites. Early boot, one CPU, interrupts off.
+///
+/// # Safety
+///
+/// Called once, from `start_kernel()`.
+#[export]
+pub unsafe extern "C" fn ftrace_init() {
+    // SAFETY: Once, before all else, by the caller's promise.
+    unsafe { ops::init_locks() };
+    let result = ops::Ops::init_global().and_then(|()| {
+        let (mut start, mut end, mut init) = (core::ptr::null_mut(), core::ptr::null_mut(), [0usize; 2]);
+        // SAFETY: The out pointers are valid.
+        unsafe { bindings::rtrace_boot_sites(&mut start, &mut end, init.as_mut_ptr()) };
+        let len = (end as usize).wrapping_sub(start as usize) / core::mem::size_of::<usize>();
+        // SAFETY: The linker's list of sites, in init data that only this function uses.
+        let addrs = unsafe { core::slice::from_raw_parts_mut(start, len) };
+        let [init_start, init_end] = init;
+        modules::init_kernel(addrs, init_start..init_end)
+    });
+    if let Err(e) = result {
+        pr_warn!("ftrace: no function can be traced: {:?}\n", e);
+        ops::kill();
+        return;
+    }
+    set_enabled(true);
+    // SAFETY: The boot parameters' handlers have run.
+    unsafe { rtrace_set_early_filters() };
+}
+
+/// A boot parameter's comma-separated patterns for the top instance's filter or notrace set.
+///
+/// # Safety
+///
+/// `text` is NUL-terminated.
+#[no_mangle]
+pub unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) {
+    // SAFETY: By the caller's promise.
+    let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
+    let Some(global) = ops::Ops::global() else { return };
+    let which = if filter { Which::Filter } else { Which::NoTrace };
+    let result = global.edit(which, false).and_then(|mut edit| {
+        for token in text.split(|&c| c == b',').filter(|t| !t.is_empty()) {
+            // A pattern that matches nothing leaves the others in force, as in C.
+            let _ = edit.apply(token);
+        }
+        edit.commit()
+    });
+    if let Err(e) = result {
+        pr_warn!("ftrace: boot filter not set: {:?}\n", e);
+    }
+}
+
+/// # Safety
+///
+/// `ops` follows the rules of the header: static, or not freed before it is unregistered.
+#[export]
+pub unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, ops::register) }
+}
+
+/// # Safety
+///
+/// `ops` was registered.
+#[export]
+pub unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, ops::unregister) }
+}
+
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops` that lives through the call.
+#[export]
+pub unsafe extern "C" fn ftrace_set_filter_ip(
+    ops: *mut ftrace_ops,
+    mut ip: c_ulong,
+    remove: c_int,
+    reset: c_int,
+) -> c_int {
+    // SAFETY: By the caller's promise; one address is there.
+    unsafe { ftrace_set_filter_ips(ops, &mut ip, 1, remove, reset) }
+}
+
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops` that lives through the call, `ips` has `cnt` addresses.
+#[export]
+pub unsafe extern "C" fn ftrace_set_filter_ips(
+    ops: *mut ftrace_ops,
+    ips: *mut c_ulong,
+    cnt: u32,
+    remove: c_int,
+    reset: c_int,
+) -> c_int {
+    let ips: &[c_ulong] = if ips.is_null() {
+        &[]
+    } else {
+        // SAFETY: By the caller's promise.
+        unsafe { core::slice::from_raw_parts(ips, cnt as usize) }
+    };
+    // SAFETY: By the caller's promise.
+    unsafe {
+        with(ops, |op| {
+            let mut edit = ops::token_edit(op, Which::Filter, reset != 0)?;
+            for &ip in ips {
+                edit.set_ip(ip, remove != 0)?;
+            }
+            edit.commit()
+        })
+    }
+}
+
+fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: Which) -> Result {
+    let mut edit = ops::token_edit(op, which, reset)?;
+    if let Some(token) = buf {
+        // Only the ops of an instance can wait for a module.
+        if token.contains(&b':') && !ops::is_owned(op) {
+            return Err(EINVAL);
+        }
+        edit.apply(token)?;
+    }
+    edit.commit()
+}
+
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
+#[export]
+pub unsafe extern "C" fn ftrace_set_filter(
+    ops: *mut ftrace_ops,
+    buf: *mut u8,
+    len: c_int,
+    reset: c_int,
+) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, |op| set_regex(op, text(buf, len), reset != 0, Which::Filter)) }
+}
+
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
+#[export]
+pub unsafe extern "C" fn ftrace_set_notrace(
+    ops: *mut ftrace_ops,
+    buf: *mut u8,
+    len: c_int,
+    reset: c_int,
+) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, |op| set_regex(op, text(buf, len), reset != 0, Which::NoTrace)) }
+}
+
+fn set_global(buf: Option<&[u8]>, reset: bool, which: Which) {
+    if let Some(global) = ops::Ops::global() {
+        // The function has no way to say that it failed.
+        let _ = set_regex(global.raw(), buf, reset, which);
+    }
+}
+
+/// # Safety
+///
+/// `buf` is null or has `len` bytes.
+#[export]
+pub unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, reset: c_int) {
+    // SAFETY: By the caller's promise.
+    set_global(unsafe { text(buf, len) }, reset != 0, Which::Filter);
+}
+
+/// # Safety
+///
+/// `buf` is null or has `len` bytes.
+#[export]
+pub unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, reset: c_int) {
+    // SAFETY: By the caller's promise.
+    set_global(unsafe { text(buf, len) }, reset != 0, Which::NoTrace);
+}
+
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops` that is not registered.
+#[export]
+pub unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
+    // SAFETY: By the caller's promise.
+    if let Some(op) = unsafe { OpsRef::from_raw(ops) } {
+        ops::free_sets(op);
+    }
+}
+
+/// Makes an ops that was never used follow the top instance's filters.
+///
+/// # Safety
+///
+/// `ops` is a `struct ftrace_ops`.
+#[export]
+pub unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
+    // SAFETY: By the caller's promise.
+    let Some(op) = (unsafe { OpsRef::from_raw(ops) }) else { return };
+    if op.has(ops::flag::INITIALIZED) {
+        return;
+    }
+    op.init();
+    if let Some(global) = ops::Ops::global() {
+        op.share_sets(global.raw());
+    }
+}
+
+/// The site at `ip`, or of the function that starts there; 0 if none. Any context in which RCU watches.
+#[export]
+pub extern "C" fn ftrace_location(ip: c_ulong) -> c_ulong {
+    sites::lookup(ip).map_or(0, |site| site.addr())
+}
+
+/// The first site in `start..=end`; 0 if none. Any context in which RCU watches.
+#[export]
+pub extern "C" fn ftrace_location_range(start: c_ulong, end: c_ulong) -> c_ulong {
+    sites::in_range(start, end).map_or(0, |site| site.addr())
+}
+
+/// Does a site meet the text from `start` to `end`? Any context in which RCU watches.
+#[export]
+pub extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const c_void) -> c_int {
+    c_int::from(sites::in_range(start as usize, end as usize).is_some())
+}
+
+/// The addresses of the traceable functions of these names; `ESRCH` if one is missing.
+///
+/// # Safety
+///
+/// `sorted_syms` and `addrs` have `cnt` elements, the former of strings in order.
+#[export]
+pub unsafe extern "C" fn ftrace_lookup_symbols(
+    sorted_syms: *mut *const c_char,
+    cnt: usize,
+    addrs: *mut c_ulong,
+) -> c_int {
+    // SAFETY: By the caller's promise.
+    let (names, addrs) = unsafe {
+        (core::slice::from_raw_parts(sorted_syms, cnt), core::slice::from_raw_parts_mut(addrs, cnt))
+    };
+    addrs.fill(0);
+    // SAFETY: By the caller's promise the names are strings.
+    let bytes = |p: &*const c_char| unsafe { CStr::from_char_ptr(*p) }.to_bytes();
+    let mut missing = cnt;
+    kallsyms::for_each_symbol(|name, addr| {
+        let Ok(i) = names.binary_search_by(|p| bytes(p).cmp(name)) else { return false };
+        if let Some(place) = addrs.get_mut(i).filter(|a| **a == 0) {
+            if sites::lookup(addr).is_some() {
+                *place = addr;
+                missing = missing.wrapping_sub(1);
+            }
+        }
+        missing == 0
+    });
+    if missing == 0 {
+        0
+    } else {
+        ESRCH.to_errno()
+    }
+}
+
+/// The ops in whose trampoline `addr` is. Any context, for the unwinder.
+#[export]
+pub extern "C" fn ftrace_ops_trampoline(addr: c_ulong) -> *mut ftrace_ops {
+    ops::trampoline_at(addr).map_or(core::ptr::null_mut(), OpsRef::as_ptr)
+}
+
+/// Is `addr` in a trampoline that was made for an ops? Any context.
+#[export]
+pub extern "C" fn is_ftrace_trampoline(addr: c_ulong) -> bool {
+    ops::trampoline_at(addr).is_some()
+}
+
+/// The trampolines are read-only and executable from the start.
+#[export]
+pub extern "C" fn set_ftrace_ops_ro() {}
+
+/// Disarms ftrace. Any context, for panics.
+#[export]
+pub extern "C" fn ftrace_kill() {
+    ops::kill();
+}
+
+/// Was ftrace disarmed? Any context.
+#[no_mangle]
+pub extern "C" fn ftrace_is_dead() -> c_int {
+    c_int::from(ops::is_dead())
+}
+
+/// # Safety
+///
+/// `module` is being loaded, its text is not final.
+#[export]
+pub unsafe extern "C" fn ftrace_module_init(module: *mut module) {
+    // SAFETY: By the caller's promise.
+    if let Err(e) = modules::init(unsafe { modules::Module::from_raw(module) }) {
+        pr_warn!("ftrace: functions of a module cannot be traced: {:?}\n", e);
+    }
+}
+
+/// # Safety
+///
+/// `module` is being loaded, its text is final.
+#[export]
+pub unsafe extern "C" fn ftrace_module_enable(module: *mut module) {
+    // SAFETY: By the caller's promise.
+    modules::enable(unsafe { modules::Module::from_raw(module) });
+}
+
+/// # Safety
+///
+/// `module` is being unloaded, or its loading failed.
+#[export]
+pub unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
+    modules::release(module);
+}
+
+/// # Safety
+///
+/// The memory from `start` to `end` is text that nothing runs any more, of `module` or of the kernel.
+#[export]
+pub unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mut c_void, end: *mut c_void) {
+    if start < end {
+        modules::free_range(start as usize, end as usize);
+    }
+}
+
+/// Init memory of the kernel is about to be freed.
+#[export]
+pub extern "C" fn ftrace_free_init_mem() {
+    let mut init = [0usize; 2];
+    // SAFETY: The out pointer is valid.
+    unsafe { bindings::rtrace_boot_done(init.as_mut_ptr()) };
+    let [start, end] = init;
+    modules::free_range(start, end);
+}
+
+/// Names of functions whose module init text is gone are not kept: they read as addresses.
+///
+/// # Safety
+///
+/// For kallsyms.
+#[export]
+pub unsafe extern "C" fn ftrace_mod_address_lookup(
+    _addr: c_ulong,
+    _size: *mut c_ulong,
+    _off: *mut c_ulong,
+    _modname: *mut *mut c_char,
+    _modbuildid: *mut *const u8,
+    _sym: *mut c_char,
+) -> c_int {
+    0
+}
+
+/// The trampolines, for `/proc/kallsyms`. `ERANGE` past the last.
+///
+/// # Safety
+///
+/// The out pointers are those of kallsyms: `name` has `KSYM_NAME_LEN` bytes, `module_name` `MODULE_NAME_LEN`.
+#[export]
+pub unsafe extern "C" fn ftrace_mod_get_kallsym(
+    symnum: u32,
+    value: *mut c_ulong,
+    type_: *mut c_char,
+    name: *mut c_char,
+    module_name: *mut c_char,
+    exported: *mut c_int,
+) -> c_int {
+    let Some(addr) = ops::nth_trampoline(symnum as usize) else { return ERANGE.to_errno() };
+    let put = |to: *mut c_char, text: &CStr| {
+        // SAFETY: By the caller's promise there is room for these short strings.
+        unsafe { core::ptr::copy_nonoverlapping(text.as_char_ptr(), to, text.to_bytes_with_nul().len()) };
+    };
+    put(name, c"ftrace_trampoline");
+    put(module_name, c"__builtin__ftrace");
+    // SAFETY: By the caller's promise.
+    unsafe {
+        *value = addr;
+        *type_ = b't' as c_char;
+        *exported = 0;
+    }
+    0
+}
+
+/// # Safety
+///
+/// `ops` follows the rules of the header; `addr` is code that may be called from sites until it is unregistered.
+#[export]
+pub unsafe extern "C" fn register_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, |op| direct::register(op, Target(addr))) }
+}
+
+/// # Safety
+///
+/// `ops` was registered by `register_ftrace_direct()`.
+#[export]
+pub unsafe extern "C" fn unregister_ftrace_direct(
+    ops: *mut ftrace_ops,
+    _addr: c_ulong,
+    free_filters: bool,
+) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe {
+        with(ops, |op| {
+            direct::unregister(op)?;
+            if free_filters {
+                ops::free_sets(op);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// # Safety
+///
+/// `ops` was registered by `register_ftrace_direct()`; `addr` as there.
+#[export]
+pub unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, |op| direct::modify(op, Target(addr))) }
+}
+
+/// # Safety
+///
+/// As for `modify_ftrace_direct`, from within an `ops_func`.
+#[export]
+pub unsafe extern "C" fn modify_ftrace_direct_nolock(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+    // SAFETY: By the caller's promise.
+    unsafe { with(ops, |op| direct::modify_locked(op, Target(addr))) }
+}
+
+/// The direct caller at `ip`, 0 if there is none.
+#[export]
+pub extern "C" fn ftrace_find_rec_direct(ip: c_ulong) -> c_ulong {
+    direct::target_at(ip).0
+}
+
+/// `kernel.ftrace_enabled`: reading says 1; 1 can be written; 0 is refused, as Linux 7.3 does.
+///
+/// # Safety
+///
+/// A sysctl handler's arguments.
+#[no_mangle]
+pub unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
+    table: *const bindings::ctl_table,
+    write: c_int,
+    buffer: *mut c_void,
+    lenp: *mut usize,
+    ppos: *mut bindings::loff_t,
+) -> c_int {
+    let _state = ops::FTRACE.lock();
+    if ops::is_dead() {
+        return ENODEV.to_errno();
+    }
+    // SAFETY: By the caller's promise.
+    if let Err(e) = to_result(unsafe { bindings::proc_dointvec(table, write, buffer, lenp, ppos) }) {
+        return e.to_errno();
+    }
+    if write != 0 && !is_enabled() {
+        set_enabled(true);
+        kernel::pr_warn_once!("The ftrace_enabled file is deprecated and no longer disables ftrace\n");
+        return EOPNOTSUPP.to_errno();
+    }
+    0
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Patch sites and ops. Those that run at hits must not be traced where they are not inlined. */
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/trace_recursion.h>
+#include <asm/sections.h>
+#include <asm/text-patching.h>
+
+__rust_helper notrace void rust_helper_rtrace_preempt_disable_notrace(void)
+{
+	preempt_disable_notrace();
+}
+
+__rust_helper notrace void rust_helper_rtrace_preempt_enable_notrace(void)
+{
+	preempt_enable_notrace();
+}
+
+__rust_helper notrace int rust_helper_rtrace_list_recursion_enter(unsigned long ip, unsigned long parent_ip)
+{
+	return trace_test_and_set_recursion(ip, parent_ip, TRACE_LIST_START);
+}
+
+__rust_helper notrace int rust_helper_rtrace_callback_recursion_enter(unsigned long ip, unsigned long parent_ip)
+{
+	return ftrace_test_recursion_trylock(ip, parent_ip);
+}
+
+__rust_helper notrace void rust_helper_rtrace_recursion_exit(int bit)
+{
+	trace_clear_recursion(bit);
+}
+
+__rust_helper notrace void rust_helper_rtrace_set_direct_caller(struct ftrace_regs *fregs, unsigned long addr)
+{
+	arch_ftrace_set_direct_caller(fregs, addr);
+}
+
+__rust_helper void rust_helper_rtrace_init_ops_hash(struct ftrace_ops_hash *hash)
+{
+	mutex_init(&hash->regex_lock);
+}
+
+__rust_helper bool rust_helper_rtrace_is_kernel_core_data(unsigned long addr)
+{
+	return is_kernel_core_data(addr);
+}
+
+__rust_helper bool rust_helper_rtrace_is_kernel_text(unsigned long addr)
+{
+	return is_kernel_text(addr) || is_kernel_inittext(addr);
+}
+
+__rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned int size, const char *name, bool made)
+{
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, addr, size, !made, name);
+	if (made)
+		perf_event_text_poke((void *)addr, NULL, 0, (void *)addr, size);
+	else
+		perf_event_text_poke((void *)addr, (void *)addr, size, NULL, 0);
+}
+
+__rust_helper bool rust_helper_rtrace_module_exists(const char *name)
+{
+	guard(rcu)();
+	return find_module(name);
+}
+
+/* Where the build's list of sites is, and the kernel's init text. */
+__rust_helper void rust_helper_rtrace_boot_sites(unsigned long **start, unsigned long **stop, unsigned long *init)
+{
+	extern unsigned long __start_mcount_loc[], __stop_mcount_loc[];
+
+	*start = __start_mcount_loc;
+	*stop = __stop_mcount_loc;
+	init[0] = (unsigned long)_sinittext;
+	init[1] = (unsigned long)_einittext;
+}
+
+/* Init memory goes: where it is; a snapshot of what was traced until now is due. */
+__rust_helper void rust_helper_rtrace_boot_done(unsigned long *init)
+{
+	ftrace_boot_snapshot();
+	init[0] = (unsigned long)__init_begin;
+	init[1] = (unsigned long)__init_end;
+}
+
+/* Text that nothing runs. text_poke_early() may be init text where there are no modules; then only boot comes here. */
+__rust_helper void __ref rust_helper_rtrace_poke_idle_text(void *addr, const void *insn, size_t len)
+{
+	text_poke_early(addr, insn, len);
+}
+
+/* kprobes that were set by ftrace can no longer be taken away. */
+__rust_helper void rust_helper_rtrace_kprobes_stay(void)
+{
+	kprobe_ftrace_kill();
+}

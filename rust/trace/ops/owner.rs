@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`Ops`]: an ops that Rust code owns, with a callback that is a type.
+
+use super::edit::{Edit, List};
+use super::raw::{flag, OpsRef, Which};
+use super::retire::wait_for_trampolines;
+use super::{register, FTRACE};
+use core::ptr;
+use kernel::{
+    bindings::{self, ftrace_ops, ftrace_regs},
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex, SetOnce},
+    types::{ForeignOwnable, Opaque},
+};
+
+/// What a callback sees at a hit.
+pub(crate) struct Hit<'a> {
+    /// Address of the patch site.
+    pub(crate) ip: usize,
+    /// Return address of the traced function.
+    pub(crate) parent_ip: usize,
+    /// Registers, as far as the trampoline saved them.
+    pub(crate) regs: &'a ftrace_regs,
+}
+
+/// What runs at a hit; one function per type, called straight from the trampoline.
+pub(crate) trait Callback: Send + Sync + 'static {
+    /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the traced code has it.
+    ///
+    /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its own;
+    /// with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
+    fn hit(&self, hit: &Hit<'_>);
+}
+
+/// Flags of an [`Ops`] at its making; values of `FTRACE_OPS_FL_*`.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags(pub(crate) u32);
+
+impl Flags {
+    /// Nothing special.
+    pub(crate) const NONE: Flags = Flags(0);
+    /// Guard the callback against recursion.
+    pub(crate) const RECURSION: Flags = Flags(flag::RECURSION as u32);
+    /// Call only while RCU watches.
+    pub(crate) const RCU: Flags = Flags(flag::RCU as u32);
+    /// Not to be registered while `kernel.ftrace_enabled` is off.
+    pub(crate) const PERMANENT: Flags = Flags(flag::PERMANENT as u32);
+}
+
+/// A callback with its type forgotten.
+struct Bound {
+    data: *mut c_void,
+    /// Drops a reference that `data` is.
+    ///
+    /// # Safety
+    ///
+    /// Once, for `data`, when nothing calls the callback any more.
+    release: unsafe fn(*mut c_void),
+}
+
+// SAFETY: `data` is an `Arc` of a `Callback`, which is `Send + Sync`.
+unsafe impl Send for Bound {}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        // SAFETY: Once, as this is the drop; who drops it has made sure that nothing calls the callback.
+        unsafe { (self.release)(self.data) };
+    }
+}
+
+/// Owner of a registration. Dropping it unregisters.
+#[pin_data(PinnedDrop)]
+pub(crate) struct Ops {
+    raw: OpsRef,
+    #[pin]
+    held: Mutex<Held>,
+}
+
+/// What must live as long as hits.
+struct Held {
+    bound: Option<Bound>,
+    /// Where [`Ops::raw`] points, but for the global ops, which are static.
+    memory: Option<KBox<Opaque<ftrace_ops>>>,
+}
+
+// SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic.
+unsafe impl Send for Ops {}
+// SAFETY: As above.
+unsafe impl Sync for Ops {}
+
+/// The top instance's ops in kernel data: they keep their trampoline, and unregister without waiting.
+static GLOBAL_MEMORY: GlobalMemory = GlobalMemory(Opaque::zeroed());
+
+struct GlobalMemory(Opaque<ftrace_ops>);
+
+// SAFETY: Only reached through an `OpsRef`, whose accesses are atomic or under locks.
+unsafe impl Sync for GlobalMemory {}
+
+static GLOBAL: SetOnce<Arc<Ops>> = SetOnce::new();
+
+impl Ops {
+    /// A new ops that will call `callback`, not registered, with empty filters. `ENOMEM`.
+    pub(crate) fn new<T: Callback>(callback: Arc<T>, flags: Flags) -> Result<Arc<Ops>> {
+        let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
+        let ops = Self::adopt(memory.get(), Some(memory))?;
+        ops.raw.set(flags.0 as usize);
+        ops.set_callback(callback)?;
+        Ok(ops)
+    }
+
+    fn adopt(raw: *mut ftrace_ops, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
+        // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and waits for hits.
+        let raw = unsafe { OpsRef::from_raw(raw) }.ok_or(EINVAL)?;
+        raw.init();
+        let ops = Arc::pin_init(
+            pin_init!(Ops { raw, held <- new_mutex!(Held { bound: None, memory }) }),
+            GFP_KERNEL,
+        )?;
+        FTRACE.lock().owners.push(raw, GFP_KERNEL)?;
+        Ok(ops)
+    }
+
+    /// Makes the global ops. Once, at boot. `ENOMEM`.
+    pub(crate) fn init_global() -> Result {
+        GLOBAL.populate(Self::adopt(GLOBAL_MEMORY.0.get(), None)?);
+        Ok(())
+    }
+
+    /// The ops of the top instance: `ftrace_set_global_filter()` and `set_ftrace_filter` at the top edit it.
+    /// It has no callback until [`Ops::set_callback`]. `None` before `ftrace_init()`.
+    pub(crate) fn global() -> Option<Arc<Ops>> {
+        GLOBAL.as_ref().cloned()
+    }
+
+    /// The C structure.
+    pub(crate) fn raw(&self) -> OpsRef {
+        self.raw
+    }
+
+    /// Replaces the callback; waits, long, for the hits of an earlier one. `EBUSY` while registered.
+    pub(crate) fn set_callback<T: Callback>(&self, callback: Arc<T>) -> Result {
+        let mut held = self.held.lock();
+        if self.is_registered() {
+            return Err(EBUSY);
+        }
+        let data = callback.into_foreign();
+        self.raw.set_private(data.cast());
+        self.raw.set_func(Some(thunk::<T>));
+        let old = held.bound.replace(Bound { data: data.cast(), release: release::<T> });
+        if old.is_some() {
+            wait_for_trampolines();
+        }
+        Ok(())
+    }
+
+    /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV` when ftrace is
+    /// disarmed.
+    pub(crate) fn register(&self) -> Result {
+        let _held = self.held.lock();
+        if self.is_registered() {
+            return Err(EBUSY);
+        }
+        register::register(self.raw)
+    }
+
+    /// Stops calling; no site leads to the callback when it returns. `EBUSY` when it is not registered, `ENODEV` when
+    /// ftrace is disarmed.
+    pub(crate) fn unregister(&self) -> Result {
+        let _held = self.held.lock();
+        if !self.is_registered() {
+            return Err(EBUSY);
+        }
+        register::unregister(self.raw)
+    }
+
+    /// Is it registered?
+    pub(crate) fn is_registered(&self) -> bool {
+        self.raw.has(flag::ENABLED)
+    }
+
+    /// Opens one of its sets for changes: a private copy until [`Edit::commit`]. `ENOMEM`.
+    ///
+    /// `reset` starts from the empty set (O_TRUNC).
+    pub(crate) fn edit(self: &Arc<Self>, which: Which, reset: bool) -> Result<Edit> {
+        Edit::open(self.raw, Some(self.clone()), which, reset)
+    }
+
+    /// The sites of a set in address order, then the remembered module patterns: what a filter file reads. `ENOMEM`.
+    pub(crate) fn list(&self, which: Which) -> Result<List> {
+        List::of(self.raw, which)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Ops {
+    fn drop(self: Pin<&mut Self>) {
+        if self.is_registered() && register::unregister(self.raw).is_err() {
+            // Disarmed: sites may lead to it for ever, so it must stay.
+            let mut held = self.held.lock();
+            core::mem::forget((held.bound.take(), held.memory.take()));
+            return;
+        }
+        FTRACE.lock().owners.retain(|op| *op != self.raw);
+        register::free_sets(self.raw);
+        if self.held.lock().bound.is_some() {
+            // Unregistering waited only if the ops are not static.
+            wait_for_trampolines();
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`Bound::release`].
+unsafe fn release<T: Callback>(data: *mut c_void) {
+    // SAFETY: `set_callback` made it so, and by the caller's promise it is given back once.
+    drop(unsafe { Arc::<T>::from_foreign(data.cast()) });
+}
+
+/// What trampolines call: [`Callback::hit`] of `T`.
+///
+/// # Safety
+///
+/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved.
+unsafe extern "C" fn thunk<T: Callback>(
+    ip: usize,
+    parent_ip: usize,
+    op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit can be here.
+    let (callback, regs) = unsafe {
+        let private: *mut c_void = ptr::read(&raw const (*op).private);
+        (<Arc<T> as ForeignOwnable>::borrow(private.cast()), &*fregs)
+    };
+    callback.hit(&Hit { ip, parent_ip, regs });
+}
+
+/// Keeps a callback from being hit again in the same context, and preemption disabled, until dropped.
+pub(crate) struct Guard(i32);
+
+impl Hit<'_> {
+    /// Enters the callback's protected part; `None` when this context is in one already.
+    #[inline(always)]
+    pub(crate) fn guard(&self) -> Option<Guard> {
+        // SAFETY: Any context; undone by the drop.
+        let bit = unsafe { bindings::rtrace_callback_recursion_enter(self.ip, self.parent_ip) };
+        (bit >= 0).then_some(Guard(bit))
+    }
+}
+
+impl Drop for Guard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: The bit that `guard` got.
+        unsafe { bindings::rtrace_recursion_exit(self.0) };
+    }
+}
