@@ -20,7 +20,7 @@
 //! The format of a sub-buffer is ABI, see `include/linux/ring_buffer.h` and [`parse`].
 
 // In the kernel's one crate `pub` says nothing about use, and the glue does not use all of this.
-#![cfg_attr(CONFIG_RTRACE, allow(dead_code, unused_imports))]
+#![cfg_attr(CONFIG_RTRACE, allow(dead_code, unreachable_pub, unused_imports))]
 
 mod cpu_buffer;
 mod discard;
@@ -29,6 +29,7 @@ mod iter;
 pub mod parse;
 mod read_page;
 mod reader;
+mod resize;
 mod slow;
 mod stats;
 mod sub_buffer;

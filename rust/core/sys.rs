@@ -16,7 +16,7 @@
 //! are the exception: on x86-64 they are the instruction without `lock`, from `sys/local_x86_64.rs`.
 
 // As in `ring_buffer`.
-#![cfg_attr(CONFIG_RTRACE, allow(dead_code))]
+#![cfg_attr(CONFIG_RTRACE, allow(dead_code, unreachable_pub))]
 
 #[cfg(not(loom))]
 use core::sync::atomic as imp;

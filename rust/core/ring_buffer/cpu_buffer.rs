@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 
 use super::super::sys::{Local, Shared, Shared32};
 use super::reader::ReaderState;
-use super::sub_buffer::{put_header, SubBuffer, COMMIT_OFFSET, HEADER_SIZE};
+use super::sub_buffer::{SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
 
 /// A slot of the ring: holds one sub-buffer. The content is [`Tag`], private to the ring buffer.
@@ -219,11 +219,6 @@ impl CpuBuffer {
             sub_buffer.slot.set(0);
             sub_buffer.first_event.set(0);
             sub_buffer.first_byte.set(0);
-            // SAFETY: no writer and no reader is active, by the function's precondition.
-            unsafe {
-                put_header(sub_buffer.data(), 0, 0);
-                put_header(sub_buffer.data(), COMMIT_OFFSET, 0);
-            }
         }
         // The reader's sub-buffer is "number 0": read to its end, followed by number 1 in slot 0.
         self.sub_buffer(nr_slots).slot.set(nr_slots - 1);

@@ -118,9 +118,10 @@ impl CpuBuffer {
 
     /// Rewrites the event as records that readers skip and that move the time as it did.
     ///
-    /// ABI: a skipped record must have a delta other than zero, and none of its size can take a unit back. So an event
-    /// of delta zero becomes a time extend by zero if it is 8 bytes; otherwise (16 or more, see `event_size`)
-    /// padding followed by the event's time as an absolute one.
+    /// ABI: padding must have a delta other than zero. So an event of delta zero becomes a time extend by zero if it is
+    /// 8 bytes, otherwise (16 or more, see `event_size`) padding of delta one and its time as an absolute one, which
+    /// takes the one back. (Beyond 2^59 units of time readers may take a step back for a wrap; there the time stays
+    /// one unit late up to the next absolute stamp or sub-buffer.)
     ///
     /// # Safety
     ///
@@ -132,17 +133,17 @@ impl CpuBuffer {
         let time = self.write.event_stamp.get(innermost).map_or(0, |stamp| stamp.get());
         // SAFETY: all within the event's `size` bytes, by the function's precondition.
         unsafe {
-            if delta != 0 {
-                put_u32(at.add(4), event.size.wrapping_sub(4) as u32);
-                put_u32(at, Header::new(Header::PADDING, delta).0);
-            } else if event.size < 16 {
+            if delta == 0 && event.size < 16 {
                 put_u32(at.add(4), 0);
                 put_u32(at, Header::new(Header::TIME_EXTEND, 0).0);
-            } else {
-                let padding = event.size.wrapping_sub(Header::TIME_SIZE);
-                put_u32(at.add(4), padding.wrapping_sub(4) as u32);
-                put_u32(at, Header::new(Header::PADDING, 1).0);
-                let stamp = at.add(padding as usize);
+                return;
+            }
+            let back = delta == 0 && time >> Header::TIME_BITS == 0;
+            let size = if back { event.size.wrapping_sub(Header::TIME_SIZE) } else { event.size };
+            put_u32(at.add(4), size.wrapping_sub(4) as u32);
+            put_u32(at, Header::new(Header::PADDING, delta.max(1)).0);
+            if back {
+                let stamp = at.add(size as usize);
                 put_u32(stamp.add(4), (time >> Header::DELTA_BITS) as u32);
                 put_u32(stamp, Header::new(Header::TIME_STAMP, time).0);
             }

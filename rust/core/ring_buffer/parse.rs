@@ -128,8 +128,9 @@ fn absolute(stamp: u64, running: u64) -> u64 {
     const LOW: u64 = (1 << Header::TIME_BITS) - 1;
     let high = running & !LOW;
     let time = stamp & LOW | high;
-    // With high bits set, a stamp below the running time has wrapped.
-    if high != 0 && time < running { time.wrapping_add(LOW + 1) } else { time }
+    // A stamp far below the running time has wrapped. (The C kernel says so of any that is below, if high bits are
+    // set, and so moves a stamp that has only stepped back a little by 2^59.)
+    if high != 0 && running.wrapping_sub(time) > LOW / 2 && time < running { time.wrapping_add(LOW + 1) } else { time }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {

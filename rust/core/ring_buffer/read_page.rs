@@ -98,23 +98,29 @@ impl Reader<'_> {
     pub fn mapped_page(&mut self) -> MappedPage {
         let mut lost = 0;
         if self.find_next().is_some() {
-            let records = self.records();
             lost = core::mem::take(&mut self.state.lost);
-            self.consume_rest(records);
-            let capacity = self.buffer.setup.capacity as usize;
-            if let Some(data) = NonNull::new(self.own().data()) {
-                if self.is_being_written() {
-                    // No number behind the records: that is where the next event goes.
-                    let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
-                    // SAFETY: the reader owns the commit word of its sub-buffer's header.
-                    unsafe { put_header(data.as_ptr(), COMMIT_OFFSET, (records.len() as u64).wrapping_add(flag)) };
-                } else {
-                    // SAFETY: the reader owns the sub-buffer, and writers have left it.
-                    unsafe { finish_page(data, records.len(), capacity, lost) };
-                }
-            }
+            self.state.lost_mapped = self.state.lost_mapped.wrapping_add(lost);
         }
+        let written = self.is_being_written();
+        let records = self.records();
+        self.consume_rest(records);
+        self.finish_mapped(records.len(), written);
         MappedPage { id: self.state.id as u32, read: self.state.cursor.offset as u32, lost }
+    }
+
+    /// Fills in the commit word of the reader's sub-buffer, `length` bytes of which are committed.
+    fn finish_mapped(&mut self, length: usize, written: bool) {
+        let lost = self.state.lost_mapped;
+        let own = self.own();
+        if written {
+            // No number behind the records: that is where the next event goes.
+            let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
+            // SAFETY: the reader owns the commit word of its sub-buffer's header.
+            unsafe { put_header(own.data(), COMMIT_OFFSET, (length as u64).wrapping_add(flag)) };
+        } else if let Some(data) = NonNull::new(own.data()) {
+            // SAFETY: the reader owns the sub-buffer, and writers have left it.
+            unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
+        }
     }
 
     /// Whether writers are still on the reader's sub-buffer.

@@ -9,7 +9,7 @@
 use super::cpu_buffer::CpuBuffer;
 use super::parse::{Cursor, Found};
 use super::sub_buffer::SubBuffer;
-use super::word::{Position, Tag};
+use super::word::{Position, Sequence, Tag};
 
 /// What the reader knows, kept in the buffer between calls.
 #[derive(Debug)]
@@ -24,11 +24,13 @@ pub(super) struct ReaderState {
     pub(super) bytes_read: u64,
     /// Events lost since the reader was last told.
     pub(super) lost: u64,
+    /// Of those, what the mapped sub-buffer's header says.
+    pub(super) lost_mapped: u64,
 }
 
 impl ReaderState {
     pub(super) const fn new(id: u64) -> Self {
-        Self { id, cursor: Cursor::start(0), events_read: 0, bytes_read: 0, lost: 0 }
+        Self { id, cursor: Cursor::start(0), events_read: 0, bytes_read: 0, lost: 0, lost_mapped: 0 }
     }
 }
 
@@ -92,6 +94,11 @@ impl<'a> Reader<'a> {
         let lost = self.state.lost;
         self.advance(found, cursor);
         Some(Event { lost, ..self.event(found) })
+    }
+
+    /// The time of the oldest event that can be read.
+    pub fn oldest_time(&mut self) -> Option<u64> {
+        self.find_next().map(|(found, _)| found.time)
     }
 
     /// Whether there is nothing to read.
@@ -188,23 +195,33 @@ impl<'a> Reader<'a> {
     fn take(&mut self, done: &SubBuffer) -> (u64, u64) {
         let buffer = self.buffer;
         let expected = done.first_event.get().wrapping_add(done.sealed().events());
+        loop {
+            let (sequence, index) = buffer.oldest_after(done);
+            let tag = buffer.slot(index).load();
+            // Pairs with the compare-and-swap in `claim_next`: what was read here is read before writers get it.
+            if tag.holds(sequence) && buffer.slot(index).0.replace(tag.0, Tag::empty(self.state.id).0) {
+                let taken = buffer.sub_buffer(tag.id());
+                return (tag.id(), taken.first_event.get().wrapping_sub(expected));
+            }
+        }
+    }
+}
+
+impl CpuBuffer {
+    /// The oldest content behind `done`, which the commit position has left, and its slot.
+    pub(super) fn oldest_after(&self, done: &SubBuffer) -> (Sequence, u64) {
         let mut sequence = done.sequence().plus(1);
-        let mut index = buffer.next_slot(done.slot.get());
+        let mut index = self.next_slot(done.slot.get());
         loop {
             // Pairs with the compare-and-swap in `claim_next`: a newer tag shows the commit position behind it.
-            let tag = buffer.slot(index).load();
+            let tag = self.slot(index).load();
             if tag.holds(sequence) {
-                // Pairs with the same in `claim_next`: what was read here is read before writers get it.
-                if buffer.slot(index).0.replace(tag.0, Tag::empty(self.state.id).0) {
-                    let taken = buffer.sub_buffer(tag.id());
-                    return (tag.id(), taken.first_event.get().wrapping_sub(expected));
-                }
-                continue;
+                return (sequence, index);
             }
             // Writers have overtaken the reader. The slot holds newer content than expected, so the oldest is in
             // the next slot, numbered as many before it as there are other slots.
-            sequence = super::word::Sequence(tag.sequence()).minus(buffer.setup.nr_slots as u64).plus(1);
-            index = buffer.next_slot(index);
+            sequence = Sequence(tag.sequence()).minus(self.setup.nr_slots as u64).plus(1);
+            index = self.next_slot(index);
         }
     }
 }

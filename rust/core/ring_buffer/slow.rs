@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use super::super::sys::{barrier, fence_release};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{put_header, put_u32};
+use super::sub_buffer::{put_header, put_u32, SubBuffer};
 use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{Context, Wake};
 
@@ -214,7 +214,12 @@ impl CpuBuffer {
     }
 
     fn count_overrun(&self, id: u64) {
-        let sealed = self.sub_buffer(id).sealed();
+        self.count_overrun_of(self.sub_buffer(id));
+    }
+
+    /// Counts what is on a sealed sub-buffer as overrun.
+    pub(super) fn count_overrun_of(&self, sub_buffer: &SubBuffer) {
+        let sealed = sub_buffer.sealed();
         self.commit.overrun.add(sealed.events());
         self.commit.overrun_bytes.add(sealed.used());
         self.commit.sub_buffers_lost.add(1);

@@ -7,7 +7,7 @@ mod machine;
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
-use machine::{interrupt_everywhere, Machine, Op};
+use machine::{interrupt_everywhere, interrupt_twice, Machine, Op};
 use rtrace_core::ring_buffer::Context;
 
 const DEEPER: [Context; 4] = [Context::NORMAL, Context::SOFTIRQ, Context::IRQ, Context::NMI];
@@ -78,6 +78,21 @@ fn two_interrupts() {
                 let ops = [outer, middle, inner, inner];
                 let (prepared, overwrite, tick) = settings.next().expect("a cycle");
                 interrupt_everywhere(2, || machine(prepared, overwrite, tick, DEEPER, ops));
+            }
+        }
+    }
+}
+
+/// Two interrupts, one after the other.
+#[test]
+fn two_interrupts_in_turn() {
+    let mut settings = [(1, true, 1), (3, true, 0), (8, false, 1), (2, true, 0), (3, true, 1)].into_iter().cycle();
+    for outer in OPS.into_iter().filter(is_write) {
+        for first in OPS {
+            for second in OPS {
+                let ops = [outer, first, second, second];
+                let (prepared, overwrite, tick) = settings.next().expect("a cycle");
+                interrupt_twice(|| machine(prepared, overwrite, tick, DEEPER, ops));
             }
         }
     }

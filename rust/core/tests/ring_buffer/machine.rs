@@ -53,6 +53,8 @@ pub struct Machine {
     contexts: [Context; 4],
     ops: [Op; 4],
     targets: RefCell<[Option<usize>; 3]>,
+    /// A further step of depth 0 at which the op of depth 2 runs, in the context of depth 1.
+    again: Cell<Option<usize>>,
     steps: RefCell<[usize; 4]>,
     depth: Cell<usize>,
     /// Set when the deepest wanted interrupt happened.
@@ -74,6 +76,7 @@ impl Machine {
             contexts,
             ops,
             targets: RefCell::new([None; 3]),
+            again: Cell::new(None),
             steps: RefCell::new([0; 4]),
             depth: Cell::new(0),
             fired: Cell::new(false),
@@ -101,6 +104,14 @@ impl Machine {
         self.op(self.ops[0]);
         *self.targets.borrow_mut() = [None; 3];
         self.fired.get()
+    }
+
+    /// Runs the op of depth 0, interrupted at step `first` by that of depth 1 and at step `second` by that of depth 2.
+    /// Says whether the second interrupt has taken place.
+    pub fn run_in_turn(&self, first: usize, second: usize) -> bool {
+        self.again.set(Some(second));
+        self.run([Some(first), None, None]);
+        self.again.take().is_none()
     }
 
     fn op(&self, op: Op) {
@@ -230,6 +241,14 @@ impl Env for Machine {
         }
         let step = self.steps.borrow()[depth];
         self.steps.borrow_mut()[depth] += 1;
+        if depth == 0 && self.again.get() == Some(step) {
+            self.again.set(None);
+            self.depth.set(1);
+            let targets = self.targets.replace([None; 3]);
+            self.op(self.ops[2]);
+            *self.targets.borrow_mut() = targets;
+            self.depth.set(0);
+        }
         if self.targets.borrow()[depth] != Some(step) {
             return;
         }
@@ -271,5 +290,24 @@ pub fn interrupt_everywhere(depth: usize, case: impl Fn() -> Machine) -> usize {
             }
         }
         targets[at] = targets[at].map(|step| step + 1);
+    }
+}
+
+/// Runs `case` for every pair of steps at which the outermost writer can be interrupted, once after the other.
+pub fn interrupt_twice(case: impl Fn() -> Machine) {
+    for first in 0.. {
+        let mut any = false;
+        for second in first + 1.. {
+            let machine = case();
+            let fired = machine.run_in_turn(first, second);
+            machine.finish();
+            if !fired {
+                break;
+            }
+            any = true;
+        }
+        if !any {
+            return;
+        }
     }
 }

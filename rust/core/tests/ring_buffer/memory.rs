@@ -14,8 +14,6 @@ pub struct Memory {
     buffer: CpuBuffer,
     _sub_buffers: Box<[SubBuffer]>,
     _slots: Box<[Slot]>,
-    pages: Vec<NonNull<u8>>,
-    size: u32,
 }
 
 // SAFETY: the pointers are to memory that is this value's own.
@@ -38,20 +36,38 @@ pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
     drop(unsafe { Box::from_raw(words) });
 }
 
+/// Tables for a buffer; descriptors from `first_page` on get memory.
+fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Box<[Slot]>, Parts) {
+    let mut sub_buffers: Box<[_]> = (0..=nr_slots)
+        .map(|id| SubBuffer::new(if id < first_page { NonNull::dangling() } else { new_page(size) }))
+        .collect();
+    let mut slots: Box<[_]> = (0..nr_slots).map(|_| Slot::new()).collect();
+    let parts = Parts {
+        sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
+        slots: NonNull::new(slots.as_mut_ptr()).unwrap(),
+        nr_slots,
+        sub_buffer_size: size,
+    };
+    (sub_buffers, slots, parts)
+}
+
 impl Memory {
     pub fn new(nr_slots: u32, size: u32) -> Self {
-        let pages: Vec<_> = (0..=nr_slots).map(|_| new_page(size)).collect();
-        let mut sub_buffers: Box<[_]> = pages.iter().map(|page| SubBuffer::new(*page)).collect();
-        let mut slots: Box<[_]> = (0..nr_slots).map(|_| Slot::new()).collect();
-        let parts = Parts {
-            sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
-            slots: NonNull::new(slots.as_mut_ptr()).unwrap(),
-            nr_slots,
-            sub_buffer_size: size,
-        };
+        let (sub_buffers, slots, parts) = tables(nr_slots, size, 0);
         // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long as the buffer.
         let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
-        Self { buffer, _sub_buffers: sub_buffers, _slots: slots, pages, size }
+        Self { buffer, _sub_buffers: sub_buffers, _slots: slots }
+    }
+
+    pub fn resize(&mut self, nr_slots: u32) {
+        let size = self.buffer.sub_buffer_size();
+        let (sub_buffers, slots, parts) = tables(nr_slots, size, self.buffer.nr_slots() + 1);
+        // SAFETY: as in `new`; `&mut self` keeps writers and readers out; memory left over is nobody's any more.
+        unsafe {
+            let buffer = CpuBuffer::resized(&self.buffer, parts, |page| free_page(page, size)).unwrap();
+            self.buffer = buffer;
+        }
+        (self._sub_buffers, self._slots) = (sub_buffers, slots);
     }
 
     pub fn buffer(&self) -> &CpuBuffer {
@@ -74,10 +90,10 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // `swap_page` exchanges memory, so what is freed is what the descriptors say now.
-        for id in 0..self.pages.len() {
-            let page = self.buffer.sub_buffer_memory(id as u32).unwrap();
+        for id in 0..=self.buffer.nr_slots() {
+            let page = self.buffer.sub_buffer_memory(id).unwrap();
             // SAFETY: every page the buffer has ever held came from `new_page` with this size.
-            unsafe { free_page(NonNull::new(page).unwrap(), self.size) };
+            unsafe { free_page(NonNull::new(page).unwrap(), self.buffer.sub_buffer_size()) };
         }
     }
 }
