@@ -169,8 +169,9 @@ impl<'a> Reader<'a> {
         Event { time: found.time, lost, record, payload }
     }
 
-    /// Puts the reader's sub-buffer, read to its end, back into the ring and takes the oldest out. `false`, and
-    /// nothing done, if writers are still on the reader's or there is nothing newer.
+    /// Puts the reader's sub-buffer, read as far as `records` showed it, back into the ring and takes the oldest out.
+    /// `false`, and nothing done, if writers are still on the reader's or there is nothing newer; `true`, and nothing
+    /// done, if they have added to it in the meantime and left.
     pub(super) fn take_next(&mut self) -> bool {
         let buffer = self.buffer;
         let commit = buffer.committed();
@@ -178,12 +179,15 @@ impl<'a> Reader<'a> {
             return false;
         }
         let done = self.own();
+        let sealed = done.sealed();
+        if (self.state.cursor.offset as u64) < sealed.used() {
+            return true;
+        }
         let next = done.sequence().plus(1);
         let newest = buffer.sub_buffer(commit.id());
         if commit.used() == 0 && newest.sequence() == next {
             return false;
         }
-        let sealed = done.sealed();
         self.count_read(sealed.events(), sealed.used());
         let (id, lost) = self.take(done);
         *self.state = ReaderState { lost: self.state.lost.wrapping_add(lost), ..ReaderState::new(id) };
