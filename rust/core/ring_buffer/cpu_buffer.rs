@@ -323,7 +323,12 @@ impl CpuBuffer {
 
     /// Longest payload that an event can have, in bytes.
     pub fn max_payload(&self) -> usize {
-        let stamp = if self.absolute_stamps() { 8 } else { 0 };
+        self.max_payload_with(self.absolute_stamps())
+    }
+
+    /// The same for one choice of [`absolute_stamps`](Self::absolute_stamps).
+    pub(super) fn max_payload_with(&self, absolute: bool) -> usize {
+        let stamp = if absolute { 8 } else { 0 };
         (self.setup.capacity as usize).wrapping_sub(8 + stamp)
     }
 

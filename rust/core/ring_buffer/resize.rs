@@ -76,7 +76,7 @@ impl Move<'_> {
             while sequence != newest.plus(1) {
                 let id = old.slot(index).load().id();
                 if sequence.before(kept) {
-                    new.count_overrun_of(old.sub_buffer(id));
+                    new.count_overrun(old.sub_buffer(id).sealed());
                 } else {
                     end = self.keep(old.sub_buffer(id), sequence, slot);
                     slot = slot.wrapping_add(1);

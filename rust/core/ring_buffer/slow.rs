@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 use super::super::sys::{barrier, fence_release};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{put_header, put_u32, SubBuffer};
+use super::sub_buffer::{put_header, put_u32};
 use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{Context, Wake};
 
@@ -54,7 +54,10 @@ impl CpuBuffer {
     #[cold]
     #[inline(never)]
     pub(super) fn reserve_slow<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
-        let reserved = if length <= self.max_payload() { self.reserve_any(env, context, length) } else { None };
+        // Looked at once: an event that has room with one setting need not have it with the other.
+        let absolute = self.absolute_stamps();
+        let fits = length <= self.max_payload_with(absolute);
+        let reserved = if fits { self.reserve_any(env, context, length, absolute) } else { None };
         if reserved.is_none() {
             // As after any event: the outermost writer publishes what others have left to it.
             let _ = self.leave(env);
@@ -62,7 +65,7 @@ impl CpuBuffer {
         reserved
     }
 
-    fn reserve_any<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+    fn reserve_any<E: Env>(&self, env: &E, context: Context, length: usize, absolute: bool) -> Option<NonNull<u8>> {
         let size = event_size(length);
         loop {
             // Order as in `reserve_raw`.
@@ -81,7 +84,7 @@ impl CpuBuffer {
             }
             let first = position.used() == 0 && !known;
             let delta = if first { 0 } else { now.wrapping_sub(stamp) };
-            let record = self.time_record(known || first, delta);
+            let record = Self::time_record(known || first, delta, absolute);
             let fits = position.used().wrapping_add(record.size()).wrapping_add(size) <= self.setup.capacity as u64;
             // The sub-buffer's own time stamp is the only one of 64 bits.
             let too_far = !first && (delta | (now ^ stamp)) >> Header::TIME_BITS != 0;
@@ -90,7 +93,7 @@ impl CpuBuffer {
                 (position, record, first)
             } else {
                 let Ok(id) = self.claim_next(env, position) else { return None };
-                (Position::new(id, 0, 0), self.time_record(true, 0), true)
+                (Position::new(id, 0, 0), Self::time_record(true, 0, absolute), true)
             };
             let next = start.plus_event(record.size().wrapping_add(size));
             if !self.write.position.replace(position.0, next.0) {
@@ -113,8 +116,8 @@ impl CpuBuffer {
         }
     }
 
-    fn time_record(&self, known: bool, delta: u64) -> TimeRecord {
-        if !known || self.absolute_stamps() {
+    fn time_record(known: bool, delta: u64, absolute: bool) -> TimeRecord {
+        if !known || absolute {
             TimeRecord::Absolute
         } else if delta >> Header::DELTA_BITS != 0 {
             TimeRecord::Extend
@@ -173,6 +176,8 @@ impl CpuBuffer {
             env.step(Step::SlotRead);
             if !tag.holds(sequence) {
                 let unread = tag.free() == 0;
+                // Read before the claim: writers that interrupt behind it write and seal new content.
+                let lost = self.sub_buffer(tag.id()).sealed();
                 if unread {
                     self.may_overwrite(old)?;
                 }
@@ -185,7 +190,7 @@ impl CpuBuffer {
                 fence_release();
                 env.step(Step::SlotClaimed);
                 if unread {
-                    self.count_overrun(tag.id());
+                    self.count_overrun(lost);
                     env.step(Step::OverrunCounted);
                 }
             }
@@ -213,13 +218,8 @@ impl CpuBuffer {
         Ok(())
     }
 
-    fn count_overrun(&self, id: u64) {
-        self.count_overrun_of(self.sub_buffer(id));
-    }
-
-    /// Counts what is on a sealed sub-buffer as overrun.
-    pub(super) fn count_overrun_of(&self, sub_buffer: &SubBuffer) {
-        let sealed = sub_buffer.sealed();
+    /// Counts the content of a sub-buffer that was left at `sealed` as overrun.
+    pub(super) fn count_overrun(&self, sealed: Position) {
         self.commit.overrun.add(sealed.events());
         self.commit.overrun_bytes.add(sealed.used());
         self.commit.sub_buffers_lost.add(1);
