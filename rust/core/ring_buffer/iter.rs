@@ -87,8 +87,8 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             if let Ok(Some(found)) = cursor.next_event(records) {
                 break (found, cursor);
             }
-            // As in `Reader::find_next`.
-            self.cursor = Cursor { offset: records.len(), ..cursor };
+            // As in `Reader::find_next`. Where the reader is there may be no copy yet; what it has read stays passed.
+            self.cursor = Cursor { offset: records.len().max(cursor.offset), ..cursor };
             if !self.refill(reader) {
                 return None;
             }
@@ -113,11 +113,14 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         let buffer = reader.buffer;
         let own = reader.own();
         let sequence = match self.sequence {
-            Some(sequence) if !sequence.before(own.sequence()) => sequence,
-            // The start, or a reader has consumed what came next.
+            Some(sequence) if own.sequence().before(sequence) => sequence,
+            Some(sequence) if sequence == own.sequence() && self.cursor.offset >= reader.state.cursor.offset => sequence,
+            // The start, or a reader has consumed what came next; its memory may even have been swapped out.
             _ => self.start_at(reader, own),
         };
         let mut wanted = sequence;
+        // Looked at before what is committed on a sub-buffer: only if there was a newer one then, that is all of it.
+        let mut last = newest(buffer);
         if sequence == own.sequence() {
             let end = buffer.readable(reader.state.id);
             if end.used() as usize > self.cursor.offset {
@@ -126,15 +129,23 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             }
             wanted = sequence.plus(1);
         }
-        while !newest(buffer).before(wanted) {
+        while !last.before(wanted) {
+            last = newest(buffer);
             match self.copy_from_ring(reader, own, wanted) {
-                Copy::Overtaken(oldest) => wanted = oldest,
+                Copy::Overtaken(oldest) => {
+                    wanted = oldest;
+                    last = newest(buffer);
+                }
                 Copy::Done { first_event, time } => {
                     if self.sequence != Some(wanted) {
                         self.sequence = Some(wanted);
                         self.cursor = Cursor::start(time);
                         self.missed = self.missed.wrapping_add(first_event.wrapping_sub(self.next_event));
                         self.next_event = first_event;
+                    }
+                    if self.cursor.offset == 0 {
+                        // It may have been empty before, and its time is the first event's.
+                        self.cursor.time = time;
                     }
                     if self.filled > self.cursor.offset {
                         return true;

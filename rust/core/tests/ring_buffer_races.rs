@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ring buffer when something happens at a bad moment: an interrupt that writes a lot, a setting that changes, a
+//! writer that moves on while a reader looks.
+
+#[path = "ring_buffer/memory.rs"]
+mod memory;
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+
+use memory::{free_page, new_page, Clock, Memory};
+use rtrace_core::ring_buffer::{parse, Context, Env, Iter, Step};
+
+const BIG: usize = 96;
+
+fn write<E: Env>(memory: &Memory, env: &E, context: Context, value: u64, length: usize) -> bool {
+    let Some(mut event) = memory.writer(context).reserve(env, length) else { return false };
+    event.payload().fill(0);
+    event.payload()[..8].copy_from_slice(&value.to_ne_bytes());
+    let _ = event.commit();
+    true
+}
+
+/// A clock at a time other than the one a buffer starts with.
+fn clock() -> Clock {
+    let clock = Clock::default();
+    clock.advance(1);
+    clock
+}
+
+fn value(payload: &[u8]) -> u64 {
+    u64::from_ne_bytes(payload[..8].try_into().unwrap())
+}
+
+/// Calls a function once, the first time a writer comes to a step.
+struct At<'a> {
+    clock: &'a Clock,
+    step: Step,
+    action: RefCell<Option<Box<dyn FnOnce() + 'a>>>,
+}
+
+impl<'a> At<'a> {
+    fn new(clock: &'a Clock, step: Step, action: impl FnOnce() + 'a) -> Self {
+        Self { clock, step, action: RefCell::new(Some(Box::new(action))) }
+    }
+
+    fn done(&self) -> bool {
+        self.action.borrow().is_none()
+    }
+}
+
+impl Env for At<'_> {
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn step(&self, at: Step) {
+        if at == self.step {
+            let action = self.action.borrow_mut().take();
+            if let Some(action) = action {
+                action();
+            }
+        }
+    }
+}
+
+#[test]
+fn overrun_counts_what_was_overwritten_and_not_what_overwrote_it() {
+    let memory = Memory::new(4, 128);
+    let clock = clock();
+    // Seven events on each sub-buffer, all slots used, the last sub-buffer full.
+    for i in 0..35 {
+        assert!(write(&memory, &clock, Context::NORMAL, i, 8));
+    }
+    // The interrupt fills the sub-buffer that the interrupted writer has just claimed, and leaves it.
+    let env = At::new(&clock, Step::SlotClaimed, || {
+        assert!(write(&memory, &clock, Context::IRQ, 100, BIG));
+        assert!(write(&memory, &clock, Context::IRQ, 101, BIG));
+    });
+    assert!(write(&memory, &env, Context::NORMAL, 102, 8));
+    assert!(env.done());
+
+    let stats = memory.buffer().stats();
+    let mut reader = memory.reader();
+    let first = reader.consume().unwrap();
+    assert_eq!((first.lost, value(first.payload)), (stats.overrun, stats.overrun));
+    let mut left = 1;
+    while reader.consume().is_some() {
+        left += 1;
+    }
+    assert_eq!(left, stats.entries);
+    assert_eq!(memory.buffer().stats().bytes, 0);
+}
+
+/// Switches absolute stamps on when a writer reads the clock for the second time.
+struct SwitchInClock<'a>(&'a Memory, Cell<bool>);
+
+impl Env for SwitchInClock<'_> {
+    fn now(&self) -> u64 {
+        if self.1.replace(true) {
+            self.0.buffer().set_absolute_stamps(true);
+        }
+        1
+    }
+}
+
+#[test]
+fn an_event_fits_its_sub_buffer_when_absolute_stamps_are_switched_on_meanwhile() {
+    let memory = Memory::new(2, 256);
+    let length = memory.buffer().max_payload();
+    let env = SwitchInClock(&memory, Cell::new(false));
+    let mut event = memory.writer(Context::NORMAL).reserve(&env, length).unwrap();
+    let payload = event.payload().as_ptr_range();
+    let fits = |id| {
+        let data = memory.buffer().sub_buffer_memory(id).unwrap() as usize;
+        data < payload.start as usize && payload.end as usize <= data + 256
+    };
+    assert!((0..=2).any(fits), "the payload reaches out of its sub-buffer");
+    let _ = event.commit();
+    let mut reader = memory.reader();
+    assert_eq!(reader.consume().unwrap().payload.len(), length);
+}
+
+#[test]
+fn an_iterator_does_not_go_back_to_what_was_consumed() {
+    let memory = Memory::new(4, 128);
+    let clock = clock();
+    let mut reader = memory.reader();
+    for i in 0..3 {
+        write(&memory, &clock, Context::NORMAL, i, 8);
+        assert!(reader.consume().is_some());
+    }
+    let mut iter = Iter::new(vec![0; 128]);
+    assert!(iter.peek(&mut reader).is_none());
+    assert!(iter.peek(&mut reader).is_none());
+    write(&memory, &clock, Context::NORMAL, 3, 8);
+    let event = iter.next(&mut reader).unwrap();
+    assert_eq!((value(event.payload), event.lost), (3, 0));
+}
+
+#[test]
+fn an_iterator_does_not_read_memory_that_was_swapped_in() {
+    let memory = Memory::new(4, 128);
+    let clock = clock();
+    let mut reader = memory.reader();
+    let mut iter = Iter::new(vec![0; 128]);
+    for i in 0..3 {
+        write(&memory, &clock, Context::NORMAL, i, 8);
+    }
+    for i in 0..3 {
+        assert_eq!(value(iter.next(&mut reader).unwrap().payload), i);
+    }
+    for i in 3..10 {
+        write(&memory, &clock, Context::NORMAL, i, 8);
+    }
+    let mut page = new_page(128);
+    // SAFETY: the page is as long as a sub-buffer and initialised.
+    unsafe { reader.swap_page(&mut page) }.unwrap();
+    // SAFETY: the buffer has given the page away.
+    unsafe { free_page(page, 128) };
+    let event = iter.next(&mut reader).unwrap();
+    assert_eq!((value(event.payload), event.lost), (7, 4));
+}
+
+/// Memory of an iterator that calls a function when the iterator is about to copy.
+struct Scratch<F: FnMut()>(Vec<u8>, F);
+
+impl<F: FnMut()> AsRef<[u8]> for Scratch<F> {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<F: FnMut()> AsMut<[u8]> for Scratch<F> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        (self.1)();
+        &mut self.0
+    }
+}
+
+#[test]
+fn an_iterator_skips_nothing_when_the_writer_moves_on_meanwhile() {
+    let memory = Memory::new(4, 128);
+    let clock = clock();
+    for i in 0..10 {
+        write(&memory, &clock, Context::NORMAL, i, 8);
+    }
+    let (armed, next) = (Cell::new(false), Cell::new(10));
+    let write_on = || {
+        if armed.take() {
+            for _ in 0..6 {
+                write(&memory, &clock, Context::NORMAL, next.get(), 8);
+                next.set(next.get() + 1);
+            }
+        }
+    };
+    let mut reader = memory.reader();
+    let mut iter = Iter::new(Scratch(vec![0; 128], write_on));
+    for i in 0..10 {
+        assert_eq!(value(iter.next(&mut reader).unwrap().payload), i);
+    }
+    armed.set(true);
+    // Whether or not it sees at once what is written during the call.
+    let mut expected = 10;
+    while expected < 16 {
+        if let Some(event) = iter.next(&mut reader) {
+            assert_eq!((value(event.payload), event.lost), (expected, 0));
+            expected += 1;
+        }
+        assert_eq!(next.get(), 16);
+    }
+}
+
+#[test]
+fn an_iterator_sees_the_time_of_a_sub_buffer_that_was_empty() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    clock.advance(100);
+    write(&memory, &clock, Context::NORMAL, 0, 8);
+    // An interrupt at the same time as what it interrupts: the time of the last event is not known afterwards.
+    let env = At::new(&clock, Step::PositionMoved, || {
+        write(&memory, &clock, Context::IRQ, 1, 8);
+    });
+    write(&memory, &env, Context::NORMAL, 2, 8);
+    assert!(env.done());
+    let _ = memory.writer(Context::NORMAL).reserve(&clock, BIG).unwrap().discard();
+
+    let mut reader = memory.reader();
+    let mut iter = Iter::new(vec![0; 128]);
+    for _ in 0..3 {
+        assert_eq!(iter.next(&mut reader).unwrap().time, 100);
+    }
+    assert!(iter.next(&mut reader).is_none());
+    clock.advance(5);
+    write(&memory, &clock, Context::NORMAL, 3, 8);
+    let event = iter.next(&mut reader).unwrap();
+    assert_eq!((value(event.payload), event.time), (3, 105));
+}
+
+#[test]
+fn discarding_does_not_move_a_clock_that_needs_all_64_bits() {
+    // As the clock `tai`: nanoseconds since 1970.
+    let start = 1_700_000_000_000_000_000;
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    clock.advance(start);
+    let event = memory.writer(Context::NORMAL).reserve(&clock, 16).unwrap();
+    clock.advance(10);
+    write(&memory, &clock, Context::IRQ, 1, 8);
+    let _ = event.discard();
+    let mut reader = memory.reader();
+    let event = reader.consume().unwrap();
+    // To become padding the discarded event may move the time by one.
+    assert!(event.time - (start + 10) <= 1, "{} too late", event.time - (start + 10));
+}
+
+/// A clock for a writer's thread.
+struct NoClock;
+
+impl Env for NoClock {
+    fn now(&self) -> u64 {
+        7
+    }
+}
+
+/// Tells the writer's thread to stop, also when a test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// One test at a time: each of them keeps two CPUs busy.
+static BUSY: Mutex<()> = Mutex::new(());
+
+/// Writes `count` events from another thread, none dropped, while `read` reads them.
+fn write_while(memory: &Memory, count: u64, read: impl FnOnce(&AtomicBool)) {
+    let _busy = BUSY.lock();
+    memory.buffer().set_overwrite(false);
+    let (done, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0..count {
+                while !write(memory, &NoClock, Context::NORMAL, i, 8) {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::yield_now();
+                }
+            }
+            done.store(true, Ordering::Release);
+        });
+        let _stop = Stop(&stop);
+        read(&done);
+    });
+}
+
+#[test]
+fn a_reader_on_another_cpu_gets_every_event() {
+    const COUNT: u64 = 20_000;
+    let memory = Memory::new(3, 64);
+    let mut expected = 0;
+    write_while(&memory, COUNT, |done| {
+        let mut reader = memory.reader();
+        loop {
+            let last = done.load(Ordering::Acquire);
+            while let Some(event) = reader.consume() {
+                assert_eq!((value(event.payload), event.lost), (expected, 0));
+                expected += 1;
+            }
+            if last {
+                break;
+            }
+        }
+    });
+    assert_eq!(expected, COUNT);
+}
+
+#[test]
+fn a_mapped_page_shows_every_event() {
+    const COUNT: u64 = 20_000;
+    let memory = Memory::new(3, 64);
+    let mut expected = 0;
+    write_while(&memory, COUNT, |done| {
+        let mut reader = memory.reader();
+        let mut shown = (u32::MAX, 0);
+        loop {
+            let last = done.load(Ordering::Acquire);
+            let page = reader.mapped_page();
+            // What is on the page from where it was read to before.
+            let start = if page.id == shown.0 && page.read >= shown.1 { shown.1 } else { 0 };
+            let data = memory.buffer().sub_buffer_memory(page.id).unwrap();
+            // SAFETY: so many bytes are committed, and the reader keeps the sub-buffer until the next call.
+            let records = unsafe { std::slice::from_raw_parts(data.add(16), page.read as usize) };
+            let mut cursor = parse::Cursor { offset: start as usize, time: 0 };
+            while let Some(found) = cursor.next_event(records).unwrap() {
+                let got = value(&records[found.payload..]);
+                // A page that comes back shows old events first if it has grown as far as it was read.
+                assert!(got <= expected, "{} events not shown", got - expected);
+                if got == expected {
+                    expected += 1;
+                }
+            }
+            let nothing_new = (page.id, page.read) == shown;
+            shown = (page.id, page.read);
+            if last && nothing_new {
+                break;
+            }
+        }
+    });
+    assert_eq!(expected, COUNT);
+}
