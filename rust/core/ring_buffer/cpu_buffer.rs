@@ -97,6 +97,13 @@ pub(super) struct CommitLine {
     pub(super) time_went_backwards: Local,
 }
 
+/// What `nest_start` puts aside.
+#[repr(C, align(64))]
+pub(super) struct NestLine {
+    /// For each level of the context word, the time of the event that its innermost context has reserved.
+    pub(super) event_stamp: [Local; 13],
+}
+
 /// Readers' part.
 #[repr(C, align(64))]
 pub(super) struct ReadLine {
@@ -121,6 +128,7 @@ pub struct CpuBuffer {
     pub(super) setup: SetupLine,
     pub(super) commit: CommitLine,
     pub(super) read: ReadLine,
+    pub(super) nest: NestLine,
 }
 
 // SAFETY: the parts are owned through `CpuBuffer::new`'s contract and may be used from any thread.
@@ -194,6 +202,7 @@ impl CpuBuffer {
                 sub_buffers: Shared::new(0),
                 state: UnsafeCell::new(ReaderState::new(parts.nr_slots as u64)),
             },
+            nest: NestLine { event_stamp: core::array::from_fn(|_| Local::new(0)) },
         };
         // SAFETY: nobody else can know the new buffer.
         unsafe { this.reset() };

@@ -129,8 +129,7 @@ impl CpuBuffer {
     unsafe fn put_padding(&self, event: Event) {
         let at = event.at.as_ptr();
         let delta = event.header.delta() as u64;
-        let innermost = self.setup.context.get().trailing_zeros() as usize;
-        let time = self.write.event_stamp.get(innermost).map_or(0, |stamp| stamp.get());
+        let time = self.event_time();
         // SAFETY: all within the event's `size` bytes, by the function's precondition.
         unsafe {
             if delta == 0 && event.size < 16 {

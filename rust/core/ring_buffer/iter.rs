@@ -114,7 +114,9 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         let own = reader.own();
         let sequence = match self.sequence {
             Some(sequence) if own.sequence().before(sequence) => sequence,
-            Some(sequence) if sequence == own.sequence() && self.cursor.offset >= reader.state.cursor.offset => sequence,
+            Some(sequence) if sequence == own.sequence() && self.cursor.offset >= reader.state.cursor.offset => {
+                sequence
+            }
             // The start, or a reader has consumed what came next; its memory may even have been swapped out.
             _ => self.start_at(reader, own),
         };

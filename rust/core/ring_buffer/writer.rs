@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::super::sys::barrier;
+use super::super::sys::{barrier, Local};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
@@ -45,6 +45,17 @@ impl Context {
     pub const fn from_interrupt_level(level: u32) -> Self {
         // INVARIANT: 4 minus at most 3.
         Self(4 - (level & 3) as u64)
+    }
+
+    /// The innermost context of a context word.
+    const fn innermost(word: u64) -> Self {
+        // INVARIANT: a remainder of 5.
+        Self(word.trailing_zeros() as u64 % Self::BITS)
+    }
+
+    /// How many levels are below that of the outermost context of a context word.
+    const fn level(word: u64) -> usize {
+        (word | 1).ilog2() as usize / Self::BITS as usize
     }
 
     #[inline(always)]
@@ -172,21 +183,31 @@ impl<'a> Writer<'a> {
     /// (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end), all inner events ended
     /// before. Up to 11 deep.
     pub fn nest_start(&self) {
-        let context = &self.buffer.setup.context;
-        context.set(context.get() << Context::BITS);
+        let buffer = self.buffer;
+        let context = buffer.setup.context.get();
+        let time = buffer.event_time();
+        // The level first, and in `nest_end` last: so interrupts use other places.
+        buffer.setup.context.set(context << Context::BITS);
+        barrier();
+        if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
+            aside.set(time);
+        }
     }
 
     /// Undoes one [`nest_start`](Self::nest_start).
     pub fn nest_end(&self) {
-        let context = &self.buffer.setup.context;
-        context.set(context.get() >> Context::BITS);
+        let buffer = self.buffer;
+        let context = buffer.setup.context.get() >> Context::BITS;
+        if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
+            buffer.event_stamp_of(Context::innermost(context)).set(aside.get());
+        }
+        barrier();
+        buffer.setup.context.set(context);
     }
 
-    /// The time of the event that was reserved last and is not ended yet (`ring_buffer_event_time_stamp`). Not valid
-    /// for an outer event once another was reserved between `nest_start` and `nest_end`.
+    /// The time of the event that was reserved last and is not ended yet (`ring_buffer_event_time_stamp`).
     pub fn event_time(&self) -> u64 {
-        let innermost = self.buffer.setup.context.get().trailing_zeros() as usize;
-        self.buffer.write.event_stamp.get(innermost).map_or(0, |stamp| stamp.get())
+        self.buffer.event_time()
     }
 }
 
@@ -194,8 +215,18 @@ impl CpuBuffer {
     /// Notes the time of the event that `context` has reserved.
     #[inline(always)]
     pub(super) fn set_event_time(&self, context: Context, now: u64) {
-        // SAFETY: a context's number is at most 4 (the type's constructors), and there are 5 words.
-        unsafe { self.write.event_stamp.get_unchecked(context.0 as usize) }.set(now);
+        self.event_stamp_of(context).set(now);
+    }
+
+    #[inline(always)]
+    fn event_stamp_of(&self, context: Context) -> &Local {
+        // SAFETY: a context's number is at most 4 (the type's invariant), and there are 5 words.
+        unsafe { self.write.event_stamp.get_unchecked(context.0 as usize) }
+    }
+
+    /// The time of the event that the innermost context has reserved.
+    pub(super) fn event_time(&self) -> u64 {
+        self.event_stamp_of(Context::innermost(self.setup.context.get())).get()
     }
 
     /// Writes the header of an event reserved at `position`; gives its address.

@@ -256,6 +256,24 @@ fn discarding_does_not_move_a_clock_that_needs_all_64_bits() {
     assert!(event.time - (start + 10) <= 1, "{} too late", event.time - (start + 10));
 }
 
+#[test]
+fn an_event_keeps_its_time_when_others_are_written_inside() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    clock.advance(1000);
+    let writer = memory.writer(Context::NORMAL);
+    let event = writer.reserve(&clock, 16).unwrap();
+    assert_eq!(writer.event_time(), 1000);
+    clock.advance(10);
+    writer.nest_start();
+    write(&memory, &clock, Context::NORMAL, 1, 8);
+    writer.nest_end();
+    assert_eq!(writer.event_time(), 1000);
+    let _ = event.discard();
+    let mut reader = memory.reader();
+    assert_eq!(reader.consume().unwrap().time, 1010);
+}
+
 /// A clock for a writer's thread.
 struct NoClock;
 
