@@ -135,7 +135,12 @@ impl Recursion {
     fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
         // SAFETY: Any context; undone by the drop.
         let bit = unsafe { bindings::rtrace_list_recursion_enter(ip, parent_ip) };
-        (bit >= 0).then_some(Recursion(bit))
+        // Not `then_some`, which would make a guard, and drop it, in either case.
+        if bit >= 0 {
+            Some(Recursion(bit))
+        } else {
+            None
+        }
     }
 }
 

@@ -139,19 +139,33 @@ impl Ops {
         self.raw
     }
 
-    /// Replaces the callback; waits, long, for the hits of an earlier one. `EBUSY` while registered.
+    /// Replaces the callback; may wait, long, for the hits of an earlier one. `EBUSY` while registered.
     pub(crate) fn set_callback<T: Callback>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
-        if self.is_registered() {
-            return Err(EBUSY);
-        }
+        self.release_callback(&mut held)?;
         let data = callback.into_foreign();
         self.raw.set_private(data.cast());
         self.raw.set_func(Some(thunk::<T>));
-        let old = held.bound.replace(Bound { data: data.cast(), release: release::<T> });
-        if old.is_some() {
+        held.bound = Some(Bound { data: data.cast(), release: release::<T> });
+        Ok(())
+    }
+
+    /// Forgets the callback, which may hold what holds this ops; may wait, long, for its hits. `EBUSY` while registered.
+    pub(crate) fn clear_callback(&self) -> Result {
+        self.release_callback(&mut self.held.lock())
+    }
+
+    fn release_callback(&self, held: &mut Held) -> Result {
+        if self.is_registered() {
+            return Err(EBUSY);
+        }
+        if held.bound.is_some() && !self.raw.has(flag::DYNAMIC) {
+            // Unregistering waited for hits already, unless the ops are static. They read `private` as the type that it
+            // has now.
             wait_for_trampolines();
         }
+        self.raw.set_func(None);
+        held.bound = None;
         Ok(())
     }
 
@@ -204,10 +218,7 @@ impl PinnedDrop for Ops {
         }
         FTRACE.lock().owners.retain(|op| *op != self.raw);
         register::free_sets(self.raw);
-        if self.held.lock().bound.is_some() {
-            // Unregistering waited only if the ops are not static.
-            wait_for_trampolines();
-        }
+        // The global ops, which are static and would have to wait here, are never dropped.
     }
 }
 
@@ -247,7 +258,12 @@ impl Hit<'_> {
     pub(crate) fn guard(&self) -> Option<Guard> {
         // SAFETY: Any context; undone by the drop.
         let bit = unsafe { bindings::rtrace_callback_recursion_enter(self.ip, self.parent_ip) };
-        (bit >= 0).then_some(Guard(bit))
+        // Not `then_some`, which would make a guard, and drop it, in either case.
+        if bit >= 0 {
+            Some(Guard(bit))
+        } else {
+            None
+        }
     }
 }
 

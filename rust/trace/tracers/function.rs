@@ -106,6 +106,8 @@ impl Drop for Tracing {
     fn drop(&mut self) {
         // It fails only when tracing was disarmed for good, and then nothing is called any more.
         let _ = self.ops.unregister();
+        // The callback holds the instance, which holds the ops.
+        let _ = self.ops.clear_callback();
     }
 }
 
