@@ -12,6 +12,7 @@
 //! | [`functions`] | the listings of what can be traced and what is |
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
+//! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
@@ -21,7 +22,7 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::{instance::Instance, pids::Which};
+use super::{instance::Instance, ops::Which as Set, pids::Which};
 use crate::kapi::{
     cpus,
     pseudo_fs::{FileType, OpenFlags, Opening},
@@ -30,6 +31,7 @@ use crate::kapi::{
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
+mod filter;
 mod functions;
 pub(crate) mod listing;
 mod names;
@@ -39,6 +41,7 @@ mod readme;
 mod recording;
 mod sizes;
 
+use filter::FilterFile;
 use functions::{Functions, TotalInfo};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
@@ -124,6 +127,10 @@ static FILES: &[Row] = &[
         "how many of them are kept; a write forgets those there are"),
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
+    row(c"set_ftrace_filter", 0o640, Scope::Instance, &FilterFile(Set::Filter),
+        "the functions that are traced, by name, number or glob; none listed means all"),
+    row(c"set_ftrace_notrace", 0o640, Scope::Instance, &FilterFile(Set::NoTrace),
+        "the functions that are not traced"),
     row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not),
         "tasks that are not traced"),
     row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which functions are traced: `set_ftrace_filter` and `set_ftrace_notrace`.
+//!
+//! An open file for writing holds a private copy of the filter. Each write takes one token and changes the
+//! copy; closing the file takes a token still held and makes the copy current. What goes wrong at the close nobody can be told.
+
+use super::{
+    listing::{self, Lines},
+    Node, Place,
+};
+use crate::{
+    kapi::{
+        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
+        seq_file::{Cursor, Rows},
+    },
+    rcore::text::{parser::Parser, Out},
+    trace::ops::{Edit, List, Which},
+};
+use core::fmt;
+use kernel::{bindings, new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
+
+/// A token's room: a symbol with offset and module as C prints it, and a little more.
+const TOKEN: usize = bindings::FILTER_TOKEN_MAX;
+
+/// The file of one of the two sets.
+pub(super) struct FilterFile(pub(super) Which);
+
+impl Node for FilterFile {
+    /// `O_TRUNC` starts from nothing.
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
+        let ops = at.instance.ops().ok_or(ENODEV)?;
+        let writing = match how.write {
+            true => Some(Writing { edit: ops.edit(self.0, how.trunc)?, parser: Parser::new() }),
+            false => None,
+        };
+        let list = if how.read { Some(ops.list(self.0)?) } else { None };
+        Opening::pin_init(try_pin_init!(OpenFilter {
+            which: self.0,
+            at: at.clone(),
+            list,
+            writing <- new_mutex!(writing),
+        }? Error))
+    }
+}
+
+/// What an open file for writing holds.
+struct Writing {
+    edit: Edit,
+    parser: Parser<TOKEN>,
+}
+
+#[pin_data(PinnedDrop)]
+struct OpenFilter {
+    which: Which,
+    at: Place,
+    /// The set when the file was opened, if it can be read.
+    list: Option<List>,
+    #[pin]
+    writing: Mutex<Option<Writing>>,
+}
+
+impl OpenFilter {
+    fn show_rule(&self, list: &List, line: usize, out: &mut dyn Out) -> fmt::Result {
+        if list.is_default() {
+            return out.bytes(match self.which {
+                Which::Filter => b"#### all functions enabled ####\n",
+                Which::NoTrace => b"#### no functions disabled ####\n",
+            });
+        }
+        match list.sites().get(line) {
+            Some(site) => site.write_name(out)?,
+            None => list.write_pattern(line.saturating_sub(list.sites().len()), out)?,
+        }
+        out.bytes(b"\n")
+    }
+}
+
+impl OpenFile for OpenFilter {
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+
+        let mut writing = self.writing.lock();
+        let Some(Writing { edit, parser }) = &mut *writing else {
+            return Err(EINVAL);
+        };
+        if *call.pos == 0 {
+            parser.clear();
+        }
+        let used = parser.feed(&text).map_err(super::control::errno)?;
+        *call.pos = call.pos.wrapping_add(used as i64);
+        if let Some(token) = parser.take() {
+            edit.apply(token)?;
+        }
+        Ok(used)
+    }
+
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for OpenFilter {
+    fn drop(self: Pin<&mut Self>) {
+        let Some(Writing { mut edit, mut parser }) = self.writing.lock().take() else {
+            return;
+        };
+        parser.finish();
+        if let Some(token) = parser.take() {
+            // Too late to tell anybody: the write had said yes.
+            let _ = edit.apply(token);
+        }
+        let _ = edit.commit();
+    }
+}
+
+impl Rows for OpenFilter {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        listing::rows(self, at)
+    }
+}
+
+impl Lines for OpenFilter {
+    fn seek(&self, at: u64) -> Option<u64> {
+        let list = self.list.as_ref()?;
+        let lines = usize::from(list.is_default()) + list.sites().len() + list.patterns();
+        (at < lines as u64).then_some(at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        match (&self.list, usize::try_from(at)) {
+            (Some(list), Ok(line)) => self.show_rule(list, line, out),
+            _ => Ok(()),
+        }
+    }
+}
