@@ -163,10 +163,11 @@ impl Buffer {
         Size::of(self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).map(bytes), expanded)
     }
 
-    /// Bytes of all CPUs together, and after expansion where that is still to come. Task context.
+    /// What `buffer_total_size_kb` shows: the KiB of each CPU added up, and of what they will expand to. Task context.
     pub(crate) fn total_size(&self) -> Size {
         let sizes = self.sizes.lock();
-        let now = self.lanes().map(|lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64)).sum();
+        let whole_kb = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64) >> 10 << 10;
+        let now = self.lanes().map(whole_kb).sum();
         let later = sizes.full as u64 * self.lanes().count() as u64;
         Size::of([now], (!sizes.expanded).then_some(later))
     }
