@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What one event costs in instructions, measured in a guest; for `bench` and `run`."""
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+
+
+def program():
+    """Build getppid.c; its path."""
+    folder = os.path.join(ROOT, "build", "bench")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "getppid")
+    source = os.path.join(HERE, "getppid.c")
+    for compiler in (os.environ.get("CC"), "cc", "gcc", "clang-22", "clang-19", "clang"):
+        if not compiler:
+            continue
+        for options in (["-static"], []):
+            try:
+                subprocess.run([compiler, "-O2", *options, "-o", path, source], check=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                return path
+            except (OSError, subprocess.CalledProcessError):
+                continue
+    sys.exit("bench: no C compiler builds getppid.c")
+
+
+def measure(kernel, path):
+    """The instructions of each kind of event that the kernel has, by name."""
+    environment = dict(os.environ, KERNEL=kernel, ICOUNT="1", SMP="1", GUEST_TIMEOUT="300",
+                       CMD=f"exec sh {HERE}/measure.sh {path}")
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "guest.py"), "--check-log"], env=environment,
+                          check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
+    figures = {}
+    for line in done.stdout.splitlines():
+        name, _, figure = line.partition(" ")
+        if figure.isdigit():
+            figures[name] = int(figure)
+        else:
+            print(f"# {kernel}: {line}")
+    if done.returncode or not figures:
+        sys.exit(f"not ok 1 {kernel}: the guest ended with status {done.returncode}")
+    return figures
+
+
+def budget():
+    """The most that each kind of event may cost, by name."""
+    with open(os.path.join(HERE, "budget"), encoding="utf-8") as lines:
+        rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return {name: int(most) for name, most in rows}

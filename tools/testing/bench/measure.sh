@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# measure.sh PROGRAM: in a guest with ICOUNT=1, print a line `event instructions` for each kind of event that the kernel
+# has. An event's price is what it adds to the loop of PROGRAM (getppid.c), per event.
+program=$1
+calls=20000
+rounds=5
+set -e
+cd /sys/kernel/tracing
+echo 8192 > buffer_size_kb
+
+price() { # name, ns with, ns without, events a call in hundredths
+	echo "$1 $(((($2 - $3) * 100 + calls * $4 / 2) / (calls * $4)))"
+}
+
+events() { # entries that CPU 0 has made since its buffer was emptied
+	awk '/^(entries|overrun|read events):/ { n += $NF } END { print n }' per_cpu/cpu0/stats
+}
+
+"$program" > /dev/null # once to warm up
+none=$("$program")
+
+# The only function of this name that the loop calls; the C wrappers of system calls are named by architecture.
+echo '*_sys_getppid' > set_ftrace_filter
+echo function > current_tracer
+price function "$("$program")" "$none" 100
+echo nop > current_tracer
+echo > set_ftrace_filter
+
+if [ -e per_cpu/cpu0/stats ]; then
+	echo 0 > tracing_on
+	echo function > current_tracer
+	echo 1 > tracing_on
+	with=$("$program")
+	echo 0 > tracing_on
+	made=$(events)
+	echo nop > current_tracer
+	echo 1 > tracing_on
+	price function_all "$with" "$none" $((made * 100 / (calls * rounds)))
+fi
+
+if [ -e trace_marker ]; then
+	with=$("$program" trace_marker)
+	echo 0 > tracing_on
+	without=$("$program" trace_marker)
+	echo 1 > tracing_on
+	price trace_marker "$with" "$without" 100
+fi
