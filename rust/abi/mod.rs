@@ -5,3 +5,4 @@ mod tracefs;
 mod trace;
 mod trace_clock;
 pub(crate) mod ftrace;
+mod dump;

@@ -14,7 +14,9 @@
 #include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/mount.h>
+#include <linux/kdebug.h>
 #include <linux/namei.h>
+#include <linux/notifier.h>
 #include <linux/ring_buffer.h>
 #include <linux/sched/clock.h>
 #include <linux/stacktrace.h>
@@ -31,6 +33,7 @@
 #include <linux/tracefs.h>
 #include <trace/events/sched.h>
 #include <asm/text-patching.h>
+#include "../../kernel/rtrace/rust/abi/dump.h"
 
 #include "../../kernel/rtrace/rust/abi/trace.h"
 

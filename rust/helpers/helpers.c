@@ -3,3 +3,4 @@
 #include "../../kernel/rtrace/rust/helpers/trace.c"
 #include "../../kernel/rtrace/rust/helpers/tracefs.c"
 #include "../../kernel/rtrace/rust/helpers/ftrace.c"
+#include "../../kernel/rtrace/rust/helpers/output.c"

@@ -16,7 +16,7 @@
 //! Lock order: the owner instance's state mutex, the resize mutex, one CPU's reader lock (innermost).
 
 mod lane;
-mod read;
+pub(crate) mod read;
 mod record;
 mod resize;
 mod ring;
@@ -111,6 +111,16 @@ impl Buffer {
         self.paused.fetch_add(1, ordering::Full);
         self.settle_all();
         Pause(self)
+    }
+
+    /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
+    pub(crate) fn pause_recording(&self) {
+        core::mem::forget(self.pause());
+    }
+
+    /// Undoes one [`Buffer::pause_recording`].
+    pub(crate) fn resume_recording(&self) {
+        drop(Pause(self));
     }
 
     /// Lets the CPUs in `mask` record, and only them. Any context.

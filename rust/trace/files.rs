@@ -32,23 +32,33 @@ use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
 mod filter;
+mod error_log;
 mod functions;
 pub(crate) mod listing;
+mod marker;
 mod names;
 mod options;
+mod per_cpu;
 mod pids;
 mod readme;
 mod recording;
 mod sizes;
+mod trace;
+mod trace_pipe;
 
 use filter::FilterFile;
+use error_log::ErrorLog;
 use functions::{Functions, TotalInfo};
+use marker::{Marker, RawMarker};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
+use per_cpu::CpuStats;
 use pids::PidFile;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
 use sizes::{BufferSize, BufferTotalSize};
+use trace::Trace;
+use trace_pipe::TracePipe;
 
 /// Where a file stands.
 #[derive(Clone)]
@@ -119,6 +129,8 @@ static FILES: &[Row] = &[
         "how many functions can be traced, and the memory their list takes"),
     row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled,
         "functions that call somebody now, and whom"),
+    row(c"error_log", 0o640, Scope::Instance, &ErrorLog,
+        "why the last 8 commands were refused; truncating clears it"),
     row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
     row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines,
@@ -135,12 +147,26 @@ static FILES: &[Row] = &[
         "tasks that are not traced"),
     row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
         "tasks that are traced; none listed means all"),
+    row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
+        "what this CPU's buffer counts"),
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),
+    row(c"trace", 0o640, Scope::Instance, &Trace,
+        "what was recorded, as text; truncating clears it"),
+    row(c"trace", 0o640, Scope::PerCpu, &Trace,
+        "what was recorded on this CPU; truncating clears it"),
     row(c"trace_clock", 0o640, Scope::Instance, &TraceClock,
         "the clock of the time stamps, in brackets. Changing it empties the buffer"),
+    row(c"trace_marker", 0o220, Scope::Instance, &Marker,
+        "records the text written to it"),
+    row(c"trace_marker_raw", 0o220, Scope::Instance, &RawMarker,
+        "records a 4-byte number and the bytes behind it"),
     row(c"trace_options", 0o640, Scope::Instance, &TraceOptions,
         "how to record and print: a word sets, the word after \"no\" clears"),
+    row(c"trace_pipe", 0o440, Scope::Instance, &TracePipe,
+        "what is recorded, as text; reading waits and takes it out of the buffer"),
+    row(c"trace_pipe", 0o440, Scope::PerCpu, &TracePipe,
+        "what is recorded on this CPU; reading waits and takes it out of the buffer"),
     row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
         "the CPUs that record, as a hexadecimal mask"),
     row(c"tracing_on", 0o640, Scope::Instance, &TracingOn,

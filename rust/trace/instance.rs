@@ -14,6 +14,7 @@
 
 use super::buffer::Buffer;
 use super::clock::{self, Clock};
+use super::commands::Probes;
 use super::error_log::ErrorLog;
 use super::output::readers::Readers;
 use super::ops::Ops;
@@ -54,6 +55,8 @@ pub(crate) struct Instance {
     #[pin]
     errors: ErrorLog,
     #[pin]
+    commands: Probes,
+    #[pin]
     pids: PidFilter,
     ops: Option<Arc<Ops>>,
 }
@@ -90,6 +93,7 @@ impl Instance {
                 }),
                 readers <- Readers::new(),
                 errors <- ErrorLog::new(),
+                commands <- Probes::new(),
                 pids <- PidFilter::new(),
                 ops: Ops::global(),
             }? Error),
@@ -128,6 +132,11 @@ impl Instance {
     /// Who consumes it.
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers
+    }
+
+    /// The function commands of its `set_ftrace_filter`.
+    pub(crate) fn commands(&self) -> &Probes {
+        &self.commands
     }
 
     /// Its `error_log`.

@@ -2,12 +2,12 @@
 
 //! The tracing subsystem: safe Rust on [`crate::kapi`] and [`crate::rcore`].
 
-pub mod error_log;
-pub mod output;
 pub(crate) mod arch;
 pub(crate) mod direct;
 pub(crate) mod hash;
 pub(crate) mod modules;
+pub(crate) mod error_log;
+pub(crate) mod output;
 pub(crate) mod ops;
 pub(crate) mod pids;
 pub(crate) mod printk;
@@ -21,3 +21,5 @@ pub(crate) mod entry;
 pub(crate) mod instance;
 pub(crate) mod tracers;
 pub(crate) mod files;
+pub(crate) mod commands;
+pub(crate) mod dump;

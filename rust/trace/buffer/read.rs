@@ -133,6 +133,18 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    /// [`Buffer::hold`] without a guard; undone by [`Buffer::release_rings`]. Task context.
+    pub(crate) fn hold_rings(&self, cpu: Option<CpuId>) {
+        core::mem::forget(self.hold(cpu));
+    }
+
+    /// Undoes one [`Buffer::hold_rings`] of the same `cpu`.
+    pub(crate) fn release_rings(&self, cpu: Option<CpuId>) {
+        drop(Hold { buffer: self, cpu });
+    }
+}
+
 impl Hold<'_> {
     fn lanes(&self, change: impl Fn(&Lane)) {
         self.buffer.all_lanes().filter(|lane| self.cpu.is_none_or(|cpu| cpu == lane.cpu)).for_each(change);

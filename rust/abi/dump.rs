@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `ftrace_dump()` and what leads to it; `disable_trace_on_warning()`.
+//!
+//! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
+//! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Tables are in `dump.c`.
+
+use crate::trace::{
+    dump::{self, Cpus},
+    instance::Instance,
+};
+use core::ffi::{c_void, CStr};
+use kernel::{
+    bindings,
+    ffi::{c_char, c_int, c_ulong},
+    prelude::*,
+};
+
+const MAX: usize = bindings::RTRACE_DUMP_SETTING_MAX as usize;
+
+/// A copy of the setting, up to its NUL.
+fn setting() -> ([u8; MAX], usize) {
+    // SAFETY: the array is static. A write to the sysctl meanwhile can mix two texts, which does no harm: any
+    // bytes are a valid setting.
+    let text = unsafe { core::ptr::read_volatile((&raw const bindings::rtrace_dump_on_oops).cast::<[u8; MAX]>()) };
+    let len = text.iter().position(|&c| c == 0).unwrap_or(MAX);
+    (text, len)
+}
+
+fn dump_by_setting() {
+    let (text, len) = setting();
+    dump::by_setting(text.get(..len).unwrap_or(&[]));
+}
+
+/// Dumps the buffer to the console. Any context.
+#[export]
+pub extern "C" fn ftrace_dump(mode: bindings::ftrace_dump_mode) {
+    match mode {
+        bindings::ftrace_dump_mode_DUMP_NONE => {}
+        bindings::ftrace_dump_mode_DUMP_ORIG => dump::top(Cpus::This),
+        bindings::ftrace_dump_mode_DUMP_PARAM => dump_by_setting(),
+        _ => dump::top(Cpus::All),
+    }
+}
+
+fn on_oops() {
+    let (text, len) = setting();
+    if text.get(..len) != Some(b"0".as_slice()) {
+        dump_by_setting();
+    }
+}
+
+/// Hears of a die event. Any context.
+#[export]
+pub extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_ulong, _: *mut c_void) -> c_int {
+    if event == bindings::die_val_DIE_OOPS as c_ulong {
+        on_oops();
+    }
+    bindings::NOTIFY_DONE as c_int
+}
+
+/// Hears of a panic. Any context.
+#[export]
+pub extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
+    on_oops();
+    bindings::NOTIFY_DONE as c_int
+}
+
+/// Stops recording at a `WARN()` if the user wants that. Any context.
+#[export]
+pub extern "C" fn disable_trace_on_warning() {
+    // SAFETY: a static `int` that the sysctl writes whole.
+    let wanted = unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
+    if wanted {
+        if let Ok(top) = Instance::top() {
+            top.buffer().set_on(false);
+        }
+    }
+}
+
+/// Boot parameter `ftrace_dump_on_oops[=SETTING]` or `ftrace_dump_on_oops,INSTANCE…`.
+///
+/// # Safety
+///
+/// Called during boot, by one CPU; `param` is NUL-terminated.
+#[export]
+pub unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c_int {
+    // SAFETY: NUL-terminated by the caller's word.
+    let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
+    let parts: [&[u8]; 2] = match param {
+        [] => [b"1", b""],
+        [b',', ..] => [b"1", param],
+        [b'=', rest @ ..] => [b"", rest],
+        _ => return 0,
+    };
+    let mut text = [0; MAX];
+    // The last byte stays NUL.
+    for (to, from) in text.iter_mut().take(MAX - 1).zip(parts.into_iter().flatten()) {
+        *to = *from;
+    }
+    // SAFETY: the array is static and nobody else looks at it yet.
+    unsafe { (&raw mut bindings::rtrace_dump_on_oops).cast::<[u8; MAX]>().write(text) };
+    1
+}
+
+/// Boot parameter `traceoff_on_warning`; `=0` and `=off` leave it off.
+///
+/// # Safety
+///
+/// As [`rtrace_set_dump_on_oops`].
+#[export]
+pub unsafe extern "C" fn rtrace_set_traceoff_on_warning(param: *mut c_char) -> c_int {
+    // SAFETY: NUL-terminated by the caller's word.
+    let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
+    if param != b"=0" && param != b"=off" {
+        // SAFETY: a static `int` that nobody else uses yet.
+        unsafe { bindings::rtrace_traceoff_on_warning = 1 };
+    }
+    1
+}

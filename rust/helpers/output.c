@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/nmi.h>
+#include <linux/utsname.h>
+
+__rust_helper void rust_helper_touch_nmi_watchdog(void)
+{
+	touch_nmi_watchdog();
+}
+
+__rust_helper const char *rust_helper_init_utsname_release(void)
+{
+	return init_utsname()->release;
+}

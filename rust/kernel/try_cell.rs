@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A static for one user at a time, who is turned away rather than kept waiting.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
+
+/// A value that one user at a time may have. Any context, NMI included: nobody ever waits.
+///
+/// # Invariants
+///
+/// `value` is touched only by the holder of the one [`TryGuard`], which exists while `taken` is true.
+pub(crate) struct TryCell<T> {
+    taken: Atomic<bool>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: by the invariant one context at a time touches the value, which may be sent between them.
+unsafe impl<T: Send> Sync for TryCell<T> {}
+
+impl<T> TryCell<T> {
+    /// A free cell.
+    pub(crate) const fn new(value: T) -> Self {
+        // INVARIANT: nobody has a guard yet.
+        Self { taken: Atomic::new(false), value: UnsafeCell::new(value) }
+    }
+
+    /// The value, unless somebody has it.
+    pub(crate) fn try_take(&self) -> Option<TryGuard<'_, T>> {
+        // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs with the
+        // release in `TryGuard::drop`.
+        (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire)).then_some(TryGuard(self))
+    }
+}
+
+/// The right to the value of a [`TryCell`]; dropping it gives the cell back.
+pub(crate) struct TryGuard<'a, T>(&'a TryCell<T>);
+
+impl<T> Deref for TryGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: by the cell's invariant nobody else touches the value while this guard exists.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for TryGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`, and the guard is borrowed mutably.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T> Drop for TryGuard<'_, T> {
+    fn drop(&mut self) {
+        // Pairs with the acquire in `TryCell::try_take`.
+        self.0.taken.store(false, Release);
+    }
+}

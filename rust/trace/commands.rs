@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Function commands: `PATTERN:COMMAND[:PARAM…]` in `set_ftrace_filter` has something done when the functions
+//! are called.
+//!
+//! [`COMMANDS`] says what exists. A write that names new functions makes one [`Probe`]: a command with its
+//! parameters, an ops of its own, and for each of its sites what is left of the count. Its set of sites never
+//! grows, so that the callback can look a site up without a lock; removing marks a site and takes it out of
+//! the ops' filter, and the last one takes the probe away.
+//!
+//! Words: a probe is *counted* when a parameter limits how often it acts; counted and unlimited probes of one
+//! command are two kinds, and a function has at most one probe of a kind.
+//!
+//! Locks: [`Probes`]' mutex, then those of [`super::ops`]. Callbacks take none.
+
+use super::{
+    dump,
+    instance::Instance,
+    ops::{self, Callback, Edit, Flags, Hit, Ops, Which},
+    stack,
+};
+use crate::{
+    kapi::kallsyms::Symbol,
+    rcore::text::{
+        command::{count, split, Count},
+        glob::Pattern,
+        Out,
+    },
+};
+use core::fmt;
+use kernel::{
+    new_mutex,
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc, Mutex,
+    },
+};
+
+/// What a command does, its parameters read.
+pub(crate) trait Action: Send + Sync {
+    /// Acts at a hit of a site of which `left` may still be spent.
+    ///
+    /// Any context up to NMI; must neither sleep nor allocate.
+    fn hit(&self, instance: &Instance, left: &Left);
+
+    /// Writes the command as the filter file shows it, without the count: `traceoff`, `enable_event:a:b`.
+    fn write(&self, out: &mut dyn Out) -> fmt::Result;
+}
+
+/// A command of `set_ftrace_filter`.
+pub(crate) trait Command: Sync {
+    /// The word.
+    fn name(&self) -> &'static str;
+
+    /// Whether these parameters limit it. Task context.
+    fn counted(&self, params: Option<&[u8]>) -> bool {
+        params.is_some()
+    }
+
+    /// Reads the parameters. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` and `ERANGE` for bad numbers, and what the command says.
+    fn arm(&self, instance: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)>;
+}
+
+/// What is left of a count at one site.
+pub(crate) struct Left {
+    addr: usize,
+    /// `None` for an unlimited probe.
+    count: Option<Atomic<i64>>,
+    live: Atomic<bool>,
+}
+
+impl Left {
+    /// Whether the count allows one more. Any context.
+    pub(crate) fn any(&self) -> bool {
+        self.count.as_ref().is_none_or(|count| count.load(Relaxed) > 0)
+    }
+
+    /// Whether the count was below 0 from the start (a colon without number). Any context.
+    pub(crate) fn endless(&self) -> bool {
+        self.count.as_ref().is_some_and(|count| count.load(Relaxed) < 0)
+    }
+
+    /// Takes one off the count if it allows that; several CPUs never take the same one. Any context.
+    pub(crate) fn spend(&self) -> bool {
+        let Some(count) = &self.count else {
+            return true;
+        };
+        let mut now = count.load(Relaxed);
+        while now > 0 {
+            match count.cmpxchg(now, now.wrapping_sub(1), Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+}
+
+/// A command on some sites.
+///
+/// # Invariants
+///
+/// `sites` is sorted by address.
+struct Probe {
+    command: &'static dyn Command,
+    counted: bool,
+    action: KBox<dyn Action>,
+    /// The instance acted on. Makes a cycle, which [`Probes::clear`] breaks.
+    instance: Arc<Instance>,
+    sites: KVVec<Left>,
+}
+
+impl Probe {
+    fn site(&self, addr: usize) -> Option<&Left> {
+        let at = self.sites.binary_search_by_key(&addr, |site| site.addr).ok()?;
+        self.sites.get(at)
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Left> {
+        self.sites.iter().filter(|site| site.live.load(Relaxed))
+    }
+
+    fn is_kind(&self, command: &dyn Command, counted: bool) -> bool {
+        self.command.name() == command.name() && self.counted == counted
+    }
+
+    fn write(&self, site: &Left, out: &mut dyn Out) -> fmt::Result {
+        write_name(site.addr, out)?;
+        out.bytes(b":")?;
+        self.action.write(out)?;
+        match &site.count {
+            Some(count) => writeln!(out, ":count={}", count.load(Relaxed)),
+            None => out.bytes(b":unlimited\n"),
+        }
+    }
+}
+
+impl Callback for Probe {
+    fn hit(&self, hit: &Hit<'_>) {
+        if let Some(left) = self.site(hit.ip).filter(|site| site.live.load(Relaxed)) {
+            self.action.hit(&self.instance, left);
+        }
+    }
+}
+
+struct Entry {
+    probe: Arc<Probe>,
+    ops: Arc<Ops>,
+}
+
+/// The function commands of one instance.
+#[pin_data]
+pub(crate) struct Probes {
+    #[pin]
+    entries: Mutex<KVec<Entry>>,
+}
+
+impl Probes {
+    /// None yet.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self { entries <- new_mutex!(KVec::new()) })
+    }
+
+    /// Applies one token of `set_ftrace_filter` that has a command: adds it for `instance`, whose probes these
+    /// are, or removes it after `!`. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an unknown command, bad parameters, no such function, or functions that all have the
+    /// command; `ENODEV` and `EINVAL` when there is nothing to remove, of the kind or of these functions.
+    pub(crate) fn apply(&self, instance: &Arc<Instance>, token: &[u8]) -> Result {
+        let (pattern, rest) = split(token);
+        let (name, params) = split(rest.ok_or(EINVAL)?);
+        let command = find(name).ok_or(EINVAL)?;
+        match pattern.strip_prefix(b"!") {
+            Some(pattern) => self.remove(command, command.counted(params), pattern),
+            None => self.add(instance, command, params, pattern),
+        }
+    }
+
+    fn add(
+        &self,
+        instance: &Arc<Instance>,
+        command: &'static dyn Command,
+        params: Option<&[u8]>,
+        pattern: &[u8],
+    ) -> Result {
+        let (action, count) = command.arm(instance, params)?;
+        let counted = command.counted(params);
+        let mut entries = self.entries.lock();
+
+        let mut sites = KVVec::new();
+        for site in ops::matching_sites(&Pattern::parse(pattern))? {
+            let addr = site.addr();
+            let mut kind = entries.iter().filter(|e| e.probe.is_kind(command, counted));
+            if kind.any(|e| e.probe.live().any(|site| site.addr == addr)) {
+                continue;
+            }
+            let count = match count {
+                Count::Unlimited => None,
+                Count::Times(n) => Some(Atomic::new(n)),
+            };
+            sites.push(Left { addr, count, live: Atomic::new(true) }, GFP_KERNEL)?;
+        }
+        if sites.is_empty() {
+            return Err(EINVAL);
+        }
+        sites.sort_unstable_by_key(|site| site.addr);
+
+        // INVARIANT: just sorted.
+        let probe = Probe { command, counted, action, instance: instance.clone(), sites };
+        let probe = Arc::new(probe, GFP_KERNEL)?;
+        entries.reserve(1, GFP_KERNEL)?;
+        let ops = Ops::new(probe.clone(), Flags::RECURSION)?;
+        let mut edit = ops.edit(Which::Filter, true)?;
+        for site in &probe.sites {
+            edit.set_ip(site.addr, false)?;
+        }
+        edit.commit()?;
+        ops.register()?;
+        entries.push(Entry { probe, ops }, GFP_KERNEL)?;
+        Ok(())
+    }
+
+    fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
+        let all = pattern.is_empty() || pattern == b"*";
+        let pattern = Pattern::parse(pattern);
+        let wanted = |site: &Left| all || Symbol::at(site.addr).is_some_and(|symbol| pattern.matches(symbol.name()));
+
+        let mut entries = self.entries.lock();
+        let kind = |entry: &&Entry| entry.probe.is_kind(command, counted);
+        if !entries.iter().any(|entry| kind(&entry)) {
+            return Err(ENODEV);
+        }
+        let mut found = false;
+        for entry in entries.iter().filter(kind) {
+            found |= drop_sites(entry, &wanted)?;
+        }
+        // Dropping an entry unregisters its ops and waits for its callbacks.
+        entries.retain(|entry| entry.probe.live().next().is_some());
+        if found {
+            Ok(())
+        } else {
+            Err(EINVAL)
+        }
+    }
+
+    /// Removes every command; an instance that goes away calls this. Task context, sleeps.
+    pub(crate) fn clear(&self) {
+        let entries = core::mem::take(&mut *self.entries.lock());
+        // Outside the lock: this may drop the last reference to the instance and so to `self`.
+        drop(entries);
+    }
+
+    /// Writes line `index` of the commands' part of `set_ftrace_filter`; `Ok(false)` past the last one.
+    ///
+    /// Task context, may sleep. Errors when `out` is full.
+    pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        let entries = self.entries.lock();
+        let mut lines = entries.iter().flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
+        match lines.nth(index) {
+            Some((probe, site)) => probe.write(site, out).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Writes `function` or `function [module]`.
+fn write_name(addr: usize, out: &mut dyn Out) -> fmt::Result {
+    let Some(symbol) = Symbol::at(addr) else {
+        return write!(out, "0x{addr:x}");
+    };
+    out.bytes(symbol.name())?;
+    match symbol.module() {
+        Some(module) => {
+            out.bytes(b" [")?;
+            out.bytes(module)?;
+            out.bytes(b"]")
+        }
+        None => Ok(()),
+    }
+}
+
+/// Takes the `wanted` sites out of a probe; true if there were any.
+fn drop_sites(entry: &Entry, wanted: impl Fn(&Left) -> bool) -> Result<bool> {
+    let mut edit: Option<Edit> = None;
+    for site in entry.probe.live().filter(|site| wanted(site)) {
+        let edit = match &mut edit {
+            Some(edit) => edit,
+            none => none.insert(entry.ops.edit(Which::Filter, false)?),
+        };
+        edit.set_ip(site.addr, true)?;
+        site.live.store(false, Relaxed);
+    }
+    let Some(edit) = edit else {
+        return Ok(false);
+    };
+    if entry.probe.live().next().is_some() {
+        edit.commit()?;
+    } else {
+        // An empty filter would mean every function.
+        entry.ops.unregister()?;
+    }
+    Ok(true)
+}
+
+/// The commands there are.
+static COMMANDS: [&dyn Command; 5] = [
+    &OnOff { name: "traceon", on: true },
+    &OnOff { name: "traceoff", on: false },
+    &Dump { name: "dump", all: true },
+    &Dump { name: "cpudump", all: false },
+    &StackTrace,
+];
+
+fn find(name: &[u8]) -> Option<&'static dyn Command> {
+    COMMANDS.iter().copied().find(|command| command.name().as_bytes() == name)
+}
+
+/// `traceon` and `traceoff`: only a change counts.
+#[derive(Clone, Copy)]
+struct OnOff {
+    name: &'static str,
+    on: bool,
+}
+
+impl Command for OnOff {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arm(&self, _: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
+    }
+}
+
+impl Action for OnOff {
+    fn hit(&self, instance: &Instance, left: &Left) {
+        let buffer = instance.buffer();
+        if left.any() && buffer.is_on() != self.on && buffer.set_on(self.on) != self.on {
+            // Only the CPU whose switch took effect gets here.
+            left.spend();
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.write_str(self.name)
+    }
+}
+
+/// `dump` and `cpudump`: the buffer goes to the console, of all CPUs or of this one. Parameters are ignored.
+#[derive(Clone, Copy)]
+struct Dump {
+    name: &'static str,
+    all: bool,
+}
+
+impl Command for Dump {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn counted(&self, _: Option<&[u8]>) -> bool {
+        self.all
+    }
+
+    fn arm(&self, _: &Instance, _: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        let count = if self.all { Count::Times(1) } else { Count::Unlimited };
+        Ok((KBox::new(*self, GFP_KERNEL)?, count))
+    }
+}
+
+impl Action for Dump {
+    fn hit(&self, _: &Instance, left: &Left) {
+        if left.spend() {
+            dump::top(if self.all { dump::Cpus::All } else { dump::Cpus::This });
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.write_str(self.name)
+    }
+}
+
+/// `stacktrace`: records the stack that led here. A count without number never ends, as in C.
+#[derive(Clone, Copy)]
+struct StackTrace;
+
+impl Command for StackTrace {
+    fn name(&self) -> &'static str {
+        "stacktrace"
+    }
+
+    fn arm(&self, _: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
+    }
+}
+
+impl Action for StackTrace {
+    fn hit(&self, instance: &Instance, left: &Left) {
+        if instance.tracing_on() && (left.spend() || left.endless()) {
+            stack::record(instance.buffer(), left.addr);
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(b"stacktrace")
+    }
+}
+
+fn read_count(params: Option<&[u8]>) -> Result<Count> {
+    count(params).map_err(|e| Error::from_errno(e.errno().wrapping_neg()))
+}

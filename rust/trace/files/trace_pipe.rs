@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: records as text, each taken out of the buffer as it is read.
+//!
+//! There is one reader at a time, of all CPUs or per CPU ([`Readers`](crate::trace::output::readers::Readers)).
+//! A read waits until there is something, and then returns as many whole lines as fit into about two pages. It
+//! returns 0 when recording is off, the buffer empty, and something was read before: so one can start reading
+//! before recording begins, and `cat` ends when it has ended.
+
+use super::{Node, Place};
+use crate::{
+    kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek},
+    rcore::text::{options::Flag, LineBuf},
+    trace::output::{
+        cursor::{Ahead, Cursor, Room},
+        line,
+        source::Consume,
+        Style, TracerOutput, LINE_ROOM,
+    },
+};
+use kernel::{new_mutex, prelude::*, sync::Mutex};
+
+/// The file's row.
+pub(crate) struct TracePipe;
+
+impl Node for TracePipe {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        let claim = Claim::new(at)?;
+        let pipe = Pipe {
+            style: Style::of(&at.instance),
+            output: at.instance.tracer().output(&at.instance)?,
+            read_before: false,
+            text: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
+            given: 0,
+            len: 0,
+            record: KVVec::new(),
+            ahead: KVVec::new(),
+        };
+        Opening::pin_init(try_pin_init!(OpenPipe { pipe <- new_mutex!(pipe), claim }? Error))
+    }
+}
+
+/// The right to consume the place's buffer.
+struct Claim(Place);
+
+impl Claim {
+    fn new(at: &Place) -> Result<Self> {
+        at.instance.readers().open_pipe(at.cpu)?;
+        Ok(Self(at.clone()))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.instance.readers().close_pipe(self.0.cpu);
+    }
+}
+
+/// The open file.
+#[pin_data]
+struct OpenPipe {
+    #[pin]
+    pipe: Mutex<Pipe>,
+    claim: Claim,
+}
+
+/// What one reader has printed and not yet handed over, and memory to print with.
+struct Pipe {
+    style: Style,
+    output: Option<KBox<dyn TracerOutput>>,
+    read_before: bool,
+    text: KVVec<u8>,
+    /// `text[given..len]` is to be handed over.
+    given: usize,
+    len: usize,
+    record: KVVec<u8>,
+    ahead: KVVec<u8>,
+}
+
+impl OpenPipe {
+    fn at(&self) -> &Place {
+        &self.claim.0
+    }
+
+    /// Waits until there is something to read; false when there will not be: recording is off and something
+    /// was read before.
+    fn wait(&self, nonblock: bool) -> Result<bool> {
+        let Place { instance, cpu } = self.at();
+        while instance.buffer().is_empty(*cpu) {
+            if nonblock {
+                return Err(EAGAIN);
+            }
+            if !instance.tracing_on() && self.pipe.lock().read_before {
+                return Ok(false);
+            }
+            instance.buffer().wait(*cpu, 0)?;
+        }
+        self.pipe.lock().read_before = true;
+        Ok(true)
+    }
+}
+
+impl OpenFile for OpenPipe {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        loop {
+            let given = self.pipe.lock().hand_over(call)?;
+            if given > 0 || call.is_empty() {
+                return Ok(given);
+            }
+            if !self.wait(call.nonblock())? {
+                return Ok(0);
+            }
+            self.pipe.lock().fill(self.at(), call.len());
+        }
+    }
+
+    fn seek(&self) -> Seek {
+        Seek::Never
+    }
+
+    fn poll(&self, call: &PollCall<'_>) -> PollEvents {
+        let Place { instance, cpu } = self.at();
+        if Style::of(instance).set.has(Flag::Block) {
+            return PollEvents::READABLE;
+        }
+        instance.buffer().poll(*cpu, 0, call)
+    }
+}
+
+impl Pipe {
+    /// Hands over what is printed; 0 if that is nothing.
+    fn hand_over(&mut self, call: &mut ReadCall<'_>) -> Result<usize> {
+        let text = self.text.get(self.given..self.len).unwrap_or(&[]);
+        if text.is_empty() {
+            return Ok(0);
+        }
+        let done = call.put(text)?;
+        self.given = self.given.saturating_add(done);
+        Ok(done)
+    }
+
+    /// Prints records until `wanted` bytes are there, the room is used up or the buffer is empty.
+    fn fill(&mut self, at: &Place, wanted: usize) {
+        (self.given, self.len) = (0, 0);
+        self.style = self.style.refreshed(&at.instance);
+        let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
+        let mut text = LineBuf::new(&mut self.text);
+        while text.as_bytes().len() < wanted {
+            let Some((cpu, head)) = cursor.next(&mut self.record) else {
+                break;
+            };
+            let before = text.as_bytes().len();
+            let record = cursor.record(cpu, &head, &self.record);
+            let store: &mut dyn Room = &mut self.ahead;
+            let mut ahead = Ahead { cursor: &mut cursor, cpu, current: Some(head), store };
+            let output = self.output.as_deref_mut();
+            let printed = line::write(&mut text, &record, &self.style, output, &mut ahead, false);
+            let current = ahead.current;
+            if printed.is_err() {
+                if before > 0 && current.is_some() {
+                    // It goes first next time.
+                    text.truncate(before);
+                    break;
+                }
+                text.close_too_big();
+            }
+            if current.is_some_and(|head| !cursor.pass(cpu, &head)) {
+                // Another reader had it.
+                text.truncate(before);
+            }
+        }
+        self.len = text.as_bytes().len();
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands above the records in `trace`: the tracer, how full the buffer is, the column titles.
+
+use super::{Printed, Style, TracerOutput};
+use crate::{
+    kapi::{cpus, uts},
+    rcore::text::{
+        header::{self, Counts, Latency},
+        symbol, Out,
+    },
+    trace::{instance::Instance, output::line::Kallsyms},
+};
+use core::fmt;
+
+/// Prints the header. `empty` says whether there is nothing to read.
+///
+/// Task context. Errors when `out` is full.
+pub(crate) fn write(
+    out: &mut dyn Out,
+    instance: &Instance,
+    style: &Style,
+    tracer: Option<&mut (dyn TracerOutput + 'static)>,
+    empty: bool,
+) -> fmt::Result {
+    let name = instance.tracer().name();
+    header::write_tracer(out, name)?;
+    if let Some(tracer) = tracer {
+        if tracer.header(style, out)? == Printed::Done {
+            return Ok(());
+        }
+    }
+    if style.latency {
+        latency(out, instance, style, name, empty)
+    } else {
+        header::write_normal(out, style.set, counts(instance))
+    }
+}
+
+/// How full the buffer of `instance` is, all CPUs together.
+fn counts(instance: &Instance) -> Counts {
+    let (mut entries, mut overrun) = (0u64, 0u64);
+    for part in instance.buffer().cpus() {
+        let stats = part.stats();
+        entries = entries.wrapping_add(stats.entries);
+        overrun = overrun.wrapping_add(stats.overrun);
+    }
+    Counts { entries, written: entries.wrapping_add(overrun), cpus: cpus::online().count() as u32 }
+}
+
+/// The latency header without a measured latency, which only latency tracers have.
+fn latency(out: &mut dyn Out, instance: &Instance, style: &Style, tracer: &str, empty: bool) -> fmt::Result {
+    let data = Latency {
+        tracer,
+        release: uts::release(),
+        microseconds: 0,
+        counts: counts(instance),
+        cpu: 0,
+        model: uts::preempt_model(),
+        comm: b"",
+        pid: 0,
+        uid: 0,
+        nice: 0,
+        policy: 0,
+        rt_priority: 0,
+        critical: None,
+    };
+    let shown = (!empty).then_some(&data);
+    header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
+}

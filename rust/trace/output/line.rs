@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One record as text: the notice of lost ones, the prefix, and the event by its type.
+//!
+//! Built-in types are printed by [`rcore::text::print`](crate::rcore::text::print), whose table lists them.
+//! Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here sleeps or
+//! allocates, so a dump can print in any context.
+
+use super::{Neighbours, Printed, Record, Style, TracerOutput};
+use crate::{
+    kapi::kallsyms::{Symbol, SymbolOffset},
+    rcore::text::{
+        line::{write_lost, write_started, Latency, Prefix},
+        options::Flag,
+        parser::until_nul,
+        print::{self, Env},
+        symbol::Symbols,
+        Out,
+    },
+    trace::cmdlines,
+};
+use core::fmt;
+use kernel::sync::SetOnce;
+
+/// Prints records of types that are registered while the kernel runs.
+pub(crate) trait Printer: Send + Sync {
+    /// Prints the event with its newline, in the form that `style.set` asks for; false, with nothing printed,
+    /// if the type is not known. Any context; errors when `out` is full.
+    fn print(&self, record: &Record<'_>, style: &Style, out: &mut dyn Out) -> Result<bool, fmt::Error>;
+}
+
+/// Who prints the types beyond the built-in ones, once somebody does.
+pub(crate) static FURTHER: SetOnce<&'static dyn Printer> = SetOnce::new();
+
+/// The kernel's symbols, as addresses are printed by.
+pub(crate) struct Kallsyms;
+
+impl Symbols for Kallsyms {
+    fn write_symbol(&self, addr: usize, offset: bool, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        if offset {
+            // Says a number itself where there is no symbol.
+            return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
+        }
+        match Symbol::at(addr) {
+            Some(symbol) => out.bytes(symbol.name()).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes such.
+///
+/// # Errors
+///
+/// When `out` is full.
+pub(crate) fn write(
+    out: &mut dyn Out,
+    record: &Record<'_>,
+    style: &Style,
+    tracer: Option<&mut (dyn TracerOutput + 'static)>,
+    neighbours: &mut dyn Neighbours,
+    started: bool,
+) -> fmt::Result {
+    let cpu = record.cpu.as_u32();
+    if let Some(lost) = record.lost {
+        write_lost(out, cpu, lost)?;
+    }
+    if let Some(tracer) = tracer {
+        if tracer.line(record, style, neighbours, out)? == Printed::Done {
+            return Ok(());
+        }
+    }
+    let plain = ![Flag::Bin, Flag::Hex, Flag::Raw].iter().any(|&form| style.set.has(form));
+    if started && plain && style.set.has(Flag::Annotate) {
+        write_started(out, cpu)?;
+    }
+    prefix(out, record, style, neighbours)?;
+    event(out, record, style)
+}
+
+/// Prints what stands before the event.
+pub(crate) fn prefix(
+    out: &mut dyn Out,
+    record: &Record<'_>,
+    style: &Style,
+    neighbours: &mut dyn Neighbours,
+) -> fmt::Result {
+    let pid = record.pid();
+    let saved = cmdlines::find(pid);
+    let prefix = Prefix {
+        comm: until_nul(&saved),
+        pid,
+        tgid: if style.set.has(Flag::RecordTgid) { cmdlines::find_tgid(pid).unwrap_or(0) } else { 0 },
+        cpu: record.cpu.as_u32(),
+        flags: record.flags(),
+        preempt_count: record.preempt_count(),
+        ts: record.ts,
+        unit: style.unit,
+    };
+    let latency = style.latency.then(|| Latency {
+        start: style.start,
+        next: neighbours.next_ts().unwrap_or(record.ts),
+        index: record.index,
+    });
+    prefix.write(out, style.set, latency)
+}
+
+/// Prints the event, by its type.
+pub(crate) fn event(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
+    let env = Env { set: style.set, symbols: &Kallsyms, strings: None, unit: style.unit };
+    let known = match print::write(out, record.data, record.ts, &env) {
+        Ok(known) => known,
+        Err(print::Error::Full) => return Err(fmt::Error),
+        // A record cut short says nothing about its type.
+        Err(print::Error::Truncated) => false,
+    };
+    let known = known
+        || match FURTHER.as_ref() {
+            Some(further) => further.print(record, style, out)?,
+            None => false,
+        };
+    if !known {
+        print::write_unknown(out, record.id(), style.set)?;
+    }
+    print::write_end(out, style.set)
+}

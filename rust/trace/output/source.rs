@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where a [`Cursor`](super::cursor::Cursor) reads: [`Consume`] takes records out of a buffer, [`Look`] leaves
+//! them there.
+
+use super::cursor::{Head, Source};
+use crate::{
+    rcore::{ring_buffer::Iter, text::line::Lost},
+    trace::{
+        buffer::{read::ReaderGuard, Buffer},
+        instance::Instance,
+    },
+};
+use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
+
+fn lost(count: u64) -> Option<Lost> {
+    (count > 0).then_some(Lost::Events(count))
+}
+
+/// Copies `payload` if it fits.
+fn copy(payload: &[u8], into: &mut [u8]) {
+    if let Some(into) = into.get_mut(..payload.len()) {
+        into.copy_from_slice(payload);
+    }
+}
+
+/// The CPU with this number, if it can have a buffer.
+fn numbered(index: usize) -> Option<CpuId> {
+    CpuId::from_u32(u32::try_from(index).ok()?)
+}
+
+/// Reading that consumes. Any context: where waiting for a reader lock could deadlock, `wait` is not set.
+pub(crate) struct Consume<'a> {
+    buffer: &'a Buffer,
+    wait: bool,
+}
+
+impl<'a> Consume<'a> {
+    /// A reader in a context where locks may be waited for.
+    pub(crate) fn new(buffer: &'a Buffer) -> Self {
+        Self { buffer, wait: true }
+    }
+
+    /// A reader in any context: a CPU whose reader lock is taken has nothing to read.
+    pub(crate) fn without_waiting(buffer: &'a Buffer) -> Self {
+        Self { buffer, wait: false }
+    }
+
+    fn reader(&self, cpu: CpuId) -> Option<ReaderGuard<'a>> {
+        let part = self.buffer.cpu(cpu)?;
+        if self.wait {
+            Some(part.lock_reader())
+        } else {
+            part.try_lock_reader()
+        }
+    }
+}
+
+impl Source for Consume<'_> {
+    fn look(&mut self, cpu: CpuId) -> Option<u64> {
+        Some(self.reader(cpu)?.peek()?.time)
+    }
+
+    fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        let mut reader = self.reader(cpu)?;
+        let event = reader.peek()?;
+        copy(event.payload, into);
+        Some(Head { ts: event.time, len: event.payload.len(), lost: lost(event.lost) })
+    }
+
+    fn pass(&mut self, cpu: CpuId, head: &Head) -> bool {
+        let Some(mut reader) = self.reader(cpu) else {
+            return false;
+        };
+        let same = reader.peek().is_some_and(|event| event.time == head.ts && event.payload.len() == head.len);
+        same && reader.consume().is_some()
+    }
+
+    fn cpu(&self, index: usize) -> Option<CpuId> {
+        numbered(index)
+    }
+}
+
+/// Memory for one sub-buffer.
+struct Memory(KVVec<u8>);
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for Memory {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+/// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be resized, and
+/// with option `pause-on-trace` nothing is recorded.
+pub(crate) struct Look {
+    instance: Arc<Instance>,
+    only: Option<CpuId>,
+    paused: bool,
+    /// By CPU number; `None` for CPUs that are not read.
+    iters: KVec<Option<Iter<Memory>>>,
+}
+
+impl Look {
+    /// A reading of `only`, or of every CPU, from the oldest record on. May sleep. `ENOMEM`.
+    pub(crate) fn new(instance: &Arc<Instance>, only: Option<CpuId>, pause: bool) -> Result<Self> {
+        let buffer = instance.buffer();
+        let mut iters = KVec::new();
+        buffer.hold_rings(only);
+        if pause {
+            buffer.pause_recording();
+        }
+        // From here on dropping it undoes both.
+        let mut look = Self { instance: instance.clone(), only, paused: pause, iters: KVec::new() };
+        let size = buffer.sub_buffer_size();
+        for index in 0..cpu::nr_cpu_ids() as usize {
+            let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
+            let iter = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
+                Some(_) => Some(Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?))),
+                None => None,
+            };
+            iters.push(iter, GFP_KERNEL)?;
+        }
+        look.iters = iters;
+        Ok(look)
+    }
+
+    /// Goes back to the oldest records.
+    pub(crate) fn rewind(&mut self) {
+        self.iters.iter_mut().flatten().for_each(Iter::reset);
+    }
+
+    fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
+        let iter = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
+        Some((iter, self.instance.buffer().cpu(cpu)?.lock_reader()))
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        let buffer = self.instance.buffer();
+        if self.paused {
+            buffer.resume_recording();
+        }
+        buffer.release_rings(self.only);
+    }
+}
+
+impl Source for Look {
+    fn look(&mut self, cpu: CpuId) -> Option<u64> {
+        let (iter, mut reader) = self.at(cpu)?;
+        Some(iter.peek(&mut reader)?.time)
+    }
+
+    fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        let (iter, mut reader) = self.at(cpu)?;
+        let event = iter.peek(&mut reader)?;
+        copy(event.payload, into);
+        let head = Head { ts: event.time, len: event.payload.len(), lost: lost(event.lost) };
+        Some(head)
+    }
+
+    fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
+        self.at(cpu).is_some_and(|(iter, mut reader)| iter.next(&mut reader).is_some())
+    }
+
+    fn cpu(&self, index: usize) -> Option<CpuId> {
+        numbered(index)
+    }
+}
