@@ -129,18 +129,7 @@ pub fn rewrite(elf: &Object<'_>, symbols: &ObjectSymbols<'_>, scan: Scan) -> Res
 /// Adds the name of the table's relocations to the names of sections; returns its offset among them.
 fn add_name(elf: &Object<'_>, out: &mut Output) -> Result<u32> {
     let index = elf.names_section()?;
-    // clang keeps the names of symbols in the same section, which may have grown a moment ago.
-    let section = out.sections[index];
-    let mut names = section
-        .data(LE, out.bytes.as_slice())
-        .map_err(|_| {
-            Error::new(
-                elf.name(index),
-                0,
-                "contents reach beyond the end of the file",
-            )
-        })?
-        .to_vec();
+    let mut names = elf.bytes(index)?.to_vec();
     if names.last() != Some(&0) {
         names.push(0);
     }
