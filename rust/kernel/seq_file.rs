@@ -29,7 +29,8 @@ pub(crate) trait Cursor {
     /// Moves to the next row; false when this was the last one, and then nothing more is called.
     fn next(&mut self) -> bool;
 
-    /// The number of the row now, for listings that leave numbers out; `None` means one more than before.
+    /// The number of the row now, for listings that leave numbers out: at the start it may be more than what
+    /// was asked for. `None` means one more than before.
     fn number(&self) -> Option<u64> {
         None
     }
@@ -175,15 +176,21 @@ fn element(seq: *mut bindings::seq_file) -> *mut c_void {
     seq.cast()
 }
 
+/// The position of C that stands for the cursor's row, where the cursor knows its number.
+fn position(cursor: &dyn Cursor) -> Option<bindings::loff_t> {
+    cursor.number()?.try_into().ok()
+}
+
 unsafe extern "C" fn start(seq: *mut bindings::seq_file, pos: *mut bindings::loff_t) -> *mut c_void {
     // SAFETY: C passes our `seq_file` and its own position.
-    let (opened, at) = unsafe { (opened(seq), *pos) };
+    let (opened, pos) = unsafe { (opened(seq), &mut *pos) };
     let rows = opened.file.rows().ok_or(EINVAL);
-    let cursor = match rows.and_then(|rows| rows.start(u64::try_from(at).map_err(|_| EINVAL)?)) {
+    let cursor = match rows.and_then(|rows| rows.start(u64::try_from(*pos).map_err(|_| EINVAL)?)) {
         Ok(Some(cursor)) => cursor,
         Ok(None) => return ptr::null_mut(),
         Err(e) => return e.to_ptr(),
     };
+    *pos = position(&*cursor).unwrap_or(*pos);
     // SAFETY: only the lifetime changes; by the invariant of `Reading` the cursor is dropped before what it
     // borrows from.
     let cursor = unsafe { transmute::<KBox<dyn Cursor + '_>, KBox<dyn Cursor>>(cursor) };
@@ -200,8 +207,7 @@ unsafe extern "C" fn next(
     // SAFETY: C passes its own position, and this is an operation of `seq`.
     let (cursor, pos) = unsafe { (cell(seq), &mut *pos) };
     let more = cursor.as_mut().and_then(|cursor| cursor.next().then_some(cursor));
-    let number = more.as_ref().and_then(|cursor| i64::try_from(cursor.number()?).ok());
-    *pos = number.unwrap_or(pos.wrapping_add(1));
+    *pos = more.as_ref().and_then(|cursor| position(&***cursor)).unwrap_or(pos.wrapping_add(1));
     match more {
         Some(_) => element(seq),
         None => ptr::null_mut(),

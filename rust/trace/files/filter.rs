@@ -61,13 +61,22 @@ struct OpenFilter {
 }
 
 impl OpenFilter {
-    fn show_rule(&self, list: &List, line: usize, out: &mut dyn Out) -> fmt::Result {
-        if list.is_default() {
-            return out.bytes(match self.which {
-                Which::Filter => b"#### all functions enabled ####\n",
-                Which::NoTrace => b"#### no functions disabled ####\n",
-            });
+    /// The line that stands for an empty set. Patterns for modules that are not there do not make it less
+    /// empty for `set_ftrace_notrace`.
+    fn headline(&self, list: &List) -> Option<&'static [u8]> {
+        match self.which {
+            Which::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
+            Which::NoTrace if list.sites().is_empty() => Some(b"#### no functions disabled ####\n"),
+            _ => None,
         }
+    }
+
+    fn show_rule(&self, list: &List, line: usize, out: &mut dyn Out) -> fmt::Result {
+        let line = match (self.headline(list), line) {
+            (Some(headline), 0) => return out.bytes(headline),
+            (Some(_), line) => line.saturating_sub(1),
+            (None, line) => line,
+        };
         match list.sites().get(line) {
             Some(site) => site.write_name(out)?,
             None => list.write_pattern(line.saturating_sub(list.sites().len()), out)?,
@@ -125,7 +134,7 @@ impl Rows for OpenFilter {
 impl Lines for OpenFilter {
     fn seek(&self, at: u64) -> Option<u64> {
         let list = self.list.as_ref()?;
-        let lines = usize::from(list.is_default()) + list.sites().len() + list.patterns();
+        let lines = usize::from(self.headline(list).is_some()) + list.sites().len() + list.patterns();
         (at < lines as u64).then_some(at)
     }
 

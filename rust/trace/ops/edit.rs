@@ -276,7 +276,6 @@ impl List {
     pub(crate) fn write_pattern(&self, n: usize, w: &mut dyn fmt::Write) -> fmt::Result {
         let Some(p) = self.patterns.pending().get(n) else { return Ok(()) };
         let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
-        let functions = if p.functions.is_empty() { "*" } else { text(&p.functions) };
-        write!(w, "{functions}:mod:{}", text(&p.module))
+        write!(w, "{}:mod:{}", text(&p.functions), text(&p.module))
     }
 }
