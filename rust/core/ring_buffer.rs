@@ -43,4 +43,5 @@ pub use read_page::{MappedPage, NoPage};
 pub use reader::{Event, Reader};
 pub use stats::Stats;
 pub use sub_buffer::{SubBuffer, HEADER_SIZE};
+pub use word::Header;
 pub use writer::{Context, Reservation, Wake, Writer};

@@ -31,6 +31,7 @@ use crate::kapi::{
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
+mod events;
 mod filter;
 mod error_log;
 mod functions;
@@ -203,6 +204,9 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
         }
     }
     options::create_all(&dir.create_dir(c"options")?, &all)?;
+    if instance.is_top() {
+        events::create(dir, &all)?;
+    }
 
     let per_cpu = dir.create_dir(c"per_cpu")?;
     for cpu in cpus::possible() {
