@@ -5,8 +5,9 @@
 use core::ptr::NonNull;
 
 use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
-use super::reader::Reader;
+use super::reader::{Reader, ReaderState};
 use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
+use super::word::Position;
 
 /// Why no page was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,8 +88,13 @@ impl Reader<'_> {
         let data = NonNull::new(own.data())?;
         own.set_data(*page);
         *page = data;
+        // The descriptor now stands for nothing, behind what has gone.
+        let sealed = own.sealed();
+        own.first_event.set(own.first_event.get().wrapping_add(sealed.events()));
+        own.sealed.set(Position::new(self.state.id, 0, 0).0);
+        *self.state = ReaderState::new(self.state.id);
         // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`) and is no longer
-        // anybody else's. The descriptor keeps saying that it is read to the end, so nobody reads the new memory.
+        // anybody else's.
         unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
         Some(HEADER_SIZE.wrapping_add(length))
     }
