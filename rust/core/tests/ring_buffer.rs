@@ -2,6 +2,8 @@
 
 //! The ring buffer's behaviour, one case at a time.
 
+#![cfg(not(loom))]
+
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 

@@ -2,6 +2,8 @@
 
 //! Writers interrupted at every step, by every deeper context, up to four deep.
 
+#![cfg(not(loom))]
+
 #[path = "ring_buffer/machine.rs"]
 mod machine;
 #[path = "ring_buffer/memory.rs"]

@@ -2,6 +2,8 @@
 
 //! Random operations on a buffer, checked against a list of events.
 
+#![cfg(not(loom))]
+
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
