@@ -90,6 +90,20 @@ impl Shared {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Reads after all earlier reads, of this word and of plain memory (`smp_rmb`, then a load).
+    ///
+    /// loom does not see reads of plain memory and so would give an old value here even if these have seen what was
+    /// written after a newer one; there it is an operation that gives the newest. What the fence is for is checked by
+    /// `tools/testing/litmus/rb-iter-copy.litmus`.
+    #[inline]
+    pub fn load_after_reads(&self) -> u64 {
+        fence_acquire();
+        #[cfg(not(loom))]
+        return self.0.load(Ordering::Relaxed);
+        #[cfg(loom)]
+        return self.0.fetch_add(0, Ordering::Acquire);
+    }
+
     /// Stores without order.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u64) {

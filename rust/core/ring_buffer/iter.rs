@@ -199,8 +199,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             let filled = self.copy(sub_buffer, end);
             // Pairs with `fence_release` in `claim_next`: had anything that was copied been written after the claim,
             // the tag would show the claim.
-            fence_acquire();
-            if slot.load() == tag {
+            if slot.0.load_after_reads() == tag.0 {
                 self.filled = filled;
                 return Copy::Done { first_event, time };
             }
