@@ -257,12 +257,18 @@ impl Probes {
         drop(entries);
     }
 
+    /// How many lines there are for [`Self::write`]. Task context, may sleep.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.lock().iter().map(|entry| entry.probe.live().count()).sum()
+    }
+
     /// Writes line `index` of the commands' part of `set_ftrace_filter`; `Ok(false)` past the last one.
     ///
     /// Task context, may sleep. Errors when `out` is full.
     pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let entries = self.entries.lock();
-        let mut lines = entries.iter().flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
+        // The newest first.
+        let mut lines = entries.iter().rev().flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
         match lines.nth(index) {
             Some((probe, site)) => probe.write(site, out).map(|()| true),
             None => Ok(false),

@@ -14,7 +14,7 @@ use crate::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
         seq_file::{Cursor, Rows},
     },
-    rcore::text::{parser::Parser, Out},
+    rcore::text::{command::Rule, parser::Parser, Out},
     trace::ops::{Edit, List, Which},
 };
 use core::fmt;
@@ -71,6 +71,30 @@ impl OpenFilter {
         }
     }
 
+    /// Applies one token: a rule of the set, or a function command.
+    fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
+        match Rule::parse(token).map_err(super::control::errno)? {
+            Rule::Command(_) if self.which == Which::Filter => {
+                self.at.instance.commands().apply(&self.at.instance, token)
+            }
+            Rule::Command(_) => Err(EINVAL),
+            Rule::Functions(_) | Rule::Module(_) => edit.apply(token),
+        }
+    }
+
+    /// Lines before those of the commands.
+    fn rules(&self, list: &List) -> usize {
+        usize::from(self.headline(list).is_some()) + list.sites().len() + list.patterns()
+    }
+
+    /// Lines of the commands.
+    fn commands(&self) -> usize {
+        match self.which {
+            Which::Filter => self.at.instance.commands().count(),
+            Which::NoTrace => 0,
+        }
+    }
+
     fn show_rule(&self, list: &List, line: usize, out: &mut dyn Out) -> fmt::Result {
         let line = match (self.headline(list), line) {
             (Some(headline), 0) => return out.bytes(headline),
@@ -100,7 +124,7 @@ impl OpenFile for OpenFilter {
         let used = parser.feed(&text).map_err(super::control::errno)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         if let Some(token) = parser.take() {
-            edit.apply(token)?;
+            self.apply(edit, token)?;
         }
         Ok(used)
     }
@@ -119,7 +143,7 @@ impl PinnedDrop for OpenFilter {
         parser.finish();
         if let Some(token) = parser.take() {
             // Too late to tell anybody: the write had said yes.
-            let _ = edit.apply(token);
+            let _ = self.apply(&mut edit, token);
         }
         let _ = edit.commit();
     }
@@ -134,13 +158,16 @@ impl Rows for OpenFilter {
 impl Lines for OpenFilter {
     fn seek(&self, at: u64) -> Option<u64> {
         let list = self.list.as_ref()?;
-        let lines = usize::from(self.headline(list).is_some()) + list.sites().len() + list.patterns();
+        let lines = self.rules(list) + self.commands();
         (at < lines as u64).then_some(at)
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match (&self.list, usize::try_from(at)) {
-            (Some(list), Ok(line)) => self.show_rule(list, line, out),
+            (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
+                Some(command) => self.at.instance.commands().write(command, out).map(|_| ()),
+                None => self.show_rule(list, line, out),
+            },
             _ => Ok(()),
         }
     }
