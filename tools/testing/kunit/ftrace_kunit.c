@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The functions of <linux/ftrace.h> for ops, filters and direct callers, as their C users see them.
+ *
+ * Loading the module runs the tests; nothing in it is particular to rtrace, so the same file says whether a kernel with
+ * the C core behaves alike. The functions traced are its own.
+ */
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/stacktrace.h>
+#include <asm/asm-offsets.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+/* Compiled with patch sites, unlike the callbacks. */
+noinline long kunit_tracee(long a, long b);
+noinline long kunit_other(long a, long b);
+
+#define TRACEE	((unsigned long)kunit_tracee)
+#define OTHER	((unsigned long)kunit_other)
+
+noinline long kunit_tracee(long a, long b)
+{
+	barrier();
+	return a * 3 + b;
+}
+
+noinline long kunit_other(long a, long b)
+{
+	barrier();
+	return a - b;
+}
+
+static noinline long call_tracee(long a, long b)
+{
+	long ret = kunit_tracee(a, b);
+
+	barrier();
+	return ret;
+}
+
+/* What a callback saw, last and in all. */
+struct seen {
+	struct ftrace_ops ops;
+	unsigned int hits;
+	unsigned long ip, parent_ip, args[2], sp, fregs_ip, stack[16];
+	unsigned int depth;
+	bool full_regs, wrong_ops;
+	unsigned long go_to;
+};
+
+static notrace void callback(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			     struct ftrace_regs *fregs)
+{
+	struct seen *seen = container_of(op, struct seen, ops);
+
+	seen->hits++;
+	seen->ip = ip;
+	seen->parent_ip = parent_ip;
+	seen->args[0] = ftrace_regs_get_argument(fregs, 0);
+	seen->args[1] = ftrace_regs_get_argument(fregs, 1);
+	seen->sp = ftrace_regs_get_stack_pointer(fregs);
+	seen->fregs_ip = ftrace_regs_get_instruction_pointer(fregs);
+	seen->full_regs = ftrace_get_regs(fregs);
+	seen->depth = stack_trace_save(seen->stack, ARRAY_SIZE(seen->stack), 0);
+	if (seen->go_to)
+		ftrace_regs_set_instruction_pointer(fregs, seen->go_to);
+}
+
+static void start(struct kunit *test, struct seen *seen, unsigned long flags, unsigned long ip)
+{
+	memset(seen, 0, sizeof(*seen));
+	seen->ops.func = callback;
+	seen->ops.flags = flags;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&seen->ops, ip, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&seen->ops), 0);
+}
+
+static void finish(struct kunit *test, struct seen *seen)
+{
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&seen->ops), 0);
+	ftrace_free_filter(&seen->ops);
+}
+
+
+static int position(struct seen *seen, unsigned long function)
+{
+	static char name[KSYM_SYMBOL_LEN], wanted[KSYM_SYMBOL_LEN];
+
+	for (int i = 0; i < seen->depth; i++) {
+		sprint_symbol_no_offset(name, seen->stack[i]);
+		sprint_symbol_no_offset(wanted, function);
+		if (!strcmp(name, wanted))
+			return i;
+	}
+	return -1;
+}
+
+/* The unwinder gets from the callback through the trampoline to the function and its caller. */
+static void expect_stack(struct kunit *test, struct seen *seen)
+{
+	int inner = position(seen, TRACEE), outer = position(seen, (unsigned long)call_tracee);
+
+	KUNIT_EXPECT_GT(test, inner, 0);
+	KUNIT_EXPECT_EQ(test, outer, inner + 1);
+}
+
+static void expect_hit(struct kunit *test, struct seen *seen, unsigned int hits, bool regs)
+{
+	KUNIT_EXPECT_EQ(test, seen->hits, hits);
+	KUNIT_EXPECT_LT(test, seen->ip - TRACEE, 5ul);
+	KUNIT_EXPECT_EQ(test, seen->fregs_ip, seen->ip + MCOUNT_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, seen->args[0], 5ul);
+	KUNIT_EXPECT_EQ(test, seen->args[1], 7ul);
+	KUNIT_EXPECT_EQ(test, seen->full_regs, regs);
+	expect_stack(test, seen);
+}
+
+static void one_ops(struct kunit *test)
+{
+	static struct seen seen;
+
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	start(test, &seen, 0, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &seen, 1, false);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 1u);
+	finish(test, &seen);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, seen.hits, 1u);
+}
+
+static void one_ops_protected(struct kunit *test)
+{
+	static struct seen seen;
+
+	start(test, &seen, FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_RCU, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &seen, 1, false);
+	finish(test, &seen);
+}
+
+static void one_ops_with_regs(struct kunit *test)
+{
+	static struct seen seen;
+
+	start(test, &seen, FTRACE_OPS_FL_SAVE_REGS, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &seen, 1, true);
+	finish(test, &seen);
+}
+
+static void several_ops(struct kunit *test)
+{
+	static struct seen a, b, regs;
+
+	start(test, &a, 0, TRACEE);
+	start(test, &b, 0, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &a, 1, false);
+	expect_hit(test, &b, 1, false);
+	start(test, &regs, FTRACE_OPS_FL_SAVE_REGS, TRACEE);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &a, 2, true);
+	expect_hit(test, &regs, 1, true);
+	finish(test, &b);
+	finish(test, &regs);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	expect_hit(test, &a, 3, false);
+	finish(test, &a);
+}
+
+static void moved_filter(struct kunit *test)
+{
+	static struct seen seen;
+
+	start(test, &seen, 0, TRACEE);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, OTHER, 0, 1), 0);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, seen.hits, 0u);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 1u);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, TRACEE, 0, 0), 0);
+	call_tracee(5, 7);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, OTHER, 1, 0), 0);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
+	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&seen.ops, "kunit_tracee", 12, 0), 0);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
+	finish(test, &seen);
+}
+
+static void filter_errors(struct kunit *test)
+{
+	static struct seen seen;
+	unsigned long both[] = { TRACEE, OTHER };
+	unsigned long inside = TRACEE;
+
+	OPTIMIZER_HIDE_VAR(inside);
+	inside += 9;
+	start(test, &seen, 0, TRACEE);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, OTHER, 1, 0), -ENOENT);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, inside, 0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, (unsigned long)&seen, 0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, "kunit_no_such_function", 22, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, "kunit_o*", 8, 0), 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ips(&seen.ops, both, 2, 0, 1), 0);
+	call_tracee(5, 7);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 2u);
+	finish(test, &seen);
+}
+
+static void redirected(struct kunit *test)
+{
+	static struct seen seen, rival;
+
+	start(test, &seen, FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY, TRACEE);
+	seen.go_to = OTHER;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), -2l);
+	seen.go_to = 0;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+
+	memset(&rival, 0, sizeof(rival));
+	rival.ops.func = callback;
+	rival.ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	/* All functions. */
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, TRACEE, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, OTHER, 0, 1), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, TRACEE, 0, 0), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&rival.ops, "kunit_other", 11, 0), -EINVAL);
+	finish(test, &rival);
+	finish(test, &seen);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+static unsigned int direct_hits[2];
+
+static notrace __used void count_direct(int which)
+{
+	direct_hits[which]++;
+}
+
+/* Called at a site: keeps the arguments, counts, and returns to the function. */
+extern void kunit_direct_0(void *);
+extern void kunit_direct_1(void *);
+
+#define DIRECT(n)					\
+	asm(".pushsection .text, \"ax\", @progbits\n"	\
+	    ".type kunit_direct_" #n ", @function\n"	\
+	    ".globl kunit_direct_" #n "\n"		\
+	    "kunit_direct_" #n ":\n"			\
+	    ASM_ENDBR					\
+	    "pushq %rbp\n movq %rsp, %rbp\n"		\
+	    CALL_DEPTH_ACCOUNT				\
+	    "pushq %rdi\n pushq %rsi\n"			\
+	    "movl $" #n ", %edi\n call count_direct\n"	\
+	    "popq %rsi\n popq %rdi\n leave\n"		\
+	    ASM_RET					\
+	    ".size kunit_direct_" #n ", .-kunit_direct_" #n "\n" \
+	    ".popsection\n")
+
+DIRECT(0);
+DIRECT(1);
+
+static void expect_direct(struct kunit *test, unsigned int first, unsigned int second)
+{
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	KUNIT_EXPECT_EQ(test, direct_hits[0], first);
+	KUNIT_EXPECT_EQ(test, direct_hits[1], second);
+}
+
+static void direct(struct kunit *test)
+{
+	static struct ftrace_ops ops, rival;
+	static struct seen seen;
+	unsigned long addr = (unsigned long)kunit_direct_0;
+
+	memset(&ops, 0, sizeof(ops));
+	memset(&rival, 0, sizeof(rival));
+	memset(direct_hits, 0, sizeof(direct_hits));
+	/* Never initialised, then without sites. */
+	KUNIT_EXPECT_EQ(test, register_ftrace_direct(&ops, addr), -EINVAL);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&ops, TRACEE, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, addr), -EINVAL);
+	KUNIT_ASSERT_EQ(test, register_ftrace_direct(&ops, addr), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_direct(&ops, addr), -EINVAL);
+	expect_direct(test, 1, 0);
+
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&rival, TRACEE, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_direct(&rival, addr), -EBUSY);
+	ftrace_free_filter(&rival);
+
+	/* With another ops at the site, by way of the list. */
+	start(test, &seen, 0, TRACEE);
+	expect_direct(test, 2, 0);
+	expect_hit(test, &seen, 1, true);
+	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, (unsigned long)kunit_direct_1), 0);
+	expect_direct(test, 2, 1);
+	finish(test, &seen);
+	expect_direct(test, 2, 2);
+	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, addr), 0);
+	expect_direct(test, 3, 2);
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), 0);
+	expect_direct(test, 3, 2);
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), -EINVAL);
+}
+#endif
+
+static unsigned int probe_hits;
+
+static int probe_handler(struct kprobe *probe, struct pt_regs *regs)
+{
+	probe_hits += regs->di == 5 && regs->si == 7;
+	return 0;
+}
+
+/* kprobes at a function's entry are ops. */
+static void kprobe_and_ops(struct kunit *test)
+{
+	static struct kprobe probe;
+	static struct seen seen;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.symbol_name = "kunit_tracee";
+	probe.pre_handler = probe_handler;
+	probe_hits = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, probe_hits, 1u);
+	start(test, &seen, 0, TRACEE);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, probe_hits, 2u);
+	expect_hit(test, &seen, 1, true);
+	unregister_kprobe(&probe);
+	call_tracee(5, 7);
+	KUNIT_EXPECT_EQ(test, probe_hits, 2u);
+	expect_hit(test, &seen, 2, false);
+	finish(test, &seen);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(one_ops),
+	KUNIT_CASE(one_ops_protected),
+	KUNIT_CASE(one_ops_with_regs),
+	KUNIT_CASE(several_ops),
+	KUNIT_CASE(moved_filter),
+	KUNIT_CASE(filter_errors),
+	KUNIT_CASE(redirected),
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
+	KUNIT_CASE(direct),
+#endif
+	KUNIT_CASE(kprobe_and_ops),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "ftrace_ops",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("Tests of ftrace's ops, filters and direct callers");
+MODULE_LICENSE("GPL");
