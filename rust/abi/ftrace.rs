@@ -9,6 +9,7 @@ use crate::kapi::kallsyms;
 use crate::trace::arch::Target;
 use crate::trace::ops::{self, OpsRef, Which};
 use crate::trace::{direct, modules, sites};
+use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::{
     bindings::{self, ftrace_ops, module},
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn ftrace_init() {
     // SAFETY: Once, before all else, by the caller's promise.
     unsafe { ops::init_locks() };
     let result = ops::Ops::init_global().and_then(|()| {
-        let (mut start, mut end, mut init) = (core::ptr::null_mut(), core::ptr::null_mut(), [0usize; 2]);
+        let (mut start, mut end, mut init) = (ptr::null_mut(), ptr::null_mut(), [0usize; 2]);
         // SAFETY: The out pointers are valid.
         unsafe { bindings::rtrace_boot_sites(&mut start, &mut end, init.as_mut_ptr()) };
         let len = (end as usize).wrapping_sub(start as usize) / core::mem::size_of::<usize>();
@@ -330,7 +331,7 @@ pub unsafe extern "C" fn ftrace_lookup_symbols(
 /// The ops in whose trampoline `addr` is. Any context, for the unwinder.
 #[export]
 pub extern "C" fn ftrace_ops_trampoline(addr: c_ulong) -> *mut ftrace_ops {
-    ops::trampoline_at(addr).map_or(core::ptr::null_mut(), OpsRef::as_ptr)
+    ops::trampoline_at(addr).map_or(ptr::null_mut(), OpsRef::as_ptr)
 }
 
 /// Is `addr` in a trampoline that was made for an ops? Any context.
@@ -403,24 +404,62 @@ pub extern "C" fn ftrace_free_init_mem() {
     modules::free_range(start, end);
 }
 
-/// Names of functions whose module init text is gone are not kept: they read as addresses.
+/// A string of kallsyms's: `text` and a NUL, cut to `room` bytes.
 ///
 /// # Safety
 ///
-/// For kallsyms.
-#[export]
-pub unsafe extern "C" fn ftrace_mod_address_lookup(
-    _addr: c_ulong,
-    _size: *mut c_ulong,
-    _off: *mut c_ulong,
-    _modname: *mut *mut c_char,
-    _modbuildid: *mut *const u8,
-    _sym: *mut c_char,
-) -> c_int {
-    0
+/// `to` has `room` bytes, at least one.
+unsafe fn put(to: *mut c_char, text: &[u8], room: usize) {
+    let len = text.len().min(room.wrapping_sub(1));
+    // SAFETY: By the caller's promise.
+    unsafe {
+        ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), len);
+        *to.add(len) = 0;
+    }
 }
 
-/// The trampolines, for `/proc/kallsyms`. `ERANGE` past the last.
+const NAME_ROOM: usize = bindings::KSYM_NAME_LEN as usize;
+/// `MODULE_NAME_LEN`.
+const MODULE_ROOM: usize = 56;
+
+/// The function of a module's init text, now gone, that was at `addr`: length of its name, 0 if there was none. Any
+/// context.
+///
+/// # Safety
+///
+/// The out pointers are null or valid, `sym` has `KSYM_NAME_LEN` bytes.
+#[export]
+pub unsafe extern "C" fn ftrace_mod_address_lookup(
+    addr: c_ulong,
+    size: *mut c_ulong,
+    off: *mut c_ulong,
+    modname: *mut *mut c_char,
+    modbuildid: *mut *const u8,
+    sym: *mut c_char,
+) -> c_int {
+    let found = modules::freed::at(addr, |found| {
+        // SAFETY: By the caller's promise; the module is there as long as its functions are in the list.
+        unsafe {
+            if let Some(size) = size.as_mut() {
+                *size = found.size;
+            }
+            if let Some(off) = off.as_mut() {
+                *off = addr.wrapping_sub(found.addr);
+            }
+            if let Some(modname) = modname.as_mut() {
+                *modname = (&raw const (*found.module).name).cast_mut().cast();
+            }
+            if let Some(modbuildid) = modbuildid.as_mut() {
+                *modbuildid = bindings::rtrace_module_buildid(found.module.cast_mut());
+            }
+            put(sym, found.name, NAME_ROOM);
+        }
+        found.name.len() as c_int
+    });
+    found.unwrap_or(0)
+}
+
+/// Functions of modules' init text that is gone, then the trampolines, for `/proc/kallsyms`. `ERANGE` past the last.
 ///
 /// # Safety
 ///
@@ -434,18 +473,32 @@ pub unsafe extern "C" fn ftrace_mod_get_kallsym(
     module_name: *mut c_char,
     exported: *mut c_int,
 ) -> c_int {
-    let Some(addr) = ops::nth_trampoline(symnum as usize) else { return ERANGE.to_errno() };
-    let put = |to: *mut c_char, text: &CStr| {
-        // SAFETY: By the caller's promise there is room for these short strings.
-        unsafe { core::ptr::copy_nonoverlapping(text.as_char_ptr(), to, text.to_bytes_with_nul().len()) };
+    let n = symnum as usize;
+    let freed = modules::freed::nth(n, |found| {
+        // SAFETY: By the caller's promise; the module is there as long as its functions are in the list, its name a string.
+        unsafe {
+            put(name, found.name, NAME_ROOM);
+            put(module_name, CStr::from_char_ptr((*found.module).name.as_ptr()).to_bytes(), MODULE_ROOM);
+        }
+        found.addr
+    });
+    let (addr, kind, is_exported) = match freed {
+        Ok(addr) => (addr, b'T', 1),
+        Err(count) => {
+            let Some(addr) = ops::nth_trampoline(n.wrapping_sub(count)) else { return ERANGE.to_errno() };
+            // SAFETY: By the caller's promise.
+            unsafe {
+                put(name, b"ftrace_trampoline", NAME_ROOM);
+                put(module_name, b"__builtin__ftrace", MODULE_ROOM);
+            }
+            (addr, b't', 0)
+        }
     };
-    put(name, c"ftrace_trampoline");
-    put(module_name, c"__builtin__ftrace");
     // SAFETY: By the caller's promise.
     unsafe {
         *value = addr;
-        *type_ = b't' as c_char;
-        *exported = 0;
+        *type_ = kind as c_char;
+        *exported = is_exported;
     }
     0
 }

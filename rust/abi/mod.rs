@@ -6,3 +6,4 @@ mod trace;
 mod trace_clock;
 pub(crate) mod ftrace;
 mod dump;
+mod ftrace_hash;

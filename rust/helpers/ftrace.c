@@ -99,3 +99,8 @@ __rust_helper void rust_helper_rtrace_kprobes_stay(void)
 {
 	kprobe_ftrace_kill();
 }
+
+__rust_helper const unsigned char *rust_helper_rtrace_module_buildid(struct module *module)
+{
+	return module_buildid(module);
+}

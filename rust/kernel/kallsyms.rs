@@ -116,6 +116,26 @@ impl kernel::fmt::Display for SymbolOffset {
     }
 }
 
+/// Calls `f` with the address of each of the kernel's own symbols of this name, aliases included; a name with a NUL has
+/// none. May sleep.
+pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
+    /// # Safety
+    ///
+    /// `data` is an `F` that nobody else uses.
+    unsafe extern "C" fn call<F: FnMut(usize)>(data: *mut c_void, addr: usize) -> c_int {
+        // SAFETY: By the caller's promise.
+        unsafe { (*data.cast::<F>())(addr) };
+        0
+    }
+    let mut buf = [0u8; NAME_LEN];
+    match buf.get_mut(..name.len()) {
+        Some(place) if name.len() < NAME_LEN && !name.contains(&0) => place.copy_from_slice(name),
+        _ => return,
+    }
+    // SAFETY: The name is NUL-terminated, `data` is `f`, which outlives the calls.
+    unsafe { bindings::kallsyms_on_each_match_symbol(Some(call::<F>), buf.as_ptr().cast(), (&raw mut f).cast()) };
+}
+
 /// Calls `f` with name and address of every symbol, the kernel's and then the modules', until it says true. May sleep.
 pub(crate) fn for_each_symbol<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
     /// # Safety

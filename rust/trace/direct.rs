@@ -11,8 +11,8 @@
 
 use super::arch::Target;
 use super::hash::SiteSet;
-use super::ops::{self, flag, update, OpsRef, State, Which, DIRECT, FTRACE};
-use kernel::{bindings, error::Error, prelude::*};
+use super::ops::{self, flag, update, OpsRef, Shared, State, Which, DIRECT, FTRACE};
+use kernel::{bindings, prelude::*};
 
 const ASK_SELF: bindings::ftrace_ops_cmd =
     bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF;
@@ -175,6 +175,7 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
 /// Undoes [`register`]. `EINVAL` for an ops that is none of a direct caller.
 pub(crate) fn unregister(op: OpsRef) -> Result {
     check(op)?;
+    let _direct = DIRECT.lock();
     let result = ops::unregister(op);
     op.set_func(None);
     result
@@ -214,7 +215,92 @@ pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     Ok(())
 }
 
-/// A set of sites with direct callers of their own, as BPF makes them.
-pub(crate) fn empty_set() -> Result<KBox<SiteSet>, Error> {
-    Ok(KBox::new(SiteSet::new(), GFP_KERNEL)?)
+/// Adds the sites of `calls`, each with its own direct caller, and registers the ops if it had none:
+/// `update_ftrace_direct_add()`.
+///
+/// # Errors
+///
+/// `EINVAL` for nothing to add, a site that has a direct caller, or an ops that is otherwise in use; `ENOMEM`; as
+/// [`ops::register`].
+pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
+    if calls.len() == 0 {
+        return Err(EINVAL);
+    }
+    let _direct = DIRECT.lock();
+    op.init();
+    let mut state = FTRACE.lock();
+    if calls.iter().any(|(addr, _)| at(&state, addr).is_some()) {
+        return Err(EINVAL);
+    }
+    let old = op.set_of(Which::Filter).filter(|f| f.len() != 0);
+    let first = old.is_none();
+    if first && (op.func_addr() != 0 || op.trampoline() != 0 || op.has(flag::ENABLED)) {
+        return Err(EINVAL);
+    }
+    let mut new = match old {
+        Some(old) => old.try_clone()?,
+        None => SiteSet::new(),
+    };
+    for (addr, target) in calls.iter() {
+        new.insert_with(addr, target)?;
+    }
+    ops::change_set(&mut state, op, Which::Filter, new, Shared::Ask)?;
+    if !first {
+        return Ok(());
+    }
+    drop(state);
+    op.set_func(Some(call_direct));
+    op.set(FLAGS);
+    ops::register_locked(op).inspect_err(|_| {
+        op.set_func(None);
+        ops::free_sets(op);
+    })
+}
+
+/// Takes the sites of `calls` out, and unregisters the ops with the last: `update_ftrace_direct_del()`.
+///
+/// # Errors
+///
+/// `EINVAL` for an ops that is none of a direct caller, nothing to take out, or a site that has another direct caller.
+pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
+    check(op)?;
+    let _direct = DIRECT.lock();
+    let mut state = FTRACE.lock();
+    let old = op.set_of(Which::Filter).ok_or(EINVAL)?;
+    if calls.len() == 0 || calls.iter().any(|(addr, target)| !old.contains(addr) || op.direct_at(addr) != target) {
+        return Err(EINVAL);
+    }
+    let mut new = old.try_clone()?;
+    new.retain(|addr| !calls.contains(addr))?;
+    if new.len() != 0 {
+        return ops::change_set(&mut state, op, Which::Filter, new, Shared::Shrinks);
+    }
+    drop(state);
+    ops::unregister(op)?;
+    op.set_func(None);
+    ops::free_sets(op);
+    Ok(())
+}
+
+/// Has the sites of `calls`, as far as the ops has them, call what is there: `update_ftrace_direct_mod()`. `locked`: the caller holds
+/// [`DIRECT`].
+///
+/// # Errors
+///
+/// `EINVAL` for an ops that is none of a direct caller or nothing to change, `ENOMEM`, what its owner says to sharing.
+pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
+    check(op)?;
+    if calls.len() == 0 {
+        return Err(EINVAL);
+    }
+    let _direct = if locked { None } else { Some(DIRECT.lock()) };
+    let mut state = FTRACE.lock();
+    let mut new = op.set_of(Which::Filter).ok_or(EINVAL)?.try_clone()?;
+    claim(&state, op, None, Some(&new), Claim::Retargeted)?;
+    for (addr, target) in calls.iter() {
+        if new.contains(addr) {
+            new.insert_with(addr, target)?;
+        }
+    }
+    ops::change_set(&mut state, op, Which::Filter, new, Shared::Shrinks)
 }

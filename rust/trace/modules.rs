@@ -6,6 +6,8 @@
 //! skipped; so is, with a report, what holds neither a NOP nor the compiler's call. Calls become NOPs here, and are counted:
 //! a build whose `recordmcount` made NOPs has none.
 
+pub(crate) mod freed;
+
 use super::arch::{Arch, Found, Machine};
 use super::ops::{self, update, OpsRef, Shared, State, Which, FTRACE};
 use super::sites::table::{self, Table};
@@ -214,19 +216,24 @@ fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, Which) -
 
 /// A module goes: so do its sites, and filters forget them.
 pub(crate) fn release(module: *const bindings::module) {
-    take_out(|t| core::ptr::eq(t.module(), module));
+    take_out(|t| core::ptr::eq(t.module(), module), false);
+    freed::forget(&FTRACE.lock().key, module);
 }
 
 /// Text from `start` to before `end` is about to be freed: the kernel's init text or a module's.
 pub(crate) fn free_range(start: usize, end: usize) {
-    take_out(|t| t.within(start, end));
+    take_out(|t| t.within(start, end), true);
 }
 
-fn take_out(which: impl Fn(&Table) -> bool) {
+/// Takes out the tables for which `which` is true. `init`: their module, if they have one, stays.
+fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
     loop {
         let mut state = FTRACE.lock();
         let Some(removed) = table::take_out(&state.key, &which) else { return };
         let table = removed.table();
+        if init && !table.module().is_null() && ops::any_registered() && freed::remember(&state.key, table).is_err() {
+            pr_warn!("ftrace: no memory for the names of init functions\n");
+        }
         for i in 0..table.len() {
             state.targets.put(table.word(i).slot());
         }

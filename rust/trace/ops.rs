@@ -26,7 +26,9 @@ mod show;
 pub(crate) mod update;
 
 pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
-pub(crate) use list::{for_each as for_each_registered, nth_trampoline, trampoline_at};
+pub(crate) use list::{
+    any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
+};
 pub(crate) use owner::{Callback, Flags, Hit, Ops};
 pub(crate) use raw::{flag, Func, OpsRef, Which};
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};

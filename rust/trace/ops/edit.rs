@@ -6,7 +6,7 @@ use super::owner::Ops;
 use super::raw::{OpsRef, Which};
 use super::register::{change_set, Shared};
 use super::{is_dead, Key, FTRACE};
-use crate::kapi::kallsyms::Symbol;
+use crate::kapi::kallsyms::{self, Symbol};
 use crate::rcore::text::command::{ModuleRule, Rule};
 use crate::rcore::text::glob::{Kind, Pattern};
 use crate::trace::hash::{Pending, SiteSet};
@@ -172,10 +172,38 @@ fn for_each_matching(wanted: &Wanted<'_>, mut f: impl FnMut(&Site) -> Result) ->
     }
     let state = FTRACE.lock();
     let mut found = 0usize;
+    // A plain name is looked up where there are many; a module's few sites are asked one by one.
+    let name = match wanted {
+        Wanted::Functions(p) if p.kind == Kind::Full => Some(p.text),
+        _ => None,
+    };
+    if let Some(name) = name {
+        found = match_kernel_name(&state.key, name, &mut f)?;
+    }
     for table in table::under_lock(&state.key).filter(|t| t.is_live()) {
-        found = found.wrapping_add(match_table(&state.key, table, wanted, &mut f)?);
+        if name.is_none() || !table.module().is_null() {
+            found = found.wrapping_add(match_table(&state.key, table, wanted, &mut f)?);
+        }
     }
     Ok(found)
+}
+
+fn match_kernel_name(key: &Key, name: &[u8], f: &mut impl FnMut(&Site) -> Result) -> Result<usize> {
+    let mut found = 0usize;
+    let mut result = Ok(());
+    kallsyms::for_each_named(name, |addr| {
+        let Some((size, _)) = kallsyms::size_offset(addr) else { return };
+        let end = addr.wrapping_add(size).wrapping_sub(1);
+        let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_null());
+        let site = kernel.filter_map(|t| Site::of(t, t.find(addr, end)?)).next();
+        // A function is known by one of its names only.
+        let Some(site) = site.filter(|s| s.symbol().is_some_and(|sym| sym.name() == name)) else { return };
+        found = found.wrapping_add(1);
+        if result.is_ok() {
+            result = f(&site);
+        }
+    });
+    result.map(|()| found)
 }
 
 fn match_table(

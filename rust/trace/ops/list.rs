@@ -36,8 +36,8 @@ pub(crate) fn for_each(_key: &Key, mut f: impl FnMut(OpsRef)) {
 }
 
 /// Is any ops registered?
-pub(super) fn is_empty() -> bool {
-    HEAD.load(Relaxed).is_null()
+pub(crate) fn any() -> bool {
+    !HEAD.load(Relaxed).is_null()
 }
 
 /// Adds an ops at the front.

@@ -163,12 +163,12 @@ fn release_trampoline(state: &State, op: OpsRef) {
     unsafe { Machine::free_trampoline(addr) };
 }
 
-/// Proof, for [`change_set`], of what may be shared.
+/// What [`change_set`] need not ask.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shared {
     /// An ordinary change: what changes where functions go asks at the sites that are new.
     Ask,
-    /// The set only loses sites.
+    /// No site is new.
     Shrinks,
 }
 
@@ -216,11 +216,6 @@ pub(crate) fn free_sets(op: OpsRef) {
     }
     drop(op.replace_set(Which::Filter, None));
     drop(op.replace_set(Which::NoTrace, None));
-}
-
-/// Is the ops with this pointer registered?
-pub(crate) fn is_registered(op: OpsRef) -> bool {
-    op.has(flag::ENABLED)
 }
 
 const _: () = {
