@@ -43,8 +43,8 @@ impl Context {
     /// a larger number only the lowest two bits count.
     #[inline(always)]
     pub const fn from_interrupt_level(level: u32) -> Self {
-        // INVARIANT: 4 minus at most 3.
-        Self(4 - (level & 3) as u64)
+        // INVARIANT: at most 3, plus 1. (4 minus the level, in fewer instructions.)
+        Self((!level & 3) as u64 + 1)
     }
 
     /// The innermost context of a context word.
