@@ -4,7 +4,9 @@
 
 use super::buffer::Buffer;
 use super::entry::{kind, Context};
+use super::ops;
 use crate::kapi::stack::Stacks;
+use crate::rcore::text::entry::TRAMPOLINE;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
@@ -27,23 +29,34 @@ pub(crate) fn record(buffer: &Buffer, from: usize) {
 
 /// [`record`] without the first `skip` frames from there on.
 pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
-    write(buffer, Context::capture_all(), from, skip);
+    write(buffer, Context::capture_all(), |calls| frame_of(calls, from).saturating_add(skip));
 }
 
-/// [`record`] on behalf of an entry that was made in `context`.
+/// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the function called if it is
+/// one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
 pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
-    write(buffer, context, from, 0);
+    write(buffer, context, |calls| {
+        let frame = frame_of(calls, from);
+        let caller = frame.checked_sub(1).filter(|before| calls.get(*before).is_some_and(|call| ops::trampoline_at(*call).is_some()));
+        caller.unwrap_or(frame)
+    });
 }
 
-fn write(buffer: &Buffer, context: Context, from: usize, skip: usize) {
+/// Which of `calls` is the frame at `from`; the first if none is.
+fn frame_of(calls: &[usize], from: usize) -> usize {
+    calls.iter().position(|call| call.wrapping_sub(from) <= SITE).unwrap_or(0)
+}
+
+/// Records the calls from the one on that `first` finds.
+fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
     let Some(stacks) = STACKS.as_ref() else { return };
     stacks.with_current(|calls| {
-        let first = calls.iter().position(|call| call.wrapping_sub(from) <= SITE);
-        let calls = calls.get(first.unwrap_or(0).saturating_add(skip)..).unwrap_or(&[]);
+        let calls = calls.get(first(calls)..).unwrap_or(&[]);
         buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
             let (count, places) = bytes.split_at_mut(8);
             count.copy_from_slice(&calls.len().to_ne_bytes());
             for (place, call) in places.chunks_exact_mut(8).zip(calls) {
+                let call = if ops::trampoline_at(*call).is_some() { TRAMPOLINE } else { *call };
                 place.copy_from_slice(&call.to_ne_bytes());
             }
         })

@@ -7,7 +7,10 @@
 
 use super::{Node, Place};
 use crate::{
-    kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall},
+    kapi::{
+        context::PreemptOff,
+        pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall},
+    },
     rcore::text::options::Flag,
     trace::{entry::kind, instance::Instance},
 };
@@ -96,6 +99,8 @@ fn tracing_mark_write(instance: &Instance, text: &[u8]) -> Result<usize> {
     let room = buffer.max_entry().saturating_sub(COMMON + IP + b"\n\0".len());
     let text = text.get(..room).unwrap_or(text);
     let ip = tracing_mark_write as fn(&Instance, &[u8]) -> Result<usize> as usize;
+    // The entry says so: markers are made with preemption off, as in C.
+    let _stay = PreemptOff::new();
     buffer.write(kind::PRINT, &[&ip.to_ne_bytes(), text, end]).ok_or(EBADF)?;
     Ok(text.len())
 }
@@ -106,6 +111,7 @@ fn raw(instance: &Instance, data: &[u8]) -> Result<usize> {
     if data.len().saturating_add(COMMON) > buffer.max_entry() {
         return Err(EINVAL);
     }
+    let _stay = PreemptOff::new();
     buffer.write(kind::RAW_DATA, &[data]).ok_or(EBADF)?;
     Ok(data.len())
 }

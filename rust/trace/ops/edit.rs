@@ -279,7 +279,8 @@ impl List {
                 }
             }
         }
-        for p in set.pending() {
+        // The newest comes first, as in C.
+        for p in set.pending().iter().rev() {
             list.patterns.push_pending(Pending::new(&p.functions, &p.module)?)?;
         }
         Ok(list)
