@@ -31,6 +31,7 @@
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
+#include <asm/timer.h>
 #include <trace/events/sched.h>
 #include <asm/text-patching.h>
 #include "../../kernel/rtrace/rust/abi/dump.h"

@@ -25,6 +25,7 @@ mod wait;
 pub(crate) use read::{Hold, Part, ReaderGuard};
 
 use super::clock::{self, Clock, CLOCKS};
+use crate::kapi;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::percpu::PerCpu;
@@ -47,6 +48,8 @@ use ring::{Ring, Shape};
 #[pin_data(PinnedDrop)]
 pub(crate) struct Buffer {
     rings: PerCpu<Atomic<*mut Ring>>,
+    /// Is the clock `local`, and one that can be read in line?
+    clock_in_line: Atomic<bool>,
     clock: Atomic<usize>,
     on: Atomic<bool>,
     paused: Atomic<u32>,
@@ -84,6 +87,7 @@ impl Buffer {
                 fill(&rings)?;
                 rings
             },
+            clock_in_line: Atomic::new(kapi::clock::sched_is_native()),
             clock: Atomic::new(clock::LOCAL),
             on: Atomic::new(true),
             paused: Atomic::new(0),
@@ -147,6 +151,7 @@ impl Buffer {
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
+        self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
         self.empty(None);
     }
 

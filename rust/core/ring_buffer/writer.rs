@@ -77,8 +77,8 @@ pub enum Wake {
 /// The right to write to a buffer: this is its CPU, and this the context.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
-    buffer: &'a CpuBuffer,
-    context: Context,
+    pub(super) buffer: &'a CpuBuffer,
+    pub(super) context: Context,
     /// Stays on its CPU.
     _not_send: PhantomData<*mut ()>,
 }

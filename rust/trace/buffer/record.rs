@@ -10,62 +10,114 @@ use super::Buffer;
 use crate::kapi::clock as sys;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::entry_made;
-use crate::rcore::ring_buffer::{Context as Level, Env, Reservation, Wake};
-use crate::trace::clock::LOCAL;
+use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
 
-/// The clock of a writer. Made with preemption off.
+/// The buffer's clock, whichever it is. For writers, which have preemption off.
 struct Clocked<'a>(&'a Buffer);
 
 impl Env for Clocked<'_> {
+    fn now(&self) -> u64 {
+        (self.0.clock().read)()
+    }
+}
+
+/// The clock `local`, where it can be read in line. For writers, which have preemption off.
+struct InLine;
+
+impl Env for InLine {
     #[inline(always)]
     fn now(&self) -> u64 {
-        if self.0.clock.load(Relaxed) == LOCAL {
-            // SAFETY: writers have preemption off, see `Buffer::record`.
-            return unsafe { sys::sched_preempt_off() };
-        }
-        self.0.other_clock()
+        // SAFETY: writers have preemption off, see `Buffer::record`.
+        unsafe { sys::sched_native() }
     }
 }
 
 impl Buffer {
-    /// Records an entry of type `kind` that has the 64-bit `fields` after its header. Any context.
+    /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header. Any context.
+    ///
+    /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
     #[inline(always)]
-    pub(crate) fn record<const N: usize>(&self, kind: u16, fields: [u64; N]) {
+    pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
         let context = Context::capture();
-        match context.is_plain_task() {
-            true => self.record_at(Level::NORMAL, context.header(kind), fields),
-            false => self.record_elsewhere(context.rest(), kind, fields),
+        let stay = PreemptOff::new();
+        if !context.is_plain_task() || !self.clock_in_line.load(Relaxed) {
+            return self.record_any(stay, context, kind, one, two);
+        }
+        let header = context.header(kind);
+        let ring = self.this_ring();
+        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        match writer.write_plain(&InLine, &[header, one, two]) {
+            Plain::Done => entry_made::set(),
+            Plain::Wanted => self.wake(stay, ring),
+            Plain::Unpublished => self.publish(stay, ring),
+            Plain::Not => self.record_at(stay, Level::NORMAL, header, one, two),
+            Plain::Abandoned => self.record_again(stay, header, one, two),
         }
     }
 
-    /// [`Buffer::record`] in interrupts, and for tasks about which there is more to say.
+    /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other clocks.
     #[cold]
     #[inline(never)]
-    fn record_elsewhere<const N: usize>(&self, context: Context, kind: u16, fields: [u64; N]) {
-        self.record_at(context.level(), context.header(kind), fields);
+    fn record_any(&self, stay: PreemptOff, context: Context, kind: u16, one: u64, two: u64) {
+        let context = context.rest();
+        self.record_at(stay, context.level(), context.header(kind), one, two);
+    }
+
+    /// [`Buffer::record`] of an event that does not fit, after a long time, or that was interrupted.
+    #[cold]
+    #[inline(never)]
+    fn record_again(&self, stay: PreemptOff, header: u64, one: u64, two: u64) {
+        // SAFETY: as in `record`.
+        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        // If somebody is to be woken, the entry that comes now does it.
+        let _ = writer.abandon(&Clocked(self));
+        self.record_at(stay, Level::NORMAL, header, one, two);
+    }
+
+    /// Records in every case.
+    #[cold]
+    #[inline(never)]
+    fn record_at(&self, _stay: PreemptOff, level: Level, header: u64, one: u64, two: u64) {
+        let ring = self.this_ring();
+        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
+        let writer = unsafe { ring.core.writer(level) };
+        let clock = Clocked(self);
+        let Some(mut entry) = writer.reserve(&clock, 24) else { return };
+        for (place, word) in entry.payload().chunks_exact_mut(8).zip([header, one, two]) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        self.end(ring, entry);
+    }
+
+    /// The rest of a [`Buffer::record`] that somebody waits for.
+    #[cold]
+    #[inline(never)]
+    fn wake(&self, _stay: PreemptOff, ring: &Ring) {
+        entry_made::set();
+        if let Some(lane) = self.lane(CpuId::current()) {
+            lane.committed(ring);
+        }
+    }
+
+    /// The rest of a [`Buffer::record`] on a new sub-buffer, or after one that was interrupted.
+    #[cold]
+    #[inline(never)]
+    fn publish(&self, stay: PreemptOff, ring: &Ring) {
+        entry_made::set();
+        // SAFETY: as in `record`.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        if writer.publish(&Clocked(self)) == Wake::Wanted {
+            self.wake(stay, ring);
+        }
     }
 
     /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
-    pub(crate) fn record_in<const N: usize>(&self, context: Context, kind: u16, fields: [u64; N]) {
-        self.record_at(context.level(), context.header(kind), fields);
-    }
-
-    #[inline(always)]
-    fn record_at<const N: usize>(&self, level: Level, header: u64, fields: [u64; N]) {
-        let _stay = PreemptOff::new();
-        let ring = self.this_ring();
-        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and `level` says where we are.
-        let writer = unsafe { ring.core.writer(level) };
-        let clock = Clocked(self);
-        let Some(mut entry) = writer.reserve(&clock, 8 * (N + 1)) else { return };
-        put(entry.payload(), 0, header);
-        for (place, field) in fields.iter().enumerate() {
-            put(entry.payload(), place + 1, *field);
-        }
-        self.end(ring, entry);
+    pub(crate) fn record_in(&self, context: Context, kind: u16, one: u64, two: u64) {
+        self.record_any(PreemptOff::new(), context, kind, one, two);
     }
 
     /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any context.
@@ -106,21 +158,12 @@ impl Buffer {
         Some(())
     }
 
-    /// Commits, and wakes who waits.
-    #[inline(always)]
+    /// Commits, and wakes who waits. The caller has preemption off.
     fn end(&self, ring: &Ring, entry: Reservation<'_, '_, Clocked<'_>>) {
         let wake = entry.commit();
         entry_made::set();
         if wake == Wake::Wanted {
-            self.wake(ring);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake(&self, ring: &Ring) {
-        if let Some(lane) = self.lane(CpuId::current()) {
-            lane.committed(ring);
+            self.wake(PreemptOff::new(), ring);
         }
     }
 
@@ -129,19 +172,5 @@ impl Buffer {
     fn this_ring(&self) -> &Ring {
         // SAFETY: by the type invariant a live ring; it goes only after a grace period, which preemption off holds up.
         unsafe { &*self.rings.this().load(Relaxed) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn other_clock(&self) -> u64 {
-        (self.clock().read)()
-    }
-}
-
-/// Stores the 64-bit word `place` of a payload.
-#[inline(always)]
-fn put(payload: &mut [u8], place: usize, word: u64) {
-    if let Some(bytes) = payload.get_mut(8 * place..8 * place + 8) {
-        bytes.copy_from_slice(&word.to_ne_bytes());
     }
 }

@@ -117,7 +117,7 @@ struct Plain(Arc<Instance>);
 impl Callback for Plain {
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_>) {
-        self.0.buffer().record(kind::FUNCTION, [hit.ip as u64, hit.parent_ip as u64]);
+        self.0.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
     }
 }
 
@@ -162,7 +162,7 @@ impl Careful {
             }
             self.end_repeats(here, context, hit);
         }
-        buffer.record_in(context, kind::FUNCTION, [hit.ip as u64, hit.parent_ip as u64]);
+        buffer.record_in(context, kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
         if self.asked.stacks {
             stack::record_in(buffer, context, hit.ip);
         }
