@@ -7,6 +7,7 @@
 
 use crate::trace::{
     dump::{self, Cpus},
+    entry::kind,
     instance::Instance,
 };
 use core::ffi::{c_void, CStr};
@@ -66,13 +67,16 @@ pub extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, 
     bindings::NOTIFY_DONE as c_int
 }
 
-/// Stops recording at a `WARN()` if the user wants that. Any context.
+/// Stops recording at a `WARN()` if the user wants that, and says so in the buffer. Any context.
 #[export]
 pub extern "C" fn disable_trace_on_warning() {
     // SAFETY: a static `int` that the sysctl writes whole.
     let wanted = unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
     if wanted {
         if let Ok(top) = Instance::top() {
+            let ip = (disable_trace_on_warning as extern "C" fn() as usize).to_ne_bytes();
+            // Where there is no room for it, the warning itself still tells.
+            let _ = top.buffer().write(kind::PRINT, &[&ip, b"Disabling tracing due to warning\n\0"]);
             top.buffer().set_on(false);
         }
     }
