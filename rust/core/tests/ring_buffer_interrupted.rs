@@ -19,7 +19,8 @@ const LATE: [Context; 4] = [Context::IRQ, Context::IRQ, Context::NMI, Context::N
 /// Room for records on a sub-buffer: 48 bytes, three events of 16.
 const SIZE: u32 = 64;
 
-const OPS: [Op; 7] = [
+const OPS: [Op; 8] = [
+    Op::Plain,
     Op::Write { count: 1, length: 8 },
     Op::Write { count: 1, length: 30 },
     Op::Write { count: 12, length: 12 },

@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use rtrace_core::ring_buffer::{Context, Env, Iter, Step, Wake};
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Step, Wake};
 
 use super::memory::Memory;
 
@@ -19,6 +19,8 @@ use super::memory::Memory;
 pub enum Op {
     /// Writes so many events with a payload of so many bytes.
     Write { count: usize, length: usize },
+    /// Writes an event of 8 bytes the plain way, if it can.
+    Plain,
     /// Reserves an event and gives it up.
     Discard { length: usize },
     /// Lets time pass, then writes an event.
@@ -61,6 +63,11 @@ pub struct Machine {
     fired: Cell<bool>,
     order: RefCell<Vec<Entry>>,
     moved: RefCell<[Option<usize>; 4]>,
+    /// The clock's last reading in each depth.
+    read: RefCell<[u64; 4]>,
+    /// What a plain event that is being written in a depth holds.
+    plain: RefCell<[Option<u64>; 4]>,
+    plains: Cell<u64>,
     refused: Cell<u64>,
     /// Events of `order`, discarded ones aside, that the consuming reader has passed.
     passed: Cell<usize>,
@@ -82,6 +89,9 @@ impl Machine {
             fired: Cell::new(false),
             order: RefCell::new(Vec::new()),
             moved: RefCell::new([None; 4]),
+            read: RefCell::new([0; 4]),
+            plain: RefCell::new([None; 4]),
+            plains: Cell::new(0),
             refused: Cell::new(0),
             passed: Cell::new(0),
             reading: Cell::new(false),
@@ -117,6 +127,7 @@ impl Machine {
     fn op(&self, op: Op) {
         match op {
             Op::Write { count, length } => (0..count).for_each(|_| self.write(length, false)),
+            Op::Plain => self.write_plain(),
             Op::Discard { length } => self.write(length, true),
             Op::Wait { time, length } => {
                 self.clock.set(self.clock.get() + time);
@@ -148,6 +159,38 @@ impl Machine {
         self.order.borrow_mut()[index] = Entry { state, value, length, time };
         let wake = if discard { event.discard() } else { event.commit() };
         assert_eq!(wake, Wake::Unwanted, "nobody waits");
+    }
+
+    fn write_plain(&self) {
+        let depth = self.depth.get();
+        let writer = self.memory.writer(self.contexts[depth]);
+        self.plains.set(self.plains.get() + 1);
+        let value = self.plains.get() << 32;
+        self.moved.borrow_mut()[depth] = None;
+        self.plain.borrow_mut()[depth] = Some(value);
+        let plain = writer.write_plain(self, &[value]);
+        self.plain.borrow_mut()[depth] = None;
+        let written = self.moved.borrow_mut()[depth].take().is_some();
+        assert_eq!(written, !matches!(plain, Plain::Not | Plain::Abandoned));
+        let wake = match plain {
+            Plain::Done => Wake::Unwanted,
+            Plain::Wanted => Wake::Wanted,
+            Plain::Unpublished => writer.publish(self),
+            Plain::Not => return self.write(8, false),
+            Plain::Abandoned => {
+                let _ = writer.abandon(self);
+                return self.write(8, false);
+            }
+        };
+        assert_eq!(wake, Wake::Unwanted, "nobody waits");
+    }
+
+    /// A plain event is complete from here on.
+    fn commit_plain(&self) {
+        let depth = self.depth.get();
+        let (Some(value), Some(index)) = (self.plain.borrow()[depth], self.moved.borrow()[depth]) else { return };
+        let time = self.read.borrow()[depth];
+        self.order.borrow_mut()[index] = Entry { state: State::Committed, value, length: 8, time };
     }
 
     /// A point between the buffer's own steps.
@@ -226,11 +269,15 @@ impl Machine {
 impl Env for Machine {
     fn now(&self) -> u64 {
         self.clock.set(self.clock.get() + self.tick);
+        self.read.borrow_mut()[self.depth.get()] = self.clock.get();
         self.clock.get()
     }
 
     fn step(&self, at: Step) {
         let depth = self.depth.get();
+        if at == Step::CommitStarted {
+            self.commit_plain();
+        }
         if at == Step::PositionMoved {
             let mut order = self.order.borrow_mut();
             self.moved.borrow_mut()[depth] = Some(order.len());
