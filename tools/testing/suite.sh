@@ -4,9 +4,11 @@
 #
 # A case is run by itself, so that what the kernel complains of while it runs is its own failure. A case whose features
 # the kernel does not have is skipped, and so is one that the runner calls unresolved (a program or a module is missing).
-# SKIP_INSTANCES=1 leaves out the repetition of a case in an instance.
+# NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. Without a
+# directory `instances` the repetition of a case in an instance is left out.
 runner=$1
 shift
+tracing=/sys/kernel/tracing
 complaint='WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|UBSAN|KASAN|KCSAN'
 logs=$(mktemp -d)
 number=0
@@ -36,15 +38,33 @@ report() { # line of the runner's KTAP, the case's log, number of new complaints
 	echo "$what $number $title$note"
 }
 
+# What the case lacks, or nothing: a file named in its `requires:`, or what NOT_YET says.
+lacks() { # case
+	for file in $(sed -n 's/^#[ \t]*requires://p' "$1"); do
+		case $file in *:* | *\"* | *\'*) continue ;; esac
+		[ -e "$tracing/$file" ] || { echo "no $file"; return; }
+	done
+	[ -n "${NOT_YET:-}" ] && while IFS='	' read -r path lack; do
+		case $path in '#'*) continue ;; esac
+		case $1 in *"/test.d/$path"*) echo "$lack"; return ;; esac
+	done <"$NOT_YET"
+}
+
 echo "KTAP version 1"
 for case in "$@"; do
+	lack=$(lacks "$case")
+	if [ -n "$lack" ]; then
+		number=$((number + 1))
+		echo "ok $number$(sed -n 's/^#[ \t]*description://p' "$case" | head -n 1) # SKIP $lack"
+		continue
+	fi
 	rm -rf "${logs:?}"/*
 	before=$(kernel_log)
 	sh "$runner" --ktap --keep --logdir "$logs" "$case" >"$logs/ktap" 2>&1
 	new=$(($(kernel_log) - before))
 	grep -E '^(not )?ok ' "$logs/ktap" >"$logs/results" || echo "not ok 1 $case: the runner gave no result" >"$logs/results"
 	while read -r line; do
-		case $line in *'(instance)'*) [ "$SKIP_INSTANCES" = 1 ] && continue ;; esac
+		case $line in *'(instance)'*) [ -d $tracing/instances ] || continue ;; esac
 		report "$line" "$logs" "$new"
 		new=0
 	done <"$logs/results"
