@@ -173,6 +173,9 @@ static void several_ops(struct kunit *test)
 	finish(test, &a);
 }
 
+/* The C core writes into the text it is given. */
+#define WRITABLE(text)	((char []){ text }), sizeof(text) - 1
+
 static void moved_filter(struct kunit *test)
 {
 	static struct seen seen;
@@ -190,7 +193,7 @@ static void moved_filter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, OTHER, 1, 0), 0);
 	kunit_other(1, 2);
 	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
-	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&seen.ops, "kunit_tracee", 12, 0), 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&seen.ops, WRITABLE("kunit_tracee"), 0), 0);
 	call_tracee(5, 7);
 	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
 	finish(test, &seen);
@@ -208,8 +211,8 @@ static void filter_errors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, OTHER, 1, 0), -ENOENT);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, inside, 0, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, (unsigned long)&seen, 0, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, "kunit_no_such_function", 22, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, "kunit_o*", 8, 0), 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, WRITABLE("kunit_no_such_function"), 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, WRITABLE("kunit_o*"), 0), 0);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ips(&seen.ops, both, 2, 0, 1), 0);
 	call_tracee(5, 7);
 	kunit_other(1, 2);
@@ -230,14 +233,15 @@ static void redirected(struct kunit *test)
 	memset(&rival, 0, sizeof(rival));
 	rival.ops.func = callback;
 	rival.ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	/* All functions. */
+	/* All functions, by empty sets. */
+	ftrace_free_filter(&rival.ops);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), -EINVAL);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, TRACEE, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), -EBUSY);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, OTHER, 0, 1), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&rival.ops), 0);
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, TRACEE, 0, 0), -EBUSY);
-	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&rival.ops, "kunit_other", 11, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&rival.ops, WRITABLE("kunit_other"), 0), -EINVAL);
 	finish(test, &rival);
 	finish(test, &seen);
 	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
