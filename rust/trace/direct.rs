@@ -99,8 +99,12 @@ fn for_each_peer(op: OpsRef, f: impl Fn(OpsRef, usize) -> Result) -> Result {
     if !op.has(flag::IPMODIFY) {
         return Ok(());
     }
-    let Some(filter) = op.set_of(Which::Filter) else { return Ok(()) };
-    for (addr, _) in filter.iter() {
+    // A copy, since peers are called without the ftrace lock.
+    let filter = {
+        let _state = FTRACE.lock();
+        op.set_of(Which::Filter).map(SiteSet::try_clone).transpose()?
+    };
+    for (addr, _) in filter.iter().flat_map(SiteSet::iter) {
         let peer = at(&FTRACE.lock(), addr);
         if let Some(peer) = peer {
             f(peer, addr)?;
@@ -159,9 +163,9 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
         return Err(EINVAL);
     }
     let _direct = DIRECT.lock();
-    let filter = op.set_of(Which::Filter).filter(|f| f.len() != 0).ok_or(EINVAL)?;
     {
         let state = FTRACE.lock();
+        let filter = op.set_of(Which::Filter).filter(|f| f.len() != 0).ok_or(EINVAL)?;
         if filter.iter().any(|(addr, _)| at(&state, addr).is_some()) {
             return Err(EBUSY);
         }

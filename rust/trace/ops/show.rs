@@ -2,13 +2,14 @@
 
 //! What `enabled_functions` says of a site.
 
-use super::raw::OpsRef;
+use super::raw::{flag, OpsRef};
 use super::update::Wanted;
 use super::FTRACE;
 use crate::kapi::kallsyms::SymbolOffset;
 use crate::trace::arch::{Arch, Machine};
 use crate::trace::sites::Site;
 use core::fmt;
+use kernel::bindings;
 
 /// Writes what follows the name: how many ops there are, what they want, and what the site calls.
 ///
@@ -27,8 +28,13 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
         if site.is_modified() { " M " } else { "   " },
     )?;
     match (wanted.count, wanted.op) {
-        (0, _) => {}
-        (1, Some(op)) if op.trampoline() != 0 && wanted.direct.is_none() => write_own(op, w)?,
+        // What C's trampoline calls when there is nothing to call.
+        (0, _) => write!(w, " ->{}", SymbolOffset(bindings::ftrace_stub as *const () as usize))?,
+        (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
+        (1, Some(op)) if op.trampoline() != 0 => {
+            write_own(op.trampoline(), op, w)?;
+            write_calls(op.trampoline(), op.wants_regs(), w)?;
+        }
         _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, w)?,
     }
     if let Some(op) = wanted.direct {
@@ -39,9 +45,8 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
     Ok(())
 }
 
-fn write_own(op: OpsRef, w: &mut dyn fmt::Write) -> fmt::Result {
-    write!(w, "\ttramp: {} ({})", SymbolOffset(op.trampoline()), SymbolOffset(op.func_addr()))?;
-    write_calls(op.trampoline(), op.wants_regs(), w)
+fn write_own(trampoline: usize, op: OpsRef, w: &mut dyn fmt::Write) -> fmt::Result {
+    write!(w, "\ttramp: {} ({})", SymbolOffset(trampoline), SymbolOffset(op.func_addr()))
 }
 
 fn write_calls(trampoline: usize, regs: bool, w: &mut dyn fmt::Write) -> fmt::Result {
