@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -29,6 +30,10 @@ class Stop(Exception):
 
 def main(entry):
     """Run a script's entry point; turn every expected failure into one line and an exit status."""
+    def terminated(*_):
+        raise Stop("terminated", 143)
+
+    signal.signal(signal.SIGTERM, terminated)
     try:
         sys.exit(entry() or 0)
     except Stop as stop:

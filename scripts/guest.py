@@ -17,7 +17,6 @@ import os
 import re
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -282,7 +281,6 @@ def entry():
     options = Options(sys.argv[1:])
     if not shutil.which("qemu-system-x86_64"):
         raise Stop("qemu-system-x86_64 is missing: make setup", DIED)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="rtrace-guest-") as work:
         return Guest(options, work).run()
 
