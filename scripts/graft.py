@@ -30,46 +30,69 @@ def series_of(tree):
     return ".".join(match.group(1) for match in found)
 
 
-def files_of(series):
-    """Paths a patch series touches."""
-    paths = re.findall(r"^(?:---|\+\+\+) [ab]/(\S+)", series, re.M)
-    for path in paths:
-        if path.startswith("/") or ".." in path.split("/"):
-            raise Stop(f"patches/ names a file outside the tree: {path}")
-    return sorted(set(paths))
+def sections(series):
+    """The series by file: path -> its diffs, in the order in which they apply."""
+    heads = list(re.finditer(r"^--- (\S+).*\n\+\+\+ (\S+)", series, re.M))
+    found = {}
+    for head, following in zip(heads, [*heads[1:], None]):
+        name = head[1] if head[2] == "/dev/null" else head[2]
+        path = name.partition("/")[2]
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            raise Stop(f"patches/ names a file outside the tree: {name}")
+        text = series[head.start():following.start() if following else None]
+        found.setdefault(path, []).append(re.split(r"^diff --git ", text, flags=re.M)[0])
+    return found
 
 
 def our_series():
     return "".join(read(path) for path in sorted(glob.glob(os.path.join(ROOT, "patches", "*.patch"))))
 
 
-def patch(where, series, tree, *options):
-    done = subprocess.run(["patch", "-p1", "-s", "-f", "-F0", "-E", "--no-backup-if-mismatch", "-r", "-", *options],
-                          cwd=where, input=series, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False)
-    if done.returncode:
-        first = done.stdout.strip().splitlines()[0] if done.stdout.strip() else "patch failed"
-        raise Stop(f"the series does not fit {tree} (nothing was changed): {first}")
+def patch(where, diffs, *options):
+    """Apply diffs one after the other; whether all fit, without fuzz."""
+    return all(subprocess.run(["patch", "-p1", "-f", "-F0", "-E", "--no-backup-if-mismatch", "-r", "-", *options],
+                              cwd=where, input=diff, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              check=False).returncode == 0 for diff in diffs)
+
+
+def work_out(tree, path, work, old, new):
+    """Make in `work` what one file becomes; whether the diffs fit it.
+
+    A file that was put back without us (`git checkout .`) no longer holds the old diffs: they would apply to it.
+    """
+    source, target = os.path.join(tree, path), os.path.join(work, path)
+    copy(source, target)
+    if not patch(work, reversed(old), "-R"):
+        copy(source, target)
+        if not patch(work, old):
+            return False
+        copy(source, target)
+    return patch(work, new)
 
 
 def replace_series(tree, old, new):
     """Bring the tree from one series to another; returns how many files changed."""
-    paths = sorted(set(files_of(old) + files_of(new)))
+    old, new = sections(old), sections(new)
+    paths = sorted({*old, *new})
     with scratch(tree, "rtrace-work") as work:
         for path in paths:
-            if os.path.exists(os.path.join(tree, path)):
-                os.makedirs(os.path.dirname(os.path.join(work, path)), exist_ok=True)
-                shutil.copy(os.path.join(tree, path), os.path.join(work, path))
-        if old:
-            patch(work, old, tree, "-R")
-        if new:
-            patch(work, new, tree)
+            if not work_out(tree, path, work, old.get(path, []), new.get(path, [])):
+                raise Stop(f"the patches do not fit {tree}/{path} (nothing was changed)")
         # From here on it is all or nothing: a Ctrl-C waits until the files and the state agree again.
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
         changed = sum(update(os.path.join(work, path), os.path.join(tree, path)) for path in paths)
-        write(os.path.join(tree, STATE), new)
+        write(os.path.join(tree, STATE), "".join(diff for path in paths for diff in new.get(path, [])))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
         return changed
+
+
+def copy(source, target):
+    """A fresh copy; of a file that is not there, none."""
+    if os.path.exists(target):
+        os.remove(target)
+    if os.path.exists(source):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(source, target)
 
 
 def update(source, target):
@@ -113,7 +136,7 @@ def graft(tree, quiet=False):
         raise Stop(f"{link} is there and is not a link of ours (nothing was changed)")
     state = os.path.join(tree, STATE)
     old, new = read(state, ""), our_series()
-    changed = replace_series(tree, old, new) if old != new or not os.path.exists(state) else 0
+    changed = replace_series(tree, old, new)
     linked = set_link(tree)
     if not quiet or changed:
         say(f"{tree}: " + (f"grafted, {changed} files changed" if changed or linked else "already grafted"))

@@ -86,7 +86,7 @@ class Options:
 
 def from_make(command):
     """A command that was typed as make's CMD=: `$x` as typed, and make's own spelling `$$x` taken as `$x`."""
-    return re.sub(r"\$\$(?=[A-Za-z0-9_({$?#@*!])", "$", command)
+    return re.sub(r"\$\$(\$\$|(?=[A-Za-z0-9_({?#@*!]))", lambda hit: "$$" if hit[1] else "$", command)
 
 
 def number(name, default):
