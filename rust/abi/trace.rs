@@ -8,7 +8,6 @@ use crate::trace::{boot, printk, stack};
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
-use kernel::str::CStrExt as _;
 
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
 #[export]

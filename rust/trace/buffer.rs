@@ -22,7 +22,7 @@ mod resize;
 mod ring;
 mod wait;
 
-pub(crate) use read::{Hold, Part, ReaderGuard};
+pub(crate) use read::Part;
 
 use super::clock::{self, Clock, CLOCKS};
 use crate::kapi;
