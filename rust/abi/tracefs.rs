@@ -20,7 +20,7 @@ fn or_null(made: Result<*mut bindings::dentry>) -> *mut bindings::dentry {
 /// `name` is a string, `parent` null (the root) or a directory of tracefs; `fops` is null or operations that can
 /// deal with `data` as the inode's `i_private` and that stay until the file is removed and closed.
 #[export]
-pub unsafe extern "C" fn tracefs_create_file(
+pub(crate) unsafe extern "C" fn tracefs_create_file(
     name: *const c_char,
     mode: bindings::umode_t,
     parent: *mut bindings::dentry,
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn tracefs_create_file(
 ///
 /// `name` is a string, `parent` null (the root) or a directory of tracefs.
 #[export]
-pub unsafe extern "C" fn tracefs_create_dir(
+pub(crate) unsafe extern "C" fn tracefs_create_dir(
     name: *const c_char,
     parent: *mut bindings::dentry,
 ) -> *mut bindings::dentry {
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn tracefs_create_dir(
 ///
 /// As for [`tracefs_create_dir`]; the functions stay callable and create and remove the directory themselves.
 #[export]
-pub unsafe extern "C" fn tracefs_create_instance_dir(
+pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
     name: *const c_char,
     parent: *mut bindings::dentry,
     mkdir: Option<unsafe extern "C" fn(*const c_char) -> c_int>,
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn tracefs_create_instance_dir(
 ///
 /// `dentry` is null, an error pointer or the result of a function above, not removed yet.
 #[export]
-pub unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
+pub(crate) unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
     if let Ok(dentry) = kernel::error::from_err_ptr(dentry) {
         if !dentry.is_null() {
             // SAFETY: as this function's.
@@ -83,13 +83,13 @@ pub unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
 
 /// Whether tracefs is registered. Any context.
 #[export]
-pub extern "C" fn tracefs_initialized() -> bool {
+pub(crate) extern "C" fn tracefs_initialized() -> bool {
     tracefs::is_initialized()
 }
 
 /// The initcall that registers tracefs; `tracefs.c` places it.
 #[no_mangle]
-pub extern "C" fn rtrace_tracefs_init() -> c_int {
+pub(crate) extern "C" fn rtrace_tracefs_init() -> c_int {
     match tracefs::init() {
         Ok(()) => 0,
         Err(e) => e.to_errno(),
@@ -98,7 +98,7 @@ pub extern "C" fn rtrace_tracefs_init() -> c_int {
 
 /// The initcall that creates the files, once the top instance is there; `tracefs.c` places it.
 #[no_mangle]
-pub extern "C" fn rtrace_files_init() -> c_int {
+pub(crate) extern "C" fn rtrace_files_init() -> c_int {
     match files::init() {
         Ok(()) => 0,
         Err(e) => e.to_errno(),

@@ -32,12 +32,8 @@ pub(crate) struct OpenFlags {
     pub(crate) read: bool,
     /// Opened for writing.
     pub(crate) write: bool,
-    /// `O_APPEND`.
-    pub(crate) append: bool,
     /// `O_TRUNC`. The VFS has already checked that the file may be written.
     pub(crate) trunc: bool,
-    /// `O_NONBLOCK`, as it was at open; later changes show in [`ReadCall::nonblock`].
-    pub(crate) nonblock: bool,
 }
 
 /// What a name in the file system stands for. Lives as long as the inode.
@@ -188,7 +184,6 @@ pub(crate) struct WriteCall<'a> {
     from: UserSliceReader,
     /// The file position; the method moves it if the file has one.
     pub(crate) pos: &'a mut i64,
-    nonblock: bool,
 }
 
 impl WriteCall<'_> {
@@ -197,33 +192,9 @@ impl WriteCall<'_> {
         self.from.len()
     }
 
-    /// Whether nothing is left to take.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.from.is_empty()
-    }
-
-    /// Whether to answer `EAGAIN` rather than wait.
-    pub(crate) fn nonblock(&self) -> bool {
-        self.nonblock
-    }
-
     /// The caller's bytes, to be taken in order. Each byte can be taken once.
     pub(crate) fn reader(&mut self) -> &mut UserSliceReader {
         &mut self.from
-    }
-
-    /// Takes everything that was written into `buf`.
-    ///
-    /// `EINVAL` when it does not fit with one byte to spare (the line buffers of these files have room for
-    /// a terminator), `EFAULT` when it cannot be read.
-    pub(crate) fn take_text<'b>(&mut self, buf: &'b mut [u8]) -> Result<&'b [u8]> {
-        let len = self.len();
-        if len >= buf.len() {
-            return Err(EINVAL);
-        }
-        let text = buf.get_mut(..len).ok_or(EINVAL)?;
-        self.from.read_slice(text)?;
-        Ok(text)
     }
 }
 
@@ -363,9 +334,7 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     let how = OpenFlags {
         read: mode & bindings::FMODE_READ != 0,
         write: mode & bindings::FMODE_WRITE != 0,
-        append: flags & bindings::O_APPEND != 0,
         trunc: flags & bindings::O_TRUNC != 0,
-        nonblock: flags & bindings::O_NONBLOCK != 0,
     };
 
     let opened = of.open(&how).and_then(|file| {
@@ -458,9 +427,9 @@ unsafe extern "C" fn write(
     // SAFETY: `pos` is null or the caller's own valid position.
     let pos = unsafe { pos.as_mut() }.unwrap_or(&mut none);
     // SAFETY: `file` is an open file of ours.
-    let (opened, nonblock) = unsafe { (of_file(file), is_nonblock(file)) };
+    let opened = unsafe { of_file(file) };
     let from = UserSlice::new(UserPtr::from_ptr(from.cast_mut().cast()), len).reader();
-    count(opened.file.write(&mut WriteCall { from, pos, nonblock }))
+    count(opened.file.write(&mut WriteCall { from, pos }))
 }
 
 /// # Safety

@@ -24,7 +24,7 @@ pub(crate) trait Rows: Send + Sync {
 /// A place in a listing, on a row that exists.
 pub(crate) trait Cursor {
     /// Prints the row. An error ends the read with that errno (if nothing was printed before).
-    fn show(&mut self, out: &mut SeqOut<'_>) -> Result<Shown>;
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result;
 
     /// Moves to the next row; false when this was the last one, and then nothing more is called.
     fn next(&mut self) -> bool;
@@ -36,15 +36,6 @@ pub(crate) trait Cursor {
     }
 }
 
-/// What became of a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// What was printed is the row.
-    Yes,
-    /// The row is not to be seen: what was printed of it is taken back.
-    Skip,
-}
-
 /// Where a row is printed. Printing never fails: when the buffer is full the row is shown again in a larger one.
 pub(crate) struct SeqOut<'a>(&'a mut bindings::seq_file);
 
@@ -53,11 +44,6 @@ impl SeqOut<'_> {
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         // SAFETY: the `seq_file` is this call's own; the slice is valid for its length.
         unsafe { bindings::seq_write(self.0, bytes.as_ptr().cast(), bytes.len()) };
-    }
-
-    /// Whether the row has already outgrown the buffer, so that printing the rest of it is wasted.
-    pub(crate) fn overflowed(&self) -> bool {
-        self.0.count == self.0.size
     }
 }
 
@@ -221,8 +207,7 @@ unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -
         return 0;
     };
     match cursor.show(&mut SeqOut(out)) {
-        Ok(Shown::Yes) => 0,
-        Ok(Shown::Skip) => bindings::SEQ_SKIP as c_int,
+        Ok(()) => 0,
         Err(e) => e.to_errno(),
     }
 }

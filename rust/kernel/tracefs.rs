@@ -2,7 +2,7 @@
 
 //! tracefs: the file system on `/sys/kernel/tracing`.
 //!
-//! One tree in memory, made by the kernel alone: [`Dir`] creates directories and files and removes them,
+//! One tree in memory, made by the kernel alone: [`Dir`] creates directories and files, [`remove`] removes them,
 //! and the files' behaviour is a [`FileType`]. Users may change owners and modes, and may make and remove
 //! directories only where [`create_instance_dir`] allows it.
 //!
@@ -131,14 +131,6 @@ impl Dir {
             create_file(name, mode, self.dentry.as_ptr(), |inode| pseudo_fs::attach(inode, of))?;
         }
         Ok(())
-    }
-
-    /// Removes the directory and all that is in it. Files still open stay usable until closed.
-    ///
-    /// Task context, may sleep.
-    pub(crate) fn remove(self) {
-        // SAFETY: a directory of tracefs by the invariant.
-        unsafe { remove(self.dentry.as_ptr()) };
     }
 }
 

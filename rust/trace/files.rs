@@ -141,7 +141,7 @@ static FILES: &[Row] = &[
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
     row(c"set_ftrace_filter", 0o640, Scope::Instance, &FilterFile(Set::Filter),
-        "the functions that are traced, by name, number or glob; none listed means all"),
+        "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
     row(c"set_ftrace_notrace", 0o640, Scope::Instance, &FilterFile(Set::NoTrace),
         "the functions that are not traced"),
     row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not),

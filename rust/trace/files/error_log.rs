@@ -5,7 +5,7 @@
 use super::{control::Text, Node, Place};
 use crate::kapi::{
     pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-    seq_file::{Cursor, Rows, SeqOut, Shown},
+    seq_file::{Cursor, Rows, SeqOut},
 };
 use kernel::prelude::*;
 
@@ -64,9 +64,9 @@ impl<'a> Row<'a> {
 }
 
 impl Cursor for Row<'_> {
-    fn show(&mut self, out: &mut SeqOut<'_>) -> Result<Shown> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
         out.bytes(self.text.finish()?);
-        Ok(Shown::Yes)
+        Ok(())
     }
 
     fn next(&mut self) -> bool {

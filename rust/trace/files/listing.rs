@@ -7,7 +7,7 @@
 use crate::{
     kapi::{
         pseudo_fs::{OpenFile, Opening},
-        seq_file::{Cursor, Rows, SeqOut, Shown},
+        seq_file::{Cursor, Rows, SeqOut},
     },
     rcore::text::Out,
 };
@@ -67,10 +67,10 @@ struct Line<'a> {
 }
 
 impl Cursor for Line<'_> {
-    fn show(&mut self, out: &mut SeqOut<'_>) -> Result<Shown> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
         // A `SeqOut` does not fail, so an error is the line's own.
         self.lines.show(self.at, out).map_err(|fmt::Error| EIO)?;
-        Ok(Shown::Yes)
+        Ok(())
     }
 
     fn next(&mut self) -> bool {

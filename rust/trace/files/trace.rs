@@ -11,7 +11,7 @@ use super::{Node, Place};
 use crate::{
     kapi::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-        seq_file::{self, Rows, SeqOut, Shown},
+        seq_file::{self, Rows, SeqOut},
     },
     rcore::text::{options::Flag, LineBuf},
     trace::{
@@ -96,9 +96,9 @@ struct InPlace<'a> {
 }
 
 impl seq_file::Cursor for InPlace<'_> {
-    fn show(&mut self, out: &mut SeqOut<'_>) -> Result<Shown> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
         out.bytes(self.reading.text.get(..self.reading.len).unwrap_or(&[]));
-        Ok(Shown::Yes)
+        Ok(())
     }
 
     fn next(&mut self) -> bool {
