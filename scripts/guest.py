@@ -182,7 +182,7 @@ class Guest:
             machine = ["-accel", "kvm", "-cpu", "host"]
         if options.icount:
             machine = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0"]
-        console = f"console=ttyS0 panic=-1 {'' if options.icount else 'loglevel=7 '}{options.append}"
+        console = f"console=ttyS0 panic=-1 no_timer_check {'' if options.icount else 'loglevel=7 '}{options.append}"
         output = "stdio,id=out,signal=off" if options.interactive else f"pipe,id=out,path={self.work}/out"
         port = "virtconsole" if options.interactive else "virtserialport"
         # Whatever ends this script ends its QEMU.
