@@ -73,7 +73,7 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
 ///
 /// Called once, from `start_kernel()`.
 #[export]
-pub unsafe extern "C" fn ftrace_init() {
+pub(crate) unsafe extern "C" fn ftrace_init() {
     // SAFETY: Once, before all else, by the caller's promise.
     unsafe { ops::init_locks() };
     let result = ops::Ops::init_global().and_then(|()| {
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn ftrace_init() {
 ///
 /// `text` is NUL-terminated.
 #[no_mangle]
-pub unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) {
+pub(crate) unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) {
     // SAFETY: By the caller's promise.
     let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
     let Some(global) = ops::Ops::global() else { return };
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) 
 ///
 /// `ops` follows the rules of the header: static, or not freed before it is unregistered.
 #[export]
-pub unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -> c_int {
+pub(crate) unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, ops::register) }
 }
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -> c_int
 ///
 /// `ops` was registered.
 #[export]
-pub unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops) -> c_int {
+pub(crate) unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, ops::unregister) }
 }
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops) -> c_i
 ///
 /// `ops` is a `struct ftrace_ops` that lives through the call.
 #[export]
-pub unsafe extern "C" fn ftrace_set_filter_ip(
+pub(crate) unsafe extern "C" fn ftrace_set_filter_ip(
     ops: *mut ftrace_ops,
     mut ip: c_ulong,
     remove: c_int,
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn ftrace_set_filter_ip(
 ///
 /// `ops` is a `struct ftrace_ops` that lives through the call, `ips` has `cnt` addresses.
 #[export]
-pub unsafe extern "C" fn ftrace_set_filter_ips(
+pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     ops: *mut ftrace_ops,
     ips: *mut c_ulong,
     cnt: u32,
@@ -196,7 +196,7 @@ fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: Which) -> Resul
 ///
 /// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
 #[export]
-pub unsafe extern "C" fn ftrace_set_filter(
+pub(crate) unsafe extern "C" fn ftrace_set_filter(
     ops: *mut ftrace_ops,
     buf: *mut u8,
     len: c_int,
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn ftrace_set_filter(
 ///
 /// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
 #[export]
-pub unsafe extern "C" fn ftrace_set_notrace(
+pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     ops: *mut ftrace_ops,
     buf: *mut u8,
     len: c_int,
@@ -231,7 +231,7 @@ fn set_global(buf: Option<&[u8]>, reset: bool, which: Which) {
 ///
 /// `buf` is null or has `len` bytes.
 #[export]
-pub unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, reset: c_int) {
+pub(crate) unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, reset: c_int) {
     // SAFETY: By the caller's promise.
     set_global(unsafe { text(buf, len) }, reset != 0, Which::Filter);
 }
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, rese
 ///
 /// `buf` is null or has `len` bytes.
 #[export]
-pub unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, reset: c_int) {
+pub(crate) unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, reset: c_int) {
     // SAFETY: By the caller's promise.
     set_global(unsafe { text(buf, len) }, reset != 0, Which::NoTrace);
 }
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, res
 ///
 /// `ops` is a `struct ftrace_ops` that is not registered.
 #[export]
-pub unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
+pub(crate) unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
     // SAFETY: By the caller's promise.
     if let Some(op) = unsafe { OpsRef::from_raw(ops) } {
         ops::free_sets(op);
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
 ///
 /// `ops` is a `struct ftrace_ops`.
 #[export]
-pub unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
+pub(crate) unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
     // SAFETY: By the caller's promise.
     let Some(op) = (unsafe { OpsRef::from_raw(ops) }) else { return };
     if op.has(ops::flag::INITIALIZED) {
@@ -276,19 +276,19 @@ pub unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
 
 /// The site at `ip`, or of the function that starts there; 0 if none. Any context in which RCU watches.
 #[export]
-pub extern "C" fn ftrace_location(ip: c_ulong) -> c_ulong {
+pub(crate) extern "C" fn ftrace_location(ip: c_ulong) -> c_ulong {
     sites::lookup(ip).map_or(0, |site| site.addr())
 }
 
 /// The first site in `start..=end`; 0 if none. Any context in which RCU watches.
 #[export]
-pub extern "C" fn ftrace_location_range(start: c_ulong, end: c_ulong) -> c_ulong {
+pub(crate) extern "C" fn ftrace_location_range(start: c_ulong, end: c_ulong) -> c_ulong {
     sites::in_range(start, end).map_or(0, |site| site.addr())
 }
 
 /// Does a site meet the text from `start` to `end`? Any context in which RCU watches.
 #[export]
-pub extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const c_void) -> c_int {
+pub(crate) extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const c_void) -> c_int {
     c_int::from(sites::in_range(start as usize, end as usize).is_some())
 }
 
@@ -298,7 +298,7 @@ pub extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const c_void)
 ///
 /// `sorted_syms` and `addrs` have `cnt` elements, the former of strings in order.
 #[export]
-pub unsafe extern "C" fn ftrace_lookup_symbols(
+pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
     sorted_syms: *mut *const c_char,
     cnt: usize,
     addrs: *mut c_ulong,
@@ -330,29 +330,29 @@ pub unsafe extern "C" fn ftrace_lookup_symbols(
 
 /// The ops in whose trampoline `addr` is. Any context, for the unwinder.
 #[export]
-pub extern "C" fn ftrace_ops_trampoline(addr: c_ulong) -> *mut ftrace_ops {
+pub(crate) extern "C" fn ftrace_ops_trampoline(addr: c_ulong) -> *mut ftrace_ops {
     ops::trampoline_at(addr).map_or(ptr::null_mut(), OpsRef::as_ptr)
 }
 
 /// Is `addr` in a trampoline that was made for an ops? Any context.
 #[export]
-pub extern "C" fn is_ftrace_trampoline(addr: c_ulong) -> bool {
+pub(crate) extern "C" fn is_ftrace_trampoline(addr: c_ulong) -> bool {
     ops::trampoline_at(addr).is_some()
 }
 
 /// The trampolines are read-only and executable from the start.
 #[export]
-pub extern "C" fn set_ftrace_ops_ro() {}
+pub(crate) extern "C" fn set_ftrace_ops_ro() {}
 
 /// Disarms ftrace. Any context, for panics.
 #[export]
-pub extern "C" fn ftrace_kill() {
+pub(crate) extern "C" fn ftrace_kill() {
     ops::kill();
 }
 
 /// Was ftrace disarmed? Any context.
 #[no_mangle]
-pub extern "C" fn ftrace_is_dead() -> c_int {
+pub(crate) extern "C" fn ftrace_is_dead() -> c_int {
     c_int::from(ops::is_dead())
 }
 
@@ -360,7 +360,7 @@ pub extern "C" fn ftrace_is_dead() -> c_int {
 ///
 /// `module` is being loaded, its text is not final.
 #[export]
-pub unsafe extern "C" fn ftrace_module_init(module: *mut module) {
+pub(crate) unsafe extern "C" fn ftrace_module_init(module: *mut module) {
     // SAFETY: By the caller's promise.
     if let Err(e) = modules::init(unsafe { modules::Module::from_raw(module) }) {
         pr_warn!("ftrace: functions of a module cannot be traced: {:?}\n", e);
@@ -371,7 +371,7 @@ pub unsafe extern "C" fn ftrace_module_init(module: *mut module) {
 ///
 /// `module` is being loaded, its text is final.
 #[export]
-pub unsafe extern "C" fn ftrace_module_enable(module: *mut module) {
+pub(crate) unsafe extern "C" fn ftrace_module_enable(module: *mut module) {
     // SAFETY: By the caller's promise.
     modules::enable(unsafe { modules::Module::from_raw(module) });
 }
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn ftrace_module_enable(module: *mut module) {
 ///
 /// `module` is being unloaded, or its loading failed.
 #[export]
-pub unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
+pub(crate) unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
     modules::release(module);
 }
 
@@ -388,7 +388,7 @@ pub unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
 ///
 /// The memory from `start` to `end` is text that nothing runs any more, of `module` or of the kernel.
 #[export]
-pub unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mut c_void, end: *mut c_void) {
+pub(crate) unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mut c_void, end: *mut c_void) {
     if start < end {
         modules::free_range(start as usize, end as usize);
     }
@@ -396,7 +396,7 @@ pub unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mut c_voi
 
 /// Init memory of the kernel is about to be freed.
 #[export]
-pub extern "C" fn ftrace_free_init_mem() {
+pub(crate) extern "C" fn ftrace_free_init_mem() {
     let mut init = [0usize; 2];
     // SAFETY: The out pointer is valid.
     unsafe { bindings::rtrace_boot_done(init.as_mut_ptr()) };
@@ -429,7 +429,7 @@ const MODULE_ROOM: usize = 56;
 ///
 /// The out pointers are null or valid, `sym` has `KSYM_NAME_LEN` bytes.
 #[export]
-pub unsafe extern "C" fn ftrace_mod_address_lookup(
+pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
     addr: c_ulong,
     size: *mut c_ulong,
     off: *mut c_ulong,
@@ -465,7 +465,7 @@ pub unsafe extern "C" fn ftrace_mod_address_lookup(
 ///
 /// The out pointers are those of kallsyms: `name` has `KSYM_NAME_LEN` bytes, `module_name` `MODULE_NAME_LEN`.
 #[export]
-pub unsafe extern "C" fn ftrace_mod_get_kallsym(
+pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
     symnum: u32,
     value: *mut c_ulong,
     type_: *mut c_char,
@@ -507,7 +507,7 @@ pub unsafe extern "C" fn ftrace_mod_get_kallsym(
 ///
 /// `ops` follows the rules of the header; `addr` is code that may be called from sites until it is unregistered.
 #[export]
-pub unsafe extern "C" fn register_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+pub(crate) unsafe extern "C" fn register_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, |op| direct::register(op, Target(addr))) }
 }
@@ -516,7 +516,7 @@ pub unsafe extern "C" fn register_ftrace_direct(ops: *mut ftrace_ops, addr: c_ul
 ///
 /// `ops` was registered by `register_ftrace_direct()`.
 #[export]
-pub unsafe extern "C" fn unregister_ftrace_direct(
+pub(crate) unsafe extern "C" fn unregister_ftrace_direct(
     ops: *mut ftrace_ops,
     _addr: c_ulong,
     free_filters: bool,
@@ -537,7 +537,7 @@ pub unsafe extern "C" fn unregister_ftrace_direct(
 ///
 /// `ops` was registered by `register_ftrace_direct()`; `addr` as there.
 #[export]
-pub unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+pub(crate) unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, |op| direct::modify(op, Target(addr))) }
 }
@@ -546,14 +546,14 @@ pub unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulon
 ///
 /// As for `modify_ftrace_direct`, from within an `ops_func`.
 #[export]
-pub unsafe extern "C" fn modify_ftrace_direct_nolock(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+pub(crate) unsafe extern "C" fn modify_ftrace_direct_nolock(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, |op| direct::modify_locked(op, Target(addr))) }
 }
 
 /// The direct caller at `ip`, 0 if there is none.
 #[export]
-pub extern "C" fn ftrace_find_rec_direct(ip: c_ulong) -> c_ulong {
+pub(crate) extern "C" fn ftrace_find_rec_direct(ip: c_ulong) -> c_ulong {
     direct::target_at(ip).0
 }
 
@@ -563,7 +563,7 @@ pub extern "C" fn ftrace_find_rec_direct(ip: c_ulong) -> c_ulong {
 ///
 /// A sysctl handler's arguments.
 #[no_mangle]
-pub unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
+pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
     table: *const bindings::ctl_table,
     write: c_int,
     buffer: *mut c_void,

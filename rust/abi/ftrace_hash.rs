@@ -72,7 +72,7 @@ impl Calls {
 
 /// An empty list; null without memory. The number of bits that C would use does not matter here.
 #[export]
-pub extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_hash {
+pub(crate) extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_hash {
     match KBox::new(Calls { first: ptr::null_mut(), count: 0 }, GFP_KERNEL) {
         Ok(calls) => KBox::into_raw(calls).cast(),
         Err(_) => ptr::null_mut(),
@@ -85,7 +85,7 @@ pub extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_hash {
 ///
 /// `hash` is null or came from `alloc_ftrace_hash()`; its entries from `add_ftrace_hash_entry_direct()`.
 #[export]
-pub unsafe extern "C" fn free_ftrace_hash(hash: *mut ftrace_hash) {
+pub(crate) unsafe extern "C" fn free_ftrace_hash(hash: *mut ftrace_hash) {
     if hash.is_null() {
         return;
     }
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn free_ftrace_hash(hash: *mut ftrace_hash) {
 ///
 /// `hash` came from `alloc_ftrace_hash()`.
 #[export]
-pub unsafe extern "C" fn add_ftrace_hash_entry_direct(
+pub(crate) unsafe extern "C" fn add_ftrace_hash_entry_direct(
     hash: *mut ftrace_hash,
     ip: c_ulong,
     direct: c_ulong,
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn add_ftrace_hash_entry_direct(
 ///
 /// `hash` came from `alloc_ftrace_hash()`; `entry` stays until it is taken out.
 #[export]
-pub unsafe extern "C" fn add_ftrace_hash_entry(hash: *mut ftrace_hash, entry: *mut ftrace_func_entry) {
+pub(crate) unsafe extern "C" fn add_ftrace_hash_entry(hash: *mut ftrace_hash, entry: *mut ftrace_func_entry) {
     // SAFETY: By the caller's promise.
     if let Some(calls) = unsafe { Calls::from_raw(hash) } {
         // SAFETY: By the caller's promise.
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn add_ftrace_hash_entry(hash: *mut ftrace_hash, entry: *m
 ///
 /// `hash` is null or came from `alloc_ftrace_hash()`.
 #[export]
-pub unsafe extern "C" fn ftrace_hash_remove(hash: *mut ftrace_hash) {
+pub(crate) unsafe extern "C" fn ftrace_hash_remove(hash: *mut ftrace_hash) {
     // SAFETY: By the caller's promise.
     if let Some(calls) = unsafe { Calls::from_raw(hash) } {
         while calls.pop().is_some() {}
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn ftrace_hash_remove(hash: *mut ftrace_hash) {
 ///
 /// `hash` is null or came from `alloc_ftrace_hash()`.
 #[export]
-pub unsafe extern "C" fn ftrace_hash_count(hash: *mut ftrace_hash) -> c_ulong {
+pub(crate) unsafe extern "C" fn ftrace_hash_count(hash: *mut ftrace_hash) -> c_ulong {
     // SAFETY: By the caller's promise.
     unsafe { Calls::from_raw(hash) }.map_or(0, |calls| calls.count)
 }
@@ -176,7 +176,7 @@ unsafe fn with(
 ///
 /// As for `register_ftrace_direct()`; `hash` came from `alloc_ftrace_hash()`.
 #[export]
-pub unsafe extern "C" fn update_ftrace_direct_add(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
+pub(crate) unsafe extern "C" fn update_ftrace_direct_add(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, hash, direct::add) }
 }
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn update_ftrace_direct_add(ops: *mut ftrace_ops, hash: *m
 ///
 /// `hash` came from `alloc_ftrace_hash()`.
 #[export]
-pub unsafe extern "C" fn update_ftrace_direct_del(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
+pub(crate) unsafe extern "C" fn update_ftrace_direct_del(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, hash, direct::del) }
 }
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn update_ftrace_direct_del(ops: *mut ftrace_ops, hash: *m
 /// As for `register_ftrace_direct()`; `hash` came from `alloc_ftrace_hash()`; without `do_direct_lock` this is called from within an
 /// `ops_func`.
 #[export]
-pub unsafe extern "C" fn update_ftrace_direct_mod(
+pub(crate) unsafe extern "C" fn update_ftrace_direct_mod(
     ops: *mut ftrace_ops,
     hash: *mut ftrace_hash,
     do_direct_lock: bool,

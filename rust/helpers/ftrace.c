@@ -24,11 +24,6 @@ __rust_helper notrace int rust_helper_rtrace_list_recursion_enter(unsigned long 
 	return trace_test_and_set_recursion(ip, parent_ip, TRACE_LIST_START);
 }
 
-__rust_helper notrace int rust_helper_rtrace_callback_recursion_enter(unsigned long ip, unsigned long parent_ip)
-{
-	return ftrace_test_recursion_trylock(ip, parent_ip);
-}
-
 __rust_helper notrace void rust_helper_rtrace_recursion_exit(int bit)
 {
 	trace_clear_recursion(bit);

@@ -145,11 +145,6 @@ impl SiteSet {
         Ok(())
     }
 
-    /// Empties it, patterns included.
-    pub(crate) fn clear(&mut self) {
-        *self = SiteSet::new();
-    }
-
     /// Its sites in no particular order, with their own direct callers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, Target)> + '_ {
         self.keys.iter().enumerate().filter(|(_, &key)| key != FREE).map(|(i, &key)| {

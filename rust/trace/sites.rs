@@ -113,12 +113,6 @@ pub(crate) fn lookup(addr: usize) -> Option<Site> {
     })
 }
 
-/// Number of sites known now.
-pub(crate) fn count() -> usize {
-    let guard = rcu::read_lock();
-    table::under_rcu(&guard).map(Table::len).sum()
-}
-
 /// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning the compiler's calls
 /// into NOPs took at boot and at module loads.
 pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {

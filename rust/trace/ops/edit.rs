@@ -112,26 +112,6 @@ impl Edit {
         }
     }
 
-    /// Adds one site that a lookup or a walk gave. `ENOMEM`.
-    pub(crate) fn insert(&mut self, site: &Site) -> Result {
-        self.set.insert(site.addr())
-    }
-
-    /// Removes one site, if it is in. `ENOMEM`.
-    pub(crate) fn remove(&mut self, site: &Site) -> Result {
-        self.set.remove(site.addr()).map(|_| ())
-    }
-
-    /// Is the site in the copy?
-    pub(crate) fn contains(&self, site: &Site) -> bool {
-        self.set.contains(site.addr())
-    }
-
-    /// Empties the set, remembered module patterns included.
-    pub(crate) fn clear(&mut self) {
-        self.set.clear();
-    }
-
     /// Makes the set current and patches what differs, in one batch. Errors as of
     /// [`change_set`](super::register::change_set).
     pub(crate) fn commit(self) -> Result {
@@ -249,7 +229,7 @@ pub(crate) fn apply_pending(
 
 /// Sites that `token` (without its command) matches, for function commands. `EINVAL` when none, `ENOMEM`.
 ///
-/// The caller keeps its own data per site and puts the sites into an ops of its own by [`Edit::insert`].
+/// The caller keeps its own data per site and puts the sites into an ops of its own by [`Edit::set_ip`].
 pub(crate) fn matching_sites(pattern: &Pattern<'_>) -> Result<KVVec<Site>> {
     let mut sites = KVVec::new();
     let found = for_each_matching(&Wanted::Functions(*pattern), |site| Ok(sites.push(*site, GFP_KERNEL)?))?;

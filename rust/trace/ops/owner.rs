@@ -8,7 +8,7 @@ use super::retire::wait_for_trampolines;
 use super::{register, FTRACE};
 use core::ptr;
 use kernel::{
-    bindings::{self, ftrace_ops, ftrace_regs},
+    bindings::{ftrace_ops, ftrace_regs},
     new_mutex,
     prelude::*,
     sync::{Arc, Mutex, SetOnce},
@@ -22,6 +22,7 @@ pub(crate) struct Hit<'a> {
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
     /// Registers, as far as the trampoline saved them.
+    #[expect(dead_code, reason = "no tracer records arguments yet")]
     pub(crate) regs: &'a ftrace_regs,
 }
 
@@ -39,14 +40,8 @@ pub(crate) trait Callback: Send + Sync + 'static {
 pub(crate) struct Flags(pub(crate) u32);
 
 impl Flags {
-    /// Nothing special.
-    pub(crate) const NONE: Flags = Flags(0);
     /// Guard the callback against recursion.
     pub(crate) const RECURSION: Flags = Flags(flag::RECURSION as u32);
-    /// Call only while RCU watches.
-    pub(crate) const RCU: Flags = Flags(flag::RCU as u32);
-    /// Not to be registered while `kernel.ftrace_enabled` is off.
-    pub(crate) const PERMANENT: Flags = Flags(flag::PERMANENT as u32);
 }
 
 /// A callback with its type forgotten.
@@ -247,30 +242,4 @@ unsafe extern "C" fn thunk<T: Callback>(
         (<Arc<T> as ForeignOwnable>::borrow(private.cast()), &*fregs)
     };
     callback.hit(&Hit { ip, parent_ip, regs });
-}
-
-/// Keeps a callback from being hit again in the same context, and preemption disabled, until dropped.
-pub(crate) struct Guard(i32);
-
-impl Hit<'_> {
-    /// Enters the callback's protected part; `None` when this context is in one already.
-    #[inline(always)]
-    pub(crate) fn guard(&self) -> Option<Guard> {
-        // SAFETY: Any context; undone by the drop.
-        let bit = unsafe { bindings::rtrace_callback_recursion_enter(self.ip, self.parent_ip) };
-        // Not `then_some`, which would make a guard, and drop it, in either case.
-        if bit >= 0 {
-            Some(Guard(bit))
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for Guard {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: The bit that `guard` got.
-        unsafe { bindings::rtrace_recursion_exit(self.0) };
-    }
 }

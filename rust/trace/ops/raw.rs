@@ -179,12 +179,6 @@ impl OpsRef {
         field!(self.private as *mut c_void).store(private, Relaxed);
     }
 
-    /// What C calls `private`.
-    #[inline]
-    pub(super) fn private(self) -> *mut c_void {
-        field!(self.private as *mut c_void).load(Relaxed)
-    }
-
     /// Address of its trampoline or of the one it brought, 0 if none.
     #[inline]
     pub(crate) fn trampoline(self) -> usize {
