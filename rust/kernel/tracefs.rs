@@ -141,8 +141,8 @@ impl Drop for Dir {
     }
 }
 
-/// Refuses when tracefs is locked down: `EPERM`.
-fn check_lockdown() -> Result {
+/// Refuses when tracefs is locked down: `EPERM`. Task context.
+pub(crate) fn check_lockdown() -> Result {
     // SAFETY: no preconditions.
     kernel::error::to_result(unsafe {
         bindings::security_locked_down(bindings::lockdown_reason_LOCKDOWN_TRACEFS)

@@ -190,6 +190,7 @@ impl FileType for Placed {
 ///
 /// A file that cannot be created is reported and left out.
 pub(crate) fn init() -> Result {
+    tracefs::check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
     create_all(&root, &Instance::top_ref()?)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""random.py SECONDS SEED: random bytes into every writable file of tracefs while the function tracer runs.
+"""scribble.py SECONDS SEED: random bytes into every writable file of tracefs while the function tracer runs.
 
 Half of the writes are noise, half are words that the files know, put together at random. What matters is what the
 kernel's log says afterwards; here only a hang or a crash of the writer shows.
