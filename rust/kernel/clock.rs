@@ -18,17 +18,6 @@ pub(crate) fn sched() -> u64 {
     unsafe { bindings::sched_clock() }
 }
 
-/// [`sched`] for callers that already hold preemption off; saves doing so again.
-///
-/// # Safety
-///
-/// Preemption is off.
-#[inline(always)]
-pub(crate) unsafe fn sched_preempt_off() -> u64 {
-    // SAFETY: preemption is off, so the per-CPU scale read is this CPU's.
-    unsafe { bindings::sched_clock_noinstr() }
-}
-
 /// Is [`sched`] the processor's cycle counter, scaled? Then [`sched_native`] reads the same. Any context; the answer
 /// may turn into yes once, during boot, and stays.
 pub(crate) fn sched_is_native() -> bool {

@@ -6,7 +6,6 @@
 //! one 64-bit word, built and stored as such.
 
 use crate::kapi::context::{self, PreemptCount};
-use crate::rcore::ring_buffer::Context as Level;
 
 /// Types of built-in entries; the numbers are ABI.
 pub(crate) mod kind {
@@ -91,8 +90,8 @@ impl Context {
         self.word | u64::from(kind)
     }
 
-    /// How contexts nest on this CPU.
-    pub(crate) fn level(self) -> Level {
-        Level::from_interrupt_level(self.count.level())
+    /// How contexts nest on a CPU; see [`PreemptCount::level`].
+    pub(crate) fn level(self) -> u32 {
+        self.count.level()
     }
 }

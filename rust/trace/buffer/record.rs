@@ -15,12 +15,33 @@ use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
 
+/// The level of tasks among contexts, see [`Context::level`].
+const TASK: u32 = 0;
+
 /// The buffer's clock, whichever it is. For writers, which have preemption off.
-struct Clocked<'a>(&'a Buffer);
+///
+/// Some clocks call functions that are traced. An entry of such a call would move the very position for which the
+/// writer reads the clock, and it would have to start again, for ever: so there is none.
+struct Clocked<'a> {
+    buffer: &'a Buffer,
+    ring: &'a Ring,
+    level: u32,
+}
+
+impl Clocked<'_> {
+    /// Is the code that `ring` is to record called by a clock that a writer of the same `level` reads?
+    fn is_read(ring: &Ring, level: u32) -> bool {
+        ring.in_clock.load(Relaxed) & 1 << level != 0
+    }
+}
 
 impl Env for Clocked<'_> {
     fn now(&self) -> u64 {
-        (self.0.clock().read)()
+        let outer = self.ring.in_clock.load(Relaxed);
+        self.ring.in_clock.store(outer | 1 << self.level, Relaxed);
+        let now = (self.buffer.clock().read)();
+        self.ring.in_clock.store(outer, Relaxed);
+        now
     }
 }
 
@@ -54,7 +75,7 @@ impl Buffer {
             Plain::Done => entry_made::set(),
             Plain::Wanted => self.wake(stay, ring),
             Plain::Unpublished => self.publish(stay, ring),
-            Plain::Not => self.record_at(stay, Level::NORMAL, header, one, two),
+            Plain::Not => self.record_at(stay, TASK, header, one, two),
             Plain::Abandoned => self.record_again(stay, header, one, two),
         }
     }
@@ -74,18 +95,21 @@ impl Buffer {
         // SAFETY: as in `record`.
         let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
         // If somebody is to be woken, the entry that comes now does it.
-        let _ = writer.abandon(&Clocked(self));
-        self.record_at(stay, Level::NORMAL, header, one, two);
+        let _ = writer.abandon(&InLine);
+        self.record_at(stay, TASK, header, one, two);
     }
 
     /// Records in every case.
     #[cold]
     #[inline(never)]
-    fn record_at(&self, _stay: PreemptOff, level: Level, header: u64, one: u64, two: u64) {
+    fn record_at(&self, _stay: PreemptOff, level: u32, header: u64, one: u64, two: u64) {
         let ring = self.this_ring();
+        if Clocked::is_read(ring, level) {
+            return;
+        }
         // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
-        let writer = unsafe { ring.core.writer(level) };
-        let clock = Clocked(self);
+        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
+        let clock = Clocked { buffer: self, ring, level };
         let Some(mut entry) = writer.reserve(&clock, 24) else { return };
         for (place, word) in entry.payload().chunks_exact_mut(8).zip([header, one, two]) {
             place.copy_from_slice(&word.to_ne_bytes());
@@ -110,7 +134,7 @@ impl Buffer {
         entry_made::set();
         // SAFETY: as in `record`.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        if writer.publish(&Clocked(self)) == Wake::Wanted {
+        if writer.publish(&InLine) == Wake::Wanted {
             self.wake(stay, ring);
         }
     }
@@ -147,9 +171,10 @@ impl Buffer {
     ) -> Option<()> {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
+        let level = context.level();
         // SAFETY: as in `record_at`.
-        let writer = unsafe { ring.core.writer(context.level()) };
-        let clock = Clocked(self);
+        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
+        let clock = Clocked { buffer: self, ring, level };
         let mut entry = writer.reserve(&clock, length.saturating_add(8))?;
         let (header, rest) = entry.payload().split_at_mut_checked(8)?;
         header.copy_from_slice(&context.header(kind).to_ne_bytes());

@@ -8,6 +8,7 @@ use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
 
 /// The fewest sub-buffers a ring can have, the reader's not counted.
 const MIN_SLOTS: usize = 2;
@@ -53,6 +54,9 @@ impl Shape {
 #[repr(C)]
 pub(super) struct Ring {
     pub(super) core: CpuBuffer,
+    /// One bit for each level of contexts that reads the clock for an entry here. Only the CPU's own contexts change it,
+    /// and each puts it back.
+    pub(super) in_clock: Atomic<u32>,
     order: u32,
     _descriptors: KVVec<SubBuffer>,
     _slots: KVVec<Slot>,
@@ -88,7 +92,7 @@ impl Ring {
         // the blocks are zeroed, page-aligned and the ring's own.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
-        Ok(place.write(Self { core, order, _descriptors: descriptors, _slots: slots }))
+        Ok(place.write(Self { core, in_clock: Atomic::new(0), order, _descriptors: descriptors, _slots: slots }))
     }
 
     /// Its shape.
