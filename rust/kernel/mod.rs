@@ -22,6 +22,7 @@ pub(crate) mod nested;
 pub(crate) mod kallsyms;
 pub(crate) mod memory;
 pub(crate) mod printk;
+pub(crate) mod published;
 pub(crate) mod try_cell;
 pub(crate) mod uts;
 pub(crate) mod watchdog;

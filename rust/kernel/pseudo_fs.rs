@@ -47,13 +47,20 @@ pub(crate) trait FileType: Send + Sync {
 /// # Invariants
 ///
 /// The object is pinned: nothing takes it out of the box or hands out `&mut` to it.
-pub(crate) struct Opening(KBox<dyn OpenFile>);
+pub(crate) struct Opening {
+    file: KBox<dyn OpenFile>,
+    /// Goes after the file.
+    _kept: Option<KBox<dyn Kept>>,
+}
+
+/// What an open file keeps until it is released; see [`Opening::keep`].
+pub(crate) trait Kept: Send + Sync {}
 
 impl Opening {
     /// Boxes an open file. `ENOMEM`.
     pub(crate) fn new(file: impl OpenFile + 'static) -> Result<Self> {
         // INVARIANT: this module only ever derefs the box.
-        Ok(Self(KBox::new(file, GFP_KERNEL)?))
+        Ok(Self { file: KBox::new(file, GFP_KERNEL)?, _kept: None })
     }
 
     /// Boxes an open file that has to be initialised in place, say because it holds a lock.
@@ -67,7 +74,12 @@ impl Opening {
         // SAFETY: goes straight into a type that keeps it pinned.
         let file = unsafe { Pin::into_inner_unchecked(file) };
         // INVARIANT: as in `new`.
-        Ok(Self(file))
+        Ok(Self { file, _kept: None })
+    }
+
+    /// Keeps `what` until after the file was released. `ENOMEM`.
+    pub(crate) fn keep(self, what: impl Kept + 'static) -> Result<Self> {
+        Ok(Self { _kept: Some(KBox::new(what, GFP_KERNEL)?), ..self })
     }
 }
 
@@ -75,7 +87,7 @@ impl Deref for Opening {
     type Target = dyn OpenFile;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.file
     }
 }
 

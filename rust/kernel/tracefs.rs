@@ -121,6 +121,26 @@ impl Dir {
         unsafe { Self::hold(dentry, Pin::new()?) }
     }
 
+    /// Makes the directory in which users may make and remove directories, which `T` is told of; there can be one.
+    ///
+    /// Task context, may sleep. `EBUSY` for a second, else as [`Dir::create_dir`].
+    pub(crate) fn create_instance_dir<T: UserDirs>(&self, name: &CStr) -> Result<Self> {
+        // SAFETY: the parent is a directory by the invariant, and the functions are static.
+        let dentry =
+            unsafe { create_instance_dir(name, self.dentry.as_ptr(), make_user_dir::<T>, remove_user_dir::<T>)? };
+        // SAFETY: just made; nobody removes it.
+        unsafe { Self::hold(dentry, Pin::new()?) }
+    }
+
+    /// Removes the directory, made by [`Dir::create_dir`], with all that is in it. Task context, may sleep.
+    pub(crate) fn remove(self) {
+        // SAFETY: the dentry is valid by the invariant.
+        if unsafe { (*self.dentry.as_ptr()).d_parent } != self.dentry.as_ptr() {
+            // SAFETY: not the root, so created here; the only handle goes with this call.
+            unsafe { remove(self.dentry.as_ptr()) };
+        }
+    }
+
     /// Makes a file in this directory, with the permission bits `mode`.
     ///
     /// Task context, may sleep. `EEXIST`, `ENOMEM`, `EPERM` under lockdown. The file goes with its directory.
@@ -139,6 +159,29 @@ impl Drop for Dir {
         // SAFETY: the reference is owned by the invariant; the pin goes after it.
         unsafe { bindings::dput(self.dentry.as_ptr()) };
     }
+}
+
+/// What users' `mkdir` and `rmdir` in the directory of instances mean.
+pub(crate) trait UserDirs: 'static {
+    /// A user made `name`; the handler creates the directory. Task context, may sleep, no lock held. Any error.
+    fn make(name: &CStr) -> Result;
+
+    /// A user removes `name`; the handler removes the directory. Task context, may sleep, no lock held. Any error.
+    fn remove(name: &CStr) -> Result;
+}
+
+unsafe extern "C" fn make_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
+    // SAFETY: the file system passes a string that is valid for the call.
+    errno(T::make(unsafe { CStr::from_char_ptr(name) }))
+}
+
+unsafe extern "C" fn remove_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
+    // SAFETY: as above.
+    errno(T::remove(unsafe { CStr::from_char_ptr(name) }))
+}
+
+fn errno(result: Result) -> c_int {
+    result.map_or_else(|error| error.to_errno(), |()| 0)
 }
 
 /// Refuses when tracefs is locked down: `EPERM`. Task context.

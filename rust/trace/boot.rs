@@ -3,11 +3,10 @@
 //! Boot: the top instance, and what the command line says about it.
 
 use super::instance::Instance;
-use super::{cmdlines, printk, stack};
+use super::{cmdlines, instances, printk, stack};
 use crate::kapi::hotplug;
 use crate::rcore::text::number;
 use crate::rcore::text::options::{Request, Target};
-use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -52,13 +51,8 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     stack::init()?;
     printk::init()?;
     let top = Instance::make_top(size)?;
-    hotplug::before_up(prepare)?;
+    hotplug::before_up(instances::prepare)?;
     Ok(top)
-}
-
-/// A CPU comes up: each instance takes it in.
-fn prepare(cpu: CpuId) -> Result {
-    Instance::all().try_for_each(|instance| instance.buffer().prepare(cpu))
 }
 
 fn start(top: &Arc<Instance>, name: &[u8]) {

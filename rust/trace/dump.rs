@@ -13,6 +13,7 @@
 
 use super::{
     instance::Instance,
+    instances,
     output::{
         cursor::{Ahead, Cursor, Source},
         line,
@@ -24,7 +25,7 @@ use crate::{
     kapi::{printk, try_cell::TryCell, watchdog},
     rcore::text::{LineBuf, Out},
 };
-use kernel::{cpu::CpuId, sync::Arc};
+use kernel::cpu::CpuId;
 
 /// Which CPUs' buffers are dumped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,19 +66,23 @@ pub(crate) fn by_setting(setting: &[u8]) {
     for (place, part) in setting.split(|&c| c == b',').enumerate() {
         let mut words = part.splitn(2, |&c| c == b'=');
         let (name, which) = (words.next().unwrap_or(&[]), words.next());
-        let (found, cpus): (Option<&Arc<Instance>>, _) = match name {
+        let top = match name {
             b"0" if place == 0 => continue,
-            b"1" if place == 0 && which.is_none() => (Instance::top().ok(), Cpus::All),
-            _ if place == 0 && which.is_none() && orig(name) => (Instance::top().ok(), Cpus::This),
-            _ => (Instance::find(name), if which.is_some_and(orig) { Cpus::This } else { Cpus::All }),
+            b"1" if place == 0 && which.is_none() => Some(Cpus::All),
+            _ if place == 0 && which.is_none() && orig(name) => Some(Cpus::This),
+            _ => None,
         };
-        match found {
-            Some(found) => instance(found, cpus, &mut scratch),
+        let found = match top {
+            Some(cpus) => Instance::top().ok().map(|top| instance(top, cpus, &mut scratch)),
             None => {
-                let mut text = LineBuf::new(&mut scratch.line);
-                let _ = text.bytes(b"Instance ").and(text.bytes(name)).and(text.bytes(b" not found\n"));
-                printk::emerg(text.as_bytes());
+                let cpus = if which.is_some_and(orig) { Cpus::This } else { Cpus::All };
+                instances::try_with(name, |found| instance(found, cpus, &mut scratch))
             }
+        };
+        if found.is_none() {
+            let mut text = LineBuf::new(&mut scratch.line);
+            let _ = text.bytes(b"Instance ").and(text.bytes(name)).and(text.bytes(b" not found\n"));
+            printk::emerg(text.as_bytes());
         }
     }
 }

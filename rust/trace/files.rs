@@ -22,7 +22,7 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::{instance::Instance, ops::Which as Set, pids::Which};
+use super::{instance::Instance, instances, ops::Which as Set, pids::Which};
 use crate::kapi::{
     cpus,
     pseudo_fs::{FileType, OpenFlags, Opening},
@@ -182,7 +182,8 @@ struct Placed {
 
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        self.row.node.open(&self.at, how)
+        let held = self.at.instance.hold()?;
+        self.row.node.open(&self.at, how)?.keep(held)
     }
 }
 
@@ -193,11 +194,12 @@ pub(crate) fn init() -> Result {
     tracefs::check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
-    create_all(&root, &Instance::top_ref()?)
+    create_all(&root, &Instance::top_ref()?)?;
+    instances::create_directory(&root)
 }
 
 /// Creates the files of `instance` in its directory.
-fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
+pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     let all = Place { instance: instance.clone(), cpu: None };
     for row in FILES.iter().filter(|row| row.scope != Scope::PerCpu) {
         if row.scope == Scope::Instance || instance.is_top() {
@@ -205,9 +207,7 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
         }
     }
     options::create_all(&dir.create_dir(c"options")?, &all)?;
-    if instance.is_top() {
-        events::create(dir, &all)?;
-    }
+    events::create(dir, &all)?;
 
     let per_cpu = dir.create_dir(c"per_cpu")?;
     for cpu in cpus::possible() {

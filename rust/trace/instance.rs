@@ -5,6 +5,8 @@
 //! An [`Instance`] answers what the control files and the C API ask; the buffer itself is [`super::buffer`], what
 //! records is [`super::tracers`].
 //!
+//! The list of all instances is [`super::instances`].
+//!
 //! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded* says that its
 //! buffer has left the minimum size that it boots with; a *pipe* is an open consuming reader, which holds the
 //! tracer in place.
@@ -20,13 +22,14 @@ use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
 use super::tracers::{self, Running, Tracer, TRACERS};
-use super::{cmdlines, stack};
+use super::{cmdlines, instances, stack};
 use crate::kapi::cpus::{self, CpuSet};
+use crate::kapi::pseudo_fs::Kept;
 use crate::rcore::text::options::{Flag, Set, TracerOption};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::new_mutex;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
@@ -48,6 +51,8 @@ pub(crate) struct Instance {
     #[pin]
     buffer: Buffer,
     options: Atomic<u64>,
+    /// Open files and C callers that hold it, or [`CLOSED`].
+    users: Atomic<i32>,
     #[pin]
     state: Mutex<State>,
     #[pin]
@@ -62,6 +67,9 @@ pub(crate) struct Instance {
 }
 
 static TOP: SetOnce<Arc<Instance>> = SetOnce::new();
+
+/// In `Instance::users`: nobody can open it any more.
+const CLOSED: i32 = -1;
 
 impl Instance {
     /// The top instance.
@@ -80,11 +88,34 @@ impl Instance {
 
     /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot. `ENOMEM`.
     pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
-        let top = Arc::pin_init(
+        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, Ops::global())?;
+        cpus::online().try_for_each(|cpu| top.buffer.prepare(cpu))?;
+        instances::init(top.clone(), bytes)?;
+        TOP.populate(top);
+        Self::top()
+    }
+
+    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far as they are handed
+    /// down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
+    pub(super) fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
+        let options = Self::top()?.options().for_instance();
+        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, Some(Ops::without_callback()?))?;
+        instance.buffer.set_overwrite(options.has(Flag::Overwrite));
+        Ok(instance)
+    }
+
+    fn new(
+        name: Option<CString>,
+        buffer: impl PinInit<Buffer, Error>,
+        options: Set,
+        ops: Option<Arc<Ops>>,
+    ) -> Result<Arc<Instance>> {
+        Arc::pin_init(
             try_pin_init!(Self {
-                name: None,
-                buffer <- Buffer::new(bytes, false),
-                options: Atomic::new(Set::DEFAULT.bits()),
+                name,
+                buffer <- buffer,
+                options: Atomic::new(options.bits()),
+                users: Atomic::new(0),
                 state <- new_mutex!(State {
                     tracer: tracers::NOP_ROW,
                     tracer_flags: [0; TRACERS.len()],
@@ -95,23 +126,47 @@ impl Instance {
                 errors <- ErrorLog::new(),
                 commands <- Probes::new(),
                 pids <- PidFilter::new(),
-                ops: Ops::global(),
+                ops,
             }? Error),
             GFP_KERNEL,
-        )?;
-        cpus::online().try_for_each(|cpu| top.buffer.prepare(cpu))?;
-        TOP.populate(top);
-        Self::top()
+        )
     }
 
-    /// All instances there are. Task context.
-    pub(crate) fn all() -> impl Iterator<Item = &'static Arc<Instance>> {
-        TOP.as_ref().into_iter()
+    /// Keeps it from being removed. Any context. `ENODEV` when it is going already.
+    pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
+        let mut users = self.users.load(Relaxed);
+        while users != CLOSED {
+            match self.users.cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full) {
+                Ok(_) => return Ok(Held(self.clone())),
+                Err(now) => users = now,
+            }
+        }
+        Err(ENODEV)
     }
 
-    /// The instance called `name`; the top one has no name. Any context.
-    pub(crate) fn find(name: &[u8]) -> Option<&'static Arc<Instance>> {
-        Self::all().find(|instance| instance.name().is_some_and(|its| its.to_bytes() == name))
+    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any.
+    pub(super) fn close(&self) -> Result {
+        self.users.cmpxchg(0, CLOSED, ordering::Full).map(drop).map_err(|_| EBUSY)
+    }
+
+    /// Ends what it does; it is closed, and no longer in the list. Task context, sleeps.
+    pub(super) fn retire(&self) {
+        let running = {
+            let mut state = self.state.lock();
+            state.tracer = tracers::NOP_ROW;
+            state.running.take()
+        };
+        drop(running);
+        self.commands.clear();
+        // Only taking away: neither asks for memory.
+        let _ = self.pids.follow_forks(false);
+        self.pids.clear(pids::Which::Only);
+        self.pids.clear(pids::Which::Not);
+    }
+
+    /// Is this its name? The top instance has none.
+    pub(crate) fn is_called(&self, name: &[u8]) -> bool {
+        self.name().is_some_and(|its| its.to_bytes() == name)
     }
 
     /// Its directory's name; the top instance has none.
@@ -211,8 +266,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; the option is then as before.
-    pub(crate) fn set_option(&self, flag: Flag, on: bool) -> Result {
+    /// `ENOMEM`, `EINVAL` where the option cannot be cleared; it is then as before.
+    pub(crate) fn set_option(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
         let _state = self.state.lock();
         if self.options().has(flag) == on {
             return Ok(());
@@ -222,10 +277,20 @@ impl Instance {
             Flag::RecordTgid => cmdlines::save_tgids(on)?,
             Flag::Overwrite => self.buffer.set_overwrite(on),
             Flag::FunctionFork => self.pids.follow_forks(on)?,
+            Flag::TracePrintkDest => return instances::set_printk_dest(self, on),
+            Flag::CopyTraceMarker => instances::set_marker_copy(self, on),
             _ => {}
         }
-        self.options.store(self.options().with(flag, on).bits(), Relaxed);
+        self.show_option(flag, on);
         Ok(())
+    }
+
+    /// Sets an option's bit, and does nothing else. Any context.
+    pub(super) fn show_option(&self, flag: Flag, on: bool) {
+        let mut bits = self.options.load(Relaxed);
+        while let Err(now) = self.options.cmpxchg(bits, Set::from_bits(bits).with(flag, on).bits(), Relaxed) {
+            bits = now;
+        }
     }
 
     /// The current tracer's own options with their values. Task context.
@@ -344,6 +409,17 @@ impl Instance {
             stack::record(&self.buffer, ip);
         }
         Some(())
+    }
+}
+
+/// Keeps an instance from being removed, see [`Instance::hold`].
+pub(crate) struct Held(Arc<Instance>);
+
+impl Kept for Held {}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.users.fetch_sub(1, ordering::Full);
     }
 }
 

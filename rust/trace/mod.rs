@@ -19,6 +19,7 @@ pub(crate) mod clock;
 pub(crate) mod cmdlines;
 pub(crate) mod entry;
 pub(crate) mod instance;
+pub(crate) mod instances;
 pub(crate) mod tracers;
 pub(crate) mod files;
 pub(crate) mod commands;

@@ -5,7 +5,7 @@
 //! Any context.
 
 use super::entry::kind;
-use super::instance::Instance;
+use super::instances;
 use crate::kapi::nested::Nested;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
@@ -40,6 +40,6 @@ pub(crate) fn puts(ip: usize, text: &[u8]) -> i32 {
 }
 
 fn record(ip: usize, parts: &[&[u8]], length: usize) -> i32 {
-    let recorded = Instance::top().ok().and_then(|top| top.record_event(kind::PRINT, ip, parts));
+    let recorded = instances::with_printk_dest(|dest| dest.record_event(kind::PRINT, ip, parts)).flatten();
     recorded.map_or(0, |()| length.try_into().unwrap_or(i32::MAX))
 }

@@ -102,9 +102,9 @@ table! {
     /// Children join set_event_pid.
     EventFork "event-fork" false Fresh false;
     /// trace_printk() records here.
-    TracePrintkDest "trace_printk_dest" true Fresh false;
+    TracePrintkDest "trace_printk_dest" true Fresh true;
     /// What is written to the top level's trace_marker is recorded here.
-    CopyTraceMarker "copy_trace_marker" true Fresh false;
+    CopyTraceMarker "copy_trace_marker" true Fresh true;
     /// Reading trace stops recording meanwhile.
     PauseOnTrace "pause-on-trace" false Every true;
     /// `%p` prints a hash.

@@ -11,7 +11,6 @@ use crate::rcore::ring_buffer::{Reader, Stats};
 use crate::rcore::text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
-use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.

@@ -24,23 +24,23 @@ use crate::{
     },
 };
 use core::fmt::Write;
-use kernel::{fmt, prelude::*, str::CString};
+use kernel::{prelude::*, str::CString};
 
 /// Entries that have an `id` file; the others' ids are only in their `format`, as in C.
 const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
 
 #[rustfmt::skip]
 static FILES: &[Row] = &[
-    super::row(c"enable", 0o640, Scope::Top, &Enable, "switches all events; there are none yet"),
-    super::row(c"header_event", 0o440, Scope::Top, &HeaderEvent, "the header of a record in the ring buffer"),
-    super::row(c"header_page", 0o440, Scope::Top, &HeaderPage, "the head of a sub-buffer"),
+    super::row(c"enable", 0o640, Scope::Instance, &Enable, "switches all events; there are none yet"),
+    super::row(c"header_event", 0o440, Scope::Instance, &HeaderEvent, "the header of a record in the ring buffer"),
+    super::row(c"header_page", 0o440, Scope::Instance, &HeaderPage, "the head of a sub-buffer"),
 ];
 
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_file`].
-pub(super) fn create(root: &Dir, top: &Place) -> Result {
-    let events = root.create_dir(c"events")?;
+pub(super) fn create(parent: &Dir, at: &Place) -> Result {
+    let events = parent.create_dir(c"events")?;
     for row in FILES {
-        row.create(&events, top);
+        row.create(&events, at);
     }
     let ftrace = events.create_dir(c"ftrace")?;
     for entry in entry::TABLE {

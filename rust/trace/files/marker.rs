@@ -12,7 +12,7 @@ use crate::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall},
     },
     rcore::text::options::Flag,
-    trace::{entry::kind, instance::Instance},
+    trace::{entry::kind, instance::Instance, instances},
 };
 use kernel::prelude::*;
 
@@ -49,11 +49,17 @@ enum Form {
 }
 
 impl Form {
-    /// Records `text` in `instance` and says how much of it was taken.
+    /// Records `text` in `instance`, where that is the top one in those that take copies, and says how much of it was
+    /// taken.
     fn record(self, instance: &Instance, text: &[u8]) -> Result<usize> {
-        match self {
-            Self::Text => tracing_mark_write(instance, text),
-            Self::Raw => raw(instance, text),
+        let record = match self {
+            Self::Text => tracing_mark_write,
+            Self::Raw => raw,
+        };
+        if instance.is_top() {
+            instances::for_each_marker_copy(instance, |copy| record(copy, text))
+        } else {
+            record(instance, text)
         }
     }
 }

@@ -82,7 +82,8 @@ struct Placed {
 
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        control::open(self.option.clone(), &self.at, how)
+        let held = self.at.instance.hold()?;
+        control::open(self.option.clone(), &self.at, how)?.keep(held)
     }
 }
 

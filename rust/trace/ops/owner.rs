@@ -98,11 +98,16 @@ static GLOBAL: SetOnce<Arc<Ops>> = SetOnce::new();
 impl Ops {
     /// A new ops that will call `callback`, not registered, with empty filters. `ENOMEM`.
     pub(crate) fn new<T: Callback>(callback: Arc<T>, flags: Flags) -> Result<Arc<Ops>> {
-        let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
-        let ops = Self::adopt(memory.get(), Some(memory))?;
+        let ops = Self::without_callback()?;
         ops.raw.set(flags.0 as usize);
         ops.set_callback(callback)?;
         Ok(ops)
+    }
+
+    /// A new ops with empty filters that calls nothing until [`Ops::set_callback`]. `ENOMEM`.
+    pub(crate) fn without_callback() -> Result<Arc<Ops>> {
+        let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
+        Self::adopt(memory.get(), Some(memory))
     }
 
     fn adopt(raw: *mut ftrace_ops, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
