@@ -10,6 +10,7 @@ runner=$1
 shift
 tracing=/sys/kernel/tracing
 complaint='WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|UBSAN|KASAN|KCSAN'
+limit=400 # seconds for a case and its repetition in an instance
 logs=$(mktemp -d)
 number=0
 
@@ -60,7 +61,7 @@ for case in "$@"; do
 	fi
 	rm -rf "${logs:?}"/*
 	before=$(kernel_log)
-	sh "$runner" --ktap --keep --logdir "$logs" "$case" >"$logs/ktap" 2>&1
+	timeout -k 10 "$limit" sh "$runner" --ktap --keep --logdir "$logs" "$case" >"$logs/ktap" 2>&1
 	new=$(($(kernel_log) - before))
 	grep -E '^(not )?ok ' "$logs/ktap" >"$logs/results" || echo "not ok 1 $case: the runner gave no result" >"$logs/results"
 	while read -r line; do
