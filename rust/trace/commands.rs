@@ -141,6 +141,8 @@ impl Probe {
 }
 
 impl Callback for Probe {
+    ops::callback_symbol!(function_trace_probe_call, Probe);
+
     fn hit(&self, hit: &Hit<'_>) {
         if let Some(left) = self.site(hit.ip).filter(|site| site.live.load(Relaxed)) {
             self.action.hit(&self.instance, left);

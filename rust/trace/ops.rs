@@ -29,7 +29,7 @@ pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
 pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
-pub(crate) use owner::{Callback, Flags, Hit, Ops};
+pub(crate) use owner::{callback_symbol, thunk, Callback, Entry, Flags, Hit, Ops};
 pub(crate) use raw::{flag, OpsRef, Which};
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
 pub(crate) use show::write_state;

@@ -27,13 +27,40 @@ pub(crate) struct Hit<'a> {
 }
 
 /// What runs at a hit; one function per type, called straight from the trampoline.
-pub(crate) trait Callback: Send + Sync + 'static {
+pub(crate) trait Callback: Send + Sync + Sized + 'static {
+    /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name that people know.
+    const ENTRY: Entry = thunk::<Self>;
+
     /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the traced code has it.
     ///
     /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its own;
     /// with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
     fn hit(&self, hit: &Hit<'_>);
 }
+
+/// A callback's function as C sees it, `ftrace_func_t`.
+pub(crate) type Entry = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
+
+/// In an `impl Callback for $of`: names the function that trampolines call `$symbol`, which C's tracer of the same kind
+/// has, too.
+macro_rules! callback_symbol {
+    ($symbol:ident, $of:ty) => {
+        const ENTRY: $crate::trace::ops::Entry = {
+            #[no_mangle]
+            unsafe extern "C" fn $symbol(
+                ip: usize,
+                parent_ip: usize,
+                op: *mut kernel::bindings::ftrace_ops,
+                fregs: *mut kernel::bindings::ftrace_regs,
+            ) {
+                // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this function there.
+                unsafe { $crate::trace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
+            }
+            $symbol
+        };
+    };
+}
+pub(crate) use callback_symbol;
 
 /// Flags of an [`Ops`] at its making; values of `FTRACE_OPS_FL_*`.
 #[derive(Clone, Copy)]
@@ -145,7 +172,7 @@ impl Ops {
         self.release_callback(&mut held)?;
         let data = callback.into_foreign();
         self.raw.set_private(data.cast());
-        self.raw.set_func(Some(thunk::<T>));
+        self.raw.set_func(Some(T::ENTRY));
         held.bound = Some(Bound { data: data.cast(), release: release::<T> });
         Ok(())
     }
@@ -235,7 +262,8 @@ unsafe fn release<T: Callback>(data: *mut c_void) {
 /// # Safety
 ///
 /// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved.
-unsafe extern "C" fn thunk<T: Callback>(
+#[inline(always)]
+pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     ip: usize,
     parent_ip: usize,
     op: *mut ftrace_ops,

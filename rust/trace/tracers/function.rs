@@ -15,7 +15,7 @@ use crate::rcore::text::options::{TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS
 use crate::trace::cmdlines::{self, Saving};
 use crate::trace::entry::{kind, Context};
 use crate::trace::instance::Instance;
-use crate::trace::ops::{Callback, Hit, Ops};
+use crate::trace::ops::{callback_symbol, Callback, Hit, Ops};
 use crate::trace::stack;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -115,6 +115,8 @@ impl Drop for Tracing {
 struct Plain(Arc<Instance>);
 
 impl Callback for Plain {
+    callback_symbol!(function_trace_call, Plain);
+
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_>) {
         self.0.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
@@ -201,6 +203,8 @@ impl Careful {
 }
 
 impl Callback for Careful {
+    callback_symbol!(function_careful_trace_call, Careful);
+
     fn hit(&self, hit: &Hit<'_>) {
         let context = Context::capture_all();
         let bit = 1 << PreemptCount::read().level();
