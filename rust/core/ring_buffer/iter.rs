@@ -40,6 +40,8 @@ pub struct Iter<S> {
     /// Number of the next event, to find out what was missed.
     next_event: u64,
     missed: u64,
+    /// Number of the event that is not shown any more, nor what follows it.
+    limit: Option<u64>,
 }
 
 /// What became of an attempt to copy a sub-buffer of the ring.
@@ -53,11 +55,28 @@ enum Copy {
 impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// An iterator that starts at the oldest event.
     pub fn new(scratch: S) -> Self {
-        Self { scratch, filled: 0, cursor: Cursor::start(0), sequence: None, next_event: 0, missed: 0 }
+        Self { scratch, filled: 0, cursor: Cursor::start(0), sequence: None, next_event: 0, missed: 0, limit: None }
     }
 
-    /// Starts again at the oldest event.
+    /// Makes it end behind what is committed now, until [`reset`](Self::reset) or [`unlimit`](Self::unlimit): writers
+    /// that are faster than the reader would else keep it going for ever.
+    pub fn limit(&mut self, reader: &Reader<'_>) {
+        self.limit = Some(reader.buffer.written().0);
+    }
+
+    /// Whether it has a [`limit`](Self::limit).
+    pub fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Goes on without a limit.
+    pub fn unlimit(&mut self) {
+        self.limit = None;
+    }
+
+    /// Starts again at the oldest event, without a limit.
     pub fn reset(&mut self) {
+        self.limit = None;
         self.sequence = None;
         self.filled = 0;
         self.cursor = Cursor::start(0);
@@ -93,6 +112,9 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
                 return None;
             }
         };
+        if self.limit.is_some_and(|limit| self.next_event >= limit) {
+            return None;
+        }
         let lost = self.missed;
         if advance {
             self.cursor = cursor;

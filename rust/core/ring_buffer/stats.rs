@@ -68,7 +68,7 @@ impl CpuBuffer {
     }
 
     /// Events and bytes committed since the last reset.
-    fn written(&self) -> (u64, u64) {
+    pub(super) fn written(&self) -> (u64, u64) {
         loop {
             let commit = self.committed();
             let sub_buffer = self.sub_buffer(commit.id());

@@ -92,3 +92,31 @@ fn an_iterator_leaves_events_there() {
     assert_eq!(value(iter.next(&mut reader).unwrap().payload), 20);
     assert_eq!(memory.buffer().stats().entries, 20);
 }
+
+#[test]
+fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    for i in 0..20 {
+        write(&memory, &clock, i);
+    }
+    let mut reader = memory.reader();
+    let mut iter = Iter::new(vec![0; 128]);
+    iter.limit(&reader);
+    let (mut next, mut written) = (0, 20);
+    while let Some(event) = iter.next(&mut reader) {
+        next += event.lost;
+        assert_eq!(value(event.payload), next);
+        next += 1;
+        // Two for each that is read: the reader is overtaken at last.
+        for _ in 0..2 {
+            write(&memory, &clock, written);
+            written += 1;
+        }
+    }
+    assert!(next <= 20, "{next}");
+    assert!(iter.peek(&mut reader).is_none());
+    iter.unlimit();
+    let event = iter.next(&mut reader).unwrap();
+    assert!(event.lost + next >= 20 && value(event.payload) == event.lost + next);
+}

@@ -81,7 +81,11 @@ impl Rows for Listing {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn seq_file::Cursor + '_>>> {
         let mut reading = self.reading.lock();
         reading.follow_tracer(&self.at.instance)?;
+        if core::mem::take(&mut reading.ended) {
+            reading.cursor.source_mut().go_on();
+        }
         if !reading.go_to(&self.at.instance, at) {
+            reading.ended = true;
             return Ok(None);
         }
         let place = InPlace { instance: &self.at.instance, reading };
@@ -120,6 +124,8 @@ struct Reading {
     len: usize,
     record: KVVec<u8>,
     ahead: KVVec<u8>,
+    /// The user was told that this is the end; who asks again wants what has come since.
+    ended: bool,
 }
 
 impl Reading {
@@ -141,6 +147,7 @@ impl Reading {
             len: 0,
             record: KVVec::new(),
             ahead: KVVec::new(),
+            ended: false,
         })
     }
 

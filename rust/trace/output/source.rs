@@ -130,6 +130,12 @@ impl Look {
         Ok(look)
     }
 
+    /// Shows what was recorded since, too. A reading ends behind what was there when it began, as one that records
+    /// faster than it prints would else never come to an end.
+    pub(crate) fn go_on(&mut self) {
+        self.iters.iter_mut().flatten().for_each(Iter::unlimit);
+    }
+
     /// Goes back to the oldest records.
     pub(crate) fn rewind(&mut self) {
         self.iters.iter_mut().flatten().for_each(Iter::reset);
@@ -137,7 +143,11 @@ impl Look {
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
         let iter = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
-        Some((iter, self.instance.buffer().cpu(cpu)?.lock_reader()))
+        let reader = self.instance.buffer().cpu(cpu)?.lock_reader();
+        if !iter.is_limited() {
+            iter.limit(&reader);
+        }
+        Some((iter, reader))
     }
 }
 
