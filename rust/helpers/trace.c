@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/cpu.h>
 #include <linux/gfp.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/page_ref.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -86,6 +88,21 @@ __rust_helper struct page *rust_helper_alloc_pages_node(int node, gfp_t gfp,
 __rust_helper void *rust_helper_page_address(struct page *page)
 {
 	return page_address(page);
+}
+
+__rust_helper bool rust_helper_rtrace_page_is_shared(const void *address)
+{
+	return page_ref_count(virt_to_page(address)) > 1;
+}
+
+__rust_helper void rust_helper_rtrace_cpus_read_lock(void)
+{
+	cpus_read_lock();
+}
+
+__rust_helper void rust_helper_rtrace_cpus_read_unlock(void)
+{
+	cpus_read_unlock();
 }
 
 __rust_helper int rust_helper_cpu_to_node(int cpu)

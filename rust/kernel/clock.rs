@@ -174,3 +174,47 @@ pub(crate) fn cycles() -> u64 {
     // SAFETY: no preconditions.
     unsafe { bindings::trace_clock_x86_tsc() }
 }
+
+/// A clock that somebody else's C code brings.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignClock(unsafe extern "C" fn() -> u64);
+
+impl ForeignClock {
+    /// # Safety
+    ///
+    /// `read` may be called in any context, NMI included, for as long as any buffer has this clock.
+    pub(crate) unsafe fn new(read: unsafe extern "C" fn() -> u64) -> Self {
+        Self(read)
+    }
+}
+
+/// A place for a [`ForeignClock`], or none. Any context.
+///
+/// # Invariants
+///
+/// The word is null or a `ForeignClock`'s function.
+pub(crate) struct OwnClock(Atomic<*mut core::ffi::c_void>);
+
+impl OwnClock {
+    /// No clock.
+    pub(crate) const fn none() -> Self {
+        // INVARIANT: null.
+        Self(Atomic::new(core::ptr::null_mut()))
+    }
+
+    /// Puts `clock` there.
+    pub(crate) fn set(&self, clock: Option<ForeignClock>) {
+        // INVARIANT: one of the two.
+        self.0.store(clock.map_or(core::ptr::null_mut(), |clock| clock.0 as *mut core::ffi::c_void), Relaxed);
+    }
+
+    /// Reads the clock that is there.
+    pub(crate) fn read(&self) -> Option<u64> {
+        let word = self.0.load(Relaxed);
+        if word.is_null() {
+            return None;
+        }
+        // SAFETY: by the invariant the function of a `ForeignClock`, whose maker vouched for the call.
+        Some(unsafe { core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn() -> u64>(word)() })
+    }
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hearing of CPUs that are about to come up.
+//! Hearing of CPUs that are about to come up, and keeping them from it.
 //!
 //! C header: `include/linux/cpuhotplug.h`.
 
@@ -9,6 +9,7 @@ use kernel::cpu::CpuId;
 use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
+use kernel::types::NotThreadSafe;
 
 /// What is called for each CPU that is about to come up, on another one. Task context, may sleep; an error keeps the
 /// CPU down.
@@ -32,6 +33,25 @@ pub(crate) fn before_up(handler: Handler) -> Result {
             false,
         )
     })
+}
+
+/// While it lives, no CPU comes up or goes down. Task context, sleeps.
+pub(crate) struct Hold(NotThreadSafe);
+
+impl Hold {
+    /// Waits until no CPU is on its way.
+    pub(crate) fn new() -> Self {
+        // SAFETY: undone by `drop`, in the same task.
+        unsafe { bindings::rtrace_cpus_read_lock() };
+        Self(NotThreadSafe)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // SAFETY: undoes `new`.
+        unsafe { bindings::rtrace_cpus_read_unlock() };
+    }
 }
 
 extern "C" fn prepare(cpu: c_uint) -> c_int {

@@ -51,6 +51,23 @@ impl Pages {
         self.address
     }
 
+    /// Its bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: by the type invariant the value's own memory, which was initialised when it was allocated.
+        unsafe { core::slice::from_raw_parts_mut(self.address.as_ptr(), self.size()) }
+    }
+
+    /// Has somebody else (a pipe it was spliced to, a mapping) a reference to the memory?
+    pub(crate) fn is_shared(&self) -> bool {
+        // SAFETY: by the type invariant.
+        unsafe { bindings::rtrace_page_is_shared(self.address.as_ptr().cast()) }
+    }
+
+    /// 2^order pages each.
+    pub(crate) fn order(&self) -> u32 {
+        self.order
+    }
+
     /// How many bytes.
     pub(crate) fn size(&self) -> usize {
         PAGE_SIZE << self.order

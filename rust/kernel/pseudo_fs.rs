@@ -217,6 +217,16 @@ pub(crate) struct PollCall<'a> {
 }
 
 impl PollCall<'_> {
+    /// The call of somebody else's `poll` operation.
+    ///
+    /// # Safety
+    ///
+    /// `file` is open and `table` null or that of the call, both while the result lives.
+    pub(crate) unsafe fn from_raw(file: *mut bindings::file, table: *mut bindings::poll_table) -> Self {
+        // SAFETY: by the precondition; no `fdget_pos` is needed to look at it.
+        Self { file: unsafe { File::from_raw_file(file) }, table }
+    }
+
     /// Has the caller woken when `queue` is.
     ///
     /// # Safety
@@ -243,6 +253,11 @@ impl PollEvents {
     pub(crate) const WRITABLE: Self = Self(bindings::POLLOUT | bindings::POLLWRNORM);
     /// The file is of no use any more.
     pub(crate) const ERROR: Self = Self(bindings::POLLERR);
+
+    /// As `poll` operations return them.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
 
     /// Both sets of events.
     pub(crate) const fn and(self, other: Self) -> Self {

@@ -2,11 +2,13 @@
 
 //! Boot: the top instance, and what the command line says about it.
 
+use super::buffer::made;
 use super::instance::Instance;
 use super::{cmdlines, instances, printk, stack};
 use crate::kapi::hotplug;
 use crate::rcore::text::number;
 use crate::rcore::text::options::{Request, Target};
+use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -51,8 +53,15 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     stack::init()?;
     printk::init()?;
     let top = Instance::make_top(size)?;
-    hotplug::before_up(instances::prepare)?;
+    made::init()?;
+    hotplug::before_up(prepare)?;
     Ok(top)
+}
+
+/// A CPU comes up: each buffer takes it in.
+fn prepare(cpu: CpuId) -> Result {
+    instances::prepare(cpu)?;
+    made::prepare(cpu)
 }
 
 fn start(top: &Arc<Instance>, name: &[u8]) {

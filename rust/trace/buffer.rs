@@ -16,20 +16,28 @@
 //! Lock order: the owner instance's state mutex, the resize mutex, one CPU's reader lock (innermost).
 
 mod lane;
+mod looking;
+pub(crate) mod made;
+mod raw;
 pub(crate) mod read;
+mod read_page;
 mod record;
 mod resize;
 mod ring;
 mod wait;
 
+pub(crate) use looking::Looking;
 pub(crate) use read::Part;
+pub(crate) use read_page::ReadPage;
 
 use super::clock::{self, Clock, CLOCKS};
 use crate::kapi;
+use crate::kapi::clock::{ForeignClock, OwnClock};
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::percpu::PerCpu;
 use crate::kapi::wait_queue::WaitQueue;
+use crate::rcore::ring_buffer::CpuBuffer;
 use crate::rcore::text::stats::Size;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -51,9 +59,13 @@ pub(crate) struct Buffer {
     /// Is the clock `local`, and one that can be read in line?
     clock_in_line: Atomic<bool>,
     clock: Atomic<usize>,
+    /// A C caller's clock, instead.
+    own_clock: OwnClock,
     on: Atomic<bool>,
     paused: Atomic<u32>,
     overwrite: Atomic<bool>,
+    /// Do all entries carry their full time?
+    absolute: Atomic<bool>,
     started: Atomic<u64>,
     /// How often all sleepers were woken.
     wakes: Atomic<u32>,
@@ -75,6 +87,9 @@ struct Sizes {
 }
 
 impl Buffer {
+    /// The highest order of a sub-buffer, which the core's words can count the bytes of.
+    pub(crate) const MAX_ORDER: u32 = (*CpuBuffer::SUB_BUFFER_SIZES.end() / kernel::page::PAGE_SIZE as u32).ilog2();
+
     /// A buffer of `bytes` per CPU, of the least size for now unless `expanded`, switched on. Task context, sleeps.
     /// `ENOMEM`.
     pub(crate) fn new(bytes: usize, expanded: bool) -> impl PinInit<Self, Error> {
@@ -89,9 +104,11 @@ impl Buffer {
             },
             clock_in_line: Atomic::new(kapi::clock::sched_is_native()),
             clock: Atomic::new(clock::LOCAL),
+            own_clock: OwnClock::none(),
             on: Atomic::new(true),
             paused: Atomic::new(0),
             overwrite: Atomic::new(true),
+            absolute: Atomic::new(false),
             started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
             wakes: Atomic::new(0),
             sizes <- new_mutex!(Sizes { full: bytes, order: 0, expanded }),
@@ -141,7 +158,18 @@ impl Buffer {
         self.settle_all();
     }
 
-    /// The clock that stamps entries. Any context.
+    /// Gives every entry from now on its full time, or no longer. Any context.
+    pub(crate) fn set_absolute(&self, absolute: bool) {
+        self.absolute.store(absolute, Relaxed);
+        self.settle_all();
+    }
+
+    /// Does every entry carry its full time? Any context.
+    pub(crate) fn is_absolute(&self) -> bool {
+        self.absolute.load(Relaxed)
+    }
+
+    /// The clock that stamps entries, of a buffer that has none of a C caller's. Any context.
     pub(crate) fn clock(&self) -> &'static Clock {
         CLOCKS.get(self.clock.load(Relaxed)).unwrap_or(&CLOCKS[clock::LOCAL])
     }
@@ -153,6 +181,19 @@ impl Buffer {
         self.clock.store(row, Relaxed);
         self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
         self.empty(None);
+    }
+
+    /// Has entries stamped by a C caller's clock from now on, or by the clock `local`. What the buffer holds stays, with
+    /// the times it has. Any context.
+    pub(crate) fn set_own_clock(&self, clock: Option<ForeignClock>) {
+        self.clock.store(clock::LOCAL, Relaxed);
+        self.own_clock.set(clock);
+        self.clock_in_line.store(clock.is_none() && kapi::clock::sched_is_native(), Relaxed);
+    }
+
+    /// Reads the clock that stamps entries. Any context.
+    pub(crate) fn now(&self) -> u64 {
+        self.own_clock.read().unwrap_or_else(|| (self.clock().read)())
     }
 
     /// The parts of the CPUs that were ever up, by CPU. Any context.
@@ -187,6 +228,16 @@ impl Buffer {
         Size::of([now], (!sizes.expanded).then_some(later))
     }
 
+    /// A sub-buffer has 2^this pages, on the first CPU if they differ for a moment. Any context.
+    pub(crate) fn order(&self) -> u32 {
+        self.lanes().next().map_or(0, |lane| self.with_ring(lane, |ring| ring.shape().order))
+    }
+
+    /// Does the buffer record, as far as all of it is concerned? Any context.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.is_on() && self.paused.load(Relaxed) == 0
+    }
+
     /// Size of a sub-buffer in bytes, its header included. Task context.
     pub(crate) fn sub_buffer_size(&self) -> usize {
         kernel::page::PAGE_SIZE << self.sizes.lock().order
@@ -212,11 +263,18 @@ impl Buffer {
         self.empty(None);
     }
 
-    /// Empties the part of `cpu`. Task context, sleeps.
+    /// Empties the part of `cpu`, while the others go on. Task context, sleeps.
     pub(crate) fn reset_cpu(&self, cpu: CpuId) {
+        if let Some(part) = self.cpu(cpu) {
+            part.reset();
+        }
+    }
+
+    /// Empties the parts of the CPUs that are up. Task context, sleeps.
+    pub(crate) fn reset_online(&self) {
         let _quiet = self.pause();
         rcu::synchronize_rcu();
-        self.empty(Some(cpu));
+        self.cpus().filter(|part| cpus::is_online(part.cpu())).for_each(|part| self.empty(Some(part.cpu())));
     }
 
     /// Empties; writers are out: a pause and a grace period came before.
@@ -228,7 +286,7 @@ impl Buffer {
             self.with_ring(lane, |ring| unsafe { ring.core.reset() });
         }
         if cpu.is_none() {
-            self.started.store((self.clock().read)(), Relaxed);
+            self.started.store(self.now(), Relaxed);
         }
     }
 
@@ -245,17 +303,20 @@ impl Buffer {
         loop {
             let on = self.wants(lane);
             let overwrite = self.overwrite.load(Relaxed);
+            let absolute = self.absolute.load(Relaxed);
             ring.core.set_on(on);
             ring.core.set_overwrite(overwrite);
+            ring.core.set_absolute_stamps(absolute);
             smp_mb(ordering::Full);
-            if on == self.wants(lane) && overwrite == self.overwrite.load(Relaxed) {
+            let same = overwrite == self.overwrite.load(Relaxed) && absolute == self.absolute.load(Relaxed);
+            if same && on == self.wants(lane) {
                 return;
             }
         }
     }
 
     fn wants(&self, lane: &Lane) -> bool {
-        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.allowed.load(Relaxed)
+        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.may_record()
     }
 
     fn all_lanes(&self) -> impl Iterator<Item = &Lane> {

@@ -5,6 +5,7 @@
 
 use super::ring::Ring;
 use crate::kapi::irq_work::{IrqWork, Run};
+use crate::kapi::pages::Pages;
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::wait_queue::WaitQueue;
 use crate::rcore::ring_buffer;
@@ -48,10 +49,14 @@ pub(super) struct Lane {
     pub(super) present: Atomic<bool>,
     /// May it record, as far as `tracing_cpumask` says?
     pub(super) allowed: Atomic<bool>,
+    /// How many C callers do not want it to record.
+    pub(super) disabled: Atomic<u32>,
     /// The reader lock. Who holds it may use the reading side of the CPU's ring, which is not replaced meanwhile.
     pub(super) reader: RawLock<Past>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
+    /// A page for the next reader of whole sub-buffers.
+    pub(super) spare: RawLock<Option<Pages>>,
     /// [`ANY`], [`MARK`].
     pub(super) wanted: Atomic<u32>,
     /// The least percentage that anybody waits for.
@@ -71,8 +76,10 @@ impl Lane {
                 cpu,
                 present: Atomic::new(false),
                 allowed: Atomic::new(true),
+                disabled: Atomic::new(0),
                 reader: RawLock::new(Past::default()),
                 held: Atomic::new(0),
+                spare: RawLock::new(None),
                 wanted: Atomic::new(0),
                 mark: Atomic::new(0),
                 queue,
@@ -80,6 +87,11 @@ impl Lane {
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// May it record, as far as this CPU alone is concerned?
+    pub(super) fn may_record(&self) -> bool {
+        self.allowed.load(Relaxed) && self.disabled.load(Relaxed) == 0
     }
 
     /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the wake-up itself.

@@ -12,6 +12,7 @@ use crate::rcore::text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::rcu;
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.
 ///
@@ -105,10 +106,63 @@ impl<'a> Part<'a> {
             commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
             bytes: now.bytes,
             oldest,
-            now: (self.buffer.clock().read)(),
+            now: self.buffer.now(),
             dropped: now.dropped.wrapping_add(past.dropped),
             read: now.read.wrapping_add(past.read),
         }
+    }
+
+    /// Events that can be read. Any context.
+    pub(crate) fn entries(self) -> u64 {
+        self.buffer.with_ring(self.lane, |ring| ring.core.entries())
+    }
+
+    /// The counts, those of rings before the present one included. Any context but NMI.
+    pub(crate) fn counts(self) -> Stats {
+        let past = self.lane.reader.lock();
+        let now = self.buffer.with_ring(self.lane, |ring| ring.core.stats());
+        Stats {
+            overrun: now.overrun.wrapping_add(past.overrun),
+            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
+            dropped: now.dropped.wrapping_add(past.dropped),
+            read: now.read.wrapping_add(past.read),
+            ..now
+        }
+    }
+
+    /// Bytes for records. Any context.
+    pub(crate) fn bytes(self) -> usize {
+        self.buffer.with_ring(self.lane, |ring| ring.shape().bytes())
+    }
+
+    /// The size of a sub-buffer in bytes, its header included. Any context.
+    pub(crate) fn sub_buffer_size(self) -> usize {
+        self.buffer.with_ring(self.lane, |ring| ring.core.sub_buffer_size() as usize)
+    }
+
+    /// Does the CPU record, as far as it alone is concerned? Any context.
+    pub(crate) fn may_record(self) -> bool {
+        self.lane.may_record()
+    }
+
+    /// Stops recording on this CPU, until [`Part::enable`] was called as often. Any context.
+    pub(crate) fn disable(self) {
+        self.lane.disabled.fetch_add(1, ordering::Full);
+        self.buffer.with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
+    }
+
+    /// Undoes one [`Part::disable`]. Any context.
+    pub(crate) fn enable(self) {
+        self.lane.disabled.fetch_sub(1, ordering::Full);
+        self.buffer.with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
+    }
+
+    /// Empties it. Task context, sleeps.
+    pub(crate) fn reset(self) {
+        self.disable();
+        rcu::synchronize_rcu();
+        self.buffer.empty(Some(self.lane.cpu));
+        self.enable();
     }
 
     fn guard(self, past: RawGuard<'a, Past>) -> ReaderGuard<'a> {

@@ -22,15 +22,15 @@ const TASK: u32 = 0;
 ///
 /// Some clocks call functions that are traced. An entry of such a call would move the very position for which the
 /// writer reads the clock, and it would have to start again, for ever: so there is none.
-struct Clocked<'a> {
-    buffer: &'a Buffer,
-    ring: &'a Ring,
-    level: u32,
+pub(super) struct Clocked<'a> {
+    pub(super) buffer: &'a Buffer,
+    pub(super) ring: &'a Ring,
+    pub(super) level: u32,
 }
 
 impl Clocked<'_> {
     /// Is the code that `ring` is to record called by a clock that a writer of the same `level` reads?
-    fn is_read(ring: &Ring, level: u32) -> bool {
+    pub(super) fn is_read(ring: &Ring, level: u32) -> bool {
         ring.in_clock.load(Relaxed) & 1 << level != 0
     }
 }
@@ -39,14 +39,14 @@ impl Env for Clocked<'_> {
     fn now(&self) -> u64 {
         let outer = self.ring.in_clock.load(Relaxed);
         self.ring.in_clock.store(outer | 1 << self.level, Relaxed);
-        let now = (self.buffer.clock().read)();
+        let now = self.buffer.now();
         self.ring.in_clock.store(outer, Relaxed);
         now
     }
 }
 
 /// The clock `local`, where it can be read in line. For writers, which have preemption off.
-struct InLine;
+pub(super) struct InLine;
 
 impl Env for InLine {
     #[inline(always)]
@@ -148,8 +148,18 @@ impl Buffer {
     ///
     /// None when it was not: recording is off, it is too long, or there is no room.
     pub(crate) fn write(&self, kind: u16, parts: &[&[u8]]) -> Option<()> {
-        let length = parts.iter().fold(0usize, |sum, part| sum.saturating_add(part.len()));
-        self.write_with(Context::capture_all(), kind, length, |_, mut rest| {
+        self.write_parts(Context::capture_all(), kind, parts.iter().copied())
+    }
+
+    /// [`Buffer::write`] of an entry made in `context`.
+    pub(crate) fn write_parts<'p>(
+        &self,
+        context: Context,
+        kind: u16,
+        parts: impl Iterator<Item = &'p [u8]> + Clone,
+    ) -> Option<()> {
+        let length = parts.clone().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        self.write_with(context, kind, length, |_, mut rest| {
             for part in parts {
                 let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else { break };
                 place.copy_from_slice(part);
@@ -194,7 +204,7 @@ impl Buffer {
 
     /// The ring of this CPU; the caller has preemption off.
     #[inline(always)]
-    fn this_ring(&self) -> &Ring {
+    pub(super) fn this_ring(&self) -> &Ring {
         // SAFETY: by the type invariant a live ring; it goes only after a grace period, which preemption off holds up.
         unsafe { &*self.rings.this().load(Relaxed) }
     }

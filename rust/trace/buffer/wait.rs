@@ -26,9 +26,14 @@ impl Buffer {
     ///
     /// `ERESTARTSYS` when a signal comes first, `ENODEV` for a CPU that was never up.
     pub(crate) fn wait(&self, cpu: Option<CpuId>, percent: u32) -> Result {
-        let queue = self.queue(cpu).ok_or(ENODEV)?;
         let wakes = self.wakes.load(Relaxed);
-        queue.wait(LOOK_AGAIN, || self.is_ready(cpu, percent) || self.wakes.load(Relaxed) != wakes)
+        self.wait_or(cpu, percent, || self.wakes.load(Relaxed) != wakes)
+    }
+
+    /// [`Buffer::wait`] for the events or until `enough` says true, which is asked each time that the sleeper is woken.
+    pub(crate) fn wait_or(&self, cpu: Option<CpuId>, percent: u32, mut enough: impl FnMut() -> bool) -> Result {
+        let queue = self.queue(cpu).ok_or(ENODEV)?;
+        queue.wait(LOOK_AGAIN, || self.is_ready(cpu, percent) || enough())
     }
 
     /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
@@ -74,6 +79,12 @@ impl Buffer {
             None => Some(&self.all),
             Some(cpu) => self.lane(cpu).map(|lane| &*lane.queue),
         }
+    }
+
+    /// Has those woken soon who wait for `cpu`, or all who wait, to look around. Any context.
+    pub(crate) fn wake_later(&self, cpu: Option<CpuId>) {
+        self.wakes.fetch_add(1, Relaxed);
+        self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).for_each(|lane| lane.work.queue());
     }
 
     /// Wakes everybody who sleeps, to look around. Any context but NMI.

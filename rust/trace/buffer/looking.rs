@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One CPU's part read by a C caller without consuming.
+
+use super::read::Part;
+use crate::rcore::ring_buffer::{Iter, IterEvent};
+use kernel::alloc::Flags;
+use kernel::prelude::*;
+use kernel::sync::atomic::Relaxed;
+
+/// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it lives.
+pub(crate) struct Looking<'a> {
+    part: Part<'a>,
+    iter: Iter<Copied>,
+    /// Was an event passed since the start?
+    begun: bool,
+    /// Were events missed before the one that was peeked at last?
+    missed: bool,
+}
+
+/// Memory for one sub-buffer.
+struct Copied(KVVec<u8>);
+
+impl AsRef<[u8]> for Copied {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for Copied {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl<'a> Looking<'a> {
+    /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may not sees to it that no
+    /// one resizes at this moment.
+    pub(crate) fn new(part: Part<'a>, may_sleep: bool, flags: Flags) -> Result<Self> {
+        if may_sleep {
+            part.buffer.hold_rings(Some(part.cpu()));
+        } else {
+            part.lane.held.fetch_add(1, Relaxed);
+        }
+        // From here on dropping it undoes that.
+        let iter = Iter::new(Copied(KVVec::new()));
+        let mut looking = Self { part, iter, begun: false, missed: false };
+        let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
+        looking.iter = Iter::new(Copied(memory));
+        Ok(looking)
+    }
+
+    /// The next event, which stays the next; none at the end. Any context but NMI.
+    pub(crate) fn peek(&mut self) -> Option<IterEvent<'_>> {
+        let event = self.iter.peek(&mut self.part.lock_reader())?;
+        // What was overwritten before the start is not missed.
+        self.missed = self.begun && event.lost != 0;
+        Some(event)
+    }
+
+    /// Passes the next event. Any context but NMI.
+    pub(crate) fn advance(&mut self) {
+        self.begun |= self.iter.next(&mut self.part.lock_reader()).is_some();
+        self.missed = false;
+    }
+
+    /// Goes back to the oldest event. Any context but NMI.
+    pub(crate) fn reset(&mut self) {
+        let _nobody_reads = self.part.lock_reader();
+        self.iter.reset();
+        (self.begun, self.missed) = (false, false);
+    }
+
+    /// Were events missed right before the one that was peeked at last?
+    pub(crate) fn has_missed(&self) -> bool {
+        self.missed
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.part.buffer.release_rings(Some(self.part.cpu()));
+    }
+}

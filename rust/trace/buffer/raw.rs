@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Recording as C callers do it: an event is reserved, filled in by them, and committed or discarded, in three calls.
+//!
+//! Preemption is off from the first to the last. Nothing here locks, allocates, sleeps or can panic; any context, NMI
+//! included. `Documentation/ring-buffer-api.md` says where each instruction goes.
+
+use super::record::{Clocked, InLine};
+use super::ring::Ring;
+use super::Buffer;
+use crate::kapi::context::{PreemptCount, PreemptOff};
+use crate::rcore::ring_buffer::{Context as Level, Wake, Writer};
+use core::ptr::NonNull;
+use kernel::cpu::CpuId;
+use kernel::sync::atomic::Relaxed;
+
+impl Buffer {
+    /// Reserves an event with a payload of `length` bytes; gives the address of its header (`struct
+    /// ring_buffer_event`). None as with [`Writer::reserve`].
+    ///
+    /// After it, preemption stays off until the caller ends the event with [`Buffer::commit`] or [`Buffer::discard`];
+    /// so long its bytes are the caller's.
+    #[inline(always)]
+    pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
+        let stay = PreemptOff::new();
+        let ring = self.this_ring();
+        let level = PreemptCount::read().level();
+        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
+        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
+        let event = if self.clock_in_line.load(Relaxed) {
+            writer.reserve_raw(&InLine, length)
+        } else {
+            self.reserve_clocked(ring, writer, level, length)
+        }?;
+        core::mem::forget(stay);
+        Some(event)
+    }
+
+    #[inline(never)]
+    fn reserve_clocked(&self, ring: &Ring, writer: Writer<'_>, level: u32, length: usize) -> Option<NonNull<u8>> {
+        if Clocked::is_read(ring, level) {
+            return None;
+        }
+        writer.reserve_raw(&Clocked { buffer: self, ring, level }, length)
+    }
+
+    /// Ends the event that was reserved last: publishes it.
+    ///
+    /// # Safety
+    ///
+    /// The caller has reserved an event here, on this CPU and in this context, and has not ended it; events that it
+    /// has reserved later have ended.
+    #[inline(always)]
+    pub(crate) unsafe fn commit(&self) {
+        // SAFETY: the event's `reserve` has left preemption off.
+        let _stay = unsafe { PreemptOff::assume() };
+        let ring = self.this_ring();
+        // SAFETY: preemption is off; committing looks at the context word alone.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        if writer.commit_raw(&InLine) == Wake::Wanted {
+            self.wake_waiters_here(ring);
+        }
+    }
+
+    /// Ends the event that was reserved last: gives it up.
+    ///
+    /// # Safety
+    ///
+    /// As [`Buffer::commit`], and `event` is what `reserve` gave.
+    pub(crate) unsafe fn discard(&self, event: NonNull<u8>) {
+        // SAFETY: as in `commit`.
+        let _stay = unsafe { PreemptOff::assume() };
+        let ring = self.this_ring();
+        // SAFETY: as in `commit`.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        // SAFETY: by the precondition.
+        if unsafe { writer.discard_raw(&InLine, event) } == Wake::Wanted {
+            self.wake_waiters_here(ring);
+        }
+    }
+
+    /// Records `payload` as one event. None as with [`Buffer::reserve`].
+    pub(crate) fn write_raw(&self, payload: &[u8]) -> Option<()> {
+        let _stay = PreemptOff::new();
+        let ring = self.this_ring();
+        let level = PreemptCount::read().level();
+        if Clocked::is_read(ring, level) {
+            return None;
+        }
+        // SAFETY: as in `reserve`.
+        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
+        let clock = Clocked { buffer: self, ring, level };
+        let mut event = writer.reserve(&clock, payload.len())?;
+        event.payload().copy_from_slice(payload);
+        if event.commit() == Wake::Wanted {
+            self.wake_waiters_here(ring);
+        }
+        Some(())
+    }
+
+    /// The time of the event that this context has reserved last and not ended. None while it has none.
+    pub(crate) fn event_time(&self) -> Option<u64> {
+        let _stay = PreemptOff::new();
+        let ring = self.this_ring();
+        // SAFETY: preemption is off; this only reads.
+        ring.core.is_writing().then(|| unsafe { ring.core.writer(Level::NORMAL) }.event_time())
+    }
+
+    /// Lets this context record although it has an event reserved, until [`Buffer::nest_end`]; preemption is off so long.
+    pub(crate) fn nest_start(&self) {
+        core::mem::forget(PreemptOff::new());
+        // SAFETY: preemption is off; this only moves the context word.
+        unsafe { self.this_ring().core.writer(Level::NORMAL) }.nest_start();
+    }
+
+    /// Undoes one [`Buffer::nest_start`].
+    ///
+    /// # Safety
+    ///
+    /// This context, on this CPU, has called `nest_start` and has not undone it; what it has reserved since has ended.
+    pub(crate) unsafe fn nest_end(&self) {
+        // SAFETY: `nest_start` has left preemption off.
+        let _stay = unsafe { PreemptOff::assume() };
+        // SAFETY: as in `nest_start`.
+        unsafe { self.this_ring().core.writer(Level::NORMAL) }.nest_end();
+    }
+
+    /// Runs `f`, in which this context may record although it has an event reserved. Preemption is off in it.
+    pub(crate) fn nested<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _stay = PreemptOff::new();
+        let ring = self.this_ring();
+        // SAFETY: preemption is off; this only moves the context word.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        writer.nest_start();
+        let result = f();
+        // If another ring has come meanwhile, this is still the one where nesting started.
+        writer.nest_end();
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_waiters_here(&self, ring: &Ring) {
+        if let Some(lane) = self.lane(CpuId::current()) {
+            lane.committed(ring);
+        }
+    }
+}
