@@ -3,6 +3,7 @@
 //! Every C-callable function and C-visible static: pointers become references, one safe call, errno.
 mod tracefs;
 mod trace;
+mod printk;
 mod ring_buffer;
 mod ring_buffer_read;
 mod trace_clock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of the tracing core only C can make: boot parameters, variadic functions, exports.
+ * What of the tracing core only C can make: boot parameters, exports.
  */
 
 #include <linux/export.h>
@@ -35,56 +35,12 @@ BOOT_TEXT(clock, "trace_clock=", 100)
 BOOT_TEXT(options, "trace_options=", COMMAND_LINE_SIZE)
 BOOT_TEXT(size, "trace_buf_size=", 32)
 
-int __trace_printk(unsigned long ip, const char *fmt, ...)
-{
-	va_list args;
-	int ret;
-
-	va_start(args, fmt);
-	ret = rtrace_vprintk(ip, fmt, &args);
-	va_end(args);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(__trace_printk);
-
-int __trace_bprintk(unsigned long ip, const char *fmt, ...)
-{
-	va_list args;
-	int ret;
-
-	va_start(args, fmt);
-	ret = rtrace_vprintk(ip, fmt, &args);
-	va_end(args);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(__trace_bprintk);
-
-int __ftrace_vprintk(unsigned long ip, const char *fmt, va_list args)
-{
-	va_list copy;
-	int ret;
-
-	va_copy(copy, args);
-	ret = rtrace_vprintk(ip, fmt, &copy);
-	va_end(copy);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(__ftrace_vprintk);
-
-int __ftrace_vbprintk(unsigned long ip, const char *fmt, va_list args)
-{
-	return __ftrace_vprintk(ip, fmt, args);
-}
-EXPORT_SYMBOL_GPL(__ftrace_vbprintk);
-
 void trace_dump_stack(int skip)
 {
 	rtrace_dump_stack(_RET_IP_, skip);
 }
 EXPORT_SYMBOL_GPL(trace_dump_stack);
 
-EXPORT_SYMBOL_GPL(__trace_bputs);
-EXPORT_SYMBOL_GPL(__trace_puts);
 EXPORT_SYMBOL_GPL(tracing_is_on);
 EXPORT_SYMBOL_GPL(tracing_off);
 EXPORT_SYMBOL_GPL(tracing_on);

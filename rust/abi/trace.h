@@ -4,7 +4,6 @@
 #define RTRACE_ABI_TRACE_H
 
 #include <linux/percpu.h>
-#include <linux/stdarg.h>
 
 DECLARE_PER_CPU(bool, rtrace_entry_made);
 
@@ -14,7 +13,6 @@ const char *rtrace_boot_clock(void);
 const char *rtrace_boot_options(void);
 const char *rtrace_boot_size(void);
 
-int rtrace_vprintk(unsigned long ip, const char *fmt, va_list *args);
 void rtrace_dump_stack(unsigned long from, int skip);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/trace_printk.h` and the boot steps of `include/linux/ftrace.h`. `trace.c` has the
-//! variadic ones and the exports.
+//! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the boot steps of
+//! `include/linux/ftrace.h`. `trace.c` has the exports.
 
 use crate::trace::instance::Instance;
-use crate::trace::{boot, printk, stack};
+use crate::trace::{boot, stack};
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
@@ -46,42 +46,6 @@ pub extern "C" fn tracing_off() {
 #[export]
 pub extern "C" fn tracing_is_on() -> c_int {
     Instance::top().is_ok_and(|top| top.tracing_on()).into()
-}
-
-/// Records `text`, with a newline added if it lacks one; gives its length, 0 if it was not recorded. Any context.
-///
-/// # Safety
-///
-/// `text` is a NUL-terminated string.
-#[export]
-pub unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int {
-    // SAFETY: by the precondition.
-    printk::puts(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
-}
-
-/// [`__trace_puts`] for a text that stays where it is. It is copied all the same. Any context.
-///
-/// # Safety
-///
-/// `text` is a NUL-terminated string.
-#[export]
-pub unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
-    // SAFETY: by the precondition.
-    printk::print(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
-}
-
-/// Records what `format` makes of `args`; gives its length, 0 if it was not recorded. Any context.
-///
-/// # Safety
-///
-/// `format` is a NUL-terminated format that `args` fit.
-#[export]
-pub unsafe extern "C" fn rtrace_vprintk(ip: c_ulong, format: *const c_char, args: *mut bindings::va_list) -> c_int {
-    printk::with_scratch(|scratch| {
-        // SAFETY: by the precondition; the memory has the size that is said.
-        let length = unsafe { bindings::vscnprintf(scratch.as_mut_ptr().cast(), scratch.len(), format, args.cast()) };
-        printk::print(ip, scratch.get(..length as usize).unwrap_or(&[]))
-    })
 }
 
 /// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.

@@ -36,6 +36,7 @@
 #include <asm/text-patching.h>
 #include "../../kernel/rtrace/rust/abi/dump.h"
 
+#include "../../kernel/rtrace/rust/abi/printk.h"
 #include "../../kernel/rtrace/rust/abi/trace.h"
 
 /* Constants behind casts, which bindgen does not see. */

@@ -36,6 +36,7 @@ pub mod line;
 pub mod number;
 pub mod options;
 pub mod parser;
+pub mod printk_formats;
 pub mod pids;
 pub mod print;
 pub mod stats;

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod context;
 pub(crate) mod percpu;
+pub(crate) mod format;
 pub(crate) mod raw_lock;
 pub(crate) mod irq_work;
 pub(crate) mod tracepoint;

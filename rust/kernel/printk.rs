@@ -13,6 +13,20 @@ pub(crate) fn emerg(text: &[u8]) {
     unsafe { bindings::_printk(c"\x010%.*s".as_ptr().cast(), len, text.as_ptr()) };
 }
 
+/// Prints `text` at level `KERN_ERR`.
+pub(crate) fn err(text: &[u8]) {
+    let len = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
+    // SAFETY: as in `emerg`.
+    unsafe { bindings::_printk(c"\x013%.*s".as_ptr().cast(), len, text.as_ptr()) };
+}
+
+/// Prints `text` at level `KERN_WARNING`.
+pub(crate) fn warn(text: &[u8]) {
+    let len = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
+    // SAFETY: as in `emerg`.
+    unsafe { bindings::_printk(c"\x014%.*s".as_ptr().cast(), len, text.as_ptr()) };
+}
+
 /// Prints `text` at the default level.
 pub(crate) fn default(text: &[u8]) {
     let len = c_int::try_from(text.len()).unwrap_or(c_int::MAX);

@@ -51,8 +51,8 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
     cmdlines::init()?;
     stack::init()?;
-    printk::init()?;
     let top = Instance::make_top(size)?;
+    printk::init()?;
     made::init()?;
     hotplug::before_up(prepare)?;
     Ok(top)

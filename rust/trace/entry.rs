@@ -15,6 +15,8 @@ pub(crate) mod kind {
     pub(crate) const KERNEL_STACK: u16 = 4;
     /// A text: ip, characters up to a NUL.
     pub(crate) const PRINT: u16 = 5;
+    /// A format of the kernel's and its arguments: ip, address, words.
+    pub(crate) const BPRINT: u16 = 6;
     /// A text of the kernel's that need not be copied: ip, address.
     pub(crate) const BPUTS: u16 = 15;
     /// A number and bytes that only their writer understands.

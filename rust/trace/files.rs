@@ -13,6 +13,7 @@
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
+//! | [`printk_formats`] | the file of that name |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
@@ -41,6 +42,7 @@ mod names;
 mod options;
 mod per_cpu;
 mod pids;
+mod printk_formats;
 mod readme;
 mod recording;
 mod sizes;
@@ -55,6 +57,7 @@ use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
 use per_cpu::CpuStats;
 use pids::PidFile;
+use printk_formats::PrintkFormats;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
 use sizes::{BufferSize, BufferTotalSize};
@@ -134,6 +137,8 @@ static FILES: &[Row] = &[
         "why the last 8 commands were refused; truncating clears it"),
     row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
+    row(c"printk_formats", 0o440, Scope::Top, &PrintkFormats,
+        "the texts that bprint and bputs entries point to, by address"),
     row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines,
         "pids with the names that output shows for them"),
     row(c"saved_cmdlines_size", 0o640, Scope::Top, &SavedCmdlinesSize,

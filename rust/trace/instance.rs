@@ -17,15 +17,17 @@
 use super::buffer::Buffer;
 use super::clock::{self, Clock};
 use super::commands::Probes;
+use super::entry::Context;
 use super::error_log::ErrorLog;
 use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
 use super::tracers::{self, Running, Tracer, TRACERS};
-use super::{cmdlines, instances, stack};
+use super::{cmdlines, instances, printk, stack};
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::pseudo_fs::Kept;
 use crate::rcore::text::options::{Flag, Set, TracerOption};
+use core::iter::once;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -276,6 +278,7 @@ impl Instance {
             Flag::RecordCmd => cmdlines::save_names(on),
             Flag::RecordTgid => cmdlines::save_tgids(on)?,
             Flag::Overwrite => self.buffer.set_overwrite(on),
+            Flag::Printk => printk::switched(on),
             Flag::FunctionFork => self.pids.follow_forks(on)?,
             Flag::TracePrintkDest => return instances::set_printk_dest(self, on),
             Flag::CopyTraceMarker => instances::set_marker_copy(self, on),
@@ -401,14 +404,18 @@ impl Instance {
         state.changed()
     }
 
-    /// Records an entry of type `kind` made of `parts`, and where option `stacktrace` is on, the stack from the
-    /// function of `ip` on. Any context. None when it was not recorded.
-    pub(crate) fn record_event(&self, kind: u16, ip: usize, parts: &[&[u8]]) -> Option<()> {
-        self.buffer.write(kind, parts)?;
-        if self.options().has(Flag::StackTrace) {
-            stack::record(&self.buffer, ip);
-        }
-        Some(())
+    /// Records an entry of type `kind` made in `context` at `ip`, of `ip` and `parts`; where option `stacktrace` is on,
+    /// the stack from the function around `ip` on follows. It may be made while an entry of this context is unfinished.
+    /// Any context. None when it was not recorded.
+    pub(crate) fn record_message(&self, context: Context, kind: u16, ip: usize, parts: &[&[u8]]) -> Option<()> {
+        self.buffer.nested(|| {
+            let ip_bytes = ip.to_ne_bytes();
+            self.buffer.write_parts(context, kind, Iterator::chain(once(&ip_bytes[..]), parts.iter().copied()))?;
+            if self.options().has(Flag::StackTrace) {
+                stack::record_caller(&self.buffer, context, ip);
+            }
+            Some(())
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 use super::buffer::Buffer;
 use super::entry::{kind, Context};
 use super::ops;
+use crate::kapi::kallsyms::size_offset;
 use crate::kapi::stack::Stacks;
 use crate::rcore::text::entry::TRAMPOLINE;
 use kernel::prelude::*;
@@ -39,6 +40,16 @@ pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
         let frame = frame_of(calls, from);
         let caller = frame.checked_sub(1).filter(|before| calls.get(*before).is_some_and(|call| ops::trampoline_at(*call).is_some()));
         caller.unwrap_or(frame)
+    });
+}
+
+/// Records the stack on behalf of an entry that was made in `context` by the function that `ip` lies in: from that one's
+/// frame on. If there is none, the whole stack. Any context.
+pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
+    let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
+    write(buffer, context, |calls| {
+        let is_caller = |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
+        calls.iter().position(is_caller).unwrap_or(0)
     });
 }
 

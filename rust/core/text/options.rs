@@ -74,7 +74,7 @@ table! {
     /// Events print their fields by type.
     Fields "fields" false Every true;
     /// trace_printk() records.
-    Printk "trace_printk" true Top false;
+    Printk "trace_printk" true Top true;
     /// A line tells where a CPU's part begins.
     Annotate "annotate" true Every true;
     /// Each event is followed by the user's stack.
@@ -82,7 +82,7 @@ table! {
     /// User stacks show object and offset.
     SymUserObj "sym-userobj" false Every false;
     /// trace_printk() lines are their message alone.
-    PrintkMsgOnly "printk-msg-only" false Top false;
+    PrintkMsgOnly "printk-msg-only" false Top true;
     /// Lines begin with task, CPU and time.
     ContextInfo "context-info" true Every true;
     /// The latency format.

@@ -11,6 +11,10 @@ use core::fmt;
 pub trait Out: fmt::Write {
     /// Appends `bytes` unchanged.
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result;
+
+    /// Appends what `write` puts into the memory it is given, and which it may use up but for one byte. It says how
+    /// many bytes there were to write in all; where that was too much for the memory it may be called again with more.
+    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result;
 }
 
 impl dyn Out + '_ {
@@ -107,6 +111,17 @@ impl Out for LineBuf<'_> {
         self.len = self.len.wrapping_add(bytes.len());
         Ok(())
     }
+
+    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+        let room = self.buf.get_mut(self.len..).filter(|_| !self.full);
+        let fits = room.and_then(|room| Some(write(room)).filter(|wrote| *wrote < room.len()));
+        let Some(wrote) = fits else {
+            self.full = true;
+            return Err(fmt::Error);
+        };
+        self.len = self.len.wrapping_add(wrote);
+        Ok(())
+    }
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -126,6 +141,27 @@ mod tests {
         line.truncate(2);
         line.write_str("ghi").unwrap();
         assert_eq!(line.as_bytes(), b"abghi");
+    }
+
+    #[test]
+    fn text_written_in_place() {
+        let mut mem = [b'.'; 8];
+        let mut line = LineBuf::new(&mut mem);
+        let mut write = |text: &'static [u8]| {
+            line.written(&mut |room: &mut [u8]| {
+                let fits = text.len().min(room.len());
+                room[..fits].copy_from_slice(&text[..fits]);
+                text.len()
+            })
+        };
+        write(b"abc").unwrap();
+        write(b"defg").unwrap();
+        assert!(write(b"h").is_err(), "the last byte is for the end");
+        assert_eq!(line.as_bytes(), b"abcdefg");
+        assert!(line.is_full());
+        line.truncate(0);
+        line.written(&mut |_| 0).unwrap();
+        assert_eq!(line.as_bytes(), b"");
     }
 
     #[test]

@@ -90,6 +90,28 @@ pub fn write(out: &mut dyn Out, record: &[u8], ts: u64, env: &Env<'_>) -> Result
     Ok(true)
 }
 
+/// Writes the text of a `trace_printk()` record alone, as option `printk-msg-only` has it.
+///
+/// Returns `false`, with nothing written, if the record is none, or it is one whose text needs [`Env::strings`] and
+/// there are none.
+///
+/// # Errors
+///
+/// See [`Error`].
+pub fn write_message(out: &mut dyn Out, record: &[u8], env: &Env<'_>) -> Result<bool, Error> {
+    let id = Common::parse(record)?.id;
+    let line = Line { record, ts: 0, env };
+    match id {
+        entry::Print::ID => {
+            entry::Print::parse(record)?;
+            out.bytes(until_nul(entry::Print::tail(record)))?;
+        }
+        entry::Bprint::ID | entry::Bputs::ID if env.strings.is_some() => line.packed(out, id, |_, _| Ok(()))?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 /// Writes the event of a record whose type nobody knows.
 ///
 /// # Errors
@@ -505,6 +527,21 @@ mod tests {
             ": 1000 : 99 of 12 bytes\n"
         );
         assert_eq!(show(&puts, with(&[Flag::Hex])), "type: 15\n");
+
+        let marker = record(entry::Print { common: common(5), ip: 0x3000, buf: [] }, b"hello\n\0junk");
+        let alone = |record: &[u8], strings: Option<&'static dyn Strings>| {
+            let env = Env { strings, ..env(Set::DEFAULT) };
+            let mut mem = [0; 100];
+            let mut out = LineBuf::new(&mut mem);
+            let known = write_message(&mut out, record, &env);
+            (known, String::from_utf8_lossy(out.as_bytes()).into_owned())
+        };
+        assert_eq!(alone(&print, Some(&Formats)), (Ok(true), "99 of 12 bytes\n".into()));
+        assert_eq!(alone(&puts, Some(&Formats)), (Ok(true), "string 98\n".into()));
+        assert_eq!(alone(&marker, None), (Ok(true), "hello\n".into()));
+        assert_eq!(alone(&puts, None), (Ok(false), "".into()));
+        assert_eq!(alone(&call(), Some(&Formats)), (Ok(false), "".into()));
+        assert_eq!(alone(&marker[..12], None), (Err(Error::Truncated), "".into()));
     }
 
     #[test]

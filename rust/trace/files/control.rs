@@ -5,7 +5,7 @@
 //! The text is made anew for each read, and every write is taken by itself whatever the file offset, as
 //! such files of ftrace do.
 
-use super::{Node, Place};
+use super::{listing::through_memory, Node, Place};
 use crate::{
     kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall},
     rcore::text::{self, Out},
@@ -126,6 +126,10 @@ impl Out for Text {
             self.failed = true;
             fmt::Error
         })
+    }
+
+    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+        through_memory(self, write)
     }
 }
 

@@ -19,6 +19,21 @@ impl Out for SeqOut<'_> {
         SeqOut::bytes(self, bytes);
         Ok(())
     }
+
+    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+        through_memory(self, write)
+    }
+}
+
+/// [`Out::written`] for what has no memory of its own to write into. Task context; fails without memory, too.
+pub(crate) fn through_memory(out: &mut dyn Out, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    let mut text = KVVec::from_elem(0u8, 256, GFP_KERNEL).map_err(|_| fmt::Error)?;
+    let mut wrote = write(&mut text);
+    if wrote >= text.len() {
+        text.resize(wrote.saturating_add(1), 0, GFP_KERNEL).map_err(|_| fmt::Error)?;
+        wrote = write(&mut text);
+    }
+    out.bytes(text.get(..wrote).unwrap_or(&text))
 }
 
 /// What a listing shows, fixed when it is opened or looked up line by line.

@@ -17,7 +17,7 @@ use crate::{
         symbol::Symbols,
         Out,
     },
-    trace::cmdlines,
+    trace::{cmdlines, printk},
 };
 use core::fmt;
 use kernel::sync::SetOnce;
@@ -70,6 +70,13 @@ pub(crate) fn write(
             return Ok(());
         }
     }
+    if style.set.has(Flag::Printk) && style.set.has(Flag::PrintkMsgOnly) {
+        match print::write_message(out, record.data, &env(style)) {
+            Ok(true) => return Ok(()),
+            Err(print::Error::Full) => return Err(fmt::Error),
+            Ok(false) | Err(print::Error::Truncated) => {}
+        }
+    }
     let plain = ![Flag::Bin, Flag::Hex, Flag::Raw].iter().any(|&form| style.set.has(form));
     if started && plain && style.set.has(Flag::Annotate) {
         write_started(out, cpu)?;
@@ -105,10 +112,13 @@ pub(crate) fn prefix(
     prefix.write(out, style.set, latency)
 }
 
+fn env(style: &Style) -> Env<'static> {
+    Env { set: style.set, symbols: &Kallsyms, strings: Some(&printk::Texts), unit: style.unit }
+}
+
 /// Prints the event, by its type.
 pub(crate) fn event(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
-    let env = Env { set: style.set, symbols: &Kallsyms, strings: None, unit: style.unit };
-    let known = match print::write(out, record.data, record.ts, &env) {
+    let known = match print::write(out, record.data, record.ts, &env(style)) {
         Ok(known) => known,
         Err(print::Error::Full) => return Err(fmt::Error),
         // A record cut short says nothing about its type.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What of trace_printk() only C can make: variadic functions, which hand their arguments on, and exports.
+ */
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/string.h>
+#include <linux/trace.h>
+#include <linux/trace_printk.h>
+#include "printk.h"
+
+int rtrace_vscnprintf(char *buf, size_t size, const char *fmt, va_list *args)
+{
+	return vscnprintf(buf, size, fmt, *args);
+}
+
+int rtrace_vbin_printf(u32 *buf, size_t words, const char *fmt, va_list *args)
+{
+	return vbin_printf(buf, words, fmt, *args);
+}
+
+bool rtrace_printk_running(void)
+{
+	return system_state == SYSTEM_RUNNING;
+}
+
+int trace_vprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	va_list copy;
+	int ret;
+
+	va_copy(copy, args);
+	ret = rtrace_print(ip, fmt, &copy);
+	va_end(copy);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(trace_vprintk);
+
+int trace_vbprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	va_list copy;
+	int ret;
+
+	va_copy(copy, args);
+	ret = rtrace_print_packed(ip, fmt, &copy);
+	va_end(copy);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(trace_vbprintk);
+
+int __ftrace_vprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	return rtrace_printk_enabled() ? trace_vprintk(ip, fmt, args) : 0;
+}
+EXPORT_SYMBOL_GPL(__ftrace_vprintk);
+
+int __ftrace_vbprintk(unsigned long ip, const char *fmt, va_list args)
+{
+	return rtrace_printk_enabled() ? trace_vbprintk(ip, fmt, args) : 0;
+}
+EXPORT_SYMBOL_GPL(__ftrace_vbprintk);
+
+int __trace_printk(unsigned long ip, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = __ftrace_vprintk(ip, fmt, args);
+	va_end(args);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__trace_printk);
+
+int __trace_bprintk(unsigned long ip, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = __ftrace_vbprintk(ip, fmt, args);
+	va_end(args);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__trace_bprintk);
+
+EXPORT_SYMBOL_GPL(__trace_bputs);
+EXPORT_SYMBOL_GPL(__trace_puts);
+EXPORT_SYMBOL_GPL(trace_printk_init_buffers);
+
+fs_initcall(rtrace_printk_start);
+
+#ifdef CONFIG_MODULES
+static struct notifier_block modules = {
+	.notifier_call	= rtrace_keep_formats,
+};
+
+static int __init register_format_notifier(void)
+{
+	return register_module_notifier(&modules);
+}
+early_initcall(register_format_notifier);
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What printk.c and the Rust code share. */
+#ifndef RTRACE_ABI_PRINTK_H
+#define RTRACE_ABI_PRINTK_H
+
+#include <linux/stdarg.h>
+#include <linux/types.h>
+
+/* In the linker script: formats of trace_printk() in the kernel itself, strings of tracepoints. */
+extern const char *__start___trace_bprintk_fmt[];
+extern const char *__stop___trace_bprintk_fmt[];
+extern const char *__start___tracepoint_str[];
+extern const char *__stop___tracepoint_str[];
+
+/* Exported, though no header outside of kernel/trace declares them. */
+int trace_vprintk(unsigned long ip, const char *fmt, va_list args);
+int trace_vbprintk(unsigned long ip, const char *fmt, va_list args);
+
+/* vscnprintf() and vbin_printf() with the arguments by reference. */
+int rtrace_vscnprintf(char *buf, size_t size, const char *fmt, va_list *args);
+int rtrace_vbin_printf(u32 *buf, size_t words, const char *fmt, va_list *args);
+
+/* In printk.rs. */
+struct notifier_block;
+bool rtrace_printk_enabled(void);
+bool rtrace_printk_running(void);
+int rtrace_print(unsigned long ip, const char *fmt, va_list *args);
+int rtrace_print_packed(unsigned long ip, const char *fmt, va_list *args);
+int rtrace_printk_start(void);
+int rtrace_keep_formats(struct notifier_block *self, unsigned long event, void *module);
+
+#endif

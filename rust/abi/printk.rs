@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The texts of `include/linux/trace_printk.h`. `printk.c` has the variadic functions and the exports.
+//!
+//! Recording: any context.
+
+use crate::kapi::format::Arguments;
+use crate::trace::printk;
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::ffi::{c_char, c_int};
+use kernel::prelude::*;
+
+/// Records `text`, with a newline added if it lacks one; gives its length, 0 if it was not recorded.
+///
+/// # Safety
+///
+/// `text` is a NUL-terminated string.
+#[export]
+pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int {
+    // SAFETY: by the precondition.
+    printk::puts(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
+}
+
+/// Records the address of a constant; gives 1, 0 if it was not recorded.
+///
+/// # Safety
+///
+/// `text` is a NUL-terminated constant of the kernel, or one that [`rtrace_keep_formats`] has kept; or null, where there
+/// was no memory to keep it.
+#[export]
+pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
+    if text.is_null() {
+        return 0;
+    }
+    printk::puts_constant(ip, text as usize)
+}
+
+/// Does option `trace_printk` allow recording?
+#[export]
+pub(crate) extern "C" fn rtrace_printk_enabled() -> bool {
+    printk::is_enabled()
+}
+
+/// Records what `format` makes of `args`; gives its length.
+///
+/// # Safety
+///
+/// `format` is a NUL-terminated format that `args` fit, which are the callee's.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_print(ip: c_ulong, format: *const c_char, args: *mut bindings::va_list) -> c_int {
+    // SAFETY: by the precondition.
+    unsafe { arguments(format, args) }.map_or(0, |what| printk::print(ip, what))
+}
+
+/// Records `args` and the address of `format`; gives the number of words the arguments take.
+///
+/// # Safety
+///
+/// As [`rtrace_print`], and `format` is a constant of the kernel or a kept one, as with [`__trace_bputs`].
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_print_packed(
+    ip: c_ulong,
+    format: *const c_char,
+    args: *mut bindings::va_list,
+) -> c_int {
+    // SAFETY: by the precondition.
+    unsafe { arguments(format, args) }.map_or(0, |what| printk::print_packed(ip, what))
+}
+
+/// # Safety
+///
+/// `format` is null or a NUL-terminated format that `args` fit, which are the callee's.
+unsafe fn arguments(format: *const c_char, args: *mut bindings::va_list) -> Option<Arguments> {
+    let (format, args) = (NonNull::new(format.cast_mut())?, NonNull::new(args)?);
+    // SAFETY: by the precondition.
+    Some(unsafe { Arguments::new(format, args) })
+}
+
+/// Prepares for callers of `trace_printk()`, with C's warning in the log. Task context, may sleep.
+#[export]
+pub(crate) extern "C" fn trace_printk_init_buffers() {
+    // SAFETY: reads a variable.
+    printk::init_buffers(unsafe { bindings::rtrace_printk_running() });
+}
+
+/// The initcall that starts to save names for callers in the kernel itself; `printk.c` places it.
+#[export]
+pub(crate) extern "C" fn rtrace_printk_start() -> c_int {
+    printk::late_init();
+    0
+}
+
+/// Hears of modules: keeps the formats and constants of one that comes, and gives it the kept ones. Task context.
+///
+/// # Safety
+///
+/// `module` is a live module; as long as it is coming, nobody else uses its formats.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_keep_formats(
+    _: *mut bindings::notifier_block,
+    event: c_ulong,
+    module: *mut c_void,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let (start, count) = unsafe {
+        let module = module.cast::<bindings::module>();
+        ((*module).trace_bprintk_fmt_start, (*module).num_trace_bprintk_fmt as usize)
+    };
+    if event == bindings::module_state_MODULE_STATE_COMING as c_ulong && count != 0 {
+        trace_printk_init_buffers();
+        // SAFETY: by the precondition; the section holds so many pointers.
+        for text in unsafe { core::slice::from_raw_parts_mut(start, count) } {
+            if !text.is_null() {
+                // SAFETY: a string constant of the module.
+                *text = printk::keep(unsafe { CStr::from_char_ptr(*text) });
+            }
+        }
+    }
+    bindings::NOTIFY_OK as c_int
+}

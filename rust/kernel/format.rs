@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! C's formats: with the arguments of a variadic function, as text or packed to be printed later.
+//!
+//! C header: `include/linux/sprintf.h`; `Documentation/core-api/printk-formats.rst` has the language.
+
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::prelude::*;
+
+/// The longest text that is made, its NUL included, and as much for packed arguments.
+pub(crate) const LONGEST: usize = 1024;
+/// Packed arguments consist of words.
+const WORD: usize = size_of::<u32>();
+
+/// Memory to format in.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub(crate) struct Room([u8; LONGEST]);
+
+impl Room {
+    /// Memory with nothing in it.
+    pub(crate) const fn new() -> Self {
+        Self([0; LONGEST])
+    }
+}
+
+/// A format and its arguments.
+///
+/// # Invariants
+///
+/// `format` is a NUL-terminated format and `list` points to a `va_list` of arguments that fit it.
+pub(crate) struct Arguments {
+    format: NonNull<c_char>,
+    list: NonNull<bindings::va_list>,
+}
+
+impl Arguments {
+    /// What a variadic C function got.
+    ///
+    /// # Safety
+    ///
+    /// While the result is used, `format` is NUL-terminated and `list` points to a `va_list` of arguments that fit it;
+    /// nobody else uses the list, and nobody at all afterwards.
+    pub(crate) unsafe fn new(format: NonNull<c_char>, list: NonNull<bindings::va_list>) -> Self {
+        // INVARIANT: by the preconditions.
+        Self { format, list }
+    }
+
+    /// Where the format is.
+    pub(crate) fn format(&self) -> usize {
+        self.format.as_ptr() as usize
+    }
+
+    /// Formats into `room`, cutting what does not fit; gives the text without a NUL. Any context.
+    pub(crate) fn text(self, room: &mut Room) -> &[u8] {
+        let room = &mut room.0;
+        // SAFETY: by the invariant, and the memory has the size that is said.
+        let length = unsafe {
+            bindings::rtrace_vscnprintf(room.as_mut_ptr().cast(), room.len(), self.format.as_ptr(), self.list.as_ptr())
+        };
+        room.get(..length as usize).unwrap_or(&[])
+    }
+
+    /// Packs the arguments into `room`; strings are copied. Gives the number of words they take and, where they fit,
+    /// the words. Any context.
+    pub(crate) fn packed(self, room: &mut Room) -> (c_int, Option<&[u8]>) {
+        let room = &mut room.0;
+        // SAFETY: by the invariant; the memory is aligned for words and has as many as are said.
+        let words = unsafe {
+            bindings::rtrace_vbin_printf(
+                room.as_mut_ptr().cast(),
+                room.len() / WORD,
+                self.format.as_ptr(),
+                self.list.as_ptr(),
+            )
+        };
+        (words, usize::try_from(words).ok().and_then(|words| room.get(..words.checked_mul(WORD)?)))
+    }
+}
+
+/// Formats packed arguments into `out` with a NUL, cutting what does not fit; gives the length there is to the whole
+/// text. Any context.
+///
+/// # Safety
+///
+/// `format` is the address of a format that is still there, and `args` is what [`Arguments::packed`] made of arguments
+/// that fit it.
+pub(crate) unsafe fn unpack(format: usize, args: &[u8], out: &mut [u8]) -> usize {
+    let mut aligned = Room::new();
+    let args = if args.as_ptr().cast::<u32>().is_aligned() {
+        args.as_ptr()
+    } else {
+        aligned.0.iter_mut().zip(args).for_each(|(to, from)| *to = *from);
+        aligned.0.as_ptr()
+    };
+    // SAFETY: by the preconditions; `out` has the size that is said.
+    let length = unsafe {
+        bindings::bstr_printf(out.as_mut_ptr().cast(), out.len(), format as *const c_char, args.cast())
+    };
+    usize::try_from(length).unwrap_or(0)
+}
+
+/// The kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries point to, in the order of
+/// `printk_formats`. An entry is none where a format was no constant.
+pub(crate) fn built_in() -> impl Iterator<Item = Option<&'static CStr>> {
+    // SAFETY: null, or a string constant of the kernel.
+    let text = |text: &*const c_char| (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(*text) });
+    Iterator::chain(formats().iter(), strings()).map(text)
+}
+
+/// Does anything in the kernel itself call `trace_printk()`?
+pub(crate) fn any_built_in() -> bool {
+    !formats().is_empty()
+}
+
+fn formats() -> &'static [*const c_char] {
+    let start = (&raw const bindings::__start___trace_bprintk_fmt).cast();
+    let end = (&raw const bindings::__stop___trace_bprintk_fmt).cast();
+    // SAFETY: the linker script puts them around an array of such pointers.
+    unsafe { between(start, end) }
+}
+
+fn strings() -> &'static [*const c_char] {
+    let start = (&raw const bindings::__start___tracepoint_str).cast();
+    let end = (&raw const bindings::__stop___tracepoint_str).cast();
+    // SAFETY: as in `formats`.
+    unsafe { between(start, end) }
+}
+
+/// # Safety
+///
+/// They are the ends of an array that stays.
+unsafe fn between(start: *const *const c_char, end: *const *const c_char) -> &'static [*const c_char] {
+    let bytes = (end as usize).wrapping_sub(start as usize);
+    // SAFETY: by the precondition.
+    unsafe { core::slice::from_raw_parts(start, bytes / size_of::<usize>()) }
+}

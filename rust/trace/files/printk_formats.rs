@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `printk_formats`: the addresses that bprint and bputs entries hold, and what is there.
+
+use super::{
+    listing::{self, Lines},
+    Node, Place,
+};
+use crate::{
+    kapi::pseudo_fs::{OpenFlags, Opening},
+    rcore::text::{printk_formats::write_line, Out},
+    trace::printk,
+};
+use core::fmt;
+use kernel::prelude::*;
+
+/// The file's row.
+#[derive(Clone, Copy)]
+pub(super) struct PrintkFormats;
+
+impl Node for PrintkFormats {
+    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        listing::open(*self)
+    }
+}
+
+impl Lines for PrintkFormats {
+    fn seek(&self, at: u64) -> Option<u64> {
+        printk::format_at(usize::try_from(at).ok()?, |_, _| ()).map(|_| at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        // A format that was no constant has a place but no line.
+        let shown = usize::try_from(at).ok().and_then(|at| printk::format_at(at, |addr, text| write_line(out, addr, text)));
+        shown.flatten().unwrap_or(Ok(()))
+    }
+}
