@@ -95,15 +95,15 @@ impl OpenFilter {
         }
     }
 
-    fn show_rule(&self, list: &List, line: usize, out: &mut dyn Out) -> fmt::Result {
+    fn show_rule(&self, list: &List, line: usize, mut out: &mut dyn Out) -> fmt::Result {
         let line = match (self.headline(list), line) {
             (Some(headline), 0) => return out.bytes(headline),
             (Some(_), line) => line.saturating_sub(1),
             (None, line) => line,
         };
         match list.sites().get(line) {
-            Some(site) => site.write_name(out)?,
-            None => list.write_pattern(line.saturating_sub(list.sites().len()), out)?,
+            Some(site) => site.write_name(&mut out)?,
+            None => list.write_pattern(line.saturating_sub(list.sites().len()), &mut out)?,
         }
         out.bytes(b"\n")
     }

@@ -53,7 +53,7 @@ impl Lines for Functions {
         Some(site.index() as u64)
     }
 
-    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+    fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
         // One that went since `seek` leaves no line.
         let Some(site) = usize::try_from(at).ok().and_then(sites::by_index) else {
             return Ok(());
@@ -61,9 +61,9 @@ impl Lines for Functions {
         if matches!(self, Self::Addresses) {
             write!(out, "{:x} ", site.addr())?;
         }
-        site.write_name(out)?;
+        site.write_name(&mut out)?;
         if matches!(self, Self::Enabled | Self::Touched) {
-            site.write_state(out)?;
+            site.write_state(&mut out)?;
         }
         out.bytes(b"\n")
     }
