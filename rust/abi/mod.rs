@@ -6,6 +6,7 @@ mod trace;
 mod printk;
 mod ring_buffer;
 mod ring_buffer_read;
+mod trace_array;
 mod trace_clock;
 pub(crate) mod ftrace;
 mod dump;

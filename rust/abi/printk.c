@@ -87,8 +87,25 @@ int __trace_bprintk(unsigned long ip, const char *fmt, ...)
 }
 EXPORT_SYMBOL_GPL(__trace_bprintk);
 
+int trace_array_printk(struct trace_array *tr, unsigned long ip, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = rtrace_array_print(tr, ip, fmt, &args);
+	va_end(args);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(trace_array_printk);
+
+EXPORT_SYMBOL_GPL(__trace_array_puts);
 EXPORT_SYMBOL_GPL(__trace_bputs);
 EXPORT_SYMBOL_GPL(__trace_puts);
+EXPORT_SYMBOL_GPL(trace_array_destroy);
+EXPORT_SYMBOL_GPL(trace_array_get_by_name);
+EXPORT_SYMBOL_GPL(trace_array_init_printk);
+EXPORT_SYMBOL_GPL(trace_array_put);
 EXPORT_SYMBOL_GPL(trace_printk_init_buffers);
 
 fs_initcall(rtrace_printk_start);

@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn rtrace_print_packed(
 /// # Safety
 ///
 /// `format` is null or a NUL-terminated format that `args` fit, which are the callee's.
-unsafe fn arguments(format: *const c_char, args: *mut bindings::va_list) -> Option<Arguments> {
+pub(super) unsafe fn arguments(format: *const c_char, args: *mut bindings::va_list) -> Option<Arguments> {
     let (format, args) = (NonNull::new(format.cast_mut())?, NonNull::new(args)?);
     // SAFETY: by the precondition.
     Some(unsafe { Arguments::new(format, args) })

@@ -424,6 +424,24 @@ pub(crate) struct Held(Arc<Instance>);
 
 impl Kept for Held {}
 
+impl Held {
+    /// The instance as a C caller knows it (`struct trace_array *`); [`Held::from_raw`] ends what it is held for.
+    pub(crate) fn into_raw(self) -> *const Instance {
+        // What is not dropped goes on counting.
+        Arc::as_ptr(&core::mem::ManuallyDrop::new(self).0)
+    }
+
+    /// Takes back what [`Held::into_raw`] gave.
+    ///
+    /// # Safety
+    ///
+    /// `instance` came from there, and this is done once for each time.
+    pub(crate) unsafe fn from_raw(instance: *const Instance) -> Self {
+        // SAFETY: by the precondition the reference was kept and is nobody's.
+        Self(unsafe { Arc::from_raw(instance) })
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         self.0.users.fetch_sub(1, ordering::Full);

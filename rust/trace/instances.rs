@@ -8,7 +8,7 @@
 //!
 //! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw lock, innermost).
 
-use super::instance::Instance;
+use super::instance::{Held, Instance};
 use super::files;
 use crate::kapi::cpus;
 use crate::kapi::published::Published;
@@ -140,6 +140,22 @@ pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
             unlist(&instance);
             Err(error)
         }
+    }
+}
+
+/// The instance called `name`, which is made if there is none, kept from being removed. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what creating the directory says.
+pub(crate) fn get(name: &CStr) -> Result<Held> {
+    if let Some(found) = find(name.to_bytes()) {
+        return found.hold();
+    }
+    match create(name) {
+        // Somebody else was faster.
+        Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
+        made => made?.hold(),
     }
 }
 

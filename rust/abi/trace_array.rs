@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`]. `printk.c` has the exports
+//! and the variadic function.
+//!
+//! What a `struct trace_array *` is, is said here once: it came from [`trace_array_get_by_name`], and [`trace_array_put`]
+//! was not called for it as often.
+
+use super::printk::arguments;
+use crate::rcore::text::options::Flag;
+use crate::trace::entry::Context;
+use crate::trace::instance::{Held, Instance};
+use crate::trace::{instances, printk};
+use core::ptr::null_mut;
+use kernel::bindings;
+use kernel::error::from_result;
+use kernel::ffi::{c_char, c_int};
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// # Safety
+///
+/// `tr` is null or as the module's head says.
+unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a Instance> {
+    // SAFETY: by the precondition.
+    unsafe { tr.cast::<Instance>().as_ref() }
+}
+
+/// The instance called `name`, which is made if there is none; nobody can remove it until [`trace_array_put`]. Null if it
+/// cannot be had. Task context, may sleep.
+///
+/// `_systems` chooses events, of which there are none.
+///
+/// # Safety
+///
+/// `name` is a NUL-terminated string.
+#[export]
+pub(crate) unsafe extern "C" fn trace_array_get_by_name(
+    name: *const c_char,
+    _systems: *const c_char,
+) -> *mut bindings::trace_array {
+    // SAFETY: by the precondition.
+    let held = instances::get(unsafe { CStr::from_char_ptr(name) });
+    held.map_or(null_mut(), |held| held.into_raw().cast_mut().cast())
+}
+
+/// Lets the instance be removed. Task context.
+///
+/// # Safety
+///
+/// `tr` is null or as the module's head says, and is not used any more.
+#[export]
+pub(crate) unsafe extern "C" fn trace_array_put(tr: *mut bindings::trace_array) {
+    if !tr.is_null() {
+        // SAFETY: by the precondition.
+        drop(unsafe { Held::from_raw(tr.cast()) });
+    }
+}
+
+/// Removes an instance that was put; it may have gone already. Task context, may sleep.
+///
+/// # Errors
+///
+/// `EINVAL` without one, `ENODEV` if it has gone, `EBUSY` while somebody uses it.
+#[export]
+pub(crate) extern "C" fn trace_array_destroy(tr: *mut bindings::trace_array) -> c_int {
+    if tr.is_null() {
+        return EINVAL.to_errno();
+    }
+    from_result(|| {
+        instances::remove(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)?;
+        Ok(0)
+    })
+}
+
+/// Prepares for [`rtrace_array_print`]. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENOENT` without an instance, `EINVAL` for the top one, `ENOMEM`.
+///
+/// # Safety
+///
+/// `tr` is null or as the module's head says.
+#[export]
+pub(crate) unsafe extern "C" fn trace_array_init_printk(tr: *mut bindings::trace_array) -> c_int {
+    // SAFETY: by the precondition.
+    let instance = unsafe { instance(tr) };
+    from_result(|| {
+        if instance.ok_or(ENOENT)?.is_top() {
+            return Err(EINVAL);
+        }
+        printk::alloc_scratch()?;
+        Ok(0)
+    })
+}
+
+/// Records what `format` makes of `args` in an instance; gives the length of the text, 0 if option `trace_printk` is off
+/// there or it is the top one, which is for `trace_printk()`. Any context.
+///
+/// # Errors
+///
+/// `ENOENT` without an instance.
+///
+/// # Safety
+///
+/// `tr` is null or as the module's head says; `format` is a NUL-terminated format that `args` fit, which are the callee's.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_array_print(
+    tr: *mut bindings::trace_array,
+    ip: c_ulong,
+    format: *const c_char,
+    args: *mut bindings::va_list,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let (instance, what) = unsafe { (instance(tr), arguments(format, args)) };
+    match (instance, what) {
+        (None, _) => ENOENT.to_errno(),
+        (Some(to), Some(what)) if !to.is_top() && to.options().has(Flag::Printk) => {
+            printk::print_to(to, Context::capture_all(), ip, what)
+        }
+        _ => 0,
+    }
+}
+
+/// Records `size` characters at `text` in an instance, with a newline added if they lack one; gives their number, 0 if
+/// they were not recorded. Any context.
+///
+/// # Safety
+///
+/// `tr` is as the module's head says; `size` bytes are readable at `text`.
+#[export]
+pub(crate) unsafe extern "C" fn __trace_array_puts(
+    tr: *mut bindings::trace_array,
+    ip: c_ulong,
+    text: *const c_char,
+    size: c_int,
+) -> c_int {
+    let context = Context::capture_all();
+    // SAFETY: by the precondition.
+    let Some(to) = (unsafe { instance(tr) }).filter(|to| to.options().has(Flag::Printk)) else { return 0 };
+    // SAFETY: by the precondition.
+    let text = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), usize::try_from(size).unwrap_or(0)) };
+    printk::puts_to(to, context, ip, text)
+}

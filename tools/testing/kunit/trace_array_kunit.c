@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instances that the kernel makes for itself, and printing into them, by <linux/trace.h>.
+ *
+ * Loading the module runs the tests; what they have printed stays in instance `kunit`, for whoever wants to look.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/trace.h>
+#include <linux/trace_printk.h>
+
+static void life(struct kunit *test)
+{
+	struct trace_array *first, *second;
+
+	first = trace_array_get_by_name("kunit_life", NULL);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	second = trace_array_get_by_name("kunit_life", NULL);
+	KUNIT_EXPECT_PTR_EQ(test, first, second);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(first), -EBUSY);
+	trace_array_put(second);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(first), -EBUSY);
+	trace_array_put(first);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(first), 0);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(first), -ENODEV);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(NULL), -EINVAL);
+	trace_array_put(NULL);
+}
+
+static void printing(struct kunit *test)
+{
+	static const char text[] = "puts without an end";
+	struct trace_array *tr = trace_array_get_by_name("kunit", NULL);
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_EXPECT_EQ(test, trace_array_init_printk(NULL), -ENOENT);
+	KUNIT_EXPECT_EQ(test, trace_array_init_printk(tr), 0);
+	KUNIT_EXPECT_EQ(test, trace_array_printk(NULL, _THIS_IP_, "nowhere\n"), -ENOENT);
+	KUNIT_EXPECT_EQ(test, trace_array_printk(tr, _THIS_IP_, "%s %d%c", "number", 7, '\n'), 9);
+	KUNIT_EXPECT_EQ(test, trace_array_puts(tr, text), sizeof(text) - 1);
+	KUNIT_EXPECT_EQ(test, trace_array_puts(tr, "puts with one\n"), 14);
+	trace_array_put(tr);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(life),
+	KUNIT_CASE(printing),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "trace_array",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit tests of instances in the kernel");
+MODULE_LICENSE("GPL");
