@@ -15,20 +15,20 @@
 //!
 //! Lock order: the owner instance's state mutex, the resize mutex, one CPU's reader lock (innermost).
 
+mod brought;
 mod lane;
 mod looking;
 pub(crate) mod made;
 mod raw;
 pub(crate) mod read;
-mod read_page;
 mod record;
 mod resize;
 mod ring;
 mod wait;
 
+pub(crate) use brought::ReadPage;
 pub(crate) use looking::Looking;
 pub(crate) use read::Part;
-pub(crate) use read_page::ReadPage;
 
 use super::clock::{self, Clock, CLOCKS};
 use crate::kapi;
