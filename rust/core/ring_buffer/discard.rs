@@ -75,7 +75,11 @@ impl CpuBuffer {
         }
         env.step(Step::DiscardTakenBack);
         let previous = stamp.wrapping_sub(event.header.delta() as u64);
-        if known && self.write.stamp.replace(stamp, previous) {
+        // On an empty sub-buffer the next event brings its own time; a writer that came in and went back may have put
+        // another one into the header.
+        if known && before.used() != 0 {
+            self.write.stamp.set(previous);
+            barrier();
             env.step(Step::DiscardStampRestored);
             self.write.stamp_position.set(before.0);
         }

@@ -18,11 +18,12 @@ pub enum Step {
     SlotClaimed,
     OverrunCounted,
     SubBufferNumbered,
-    SubBufferEntered,
+    StampForgotten,
     SubBufferSealed,
     SubBufferStamped,
     HeaderWritten,
     CommitStarted,
+    CommitPositionRead,
     CommitWalked,
     CommitStored,
     ContextLeft,
@@ -36,8 +37,12 @@ pub enum Step {
 
 /// The surroundings of a writer. Everything inlines; the kernel's implementation reads the buffer's clock.
 pub trait Env {
-    /// The time, in the clock's units. Called with the buffer's context bit set, in any context including NMI.
+    /// The time, in the clock's units. Called with the buffer's context bit set or about to be, in any context including
+    /// NMI.
     fn now(&self) -> u64;
+
+    /// Called when the clock was read as `to` after an event of time `from`, a later one. Context as [`now`](Self::now).
+    fn went_backwards(&self, _from: u64, _to: u64) {}
 
     /// Called at each point where an interrupt makes a difference. Only tests implement it.
     #[inline(always)]

@@ -65,10 +65,10 @@ impl Writer<'_> {
             return Plain::Abandoned;
         }
         env.step(Step::PositionMoved);
-        if buffer.write.stamp.replace(stamp, now) {
-            env.step(Step::StampStored);
-            buffer.write.stamp_position.set(next.0);
-        }
+        buffer.write.stamp.set(now);
+        barrier();
+        env.step(Step::StampStored);
+        buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         let header = buffer.put_event(position, 8 * N, size, delta);
         for (place, word) in words.iter().enumerate() {

@@ -36,18 +36,44 @@ impl TimeRecord {
 struct Full;
 
 impl CpuBuffer {
-    /// Reserves in a context that is writing already: allowed once, as the context word may lag behind the CPU.
+    /// Reserves if recording is on, also where another writer has been interrupted. In a context that is writing already it is
+    /// allowed once, as the context word may lag behind the CPU.
     #[cold]
     #[inline(never)]
-    pub(super) fn reserve_in_transition<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
-        let context = self.setup.context.get();
-        let bit = Context::TRANSITION.bit();
-        if context & bit != 0 {
+    pub(super) fn reserve_inside<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+        if !self.is_recording() {
             return None;
         }
-        self.setup.context.set(context | bit);
+        let word = self.setup.context.get();
+        let context = [context, Context::TRANSITION].into_iter().find(|context| word & context.bit() == 0)?;
+        self.change_context(|word| word | context.bit());
         barrier();
-        self.reserve_slow(env, Context::TRANSITION, length)
+        env.step(Step::ContextEntered);
+        self.reserve_slow(env, context, length)
+    }
+
+    /// Changes the context word, which interrupts leave as it was but for [`Context::CROSSED`]; gives the word before.
+    pub(super) fn change_context(&self, change: impl Fn(u64) -> u64) -> u64 {
+        loop {
+            let word = self.setup.context.get();
+            if self.setup.context.replace(word, change(word)) {
+                return word;
+            }
+        }
+    }
+
+    /// Leaves the innermost context; the outermost writer publishes everything up to the write position.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn leave<E: Env>(&self, env: &E) -> Wake {
+        env.step(Step::CommitStarted);
+        let context = self.setup.context.get();
+        if Context::is_outermost(context) {
+            return self.publish_slow(env, context);
+        }
+        barrier();
+        self.change_context(Context::without_innermost);
+        Wake::Unwanted
     }
 
     /// Reserves in every case. Entered with `context` set in the context word; leaves it if there is no room.
@@ -75,15 +101,12 @@ impl CpuBuffer {
             let stamp = self.write.stamp.get();
             let known = self.write.stamp_position.get() == position.0;
             env.step(Step::StampRead);
-            let clock = env.now();
+            let now = env.now();
             env.step(Step::ClockRead);
 
-            let now = clock.max(stamp);
-            if now != clock {
-                self.commit.time_went_backwards.add(1);
-            }
             let first = position.used() == 0 && !known;
-            let delta = if first { 0 } else { now.wrapping_sub(stamp) };
+            let backwards = known && now < stamp;
+            let delta = if first || backwards { 0 } else { now.wrapping_sub(stamp) };
             let record = Self::time_record(known || first, delta, absolute);
             let fits = position.used().wrapping_add(record.size()).wrapping_add(size) <= self.setup.capacity as u64;
             // The sub-buffer's own time stamp is the only one of 64 bits.
@@ -93,6 +116,11 @@ impl CpuBuffer {
                 (position, record, first)
             } else {
                 let Ok(id) = self.claim_next(env, position) else { return None };
+                // An interrupted writer may have left the stamp's position behind on an older content of this very
+                // sub-buffer, where ours is going to pass.
+                self.write.stamp_position.set(Position::NONE.0);
+                barrier();
+                env.step(Step::StampForgotten);
                 (Position::new(id, 0, 0), Self::time_record(true, 0, absolute), true)
             };
             let next = start.plus_event(record.size().wrapping_add(size));
@@ -100,6 +128,9 @@ impl CpuBuffer {
                 continue;
             }
             env.step(Step::PositionMoved);
+            if !start.same_sub_buffer(Position(self.commit.commit.load_relaxed())) {
+                self.change_context(|word| word | Context::CROSSED);
+            }
             if !start.same_sub_buffer(position) {
                 self.sub_buffer(position.id()).sealed.set(position.0);
                 env.step(Step::SubBufferSealed);
@@ -109,8 +140,12 @@ impl CpuBuffer {
                 unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
                 env.step(Step::SubBufferStamped);
             }
-            self.publish_stamp(env, stamp, now, known, next);
+            self.publish_stamp(env, now, known, next);
             self.set_event_time(context, now);
+            if backwards {
+                self.commit.time_went_backwards.add(1);
+                env.went_backwards(stamp, now);
+            }
             let delta = if first { 0 } else { delta };
             return Some(self.put_records(start, record, length, size, delta, now));
         }
@@ -126,13 +161,15 @@ impl CpuBuffer {
         }
     }
 
-    /// Says that `now` is the time of the last event before `next`, unless a later writer has done so.
+    /// Says that `now` is the time of the last event before `next`.
     ///
-    /// An interrupted writer between moving the position and storing its stamp sees from a changed `stamp` that its
-    /// own is out of date. So if the stamp was not known, meaning that there may be such a writer, and does not
-    /// change, it stays unknown; the next event carries an absolute time.
-    fn publish_stamp<E: Env>(&self, env: &E, stamp: u64, now: u64, known: bool, next: Position) {
-        if (known || now != stamp) && self.write.stamp.replace(stamp, now) {
+    /// `known` false says that there may be an interrupted writer between moving the position and storing its stamp, and
+    /// that will put its older one over ours. So only the outermost writer, who has interrupted none, makes an unknown
+    /// stamp known; until then events carry absolute times.
+    fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
+        if known || Context::is_outermost(self.setup.context.get()) {
+            self.write.stamp.set(now);
+            barrier();
             env.step(Step::StampStored);
             self.write.stamp_position.set(next.0);
         }

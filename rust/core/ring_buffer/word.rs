@@ -184,6 +184,21 @@ pub const fn event_size(length: usize) -> u64 {
     }
 }
 
+/// [`event_size`] of a payload whose length fits `type_len`, by a table; none for a longer one.
+#[inline(always)]
+pub fn small_event_size(length: usize) -> Option<u64> {
+    static SIZES: [u8; Header::MAX_SMALL + 1] = {
+        let mut sizes = [0; Header::MAX_SMALL + 1];
+        let mut length = 0;
+        while length < sizes.len() {
+            sizes[length] = event_size(length) as u8;
+            length += 1;
+        }
+        sizes
+    };
+    SIZES.get(length).map(|size| u64::from(*size))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +236,8 @@ mod tests {
             assert_eq!(event_size(length), size, "payload of {length}");
         }
         assert_eq!(event_size(112), 116);
+        assert!((0..=112).all(|length| small_event_size(length) == Some(event_size(length))));
+        assert_eq!((small_event_size(113), small_event_size(usize::MAX)), (None, None));
         assert_eq!(event_size(113), 124);
         assert_eq!(event_size(4072), 4080);
     }

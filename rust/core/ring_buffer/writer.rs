@@ -13,7 +13,7 @@ use super::super::sys::{barrier, Local};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{event_size, Header, Position};
+use super::word::{small_event_size, Header, Position};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///
@@ -38,6 +38,9 @@ impl Context {
     pub(super) const TRANSITION: Self = Self(0);
     /// Bits of the context word that one nesting level takes.
     const BITS: u64 = 5;
+    /// The bit of the context word that says that writers have gone on to another sub-buffer than that of the commit
+    /// position: who publishes then has sub-buffers to walk.
+    pub(super) const CROSSED: u64 = 1 << 63;
 
     /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are no others, and of
     /// a larger number only the lowest two bits count.
@@ -55,7 +58,18 @@ impl Context {
 
     /// How many levels are below that of the outermost context of a context word.
     const fn level(word: u64) -> usize {
-        (word | 1).ilog2() as usize / Self::BITS as usize
+        (word & !Self::CROSSED | 1).ilog2() as usize / Self::BITS as usize
+    }
+
+    /// The context word without the innermost context; without any of them it is [`Self::CROSSED`] or 0.
+    pub(super) const fn without_innermost(word: u64) -> u64 {
+        let writers = word & !Self::CROSSED;
+        word & Self::CROSSED | writers & writers.wrapping_sub(1)
+    }
+
+    /// Is there one context in the context word, or none?
+    pub(super) const fn is_outermost(word: u64) -> bool {
+        Self::without_innermost(word) & !Self::CROSSED == 0
     }
 
     #[inline(always)]
@@ -72,6 +86,19 @@ pub enum Wake {
     Unwanted,
     /// Events became visible and [`CpuBuffer::set_waiters`] has asked to be told.
     Wanted,
+}
+
+/// What became of an attempt to reserve an event in short.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub enum Attempt {
+    /// As [`Writer::reserve_raw`] would have; the address of the event's header.
+    Reserved(NonNull<u8>),
+    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long.
+    /// [`Writer::reserve_raw`] may do it.
+    Not,
+    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow.
+    Entered,
 }
 
 /// The right to write to a buffer: this is its CPU, and this the context.
@@ -106,7 +133,7 @@ impl<'a> Writer<'a> {
     #[inline(always)]
     pub fn reserve<'e, E: Env>(&self, env: &'e E, length: usize) -> Option<Reservation<'a, 'e, E>> {
         let header = self.reserve_raw(env, length)?;
-        Some(Reservation { buffer: self.buffer, env, header, length, _not_send: PhantomData })
+        Some(Reservation { writer: *self, env, header, length })
     }
 
     /// [`reserve`](Self::reserve) for the C interface: the address of the event's header
@@ -116,17 +143,30 @@ impl<'a> Writer<'a> {
     /// in the reverse order of reservations; until then the event's bytes are the caller's.
     #[inline(always)]
     pub fn reserve_raw<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
+        match self.reserve_plain(env, length) {
+            Attempt::Reserved(header) => Some(header),
+            Attempt::Not => self.buffer.reserve_inside(env, self.context, length),
+            Attempt::Entered => self.reserve_entered(env, length),
+        }
+    }
+
+    /// [`reserve_raw`](Self::reserve_raw) if it is the case that nearly always holds: no writer of this CPU is interrupted,
+    /// the event and its time fit. Where it is not, and nothing lives across the rest, that can be a call at the end.
+    #[inline(always)]
+    pub fn reserve_plain<E: Env>(&self, env: &E, length: usize) -> Attempt {
         let buffer = self.buffer;
-        if !buffer.is_recording() {
-            return None;
+        let context = &buffer.setup.context;
+        let Some(size) = small_event_size(length) else { return Attempt::Not };
+        // One look for both; who comes to know that recording is disabled this way is in no hurry.
+        if u64::from(buffer.setup.disabled.load_relaxed()) | context.get() != 0 {
+            return Attempt::Not;
         }
-        let context = buffer.setup.context.get();
-        let entered = context | self.context.bit();
-        if entered == context {
-            return buffer.reserve_in_transition(env, length);
-        }
+        // The clock comes before all that needs registers. An event that comes in between is later than this reading, or it
+        // has left no stamp: `delta` or `known` say so.
+        let now = env.now();
+        env.step(Step::ClockRead);
         // From here on the commit position stands still: it is the writer that found the word zero who moves it.
-        buffer.setup.context.set(entered);
+        context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
 
@@ -134,39 +174,43 @@ impl<'a> Writer<'a> {
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
+        let at_rest = buffer.commit.commit.load_relaxed() == position.0;
         let stamp = buffer.write.stamp.get();
-        let stamp_known = buffer.write.stamp_position.get() == position.0;
+        let known = buffer.write.stamp_position.get() == position.0;
         env.step(Step::StampRead);
-        let now = env.now();
-        env.step(Step::ClockRead);
 
-        let size = event_size(length);
         let delta = now.wrapping_sub(stamp);
         let next = position.plus_event(size);
-        let fast = stamp_known
+        let fast = at_rest
+            && known
             && delta >> Header::DELTA_BITS == 0
-            && length <= Header::MAX_SMALL
             && position.used().wrapping_add(size) <= buffer.setup.fast_capacity.load_relaxed() as u64;
         if !fast || !buffer.write.position.replace(position.0, next.0) {
-            return buffer.reserve_slow(env, self.context, length);
+            return Attempt::Entered;
         }
         env.step(Step::PositionMoved);
 
-        // Reserved. A writer that came in since then found no stamp for the position, wrote an absolute one and
-        // published it; then ours is out of date.
-        if buffer.write.stamp.replace(stamp, now) {
-            env.step(Step::StampStored);
-            buffer.write.stamp_position.set(next.0);
-        }
+        // Reserved. Writers that come in before the last of these stores find no stamp for the position and leave both
+        // words alone (`publish_stamp`).
+        buffer.write.stamp.set(now);
+        barrier();
+        env.step(Step::StampStored);
+        buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
-        Some(buffer.put_event(position, length, size, delta))
+        Attempt::Reserved(buffer.put_event(position, length, size, delta))
+    }
+
+    /// Does what [`Attempt::Entered`] is about. `None` as with [`reserve_raw`](Self::reserve_raw).
+    #[inline]
+    pub fn reserve_entered<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
+        self.buffer.reserve_slow(env, self.context, length)
     }
 
     /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was interrupted.
     #[inline(always)]
     pub fn commit_raw<E: Env>(&self, env: &E) -> Wake {
-        self.buffer.leave(env)
+        self.buffer.leave_plain(env, |word| word & word.wrapping_sub(1) == 0)
     }
 
     /// Gives up the event that was reserved last.
@@ -184,10 +228,9 @@ impl<'a> Writer<'a> {
     /// before. Up to 11 deep.
     pub fn nest_start(&self) {
         let buffer = self.buffer;
-        let context = buffer.setup.context.get();
         let time = buffer.event_time();
         // The level first, and in `nest_end` last: so interrupts use other places.
-        buffer.setup.context.set(context << Context::BITS);
+        let context = buffer.change_context(|word| word & Context::CROSSED | word << Context::BITS);
         barrier();
         if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
             aside.set(time);
@@ -197,12 +240,13 @@ impl<'a> Writer<'a> {
     /// Undoes one [`nest_start`](Self::nest_start).
     pub fn nest_end(&self) {
         let buffer = self.buffer;
-        let context = buffer.setup.context.get() >> Context::BITS;
+        let outer = |word: u64| word & Context::CROSSED | (word & !Context::CROSSED) >> Context::BITS;
+        let context = outer(buffer.setup.context.get());
         if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
             buffer.event_stamp_of(Context::innermost(context)).set(aside.get());
         }
         barrier();
-        buffer.setup.context.set(context);
+        buffer.change_context(outer);
     }
 
     /// The time of the event that was reserved last and is not ended yet (`ring_buffer_event_time_stamp`).
@@ -246,21 +290,18 @@ impl CpuBuffer {
         }
     }
 
-    /// Leaves the innermost context; the outermost writer publishes everything up to the write position.
+    /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the outermost, and all have stayed
+    /// on the commit position's sub-buffer.
     #[inline(always)]
-    pub(super) fn leave<E: Env>(&self, env: &E) -> Wake {
+    fn leave_plain<E: Env>(&self, env: &E, alone: impl Fn(u64) -> bool) -> Wake {
         env.step(Step::CommitStarted);
-        let context = self.setup.context.get();
-        let outer = context & context.wrapping_sub(1);
-        if outer != 0 {
-            barrier();
-            self.setup.context.set(outer);
-            return Wake::Unwanted;
-        }
-
+        // The position first: if the word has no `CROSSED` afterwards, it is on the commit position's sub-buffer.
         let position = Position(self.write.position.get());
-        if !position.same_sub_buffer(Position(self.commit.commit.load_relaxed())) {
-            return self.publish_slow(env, context);
+        barrier();
+        env.step(Step::CommitPositionRead);
+        let context = self.setup.context.get();
+        if !alone(context) {
+            return self.leave(env);
         }
         // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the events before it.
         self.commit.commit.store_release(position.0);
@@ -285,11 +326,10 @@ impl CpuBuffer {
 /// A reserved event. Ends in [`commit`](Self::commit) or [`discard`](Self::discard); dropping it discards.
 #[must_use = "dropping a reservation discards the event"]
 pub struct Reservation<'a, 'e, E: Env> {
-    buffer: &'a CpuBuffer,
+    writer: Writer<'a>,
     env: &'e E,
     header: NonNull<u8>,
     length: usize,
-    _not_send: PhantomData<*mut ()>,
 }
 
 impl<E: Env> Reservation<'_, '_, E> {
@@ -312,14 +352,15 @@ impl<E: Env> Reservation<'_, '_, E> {
     #[inline(always)]
     pub fn commit(self) -> Wake {
         let this = ManuallyDrop::new(self);
-        this.buffer.leave(this.env)
+        let context = this.writer.context;
+        this.writer.buffer.leave_plain(this.env, |word| word == context.bit())
     }
 
     /// Gives the event up: it is never seen and not counted.
     pub fn discard(self) -> Wake {
         let this = ManuallyDrop::new(self);
         // SAFETY: `header` is the event of this reservation, which ends here.
-        unsafe { this.buffer.discard(this.env, this.header) }
+        unsafe { this.writer.buffer.discard(this.env, this.header) }
     }
 }
 
@@ -327,6 +368,6 @@ impl<E: Env> Drop for Reservation<'_, '_, E> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: as in `discard`. Who forgets to end an event also forgets to wake; the next commit does.
-        let _ = unsafe { self.buffer.discard(self.env, self.header) };
+        let _ = unsafe { self.writer.buffer.discard(self.env, self.header) };
     }
 }

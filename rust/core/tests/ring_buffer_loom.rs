@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader, and against iterator, in every order of their accesses that the memory model allows:
+//! Writer against reader, iterator, resize and swap, in every order of their accesses that the memory model allows:
 //!
-//! `LOOM_MAX_PREEMPTIONS=3 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test ring_buffer_loom`
+//! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test ring_buffer_loom`
 //!
 //! loom knows threads, not interrupts: a nested writer is a call from a step of the outer one, as in
 //! `ring_buffer_interrupted.rs`. It does not see the bytes of events either; their order is that of the words that
@@ -13,7 +13,8 @@
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
-use loom::sync::Arc;
+use loom::sync::atomic::{AtomicPtr, Ordering};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 use memory::Memory;
 use rtrace_core::ring_buffer::{Context, Env, Iter, Step};
@@ -27,6 +28,8 @@ const HALF: usize = 16;
 /// The writer's surroundings: time is the number of the event; at `interrupt_at`, once, a nested writer.
 struct Cpu<'a> {
     memory: &'a Memory,
+    /// Where to look for the ring instead.
+    place: Option<&'a Place>,
     count: Cell<u64>,
     interrupt_at: Cell<Option<Step>>,
     refused: Cell<u64>,
@@ -34,16 +37,17 @@ struct Cpu<'a> {
 
 impl Cpu<'_> {
     fn new(memory: &Memory, interrupt_at: Option<Step>) -> Cpu<'_> {
-        Cpu { memory, count: Cell::new(0), interrupt_at: Cell::new(interrupt_at), refused: Cell::new(0) }
+        Cpu { memory, place: None, count: Cell::new(0), interrupt_at: Cell::new(interrupt_at), refused: Cell::new(0) }
     }
 
     /// Events are numbered in the order in which their place is taken; the payload says the number.
     fn write(&self, context: Context, length: usize) {
-        let Some(mut event) = self.memory.writer(context).reserve(self, length) else {
+        let memory = self.place.map_or(self.memory, Place::ring);
+        let Some(mut event) = memory.writer(context).reserve(self, length) else {
             self.refused.set(self.refused.get() + 1);
             return;
         };
-        let time = self.memory.writer(context).event_time();
+        let time = memory.writer(context).event_time();
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
         let _ = event.commit();
     }
@@ -61,6 +65,68 @@ impl Env for Cpu<'_> {
             self.write(Context::NMI, HALF);
         }
     }
+}
+
+/// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold meanwhile.
+struct Place {
+    ring: AtomicPtr<Memory>,
+    /// Held by who has preemption off. Taking it and letting go is a grace period: what began before has ended, and what
+    /// begins later sees what came before.
+    section: Mutex<()>,
+}
+
+impl Place {
+    fn new(ring: Box<Memory>) -> Self {
+        Self { ring: AtomicPtr::new(Box::into_raw(ring)), section: Mutex::new(()) }
+    }
+
+    /// The ring that is there. Until the next grace period after it was replaced, it lives.
+    fn ring(&self) -> &Memory {
+        // SAFETY: came from a box, which `replace` gives to who waits for a grace period.
+        unsafe { &*self.ring.load(Ordering::Acquire) }
+    }
+
+    /// Puts another ring there. The old one is to live through a grace period.
+    fn replace(&self, ring: Box<Memory>) -> Box<Memory> {
+        // SAFETY: as in `ring`; it is in no place any more.
+        unsafe { Box::from_raw(self.ring.swap(Box::into_raw(ring), Ordering::AcqRel)) }
+    }
+
+    fn grace_period(&self) {
+        drop(self.section.lock().unwrap());
+    }
+
+    /// A thread that writes `count` events, each with preemption off; it gives how many were refused.
+    fn writing(self: &Arc<Self>, count: u64, length: usize, interrupt_at: Option<Step>) -> thread::JoinHandle<u64> {
+        let place = self.clone();
+        thread::spawn(move || {
+            let cpu = Cpu { place: Some(&place), ..Cpu::new(place.ring(), interrupt_at) };
+            for _ in 0..count {
+                let _off = place.section.lock().unwrap();
+                cpu.write(Context::NORMAL, length);
+            }
+            cpu.refused.get()
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // SAFETY: as in `ring`; nobody is left who looks.
+        drop(unsafe { Box::from_raw(self.ring.load(Ordering::Relaxed)) });
+    }
+}
+
+/// Consumes what there is; gives how many were read and how many had been lost.
+fn drain(memory: &Memory, last: &mut u64) -> (u64, u64) {
+    let (mut seen, mut lost) = (0, 0);
+    let mut reader = memory.reader();
+    while let Some(event) = reader.consume() {
+        check(last, event.time, event.payload);
+        seen += 1;
+        lost += event.lost;
+    }
+    (seen, lost)
 }
 
 /// The time in the payload is that of the event, and later than the last.
@@ -130,8 +196,109 @@ fn consuming_while_a_writer_is_interrupted_in_leaving() {
 }
 
 #[test]
+fn consuming_while_a_writer_is_interrupted_elsewhere() {
+    for step in [Step::PositionRead, Step::PositionMoved, Step::StampStored, Step::CommitPositionRead, Step::ContextLeft] {
+        write_and_consume(2, HALF, true, Some(step));
+    }
+}
+
+/// What the glue does to give a CPU a ring of another size: recording off, a grace period, the content copied, the
+/// ring replaced.
+fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>) {
+    loom::model(move || {
+        let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
+        let writer = place.writing(3, WHOLE, interrupt_at);
+
+        place.ring().buffer().set_on(false);
+        place.grace_period();
+        let new = Box::new(Memory::new(nr_slots, 64));
+        refill(&new, place.ring());
+        let old = place.replace(new);
+        place.grace_period();
+        let before = old.buffer().stats();
+        drop(old);
+
+        let refused = writer.join().unwrap();
+        let (seen, lost) = drain(place.ring(), &mut 0);
+        let written = 3 + u64::from(interrupt_at.is_some()) - refused;
+        let after = place.ring().buffer().stats();
+        assert_eq!(seen + before.overrun + after.overrun, written, "{before:?} {after:?}");
+        assert_eq!(lost, after.overrun);
+    });
+}
+
+/// Copies what `old` holds.
+fn refill(new: &Memory, old: &Memory) {
+    struct At(u64);
+    impl Env for At {
+        fn now(&self) -> u64 {
+            self.0
+        }
+    }
+    let mut reader = old.reader();
+    let mut iter = Iter::new([0; 64]);
+    while let Some(event) = iter.next(&mut reader) {
+        let time = At(event.time);
+        let mut copy = new.writer(Context::NORMAL).reserve(&time, event.payload.len()).unwrap();
+        copy.payload().copy_from_slice(event.payload);
+        let _ = copy.commit();
+    }
+}
+
+#[test]
+fn growing_while_writing() {
+    resize_while_writing(4, None);
+}
+
+#[test]
+fn shrinking_while_nested_writers_write() {
+    resize_while_writing(2, Some(Step::PositionMoved));
+}
+
+/// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is writing ends where it
+/// began, so the snapshot is complete after a grace period.
+fn swap_while_writing(interrupt_at: Option<Step>) {
+    loom::model(move || {
+        let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
+        let writer = place.writing(2, HALF, interrupt_at);
+
+        let snapshot = place.replace(Box::new(Memory::new(4, 64)));
+        let mut last = 0;
+        let (early, _) = drain(&snapshot, &mut last);
+        place.grace_period();
+        let (late, _) = drain(&snapshot, &mut last);
+        assert!(!snapshot.buffer().is_writing());
+        drop(snapshot);
+
+        assert_eq!(writer.join().unwrap(), 0);
+        // An interrupt of the last writer on the snapshot may already have found the other ring.
+        let (rest, _) = drain(place.ring(), &mut if interrupt_at.is_some() { 0 } else { last });
+        assert_eq!(early + late + rest, 2 + u64::from(interrupt_at.is_some()));
+    });
+}
+
+#[test]
+fn taking_a_snapshot_while_writing() {
+    swap_while_writing(None);
+}
+
+#[test]
+fn taking_a_snapshot_while_nested_writers_write() {
+    swap_while_writing(Some(Step::PositionMoved));
+}
+
+#[test]
 fn iterating_while_the_ring_is_overwritten() {
-    loom::model(|| {
+    iterate_while_writing(None);
+}
+
+#[test]
+fn iterating_while_nested_writers_overwrite() {
+    iterate_while_writing(Some(Step::SlotClaimed));
+}
+
+fn iterate_while_writing(interrupt_at: Option<Step>) {
+    loom::model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         let cpu = Cpu::new(&memory, None);
         (0..2).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
@@ -139,9 +306,10 @@ fn iterating_while_the_ring_is_overwritten() {
         let writer = thread::spawn({
             let memory = memory.clone();
             move || {
-                let cpu = Cpu::new(&memory, None);
+                let cpu = Cpu::new(&memory, interrupt_at);
                 cpu.count.set(written);
-                (0..3).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+                let more = if interrupt_at.is_some() { 2 } else { 3 };
+                (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
             }
         });
         let mut iter = Iter::new([0; 64]);
