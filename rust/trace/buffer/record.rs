@@ -13,7 +13,8 @@ use crate::kapi::entry_made;
 use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
-use kernel::sync::atomic::Relaxed;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The level of tasks among contexts, see [`Context::level`].
 const TASK: u32 = 0;
@@ -43,6 +44,22 @@ impl Env for Clocked<'_> {
         self.ring.in_clock.store(outer, Relaxed);
         now
     }
+
+    fn went_backwards(&self, from: u64, to: u64) {
+        let outer = self.ring.in_clock.load(Relaxed);
+        self.ring.in_clock.store(outer | 1 << self.level, Relaxed);
+        report_clock(from, to);
+        self.ring.in_clock.store(outer, Relaxed);
+    }
+}
+
+/// Says in the log, once since boot, that a clock was set back. Any context.
+#[cold]
+fn report_clock(from: u64, to: u64) {
+    static SAID: Atomic<bool> = Atomic::new(false);
+    if !SAID.xchg(true, Relaxed) {
+        pr_warn!("Ring buffer clock went backwards: {} -> {}\n", from, to);
+    }
 }
 
 /// The clock `local`, where it can be read in line. For writers, which have preemption off.
@@ -53,6 +70,10 @@ impl Env for InLine {
     fn now(&self) -> u64 {
         // SAFETY: writers have preemption off, see `Buffer::record`.
         unsafe { sys::sched_native() }
+    }
+
+    fn went_backwards(&self, from: u64, to: u64) {
+        report_clock(from, to);
     }
 }
 
