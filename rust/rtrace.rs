@@ -10,9 +10,12 @@
 //! - [`trace`]: the subsystem itself, safe Rust;
 //! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
 //! - [`abi`]: every C-callable function and C-visible static.
+//!
+//! What needs patch sites is there with `CONFIG_FUNCTION_TRACER`, which User Mode Linux does not have.
 
 #[path = "abi/mod.rs"]
 mod abi;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 #[path = "../arch/x86/mod.rs"]
 mod arch;
 // Both are libraries: what is public there and has no user yet has tests, or waits for the parts to come.
@@ -22,6 +25,8 @@ mod kapi;
 #[allow(dead_code, unreachable_pub)]
 #[path = "core/lib.rs"]
 mod rcore;
+// Some of it serves patch sites alone.
+#[cfg_attr(not(CONFIG_FUNCTION_TRACER), allow(dead_code))]
 #[path = "trace/mod.rs"]
 mod trace;
 

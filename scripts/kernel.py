@@ -19,7 +19,6 @@ from common import (BUILD, ROOT, Stop, clear_progress, locked, main, need_space,
 from setup import ready_toolchain
 
 CONFIGS = os.path.join(ROOT, "tools", "testing", "configs")
-LINES_OF_COLD_BUILD = 2200  # for the percentage only
 ERROR = re.compile(r"(^|\s)(fatal )?error(\[E\d+\])?: |undefined symbol|undefined reference|\*\*\* (?!\[)|"
                    r"^panicked at|: No such file or directory$|recursive dependency|^\s*symbol \S+ depends on")
 
@@ -42,20 +41,25 @@ def fragments(trace, flavour):
 
 
 class Kernel:
-    """One build directory and the make that fills it."""
+    """One build directory and the make that fills it; um.py has another kind."""
 
-    def __init__(self, trace, flavour):
-        self.trace = trace
-        self.fragments = fragments(trace, flavour)
-        self.out = os.path.join(BUILD, build_name(trace, flavour))
+    arch = ()  # what make is told about it
+    targets = ("bzImage", "modules")
+    image = "bzImage"  # the mark of a complete build
+    lines_of_cold_build = 2200  # for the percentage only
+
+    def __init__(self, name, config):
+        self.fragments = config
+        self.out = os.path.join(BUILD, name)
         self.log = os.path.join(self.out, "build.log")
-        self.image = os.path.join(self.out, "bzImage")
+        self.image = os.path.join(self.out, self.image)
         self.tools = ready_toolchain()
         self.tree = fetch.kernel_tree()
         self.jobs = os.environ.get("JOBS") or str(os.cpu_count() or 1)
 
     def command(self, *targets):
-        return ["make", "-C", self.tree, f"O={self.out}", f"-j{self.jobs}", *self.tools.make_variables(), *targets]
+        return ["make", "-C", self.tree, f"O={self.out}", f"-j{self.jobs}", *self.arch, *self.tools.make_variables(),
+                *targets]
 
     def logged(self, command, **options):
         """Run a short step into the log; a failure shows its first errors."""
@@ -89,7 +93,7 @@ class Kernel:
         return hashlib.sha256("\0".join(parts + [read(path, "") for path in paths]).encode()).hexdigest()
 
     def check_config(self):
-        """Our own fragments must hold; a baseline symbol may be unavailable under rtrace, and is named."""
+        """All fragments must hold but the first, of which some symbols may be unavailable under rtrace and are named."""
         config = set(read(os.path.join(self.out, ".config"), "").splitlines())
         lacking = []
         for path in self.fragments:
@@ -102,7 +106,7 @@ class Kernel:
                     lacking.append(name)
         write(os.path.join(self.out, "unavailable.txt"), "".join(f"{name}\n" for name in lacking))
         if lacking:
-            say(f"{len(lacking)} options of baseline.config are unavailable here: {os.path.relpath(self.out, ROOT)}"
+            say(f"{len(lacking)} options of {os.path.basename(self.fragments[0])} are unavailable here: {os.path.relpath(self.out, ROOT)}"
                 "/unavailable.txt")
 
     def build(self):
@@ -115,15 +119,19 @@ class Kernel:
                 os.remove(self.image)
             self.configure()
             self.compile()
-            self.install_modules()
-            os.symlink("arch/x86/boot/bzImage", self.image)
+            self.finish()
         say(f"{os.path.relpath(self.image, ROOT)} is ready ({time.monotonic() - begun:.0f} s)")
+
+    def finish(self):
+        """Put the products where they are looked for."""
+        self.install_modules()
+        os.symlink("arch/x86/boot/bzImage", self.image)
 
     def compile(self):
         """make, with a progress line made of kbuild's own short lines."""
         cold = not os.path.exists(os.path.join(self.out, "vmlinux"))
         verbose = os.environ.get("V") == "1"
-        command = self.command("bzImage", "modules", *(["V=1"] if verbose else []))
+        command = self.command(*self.targets, *(["V=1"] if verbose else []))
         name = os.path.basename(self.out)
         with open(self.log, "a", encoding="utf-8") as log, \
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -135,7 +143,7 @@ class Kernel:
                     print(line, end="")
                 elif re.match(r"  [A-Z]", line):
                     steps += 1
-                    share = f" {min(99, 100 * steps // LINES_OF_COLD_BUILD)} %" if cold else ""
+                    share = f" {min(99, 100 * steps // self.lines_of_cold_build)} %" if cold else ""
                     progress(f"building {name}:{share} {' '.join(line.split())}")
         clear_progress()
         if make.returncode:
@@ -164,7 +172,8 @@ class Kernel:
 
 
 def entry():
-    Kernel(os.environ.get("TRACE") or "rtrace", os.environ.get("FLAVOUR") or "").build()
+    trace, flavour = os.environ.get("TRACE") or "rtrace", os.environ.get("FLAVOUR") or ""
+    Kernel(build_name(trace, flavour), fragments(trace, flavour)).build()
 
 
 if __name__ == "__main__":

@@ -31,9 +31,16 @@
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
-#include <asm/timer.h>
 #include <trace/events/sched.h>
+#ifdef CONFIG_FUNCTION_TRACER
 #include <asm/text-patching.h>
+#endif
+#ifdef CONFIG_X86
+#include <asm/timer.h>
+#endif
+#ifdef CONFIG_UML
+#include <linux/time-internal.h>
+#endif
 #include "../../kernel/rtrace/rust/abi/dump.h"
 
 #include "../../kernel/rtrace/rust/abi/printk.h"

@@ -2,5 +2,7 @@
 /* One-line shims for C inline functions and macros; included by the kernel's rust/helpers/helpers.c. */
 #include "../../kernel/rtrace/rust/helpers/trace.c"
 #include "../../kernel/rtrace/rust/helpers/tracefs.c"
+#ifdef CONFIG_FUNCTION_TRACER
 #include "../../kernel/rtrace/rust/helpers/ftrace.c"
+#endif
 #include "../../kernel/rtrace/rust/helpers/output.c"

@@ -9,6 +9,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
 #include <linux/topology.h>
@@ -16,10 +17,26 @@
 
 #include "../../kernel/rtrace/rust/abi/trace.h"
 
+#ifdef CONFIG_X86
 __rust_helper unsigned long rust_helper_raw_preempt_count(void)
 {
 	return raw_cpu_read(__preempt_count);
 }
+#endif
+
+#ifndef CONFIG_HAVE_UNSTABLE_SCHED_CLOCK
+__rust_helper u64 rust_helper_local_clock(void)
+{
+	return local_clock();
+}
+#endif
+
+#ifdef CONFIG_TINY_RCU
+__rust_helper bool rust_helper_rcu_is_watching(void)
+{
+	return rcu_is_watching();
+}
+#endif
 
 __rust_helper void rust_helper_preempt_disable_notrace(void)
 {
@@ -54,6 +71,7 @@ __rust_helper unsigned long rust_helper_read_thread_flags(void)
 	return READ_ONCE(current_thread_info()->flags);
 }
 
+#ifdef CONFIG_SMP
 __rust_helper void *rust_helper_this_cpu_base(void)
 {
 	return (void *)raw_cpu_read(this_cpu_off);
@@ -63,6 +81,7 @@ __rust_helper unsigned long rust_helper_per_cpu_offset(unsigned int cpu)
 {
 	return per_cpu_offset(cpu);
 }
+#endif
 
 __rust_helper void rust_helper_arch_spin_lock(arch_spinlock_t *lock)
 {

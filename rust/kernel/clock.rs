@@ -4,7 +4,16 @@
 //!
 //! C headers: `include/linux/sched/clock.h`, `include/linux/timekeeping.h`, `include/linux/jiffies.h`.
 
-use core::mem::{offset_of, size_of};
+#[cfg(CONFIG_UML)]
+mod um;
+#[cfg(CONFIG_X86)]
+mod x86;
+
+#[cfg(CONFIG_UML)]
+pub(crate) use um::{sched_is_native, sched_native};
+#[cfg(CONFIG_X86)]
+pub(crate) use x86::{cycles, sched_is_native, sched_native};
+
 use kernel::bindings;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
@@ -16,91 +25,6 @@ pub(crate) fn sched() -> u64 {
     // SAFETY: has no preconditions beyond being on a CPU, which does not change under it: `raw` callers
     // hold preemption off, and the others tolerate a reading of the CPU they left.
     unsafe { bindings::sched_clock() }
-}
-
-/// Is [`sched`] the processor's cycle counter, scaled? Then [`sched_native`] reads the same. Any context; the answer
-/// may turn into yes once, during boot, and stays.
-pub(crate) fn sched_is_native() -> bool {
-    // SAFETY: no preconditions.
-    let native = unsafe { bindings::using_native_sched_clock() };
-    // The scale is set by what makes the counter the clock.
-    native && this_scale().data[0].mul.load(Relaxed) != 0
-}
-
-/// [`sched`], in line. Where the counter is not the clock, the reading means nothing.
-///
-/// # Safety
-///
-/// Preemption is off.
-#[inline(always)]
-pub(crate) unsafe fn sched_native() -> u64 {
-    let now: u64;
-    // A latch: whoever changes the scale, on this CPU, changes the half that the sequence does not point to, then moves
-    // it. The time is cycles * mul >> shift, plus offset; shifts are below 32.
-    // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing.
-    unsafe {
-        core::arch::asm!(
-            "rdtsc",
-            "shl rdx, 32",
-            "or rdx, rax",
-            "2:",
-            "mov {sequence:e}, gs:[rip + {scale} + {at}]",
-            "mov {half:e}, {sequence:e}",
-            "and {half:e}, 1",
-            "shl {half:e}, 4",
-            "mov eax, gs:[{half} + {scale} + {mul}]",
-            "mov ecx, gs:[{half} + {scale} + {shift}]",
-            "mov {half}, gs:[{half} + {scale} + {offset}]",
-            "cmp {sequence:e}, gs:[rip + {scale} + {at}]",
-            "jne 2b",
-            "mul rdx",
-            "shrd rax, rdx, cl",
-            "add rax, {half}",
-            scale = sym bindings::cyc2ns,
-            at = const offset_of!(Scale, sequence),
-            mul = const offset_of!(ScaleData, mul),
-            shift = const offset_of!(ScaleData, shift),
-            offset = const offset_of!(ScaleData, offset),
-            sequence = out(reg) _,
-            half = out(reg) _,
-            out("rax") now,
-            out("rcx") _,
-            out("rdx") _,
-            options(nostack, readonly),
-        );
-    }
-    now
-}
-
-/// One half of `struct cyc2ns`.
-#[repr(C)]
-struct ScaleData {
-    mul: Atomic<u32>,
-    shift: Atomic<u32>,
-    offset: Atomic<u64>,
-}
-
-/// `struct cyc2ns` of `arch/x86/include/asm/timer.h`.
-#[repr(C)]
-struct Scale {
-    data: [ScaleData; 2],
-    sequence: Atomic<u32>,
-}
-
-const _: () = {
-    assert!(size_of::<ScaleData>() == 1 << 4);
-    assert!(size_of::<ScaleData>() == size_of::<bindings::cyc2ns_data>());
-    assert!(offset_of!(ScaleData, shift) == offset_of!(bindings::cyc2ns_data, cyc2ns_shift));
-    assert!(offset_of!(ScaleData, offset) == offset_of!(bindings::cyc2ns_data, cyc2ns_offset));
-    assert!(offset_of!(Scale, sequence) == offset_of!(bindings::cyc2ns, seq));
-};
-
-/// This CPU's scale.
-fn this_scale() -> &'static Scale {
-    let base = &raw const bindings::cyc2ns;
-    // SAFETY: per-CPU data of this layout (asserted above), of a possible CPU; its words are changed by C code one at
-    // a time, without tearing.
-    unsafe { &*base.wrapping_byte_add(bindings::this_cpu_base() as usize).cast() }
 }
 
 /// The clock that perf uses, in nanoseconds; between CPUs it is off by a jiffy at most.
@@ -167,12 +91,6 @@ pub(crate) fn boot() -> u64 {
 pub(crate) fn tai() -> u64 {
     // SAFETY: no preconditions.
     unsafe { bindings::ktime_get_tai_fast_ns() }
-}
-
-/// The CPU's cycle counter, read in program order.
-pub(crate) fn cycles() -> u64 {
-    // SAFETY: no preconditions.
-    unsafe { bindings::trace_clock_x86_tsc() }
 }
 
 /// A clock that somebody else's C code brings.

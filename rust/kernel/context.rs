@@ -4,15 +4,15 @@
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
 
+#[cfg(not(CONFIG_PREEMPT_COUNT))]
+use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
-
-const _: () = assert!(cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS), "bit 63 says need-resched");
 
 /// Task context nests in nothing; see [`PreemptCount::level`].
 pub(crate) const LEVELS: u32 = 4;
 
-/// The CPU's preemption count, with x86's inverted "need to reschedule" bit.
+/// The CPU's preemption count; on x86 with an inverted "need to reschedule" bit.
 #[derive(Clone, Copy)]
 pub(crate) struct PreemptCount(u64);
 
@@ -23,14 +23,13 @@ impl PreemptCount {
     const HARDIRQ: u64 = ((1 << bindings::HARDIRQ_BITS) - 1) << bindings::HARDIRQ_SHIFT;
     /// The rest of the 32 bits.
     const NMI: u64 = (u32::MAX >> bindings::NMI_SHIFT << bindings::NMI_SHIFT) as u64;
-    /// Set while nobody asks for a reschedule.
-    const NO_RESCHED: u64 = 1 << 63;
+    /// Set while nobody asks for a reschedule; no bit where the count does not say that.
+    const NO_RESCHED: u64 = if cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) { 1 << 63 } else { 0 };
 
     /// Reads it. Any context.
     #[inline(always)]
     pub(crate) fn read() -> Self {
-        // SAFETY: no preconditions.
-        Self(unsafe { bindings::raw_preempt_count() } as u64)
+        Self(raw_preempt_count())
     }
 
     /// A task that holds preemption off at most 15 deep, with nothing else to report?
@@ -67,7 +66,7 @@ impl PreemptCount {
 
     /// Is a reschedule due as soon as the count falls to 0?
     pub(crate) fn need_resched(self) -> bool {
-        self.0 & Self::NO_RESCHED == 0
+        self.0 & Self::NO_RESCHED != Self::NO_RESCHED
     }
 
     /// How contexts nest on a CPU: 0 task, 1 softirq, 2 hard interrupt, 3 NMI; below [`LEVELS`].
@@ -82,11 +81,32 @@ impl PreemptCount {
     }
 }
 
+/// The bits of the flags that say that interrupts are on.
+#[cfg(CONFIG_X86)]
+const IRQS_ON: usize = 1 << bindings::X86_EFLAGS_IF_BIT;
+#[cfg(not(CONFIG_X86))]
+const IRQS_ON: usize = !0;
+
+#[cfg(not(CONFIG_UML))]
+#[inline(always)]
+fn raw_preempt_count() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::raw_preempt_count() as u64 }
+}
+
+/// User Mode Linux has no inline helpers, but one CPU.
+#[cfg(CONFIG_UML)]
+#[inline(always)]
+fn raw_preempt_count() -> u64 {
+    // SAFETY: the table's one entry is the current task, which lives; only this CPU changes its count.
+    unsafe { (&raw const (*bindings::cpu_tasks[0]).thread_info.preempt_count).read_volatile() as u64 }
+}
+
 /// Are interrupts off on this CPU? Any context.
 #[inline(always)]
 pub(crate) fn irqs_off() -> bool {
     // SAFETY: no preconditions.
-    unsafe { bindings::arch_local_save_flags() & (1 << bindings::X86_EFLAGS_IF_BIT) == 0 }
+    unsafe { bindings::arch_local_save_flags() & IRQS_ON == 0 }
 }
 
 /// Which kinds of reschedule the current task is asked for: `TIF_NEED_RESCHED`, `TIF_NEED_RESCHED_LAZY`.
@@ -102,7 +122,7 @@ pub(crate) struct Resched(u64);
 
 impl Resched {
     const NOW: u64 = 1 << bindings::TIF_NEED_RESCHED;
-    const LAZY: u64 = 1 << bindings::TIF_NEED_RESCHED_LAZY;
+    const LAZY: u64 = if cfg!(CONFIG_ARCH_HAS_PREEMPT_LAZY) { 1 << bindings::TIF_NEED_RESCHED_LAZY } else { 0 };
 
     /// Neither.
     #[inline(always)]
@@ -144,7 +164,13 @@ impl PreemptOff {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         // SAFETY: undone by `drop`.
-        unsafe { bindings::preempt_disable_notrace() };
+        #[cfg(CONFIG_PREEMPT_COUNT)]
+        unsafe {
+            bindings::preempt_disable_notrace();
+        }
+        // Otherwise it is off throughout the kernel.
+        #[cfg(not(CONFIG_PREEMPT_COUNT))]
+        compiler_fence(Ordering::SeqCst);
         Self(NotThreadSafe)
     }
 
@@ -163,6 +189,11 @@ impl Drop for PreemptOff {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: undoes `new`.
-        unsafe { bindings::preempt_enable_notrace() };
+        #[cfg(CONFIG_PREEMPT_COUNT)]
+        unsafe {
+            bindings::preempt_enable_notrace();
+        }
+        #[cfg(not(CONFIG_PREEMPT_COUNT))]
+        compiler_fence(Ordering::SeqCst);
     }
 }

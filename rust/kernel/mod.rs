@@ -21,6 +21,7 @@ pub(crate) mod stack;
 pub(crate) mod hotplug;
 pub(crate) mod nested;
 pub(crate) mod kallsyms;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
 pub(crate) mod printk;
 pub(crate) mod published;

@@ -65,14 +65,39 @@ impl<T> PerCpu<T> {
     pub(crate) fn this(&self) -> &T {
         // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by the type
         // invariant is a valid, shared `T`.
-        unsafe { &*self.base.as_ptr().wrapping_byte_add(bindings::this_cpu_base() as usize) }
+        unsafe { &*self.base.as_ptr().wrapping_byte_add(this_offset()) }
     }
 }
 
 /// Where `cpu`'s copy of a per-CPU allocation lies.
 fn copy_of<T>(base: NonNull<T>, cpu: CpuId) -> *mut T {
+    base.as_ptr().wrapping_byte_add(offset_of(cpu))
+}
+
+/// How far this CPU's copies are from the first.
+#[cfg(CONFIG_SMP)]
+#[inline(always)]
+pub(super) fn this_offset() -> usize {
+    // SAFETY: reads a word of this CPU's own.
+    unsafe { bindings::this_cpu_base() as usize }
+}
+
+#[cfg(CONFIG_SMP)]
+fn offset_of(cpu: CpuId) -> usize {
     // SAFETY: `CpuId` is below `nr_cpu_ids`, for which the table of offsets is filled.
-    base.as_ptr().wrapping_byte_add(unsafe { bindings::per_cpu_offset(cpu.as_u32()) })
+    unsafe { bindings::per_cpu_offset(cpu.as_u32()) }
+}
+
+/// There is one copy.
+#[cfg(not(CONFIG_SMP))]
+#[inline(always)]
+pub(super) fn this_offset() -> usize {
+    0
+}
+
+#[cfg(not(CONFIG_SMP))]
+fn offset_of(_cpu: CpuId) -> usize {
+    0
 }
 
 impl<T> Drop for PerCpu<T> {

@@ -19,7 +19,7 @@ pub(crate) struct Clock {
 }
 
 /// The clocks there are. [`LOCAL`] is the row that the hot path knows by heart.
-pub(crate) static CLOCKS: [Clock; 10] = [
+pub(crate) static CLOCKS: &[Clock] = &[
     Clock { name: "local", in_ns: true, read: sys::sched },
     Clock { name: "global", in_ns: true, read: sys::global },
     Clock { name: "counter", in_ns: false, read: sys::counter },
@@ -29,6 +29,7 @@ pub(crate) static CLOCKS: [Clock; 10] = [
     Clock { name: "mono_raw", in_ns: true, read: sys::mono_raw },
     Clock { name: "boot", in_ns: true, read: sys::boot },
     Clock { name: "tai", in_ns: true, read: sys::tai },
+    #[cfg(CONFIG_X86)]
     Clock { name: "x86-tsc", in_ns: false, read: sys::cycles },
 ];
 

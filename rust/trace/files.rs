@@ -23,7 +23,9 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::{instance::Instance, instances, ops::Which as Set, pids::Which};
+use super::{instance::Instance, instances};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::{ops::Which as Set, pids::Which};
 use crate::kapi::{
     cpus,
     pseudo_fs::{FileType, OpenFlags, Opening},
@@ -33,14 +35,17 @@ use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
 mod events;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 mod filter;
 mod error_log;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 mod functions;
 pub(crate) mod listing;
 mod marker;
 mod names;
 mod options;
 mod per_cpu;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 mod pids;
 mod printk_formats;
 mod readme;
@@ -49,13 +54,16 @@ mod sizes;
 mod trace;
 mod trace_pipe;
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;
 use error_log::ErrorLog;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use functions::{Functions, TotalInfo};
 use marker::{Marker, RawMarker};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
 use per_cpu::CpuStats;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use pids::PidFile;
 use printk_formats::PrintkFormats;
 use readme::Readme;
@@ -115,8 +123,10 @@ const fn row(
 static FILES: &[Row] = &[
     row(c"README", 0o440, Scope::Top, &Readme,
         "this text"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available,
         "the functions that can be traced; a line's number may stand for its name in a filter"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses,
         "the same with the address where each is patched"),
     row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers,
@@ -129,8 +139,10 @@ static FILES: &[Row] = &[
         "KiB of buffer for all CPUs together"),
     row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer,
         "the tracer at work; nop is none. Changing it empties the buffer"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"dyn_ftrace_total_info", 0o440, Scope::Top, &TotalInfo,
         "how many functions can be traced, and the memory their list takes"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled,
         "functions that call somebody now, and whom"),
     row(c"error_log", 0o640, Scope::Instance, &ErrorLog,
@@ -145,16 +157,21 @@ static FILES: &[Row] = &[
         "how many of them are kept; a write forgets those there are"),
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_filter", 0o640, Scope::Instance, &FilterFile(Set::Filter),
         "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_notrace", 0o640, Scope::Instance, &FilterFile(Set::NoTrace),
         "the functions that are not traced"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not),
         "tasks that are not traced"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
         "tasks that are traced; none listed means all"),
     row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
         "what this CPU's buffer counts"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),
     row(c"trace", 0o640, Scope::Instance, &Trace,

@@ -2,15 +2,21 @@
 
 //! The tracing subsystem: safe Rust on [`crate::kapi`] and [`crate::rcore`].
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod arch;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod direct;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod hash;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod modules;
 pub(crate) mod error_log;
 pub(crate) mod output;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ops;
 pub(crate) mod pids;
 pub(crate) mod printk;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sites;
 pub(crate) mod stack;
 pub(crate) mod boot;
@@ -22,5 +28,11 @@ pub(crate) mod instance;
 pub(crate) mod instances;
 pub(crate) mod tracers;
 pub(crate) mod files;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod commands;
 pub(crate) mod dump;
+
+#[cfg(not(CONFIG_FUNCTION_TRACER))]
+mod unpatched;
+#[cfg(not(CONFIG_FUNCTION_TRACER))]
+pub(crate) use unpatched::{commands, ops};

@@ -37,7 +37,7 @@ pub enum Scope {
 }
 
 macro_rules! table {
-    ($($(#[$doc:meta])* $flag:ident $name:literal $default:literal $scope:ident $offered:literal;)*) => {
+    ($($(#[$doc:meta])* $flag:ident $name:literal $default:literal $scope:ident $offered:expr;)*) => {
         /// The core options; a discriminant is the option's bit in a [`Set`], which no interface shows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -53,6 +53,9 @@ macro_rules! table {
         },)*];
     };
 }
+
+/// Whether there is a function tracer; on the host as in a kernel that has one.
+const PATCH_SITES: bool = cfg!(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)));
 
 table! {
     /// Function entries show their caller.
@@ -114,7 +117,7 @@ table! {
     /// Latency tracers trace functions, too.
     FunctionTrace "function-trace" true Every false;
     /// Children join set_ftrace_pid.
-    FunctionFork "function-fork" false Fresh true;
+    FunctionFork "function-fork" false Fresh PATCH_SITES;
     /// Latency tracers show call graphs.
     DisplayGraph "display-graph" false Every false;
     /// Each event is followed by the kernel's stack.

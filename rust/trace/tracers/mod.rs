@@ -6,6 +6,7 @@
 //! the next, always by way of `nop`. What a current tracer keeps is its [`Running`]: dropping that ends it. All
 //! methods run in task context under the instance's state mutex and may sleep.
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 mod function;
 mod nop;
 
@@ -68,7 +69,11 @@ pub(crate) trait Running: Send {
 }
 
 /// The tracers there are, in the order of `available_tracers`.
-pub(crate) static TRACERS: [&dyn Tracer; 2] = [&function::Function, &nop::Nop];
+pub(crate) static TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    &function::Function,
+    &nop::Nop,
+];
 
 /// The row of `nop`, which every instance starts with and passes through.
 pub(crate) const NOP_ROW: usize = TRACERS.len() - 1;

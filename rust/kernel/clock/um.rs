@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! User Mode Linux's scheduler clock: it counts ticks.
+//!
+//! C side: `sched_clock()` of `arch/um/kernel/time.c`.
+
+use kernel::bindings;
+
+/// Can writers use [`sched_native`] for [`sched`](super::sched)?
+pub(crate) fn sched_is_native() -> bool {
+    true
+}
+
+/// [`sched`](super::sched), in line.
+///
+/// # Safety
+///
+/// None here; elsewhere preemption must be off.
+#[inline(always)]
+pub(crate) unsafe fn sched_native() -> u64 {
+    const NS_PER_TICK: u64 = 1_000_000_000 / bindings::HZ as u64;
+    // SAFETY: both are single words that do not tear.
+    let (ticks, extra) = unsafe {
+        (
+            (&raw const bindings::jiffies_64).read_volatile(),
+            (&raw const bindings::tt_extra_sched_jiffies).read_volatile() as u64,
+        )
+    };
+    ticks.wrapping_sub(super::initial_jiffies()).wrapping_add(extra).wrapping_mul(NS_PER_TICK)
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What instances and stacks ask of patch sites where the kernel has none (`CONFIG_FUNCTION_TRACER=n`, as on User Mode
+//! Linux): ops that nothing hits, no commands, no trampolines. The files and tracers that need sites do not exist there.
+
+/// In place of `ops.rs`.
+pub(crate) mod ops {
+    use kernel::prelude::*;
+    use kernel::sync::Arc;
+
+    /// The ops of an instance.
+    pub(crate) struct Ops;
+
+    impl Ops {
+        /// The ops of the top instance.
+        pub(crate) fn global() -> Option<Arc<Self>> {
+            None
+        }
+
+        /// The ops of another instance. `ENOMEM`.
+        pub(crate) fn without_callback() -> Result<Arc<Self>> {
+            Ok(Arc::new(Self, GFP_KERNEL)?)
+        }
+    }
+
+    /// Whose trampoline is at `addr`?
+    pub(crate) fn trampoline_at(_addr: usize) -> Option<Ops> {
+        None
+    }
+}
+
+/// In place of `commands.rs`.
+pub(crate) mod commands {
+    /// The function commands of an instance.
+    pub(crate) struct Probes;
+
+    impl Probes {
+        /// None.
+        pub(crate) fn new() -> Self {
+            Self
+        }
+    }
+}
