@@ -122,10 +122,10 @@ impl Shared {
         self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds `value`, wrapping, without order.
-    #[inline]
-    pub fn add_relaxed(&self, value: u64) {
-        self.0.fetch_add(value, Ordering::Relaxed);
+    /// Adds `value`, wrapping, without order, where a lock keeps others from changing the word meanwhile.
+    #[inline(always)]
+    pub fn add_locked(&self, value: u64) {
+        self.store_relaxed(self.load_relaxed().wrapping_add(value));
     }
 }
 

@@ -57,7 +57,31 @@ impl Cursor {
     /// # Errors
     ///
     /// [`Malformed`] if a record reaches beyond the end of `records`; the cursor then stands in front of it.
+    #[inline]
     pub fn next_event(&mut self, records: &[u8]) -> Result<Option<Found>, Malformed> {
+        match self.plain_event(records) {
+            Some(found) => Ok(Some(found)),
+            None => self.next_of_any_kind(records),
+        }
+    }
+
+    /// The next event where that is the next record, and a small one.
+    #[inline(always)]
+    pub(super) fn plain_event(&mut self, records: &[u8]) -> Option<Found> {
+        let header = self.offset;
+        let word = Header(word(records, header)?);
+        let payload = header.wrapping_add(4);
+        let end = payload.wrapping_add(word.type_len() as usize * 4);
+        if end == payload || word.type_len() >= Header::PADDING || end > records.len() {
+            return None;
+        }
+        self.time = self.time.wrapping_add(word.delta().into());
+        self.offset = end;
+        Some(Found { time: self.time, header, payload, end })
+    }
+
+    #[inline(never)]
+    fn next_of_any_kind(&mut self, records: &[u8]) -> Result<Option<Found>, Malformed> {
         while self.offset < records.len() {
             let header = self.offset;
             match self.record(records)? {
@@ -133,6 +157,7 @@ fn absolute(stamp: u64, running: u64) -> u64 {
     if high != 0 && running.wrapping_sub(time) > LOW / 2 && time < running { time.wrapping_add(LOW + 1) } else { time }
 }
 
+#[inline(always)]
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     let end = at.checked_add(4)?;
     bytes.get(at..end)?.try_into().ok().map(u32::from_ne_bytes)

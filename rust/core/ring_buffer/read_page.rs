@@ -139,8 +139,14 @@ impl Reader<'_> {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
         let mut events = self.state.events_read;
-        while let Ok(Some(_)) = cursor.next_event(records) {
-            events = events.wrapping_add(1);
+        let sealed = self.own().sealed();
+        if !self.is_being_written() && sealed.used() == records.len() as u64 {
+            // No event follows whose time would depend on these.
+            events = sealed.events();
+        } else {
+            while let Ok(Some(_)) = cursor.next_event(records) {
+                events = events.wrapping_add(1);
+            }
         }
         self.state.cursor = Cursor { offset: records.len(), ..cursor };
         self.count_read(events, records.len() as u64);

@@ -74,6 +74,7 @@ impl CpuBuffer {
     }
 
     /// How far sub-buffer `id` may be read, for one that is at or before the commit position.
+    #[inline(always)]
     pub(super) fn readable(&self, id: u64) -> Position {
         let commit = self.committed();
         // A sub-buffer that the commit position has left was sealed before; the acquire load above makes that visible.
@@ -89,11 +90,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The next event, consumed. `None` when there is none yet.
+    #[inline(always)]
     pub fn consume(&mut self) -> Option<Event<'_>> {
+        // Nearly always the next record of the reader's sub-buffer is a small event.
+        let records = self.records();
+        let mut cursor = self.state.cursor;
+        match cursor.plain_event(records) {
+            Some(found) => Some(self.consumed(found, cursor)),
+            None => self.consume_any(),
+        }
+    }
+
+    #[inline(never)]
+    fn consume_any(&mut self) -> Option<Event<'_>> {
         let (found, cursor) = self.find_next()?;
+        Some(self.consumed(found, cursor))
+    }
+
+    #[inline(always)]
+    fn consumed(&mut self, found: Found, cursor: Cursor) -> Event<'_> {
         let lost = self.state.lost;
         self.advance(found, cursor);
-        Some(Event { lost, ..self.event(found) })
+        Event { lost, ..self.event(found) }
     }
 
     /// The time of the oldest event that can be read.
@@ -107,9 +125,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Finds the next event on the reader's sub-buffer, taking others from the ring as long as there is none.
+    #[inline]
     pub(super) fn find_next(&mut self) -> Option<(Found, Cursor)> {
+        let records = self.records();
+        let mut cursor = self.state.cursor;
+        match cursor.next_event(records) {
+            Ok(Some(found)) => Some((found, cursor)),
+            _ => self.find_in_ring(records),
+        }
+    }
+
+    /// [`find_next`](Self::find_next) where there is none in `records`.
+    #[cold]
+    #[inline(never)]
+    fn find_in_ring(&mut self, mut records: &'a [u8]) -> Option<(Found, Cursor)> {
         loop {
-            let records = self.records();
             let mut cursor = self.state.cursor;
             if let Ok(Some(found)) = cursor.next_event(records) {
                 return Some((found, cursor));
@@ -120,10 +150,12 @@ impl<'a> Reader<'a> {
             if !self.take_next() {
                 return None;
             }
+            records = self.records();
         }
     }
 
     /// Notes that the event `found` is read, `cursor` standing behind it.
+    #[inline(always)]
     pub(super) fn advance(&mut self, found: Found, cursor: Cursor) {
         self.state.cursor = cursor;
         self.state.lost = 0;
@@ -131,19 +163,22 @@ impl<'a> Reader<'a> {
     }
 
     /// Counts as read, of the reader's sub-buffer, so many events and bytes in all.
+    #[inline(always)]
     pub(super) fn count_read(&mut self, events: u64, bytes: u64) {
-        self.buffer.read.events.add_relaxed(events.wrapping_sub(self.state.events_read));
-        self.buffer.read.bytes.add_relaxed(bytes.wrapping_sub(self.state.bytes_read));
+        self.buffer.read.events.add_locked(events.wrapping_sub(self.state.events_read));
+        self.buffer.read.bytes.add_locked(bytes.wrapping_sub(self.state.bytes_read));
         self.state.events_read = events;
         self.state.bytes_read = bytes;
     }
 
     /// The reader's sub-buffer.
+    #[inline(always)]
     pub(super) fn own(&self) -> &'a SubBuffer {
         self.buffer.sub_buffer(self.state.id)
     }
 
     /// The records on the reader's sub-buffer that may be read; sets the cursor's time when it is at the start.
+    #[inline(always)]
     pub(super) fn records(&mut self) -> &'a [u8] {
         let end = self.buffer.readable(self.state.id);
         let data = self.own().data();
@@ -156,6 +191,7 @@ impl<'a> Reader<'a> {
         unsafe { core::slice::from_raw_parts(self.own().records(), end.used() as usize) }
     }
 
+    #[inline(always)]
     fn event(&mut self, found: Found) -> Event<'_> {
         let lost = self.state.lost;
         let at = self.own().records();
@@ -191,7 +227,7 @@ impl<'a> Reader<'a> {
         self.count_read(sealed.events(), sealed.used());
         let (id, lost) = self.take(done);
         *self.state = ReaderState { lost: self.state.lost.wrapping_add(lost), ..ReaderState::new(id) };
-        buffer.read.sub_buffers.add_relaxed(1);
+        buffer.read.sub_buffers.add_locked(1);
         true
     }
 
