@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel run guest check bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY
+export KERNEL SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT
 
 # The command as it was typed, not as make expands it.
 unexport CMD
@@ -28,6 +28,9 @@ setup: python
 kernel: python
 	@python3 scripts/kernel.py
 
+um: python
+	@python3 scripts/um.py
+
 run: python
 	@python3 scripts/run.py
 
@@ -41,6 +44,7 @@ bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }
 	@TRACE=c FLAVOUR= python3 scripts/kernel.py
 	@TRACE=rtrace FLAVOUR= python3 scripts/kernel.py
+	@TRACE= python3 scripts/um.py
 	@$(BENCH)
 
 graft: python
@@ -50,7 +54,7 @@ ungraft: python
 	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
 
 clean:
-	@rm -rf build/rtrace* build/c build/c-* build/guest target
+	@rm -rf build/rtrace* build/c build/c-* build/um-* build/guest target
 
 distclean:
 	@rm -rf build target

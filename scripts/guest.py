@@ -7,8 +7,8 @@ is there, under its own path, and nothing the guest writes comes back. The comma
 console goes to a log of its own. Without a command, and with a terminal, there is a shell instead.
 
 From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), SMP, MEM, APPEND (kernel
-parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one CPU, one virtual nanosecond
-per instruction), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
+parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
+instruction of whichever CPU; one CPU if SMP does not say more), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
 
 Exit status: the command's own; 124 where it did not end in time; 125 where the guest died or could not be started;
 126 where the console shows a warning or oops and --check-log was given.
@@ -71,7 +71,7 @@ class Options:
         if unknown:
             raise Stop(f"guest: unknown option {unknown[0]}", DIED)
         self.icount = get("ICOUNT") == "1"
-        self.cpus = 1 if self.icount else number("SMP", 2)
+        self.cpus = number("SMP", 1 if self.icount else 2)
         self.memory = get("MEM") or "2G"
         self.append = get("APPEND") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)

@@ -8,12 +8,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 
 
-def program():
-    """Build getppid.c; its path."""
+def program(name="getppid"):
+    """Build a program of this folder; its path."""
     folder = os.path.join(ROOT, "build", "bench")
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "getppid")
-    source = os.path.join(HERE, "getppid.c")
+    path = os.path.join(folder, name)
+    source = os.path.join(HERE, f"{name}.c")
     for compiler in (os.environ.get("CC"), "cc", "gcc", "clang-22", "clang-19", "clang"):
         if not compiler:
             continue
@@ -24,13 +24,22 @@ def program():
                 return path
             except (OSError, subprocess.CalledProcessError):
                 continue
-    sys.exit("bench: no C compiler builds getppid.c")
+    sys.exit(f"bench: no C compiler builds {name}.c")
 
 
 def measure(kernel, path):
     """The instructions of each kind of event that the kernel has, by name."""
-    environment = dict(os.environ, KERNEL=kernel, ICOUNT="1", SMP="1", GUEST_TIMEOUT="300",
-                       CMD=f"exec sh {HERE}/measure.sh {path}")
+    return figures_of(kernel, 1, f"exec sh {HERE}/measure.sh {path}")
+
+
+def scale(kernel, path, cpus):
+    """The instructions of one function tracer event, in hundredths, while so many CPUs write."""
+    return figures_of(kernel, cpus, f"exec sh {HERE}/scale.sh {path} {cpus}")[f"scale_{cpus}"]
+
+
+def figures_of(kernel, cpus, command):
+    """The lines `name number` that a command prints in a guest that counts instructions."""
+    environment = dict(os.environ, KERNEL=kernel, ICOUNT="1", SMP=str(cpus), GUEST_TIMEOUT="900", CMD=command)
     done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "guest.py"), "--check-log"], env=environment,
                           check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
     figures = {}
