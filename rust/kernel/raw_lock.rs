@@ -3,6 +3,8 @@
 //! A spinlock with interrupts off whose functions are inline, so that a tracer may use it: taking it calls
 //! nothing that could be traced, and it may be tried in any context, NMI included.
 //!
+//! With one CPU only, and no NMIs there (User Mode Linux), interrupts off are all the lock.
+//!
 //! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place in the lock
 //! order where it is used.
 
@@ -10,6 +12,8 @@ use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use kernel::bindings;
 use kernel::types::{NotThreadSafe, Opaque};
+
+const _: () = assert!(cfg!(any(CONFIG_SMP, CONFIG_UML)), "an NMI would find no lock");
 
 /// A `T` behind the lock.
 pub(crate) struct RawLock<T> {
@@ -35,7 +39,10 @@ impl<T> RawLock<T> {
         // SAFETY: no preconditions; the guard restores what is saved here.
         let flags = unsafe { bindings::raw_local_irq_save() };
         // SAFETY: the lock is initialised, and interrupts are off until the guard opens it.
-        unsafe { bindings::arch_spin_lock(self.lock.get()) };
+        #[cfg(CONFIG_SMP)]
+        unsafe {
+            bindings::arch_spin_lock(self.lock.get());
+        }
         RawGuard { lock: self, flags, _not_send: NotThreadSafe }
     }
 
@@ -44,6 +51,7 @@ impl<T> RawLock<T> {
         // SAFETY: no preconditions; restored below or by the guard.
         let flags = unsafe { bindings::raw_local_irq_save() };
         // SAFETY: the lock is initialised, and interrupts are off while it is held.
+        #[cfg(CONFIG_SMP)]
         if unsafe { bindings::arch_spin_trylock(self.lock.get()) } == 0 {
             // SAFETY: `flags` are those saved above.
             unsafe { bindings::raw_local_irq_restore(flags) };
@@ -81,6 +89,7 @@ impl<T> Drop for RawGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the guard holds the lock; `flags` were saved when it was taken, on this CPU.
         unsafe {
+            #[cfg(CONFIG_SMP)]
             bindings::arch_spin_unlock(self.lock.lock.get());
             bindings::raw_local_irq_restore(self.flags);
         }

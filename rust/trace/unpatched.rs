@@ -39,5 +39,8 @@ pub(crate) mod commands {
         pub(crate) fn new() -> Self {
             Self
         }
+
+        /// Takes all of them away.
+        pub(crate) fn clear(&self) {}
     }
 }

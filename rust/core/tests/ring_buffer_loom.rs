@@ -97,8 +97,8 @@ impl Place {
     }
 
     /// A thread that writes `count` events, each with preemption off; it gives how many were refused.
-    fn writing(self: &Arc<Self>, count: u64, length: usize, interrupt_at: Option<Step>) -> thread::JoinHandle<u64> {
-        let place = self.clone();
+    fn writing(place: &Arc<Self>, count: u64, length: usize, interrupt_at: Option<Step>) -> thread::JoinHandle<u64> {
+        let place = place.clone();
         thread::spawn(move || {
             let cpu = Cpu { place: Some(&place), ..Cpu::new(place.ring(), interrupt_at) };
             for _ in 0..count {
@@ -207,7 +207,7 @@ fn consuming_while_a_writer_is_interrupted_elsewhere() {
 fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
-        let writer = place.writing(3, WHOLE, interrupt_at);
+        let writer = Place::writing(&place, 3, WHOLE, interrupt_at);
 
         place.ring().buffer().set_on(false);
         place.grace_period();
@@ -260,7 +260,7 @@ fn shrinking_while_nested_writers_write() {
 fn swap_while_writing(interrupt_at: Option<Step>) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
-        let writer = place.writing(2, HALF, interrupt_at);
+        let writer = Place::writing(&place, 2, HALF, interrupt_at);
 
         let snapshot = place.replace(Box::new(Memory::new(4, 64)));
         let mut last = 0;

@@ -9,7 +9,7 @@ use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
 use crate::kapi::context::{PreemptCount, PreemptOff};
-use crate::rcore::ring_buffer::{Context as Level, Wake, Writer};
+use crate::rcore::ring_buffer::{Attempt, Context as Level, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
@@ -23,25 +23,48 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
+        if !PreemptCount::read().in_task() || !self.clock_in_line.load(Relaxed) {
+            return self.reserve_any(stay, length);
+        }
+        // SAFETY: preemption is off, the ring is this CPU's, and this is a task.
+        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        match writer.reserve_plain(&InLine, length) {
+            Attempt::Reserved(event) => {
+                core::mem::forget(stay);
+                Some(event)
+            }
+            Attempt::Not => self.reserve_any(stay, length),
+            Attempt::Entered => self.reserve_entered(stay, length),
+        }
+    }
+
+    /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that nothing lives across the call.
+    #[cold]
+    #[inline(never)]
+    fn reserve_any(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
         let ring = self.this_ring();
         let level = PreemptCount::read().level();
-        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
+        // SAFETY: as in `reserve`, but `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let event = if self.clock_in_line.load(Relaxed) {
-            writer.reserve_raw(&InLine, length)
+            writer.reserve_raw(&InLine, length)?
+        } else if Clocked::is_read(ring, level) {
+            return None;
         } else {
-            self.reserve_clocked(ring, writer, level, length)
-        }?;
+            writer.reserve_raw(&Clocked { buffer: self, ring, level }, length)?
+        };
         core::mem::forget(stay);
         Some(event)
     }
 
+    /// [`Buffer::reserve`] of an event that does not fit, after a long time, or that was interrupted.
+    #[cold]
     #[inline(never)]
-    fn reserve_clocked(&self, ring: &Ring, writer: Writer<'_>, level: u32, length: usize) -> Option<NonNull<u8>> {
-        if Clocked::is_read(ring, level) {
-            return None;
-        }
-        writer.reserve_raw(&Clocked { buffer: self, ring, level }, length)
+    fn reserve_entered(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
+        // SAFETY: as in `reserve`.
+        let event = unsafe { self.this_ring().core.writer(Level::NORMAL) }.reserve_entered(&InLine, length)?;
+        core::mem::forget(stay);
+        Some(event)
     }
 
     /// Ends the event that was reserved last: publishes it.

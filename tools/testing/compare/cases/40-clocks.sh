@@ -8,8 +8,9 @@ echo "== counter counts the readings =="
 echo counter > trace_clock
 mark one two three four
 stamps | awk 'NR > 1 { print $1 - last } { last = $1 }' | letters
-echo "== counter: an extended stamp is a reading like the others =="
+echo "== counter: what is recorded with an entry is a reading like the others =="
 echo stacktrace > trace_options
+echo > trace
 mark five six
 echo nostacktrace > trace_options
 stamps | awk 'NR > 1 { print $1 - last } { last = $1 }' | letters
