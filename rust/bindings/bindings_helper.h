@@ -38,9 +38,6 @@
 #ifdef CONFIG_X86
 #include <asm/timer.h>
 #endif
-#ifdef CONFIG_UML
-#include <linux/time-internal.h>
-#endif
 #include "../../kernel/rtrace/rust/abi/dump.h"
 
 #include "../../kernel/rtrace/rust/abi/printk.h"

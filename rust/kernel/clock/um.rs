@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! User Mode Linux's scheduler clock: it counts ticks.
+//! User Mode Linux's scheduler clock: it counts ticks, unless time travels.
 //!
-//! C side: `sched_clock()` of `arch/um/kernel/time.c`.
+//! C side: `sched_clock()` of `kernel/sched/clock.c`, `arch/um/kernel/time.c`.
 
 use kernel::bindings;
 
@@ -19,12 +19,10 @@ pub(crate) fn sched_is_native() -> bool {
 #[inline(always)]
 pub(crate) unsafe fn sched_native() -> u64 {
     const NS_PER_TICK: u64 = 1_000_000_000 / bindings::HZ as u64;
-    // SAFETY: both are single words that do not tear.
-    let (ticks, extra) = unsafe {
-        (
-            (&raw const bindings::jiffies_64).read_volatile(),
-            (&raw const bindings::tt_extra_sched_jiffies).read_volatile() as u64,
-        )
-    };
-    ticks.wrapping_sub(super::initial_jiffies()).wrapping_add(extra).wrapping_mul(NS_PER_TICK)
+    if cfg!(CONFIG_UML_TIME_TRAVEL_SUPPORT) {
+        return super::sched();
+    }
+    // SAFETY: a single word, which does not tear.
+    let ticks = unsafe { (&raw const bindings::jiffies_64).read_volatile() };
+    ticks.wrapping_sub(super::initial_jiffies()).wrapping_mul(NS_PER_TICK)
 }
