@@ -393,7 +393,7 @@ impl fmt::Debug for CpuBuffer {
 
 #[cfg(not(loom))]
 const _: () = {
-    use core::mem::{offset_of, size_of};
+    use core::mem::{align_of, offset_of, size_of};
     // One line for the writer alone, one that it shares with settings, one that it shares with readers.
     assert!(size_of::<WriteLine>() == 64);
     assert!(size_of::<SetupLine>() == 64);
@@ -403,4 +403,9 @@ const _: () = {
     assert!(offset_of!(CpuBuffer, commit) == 128);
     assert!(offset_of!(CpuBuffer, read) == 192);
     assert!(size_of::<SubBuffer>() == 64);
+    // No line of one CPU's buffer is another's, and none that an event writes holds what reading writes.
+    assert!(align_of::<CpuBuffer>() == 64 && size_of::<CpuBuffer>() % 64 == 0);
+    assert!(offset_of!(WriteLine, event_stamp) + size_of::<[Local; 5]>() <= 64);
+    assert!(offset_of!(SetupLine, context) == 0 && offset_of!(CommitLine, commit) == 0);
+    assert!(offset_of!(CpuBuffer, read) % 64 == 0 && offset_of!(CpuBuffer, nest) % 64 == 0);
 };
