@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod percpu;
 pub(crate) mod format;
 pub(crate) mod raw_lock;
+pub(crate) mod relaxed;
 pub(crate) mod irq_work;
 pub(crate) mod tracepoint;
 pub(crate) mod wait_queue;

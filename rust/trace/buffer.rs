@@ -36,6 +36,7 @@ use crate::kapi::clock::{ForeignClock, OwnClock};
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::percpu::PerCpu;
+use crate::kapi::relaxed;
 use crate::kapi::wait_queue::WaitQueue;
 use crate::rcore::ring_buffer::CpuBuffer;
 use crate::rcore::text::stats::Size;
@@ -329,7 +330,7 @@ impl Buffer {
 
     fn lane(&self, cpu: CpuId) -> Option<&Lane> {
         let lane = self.lanes.get(cpu.as_u32() as usize)?.as_deref()?;
-        lane.present.load(Relaxed).then_some(lane)
+        relaxed::load(&lane.present).then_some(lane)
     }
 
     /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.

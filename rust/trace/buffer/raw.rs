@@ -9,6 +9,7 @@ use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
 use crate::kapi::context::{PreemptCount, PreemptOff};
+use crate::kapi::relaxed;
 use crate::rcore::ring_buffer::{Attempt, Context as Level, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
@@ -23,7 +24,7 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
-        if !PreemptCount::read().in_task() || !self.clock_in_line.load(Relaxed) {
+        if !PreemptCount::read().in_task() || !relaxed::load(&self.clock_in_line) {
             return self.reserve_any(stay, length);
         }
         // SAFETY: preemption is off, the ring is this CPU's, and this is a task.

@@ -10,6 +10,7 @@ use super::Buffer;
 use crate::kapi::clock as sys;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::entry_made;
+use crate::kapi::relaxed;
 use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
@@ -85,7 +86,7 @@ impl Buffer {
     pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
         let context = Context::capture();
         let stay = PreemptOff::new();
-        if !context.is_plain_task() || !self.clock_in_line.load(Relaxed) {
+        if !context.is_plain_task() || !relaxed::load(&self.clock_in_line) {
             return self.record_any(stay, context, kind, one, two);
         }
         let header = context.header(kind);
@@ -227,6 +228,6 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn this_ring(&self) -> &Ring {
         // SAFETY: by the type invariant a live ring; it goes only after a grace period, which preemption off holds up.
-        unsafe { &*self.rings.this().load(Relaxed) }
+        unsafe { &*relaxed::load(self.rings.this()) }
     }
 }
