@@ -34,8 +34,8 @@ fn dump_by_setting() {
 }
 
 /// Dumps the buffer to the console. Any context.
-#[export]
-pub extern "C" fn ftrace_dump(mode: bindings::ftrace_dump_mode) {
+#[no_mangle]
+pub(crate) extern "C" fn ftrace_dump(mode: bindings::ftrace_dump_mode) {
     match mode {
         bindings::ftrace_dump_mode_DUMP_NONE => {}
         bindings::ftrace_dump_mode_DUMP_ORIG => dump::top(Cpus::This),
@@ -52,8 +52,8 @@ fn on_oops() {
 }
 
 /// Hears of a die event. Any context.
-#[export]
-pub extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_ulong, _: *mut c_void) -> c_int {
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_ulong, _: *mut c_void) -> c_int {
     if event == bindings::die_val_DIE_OOPS as c_ulong {
         on_oops();
     }
@@ -61,15 +61,15 @@ pub extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_ulong, 
 }
 
 /// Hears of a panic. Any context.
-#[export]
-pub extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
     on_oops();
     bindings::NOTIFY_DONE as c_int
 }
 
 /// Stops recording at a `WARN()` if the user wants that, and says so in the buffer. Any context.
-#[export]
-pub extern "C" fn disable_trace_on_warning() {
+#[no_mangle]
+pub(crate) extern "C" fn disable_trace_on_warning() {
     // SAFETY: a static `int` that the sysctl writes whole.
     let wanted = unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
     if wanted {
@@ -88,7 +88,7 @@ pub extern "C" fn disable_trace_on_warning() {
 ///
 /// Called during boot, by one CPU; `param` is NUL-terminated.
 #[export]
-pub unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c_int {
+pub(crate) unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c_int {
     // SAFETY: NUL-terminated by the caller's word.
     let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
     let parts: [&[u8]; 2] = match param {
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c_int {
 ///
 /// As [`rtrace_set_dump_on_oops`].
 #[export]
-pub unsafe extern "C" fn rtrace_set_traceoff_on_warning(param: *mut c_char) -> c_int {
+pub(crate) unsafe extern "C" fn rtrace_set_traceoff_on_warning(param: *mut c_char) -> c_int {
     // SAFETY: NUL-terminated by the caller's word.
     let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
     if param != b"=0" && param != b"=off" {
@@ -121,4 +121,11 @@ pub unsafe extern "C" fn rtrace_set_traceoff_on_warning(param: *mut c_char) -> c
         unsafe { bindings::rtrace_traceoff_on_warning = 1 };
     }
     1
+}
+
+crate::abi::same_in_c! {
+    fn ftrace_dump(_);
+    fn rtrace_died(_, _, _) -> _;
+    fn rtrace_panicked(_, _, _) -> _;
+    fn disable_trace_on_warning();
 }

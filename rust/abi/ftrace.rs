@@ -275,19 +275,19 @@ pub(crate) unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_op
 }
 
 /// The site at `ip`, or of the function that starts there; 0 if none. Any context in which RCU watches.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_location(ip: c_ulong) -> c_ulong {
     sites::lookup(ip).map_or(0, |site| site.addr())
 }
 
 /// The first site in `start..=end`; 0 if none. Any context in which RCU watches.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_location_range(start: c_ulong, end: c_ulong) -> c_ulong {
     sites::in_range(start, end).map_or(0, |site| site.addr())
 }
 
 /// Does a site meet the text from `start` to `end`? Any context in which RCU watches.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const c_void) -> c_int {
     c_int::from(sites::in_range(start as usize, end as usize).is_some())
 }
@@ -329,23 +329,23 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
 }
 
 /// The ops in whose trampoline `addr` is. Any context, for the unwinder.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_ops_trampoline(addr: c_ulong) -> *mut ftrace_ops {
     ops::trampoline_at(addr).map_or(ptr::null_mut(), OpsRef::as_ptr)
 }
 
 /// Is `addr` in a trampoline that was made for an ops? Any context.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn is_ftrace_trampoline(addr: c_ulong) -> bool {
     ops::trampoline_at(addr).is_some()
 }
 
 /// The trampolines are read-only and executable from the start.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn set_ftrace_ops_ro() {}
 
 /// Disarms ftrace. Any context, for panics.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_kill() {
     ops::kill();
 }
@@ -395,7 +395,7 @@ pub(crate) unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mu
 }
 
 /// Init memory of the kernel is about to be freed.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_free_init_mem() {
     let mut init = [0usize; 2];
     // SAFETY: The out pointer is valid.
@@ -552,7 +552,7 @@ pub(crate) unsafe extern "C" fn modify_ftrace_direct_nolock(ops: *mut ftrace_ops
 }
 
 /// The direct caller at `ip`, 0 if there is none.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ftrace_find_rec_direct(ip: c_ulong) -> c_ulong {
     direct::target_at(ip).0
 }
@@ -584,4 +584,16 @@ pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
         return EOPNOTSUPP.to_errno();
     }
     0
+}
+
+crate::abi::same_in_c! {
+    fn ftrace_location(_) -> _;
+    fn ftrace_location_range(_, _) -> _;
+    fn ftrace_text_reserved(_, _) -> _;
+    fn ftrace_ops_trampoline(_) -> _;
+    fn is_ftrace_trampoline(_) -> _;
+    fn set_ftrace_ops_ro();
+    fn ftrace_kill();
+    fn ftrace_free_init_mem();
+    fn ftrace_find_rec_direct(_) -> _;
 }

@@ -71,7 +71,7 @@ impl Calls {
 }
 
 /// An empty list; null without memory. The number of bits that C would use does not matter here.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_hash {
     match KBox::new(Calls { first: ptr::null_mut(), count: 0 }, GFP_KERNEL) {
         Ok(calls) => KBox::into_raw(calls).cast(),
@@ -202,4 +202,8 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_mod(
 ) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, hash, |op, calls| direct::change(op, calls, !do_direct_lock)) }
+}
+
+crate::abi::same_in_c! {
+    fn alloc_ftrace_hash(_) -> _;
 }

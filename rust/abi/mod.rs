@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Every C-callable function and C-visible static: pointers become references, one safe call, errno.
+
+/// Compares functions with what the C headers say of them, for those that are safe to call: `#[export]` does it for all,
+/// but with rustc 1.85 it takes unsafe ones only.
+macro_rules! same_in_c {
+    ($(fn $name:ident($($argument:tt),*) $(-> $result:tt)?;)*) => {
+        const _: () = {
+            $(let _: [unsafe extern "C" fn($($argument),*) $(-> $result)?; 2] = [kernel::bindings::$name, $name];)*
+        };
+    };
+}
+pub(crate) use same_in_c;
+
 mod tracefs;
 mod trace;
 mod printk;

@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) 
 }
 
 /// Does option `trace_printk` allow recording?
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn rtrace_printk_enabled() -> bool {
     printk::is_enabled()
 }
@@ -78,14 +78,14 @@ pub(super) unsafe fn arguments(format: *const c_char, args: *mut bindings::va_li
 }
 
 /// Prepares for callers of `trace_printk()`, with C's warning in the log. Task context, may sleep.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn trace_printk_init_buffers() {
     // SAFETY: reads a variable.
     printk::init_buffers(unsafe { bindings::rtrace_printk_running() });
 }
 
 /// The initcall that starts to save names for callers in the kernel itself; `printk.c` places it.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn rtrace_printk_start() -> c_int {
     printk::late_init();
     0
@@ -118,4 +118,10 @@ pub(crate) unsafe extern "C" fn rtrace_keep_formats(
         }
     }
     bindings::NOTIFY_OK as c_int
+}
+
+crate::abi::same_in_c! {
+    fn rtrace_printk_enabled() -> _;
+    fn trace_printk_init_buffers();
+    fn rtrace_printk_start() -> _;
 }

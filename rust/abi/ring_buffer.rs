@@ -40,7 +40,7 @@ pub(super) unsafe fn part_of<'a>(buffer: *mut bindings::trace_buffer, cpu: c_int
 /// Makes a buffer of `size` bytes for each CPU. Null without memory. Task context, sleeps.
 ///
 /// Its locks are outside of lockdep, so that the class `_key` is not needed.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn __ring_buffer_alloc(
     size: c_ulong,
     flags: c_uint,
@@ -291,7 +291,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_time_stamp(buffer: *mut bindings::tr
 }
 
 /// Turns a time stamp into one that others understand, which it is already. Any context.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn ring_buffer_normalize_time_stamp(_buffer: *mut bindings::trace_buffer, _cpu: c_int, _ts: *mut u64) {}
 
 /// Has events stamped by `clock` from now on. Any context.
@@ -560,4 +560,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_nr_dirty_pages(buffer: *mut bindings
 pub(crate) unsafe extern "C" fn ring_buffer_oldest_event_ts(buffer: *mut bindings::trace_buffer, cpu: c_int) -> u64 {
     // SAFETY: by the precondition.
     unsafe { part_of(buffer, cpu) }.and_then(|part| part.lock_reader().oldest_time()).unwrap_or(0)
+}
+
+crate::abi::same_in_c! {
+    fn __ring_buffer_alloc(_, _, _) -> _;
+    fn ring_buffer_normalize_time_stamp(_, _, _);
 }

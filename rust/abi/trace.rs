@@ -10,8 +10,8 @@ use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
 
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
-#[export]
-pub extern "C" fn early_trace_init() {
+#[no_mangle]
+pub(crate) extern "C" fn early_trace_init() {
     // SAFETY: the command line has been parsed, and init memory is still there.
     let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
     boot::early(&boot::Parameters {
@@ -23,35 +23,44 @@ pub extern "C" fn early_trace_init() {
 }
 
 /// Where ftrace sets up its events, of which there are none yet.
-#[export]
-pub extern "C" fn trace_init() {}
+#[no_mangle]
+pub(crate) extern "C" fn trace_init() {}
 
 /// Switches recording of the top instance on. Any context.
-#[export]
-pub extern "C" fn tracing_on() {
+#[no_mangle]
+pub(crate) extern "C" fn tracing_on() {
     if let Ok(top) = Instance::top() {
         top.buffer().set_on(true);
     }
 }
 
 /// Switches recording of the top instance off. Any context.
-#[export]
-pub extern "C" fn tracing_off() {
+#[no_mangle]
+pub(crate) extern "C" fn tracing_off() {
     if let Ok(top) = Instance::top() {
         top.buffer().set_on(false);
     }
 }
 
 /// Is recording of the top instance switched on? Any context.
-#[export]
-pub extern "C" fn tracing_is_on() -> c_int {
+#[no_mangle]
+pub(crate) extern "C" fn tracing_is_on() -> c_int {
     Instance::top().is_ok_and(|top| top.tracing_on()).into()
 }
 
 /// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.
-#[export]
-pub extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
     if let Ok(top) = Instance::top() {
         stack::record_skipping(top.buffer(), from, skip.try_into().unwrap_or(0));
     }
+}
+
+crate::abi::same_in_c! {
+    fn early_trace_init();
+    fn trace_init();
+    fn tracing_on();
+    fn tracing_off();
+    fn tracing_is_on() -> _;
+    fn rtrace_dump_stack(_, _);
 }

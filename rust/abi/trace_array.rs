@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn trace_array_put(tr: *mut bindings::trace_array) 
 /// # Errors
 ///
 /// `EINVAL` without one, `ENODEV` if it has gone, `EBUSY` while somebody uses it.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn trace_array_destroy(tr: *mut bindings::trace_array) -> c_int {
     if tr.is_null() {
         return EINVAL.to_errno();
@@ -142,4 +142,8 @@ pub(crate) unsafe extern "C" fn __trace_array_puts(
     // SAFETY: by the precondition.
     let text = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), usize::try_from(size).unwrap_or(0)) };
     printk::puts_to(to, context, ip, text)
+}
+
+crate::abi::same_in_c! {
+    fn trace_array_destroy(_) -> _;
 }

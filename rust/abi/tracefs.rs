@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
 }
 
 /// Whether tracefs is registered. Any context.
-#[export]
+#[no_mangle]
 pub(crate) extern "C" fn tracefs_initialized() -> bool {
     tracefs::is_initialized()
 }
@@ -103,4 +103,8 @@ pub(crate) extern "C" fn rtrace_files_init() -> c_int {
         Ok(()) => 0,
         Err(e) => e.to_errno(),
     }
+}
+
+crate::abi::same_in_c! {
+    fn tracefs_initialized() -> _;
 }

@@ -7,7 +7,7 @@
 use kernel::bindings;
 
 /// Nanoseconds since boot as this CPU counts them; any context.
-pub fn local_clock() -> u64 {
+pub(crate) fn local_clock() -> u64 {
     // SAFETY: `local_clock` reads per-CPU data of its own and has no preconditions.
     unsafe { bindings::local_clock() }
 }

@@ -26,14 +26,14 @@ struct Refusal {
 
 /// The last refused commands of one instance, oldest first.
 #[pin_data]
-pub struct ErrorLog {
+pub(crate) struct ErrorLog {
     #[pin]
     kept: Mutex<Newest<Refusal, RECORDS>>,
 }
 
 impl ErrorLog {
     /// An empty log.
-    pub fn new() -> impl PinInit<Self> {
+    pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self { kept <- new_mutex!(Newest::new()) })
     }
 
@@ -41,7 +41,8 @@ impl ErrorLog {
     /// the byte of `command` to point at.
     ///
     /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it failed.
-    pub fn push(&self, location: &[u8], command: &[u8], position: u16, message: &'static str) {
+    #[allow(dead_code)] // The parsers that say why come with events and probes.
+    pub(crate) fn push(&self, location: &[u8], command: &[u8], position: u16, message: &'static str) {
         let copy = |text: &[u8]| {
             let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
             copy.extend_from_slice(text, GFP_KERNEL)?;
@@ -56,7 +57,7 @@ impl ErrorLog {
     }
 
     /// Forgets every record. Task context, may sleep.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let gone = self.kept.lock().clear();
         drop(gone);
     }
@@ -64,7 +65,7 @@ impl ErrorLog {
     /// Prints record `index`, oldest first; `Ok(false)` when there are not that many.
     ///
     /// Task context, may sleep. Errors when `out` is full.
-    pub fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+    pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let kept = self.kept.lock();
         let Some(Refusal { ts, location, message, command, position }) = kept.iter().nth(index) else {
             return Ok(false);

@@ -22,14 +22,14 @@ struct State {
 ///
 /// `whole` is only set while none of `cpus` is.
 #[pin_data]
-pub struct Readers {
+pub(crate) struct Readers {
     #[pin]
     state: Mutex<State>,
 }
 
 impl Readers {
     /// Nobody reads yet. May sleep; `ENOMEM`.
-    pub fn new() -> impl PinInit<Self, Error> {
+    pub(crate) fn new() -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             state <- {
                 let cpus = KVec::from_elem(false, cpu::nr_cpu_ids() as usize, GFP_KERNEL)?;
@@ -42,7 +42,7 @@ impl Readers {
     /// Claims the pipe of `cpu`, or the one of all CPUs; `EBUSY` when that overlaps an open one.
     ///
     /// Task context, may sleep. Undone by [`close_pipe`](Self::close_pipe).
-    pub fn open_pipe(&self, cpu: Option<CpuId>) -> Result {
+    pub(crate) fn open_pipe(&self, cpu: Option<CpuId>) -> Result {
         let mut state = self.state.lock();
         let State { whole, cpus, files } = &mut *state;
         // INVARIANT: `whole` is set only where no CPU is, and the other way round.
@@ -59,7 +59,7 @@ impl Readers {
     }
 
     /// Gives back what [`open_pipe`](Self::open_pipe) claimed.
-    pub fn close_pipe(&self, cpu: Option<CpuId>) {
+    pub(crate) fn close_pipe(&self, cpu: Option<CpuId>) {
         let mut state = self.state.lock();
         match cpu {
             None => state.whole = false,
@@ -73,12 +73,12 @@ impl Readers {
     }
 
     /// Counts a raw reader or a mapping, of which there may be many. Task context, may sleep.
-    pub fn open_raw(&self) {
+    pub(crate) fn open_raw(&self) {
         self.state.lock().files += 1;
     }
 
     /// Undoes [`open_raw`](Self::open_raw).
-    pub fn close_raw(&self) {
+    pub(crate) fn close_raw(&self) {
         let mut state = self.state.lock();
         state.files = state.files.saturating_sub(1);
     }
@@ -86,7 +86,7 @@ impl Readers {
     /// Runs `change` while nobody consumes and nobody can begin to; `EBUSY` when somebody does.
     ///
     /// This is how the tracer of the instance is changed. Task context, may sleep.
-    pub fn while_idle<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(crate) fn while_idle<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
         let state = self.state.lock();
         if state.files > 0 {
             return Err(EBUSY);
