@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -39,6 +39,10 @@ guest: python
 
 check: python
 	@python3 scripts/check.py
+
+# The same with ten minutes of the hammer.
+check-long: python
+	@HAMMER_SECONDS=600 python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

@@ -397,6 +397,7 @@ pub(crate) unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mu
 /// Init memory of the kernel is about to be freed.
 #[no_mangle]
 pub(crate) extern "C" fn ftrace_free_init_mem() {
+    super::trace::ftrace_boot_snapshot();
     let mut init = [0usize; 2];
     // SAFETY: The out pointer is valid.
     unsafe { bindings::rtrace_boot_done(init.as_mut_ptr()) };

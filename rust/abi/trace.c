@@ -35,6 +35,35 @@ BOOT_TEXT(clock, "trace_clock=", 100)
 BOOT_TEXT(options, "trace_options=", COMMAND_LINE_SIZE)
 BOOT_TEXT(size, "trace_buf_size=", 32)
 
+static bool boot_snapshot __initdata;
+static bool boot_snapshot_at_end __initdata;
+
+/* With `=name` it is for an instance of that name. */
+static int __init set_boot_snapshot(char *text)
+{
+	if (!*text)
+		boot_snapshot = true;
+	return 1;
+}
+__setup("alloc_snapshot", set_boot_snapshot);
+
+static int __init set_boot_snapshot_at_end(char *text)
+{
+	boot_snapshot_at_end = true;
+	return set_boot_snapshot(text);
+}
+__setup("ftrace_boot_snapshot", set_boot_snapshot_at_end);
+
+bool __ref rtrace_boot_snapshot(void)
+{
+	return boot_snapshot;
+}
+
+bool __ref rtrace_boot_snapshot_at_end(void)
+{
+	return boot_snapshot_at_end;
+}
+
 void trace_dump_stack(int skip)
 {
 	rtrace_dump_stack(_RET_IP_, skip);
@@ -44,6 +73,8 @@ EXPORT_SYMBOL_GPL(trace_dump_stack);
 EXPORT_SYMBOL_GPL(tracing_is_on);
 EXPORT_SYMBOL_GPL(tracing_off);
 EXPORT_SYMBOL_GPL(tracing_on);
+EXPORT_SYMBOL_GPL(tracing_snapshot);
+EXPORT_SYMBOL_GPL(tracing_snapshot_alloc);
 
 EXPORT_SYMBOL_GPL(trace_clock);
 EXPORT_SYMBOL_GPL(trace_clock_global);

@@ -13,6 +13,10 @@ const char *rtrace_boot_clock(void);
 const char *rtrace_boot_options(void);
 const char *rtrace_boot_size(void);
 
+/* `alloc_snapshot` and `ftrace_boot_snapshot` for the top instance; the latter takes one when boot has ended. */
+bool rtrace_boot_snapshot(void);
+bool rtrace_boot_snapshot_at_end(void);
+
 void rtrace_dump_stack(unsigned long from, int skip);
 
 #endif

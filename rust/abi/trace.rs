@@ -4,7 +4,7 @@
 //! `include/linux/ftrace.h`. `trace.c` has the exports.
 
 use crate::trace::instance::Instance;
-use crate::trace::{boot, stack};
+use crate::trace::{boot, snapshot, stack};
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
@@ -19,6 +19,8 @@ pub(crate) extern "C" fn early_trace_init() {
         clock: text(bindings::rtrace_boot_clock),
         options: text(bindings::rtrace_boot_options),
         size: text(bindings::rtrace_boot_size),
+        // SAFETY: as above.
+        snapshot: unsafe { bindings::rtrace_boot_snapshot() },
     });
 }
 
@@ -48,6 +50,33 @@ pub(crate) extern "C" fn tracing_is_on() -> c_int {
     Instance::top().is_ok_and(|top| top.tracing_on()).into()
 }
 
+/// Takes a snapshot of the top instance, or says in its buffer why not. Any context.
+#[no_mangle]
+pub(crate) extern "C" fn tracing_snapshot() {
+    if let Ok(top) = Instance::top() {
+        snapshot::tracing_snapshot_instance_cond(top);
+    }
+}
+
+/// Allocates the snapshot of the top instance if there is none, and takes one. Task context, sleeps.
+#[no_mangle]
+pub(crate) extern "C" fn tracing_snapshot_alloc() {
+    if let Ok(top) = Instance::top() {
+        if top.allocate_snapshot().is_ok() {
+            snapshot::tracing_snapshot_instance_cond(top);
+        }
+    }
+}
+
+/// Boot has ended, and init memory is still there: takes the snapshot that the command line may have asked for.
+#[no_mangle]
+pub(crate) extern "C" fn ftrace_boot_snapshot() {
+    // SAFETY: the command line has been parsed, and init memory is still there.
+    if unsafe { bindings::rtrace_boot_snapshot_at_end() } {
+        boot::end_with_snapshot(ftrace_boot_snapshot as extern "C" fn() as usize);
+    }
+}
+
 /// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
@@ -63,4 +92,7 @@ crate::abi::same_in_c! {
     fn tracing_off();
     fn tracing_is_on() -> _;
     fn rtrace_dump_stack(_, _);
+    fn tracing_snapshot();
+    fn tracing_snapshot_alloc();
+    fn ftrace_boot_snapshot();
 }

@@ -124,6 +124,11 @@ __rust_helper void rust_helper_rtrace_cpus_read_unlock(void)
 	cpus_read_unlock();
 }
 
+__rust_helper struct page *rust_helper_rtrace_page_at(const void *address)
+{
+	return virt_to_page(address);
+}
+
 __rust_helper int rust_helper_cpu_to_node(int cpu)
 {
 	return cpu_to_node(cpu);

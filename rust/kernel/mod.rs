@@ -17,6 +17,7 @@ pub(crate) mod pseudo_fs;
 pub(crate) mod seq_file;
 pub(crate) mod tracefs;
 pub(crate) mod entry_made;
+pub(crate) mod page_file;
 pub(crate) mod pages;
 pub(crate) mod stack;
 pub(crate) mod hotplug;

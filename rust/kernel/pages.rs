@@ -68,6 +68,12 @@ impl Pages {
         self.order
     }
 
+    /// The first of them, as the memory management knows it.
+    pub(super) fn page(&self) -> *mut bindings::page {
+        // SAFETY: by the type invariant.
+        unsafe { bindings::rtrace_page_at(self.address.as_ptr().cast()) }
+    }
+
     /// How many bytes.
     pub(crate) fn size(&self) -> usize {
         PAGE_SIZE << self.order

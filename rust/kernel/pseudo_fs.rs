@@ -15,8 +15,12 @@
 //!
 //! C headers: `include/linux/fs.h`, `include/linux/poll.h`.
 
+use super::page_file::{self, PageFile, SpliceCall};
 use super::seq_file;
-use core::{ops::Deref, ptr};
+use core::{
+    ops::Deref,
+    ptr::{self, NonNull},
+};
 use kernel::{
     bindings,
     fs::File,
@@ -96,6 +100,8 @@ impl Deref for Opening {
 pub(crate) enum Seek {
     /// `lseek(2)` works, `pread(2)` and `pwrite(2)` too.
     Any,
+    /// There is a position, which reading moves; `lseek(2)` and positioned input and output are `ESPIPE`.
+    Onward,
     /// A stream: `lseek(2)` and positioned input and output are `ESPIPE`.
     Never,
 }
@@ -120,6 +126,11 @@ pub(crate) trait OpenFile: Send + Sync {
         None
     }
 
+    /// How it gives away whole pages, if it does. Asked at each such call, and right after the open.
+    fn pages(&self) -> Option<&dyn PageFile> {
+        None
+    }
+
     /// Whether there is a file position. Asked once, right after the open.
     fn seek(&self) -> Seek {
         Seek::Any
@@ -130,8 +141,8 @@ pub(crate) trait OpenFile: Send + Sync {
         PollEvents::READABLE.and(PollEvents::WRITABLE)
     }
 
-    /// One `ioctl(2)`; the default knows none.
-    fn ioctl(&self, _cmd: u32, _arg: usize) -> Result<isize> {
+    /// One `ioctl(2)`; the default knows none. `nonblock` says to answer `EAGAIN` rather than wait.
+    fn ioctl(&self, _cmd: u32, _arg: usize, _nonblock: bool) -> Result<isize> {
         Err(ENOTTY)
     }
 
@@ -296,6 +307,15 @@ static SEQ_OPERATIONS: Operations = Operations(bindings::file_operations {
     ..COMMON
 });
 
+/// The operations of an open file that gives away pages; put in place by [`open`].
+static PAGE_OPERATIONS: Operations = Operations(bindings::file_operations {
+    llseek: Some(bindings::generic_file_llseek),
+    read_iter: Some(read_iter),
+    splice_read: Some(splice_read),
+    mmap: Some(mmap),
+    ..COMMON
+});
+
 const COMMON: bindings::file_operations = bindings::file_operations {
     write: Some(write),
     poll: Some(poll),
@@ -378,7 +398,11 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
 ///
 /// Called from the open of `file`, which has no private data yet.
 unsafe fn install(inode: *mut bindings::inode, file: *mut bindings::file, opened: KBox<Opened>) -> Result {
-    let never_seeks = opened.file.seek() == Seek::Never;
+    let seek = opened.file.seek();
+    if opened.file.pages().is_some() {
+        // SAFETY: `file` is not yet shared; neither table has a module.
+        unsafe { (*file).f_op = &PAGE_OPERATIONS.0 };
+    }
 
     if opened.file.rows().is_some() {
         // SAFETY: `file` is being opened and its private data is null, as `seq_open` asks.
@@ -391,10 +415,14 @@ unsafe fn install(inode: *mut bindings::inode, file: *mut bindings::file, opened
         unsafe { (*file).private_data = KBox::into_raw(opened).cast() };
     }
 
-    if never_seeks {
-        // SAFETY: valid for the two objects of an open in progress; cannot fail.
-        unsafe { bindings::stream_open(inode, file) };
-    }
+    // SAFETY: valid for the two objects of an open in progress; neither fails.
+    unsafe {
+        match seek {
+            Seek::Any => 0,
+            Seek::Onward => bindings::nonseekable_open(inode, file),
+            Seek::Never => bindings::stream_open(inode, file),
+        }
+    };
     Ok(())
 }
 
@@ -443,6 +471,32 @@ unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::i
     count(opened.file.read(&mut ReadCall { to, pos, nonblock }))
 }
 
+unsafe extern "C" fn splice_read(
+    file: *mut bindings::file,
+    pos: *mut bindings::loff_t,
+    pipe: *mut bindings::pipe_inode_info,
+    len: usize,
+    flags: c_uint,
+) -> isize {
+    // SAFETY: `file` is an open file of ours; `pos` is the caller's own.
+    let (opened, pos, nonblock) = unsafe { (of_file(file), &mut *pos, is_nonblock(file)) };
+    let nonblock = nonblock || flags & bindings::SPLICE_F_NONBLOCK != 0;
+    let (Some(pages), Some(pipe)) = (opened.file.pages(), NonNull::new(pipe)) else {
+        return EINVAL.to_errno() as isize;
+    };
+    // SAFETY: a `splice_read` is called with the pipe locked.
+    let mut call = unsafe { SpliceCall::from_raw(pipe, pos, len, nonblock) };
+    count(pages.splice(&mut call))
+}
+
+unsafe extern "C" fn mmap(file: *mut bindings::file, area: *mut bindings::vm_area_struct) -> c_int {
+    // SAFETY: `file` is an open file of ours.
+    let opened = unsafe { of_file(file) };
+    let pages = opened.file.pages().ok_or(ENODEV);
+    // SAFETY: the area is the one to be filled by this call.
+    errno(pages.and_then(|pages| unsafe { page_file::map(pages, area) }))
+}
+
 unsafe extern "C" fn write(
     file: *mut bindings::file,
     from: *const c_char,
@@ -485,7 +539,8 @@ unsafe extern "C" fn poll(
 unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    match opened.file.ioctl(cmd, arg) {
+    // SAFETY: as above.
+    match opened.file.ioctl(cmd, arg, unsafe { is_nonblock(file) }) {
         Ok(value) => value,
         Err(e) => e.to_errno() as c_long,
     }

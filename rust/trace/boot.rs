@@ -4,7 +4,7 @@
 
 use super::buffer::made;
 use super::instance::Instance;
-use super::{cmdlines, instances, printk, stack};
+use super::{cmdlines, instances, printk, snapshot, stack};
 use crate::kapi::hotplug;
 use crate::rcore::text::number;
 use crate::rcore::text::options::{Request, Target};
@@ -27,6 +27,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) options: &'a [u8],
     /// `trace_buf_size=`
     pub(crate) size: &'a [u8],
+    /// `alloc_snapshot`, or `ftrace_boot_snapshot`, for the top instance.
+    pub(crate) snapshot: bool,
 }
 
 /// Makes the top instance and sets it up. Early boot: one CPU, allocating works, nothing may sleep for long. What goes
@@ -37,6 +39,11 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
         Ok(top) => top,
         Err(error) => return pr_err!("no memory for tracing: {:?}\n", error),
     };
+    if parameters.snapshot {
+        if let Err(error) = top.expand().and_then(|()| top.allocate_snapshot()) {
+            pr_warn!("no snapshot allocated: {:?}\n", error);
+        }
+    }
     if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
         pr_warn!("trace clock {} not defined\n", Text(parameters.clock));
     }
@@ -62,6 +69,14 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
 fn prepare(cpu: CpuId) -> Result {
     instances::prepare(cpu)?;
     made::prepare(cpu)
+}
+
+/// The end of boot, for `ftrace_boot_snapshot`: takes a snapshot wherever one is allocated. Task context.
+/// What it says about that names the function at `ip`.
+pub(crate) fn end_with_snapshot(ip: usize) {
+    for instance in instances::all().filter(|instance| instance.snapshot().is_allocated()) {
+        snapshot::take_at_boot(&instance, ip);
+    }
 }
 
 fn start(top: &Arc<Instance>, name: &[u8]) {

@@ -4,26 +4,30 @@
 //!
 //! Each possible CPU has a [`Ring`](ring::Ring), reached by one per-CPU pointer, and a [`Lane`](lane::Lane) with what
 //! writers seldom need. A CPU that was never up has a ring of the least size; [`Buffer::prepare`] gives it its own
-//! when it comes up. Writers ([`record`](self::record)) take no lock and may be in any context; readers take the CPU's
-//! reader lock ([`Part::lock_reader`]), a raw spinlock with interrupts off, or try to.
+//! when it comes up. Writers ([`record`](self::record)) take no lock and may be in any context; a writer ends its entry
+//! on the ring where it has begun it. Readers take the ring's reader lock ([`Part::lock_reader`]), a raw spinlock with
+//! interrupts off, or try to.
 //!
 //! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is the CPU's bit in
 //! `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
 //!
 //! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for writers, and the pointer
-//! changed under the reader lock.
+//! changed under the reader lock. Two buffers exchange rings ([`swap`]) without any of this: writers and readers that
+//! are under way stay with the ring they have.
 //!
-//! Lock order: the owner instance's state mutex, the resize mutex, one CPU's reader lock (innermost).
+//! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader lock (innermost).
 
 mod brought;
 mod lane;
 mod looking;
 pub(crate) mod made;
+mod mapped;
 mod raw;
 pub(crate) mod read;
 mod record;
 mod resize;
 mod ring;
+mod swap;
 mod wait;
 
 pub(crate) use brought::ReadPage;
@@ -52,8 +56,9 @@ use ring::{Ring, Shape};
 ///
 /// # Invariants
 ///
-/// Each pointer of `rings` came from `KBox::into_raw`; it is replaced only with the resize mutex and the CPU's reader
-/// lock held, and what it pointed to goes after a grace period.
+/// Each pointer of `rings` came from `KBox::into_raw` and is in one place of one buffer. It changes places with the swap
+/// lock held. It is replaced while rings are kept (`kept`), with the resize mutex and the ring's reader lock held, and
+/// what it pointed to goes after a grace period.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Buffer {
     rings: PerCpu<Atomic<*mut Ring>>,
@@ -64,6 +69,8 @@ pub(crate) struct Buffer {
     own_clock: OwnClock,
     on: Atomic<bool>,
     paused: Atomic<u32>,
+    /// How many need the rings to stay; see [`Buffer::keep_rings`].
+    kept: Atomic<u32>,
     overwrite: Atomic<bool>,
     /// Do all entries carry their full time?
     absolute: Atomic<bool>,
@@ -108,6 +115,7 @@ impl Buffer {
             own_clock: OwnClock::none(),
             on: Atomic::new(true),
             paused: Atomic::new(0),
+            kept: Atomic::new(0),
             overwrite: Atomic::new(true),
             absolute: Atomic::new(false),
             started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
@@ -133,6 +141,11 @@ impl Buffer {
         self.paused.fetch_add(1, ordering::Full);
         self.settle_all();
         Pause(self)
+    }
+
+    /// Is recording paused at the moment? Any context.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.load(Relaxed) != 0
     }
 
     /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
@@ -177,6 +190,7 @@ impl Buffer {
 
     /// Changes the clock (a row of [`CLOCKS`]) and empties the buffer. Task context, sleeps.
     pub(crate) fn set_clock(&self, row: usize) {
+        let _rings = self.keep_rings();
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
@@ -210,6 +224,11 @@ impl Buffer {
     /// The clock's reading when the buffer was last emptied as a whole. Any context.
     pub(crate) fn time_start(&self) -> u64 {
         self.started.load(Relaxed)
+    }
+
+    /// Sets what [`Buffer::time_start`] says, in the clock's units. Any context.
+    pub(crate) fn set_time_start(&self, time: u64) {
+        self.started.store(time, Relaxed);
     }
 
     /// What the size files show, for `cpu` or for all. Task context.
@@ -259,6 +278,7 @@ impl Buffer {
 
     /// Empties the buffer. Task context, sleeps.
     pub(crate) fn reset(&self) {
+        let _rings = self.keep_rings();
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.empty(None);
@@ -273,18 +293,18 @@ impl Buffer {
 
     /// Empties the parts of the CPUs that are up. Task context, sleeps.
     pub(crate) fn reset_online(&self) {
+        let _rings = self.keep_rings();
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.cpus().filter(|part| cpus::is_online(part.cpu())).for_each(|part| self.empty(Some(part.cpu())));
     }
 
-    /// Empties; writers are out: a pause and a grace period came before.
+    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came before.
     fn empty(&self, cpu: Option<CpuId>) {
         for lane in self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
-            let mut past = lane.reader.lock();
-            *past = lane::Past::default();
-            // SAFETY: recording is paused since before a grace period, and the reader lock is held.
-            self.with_ring(lane, |ring| unsafe { ring.core.reset() });
+            let mut reader = Part { buffer: self, lane }.lock_reader();
+            // SAFETY: the rings are kept, and recording is paused since before a grace period.
+            unsafe { reader.reset() };
         }
         if cpu.is_none() {
             self.started.store(self.now(), Relaxed);
@@ -329,8 +349,12 @@ impl Buffer {
     }
 
     fn lane(&self, cpu: CpuId) -> Option<&Lane> {
-        let lane = self.lanes.get(cpu.as_u32() as usize)?.as_deref()?;
-        relaxed::load(&lane.present).then_some(lane)
+        self.any_lane(cpu).filter(|lane| relaxed::load(&lane.present))
+    }
+
+    /// The part of `cpu`, whether that was ever up or not.
+    fn any_lane(&self, cpu: CpuId) -> Option<&Lane> {
+        self.lanes.get(cpu.as_u32() as usize)?.as_deref()
     }
 
     /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.

@@ -17,6 +17,7 @@ use super::{
     dump,
     instance::Instance,
     ops::{self, Callback, Edit, Flags, Hit, Ops, Which},
+    snapshot::{tracing_snapshot_instance_cond, Armed},
     stack,
 };
 use crate::{
@@ -63,7 +64,7 @@ pub(crate) trait Command: Sync {
     /// # Errors
     ///
     /// `EINVAL` and `ERANGE` for bad numbers, and what the command says.
-    fn arm(&self, instance: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)>;
+    fn arm(&self, instance: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)>;
 }
 
 /// What is left of a count at one site.
@@ -318,12 +319,13 @@ fn drop_sites(entry: &Entry, wanted: impl Fn(&Left) -> bool) -> Result<bool> {
 }
 
 /// The commands there are.
-static COMMANDS: [&dyn Command; 5] = [
+static COMMANDS: [&dyn Command; 6] = [
     &OnOff { name: "traceon", on: true },
     &OnOff { name: "traceoff", on: false },
     &Dump { name: "dump", all: true },
     &Dump { name: "cpudump", all: false },
     &StackTrace,
+    &TakeSnapshot,
 ];
 
 fn find(name: &[u8]) -> Option<&'static dyn Command> {
@@ -342,7 +344,7 @@ impl Command for OnOff {
         self.name
     }
 
-    fn arm(&self, _: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+    fn arm(&self, _: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
         Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
     }
 }
@@ -377,7 +379,7 @@ impl Command for Dump {
         self.all
     }
 
-    fn arm(&self, _: &Instance, _: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+    fn arm(&self, _: &Arc<Instance>, _: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
         let count = if self.all { Count::Times(1) } else { Count::Unlimited };
         Ok((KBox::new(*self, GFP_KERNEL)?, count))
     }
@@ -404,7 +406,7 @@ impl Command for StackTrace {
         "stacktrace"
     }
 
-    fn arm(&self, _: &Instance, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+    fn arm(&self, _: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
         Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
     }
 }
@@ -418,6 +420,32 @@ impl Action for StackTrace {
 
     fn write(&self, out: &mut dyn Out) -> fmt::Result {
         out.bytes(b"stacktrace")
+    }
+}
+
+/// `snapshot`: takes one. Adding the command allocates it. A count without number allows none, as in C.
+struct TakeSnapshot;
+
+impl Command for TakeSnapshot {
+    fn name(&self) -> &'static str {
+        "snapshot"
+    }
+
+    fn arm(&self, instance: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        let count = read_count(params)?;
+        Ok((KBox::new(Armed::new(instance)?, GFP_KERNEL)?, count))
+    }
+}
+
+impl Action for Armed {
+    fn hit(&self, instance: &Instance, left: &Left) {
+        if left.spend() {
+            tracing_snapshot_instance_cond(instance);
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(b"snapshot")
     }
 }
 

@@ -8,7 +8,8 @@
 //! | module | files |
 //! | --- | --- |
 //! | [`recording`] | `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`, `tracing_cpumask`, `free_buffer` |
-//! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb` |
+//! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb`, `buffer_subbuf_size_kb`, `buffer_percent` |
+//! | [`mod@trace`], [`trace_pipe`], [`trace_pipe_raw`] | `trace`, `snapshot`, `trace_pipe`, `trace_pipe_raw`, `snapshot_raw` |
 //! | [`functions`] | the listings of what can be traced and what is |
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
@@ -23,7 +24,10 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::{instance::Instance, instances};
+use super::{
+    instance::{Instance, Side},
+    instances,
+};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::{ops::Which as Set, pids::Which};
 use crate::kapi::{
@@ -53,6 +57,7 @@ mod recording;
 mod sizes;
 mod trace;
 mod trace_pipe;
+mod trace_pipe_raw;
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;
@@ -68,9 +73,10 @@ use pids::PidFile;
 use printk_formats::PrintkFormats;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
-use sizes::{BufferSize, BufferTotalSize};
+use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
 use trace::Trace;
 use trace_pipe::TracePipe;
+use trace_pipe_raw::TracePipeRaw;
 
 /// Where a file stands.
 #[derive(Clone)]
@@ -131,10 +137,14 @@ static FILES: &[Row] = &[
         "the same with the address where each is patched"),
     row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers,
         "what current_tracer takes"),
+    row(c"buffer_percent", 0o640, Scope::Instance, &BufferPercent,
+        "how full a CPU's buffer is before those are woken who read it as pages; 0: as soon as there is anything"),
     row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize,
         "KiB of buffer for each CPU; X where they differ"),
     row(c"buffer_size_kb", 0o640, Scope::PerCpu, &BufferSize,
         "the same for one CPU"),
+    row(c"buffer_subbuf_size_kb", 0o640, Scope::Instance, &SubBufferSize,
+        "KiB of a page of the buffer, which is also the longest entry. Changing it empties the buffer"),
     row(c"buffer_total_size_kb", 0o440, Scope::Instance, &BufferTotalSize,
         "KiB of buffer for all CPUs together"),
     row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer,
@@ -169,14 +179,20 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
         "tasks that are traced; none listed means all"),
+    row(c"snapshot", 0o640, Scope::Instance, &Trace::Snapshot,
+        "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),
+    row(c"snapshot", 0o640, Scope::PerCpu, &Trace::Snapshot,
+        "the same for this CPU alone; 0 is invalid"),
+    row(c"snapshot_raw", 0o440, Scope::PerCpu, &TracePipeRaw(Side::Snapshot),
+        "the snapshot of this CPU in pages, as trace_pipe_raw"),
     row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
         "what this CPU's buffer counts"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),
-    row(c"trace", 0o640, Scope::Instance, &Trace,
+    row(c"trace", 0o640, Scope::Instance, &Trace::Live,
         "what was recorded, as text; truncating clears it"),
-    row(c"trace", 0o640, Scope::PerCpu, &Trace,
+    row(c"trace", 0o640, Scope::PerCpu, &Trace::Live,
         "what was recorded on this CPU; truncating clears it"),
     row(c"trace_clock", 0o640, Scope::Instance, &TraceClock,
         "the clock of the time stamps, in brackets. Changing it empties the buffer"),
@@ -190,6 +206,8 @@ static FILES: &[Row] = &[
         "what is recorded, as text; reading waits and takes it out of the buffer"),
     row(c"trace_pipe", 0o440, Scope::PerCpu, &TracePipe,
         "what is recorded on this CPU; reading waits and takes it out of the buffer"),
+    row(c"trace_pipe_raw", 0o440, Scope::PerCpu, &TracePipeRaw(Side::Live),
+        "what is recorded on this CPU in pages, laid out as events/header_page says; by read, splice or mmap"),
     row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
         "the CPUs that record, as a hexadecimal mask"),
     row(c"tracing_on", 0o640, Scope::Instance, &TracingOn,

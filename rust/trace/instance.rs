@@ -5,7 +5,8 @@
 //! An [`Instance`] answers what the control files and the C API ask; the buffer itself is [`super::buffer`], what
 //! records is [`super::tracers`].
 //!
-//! The list of all instances is [`super::instances`].
+//! The list of all instances is [`super::instances`]. Beside the buffer stands the *snapshot* ([`super::snapshot`]), a
+//! second buffer that the first exchanges its rings with.
 //!
 //! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded* says that its
 //! buffer has left the minimum size that it boots with; a *pipe* is an open consuming reader, which holds the
@@ -22,6 +23,7 @@ use super::error_log::ErrorLog;
 use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
+use super::snapshot::Snapshot;
 use super::tracers::{self, Running, Tracer, TRACERS};
 use super::{cmdlines, instances, printk, stack};
 use crate::kapi::cpus::{self, CpuSet};
@@ -46,13 +48,26 @@ struct State {
     cpumask: CpuSet,
 }
 
+/// Which of an instance's two buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The one that is recorded into.
+    Live,
+    /// The one that holds the snapshot.
+    Snapshot,
+}
+
 /// A trace instance.
 #[pin_data]
 pub(crate) struct Instance {
     name: Option<CString>,
     #[pin]
     buffer: Buffer,
+    #[pin]
+    snapshot: Snapshot,
     options: Atomic<u64>,
+    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken.
+    buffer_percent: Atomic<u32>,
     /// Open files and C callers that hold it, or [`CLOSED`].
     users: Atomic<i32>,
     #[pin]
@@ -91,7 +106,7 @@ impl Instance {
     /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot. `ENOMEM`.
     pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
         let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, Ops::global())?;
-        cpus::online().try_for_each(|cpu| top.buffer.prepare(cpu))?;
+        cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
         instances::init(top.clone(), bytes)?;
         TOP.populate(top);
         Self::top()
@@ -116,7 +131,9 @@ impl Instance {
             try_pin_init!(Self {
                 name,
                 buffer <- buffer,
+                snapshot <- Snapshot::new(),
                 options: Atomic::new(options.bits()),
+                buffer_percent: Atomic::new(50),
                 users: Atomic::new(0),
                 state <- new_mutex!(State {
                     tracer: tracers::NOP_ROW,
@@ -186,6 +203,25 @@ impl Instance {
         &self.buffer
     }
 
+    /// Its snapshot.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// One of its two buffers.
+    pub(crate) fn side(&self, side: Side) -> &Buffer {
+        match side {
+            Side::Live => &self.buffer,
+            Side::Snapshot => self.snapshot.buffer(),
+        }
+    }
+
+    /// Takes in a CPU that comes up. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
+        self.buffer.prepare(cpu)?;
+        self.snapshot.buffer().prepare(cpu)
+    }
+
     /// Who consumes it.
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers
@@ -252,11 +288,61 @@ impl Instance {
         self.readers.while_idle(|| {
             state.running = None;
             state.tracer = tracers::NOP_ROW;
+            self.give_snapshot(tracer.uses_snapshot())?;
             self.buffer.reset();
-            state.running = Some(tracer.start(self, state.tracer_flags[next])?);
+            let running = tracer.start(self, state.tracer_flags[next]).inspect_err(|_| self.take_snapshot_away())?;
+            state.running = Some(running);
             state.tracer = next;
             Ok(())
         })
+    }
+
+    /// The next tracer wants the snapshot for itself, or does not: frees it behind one that did. The state mutex is
+    /// held, and no tracer runs.
+    fn give_snapshot(&self, wanted: bool) -> Result {
+        let had = self.snapshot.is_tracers();
+        if had && !wanted {
+            self.take_snapshot_away();
+            self.snapshot.free();
+        } else if wanted && !had {
+            self.snapshot.arm(&self.buffer)?;
+            self.snapshot.set_tracers(true);
+        }
+        Ok(())
+    }
+
+    fn take_snapshot_away(&self) {
+        if self.snapshot.is_tracers() {
+            self.snapshot.set_tracers(false);
+            self.snapshot.disarm();
+        }
+    }
+
+    /// Does what a write of `number` to the file `snapshot` of `cpu`, or to that of all, asks for. Expands the buffer.
+    /// Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
+    pub(crate) fn command_snapshot(&self, cpu: Option<CpuId>, number: u64) -> Result {
+        let _state = self.state.lock();
+        self.snapshot.command(&self.buffer, cpu, number)
+    }
+
+    /// Expands the buffer from the size of boot, once. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn expand(&self) -> Result {
+        let _state = self.state.lock();
+        self.buffer.expand()
+    }
+
+    /// Allocates the snapshot. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn allocate_snapshot(&self) -> Result {
+        let _state = self.state.lock();
+        self.snapshot.allocate(&self.buffer)
+    }
+
+    /// Allocates it for somebody who takes snapshots at any time; [`Snapshot::disarm`] undoes it. Task context, sleeps.
+    /// `ENOMEM`.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn arm_snapshot(&self) -> Result {
+        let _state = self.state.lock();
+        self.snapshot.arm(&self.buffer)
     }
 
     /// The core options that are on. Any context.
@@ -337,6 +423,7 @@ impl Instance {
         let row = clock::find(name)?;
         let _state = self.state.lock();
         self.buffer.set_clock(row);
+        self.snapshot.buffer().set_clock(row);
         Ok(())
     }
 
@@ -363,7 +450,44 @@ impl Instance {
             return Err(EINVAL);
         }
         let _state = self.state.lock();
-        self.buffer.resize(cpu, bytes)
+        self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
+    }
+
+    /// Has `change` done to the snapshot's buffer, if that is allocated, and to the live one: to both or none. The state
+    /// mutex is held. `EBUSY` while somebody reads or maps one of them, of `cpu` or of all.
+    fn change_both(&self, cpu: Option<CpuId>, change: impl Fn(&Buffer) -> Result) -> Result {
+        // A snapshot in between would exchange rings that differ.
+        let _rings = self.buffer.keep_rings();
+        if self.buffer.is_held(cpu) {
+            return Err(EBUSY);
+        }
+        if self.snapshot.is_allocated() {
+            change(self.snapshot.buffer())?;
+        }
+        change(&self.buffer).inspect_err(|_| self.snapshot.follow(&self.buffer, cpu))
+    }
+
+    /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
+    pub(crate) fn set_sub_buffer_order(&self, order: u32) -> Result {
+        let _state = self.state.lock();
+        self.change_both(None, |buffer| buffer.set_order(order))
+    }
+
+    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken; 0 means any event.
+    /// Any context.
+    pub(crate) fn buffer_percent(&self) -> u32 {
+        self.buffer_percent.load(Relaxed)
+    }
+
+    /// Sets [`Instance::buffer_percent`]. `EINVAL` for more than 100.
+    pub(crate) fn set_buffer_percent(&self, percent: u64) -> Result {
+        let percent = u32::try_from(percent).ok().filter(|&percent| percent <= 100).ok_or(EINVAL)?;
+        self.buffer_percent.store(percent, Relaxed);
+        Ok(())
     }
 
     /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with option
@@ -377,7 +501,7 @@ impl Instance {
             self.set_tracing_on(false);
         }
         let _state = self.state.lock();
-        self.buffer.shrink()
+        self.change_both(None, Buffer::shrink)
     }
 
     /// Which tasks are traced (`set_ftrace_pid`, `set_ftrace_notrace_pid`).

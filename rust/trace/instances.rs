@@ -108,7 +108,7 @@ pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
 
 /// A CPU comes up: each instance takes it in. Task context, may sleep. `ENOMEM`.
 pub(super) fn prepare(cpu: CpuId) -> Result {
-    all().try_for_each(|instance| instance.buffer().prepare(cpu))
+    all().try_for_each(|instance| instance.prepare(cpu))
 }
 
 /// Makes an instance with its directory, where there are directories yet. Task context, may sleep.
@@ -128,7 +128,7 @@ pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
     *next = next.wrapping_add(1);
 
     // A CPU that comes up from here on finds the instance in the list.
-    let ready = cpus::online().try_for_each(|cpu| instance.buffer().prepare(cpu));
+    let ready = cpus::online().try_for_each(|cpu| instance.prepare(cpu));
     let directory = ready.and_then(|()| parent.as_ref().map(|parent| populate(parent, &instance)).transpose());
     match directory {
         Ok(directory) => {

@@ -18,6 +18,7 @@ pub(crate) mod pids;
 pub(crate) mod printk;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sites;
+pub(crate) mod snapshot;
 pub(crate) mod stack;
 pub(crate) mod boot;
 pub(crate) mod buffer;

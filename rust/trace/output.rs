@@ -27,7 +27,7 @@ use crate::rcore::text::{
     options::{Flag, Set},
     Out,
 };
-use crate::trace::instance::Instance;
+use crate::trace::instance::{Instance, Side};
 use core::fmt;
 use kernel::cpu::CpuId;
 
@@ -92,20 +92,28 @@ pub(crate) struct Style {
     pub(crate) unit: Unit,
     /// What times are counted from in the latency format.
     pub(crate) start: u64,
+    /// The buffer that it is about.
+    pub(crate) side: Side,
 }
 
 impl Style {
     /// As a file that is opened now prints `instance`.
     pub(crate) fn of(instance: &Instance) -> Self {
+        Self::of_side(instance, Side::Live)
+    }
+
+    /// The same for one of its two buffers.
+    pub(crate) fn of_side(instance: &Instance, side: Side) -> Self {
         let set = instance.options();
         let unit = if instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
-        Self { set, latency: set.has(Flag::LatencyFormat), unit, start: instance.buffer().time_start() }
+        let start = instance.side(side).time_start();
+        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side }
     }
 
     /// The same with the options as they are now; what was fixed at open stays.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
         let set = instance.options();
-        Self { set, start: instance.buffer().time_start(), ..self }
+        Self { set, start: instance.side(self.side).time_start(), ..self }
     }
 }
 

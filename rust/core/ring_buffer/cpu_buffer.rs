@@ -216,6 +216,12 @@ impl CpuBuffer {
     /// No writer is active or can become active during the call (recording disabled and a grace period waited for),
     /// and the caller holds the reader lock.
     pub unsafe fn reset(&self) {
+        // SAFETY: by the function's preconditions.
+        unsafe { self.reader().reset() };
+    }
+
+    /// Empties all but the reader's state. Preconditions as [`reset`](Self::reset), which the reader's own has checked.
+    pub(super) fn reset_ring(&self) {
         let nr_slots = self.setup.nr_slots as u64;
         for slot in 0..nr_slots {
             let tag = if slot == 0 { Tag::used(0, Sequence(1)) } else { Tag::empty(slot) };
@@ -250,8 +256,6 @@ impl CpuBuffer {
         for count in [&self.read.events, &self.read.bytes, &self.read.sub_buffers] {
             count.store_relaxed(0);
         }
-        // SAFETY: the caller holds the reader lock.
-        unsafe { *self.read.state.get() = ReaderState::new(nr_slots) };
         commit.commit.store_release(Position::new(0, 0, 0).0);
     }
 

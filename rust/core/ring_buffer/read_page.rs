@@ -99,6 +99,22 @@ impl Reader<'_> {
         Some(HEADER_SIZE.wrapping_add(length))
     }
 
+    /// The ids of all sub-buffers: the reader's, then the others as they stand in the ring behind it.
+    pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
+        let buffer = self.buffer;
+        let mut index = self.own().slot.get();
+        let others = (0..buffer.nr_slots()).map(move |_| {
+            index = buffer.next_slot(index);
+            buffer.slot(index).load().id() as u32
+        });
+        core::iter::once(self.state.id as u32).chain(others)
+    }
+
+    /// The sub-buffer that a mapping shows now; nothing is consumed.
+    pub fn shown_page(&self) -> MappedPage {
+        MappedPage { id: self.state.id as u32, read: self.state.cursor.offset as u32, lost: self.state.lost }
+    }
+
     /// What `TRACE_MMAP_IOCTL_GET_READER` does: consumes what is left of the mapped sub-buffer, taking the next one
     /// from the ring if there is nothing left; fills in its header's commit word.
     pub fn mapped_page(&mut self) -> MappedPage {
@@ -130,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// Whether writers are still on the reader's sub-buffer.
-    fn is_being_written(&self) -> bool {
+    pub fn is_being_written(&self) -> bool {
         self.buffer.committed().id() == self.state.id
     }
 

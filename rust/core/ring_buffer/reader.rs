@@ -83,6 +83,16 @@ impl CpuBuffer {
 }
 
 impl<'a> Reader<'a> {
+    /// Empties the buffer and sets all counts to zero; settings stay.
+    ///
+    /// # Safety
+    ///
+    /// No writer is active or can become active during the call (recording disabled and a grace period waited for).
+    pub unsafe fn reset(&mut self) {
+        *self.state = ReaderState::new(self.buffer.nr_slots().into());
+        self.buffer.reset_ring();
+    }
+
     /// The next event, which stays the next. `None` when there is none yet.
     pub fn peek(&mut self) -> Option<Event<'_>> {
         let (found, _) = self.find_next()?;

@@ -3,7 +3,8 @@
 //! The comment block that a read of `trace` begins with. `trace_pipe` has none.
 //!
 //! Every tracer's file begins with [`write_tracer`]; tracers without titles of their own then show
-//! [`write_normal`] or, where the reader began with the latency format, [`write_latency`].
+//! [`write_normal`] or, where the reader began with the latency format, [`write_latency`]. An empty `snapshot` shows
+//! [`write_snapshot_help`] instead.
 
 use super::options::{Flag, Set};
 use super::symbol::{self, Style, Symbols};
@@ -87,6 +88,28 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
         out,
         "#              | |    {rule}   |   |||||     |         |"
     )
+}
+
+/// Writes what an empty `snapshot` says: whether it is allocated, and what can be written to the file, of one CPU or
+/// of all. The text is C's to the letter, since scripts look for it.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_snapshot_help(out: &mut dyn Out, allocated: bool, one_cpu: bool) -> fmt::Result {
+    let state = if allocated { "allocated" } else { "freed" };
+    writeln!(out, "#\n# * Snapshot is {state} *\n#\n# Snapshot commands:")?;
+    let (free, of_cpu, whose, or_free) = if one_cpu {
+        ("Invalid for per_cpu snapshot file.", " for this cpu", "this cpu's ", "")
+    } else {
+        ("Clears and frees snapshot buffer", "", "", " or free")
+    };
+    writeln!(out, "# echo 0 > snapshot : {free}")?;
+    writeln!(out, "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.")?;
+    writeln!(out, "#                      Takes a snapshot of the main buffer{of_cpu}.")?;
+    writeln!(out, "# echo 2 > snapshot : Clears {whose}snapshot buffer (but does not allocate{or_free})")?;
+    writeln!(out, "#                      (Doesn't have to be '2' works with any number that")?;
+    writeln!(out, "#                       is not a '0' or '1')")
 }
 
 /// What the latency header tells of the recorded maximum.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whole sub-buffers, read by way of pages that C callers allocate beforehand.
+//! Whole sub-buffers, read by way of pages that readers allocate beforehand.
 
 use super::read::{Part, ReaderGuard};
 use crate::kapi::pages::Pages;
@@ -16,9 +16,20 @@ impl ReadPage {
         self.0.address().as_ptr()
     }
 
+    /// What was read, header first.
+    pub(crate) fn bytes(&mut self) -> &[u8] {
+        self.0.bytes_mut()
+    }
+
     /// How many bytes it has.
     pub(crate) fn size(&self) -> usize {
         self.0.size()
+    }
+}
+
+impl From<ReadPage> for Pages {
+    fn from(page: ReadPage) -> Self {
+        page.0
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one CPU's part of a buffer has beside the ring that its writers see: the reader lock, sleepers, counts that
-//! outlive a ring.
+//! What one CPU's part of a buffer has beside the ring that its writers see: who sleeps and who holds it.
 
 use super::ring::Ring;
 use crate::kapi::irq_work::{IrqWork, Run};
@@ -32,15 +31,6 @@ impl Run for Wakers {
     }
 }
 
-/// Counts of rings that this CPU had before a resize.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Past {
-    pub(super) overrun: u64,
-    pub(super) commit_overrun: u64,
-    pub(super) dropped: u64,
-    pub(super) read: u64,
-}
-
 /// See the module's head.
 #[pin_data]
 pub(super) struct Lane {
@@ -51,8 +41,6 @@ pub(super) struct Lane {
     pub(super) allowed: Atomic<bool>,
     /// How many C callers do not want it to record.
     pub(super) disabled: Atomic<u32>,
-    /// The reader lock. Who holds it may use the reading side of the CPU's ring, which is not replaced meanwhile.
-    pub(super) reader: RawLock<Past>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
     /// A page for the next reader of whole sub-buffers.
@@ -77,7 +65,6 @@ impl Lane {
                 present: Atomic::new(false),
                 allowed: Atomic::new(true),
                 disabled: Atomic::new(0),
-                reader: RawLock::new(Past::default()),
                 held: Atomic::new(0),
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),
@@ -128,8 +115,9 @@ impl Lane {
     }
 }
 
-/// Is at least `percent` of the ring's sub-buffers in use? As ftrace counts, the one being written included.
+/// Is at least `percent` of the ring's sub-buffers in use? As ftrace counts, the one being written included; but not
+/// while that is the one that the reader has.
 pub(super) fn filled(ring: &Ring, percent: u32) -> bool {
     let ring_buffer::Stats { dirty_sub_buffers, .. } = ring.core.stats();
-    dirty_sub_buffers * 100 >= u64::from(percent) * u64::from(ring.core.nr_slots())
+    dirty_sub_buffers != 0 && dirty_sub_buffers * 100 >= u64::from(percent) * u64::from(ring.core.nr_slots())
 }

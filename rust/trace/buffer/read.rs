@@ -2,15 +2,18 @@
 
 //! The readers' side: the reader lock, and what it gives access to.
 
-use super::lane::{Lane, Past};
-use super::ring::Ring;
+use super::lane::Lane;
+use super::mapped::Shown;
+use super::ring::{Past, Reading, Ring};
 use super::Buffer;
+use crate::kapi::context::PreemptOff;
 use crate::kapi::pages::Pages;
 use crate::kapi::raw_lock::RawGuard;
 use crate::rcore::ring_buffer::{Reader, Stats};
 use crate::rcore::text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
+use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::rcu;
 
@@ -22,7 +25,7 @@ use kernel::sync::rcu;
 pub(crate) struct ReaderGuard<'a> {
     reader: Reader<'a>,
     ring: &'a Ring,
-    past: RawGuard<'a, Past>,
+    reading: RawGuard<'a, Reading>,
 }
 
 impl<'a> Deref for ReaderGuard<'a> {
@@ -39,20 +42,51 @@ impl<'a> DerefMut for ReaderGuard<'a> {
     }
 }
 
-impl ReaderGuard<'_> {
-    /// Counts of the present ring.
+impl<'a> ReaderGuard<'a> {
+    /// Changes whenever positions in this CPU's part lose their meaning: it was emptied, or has another ring.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.ring.epoch.load(Relaxed)
+    }
+
+    /// The reader, its ring, and what that has while it is mapped.
+    pub(super) fn parts(&mut self) -> (&mut Reader<'a>, &'a Ring, &mut Option<KBox<Shown>>) {
+        (&mut self.reader, self.ring, &mut self.reading.shown)
+    }
+
+    /// Empties the ring.
+    ///
+    /// # Safety
+    ///
+    /// No writer is active on it or can become active until this returns.
+    pub(super) unsafe fn reset(&mut self) {
+        self.reading.past = Past::default();
+        // SAFETY: by the precondition.
+        unsafe { self.reader.reset() };
+        let (reader, ring, shown) = self.parts();
+        ring.renew();
+        if let Some(shown) = shown {
+            shown.update(ring, &Past::default(), reader.shown_page());
+        }
+    }
+
+    /// The counts, those of rings before the present one included.
     pub(crate) fn counts(&self) -> Stats {
-        self.ring.core.stats()
+        self.reading.past.and(self.ring.core.stats())
+    }
+
+    /// Counts of rings before the present one.
+    pub(super) fn past(&self) -> Past {
+        self.reading.past
     }
 
     /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the length of its
     /// header and records. `None`: copy it instead.
     pub(crate) fn swap_page(&mut self, page: &mut Pages) -> Option<usize> {
-        if page.size() != self.ring.core.sub_buffer_size() as usize {
+        if self.reading.shown.is_some() || page.size() != self.ring.core.sub_buffer_size() as usize {
             return None;
         }
         let mut address = page.address();
-        // SAFETY: `page` owns its memory, of a sub-buffer's size; ownership is exchanged below. Nothing maps a buffer.
+        // SAFETY: `page` owns its memory, of a sub-buffer's size; ownership is exchanged below. It is not mapped.
         let length = unsafe { self.reader.swap_page(&mut address) }?;
         // SAFETY: `address` was a block of the ring, which gave it up, of the same order as all of them.
         let taken = unsafe { Pages::from_raw(address, self.ring.shape().order) };
@@ -82,12 +116,17 @@ impl<'a> Part<'a> {
 
     /// Waits for the reader lock and takes it. Any context but NMI.
     pub(crate) fn lock_reader(self) -> ReaderGuard<'a> {
-        self.guard(self.lane.reader.lock())
+        loop {
+            let guard = self.guard(|ring| Some(ring.reader.lock()));
+            if let Some(guard) = guard {
+                return guard;
+            }
+        }
     }
 
     /// Takes the reader lock unless somebody has it. Any context.
     pub(crate) fn try_lock_reader(self) -> Option<ReaderGuard<'a>> {
-        Some(self.guard(self.lane.reader.try_lock()?))
+        self.guard(|ring| ring.reader.try_lock())
     }
 
     /// Is there nothing to read? Any context.
@@ -99,17 +138,9 @@ impl<'a> Part<'a> {
     pub(crate) fn stats(self) -> text::stats::Stats {
         let mut reader = self.lock_reader();
         let oldest = reader.peek().map_or(0, |event| event.time);
-        let (past, now) = (*reader.past, reader.counts());
-        text::stats::Stats {
-            entries: now.entries,
-            overrun: now.overrun.wrapping_add(past.overrun),
-            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
-            bytes: now.bytes,
-            oldest,
-            now: self.buffer.now(),
-            dropped: now.dropped.wrapping_add(past.dropped),
-            read: now.read.wrapping_add(past.read),
-        }
+        let Stats { entries, overrun, commit_overrun, bytes, dropped, read, .. } = reader.counts();
+        let now = self.buffer.now();
+        text::stats::Stats { entries, overrun, commit_overrun, bytes, oldest, now, dropped, read }
     }
 
     /// Events that can be read. Any context.
@@ -119,15 +150,7 @@ impl<'a> Part<'a> {
 
     /// The counts, those of rings before the present one included. Any context but NMI.
     pub(crate) fn counts(self) -> Stats {
-        let past = self.lane.reader.lock();
-        let now = self.buffer.with_ring(self.lane, |ring| ring.core.stats());
-        Stats {
-            overrun: now.overrun.wrapping_add(past.overrun),
-            commit_overrun: now.commit_overrun.wrapping_add(past.commit_overrun),
-            dropped: now.dropped.wrapping_add(past.dropped),
-            read: now.read.wrapping_add(past.read),
-            ..now
-        }
+        self.lock_reader().counts()
     }
 
     /// Bytes for records. Any context.
@@ -159,20 +182,30 @@ impl<'a> Part<'a> {
 
     /// Empties it. Task context, sleeps.
     pub(crate) fn reset(self) {
+        let _rings = self.buffer.keep_rings();
         self.disable();
         rcu::synchronize_rcu();
         self.buffer.empty(Some(self.lane.cpu));
         self.enable();
     }
 
-    fn guard(self, past: RawGuard<'a, Past>) -> ReaderGuard<'a> {
+    /// Locks the ring that the CPU has; none if `lock` gives none, or the ring was exchanged before it was locked.
+    fn guard(self, lock: impl FnOnce(&'a Ring) -> Option<RawGuard<'a, Reading>>) -> Option<ReaderGuard<'a>> {
         let rings = &self.buffer.rings;
-        let ring = rings.get(self.lane.cpu).unwrap_or_else(|| rings.this()).load(ordering::Acquire);
-        // SAFETY: by the type invariant a live ring, and it is not replaced while the reader lock is held.
-        let ring = unsafe { &*ring };
+        let place = rings.get(self.lane.cpu).unwrap_or_else(|| rings.this());
+        let _stays = PreemptOff::new();
+        let address = place.load(ordering::Acquire);
+        // SAFETY: by the type invariant a live ring, that goes only after a grace period. Preemption off, and then the
+        // lock, which has interrupts off, hold that up.
+        let ring: &'a Ring = unsafe { &*address };
+        let reading = lock(ring)?;
+        // From now on it is not replaced. If it goes to another buffer by a swap, then that comes after this reading.
+        if place.load(ordering::Acquire) != address {
+            return None;
+        }
         // SAFETY: the guard holds the reader lock.
         let reader = unsafe { ring.core.reader() };
-        ReaderGuard { reader, ring, past }
+        Some(ReaderGuard { reader, ring, reading })
     }
 }
 
@@ -187,6 +220,12 @@ impl Buffer {
 }
 
 impl Buffer {
+    /// Does anybody hold the rings of `cpu`, or any? Any context.
+    pub(crate) fn is_held(&self, cpu: Option<CpuId>) -> bool {
+        let mut lanes = self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu));
+        lanes.any(|lane| lane.held.load(Relaxed) != 0)
+    }
+
     /// [`Buffer::hold`] without a guard; undone by [`Buffer::release_rings`]. Task context.
     pub(crate) fn hold_rings(&self, cpu: Option<CpuId>) {
         core::mem::forget(self.hold(cpu));

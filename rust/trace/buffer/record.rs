@@ -98,7 +98,7 @@ impl Buffer {
             Plain::Wanted => self.wake(stay, ring),
             Plain::Unpublished => self.publish(stay, ring),
             Plain::Not => self.record_at(stay, TASK, header, one, two),
-            Plain::Abandoned => self.record_again(stay, header, one, two),
+            Plain::Abandoned => self.record_again(stay, ring, header, one, two),
         }
     }
 
@@ -113,9 +113,9 @@ impl Buffer {
     /// [`Buffer::record`] of an event that does not fit, after a long time, or that was interrupted.
     #[cold]
     #[inline(never)]
-    fn record_again(&self, stay: PreemptOff, header: u64, one: u64, two: u64) {
-        // SAFETY: as in `record`.
-        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+    fn record_again(&self, stay: PreemptOff, ring: &Ring, header: u64, one: u64, two: u64) {
+        // SAFETY: as in `record`, whose ring it is.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // If somebody is to be woken, the entry that comes now does it.
         let _ = writer.abandon(&InLine);
         self.record_at(stay, TASK, header, one, two);

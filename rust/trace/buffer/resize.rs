@@ -23,7 +23,7 @@ impl Buffer {
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(bytes, sizes.order)?;
-        self.reshape(cpu, shape, true)?;
+        self.reshape(cpu, |_| shape, true)?;
         sizes.expanded = true;
         if cpu.is_none() {
             sizes.full = bytes;
@@ -35,7 +35,8 @@ impl Buffer {
     pub(crate) fn expand(&self) -> Result {
         let mut sizes = self.sizes.lock();
         if !sizes.expanded {
-            self.reshape(None, Shape::with_room(sizes.full, sizes.order)?, true)?;
+            let shape = Shape::with_room(sizes.full, sizes.order)?;
+            self.reshape(None, |_| shape, true)?;
             sizes.expanded = true;
         }
         Ok(())
@@ -44,8 +45,29 @@ impl Buffer {
     /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn shrink(&self) -> Result {
         let mut sizes = self.sizes.lock();
-        self.reshape(None, Shape::with_room(1, sizes.order)?, false)?;
+        let shape = Shape::with_room(1, sizes.order)?;
+        self.reshape(None, |_| shape, false)?;
         sizes.expanded = true;
+        Ok(())
+    }
+
+    /// Gives the memory back as far as can be: the least size in sub-buffers of one page. Forgets the data. Task
+    /// context, sleeps. `ENOMEM`, `EBUSY`.
+    pub(crate) fn give_back(&self) -> Result {
+        let mut sizes = self.sizes.lock();
+        let shape = Shape::with_room(1, 0)?;
+        self.reshape(None, |_| shape, false)?;
+        sizes.order = 0;
+        Ok(())
+    }
+
+    /// Gives the ring of `cpu`, or all, the shape that `other` has there. What fits of the data stays, unless
+    /// sub-buffers differ in size. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    pub(crate) fn shape_like(&self, other: &Self, cpu: Option<CpuId>) -> Result {
+        let order = other.sizes.lock().order;
+        let mut sizes = self.sizes.lock();
+        self.reshape(cpu, |lane| other.with_ring(lane, |ring| ring.shape()), order == sizes.order)?;
+        sizes.order = order;
         Ok(())
     }
 
@@ -55,8 +77,10 @@ impl Buffer {
         if order == sizes.order {
             return Ok(());
         }
-        let bytes = if sizes.expanded { sizes.full } else { 1 };
-        self.reshape(None, Shape::with_room(bytes, order)?, false)?;
+        // All that are wanted can be numbered.
+        let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes());
+        self.lanes().try_for_each(|lane| Shape::with_room(bytes(lane), order).map(drop))?;
+        self.reshape(None, |lane| Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST), false)?;
         sizes.order = order;
         Ok(())
     }
@@ -70,7 +94,8 @@ impl Buffer {
         }
         let shape = self.usual(&sizes)?;
         if shape != self.with_ring(lane, |ring| ring.shape()) {
-            let old = self.replace(lane, Ring::new(cpu, shape)?);
+            let _rings = self.keep_rings();
+            let old = self.replace(lane, Ring::new(cpu, shape)?, None);
             rcu::synchronize_rcu();
             drop(old);
         }
@@ -85,17 +110,18 @@ impl Buffer {
         first.map_or_else(|| Shape::with_room(bytes, sizes.order), Ok)
     }
 
-    /// Gives the present CPUs that `cpu` means rings of `shape`. All new rings are made before the first is used.
-    fn reshape(&self, cpu: Option<CpuId>, shape: Shape, keep: bool) -> Result {
+    /// Gives the present CPUs that `cpu` means rings of a shape. All new rings are made before the first is used.
+    fn reshape(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape, keep: bool) -> Result {
         let wanted = |lane: &&Lane| {
-            cpu.is_none_or(|cpu| cpu == lane.cpu) && (!keep || self.with_ring(lane, |ring| ring.shape() != shape))
+            let differs = || self.with_ring(lane, |ring| ring.shape()) != shape(lane);
+            cpu.is_none_or(|cpu| cpu == lane.cpu) && (!keep || differs())
         };
         if self.lanes().filter(wanted).any(|lane| lane.held.load(Relaxed) != 0) {
             return Err(EBUSY);
         }
         let mut new = KVec::new();
         for lane in self.lanes().filter(wanted) {
-            new.push((lane, Ring::new(lane.cpu, shape)?), GFP_KERNEL)?;
+            new.push((lane, Ring::new(lane.cpu, shape(lane))?), GFP_KERNEL)?;
         }
         if new.is_empty() {
             return Ok(());
@@ -103,14 +129,12 @@ impl Buffer {
         let mut scratch = KVVec::from_elem(0u8, kernel::page::PAGE_SIZE << self.largest_order(), GFP_KERNEL)?;
         let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
 
+        let _rings = self.keep_rings();
         let quiet = self.pause();
         rcu::synchronize_rcu();
         for (lane, ring) in new {
-            if keep {
-                self.carry(lane, &ring, &mut scratch);
-            }
             // There is room for each.
-            let _ = old.push_within_capacity(self.replace(lane, ring));
+            let _ = old.push_within_capacity(self.replace(lane, ring, keep.then_some(&mut scratch)));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
@@ -123,32 +147,26 @@ impl Buffer {
         self.lanes().map(|lane| self.with_ring(lane, |ring| ring.shape().order)).max().unwrap_or(0)
     }
 
-    /// Copies what `lane`'s ring holds to `new`, and remembers its counts. Writers are out.
-    fn carry(&self, lane: &Lane, new: &Ring, scratch: &mut [u8]) {
-        let mut past = lane.reader.lock();
-        self.with_ring(lane, |old| {
-            new.refill(old, scratch);
-            let counts = old.core.stats();
-            past.overrun = past.overrun.wrapping_add(counts.overrun);
-            past.commit_overrun = past.commit_overrun.wrapping_add(counts.commit_overrun);
-            past.dropped = past.dropped.wrapping_add(counts.dropped);
-            past.read = past.read.wrapping_add(counts.read);
-        });
-    }
-
-    /// Puts `ring` in the place of the one that `lane` has, and gives that. The resize mutex is held.
-    fn replace(&self, lane: &Lane, ring: KBox<Ring>) -> Option<KBox<Ring>> {
+    /// Puts `ring` in the place of the one that `lane` has, and gives that. With `scratch` what that one holds goes over;
+    /// writers are out then. The resize mutex is held, and the rings are kept.
+    fn replace(&self, lane: &Lane, ring: KBox<Ring>, scratch: Option<&mut KVVec<u8>>) -> Option<KBox<Ring>> {
         let place = self.rings.get(lane.cpu)?;
-        self.settle(lane, &ring);
-        let old = {
-            let _reader = lane.reader.lock();
-            // INVARIANT: a box; resize mutex and reader lock are held.
-            place.xchg(KBox::into_raw(ring), ordering::Full)
-        };
+        let address = place.load(ordering::Acquire);
+        {
+            // SAFETY: by the type invariant a live ring; nobody else replaces or swaps it meanwhile.
+            let old = unsafe { &*address };
+            let reading = old.reader.lock();
+            if let Some(scratch) = scratch {
+                ring.take_over(old, &reading.past, scratch);
+            }
+            self.settle(lane, &ring);
+            // INVARIANT: a box; resize mutex and reader lock are held, and the rings are kept.
+            place.store(KBox::into_raw(ring), ordering::Release);
+        }
         // A switch that was thrown since has only found the old ring.
         self.with_ring(lane, |ring| self.settle(lane, ring));
         lane.queue.wake_all();
         // SAFETY: by the type invariant; the caller lets a grace period pass before it drops the ring.
-        Some(unsafe { KBox::from_raw(old) })
+        Some(unsafe { KBox::from_raw(address) })
     }
 }

@@ -2,13 +2,15 @@
 
 //! One CPU's core buffer together with the memory it is made of.
 
+use super::mapped::Shown;
 use crate::kapi::pages::{self, Pages};
-use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Slot, SubBuffer, Wake, HEADER_SIZE};
+use crate::kapi::raw_lock::RawLock;
+use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Slot, Stats, SubBuffer, Wake, HEADER_SIZE};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
-use kernel::sync::atomic::Atomic;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The fewest sub-buffers a ring can have, the reader's not counted.
 const MIN_SLOTS: usize = 2;
@@ -34,6 +36,9 @@ impl Shape {
         Ok(Self { slots: slots as u32, order })
     }
 
+    /// The least there can be.
+    pub(super) const LEAST: Self = Self { slots: MIN_SLOTS as u32, order: 0 };
+
     /// Bytes for records in one sub-buffer.
     fn room(order: u32) -> usize {
         (PAGE_SIZE << order) - HEADER_SIZE
@@ -44,6 +49,39 @@ impl Shape {
         self.slots as usize * Self::room(self.order)
     }
 }
+
+/// Counts of the rings that this one has replaced.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Past {
+    pub(super) overrun: u64,
+    pub(super) commit_overrun: u64,
+    pub(super) dropped: u64,
+    pub(super) read: u64,
+}
+
+impl Past {
+    /// These counts and those of the present ring together.
+    pub(super) fn and(&self, now: Stats) -> Stats {
+        Stats {
+            overrun: now.overrun.wrapping_add(self.overrun),
+            commit_overrun: now.commit_overrun.wrapping_add(self.commit_overrun),
+            dropped: now.dropped.wrapping_add(self.dropped),
+            read: now.read.wrapping_add(self.read),
+            ..now
+        }
+    }
+}
+
+/// What belongs to the reading side.
+#[derive(Default)]
+pub(super) struct Reading {
+    pub(super) past: Past,
+    /// While user space maps the ring.
+    pub(super) shown: Option<KBox<Shown>>,
+}
+
+/// The last epoch that a ring got.
+static EPOCH: Atomic<u64> = Atomic::new(0);
 
 /// A core buffer and its memory.
 ///
@@ -57,6 +95,10 @@ pub(super) struct Ring {
     /// One bit for each level of contexts that reads the clock for an entry here. Only the CPU's own contexts change it,
     /// and each puts it back.
     pub(super) in_clock: Atomic<u32>,
+    /// The reader lock. Who holds it may use the reading side, and meanwhile the ring is not replaced.
+    pub(super) reader: RawLock<Reading>,
+    /// What tells this ring's content from that of other rings and from what it held before it was emptied.
+    pub(super) epoch: Atomic<u64>,
     order: u32,
     _descriptors: KVVec<SubBuffer>,
     _slots: KVVec<Slot>,
@@ -92,7 +134,25 @@ impl Ring {
         // the blocks are zeroed, page-aligned and the ring's own.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
-        Ok(place.write(Self { core, in_clock: Atomic::new(0), order, _descriptors: descriptors, _slots: slots }))
+        Ok(place.write(Self {
+            core,
+            in_clock: Atomic::new(0),
+            reader: RawLock::new(Reading::default()),
+            epoch: Atomic::new(next_epoch()),
+            order,
+            _descriptors: descriptors,
+            _slots: slots,
+        }))
+    }
+
+    /// Says that what is there now has nothing to do with what was there before.
+    pub(super) fn renew(&self) {
+        self.epoch.store(next_epoch(), Relaxed);
+    }
+
+    /// How many sub-buffers there are, the reader's included.
+    pub(super) fn sub_buffers(&self) -> u32 {
+        self.core.nr_slots().wrapping_add(1)
     }
 
     /// Its shape.
@@ -100,12 +160,17 @@ impl Ring {
         Shape { slots: self.core.nr_slots(), order: self.order }
     }
 
+    /// Takes over, while it is new, what `old` holds and the counts of that, `past` included. The caller has `old`'s
+    /// reader lock, and nobody else writes to either.
+    pub(super) fn take_over(&self, old: &Ring, past: &Past, scratch: &mut [u8]) {
+        self.refill(old, scratch);
+        let Stats { overrun, commit_overrun, dropped, read, .. } = past.and(old.core.stats());
+        self.reader.lock().past = Past { overrun, commit_overrun, dropped, read };
+    }
+
     /// Writes what `old` holds, oldest first, with the times it has there. Nothing is consumed; what does not fit
-    /// pushes out the oldest.
-    ///
-    /// `scratch` has the size of a sub-buffer of `old`. Nobody else writes to either, and the caller holds `old`'s
-    /// reader lock.
-    pub(super) fn refill(&self, old: &Ring, scratch: &mut [u8]) {
+    /// pushes out the oldest. `scratch` has the size of a sub-buffer of `old`.
+    fn refill(&self, old: &Ring, scratch: &mut [u8]) {
         // SAFETY: the caller holds the reader lock.
         let mut reader = unsafe { old.core.reader() };
         // SAFETY: nobody else writes here, so that any CPU may stand in for the ring's.
@@ -118,6 +183,10 @@ impl Ring {
             }
         }
     }
+}
+
+fn next_epoch() -> u64 {
+    EPOCH.fetch_add(1, Relaxed).wrapping_add(1)
 }
 
 /// The clock of a copied event: it stands still.

@@ -87,6 +87,13 @@ impl Buffer {
         self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).for_each(|lane| lane.work.queue());
     }
 
+    /// Has those who sleep for `cpu` ask again whether it is enough. Any context but NMI.
+    pub(crate) fn nudge(&self, cpu: CpuId) {
+        if let Some(lane) = self.lane(cpu) {
+            lane.queue.wake_all();
+        }
+    }
+
     /// Wakes everybody who sleeps, to look around. Any context but NMI.
     pub(crate) fn wake_all(&self) {
         self.wakes.fetch_add(1, Relaxed);

@@ -101,9 +101,9 @@ impl OpenFile for OpenMarker {
 #[no_mangle]
 fn tracing_mark_write(instance: &Instance, text: &[u8]) -> Result<usize> {
     let buffer = instance.buffer();
-    let end: &[u8] = if text.last() == Some(&b'\n') { b"\0" } else { b"\n\0" };
     let room = buffer.max_entry().saturating_sub(COMMON + IP + b"\n\0".len());
     let text = text.get(..room).unwrap_or(text);
+    let end: &[u8] = if text.last() == Some(&b'\n') { b"\0" } else { b"\n\0" };
     let ip = tracing_mark_write as fn(&Instance, &[u8]) -> Result<usize> as usize;
     // The entry says so: markers are made with preemption off, as in C.
     let _stay = PreemptOff::new();

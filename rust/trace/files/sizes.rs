@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`.
+//! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`, and that of its sub-buffers,
+//! `buffer_subbuf_size_kb`; and how full it has to be, `buffer_percent`.
 
 use super::{
     control::{errno, shown, Control, Limit, Text},
     Place,
 };
 use crate::rcore::text::number;
-use kernel::prelude::*;
+use core::fmt::Write;
+use kernel::{page::PAGE_SIZE, prelude::*};
 
 /// `buffer_size_kb`, at the top for all CPUs, below `per_cpu/` for one.
 pub(super) struct BufferSize;
@@ -38,5 +40,45 @@ pub(super) struct BufferTotalSize;
 impl Control for BufferTotalSize {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         shown(at.instance.buffer().total_size().write(out))
+    }
+}
+
+/// `buffer_subbuf_size_kb`; a change forgets the data.
+pub(super) struct SubBufferSize;
+
+impl Control for SubBufferSize {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", at.instance.buffer().sub_buffer_size() / 1024))
+    }
+
+    /// `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. Rounded up to a power of two of pages.
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let kb = number::unsigned(line, 10).map_err(errno)?;
+        let pages = kb.checked_mul(1024).ok_or(EINVAL)?.div_ceil(PAGE_SIZE as u64);
+        if !(1..=128).contains(&pages) {
+            return Err(EINVAL);
+        }
+        at.instance.set_sub_buffer_order(pages.next_power_of_two().ilog2())
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}
+
+/// `buffer_percent`.
+pub(super) struct BufferPercent;
+
+impl Control for BufferPercent {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", at.instance.buffer_percent()))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        at.instance.set_buffer_percent(number::unsigned(line, 10).map_err(errno)?)
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
     }
 }

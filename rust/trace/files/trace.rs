@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace` and `per_cpu/cpuN/trace`: what is in the buffer, read without taking it out.
+//! `trace` and `per_cpu/cpuN/trace`: what is in the buffer, read without taking it out; `snapshot` and
+//! `per_cpu/cpuN/snapshot`: the same for the snapshot, which numbers written there take, clear and free.
 //!
 //! Row 0 of the listing is the header, row *n* the *n*th record. A reading keeps its place between reads, so
 //! that records written meanwhile are seen when the end was reached, and goes back to the beginning when the
-//! file is read from a place that it is not at. Opening with `O_TRUNC` clears the buffer (of that CPU); what
-//! is written to the file is ignored.
+//! file is read from a place that it is not at. Opening `trace` with `O_TRUNC` clears the buffer (of that CPU); what
+//! is written to it is ignored. While a tracer keeps its worst trace in the snapshot, `trace` is about that.
 
-use super::{Node, Place};
+use super::{
+    control::{errno, Limit},
+    Node, Place,
+};
 use crate::{
     kapi::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
         seq_file::{self, Rows, SeqOut},
     },
-    rcore::text::{options::Flag, LineBuf},
+    rcore::text::{header::write_snapshot_help, number, options::Flag, LineBuf},
     trace::{
-        instance::Instance,
+        instance::{Instance, Side},
         output::{
             cursor::{Ahead, Cursor, Room},
             header, line,
@@ -26,50 +30,90 @@ use crate::{
     },
 };
 use kernel::{
+    cpu::CpuId,
     new_mutex,
     prelude::*,
     sync::{lock::mutex::MutexBackend, lock::Guard, Mutex},
 };
 
-/// The file's row.
-pub(crate) struct Trace;
+/// The rows of both files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trace {
+    /// `trace`.
+    Live,
+    /// `snapshot`.
+    Snapshot,
+}
 
 impl Node for Trace {
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        if how.write && how.trunc {
-            match at.cpu {
-                Some(cpu) => at.instance.buffer().reset_cpu(cpu),
-                None => at.instance.buffer().reset(),
-            }
+        if *self == Self::Live && how.write && how.trunc {
+            clear(at);
         }
         if !how.read {
-            return Opening::new(WriteOnly);
+            return Opening::new(WriteOnly { file: *self, at: at.clone() });
         }
-        let reading = Reading::new(at)?;
-        Opening::pin_init(try_pin_init!(Listing { at: at.clone(), reading <- new_mutex!(reading) }? Error))
+        let reading = Reading::new(at, *self)?;
+        Opening::pin_init(try_pin_init!(Listing { at: at.clone(), reading <- new_mutex!(reading), file: *self }? Error))
     }
 }
 
-/// The file opened for writing alone.
-struct WriteOnly;
+/// Clears what `trace` shows.
+fn clear(at: &Place) {
+    match (Trace::Live.side(&at.instance), at.cpu) {
+        (Side::Live, Some(cpu)) => at.instance.buffer().reset_cpu(cpu),
+        (Side::Live, None) => at.instance.buffer().reset(),
+        (Side::Snapshot, cpu) => at.instance.snapshot().buffer().clear_spare(cpu),
+    }
+}
+
+impl Trace {
+    /// What it shows when it is opened now.
+    fn side(self, instance: &Instance) -> Side {
+        match self {
+            Self::Live if !instance.snapshot().is_tracers() => Side::Live,
+            _ => Side::Snapshot,
+        }
+    }
+
+    fn write(self, at: &Place, call: &mut WriteCall<'_>) -> Result<usize> {
+        let len = call.len();
+        if self == Self::Snapshot {
+            at.instance.expand()?;
+            let (Limit::Cut(most) | Limit::Refuse(most)) = Limit::NUMBER;
+            let mut line = KVec::from_elem(0, len.min(most), GFP_KERNEL)?;
+            call.reader().read_slice(&mut line)?;
+            at.instance.command_snapshot(at.cpu, number::unsigned(&line, 10).map_err(errno)?)?;
+            *call.pos = call.pos.wrapping_add(len as i64);
+        }
+        Ok(len)
+    }
+}
+
+/// A file opened for writing alone.
+struct WriteOnly {
+    file: Trace,
+    at: Place,
+}
 
 impl OpenFile for WriteOnly {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        Ok(call.len())
+        self.file.write(&self.at, call)
     }
 }
 
-/// The file opened for reading.
+/// A file opened for reading.
 #[pin_data]
 struct Listing {
     at: Place,
+    file: Trace,
     #[pin]
     reading: Mutex<Reading>,
 }
 
 impl OpenFile for Listing {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        Ok(call.len())
+        self.file.write(&self.at, call)
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
@@ -79,6 +123,9 @@ impl OpenFile for Listing {
 
 impl Rows for Listing {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn seq_file::Cursor + '_>>> {
+        if self.file == Trace::Snapshot && self.at.instance.snapshot().is_tracers() {
+            return Err(EBUSY);
+        }
         let mut reading = self.reading.lock();
         reading.follow_tracer(&self.at.instance)?;
         if core::mem::take(&mut reading.ended) {
@@ -112,6 +159,10 @@ impl seq_file::Cursor for InPlace<'_> {
 
 /// Where the file is and what stands there.
 struct Reading {
+    file: Trace,
+    side: Side,
+    /// The CPU whose file it is.
+    only: Option<CpuId>,
     cursor: Cursor<Look>,
     style: Style,
     /// CPUs whose first record was printed; `None` where that is not noted.
@@ -129,16 +180,20 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(at: &Place) -> Result<Self> {
+    fn new(at: &Place, file: Trace) -> Result<Self> {
         let instance = &at.instance;
+        let side = file.side(instance);
         let tracer = instance.tracer();
-        let overrun = instance.buffer().cpus().any(|part| part.stats().overrun > 0);
+        let overrun = instance.side(side).cpus().any(|part| part.stats().overrun > 0);
         let cpus = kernel::cpu::nr_cpu_ids() as usize;
         let started = if overrun { Some(KVec::from_elem(false, cpus, GFP_KERNEL)?) } else { None };
-        let pause = instance.options().has(Flag::PauseOnTrace);
+        let pause = file == Trace::Live && instance.options().has(Flag::PauseOnTrace);
         Ok(Self {
-            cursor: Cursor::new(Look::new(instance, at.cpu, pause)?, at.cpu, 0),
-            style: Style::of(instance),
+            file,
+            side,
+            only: at.cpu,
+            cursor: Cursor::new(Look::new(instance, side, at.cpu, pause)?, at.cpu, 0),
+            style: Style::of_side(instance, side),
             started,
             tracer,
             output: tracer.output(instance)?,
@@ -185,7 +240,13 @@ impl Reading {
         let mut text = LineBuf::new(&mut self.text);
         let empty = self.cursor.is_empty();
         // The header is far shorter than the room there is.
-        let _ = header::write(&mut text, instance, &self.style, self.output.as_deref_mut(), empty);
+        let _ = if self.file == Trace::Snapshot && empty {
+            header::write_tracer(&mut text, self.tracer.name())
+                .and_then(|()| write_snapshot_help(&mut text, instance.snapshot().is_allocated(), self.only.is_some()))
+        } else {
+            let buffer = instance.side(self.side);
+            header::write(&mut text, instance, buffer, &self.style, self.output.as_deref_mut(), empty)
+        };
         self.len = text.as_bytes().len();
         self.row = Some(0);
     }
@@ -213,7 +274,7 @@ impl Reading {
 }
 
 /// Whether this is the first record of `cpu`; it is not any more then.
-fn first(started: &mut Option<KVec<bool>>, cpu: kernel::cpu::CpuId) -> bool {
+fn first(started: &mut Option<KVec<bool>>, cpu: CpuId) -> bool {
     let slot = started.as_mut().and_then(|started| started.get_mut(cpu.as_u32() as usize));
     slot.is_some_and(|started| !core::mem::replace(started, true))
 }

@@ -9,38 +9,41 @@ use crate::{
         header::{self, Counts, Latency},
         symbol, Out,
     },
-    trace::{instance::Instance, output::line::Kallsyms},
+    trace::{buffer::Buffer, instance::Instance, output::line::Kallsyms},
 };
 use core::fmt;
 
-/// Prints the header. `empty` says whether there is nothing to read.
+pub(crate) use crate::rcore::text::header::write_tracer;
+
+/// Prints the header of what `buffer` holds. `empty` says whether there is nothing to read.
 ///
 /// Task context. Errors when `out` is full.
 pub(crate) fn write(
     out: &mut dyn Out,
     instance: &Instance,
+    buffer: &Buffer,
     style: &Style,
     tracer: Option<&mut (dyn TracerOutput + 'static)>,
     empty: bool,
 ) -> fmt::Result {
     let name = instance.tracer().name();
-    header::write_tracer(out, name)?;
+    write_tracer(out, name)?;
     if let Some(tracer) = tracer {
         if tracer.header(style, out)? == Printed::Done {
             return Ok(());
         }
     }
     if style.latency {
-        latency(out, instance, style, name, empty)
+        latency(out, buffer, style, name, empty)
     } else {
-        header::write_normal(out, style.set, counts(instance))
+        header::write_normal(out, style.set, counts(buffer))
     }
 }
 
-/// How full the buffer of `instance` is, all CPUs together.
-fn counts(instance: &Instance) -> Counts {
+/// How full the buffer is, all CPUs together.
+fn counts(buffer: &Buffer) -> Counts {
     let (mut entries, mut overrun) = (0u64, 0u64);
-    for part in instance.buffer().cpus() {
+    for part in buffer.cpus() {
         let stats = part.stats();
         entries = entries.wrapping_add(stats.entries);
         overrun = overrun.wrapping_add(stats.overrun);
@@ -49,12 +52,12 @@ fn counts(instance: &Instance) -> Counts {
 }
 
 /// The latency header without a measured latency, which only latency tracers have.
-fn latency(out: &mut dyn Out, instance: &Instance, style: &Style, tracer: &str, empty: bool) -> fmt::Result {
+fn latency(out: &mut dyn Out, buffer: &Buffer, style: &Style, tracer: &str, empty: bool) -> fmt::Result {
     let data = Latency {
         tracer,
         release: uts::release(),
         microseconds: 0,
-        counts: counts(instance),
+        counts: counts(buffer),
         cpu: 0,
         model: uts::preempt_model(),
         comm: b"",

@@ -8,7 +8,7 @@ use crate::{
     rcore::{ring_buffer::Iter, text::line::Lost},
     trace::{
         buffer::{read::ReaderGuard, Buffer},
-        instance::Instance,
+        instance::{Instance, Side},
     },
 };
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
@@ -97,34 +97,44 @@ impl AsMut<[u8]> for Memory {
 }
 
 /// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be resized, and
-/// with option `pause-on-trace` nothing is recorded.
+/// with option `pause-on-trace` nothing is recorded. Where a CPU's records are cleared or exchanged by a snapshot, it
+/// goes on with the oldest of those that are there then.
 pub(crate) struct Look {
     instance: Arc<Instance>,
+    side: Side,
     only: Option<CpuId>,
     paused: bool,
     /// By CPU number; `None` for CPUs that are not read.
-    iters: KVec<Option<Iter<Memory>>>,
+    iters: KVec<Option<At>>,
+}
+
+/// The reading of one CPU.
+struct At {
+    iter: Iter<Memory>,
+    /// The epoch that the place is of.
+    epoch: u64,
 }
 
 impl Look {
-    /// A reading of `only`, or of every CPU, from the oldest record on. May sleep. `ENOMEM`.
-    pub(crate) fn new(instance: &Arc<Instance>, only: Option<CpuId>, pause: bool) -> Result<Self> {
-        let buffer = instance.buffer();
+    /// A reading of `only`, or of every CPU, from the oldest record on; `pause` stops recording meanwhile. May sleep.
+    /// `ENOMEM`.
+    pub(crate) fn new(instance: &Arc<Instance>, side: Side, only: Option<CpuId>, pause: bool) -> Result<Self> {
+        let buffer = instance.side(side);
         let mut iters = KVec::new();
         buffer.hold_rings(only);
         if pause {
             buffer.pause_recording();
         }
         // From here on dropping it undoes both.
-        let mut look = Self { instance: instance.clone(), only, paused: pause, iters: KVec::new() };
+        let mut look = Self { instance: instance.clone(), side, only, paused: pause, iters: KVec::new() };
         let size = buffer.sub_buffer_size();
         for index in 0..cpu::nr_cpu_ids() as usize {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
-            let iter = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
-                Some(_) => Some(Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?))),
+            let at = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
+                Some(_) => Some(At { iter: Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?)), epoch: 0 }),
                 None => None,
             };
-            iters.push(iter, GFP_KERNEL)?;
+            iters.push(at, GFP_KERNEL)?;
         }
         look.iters = iters;
         Ok(look)
@@ -133,27 +143,31 @@ impl Look {
     /// Shows what was recorded since, too. A reading ends behind what was there when it began, as one that records
     /// faster than it prints would else never come to an end.
     pub(crate) fn go_on(&mut self) {
-        self.iters.iter_mut().flatten().for_each(Iter::unlimit);
+        self.iters.iter_mut().flatten().for_each(|at| at.iter.unlimit());
     }
 
     /// Goes back to the oldest records.
     pub(crate) fn rewind(&mut self) {
-        self.iters.iter_mut().flatten().for_each(Iter::reset);
+        self.iters.iter_mut().flatten().for_each(|at| at.iter.reset());
     }
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
-        let iter = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
-        let reader = self.instance.buffer().cpu(cpu)?.lock_reader();
-        if !iter.is_limited() {
-            iter.limit(&reader);
+        let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
+        let reader = self.instance.side(self.side).cpu(cpu)?.lock_reader();
+        if at.epoch != reader.epoch() {
+            at.epoch = reader.epoch();
+            at.iter.reset();
         }
-        Some((iter, reader))
+        if !at.iter.is_limited() {
+            at.iter.limit(&reader);
+        }
+        Some((&mut at.iter, reader))
     }
 }
 
 impl Drop for Look {
     fn drop(&mut self) {
-        let buffer = self.instance.buffer();
+        let buffer = self.instance.side(self.side);
         if self.paused {
             buffer.resume_recording();
         }

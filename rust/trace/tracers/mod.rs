@@ -47,6 +47,11 @@ pub(crate) trait Tracer: Sync {
         true
     }
 
+    /// Does it keep its worst trace in the snapshot? Then `trace` shows that, and nobody else may take snapshots.
+    fn uses_snapshot(&self) -> bool {
+        false
+    }
+
     /// How it prints entries for one open file, where it has a way of its own. `ENOMEM`.
     fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
         Ok(None)

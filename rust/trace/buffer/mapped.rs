@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Rings that user space sees: a first page that says what is where ([`Meta`]), and the sub-buffers behind it.
+//!
+//! While anybody maps a ring it stays as it is: it is neither resized nor swapped, and its sub-buffers are copied to
+//! readers, not given away. User space calls sub-buffers by the places they have in the mapping: the reader's at that
+//! time is 0, and the others follow as they stand in the ring.
+//!
+//! Locks: the resize mutex for mapping and unmapping, then the reader lock.
+
+use super::lane::Lane;
+use super::read::{Part, ReaderGuard};
+use super::ring::{Past, Ring, Shape};
+use super::Buffer;
+use crate::kapi::page_file::Area;
+use crate::kapi::pages::Pages;
+use crate::rcore::ring_buffer::{MappedPage, Meta};
+use core::ptr::NonNull;
+use kernel::cpu::CpuId;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+use kernel::sync::atomic::Relaxed;
+
+/// What a ring has while it is mapped.
+pub(super) struct Shown {
+    meta: Pages,
+    /// By the core's id of a sub-buffer, its place in the mapping.
+    places: KVVec<u32>,
+    /// How many mappings there are.
+    users: usize,
+}
+
+impl Shown {
+    /// Writes the first page. The caller has the reader lock of `ring`, whose reader has `page`; `past` is the ring's.
+    pub(super) fn update(&self, ring: &Ring, past: &Past, page: MappedPage) {
+        let place = self.places.get(page.id as usize).copied().unwrap_or(0);
+        let (size, count) = (ring.core.sub_buffer_size(), ring.sub_buffers());
+        let meta = Meta::new(size, count, MappedPage { id: place, ..page }, &past.and(ring.core.stats()));
+        // SAFETY: the block is the value's own, one page or more; user space only reads it.
+        unsafe { self.meta.address().cast::<Meta>().as_ptr().write_volatile(meta) };
+    }
+}
+
+impl Buffer {
+    /// Maps the ring of `cpu` into `area`. Task context, sleeps. Undone by [`Buffer::unmap`].
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a CPU that was never up and for an area that begins or ends at no such page; `EPERM` for one that is
+    /// not shared and read-only; `ENOMEM`.
+    pub(crate) fn map(&self, cpu: CpuId, area: &Area<'_>) -> Result {
+        let _sizes = self.sizes.lock();
+        let lane = self.lane(cpu).ok_or(EINVAL)?;
+        area.read_only()?;
+        let kept = self.keep_rings();
+        let Shape { slots, order } = self.with_ring(lane, |ring| ring.shape());
+        let count = slots as usize + 1;
+        let places = KVVec::from_elem(0, count, GFP_KERNEL)?;
+        let new = Shown { meta: Pages::new(cpu, order)?, places, users: 0 };
+        let mut blocks = KVVec::from_elem(new.meta.address(), count + 1, GFP_KERNEL)?;
+        let unneeded = Part { buffer: self, lane }.lock_reader().begin_showing(KBox::new(new, GFP_KERNEL)?, &mut blocks);
+        drop(unneeded);
+        show(area, &blocks, order).inspect_err(|_| self.end_showing(lane))?;
+        // Both stay as long as the mapping; the resize mutex has held the place of the first so far.
+        lane.held.fetch_add(1, Relaxed);
+        core::mem::forget(kept);
+        Ok(())
+    }
+
+    /// Undoes one [`Buffer::map`]. Task context, sleeps.
+    pub(crate) fn unmap(&self, cpu: CpuId) {
+        let _sizes = self.sizes.lock();
+        if let Some(lane) = self.lane(cpu) {
+            self.end_showing(lane);
+            lane.held.fetch_sub(1, Relaxed);
+            self.unkeep_rings();
+        }
+    }
+
+    fn end_showing(&self, lane: &Lane) {
+        let gone = Part { buffer: self, lane }.lock_reader().end_showing();
+        // Its memory is freed with the lock open.
+        drop(gone);
+    }
+}
+
+impl ReaderGuard<'_> {
+    /// One mapping more, of `new` if there is none yet; gives what is not needed. Fills in the `blocks` of the mapping.
+    fn begin_showing(&mut self, new: KBox<Shown>, blocks: &mut [NonNull<u8>]) -> Option<KBox<Shown>> {
+        let mut new = Some(new);
+        let past = self.past();
+        let (reader, ring, shown) = self.parts();
+        let shown = match shown {
+            Some(shown) => shown,
+            none => {
+                let mut first = new.take()?;
+                for (place, id) in reader.ids().enumerate() {
+                    if let Some(known) = first.places.get_mut(id as usize) {
+                        *known = place as u32;
+                    }
+                }
+                none.insert(first)
+            }
+        };
+        shown.users = shown.users.saturating_add(1);
+        shown.update(ring, &past, reader.shown_page());
+        let (first, rest) = blocks.split_first_mut()?;
+        *first = shown.meta.address();
+        for (id, place) in shown.places.iter().enumerate() {
+            let memory = ring.core.sub_buffer_memory(id as u32).and_then(NonNull::new);
+            if let (Some(block), Some(memory)) = (rest.get_mut(*place as usize), memory) {
+                *block = memory;
+            }
+        }
+        new
+    }
+
+    /// One mapping less; gives what the last one leaves.
+    fn end_showing(&mut self) -> Option<KBox<Shown>> {
+        let (_, _, place) = self.parts();
+        let shown = place.as_mut()?;
+        shown.users = shown.users.saturating_sub(1);
+        if shown.users == 0 {
+            place.take()
+        } else {
+            None
+        }
+    }
+
+    /// Takes what comes next for the mapping (`TRACE_MMAP_IOCTL_GET_READER`). `ENODEV` when the ring is not mapped.
+    pub(crate) fn next_shown(&mut self) -> Result {
+        let past = self.past();
+        let (reader, ring, shown) = self.parts();
+        let shown = shown.as_ref().ok_or(ENODEV)?;
+        let page = reader.mapped_page();
+        shown.update(ring, &past, page);
+        Ok(())
+    }
+}
+
+/// Shows in `area` the pages that it wants of `blocks`, of 2^`order` pages each.
+fn show(area: &Area<'_>, blocks: &[NonNull<u8>], order: u32) -> Result {
+    let per_block = 1 << order;
+    let (first, count) = (area.first(), area.len());
+    let last = first.checked_add(count).ok_or(EINVAL)?;
+    if count == 0 || first % per_block != 0 || last.div_ceil(per_block) > blocks.len() {
+        return Err(EINVAL);
+    }
+    let mut pages = KVVec::with_capacity(count, GFP_KERNEL)?;
+    for page in first..last {
+        let block = blocks.get(page / per_block).ok_or(EINVAL)?;
+        // SAFETY: the block has `per_block` pages.
+        pages.push(unsafe { block.add(page % per_block * PAGE_SIZE) }, GFP_KERNEL)?;
+    }
+    // SAFETY: these are pages of blocks of the ring and of its `Shown`; who may open the file may read what is traced.
+    unsafe { area.show(&pages) }
+}

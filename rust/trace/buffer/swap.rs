@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Two buffers exchange rings: this is how a snapshot is taken.
+//!
+//! Nobody is kept out. A writer that is between reserve and commit ends on the ring where it began; a reader that
+//! holds a ring's lock reads on. Who comes later finds the other ring. So a ring that was swapped out may still be
+//! written to until a grace period has passed.
+//!
+//! A writer that reserves in one call and commits in another, as C callers do, would not know its ring any more: their
+//! buffers are not swapped.
+//!
+//! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile
+//! ([`Buffer::keep_rings`]).
+
+use super::lane::Lane;
+use super::ring::Ring;
+use super::Buffer;
+use crate::kapi::raw_lock::RawLock;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Relaxed};
+
+/// The swap lock. Held for a few instructions per CPU.
+static SWAPPING: RawLock<()> = RawLock::new(());
+
+impl Buffer {
+    /// Exchanges the rings of `cpu`, or of all CPUs, with those of `other`. Nothing is lost by it. Any context but
+    /// NMI; never sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` while one of the two is resized or emptied, and nothing has changed then.
+    pub(crate) fn swap(&self, other: &Self, cpu: Option<CpuId>) -> Result {
+        let _alone = SWAPPING.lock();
+        if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
+            return Err(EBUSY);
+        }
+        for lane in self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+            if let Some(twin) = other.any_lane(lane.cpu) {
+                self.swap_lane(lane, other, twin);
+            }
+        }
+        Ok(())
+    }
+
+    fn swap_lane(&self, lane: &Lane, other: &Self, twin: &Lane) {
+        let (Some(here), Some(there)) = (self.rings.get(lane.cpu), other.rings.get(twin.cpu)) else { return };
+        let (going, coming) = (here.load(Relaxed), there.load(Relaxed));
+        // SAFETY: by the type invariant both are live, and nobody replaces them while the swap lock is held.
+        let (gone, come): (&Ring, &Ring) = unsafe { (&*going, &*coming) };
+        self.settle(lane, come);
+        // INVARIANT: each is still in one place; the swap lock is held.
+        here.store(coming, ordering::Release);
+        there.store(going, ordering::Release);
+        // A switch that was thrown since the first look has found the old ring.
+        self.settle(lane, come);
+        other.settle(twin, gone);
+        for (lane, ring) in [(lane, come), (twin, gone)] {
+            if lane.wanted.load(Relaxed) != 0 {
+                ring.core.set_waiters(true);
+            }
+        }
+        // Who waits for the other's events has some now.
+        twin.work.queue();
+    }
+
+    /// Keeps swaps away until the result is dropped; may be nested. Task context.
+    pub(crate) fn keep_rings(&self) -> Kept<'_> {
+        let _alone = SWAPPING.lock();
+        self.kept.fetch_add(1, Relaxed);
+        Kept(self)
+    }
+
+    /// Undoes one [`Buffer::keep_rings`] whose result was forgotten.
+    pub(super) fn unkeep_rings(&self) {
+        drop(Kept(self));
+    }
+
+    /// A buffer that only gets rings with entries by swaps, of the least size and not offering its rings yet. Task
+    /// context, sleeps. `ENOMEM`.
+    pub(crate) fn new_spare() -> impl PinInit<Self, Error> {
+        Self::new(1, true).pin_chain(|spare| {
+            core::mem::forget(spare.keep_rings());
+            Ok(())
+        })
+    }
+
+    /// Lets the rings of a buffer made by [`Buffer::new_spare`] be swapped (true), or no longer. The two take turns.
+    /// Task context.
+    pub(crate) fn offer_rings(&self, offer: bool) {
+        if offer {
+            self.unkeep_rings();
+        } else {
+            core::mem::forget(self.keep_rings());
+        }
+    }
+
+    /// Empties the part of `cpu`, or all, of a buffer whose rings only get entries by swaps. What was begun before the
+    /// last swap is waited for. Task context, sleeps.
+    pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
+        let _rings = self.keep_rings();
+        kernel::sync::rcu::synchronize_rcu();
+        self.empty(cpu);
+    }
+}
+
+/// Rings stay in their places; see [`Buffer::keep_rings`].
+#[must_use = "rings can be exchanged once this is dropped"]
+pub(crate) struct Kept<'a>(&'a Buffer);
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        self.0.kept.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `per_cpu/cpuN/trace_pipe_raw`: what a CPU has recorded, as the sub-buffers that it is in, each taken out of the
+//! buffer as it is read; `snapshot_raw`: the same of the snapshot.
+//!
+//! Any number may read one CPU; each sub-buffer goes to one of them. A read waits until there is anything and returns
+//! one sub-buffer, or the rest of it next time. A splice moves sub-buffers that are full into a pipe without copying
+//! them, and waits until `buffer_percent` of the buffer is filled. A mapping shows all sub-buffers, and an `ioctl(2)`
+//! moves its reader on. Closing the file, or `ioctl(2)` number 0, wakes those who wait by way of it.
+//!
+//! Answers to `include/uapi/linux/trace_mmap.h`. Locks: the file's mutex, which is not held while waiting; then those of
+//! the buffer.
+
+use super::{Node, Place};
+use crate::{
+    kapi::{
+        page_file::{Area, PageFile, SpliceCall},
+        pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek},
+    },
+    rcore::{ring_buffer::Meta, text::options::Flag},
+    trace::{
+        buffer::{Buffer, Part, ReadPage},
+        instance::{Instance, Side},
+    },
+};
+use kernel::{
+    cpu::CpuId,
+    new_mutex,
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Arc, Mutex,
+    },
+};
+
+/// The rows of both files.
+pub(crate) struct TracePipeRaw(pub(crate) Side);
+
+impl Node for TracePipeRaw {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        let instance = Claimed::new(at.instance.clone());
+        let cpu = at.cpu.ok_or(EINVAL)?;
+        if self.0 == Side::Snapshot && instance.0.snapshot().is_tracers() {
+            return Err(EBUSY);
+        }
+        Opening::pin_init(try_pin_init!(Raw {
+            instance,
+            side: self.0,
+            cpu,
+            partial <- new_mutex!(Partial { page: None, given: 0 }),
+            closed: Atomic::new(false),
+            wakes: Atomic::new(0),
+        }? Error))
+    }
+}
+
+/// An instance whose tracer stays while there is somebody who reads.
+struct Claimed(Arc<Instance>);
+
+impl Claimed {
+    fn new(instance: Arc<Instance>) -> Self {
+        instance.readers().open_raw();
+        Self(instance)
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        self.0.readers().close_raw();
+    }
+}
+
+/// The open file.
+#[pin_data]
+struct Raw {
+    instance: Claimed,
+    side: Side,
+    cpu: CpuId,
+    #[pin]
+    partial: Mutex<Partial>,
+    /// Was a descriptor of the file closed? Then nobody waits any more.
+    closed: Atomic<bool>,
+    /// How often those who wait were sent on.
+    wakes: Atomic<u32>,
+}
+
+/// A sub-buffer that was read, perhaps not wholly handed over.
+struct Partial {
+    page: Option<ReadPage>,
+    /// `page[given..]` is to be handed over.
+    given: usize,
+}
+
+impl Raw {
+    fn instance(&self) -> &Arc<Instance> {
+        &self.instance.0
+    }
+
+    fn buffer(&self) -> &Buffer {
+        self.instance().side(self.side)
+    }
+
+    /// The CPU's part of the buffer.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` for a CPU that was never up; `EBUSY` when the snapshot is the tracer's.
+    fn part(&self) -> Result<Part<'_>> {
+        if self.side == Side::Snapshot && self.instance().snapshot().is_tracers() {
+            return Err(EBUSY);
+        }
+        self.buffer().cpu(self.cpu).ok_or(ENODEV)
+    }
+
+    /// Sleeps until the CPU's buffer is filled to `percent`, or somebody wants those to go on who wait here.
+    fn wait(&self, percent: u32) -> Result {
+        let wakes = self.wakes.load(Relaxed);
+        let enough = || self.wakes.load(Relaxed) != wakes || self.closed.load(Relaxed);
+        self.buffer().wait_or(Some(self.cpu), percent, enough)
+    }
+
+    /// Sends on those who wait here.
+    fn wake(&self) {
+        self.wakes.fetch_add(1, Relaxed);
+        self.buffer().nudge(self.cpu);
+    }
+
+    /// How full the CPU's buffer has to be for those who take whole sub-buffers.
+    fn percent(&self) -> u32 {
+        match self.side {
+            Side::Live => self.instance().buffer_percent(),
+            Side::Snapshot => 0,
+        }
+    }
+
+    /// Takes out as many full sub-buffers as `call` wants, none if there are none.
+    fn take(&self, call: &mut SpliceCall<'_>) -> Result<KVec<ReadPage>> {
+        let part = self.part()?;
+        let mut taken = KVec::new();
+        let mut left = call.len();
+        while left > 0 && !part.is_empty() {
+            // Nothing was taken yet for which there is no room.
+            taken.reserve(1, GFP_KERNEL)?;
+            let mut page = match part.new_read_page() {
+                Err(error) if taken.is_empty() => return Err(error),
+                Err(_) => break,
+                Ok(page) => page,
+            };
+            let size = page.size();
+            if *call.pos % size as i64 != 0 || left < size {
+                if taken.is_empty() {
+                    return Err(EINVAL);
+                }
+                break;
+            }
+            if !part.read_page(&mut page, size, true) {
+                part.put_read_page(page);
+                break;
+            }
+            let _ = taken.push_within_capacity(page);
+            *call.pos = call.pos.wrapping_add(size as i64);
+            left -= size;
+        }
+        Ok(taken)
+    }
+}
+
+impl Partial {
+    /// Hands over what is left of the last sub-buffer, or reads the next; 0 when there is none that `call` has room for.
+    fn read(&mut self, part: Part<'_>, call: &mut ReadCall<'_>) -> Result<usize> {
+        let left = self.page.as_ref().map_or(0, |page| page.size().saturating_sub(self.given));
+        if left == 0 {
+            let mut page = match self.page.take() {
+                Some(page) => page,
+                None => part.new_read_page()?,
+            };
+            part.fit_read_page(&mut page)?;
+            let any = part.read_page(&mut page, call.len(), false);
+            self.given = if any { 0 } else { page.size() };
+            self.page = Some(page);
+        }
+        let Some(page) = &mut self.page else { return Ok(0) };
+        let bytes = page.bytes().get(self.given..).unwrap_or(&[]);
+        let done = if bytes.is_empty() { 0 } else { call.put(bytes)? };
+        self.given = self.given.saturating_add(done);
+        *call.pos = call.pos.wrapping_add(done as i64);
+        Ok(done)
+    }
+}
+
+impl OpenFile for Raw {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        if call.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let part = self.part()?;
+            let done = self.partial.lock().read(part, call)?;
+            if done > 0 || !part.is_empty() || self.closed.load(Relaxed) {
+                return Ok(done);
+            }
+            if call.nonblock() {
+                return Err(EAGAIN);
+            }
+            self.wait(0)?;
+        }
+    }
+
+    fn pages(&self) -> Option<&dyn PageFile> {
+        Some(self)
+    }
+
+    fn seek(&self) -> Seek {
+        Seek::Onward
+    }
+
+    fn poll(&self, call: &PollCall<'_>) -> PollEvents {
+        if self.side == Side::Snapshot {
+            return PollEvents::READABLE.and(PollEvents::WRITABLE);
+        }
+        if self.instance().options().has(Flag::Block) {
+            return PollEvents::READABLE;
+        }
+        self.buffer().poll(Some(self.cpu), self.percent(), call)
+    }
+
+    fn ioctl(&self, cmd: u32, _arg: usize, nonblock: bool) -> Result<isize> {
+        match cmd {
+            _ if self.side == Side::Snapshot => return Err(ENOTTY),
+            Meta::GET_READER => {
+                if !nonblock {
+                    self.buffer().wait(Some(self.cpu), self.percent())?;
+                }
+                self.part()?.lock_reader().next_shown()?;
+            }
+            0 => self.wake(),
+            _ => return Err(ENOTTY),
+        }
+        Ok(0)
+    }
+
+    fn flush(&self) -> Result {
+        if self.side == Side::Live {
+            self.closed.store(true, Relaxed);
+            self.wake();
+        }
+        Ok(())
+    }
+}
+
+impl PageFile for Raw {
+    fn splice(&self, call: &mut SpliceCall<'_>) -> Result<usize> {
+        let mut woken = false;
+        loop {
+            let taken = self.take(call)?;
+            if !taken.is_empty() {
+                return call.give(taken);
+            }
+            if woken {
+                return Ok(0);
+            }
+            if call.nonblock() {
+                return Err(EAGAIN);
+            }
+            self.wait(self.percent())?;
+            if !self.instance().tracing_on() {
+                return Ok(0);
+            }
+            woken = true;
+        }
+    }
+
+    fn map(&self, area: &Area<'_>) -> Result<KBox<dyn Send + Sync>> {
+        if self.side == Side::Snapshot {
+            return Err(ENODEV);
+        }
+        let instance = self.instance().clone();
+        let mapping = KBox::<Mapping>::new_uninit(GFP_KERNEL)?;
+        instance.snapshot().begin_mapping()?;
+        instance.buffer().map(self.cpu, area).inspect_err(|_| instance.snapshot().end_mapping())?;
+        Ok(mapping.write(Mapping { instance, cpu: self.cpu }))
+    }
+}
+
+/// A mapping of the file.
+struct Mapping {
+    instance: Arc<Instance>,
+    cpu: CpuId,
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.instance.buffer().unmap(self.cpu);
+        self.instance.snapshot().end_mapping();
+    }
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# The snapshot files: what they read, take and refuse.
+marks() { # file: its lines with the task left out
+	sed 's/^ *[^ ]*-[0-9]* /TASK-PID /' "$1"
+}
+echo 1 > tracing_on
+echo 1410 > buffer_size_kb
+echo > trace
+echo "== snapshot, freed =="
+cat snapshot
+echo "== snapshot of a CPU, freed =="
+cat per_cpu/cpu0/snapshot
+echo "== snapshot, modes =="
+stat -c '%n %A %s' snapshot per_cpu/cpu0/snapshot
+echo "== snapshot, taken of nothing =="
+echo 1 > snapshot
+cat snapshot per_cpu/cpu0/snapshot
+echo "== snapshot, first =="
+echo one > trace_marker
+echo 1 > snapshot
+marks snapshot
+marks trace
+echo "== snapshot, second: the first is live again =="
+echo two > trace_marker
+echo 1 > snapshot
+marks snapshot
+marks trace
+echo "== snapshot, cleared =="
+echo 2 > snapshot
+marks snapshot
+marks trace
+echo "== snapshot, of a CPU =="
+echo three > trace_marker
+echo 1 > per_cpu/cpu0/snapshot
+marks per_cpu/cpu0/snapshot
+marks trace
+echo 7 > per_cpu/cpu0/snapshot
+cat per_cpu/cpu0/snapshot
+echo "== snapshot, sizes =="
+echo 100 > buffer_size_kb
+echo four > trace_marker
+echo 1 > snapshot
+cat buffer_size_kb
+echo 1 > snapshot
+cat buffer_size_kb
+echo 200 > per_cpu/cpu0/buffer_size_kb
+echo 1 > snapshot
+cat buffer_size_kb per_cpu/cpu0/buffer_size_kb
+echo 1410 > buffer_size_kb
+echo "== snapshot, refused =="
+(echo 0 > per_cpu/cpu0/snapshot) 2>&1 | sed 's/.*: //'
+(echo x > snapshot) 2>&1 | sed 's/.*: //'
+(echo -1 > snapshot) 2>&1 | sed 's/.*: //'
+(echo 0x1 > snapshot) 2>&1 | sed 's/.*: //'
+echo "== snapshot, freed again =="
+echo 0 > snapshot
+cat snapshot
+echo "== snapshot, command =="
+echo > trace
+echo 'vfs_symlink:snapshot' > set_ftrace_filter
+echo 'vfs_rename:snapshot:1' >> set_ftrace_filter
+echo 'vfs_link:snapshot:' >> set_ftrace_filter
+grep snapshot set_ftrace_filter
+cat snapshot
+echo five > trace_marker
+ln -s nowhere /tmp/snapshot-link
+marks snapshot
+marks trace
+echo "== snapshot, command with a count =="
+echo six > trace_marker
+mv /tmp/snapshot-link /tmp/snapshot-link2
+mv /tmp/snapshot-link2 /tmp/snapshot-link
+ln /tmp/snapshot-link /tmp/snapshot-link3
+grep snapshot set_ftrace_filter
+marks snapshot
+echo "== snapshot, command without memory =="
+echo > trace
+echo 0 > snapshot
+ln -s nowhere /tmp/snapshot-link4
+cat tracing_on
+marks trace
+echo "== snapshot, commands removed =="
+echo '!vfs_symlink:snapshot' >> set_ftrace_filter
+echo '!vfs_rename:snapshot:0' >> set_ftrace_filter
+echo '!vfs_link:snapshot:0' >> set_ftrace_filter
+cat set_ftrace_filter
+echo 1 > tracing_on
+echo > trace
