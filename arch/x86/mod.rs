@@ -71,6 +71,31 @@ impl Arch for Machine {
         Ok(())
     }
 
+    fn return_hook() -> usize {
+        bindings::return_to_handler as *const () as usize
+    }
+
+    #[inline(always)]
+    unsafe fn return_address(regs: *mut bindings::ftrace_regs) -> *mut usize {
+        // SAFETY: `struct ftrace_regs` is x86's `struct pt_regs`, of which trampolines save `sp`.
+        unsafe { (*regs.cast::<bindings::pt_regs>()).sp as *mut usize }
+    }
+
+    #[inline(always)]
+    unsafe fn hooked_address(regs: *mut bindings::ftrace_regs) -> usize {
+        // They lie right below it.
+        regs.cast::<bindings::pt_regs>().wrapping_add(1) as usize
+    }
+
+    unsafe fn set_return(regs: *mut bindings::ftrace_regs, ret: usize) {
+        let regs = regs.cast::<bindings::pt_regs>();
+        // SAFETY: as above; the function's RET has taken its word off the stack.
+        unsafe {
+            (*regs).sp = (regs.wrapping_add(1) as usize).wrapping_add(size_of::<usize>());
+            (*regs).ip = ret;
+        }
+    }
+
     unsafe fn free_trampoline(addr: usize) {
         // SAFETY: By the caller's promise it is memory of `execmem_alloc_rw()` that nothing uses.
         unsafe { bindings::execmem_free(addr as _) };

@@ -75,7 +75,11 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_init() {
     // SAFETY: Once, before all else, by the caller's promise.
-    unsafe { ops::init_locks() };
+    unsafe {
+        ops::init_locks();
+        crate::trace::graph::init_locks();
+        crate::trace::profile::init_lock();
+    }
     let result = ops::Ops::init_global().and_then(|()| {
         let (mut start, mut end, mut init) = (ptr::null_mut(), ptr::null_mut(), [0usize; 2]);
         // SAFETY: The out pointers are valid.

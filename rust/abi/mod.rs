@@ -21,6 +21,8 @@ mod ring_buffer_read;
 mod trace_array;
 mod trace_clock;
 #[cfg(CONFIG_FUNCTION_TRACER)]
+mod fgraph;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
 mod dump;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -16,6 +16,7 @@
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`entry`] | the built-in records: layout and `format` file from one description |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
+//! | [`graph`] | the call graph of `function_graph` |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is
@@ -31,6 +32,7 @@ pub mod cpumask;
 pub mod entry;
 pub mod error_log;
 pub mod glob;
+pub mod graph;
 pub mod header;
 pub mod line;
 pub mod number;

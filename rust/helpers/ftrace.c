@@ -24,6 +24,11 @@ __rust_helper notrace int rust_helper_rtrace_list_recursion_enter(unsigned long 
 	return trace_test_and_set_recursion(ip, parent_ip, TRACE_LIST_START);
 }
 
+__rust_helper notrace int rust_helper_rtrace_recursion_enter(unsigned long ip, unsigned long parent_ip)
+{
+	return ftrace_test_recursion_trylock(ip, parent_ip);
+}
+
 __rust_helper notrace void rust_helper_rtrace_recursion_exit(int bit)
 {
 	trace_clear_recursion(bit);
@@ -98,4 +103,23 @@ __rust_helper void rust_helper_rtrace_kprobes_stay(void)
 __rust_helper const unsigned char *rust_helper_rtrace_module_buildid(struct module *module)
 {
 	return module_buildid(module);
+}
+
+/* Which text an address is in, "_text" for the kernel's own, and how far into it. */
+__rust_helper bool rust_helper_rtrace_text_offset(unsigned long addr, char *name, int size, unsigned long *offset)
+{
+	struct module *module;
+
+	if (core_kernel_text(addr)) {
+		strscpy(name, "_text", size);
+		*offset = addr - (unsigned long)_text;
+		return true;
+	}
+	guard(rcu)();
+	module = __module_text_address(addr);
+	if (!module)
+		return false;
+	strscpy(name, module->name, size);
+	*offset = addr - (unsigned long)module->mem[MOD_TEXT].base;
+	return true;
 }

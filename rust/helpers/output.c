@@ -2,6 +2,7 @@
 
 #include <linux/nmi.h>
 #include <linux/utsname.h>
+#include <asm/sections.h>
 
 __rust_helper void rust_helper_touch_nmi_watchdog(void)
 {
@@ -11,4 +12,10 @@ __rust_helper void rust_helper_touch_nmi_watchdog(void)
 __rust_helper const char *rust_helper_init_utsname_release(void)
 {
 	return init_utsname()->release;
+}
+
+__rust_helper void rust_helper_rtrace_irq_entry_text(unsigned long *range)
+{
+	range[0] = (unsigned long)__irqentry_text_start;
+	range[1] = (unsigned long)__irqentry_text_end;
 }

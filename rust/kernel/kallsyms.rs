@@ -116,6 +116,31 @@ impl kernel::fmt::Display for SymbolOffset {
     }
 }
 
+/// An address as how far it is from the start of the kernel's text, or of its module's.
+pub(crate) struct TextOffset {
+    module: [u8; MODULE_LEN],
+    offset: usize,
+}
+
+impl TextOffset {
+    /// None for what is in neither. Any context in which RCU watches.
+    pub(crate) fn of(addr: usize) -> Option<Self> {
+        let (mut module, mut offset) = ([0u8; MODULE_LEN], 0);
+        // SAFETY: The buffer has the length given, and the out pointer is valid.
+        let found = unsafe {
+            bindings::rtrace_text_offset(addr, module.as_mut_ptr().cast(), MODULE_LEN as c_int, &mut offset)
+        };
+        found.then_some(Self { module, offset })
+    }
+}
+
+impl fmt::Display for TextOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_bytes(f, crate::rcore::text::parser::until_nul(&self.module))?;
+        write!(f, "+{:#x}", self.offset)
+    }
+}
+
 /// Calls `f` with the address of each of the kernel's own symbols of this name, aliases included; a name with a NUL has
 /// none. May sleep.
 pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {

@@ -21,6 +21,15 @@ pub(crate) fn is_kernel_text(addr: usize) -> bool {
     unsafe { bindings::rtrace_is_kernel_text(addr) }
 }
 
+/// The text of the functions that interrupts begin with.
+pub(crate) fn irq_entry_text() -> core::ops::Range<usize> {
+    let mut range = [0usize; 2];
+    // SAFETY: It stores two words.
+    unsafe { bindings::rtrace_irq_entry_text(range.as_mut_ptr()) };
+    let [start, end] = range;
+    start..end
+}
+
 /// Tells perf that code appeared at (`made`) or is about to vanish from `addr..addr + size`. Task context.
 pub(crate) fn announce_code(addr: usize, size: usize, name: &'static CStr, made: bool) {
     // SAFETY: The code is there, by the caller's word, and the name is NUL-terminated.

@@ -19,6 +19,8 @@ pub(crate) mod tracefs;
 pub(crate) mod entry_made;
 pub(crate) mod page_file;
 pub(crate) mod pages;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod ret_stack;
 pub(crate) mod stack;
 pub(crate) mod hotplug;
 pub(crate) mod nested;

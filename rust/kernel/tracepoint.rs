@@ -32,6 +32,11 @@ impl TaskView<'_> {
         f(unsafe { TaskView::new(bindings::get_current()) })
     }
 
+    /// Its address.
+    pub(crate) fn as_ptr(self) -> *mut bindings::task_struct {
+        self.0.get()
+    }
+
     /// Its pid in the first namespace.
     pub(crate) fn pid(self) -> i32 {
         // SAFETY: the task is live; its pid does not change while it can be seen.

@@ -5,7 +5,7 @@
 //! [`Machine`] is the architecture of this build; `crate::arch` implements [`Arch`] for it. Sites, ops and hashes
 //! speak of addresses and [`Target`]s only, never of instructions.
 
-use kernel::prelude::*;
+use kernel::{bindings::ftrace_regs, prelude::*};
 
 pub(crate) use crate::arch::Machine;
 
@@ -100,6 +100,30 @@ pub(crate) trait Arch {
     ///
     /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same `regs` and not freed.
     unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result;
+
+    /// Where hooked functions return to.
+    fn return_hook() -> usize;
+
+    /// At a function's entry, the word on the stack that it returns by.
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what a trampoline saved.
+    unsafe fn return_address(regs: *mut ftrace_regs) -> *mut usize;
+
+    /// In the return hook: where the word was on the stack that the function returned by.
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what the hook saved.
+    unsafe fn hooked_address(regs: *mut ftrace_regs) -> usize;
+
+    /// In the return hook: completes what it saved by the stack pointer, and `ret` as the instruction pointer.
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what the hook saved.
+    unsafe fn set_return(regs: *mut ftrace_regs, ret: usize);
 
     /// Gives a trampoline's memory back.
     ///

@@ -32,6 +32,7 @@ mod wait;
 
 pub(crate) use brought::ReadPage;
 pub(crate) use looking::Looking;
+pub(crate) use crate::rcore::ring_buffer::Plain;
 pub(crate) use read::Part;
 
 use super::clock::{self, Clock, CLOCKS};

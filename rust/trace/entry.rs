@@ -17,6 +17,12 @@ pub(crate) mod kind {
     pub(crate) const PRINT: u16 = 5;
     /// A format of the kernel's and its arguments: ip, address, words.
     pub(crate) const BPRINT: u16 = 6;
+    /// A traced function returned: func, retval, depth and overrun in one word, calltime, rettime.
+    pub(crate) const GRAPH_EXIT: u16 = 10;
+    /// A function was entered that is traced until it returns: func, depth.
+    pub(crate) const GRAPH_ENTRY: u16 = 11;
+    /// The same with where it returns to.
+    pub(crate) const GRAPH_RETADDR_ENTRY: u16 = 12;
     /// A text of the kernel's that need not be copied: ip, address.
     pub(crate) const BPUTS: u16 = 15;
     /// A number and bytes that only their writer understands.

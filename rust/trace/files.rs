@@ -14,8 +14,10 @@
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
+//! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`] | the file of that name |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
+//! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
 //!
@@ -29,7 +31,7 @@ use super::{
     instances,
 };
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use super::{ops::Which as Set, pids::Which};
+use super::{graph::filter::Which as Part, ops::Which as Set, pids::Which};
 use crate::kapi::{
     cpus,
     pseudo_fs::{FileType, OpenFlags, Opening},
@@ -44,6 +46,8 @@ mod filter;
 mod error_log;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod functions;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod graph;
 pub(crate) mod listing;
 mod marker;
 mod names;
@@ -52,6 +56,8 @@ mod per_cpu;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod pids;
 mod printk_formats;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod profile;
 mod readme;
 mod recording;
 mod sizes;
@@ -64,6 +70,8 @@ use filter::FilterFile;
 use error_log::ErrorLog;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use functions::{Functions, TotalInfo};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use graph::{GraphFile, MaxDepth};
 use marker::{Marker, RawMarker};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
@@ -71,6 +79,8 @@ use per_cpu::CpuStats;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use pids::PidFile;
 use printk_formats::PrintkFormats;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use profile::ProfileEnabled;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
 use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
@@ -159,6 +169,12 @@ static FILES: &[Row] = &[
         "why the last 8 commands were refused; truncating clears it"),
     row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    row(c"function_profile_enabled", 0o640, Scope::Top, &ProfileEnabled,
+        "1 counts calls and time of every function on every CPU, for trace_stat/functionN; 0 stops"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    row(c"max_graph_depth", 0o640, Scope::Top, &MaxDepth,
+        "so many levels of calls function_graph records; 0 is all"),
     row(c"printk_formats", 0o440, Scope::Top, &PrintkFormats,
         "the texts that bprint and bputs entries point to, by address"),
     row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines,
@@ -179,6 +195,12 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
         "tasks that are traced; none listed means all"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(Part::Only),
+        "function_graph records these functions and what they call; none listed means all"),
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(Part::Not),
+        "function_graph records neither these functions nor what they call"),
     row(c"snapshot", 0o640, Scope::Instance, &Trace::Snapshot,
         "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),
     row(c"snapshot", 0o640, Scope::PerCpu, &Trace::Snapshot,
@@ -248,6 +270,10 @@ pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     }
     options::create_all(&dir.create_dir(c"options")?, &all)?;
     events::create(dir, &all)?;
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    if instance.is_top() {
+        profile::create(dir)?;
+    }
 
     let per_cpu = dir.create_dir(c"per_cpu")?;
     for cpu in cpus::possible() {

@@ -20,14 +20,19 @@ use super::clock::{self, Clock};
 use super::commands::Probes;
 use super::entry::Context;
 use super::error_log::ErrorLog;
+use super::graph::careful::Tracing;
 use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
 use super::snapshot::Snapshot;
 use super::tracers::{self, Running, Tracer, TRACERS};
 use super::{cmdlines, instances, printk, stack};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::profile;
 use crate::kapi::cpus::{self, CpuSet};
 use crate::kapi::pseudo_fs::Kept;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::rcore::text::options::graph::SLEEP_TIME;
 use crate::rcore::text::options::{Flag, Set, TracerOption};
 use core::iter::once;
 use kernel::cpu::CpuId;
@@ -60,6 +65,8 @@ pub(crate) enum Side {
 /// A trace instance.
 #[pin_data]
 pub(crate) struct Instance {
+    /// First, to be dropped first: it waits for hits that record into the buffer.
+    graph: Tracing,
     name: Option<CString>,
     #[pin]
     buffer: Buffer,
@@ -129,6 +136,7 @@ impl Instance {
     ) -> Result<Arc<Instance>> {
         Arc::pin_init(
             try_pin_init!(Self {
+                graph: Tracing::new(),
                 name,
                 buffer <- buffer,
                 snapshot <- Snapshot::new(),
@@ -137,7 +145,7 @@ impl Instance {
                 users: Atomic::new(0),
                 state <- new_mutex!(State {
                     tracer: tracers::NOP_ROW,
-                    tracer_flags: [0; TRACERS.len()],
+                    tracer_flags: core::array::from_fn(|row| TRACERS[row].default_flags()),
                     running: None,
                     cpumask: CpuSet::all(),
                 }),
@@ -240,6 +248,19 @@ impl Instance {
     /// The ops that its filter files edit and its function tracer uses.
     pub(crate) fn ops(&self) -> Option<&Arc<Ops>> {
         self.ops.as_ref()
+    }
+
+    /// What its `function_graph` has.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn graph(&self) -> &Tracing {
+        &self.graph
+    }
+
+    /// Tells the current tracer to look at its options, and what else it goes by. Task context, may sleep. Errors as of
+    /// [`Running::changed`].
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn refresh_tracer(&self) -> Result {
+        self.state.lock().changed()
     }
 
     /// May entries be recorded, as far as `tracing_on` is concerned? Any context.
@@ -366,6 +387,8 @@ impl Instance {
             Flag::Overwrite => self.buffer.set_overwrite(on),
             Flag::Printk => printk::switched(on),
             Flag::FunctionFork => self.pids.follow_forks(on)?,
+            #[cfg(CONFIG_FUNCTION_TRACER)]
+            Flag::GraphTime => profile::set_graph_time(on)?,
             Flag::TracePrintkDest => return instances::set_printk_dest(self, on),
             Flag::CopyTraceMarker => instances::set_marker_copy(self, on),
             _ => {}
@@ -397,7 +420,9 @@ impl Instance {
     pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
         let mut state = self.state.lock();
         let tracer = state.tracer;
-        state.set_flag(tracer, option, on)
+        state.set_flag(tracer, option, on)?;
+        drop(state);
+        self.tell_profiler(option, on)
     }
 
     /// Sets an option of the tracer in row `tracer` of [`TRACERS`], current or not. Task context, may sleep.
@@ -406,7 +431,18 @@ impl Instance {
     ///
     /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then as before.
     pub(crate) fn set_flag_of(&self, tracer: usize, option: &TracerOption, on: bool) -> Result {
-        self.state.lock().set_flag(tracer, option, on)
+        self.state.lock().set_flag(tracer, option, on)?;
+        self.tell_profiler(option, on)
+    }
+
+    /// The profiler goes by the top's `sleep-time`, current tracer or not.
+    fn tell_profiler(&self, option: &TracerOption, on: bool) -> Result {
+        #[cfg(CONFIG_FUNCTION_TRACER)]
+        if self.is_top() && *option == SLEEP_TIME {
+            return profile::set_sleep_time(on);
+        }
+        let _ = (option, on);
+        Ok(())
     }
 
     /// The clock that stamps entries. Any context.

@@ -7,6 +7,10 @@ pub(crate) mod arch;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod direct;
 #[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod graph;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod profile;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod hash;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod modules;
@@ -36,4 +40,4 @@ pub(crate) mod dump;
 #[cfg(not(CONFIG_FUNCTION_TRACER))]
 mod unpatched;
 #[cfg(not(CONFIG_FUNCTION_TRACER))]
-pub(crate) use unpatched::{commands, ops};
+pub(crate) use unpatched::{commands, graph, ops};

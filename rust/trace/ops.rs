@@ -18,6 +18,7 @@
 
 mod edit;
 mod list;
+pub(crate) mod managed;
 mod owner;
 mod raw;
 mod register;
@@ -30,7 +31,8 @@ pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
 pub(crate) use owner::{callback_symbol, thunk, Callback, Entry, Flags, Hit, Ops};
-pub(crate) use raw::{flag, OpsRef, Which};
+pub(crate) use raw::{flag, Func, OpsRef, Which};
+pub(crate) use retire::{wait_for_hits, wait_for_trampolines, SharedSet};
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
 pub(crate) use show::write_state;
 

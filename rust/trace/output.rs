@@ -13,6 +13,7 @@
 //! | [`cursor`] | the order of records over CPUs, lost ones, looking ahead |
 //! | [`source`] | where a cursor reads: consuming, or over what is there |
 //! | [`line`] | one record as text: notices, prefix, printer by type |
+//! | [`graph`] | records as a call graph |
 //! | [`header`] | what stands above the records in `trace` |
 //! | [`readers`] | who consumes an instance's buffer: `EBUSY` for second pipes and for tracer changes |
 //!
@@ -32,6 +33,8 @@ use core::fmt;
 use kernel::cpu::CpuId;
 
 pub(crate) mod cursor;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod line;
 pub(crate) mod readers;
@@ -94,6 +97,8 @@ pub(crate) struct Style {
     pub(crate) start: u64,
     /// The buffer that it is about.
     pub(crate) side: Side,
+    /// The current tracer's own options.
+    pub(crate) own: u32,
 }
 
 impl Style {
@@ -107,13 +112,14 @@ impl Style {
         let set = instance.options();
         let unit = if instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
         let start = instance.side(side).time_start();
-        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side }
+        let (_, own) = instance.tracer_options();
+        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side, own }
     }
 
     /// The same with the options as they are now; what was fixed at open stays.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
-        let set = instance.options();
-        Self { set, start: instance.side(self.side).time_start(), ..self }
+        let (_, own) = instance.tracer_options();
+        Self { set: instance.options(), start: instance.side(self.side).time_start(), own, ..self }
     }
 }
 
@@ -143,9 +149,15 @@ pub(crate) enum Printed {
 pub(crate) trait TracerOutput: Send {
     /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the usual ones.
     ///
-    /// Task context, may sleep. Errors when `out` is full.
-    fn header(&mut self, style: &Style, out: &mut dyn Out) -> Result<Printed, fmt::Error> {
-        let _ = (style, out);
+    /// `empty` says whether there is nothing to read. Task context, may sleep. Errors when `out` is full.
+    fn header(
+        &mut self,
+        instance: &Instance,
+        style: &Style,
+        empty: bool,
+        out: &mut dyn Out,
+    ) -> Result<Printed, fmt::Error> {
+        let _ = (instance, style, empty, out);
         Ok(Printed::Unhandled)
     }
 

@@ -113,6 +113,12 @@ pub(crate) fn lookup(addr: usize) -> Option<Site> {
     })
 }
 
+/// How many sites there are. Any context in which RCU watches.
+pub(crate) fn count() -> usize {
+    let guard = rcu::read_lock();
+    table::under_rcu(&guard).fold(0, |sum: usize, table| sum.saturating_add(table.len()))
+}
+
 /// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning the compiler's calls
 /// into NOPs took at boot and at module loads.
 pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {

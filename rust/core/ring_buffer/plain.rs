@@ -33,6 +33,12 @@ impl Writer<'_> {
     /// Writes an event whose payload is `words`, if this is the plain case.
     #[inline(always)]
     pub fn write_plain<E: Env, const N: usize>(&self, env: &E, words: &[u64; N]) -> Plain {
+        self.write_plain_at(env, |_| *words)
+    }
+
+    /// [`write_plain`](Self::write_plain) of words that depend on the event's time, which `words` is told once.
+    #[inline(always)]
+    pub fn write_plain_at<E: Env, const N: usize>(&self, env: &E, words: impl FnOnce(u64) -> [u64; N]) -> Plain {
         const { assert!(8 * N <= Header::MAX_SMALL, "the event must fit the small header") };
         let buffer = self.buffer;
         let context = &buffer.setup.context;
@@ -71,9 +77,9 @@ impl Writer<'_> {
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         let header = buffer.put_event(position, 8 * N, size, delta);
-        for (place, word) in words.iter().enumerate() {
+        for (place, word) in words(now).into_iter().enumerate() {
             // SAFETY: the payload of `8 * N` bytes follows the 4 bytes of header, and is ours until it is published.
-            unsafe { put_u64(header.as_ptr().add(4 + 8 * place), *word) };
+            unsafe { put_u64(header.as_ptr().add(4 + 8 * place), word) };
         }
 
         // Where the commit position is still the one from before, the event is on its sub-buffer, and it is we who move

@@ -403,6 +403,33 @@ entries! {
         buf: u32 = "u32" [0] @ 24,
     } print r#""%ps: %s", (void *)REC->ip, REC->fmt"#
 
+    /// A traced function returned.
+    10 "funcgraph_exit" FuncgraphExit {
+        /// The function.
+        func: usize = "unsigned long" @ 8,
+        /// What it returned.
+        retval: usize = "unsigned long" @ 16,
+        /// Traced functions around it.
+        depth: u32 = "unsigned int" @ 24,
+        /// Functions of the task that were not traced for want of room.
+        overrun: u32 = "unsigned int" @ 28,
+        /// When it was entered.
+        calltime: u64 = "unsigned long long" @ 32,
+        /// When it returned.
+        rettime: u64 = "unsigned long long" @ 40,
+    } print r#""<-- %ps (%u) (start: %llx  end: %llx) over: %u retval: %lx", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth, REC->retval"#
+
+    /// A function was entered that is traced until it returns.
+    11 "funcgraph_entry" FuncgraphEntry {
+        /// The function.
+        func: usize = "unsigned long" @ 8,
+        /// Traced functions around it.
+        depth: usize = "unsigned long" @ 16,
+        ;
+        /// The function's arguments, while they are recorded.
+        args: usize = "unsigned long" [0] @ 24,
+    } print r#""--> %ps (%lu)", (void *)REC->func, REC->depth"#
+
     /// The stack of the task in user space.
     13 "user_stack" UserStack {
         /// The task's thread group.
@@ -520,6 +547,25 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
 ",
             ),
             (
+                "funcgraph_exit",
+                "\
+\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:unsigned long retval;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned int depth;\toffset:24;\tsize:4;\tsigned:0;
+\tfield:unsigned int overrun;\toffset:28;\tsize:4;\tsigned:0;
+\tfield:unsigned long long calltime;\toffset:32;\tsize:8;\tsigned:0;
+\tfield:unsigned long long rettime;\toffset:40;\tsize:8;\tsigned:0;
+",
+            ),
+            (
+                "funcgraph_entry",
+                "\
+\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:unsigned long depth;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;
+",
+            ),
+            (
                 "user_stack",
                 "\
 \tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;
@@ -556,7 +602,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(own_fields(row), fields, "{name}");
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
-        assert_eq!(ids, [1, 4, 5, 6, 13, 15, 19, 20]);
+        assert_eq!(ids, [1, 4, 5, 6, 10, 11, 13, 15, 19, 20]);
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
             (16, 12, 16, 24)

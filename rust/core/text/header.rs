@@ -166,7 +166,12 @@ pub fn write_latency(
     }
 }
 
-fn write_record(
+/// Writes the latency header without column titles, for those that have other columns.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_record(
     out: &mut dyn Out,
     data: &Latency<'_>,
     symbols: &dyn Symbols,

@@ -125,9 +125,9 @@ table! {
     /// The branch tracer runs beside the current one.
     Branch "branch" false Every false;
     /// Profiles show names as offsets.
-    ProfTextOffset "prof-text-offset" false Top false;
+    ProfTextOffset "prof-text-offset" false Top PATCH_SITES;
     /// The profiler counts callees' time.
-    GraphTime "graph-time" true Top false;
+    GraphTime "graph-time" true Top PATCH_SITES;
 }
 
 const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
@@ -232,6 +232,62 @@ pub const NOP_REFUSE: TracerOption = TracerOption {
 };
 /// The nop tracer's options; all are off at first.
 pub const NOP_TRACER: &[TracerOption] = &[NOP_ACCEPT, NOP_REFUSE];
+
+/// The options of function_graph. Those that say what is printed hold for what was recorded before, too.
+pub mod graph {
+    use super::TracerOption;
+
+    const fn option(name: &'static str, bit: u32) -> TracerOption {
+        TracerOption { name, bit }
+    }
+
+    /// How many functions were not traced for want of room, after each return.
+    pub const OVERRUN: TracerOption = option("funcgraph-overrun", 0x1);
+    /// The CPU.
+    pub const CPU: TracerOption = option("funcgraph-cpu", 0x2);
+    /// A mark before long durations.
+    pub const OVERHEAD: TracerOption = option("funcgraph-overhead", 0x4);
+    /// Name and pid of the task.
+    pub const PROC: TracerOption = option("funcgraph-proc", 0x8);
+    /// How long functions took.
+    pub const DURATION: TracerOption = option("funcgraph-duration", 0x10);
+    /// The time.
+    pub const ABS_TIME: TracerOption = option("funcgraph-abstime", 0x20);
+    /// The time since the trace began, for latency tracers.
+    pub const REL_TIME: u32 = 0x40;
+    /// What interrupts call, in recording and in print.
+    pub const IRQS: TracerOption = option("funcgraph-irqs", 0x80);
+    /// The function's name after each closing brace.
+    pub const TAIL: TracerOption = option("funcgraph-tail", 0x100);
+    /// What functions returned.
+    pub const RETVAL: TracerOption = option("funcgraph-retval", 0x800);
+    /// The same in hexadecimal digits, error numbers as well.
+    pub const RETVAL_HEX: TracerOption = option("funcgraph-retval-hex", 0x1000);
+    /// Where functions return to, in recording and in print.
+    pub const RETADDR: TracerOption = option("funcgraph-retaddr", 0x2000);
+    /// Time in which the task did not run is part of a duration.
+    pub const SLEEP_TIME: TracerOption = option("sleep-time", 0x200);
+
+    /// All of them.
+    pub const OPTIONS: &[TracerOption] = &[
+        OVERRUN,
+        CPU,
+        OVERHEAD,
+        PROC,
+        DURATION,
+        ABS_TIME,
+        IRQS,
+        TAIL,
+        RETVAL,
+        RETVAL_HEX,
+        #[cfg(CONFIG_FUNCTION_GRAPH_RETADDR)]
+        RETADDR,
+        SLEEP_TIME,
+    ];
+
+    /// Those that are on at first.
+    pub const DEFAULT: u32 = CPU.bit | OVERHEAD.bit | DURATION.bit | IRQS.bit | SLEEP_TIME.bit;
+}
 
 /// What a write to `trace_options` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -423,7 +479,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("nofunction-fork\nnostacktrace\ntest_nop_accept\nnotest_nop_refuse\n"),
+            text.ends_with("nofunction-fork\nnostacktrace\nnoprof-text-offset\ngraph-time\ntest_nop_accept\nnotest_nop_refuse\n"),
             "{text}"
         );
         assert!(!text.contains("hash-ptr"));

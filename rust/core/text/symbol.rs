@@ -22,6 +22,18 @@ pub trait Symbols {
         offset: bool,
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
+
+    /// Writes the name of the symbol that holds `addr` as `%ps` does: `name`, `name [module]`, or `0x1004`.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        match self.write_symbol(addr, false, out)? {
+            true => Ok(()),
+            false => write!(out, "0x{addr:x}"),
+        }
+    }
 }
 
 /// How addresses are to look.

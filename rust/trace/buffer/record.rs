@@ -102,6 +102,51 @@ impl Buffer {
         }
     }
 
+    /// May [`Buffer::record_fast`] be tried in `context`? The caller has preemption off.
+    #[inline(always)]
+    pub(crate) fn can_be_fast(&self, context: Context) -> bool {
+        context.is_plain_task() && self.clock_in_line.load(Relaxed)
+    }
+
+    /// Records an entry of `words`, header included, that depend on its time, if this is the plain case; and that time. Any
+    /// context for which [`Buffer::can_be_fast`] said yes; preemption stays off from there to [`Buffer::complete`], which
+    /// has to follow unless it is [`Plain::Done`].
+    #[inline(always)]
+    pub(crate) fn record_fast<const N: usize>(&self, words: impl FnOnce(u64) -> [u64; N]) -> (Plain, u64) {
+        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
+        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        let mut time = 0;
+        let outcome = writer.write_plain_at(&InLine, |now| {
+            time = now;
+            words(now)
+        });
+        if outcome == Plain::Done {
+            entry_made::set();
+        }
+        (outcome, time)
+    }
+
+    /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and [`Buffer::write_with`] may.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn complete(&self, outcome: Plain) -> bool {
+        let ring = self.this_ring();
+        match outcome {
+            Plain::Done => {}
+            Plain::Wanted => self.wake(PreemptOff::new(), ring),
+            Plain::Unpublished => self.publish(PreemptOff::new(), ring),
+            Plain::Not => return false,
+            Plain::Abandoned => {
+                // SAFETY: as in `record_fast`.
+                let writer = unsafe { ring.core.writer(Level::NORMAL) };
+                // If somebody is to be woken, the entry that comes next does it.
+                let _ = writer.abandon(&InLine);
+                return false;
+            }
+        }
+        true
+    }
+
     /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other clocks.
     #[cold]
     #[inline(never)]
@@ -204,6 +249,9 @@ impl Buffer {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         let level = context.level();
+        if Clocked::is_read(ring, level) {
+            return None;
+        }
         // SAFETY: as in `record_at`.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let clock = Clocked { buffer: self, ring, level };

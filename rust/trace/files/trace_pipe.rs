@@ -10,7 +10,7 @@
 use super::{Node, Place};
 use crate::{
     kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek},
-    rcore::text::{options::Flag, LineBuf},
+    rcore::text::{options::Flag, LineBuf, Out},
     trace::output::{
         cursor::{Ahead, Cursor, Room},
         line,
@@ -35,6 +35,8 @@ impl Node for TracePipe {
             len: 0,
             record: KVVec::new(),
             ahead: KVVec::new(),
+            line: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
+            held: 0,
         };
         Opening::pin_init(try_pin_init!(OpenPipe { pipe <- new_mutex!(pipe), claim }? Error))
     }
@@ -75,6 +77,10 @@ struct Pipe {
     len: usize,
     record: KVVec<u8>,
     ahead: KVVec<u8>,
+    /// The record printed last.
+    line: KVVec<u8>,
+    /// So much of `line` found no room in `text`, and its record is taken already: it goes first next time.
+    held: usize,
 }
 
 impl OpenPipe {
@@ -145,28 +151,29 @@ impl Pipe {
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);
+        // One line always has room.
+        let _ = text.bytes(self.line.get(..core::mem::take(&mut self.held)).unwrap_or(&[]));
         while text.as_bytes().len() < wanted {
             let Some((cpu, head)) = cursor.next(&mut self.record) else {
                 break;
             };
-            let before = text.as_bytes().len();
             let record = cursor.record(cpu, &head, &self.record);
             let store: &mut dyn Room = &mut self.ahead;
             let mut ahead = Ahead { cursor: &mut cursor, cpu, current: Some(head), store };
             let output = self.output.as_deref_mut();
-            let printed = line::write(&mut text, &record, &self.style, output, &mut ahead, false);
-            let current = ahead.current;
-            if printed.is_err() {
-                if before > 0 && current.is_some() {
-                    // It goes first next time.
-                    text.truncate(before);
-                    break;
-                }
-                text.close_too_big();
+            let mut line = LineBuf::new(&mut self.line);
+            if line::write(&mut line, &record, &self.style, output, &mut ahead, false).is_err() {
+                line.close_too_big();
             }
-            if current.is_some_and(|head| !cursor.pass(cpu, &head)) {
-                // Another reader had it.
-                text.truncate(before);
+            let (current, line) = (ahead.current, line.as_bytes());
+            let fits = line.len() <= text.room();
+            // Where it does not fit it stays in the buffer, unless the tracer has taken it to see what is behind.
+            let mine = current.is_none_or(|head| fits && cursor.pass(cpu, &head));
+            if fits && mine {
+                let _ = text.bytes(line);
+            } else if !fits {
+                self.held = if mine { line.len() } else { 0 };
+                break;
             }
         }
         self.len = text.as_bytes().len();

@@ -6,6 +6,7 @@
 //! sets are read by hits at any time and written under the ftrace lock, so all accesses are atomic; the
 //! trampoline's fields are read by the unwinder likewise; the rest belongs to holders of the lock.
 
+use super::managed;
 use super::retire::{Published, Retired};
 use crate::trace::{arch::Target, hash::SiteSet};
 use core::ptr::{self, NonNull};
@@ -260,6 +261,15 @@ impl OpsRef {
     /// Would a hit at `ip` be its? Any context, NMI included.
     #[inline]
     pub(crate) fn covers(self, ip: usize) -> bool {
+        if managed::is_manager(self) {
+            return managed::parts().any(|part| part.sets_cover(ip));
+        }
+        self.sets_cover(ip)
+    }
+
+    /// Is `ip` in its sets?
+    #[inline]
+    fn sets_cover(self, ip: usize) -> bool {
         let filter = self.set_of(Which::Filter);
         let notrace = self.set_of(Which::NoTrace);
         filter.is_none_or(|f| f.is_empty() || f.contains(ip)) && !notrace.is_some_and(|n| n.contains(ip))

@@ -5,7 +5,7 @@
 use super::raw::{flag, OpsRef, Which};
 use super::retire::{wait_for_trampolines, Published};
 use super::update::{sync, Scope};
-use super::{is_dead, list, State, DIRECT, FTRACE};
+use super::{is_dead, list, managed, State, DIRECT, FTRACE};
 use crate::kapi::memory;
 use crate::trace::{
     arch::{Arch, Machine},
@@ -31,10 +31,11 @@ pub(crate) fn register(op: OpsRef) -> Result {
 /// [`register`] for holders of [`DIRECT`].
 pub(crate) fn register_locked(op: OpsRef) -> Result {
     op.init();
-    start(&mut FTRACE.lock(), op)
+    start(&mut FTRACE.lock(), op, op)
 }
 
-fn start(state: &mut State, op: OpsRef) -> Result {
+/// Registers `op`, of whose sites the sets of `scope` tell.
+pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
@@ -58,7 +59,7 @@ fn start(state: &mut State, op: OpsRef) -> Result {
     ensure_trampoline(state, op);
     list::add(&state.key, op);
     op.set(flag::ENABLED);
-    sync_ops(state, op);
+    sync_ops(state, scope);
     if is_dead() {
         list::remove(&state.key, op);
         op.clear(flag::ENABLED);
@@ -82,9 +83,7 @@ pub(crate) fn unregister(op: OpsRef) -> Result {
         if kernel::warn_on!(!op.has(flag::ENABLED)) {
             return Err(EBUSY);
         }
-        list::remove(&state.key, op);
-        op.clear(flag::ENABLED);
-        sync_ops(&mut state, op);
+        stop(&mut state, op, op);
     }
     if op.has(flag::DYNAMIC) {
         wait_for_trampolines();
@@ -94,7 +93,15 @@ pub(crate) fn unregister(op: OpsRef) -> Result {
     Ok(())
 }
 
-fn sync_ops(state: &mut State, op: OpsRef) {
+/// Takes `op`, of whose sites the sets of `scope` tell, from the list and from its sites.
+pub(super) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
+    list::remove(&state.key, op);
+    op.clear(flag::ENABLED);
+    sync_ops(state, scope);
+}
+
+/// Brings the sites up to date that the sets of `op` name.
+pub(super) fn sync_ops(state: &mut State, op: OpsRef) {
     match op.set_of(Which::Filter) {
         Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
         _ => sync(state, Scope::All),
@@ -112,7 +119,7 @@ fn trampoline_func(op: OpsRef) -> usize {
 
 /// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller. Without memory it goes
 /// without: sites then call it by the list.
-fn ensure_trampoline(state: &State, op: OpsRef) {
+pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
     if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
         return;
     }
@@ -191,7 +198,7 @@ pub(crate) fn change_set(state: &mut State, op: OpsRef, which: Which, new: SiteS
     // No set is quicker to ask than an empty one.
     let new = if new.is_empty() { None } else { Some(Published::new(new)?) };
     let old = op.replace_set(which, new);
-    let mut concerned = false;
+    let mut concerned = managed::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
     if !concerned {
         return Ok(());

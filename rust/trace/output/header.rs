@@ -29,12 +29,12 @@ pub(crate) fn write(
     let name = instance.tracer().name();
     write_tracer(out, name)?;
     if let Some(tracer) = tracer {
-        if tracer.header(style, out)? == Printed::Done {
+        if tracer.header(instance, style, empty, out)? == Printed::Done {
             return Ok(());
         }
     }
     if style.latency {
-        latency(out, buffer, style, name, empty)
+        latency(out, instance, buffer, style, empty)
     } else {
         header::write_normal(out, style.set, counts(buffer))
     }
@@ -52,9 +52,22 @@ fn counts(buffer: &Buffer) -> Counts {
 }
 
 /// The latency header without a measured latency, which only latency tracers have.
-fn latency(out: &mut dyn Out, buffer: &Buffer, style: &Style, tracer: &str, empty: bool) -> fmt::Result {
-    let data = Latency {
-        tracer,
+fn latency(out: &mut dyn Out, instance: &Instance, buffer: &Buffer, style: &Style, empty: bool) -> fmt::Result {
+    let data = unmeasured(instance, buffer);
+    let shown = (!empty).then_some(&data);
+    header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
+}
+
+/// The same without the titles of columns.
+pub(super) fn latency_record(out: &mut dyn Out, instance: &Instance, style: &Style) -> fmt::Result {
+    let data = unmeasured(instance, instance.side(style.side));
+    header::write_record(out, &data, &Kallsyms, symbol::Style::of(style.set))
+}
+
+/// What the header says where no latency was measured.
+fn unmeasured(instance: &Instance, buffer: &Buffer) -> Latency<'static> {
+    Latency {
+        tracer: instance.tracer().name(),
         release: uts::release(),
         microseconds: 0,
         counts: counts(buffer),
@@ -67,7 +80,5 @@ fn latency(out: &mut dyn Out, buffer: &Buffer, style: &Style, tracer: &str, empt
         policy: 0,
         rt_priority: 0,
         critical: None,
-    };
-    let shown = (!empty).then_some(&data);
-    header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
+    }
 }

@@ -46,6 +46,13 @@ impl Symbols for Kallsyms {
             None => Ok(false),
         }
     }
+
+    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        match Symbol::at(addr) {
+            Some(symbol) => symbol.write(out),
+            None => write!(out, "0x{addr:x}"),
+        }
+    }
 }
 
 /// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes such.
@@ -114,6 +121,22 @@ pub(crate) fn prefix(
 
 fn env(style: &Style) -> Env<'static> {
     Env { set: style.set, symbols: &Kallsyms, strings: Some(&printk::Texts), unit: style.unit }
+}
+
+/// Prints what a record says, whatever form the options ask for: of texts nothing but the text.
+///
+/// # Errors
+///
+/// When `out` is full.
+pub(crate) fn text(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
+    match print::write_message(out, record.data, &env(style)) {
+        Ok(true) => return Ok(()),
+        Err(print::Error::Full) => return Err(fmt::Error),
+        Ok(false) | Err(print::Error::Truncated) => {}
+    }
+    let forms = [Flag::Bin, Flag::Hex, Flag::Raw, Flag::Fields];
+    let set = forms.iter().fold(style.set, |set, &form| set.with(form, false));
+    event(out, record, &Style { set, ..*style })
 }
 
 /// Prints the event, by its type.

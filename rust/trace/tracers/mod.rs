@@ -8,6 +8,8 @@
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod function_graph;
 mod nop;
 
 use super::instance::Instance;
@@ -28,9 +30,14 @@ pub(crate) trait Tracer: Sync {
     /// Any; the instance is then left with `nop`.
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>>;
 
-    /// The tracer's own options; all are off at first.
+    /// The tracer's own options.
     fn options(&self) -> &'static [TracerOption] {
         &[]
+    }
+
+    /// The bits of those of its own options that are on at first.
+    fn default_flags(&self) -> u32 {
+        0
     }
 
     /// May `option`, one of its own, be set to `on`, whether it is current or not?
@@ -75,6 +82,8 @@ pub(crate) trait Running: Send {
 
 /// The tracers there are, in the order of `available_tracers`.
 pub(crate) static TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    &function_graph::FunctionGraph,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function::Function,
     &nop::Nop,

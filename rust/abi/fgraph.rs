@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `include/linux/ftrace.h` for tracing functions until they return.
+//!
+//! None of these is exported to modules.
+
+use crate::kapi::ret_stack::{self, Current};
+use crate::trace::arch::{Arch, Machine};
+use crate::trace::graph::filter::{self, Which};
+use crate::trace::graph::{self, UserRef, Way};
+use core::ptr;
+use kernel::bindings::{fgraph_ops, task_struct};
+use kernel::ffi::{c_int, c_ulong};
+use kernel::prelude::*;
+use kernel::str::CStr;
+
+/// Task context, sleeps.
+///
+/// # Safety
+///
+/// `user` is a `struct fgraph_ops` under the rules of its header, which stays until it is unregistered and then until calls
+/// of its functions are over; both functions are there.
+#[export]
+pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> c_int {
+    // SAFETY: by the precondition.
+    let result = unsafe { UserRef::from_raw(user) }.ok_or(EINVAL).and_then(|user| graph::register(user, Way::Shared, |_| {}));
+    result.map_or_else(|e| e.to_errno(), |()| 0)
+}
+
+/// Task context, sleeps.
+///
+/// # Safety
+///
+/// `user` was registered.
+#[export]
+pub(crate) unsafe extern "C" fn unregister_ftrace_graph(user: *mut fgraph_ops) {
+    // SAFETY: by the precondition.
+    if let Some(user) = unsafe { UserRef::from_raw(user) } {
+        graph::unregister(user);
+    }
+}
+
+fn place(idx: c_int) -> Option<usize> {
+    usize::try_from(idx).ok().filter(|place| *place < graph::USERS)
+}
+
+/// Memory that is kept until the function returns that is being entered; null if there is not so much. From entry functions.
+#[no_mangle]
+pub(crate) extern "C" fn fgraph_reserve_data(idx: c_int, size_bytes: c_int) -> *mut c_void {
+    let (Some(place), Ok(bytes)) = (place(idx), usize::try_from(size_bytes)) else { return ptr::null_mut() };
+    Current::get().reserve(place, bytes).map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
+}
+
+/// What the entry function has reserved for the function that returns; null if nothing. From return functions.
+///
+/// # Safety
+///
+/// `size_bytes` is null or valid.
+#[export]
+pub(crate) unsafe extern "C" fn fgraph_retrieve_data(idx: c_int, size_bytes: *mut c_int) -> *mut c_void {
+    // SAFETY: by the precondition.
+    unsafe { fgraph_retrieve_parent_data(idx, size_bytes, 0) }
+}
+
+/// [`fgraph_retrieve_data`] of the traced function `depth` further out.
+///
+/// # Safety
+///
+/// `size_bytes` is null or valid.
+#[export]
+pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
+    idx: c_int,
+    size_bytes: *mut c_int,
+    depth: c_int,
+) -> *mut c_void {
+    let (Some(place), Ok(depth)) = (place(idx), usize::try_from(depth)) else { return ptr::null_mut() };
+    let current = Current::get();
+    let Some(words) = current.reserved(place, depth) else { return ptr::null_mut() };
+    // SAFETY: by the precondition.
+    if let Some(size) = unsafe { size_bytes.as_mut() } {
+        *size = (words.len() * size_of::<u64>()) as c_int;
+    }
+    words.as_ptr().cast_mut().cast()
+}
+
+/// The word that stays with the task for a user. From its functions.
+///
+/// # Safety
+///
+/// `user` is registered.
+#[export]
+pub(crate) unsafe extern "C" fn fgraph_get_task_var(user: *mut fgraph_ops) -> *mut c_ulong {
+    // SAFETY: by the precondition.
+    let Some(user) = (unsafe { UserRef::from_raw(user) }) else { return ptr::null_mut() };
+    let current = Current::get();
+    let var = current.var(user.place(), graph::since(user.place()));
+    var.map_or(ptr::null_mut(), |word| ptr::from_ref(word).cast_mut().cast())
+}
+
+/// Where a function really returns to whose return address, at `retp` on the stack of `task`, reads `ret`. For unwinders; any
+/// context.
+///
+/// # Safety
+///
+/// The caller has a reference to `task`; `idx` is null or valid, 0 for the first call of an unwinding.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
+    task: *mut task_struct,
+    idx: *mut c_int,
+    ret: c_ulong,
+    retp: *mut c_ulong,
+) -> c_ulong {
+    let hook = Machine::return_hook();
+    if ret != hook {
+        return ret;
+    }
+    // SAFETY: by the precondition.
+    let Some(idx) = (unsafe { idx.as_mut() }) else { return ret };
+    // SAFETY: by the precondition.
+    unsafe { ret_stack::find(task, idx, retp as usize, hook) }.unwrap_or(ret)
+}
+
+/// Where the innermost traced function of a task really returns to; 0 if there is none.
+///
+/// # Safety
+///
+/// The caller has a reference to `task`.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_graph_top_ret_addr(task: *mut task_struct) -> c_ulong {
+    // SAFETY: by the precondition.
+    unsafe { ret_stack::innermost_return(task, Machine::return_hook()) }.unwrap_or(0)
+}
+
+/// # Safety
+///
+/// `t` is being made.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_graph_init_task(t: *mut task_struct) {
+    // SAFETY: by the precondition.
+    unsafe { ret_stack::init(t) };
+}
+
+/// # Safety
+///
+/// `t` is the idle task of a CPU, which is not running or at its very beginning.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_graph_init_idle_task(t: *mut task_struct, _cpu: c_int) {
+    // SAFETY: by the precondition.
+    unsafe { ret_stack::begin(t) };
+}
+
+/// # Safety
+///
+/// Nobody uses `t` any more.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_graph_exit_task(t: *mut task_struct) {
+    // SAFETY: by the precondition.
+    unsafe { ret_stack::free(t) };
+}
+
+/// A boot parameter's comma-separated patterns for `set_graph_function`, or `set_graph_notrace`.
+///
+/// # Safety
+///
+/// `text` is NUL-terminated.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn rtrace_early_graph(text: *const c_char, notrace: bool) {
+    // SAFETY: by the precondition.
+    let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
+    let which = if notrace { Which::Not } else { Which::Only };
+    if let Err(e) = filter::at_boot(which, text) {
+        pr_warn!("ftrace: boot filter not set: {:?}\n", e);
+    }
+}
+
+/// The boot parameter for `max_graph_depth`.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_early_graph_depth(depth: u32) {
+    filter::depth_at_boot(depth);
+}
+
+crate::abi::same_in_c! {
+    fn fgraph_reserve_data(_, _) -> _;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which part of the call graph is recorded: `set_graph_function`, `set_graph_notrace` and `max_graph_depth`.
+//!
+//! As with filters, an open file for writing holds a private copy of the set, and closing it makes that current.
+
+use super::{
+    control::{errno, shown, Control, Limit, Text},
+    listing::{self, Lines},
+    Node, Place,
+};
+use crate::{
+    kapi::{
+        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
+        seq_file::{Cursor, Rows},
+    },
+    rcore::text::{number, parser::Parser, Out},
+    trace::graph::filter::{self, Edit, Which},
+    trace::sites::Site,
+};
+use core::fmt::{self, Write};
+use kernel::{bindings, new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
+
+/// A word's room, as in filter files.
+const TOKEN: usize = bindings::FILTER_TOKEN_MAX;
+
+/// The file of one of the two sets.
+pub(super) struct GraphFile(pub(super) Which);
+
+impl Node for GraphFile {
+    /// `O_TRUNC` starts from nothing.
+    fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
+        let writing = match how.write {
+            true => Some(Writing { edit: Edit::open(self.0, how.trunc)?, parser: Parser::new() }),
+            false => None,
+        };
+        let list = if how.read { Some(filter::list(self.0)?) } else { None };
+        Opening::pin_init(try_pin_init!(OpenGraph { which: self.0, list, writing <- new_mutex!(writing) }? Error))
+    }
+}
+
+/// What an open file for writing holds.
+struct Writing {
+    edit: Edit,
+    parser: Parser<TOKEN>,
+}
+
+#[pin_data(PinnedDrop)]
+struct OpenGraph {
+    which: Which,
+    /// The set when the file was opened, if it can be read.
+    list: Option<KVVec<Site>>,
+    #[pin]
+    writing: Mutex<Option<Writing>>,
+}
+
+impl OpenFile for OpenGraph {
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+
+        let mut writing = self.writing.lock();
+        let Some(Writing { edit, parser }) = &mut *writing else {
+            return Err(EINVAL);
+        };
+        if *call.pos == 0 {
+            parser.clear();
+        }
+        let used = parser.feed(&text).map_err(errno)?;
+        *call.pos = call.pos.wrapping_add(used as i64);
+        if let Some(token) = parser.take() {
+            edit.apply(token)?;
+        }
+        Ok(used)
+    }
+
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for OpenGraph {
+    fn drop(self: Pin<&mut Self>) {
+        let Some(Writing { mut edit, mut parser }) = self.writing.lock().take() else {
+            return;
+        };
+        parser.finish();
+        if let Some(token) = parser.take() {
+            // Too late to tell anybody: the write had said yes.
+            let _ = edit.apply(token);
+        }
+        let _ = edit.commit();
+    }
+}
+
+impl Rows for OpenGraph {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        listing::rows(self, at)
+    }
+}
+
+impl Lines for OpenGraph {
+    fn seek(&self, at: u64) -> Option<u64> {
+        let list = self.list.as_ref()?;
+        (at < list.len().max(1) as u64).then_some(at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        match self.list.as_ref().and_then(|list| list.get(usize::try_from(at).ok()?)) {
+            Some(site) => {
+                site.write_name(out)?;
+                out.bytes(b"\n")
+            }
+            None if self.which == Which::Only => out.bytes(b"#### all functions enabled ####\n"),
+            None => out.bytes(b"#### no functions disabled ####\n"),
+        }
+    }
+}
+
+/// `max_graph_depth`.
+pub(super) struct MaxDepth;
+
+impl Control for MaxDepth {
+    fn show(&self, _at: &Place, out: &mut Text) -> Result {
+        // As ftrace does, which keeps 32 bits and shows them signed.
+        shown(writeln!(out, "{}", filter::max_depth() as i32))
+    }
+
+    fn store(&self, _at: &Place, line: &[u8]) -> Result {
+        filter::set_max_depth(number::unsigned(line, 10).map_err(errno)? as u32)
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`, made anew at each open.
+
+use super::{
+    control::{errno, shown, Control, Limit, Text},
+    listing::{self, Lines},
+    Place,
+};
+use crate::{
+    kapi::{
+        cpus,
+        kallsyms::{self, Symbol},
+        pseudo_fs::{FileType, OpenFlags, Opening},
+        tracefs::Dir,
+    },
+    rcore::text::{graph::write_duration, number, options::Flag, Out},
+    trace::{
+        instance::Instance,
+        profile::{self, Row},
+    },
+};
+use core::fmt::{self, Write};
+use kernel::{cpu::CpuId, prelude::*, str::CString};
+
+/// `function_profile_enabled`.
+pub(super) struct ProfileEnabled;
+
+impl Control for ProfileEnabled {
+    fn show(&self, _at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", u8::from(profile::is_on())))
+    }
+
+    fn store(&self, _at: &Place, line: &[u8]) -> Result {
+        profile::switch(number::nonzero(line).map_err(errno)?)
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}
+
+/// Makes `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
+pub(super) fn create(root: &Dir) -> Result {
+    let stat = root.create_dir(c"trace_stat")?;
+    for cpu in cpus::possible() {
+        let name = CString::try_from_fmt(fmt!("function{}", cpu.as_u32()))?;
+        // Nobody can write to it, whatever the mode says: it is that of C.
+        stat.create_file(&name, 0o640, KBox::new(CpuProfile(cpu), GFP_KERNEL)?)?;
+    }
+    Ok(())
+}
+
+/// A CPU's file.
+struct CpuProfile(CpuId);
+
+impl FileType for CpuProfile {
+    fn open(&self, _how: &OpenFlags) -> Result<Opening> {
+        listing::open(Listing(profile::rows(self.0)?))
+    }
+}
+
+/// The rows as they were at the open.
+struct Listing(KVVec<Row>);
+
+impl Lines for Listing {
+    fn seek(&self, at: u64) -> Option<u64> {
+        (at <= self.0.len() as u64).then_some(at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        match usize::try_from(at).ok().and_then(|at| at.checked_sub(1)) {
+            Some(row) => self.0.get(row).map_or(Ok(()), |row| write_row(row, out)),
+            None => out.bytes(
+                b"  Function                               Hit    Time            Avg             s^2\n  \
+                  --------                               ---    ----            ---             ---\n",
+            ),
+        }
+    }
+}
+
+/// Columns for a name.
+const NAME: usize = 30;
+
+fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
+    let by_offset = Instance::top().is_ok_and(|top| top.options().has(Flag::ProfTextOffset));
+    let mut name = Text::new();
+    match by_offset.then(|| kallsyms::TextOffset::of(row.site)).flatten() {
+        Some(place) => write!(name, "  {place}")?,
+        None => name.bytes(Symbol::at(row.site).as_ref().map_or(b"", Symbol::name))?,
+    }
+    let name = name.finish().unwrap_or(&[]);
+    let name = name.get(..NAME).unwrap_or(name);
+    out.bytes(b"  ")?;
+    out.bytes(name)?;
+    (name.len()..NAME).try_for_each(|_| out.bytes(b" "))?;
+    write!(out, "  {:10}    ", row.hits)?;
+    write_duration(out, row.time)?;
+    out.bytes(b"    ")?;
+    write_duration(out, row.time.checked_div(row.hits).unwrap_or(0))?;
+    out.bytes(b"    ")?;
+    write_duration(out, variance(row))?;
+    out.bytes(b"\n")
+}
+
+/// In thousandths of square microseconds, as durations are shown; wrapping as C's does.
+fn variance(row: &Row) -> u64 {
+    let n = row.hits;
+    let denominator = n.wrapping_mul(n.wrapping_sub(1)).wrapping_mul(1000);
+    let numerator = n.wrapping_mul(row.squared).wrapping_sub(row.time.wrapping_mul(row.time));
+    numerator.checked_div(denominator).unwrap_or(0)
+}

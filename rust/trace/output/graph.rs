@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Records as a call graph, for `function_graph` and for tracers that show what they record that way.
+//!
+//! An entry is one line with its return where that is the next record of the CPU; then the return is taken out of the
+//! reading with it.
+
+use super::{header, line, Neighbours, Printed, Record, Style, TracerOutput};
+use crate::kapi::memory;
+use crate::rcore::text::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
+use crate::rcore::text::graph::{write_titles, Call, CpuState, Line};
+use crate::rcore::text::options::Flag;
+use crate::rcore::text::Out;
+use crate::trace::cmdlines;
+use crate::trace::entry::kind;
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+
+/// What the CPUs' lines were so far.
+pub(crate) struct GraphOutput {
+    cpus: KVec<CpuState>,
+    /// Digits of the largest CPU number.
+    cpu_width: usize,
+}
+
+impl GraphOutput {
+    /// The state of a reading that begins. Task context. `ENOMEM`.
+    pub(crate) fn new() -> Result<KBox<dyn TracerOutput>> {
+        let count = kernel::cpu::nr_cpu_ids();
+        let cpus = KVec::from_elem(CpuState::new(), count as usize, GFP_KERNEL)?;
+        let last = count.saturating_sub(1);
+        Ok(KBox::new(Self { cpus, cpu_width: last.checked_ilog10().unwrap_or(0) as usize + 1 }, GFP_KERNEL)?)
+    }
+}
+
+/// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is full.
+pub(crate) fn titles(
+    instance: &Instance,
+    style: &Style,
+    own: u32,
+    empty: bool,
+    out: &mut dyn Out,
+) -> fmt::Result {
+    if !style.set.has(Flag::ContextInfo) {
+        return Ok(());
+    }
+    let latency = style.set.has(Flag::LatencyFormat);
+    if latency {
+        if empty {
+            return Ok(());
+        }
+        header::latency_record(out, instance, style)?;
+    }
+    write_titles(out, own, latency)
+}
+
+impl TracerOutput for GraphOutput {
+    fn header(
+        &mut self,
+        instance: &Instance,
+        style: &Style,
+        empty: bool,
+        out: &mut dyn Out,
+    ) -> Result<Printed, fmt::Error> {
+        self.cpus.fill(CpuState::new());
+        titles(instance, style, style.own, empty, out).map(|()| Printed::Done)
+    }
+
+    fn line(
+        &mut self,
+        record: &Record<'_>,
+        style: &Style,
+        neighbours: &mut dyn Neighbours,
+        out: &mut dyn Out,
+    ) -> Result<Printed, fmt::Error> {
+        self.write(record, style, style.own, neighbours, out)
+    }
+}
+
+impl GraphOutput {
+    /// [`TracerOutput::line`] with the graph's options `own`.
+    pub(crate) fn write(
+        &mut self,
+        record: &Record<'_>,
+        style: &Style,
+        own: u32,
+        neighbours: &mut dyn Neighbours,
+        out: &mut dyn Out,
+    ) -> Result<Printed, fmt::Error> {
+        let cpu_width = self.cpu_width;
+        let Some(state) = self.cpus.get_mut(record.cpu.as_u32() as usize) else { return Ok(Printed::Unhandled) };
+        let line = Line {
+            cpu: record.cpu.as_u32(),
+            cpu_width,
+            ts: record.ts,
+            start: style.start,
+            common: Common::parse(record.data).unwrap_or_default(),
+            own,
+            set: style.set,
+            symbols: &line::Kallsyms,
+            comm: &cmdlines::find,
+            irqs: memory::irq_entry_text(),
+        };
+        match record.id() {
+            kind::GRAPH_ENTRY | kind::GRAPH_RETADDR_ENTRY => {
+                let Ok(call) = FuncgraphEntry::parse(record.data) else { return Ok(Printed::Unhandled) };
+                let mut call = Call::from(call);
+                if record.id() == kind::GRAPH_RETADDR_ENTRY {
+                    call.retaddr = entry::words(record.data).nth(3);
+                }
+                if !line.hides_entry(state, &call) {
+                    let leaf = leaf(record, call.func, neighbours);
+                    line.entry(out, state, &call, leaf.as_ref())?;
+                }
+            }
+            kind::GRAPH_EXIT => {
+                let Ok(ret) = FuncgraphExit::parse(record.data) else { return Ok(Printed::Unhandled) };
+                if !line.hides_return(state, i64::from(ret.depth as i32)) {
+                    line.ret(out, state, &ret)?;
+                }
+            }
+            kind::KERNEL_STACK | kind::FUNCTION => return Ok(Printed::Unhandled),
+            _ => line.comment(out, state, &mut |out| line::text(out, record, style))?,
+        }
+        Ok(Printed::Done)
+    }
+}
+
+/// The return of `func`, entered by `record`, if that is what the CPU recorded next; it is taken out of the reading.
+fn leaf(record: &Record<'_>, func: usize, neighbours: &mut dyn Neighbours) -> Option<FuncgraphExit> {
+    let next = neighbours.next_on_cpu().filter(|next| next.id() == kind::GRAPH_EXIT && next.pid() == record.pid())?;
+    let ret = FuncgraphExit::parse(next.data).ok().filter(|ret| ret.func == func)?;
+    neighbours.skip_next_on_cpu();
+    Some(ret)
+}
