@@ -25,6 +25,16 @@ echo '*_sys_getppid' > set_ftrace_filter
 echo function > current_tracer
 price function "$("$program")" "$none" 100
 echo nop > current_tracer
+if grep -q function_graph available_tracers; then
+	echo function_graph > current_tracer
+	price function_graph "$("$program")" "$none" 100
+	echo nop > current_tracer
+fi
+if [ -e function_profile_enabled ]; then
+	echo 1 > function_profile_enabled
+	price function_profile "$("$program")" "$none" 100
+	echo 0 > function_profile_enabled
+fi
 echo > set_ftrace_filter
 
 if [ -e per_cpu/cpu0/stats ]; then

@@ -27,8 +27,7 @@ dmesg | grep -c 'trace_printk() being used'
 for option in raw hex printk-msg-only sym-offset sym-addr fields; do
 	echo "== $option =="
 	echo 1 > options/$option
-	# In the raw form the widths of pid and time are up to the moment.
-	show | sed 's/^[0-9]* \([0-9]\) [0-9]* \([:#]\)/PID \1 TIME \2/'
+	show
 	echo 0 > options/$option
 done
 echo "== printk-msg-only and raw =="
