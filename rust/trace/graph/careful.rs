@@ -32,6 +32,8 @@ pub(crate) struct Tracing {
     instance: Atomic<*mut Instance>,
     /// The tracer's options.
     flags: Atomic<u32>,
+    /// Are there pids to look at?
+    pids: Atomic<bool>,
 }
 
 // SAFETY: the words are atomic; `user` is used by the rules of `UserRef`, and written to under the instance's lock.
@@ -47,6 +49,7 @@ impl Tracing {
             target: Target::new(),
             instance: Atomic::new(core::ptr::null_mut()),
             flags: Atomic::new(0),
+            pids: Atomic::new(false),
         }
     }
 
@@ -63,6 +66,12 @@ impl Tracing {
         Way::Plain(unsafe { Aim::new(&self.target) })
     }
 
+    /// Takes down for hits what only task context may ask.
+    fn note(&self, instance: &Instance, flags: u32) {
+        self.flags.store(flags, Relaxed);
+        self.pids.store(instance.pids().is_active(), Relaxed);
+    }
+
     fn user(&self) -> Option<UserRef> {
         // SAFETY: it lives as long as this, whose drop waits for hits; the functions are set once, before it is registered.
         unsafe { UserRef::from_raw(self.user.get()) }
@@ -72,7 +81,7 @@ impl Tracing {
     pub(crate) fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result {
         let user = self.user().ok_or(EINVAL)?;
         let ops = instance.ops().ok_or(ENOMEM)?;
-        self.flags.store(flags, Relaxed);
+        self.note(instance, flags);
         // INVARIANT: the caller's word.
         self.instance.store(Arc::as_ptr(instance).cast_mut(), Relaxed);
         let raw = self.user.get();
@@ -91,7 +100,7 @@ impl Tracing {
 
     /// The options, or what else decides the way, have changed. Task context, sleeps.
     pub(crate) fn changed(&self, instance: &Instance, flags: u32) {
-        self.flags.store(flags, Relaxed);
+        self.note(instance, flags);
         if let Some(user) = self.user() {
             set_way(user, self.way(instance, flags));
         }
@@ -114,7 +123,7 @@ impl Tracing {
     fn enter(&self, place: usize, ip: usize, depth: i32) -> Option<()> {
         let instance = self.instance()?;
         let flags = self.flags.load(Relaxed);
-        if instance.pids().is_active() && !instance.pids().traces_current() {
+        if self.pids.load(Relaxed) && !instance.pids().traces_current() {
             return None;
         }
         let current = Current::get();

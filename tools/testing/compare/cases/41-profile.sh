@@ -2,7 +2,7 @@
 # The function profiler on functions that are called a known number of times. (Not graph-time: in 7.3 C's switch of it
 # looks for another option's bit, so that it is always on there.)
 show() { # times differ from run to run, but for those that are 0
-	sed -E 's/ [0-9.]*[1-9][0-9.]* us +/ T us /g' "$@" | sort
+	sed -E 's/[0-9.]*[1-9][0-9.]* us +/T us /g' "$@" | sort
 }
 profile() { # filter
 	echo "$1" > set_ftrace_filter
