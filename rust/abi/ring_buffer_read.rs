@@ -67,6 +67,12 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_length(event: *mut bindings::r
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_event_data(event: *mut bindings::ring_buffer_event) -> *mut c_void {
     // SAFETY: by the precondition.
+    let header = Header(unsafe { event.cast::<u32>().read() });
+    // Nearly always it is a small event.
+    if header.type_len().wrapping_sub(1) < Header::PADDING - 1 {
+        return event.cast::<u32>().wrapping_add(1).cast();
+    }
+    // SAFETY: by the precondition.
     let (at, header) = unsafe { skip_time(event) };
     let words = if header.type_len() == 0 { 2 } else { 1 };
     at.wrapping_add(words).cast()

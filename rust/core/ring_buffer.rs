@@ -48,4 +48,4 @@ pub use reader::{Event, Reader};
 pub use stats::Stats;
 pub use sub_buffer::{SubBuffer, HEADER_SIZE};
 pub use word::Header;
-pub use writer::{Attempt, Context, Reservation, Wake, Writer};
+pub use writer::{Attempt, Context, Ended, Reservation, Wake, Writer};

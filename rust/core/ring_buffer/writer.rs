@@ -88,6 +88,18 @@ pub enum Wake {
     Wanted,
 }
 
+/// What became of an attempt to end an event in short.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Ended {
+    /// It is published.
+    Done(Wake),
+    /// Nothing has happened: a writer is interrupted, or there are sub-buffers to walk.
+    Inside,
+    /// It is published, but not what came in meanwhile; the context word was this.
+    Unpublished(u64),
+}
+
 /// What became of an attempt to reserve an event in short.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
@@ -210,7 +222,27 @@ impl<'a> Writer<'a> {
     /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was interrupted.
     #[inline(always)]
     pub fn commit_raw<E: Env>(&self, env: &E) -> Wake {
+        match self.commit_plain(env) {
+            Ended::Done(wake) => wake,
+            rest => self.commit_rest(env, rest),
+        }
+    }
+
+    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds. Otherwise
+    /// [`commit_rest`](Self::commit_rest) has to follow; where nothing lives across it, by a call at the end.
+    #[inline(always)]
+    pub fn commit_plain<E: Env>(&self, env: &E) -> Ended {
         self.buffer.leave_plain(env, |word| word & word.wrapping_sub(1) == 0)
+    }
+
+    /// Does what [`commit_plain`](Self::commit_plain) has left.
+    #[inline]
+    pub fn commit_rest<E: Env>(&self, env: &E, rest: Ended) -> Wake {
+        match rest {
+            Ended::Done(wake) => wake,
+            Ended::Inside => self.buffer.leave(env),
+            Ended::Unpublished(context) => self.buffer.publish_slow(env, context),
+        }
     }
 
     /// Gives up the event that was reserved last.
@@ -293,7 +325,7 @@ impl CpuBuffer {
     /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the outermost, and all have stayed
     /// on the commit position's sub-buffer.
     #[inline(always)]
-    fn leave_plain<E: Env>(&self, env: &E, alone: impl Fn(u64) -> bool) -> Wake {
+    fn leave_plain<E: Env>(&self, env: &E, alone: impl Fn(u64) -> bool) -> Ended {
         env.step(Step::CommitStarted);
         // The position first: if the word has no `CROSSED` afterwards, it is on the commit position's sub-buffer.
         let position = Position(self.write.position.get());
@@ -301,7 +333,7 @@ impl CpuBuffer {
         env.step(Step::CommitPositionRead);
         let context = self.setup.context.get();
         if !alone(context) {
-            return self.leave(env);
+            return Ended::Inside;
         }
         // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the events before it.
         self.commit.commit.store_release(position.0);
@@ -312,9 +344,9 @@ impl CpuBuffer {
         env.step(Step::ContextLeft);
         // A writer that came in before the context word was cleared has left its events to us.
         if self.write.position.get() != position.0 {
-            return self.publish_slow(env, context);
+            return Ended::Unpublished(context);
         }
-        self.wake()
+        Ended::Done(self.wake())
     }
 
     #[inline(always)]
@@ -353,7 +385,10 @@ impl<E: Env> Reservation<'_, '_, E> {
     pub fn commit(self) -> Wake {
         let this = ManuallyDrop::new(self);
         let context = this.writer.context;
-        this.writer.buffer.leave_plain(this.env, |word| word == context.bit())
+        match this.writer.buffer.leave_plain(this.env, |word| word == context.bit()) {
+            Ended::Done(wake) => wake,
+            rest => this.writer.commit_rest(this.env, rest),
+        }
     }
 
     /// Gives the event up: it is never seen and not counted.

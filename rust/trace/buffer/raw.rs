@@ -10,7 +10,7 @@ use super::ring::Ring;
 use super::Buffer;
 use crate::kapi::context::{PreemptCount, PreemptOff};
 use crate::kapi::relaxed;
-use crate::rcore::ring_buffer::{Attempt, Context as Level, Wake};
+use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
@@ -77,11 +77,22 @@ impl Buffer {
     #[inline(always)]
     pub(crate) unsafe fn commit(&self) {
         // SAFETY: the event's `reserve` has left preemption off.
-        let _stay = unsafe { PreemptOff::assume() };
-        let ring = self.this_ring();
+        let stay = unsafe { PreemptOff::assume() };
         // SAFETY: preemption is off; committing looks at the context word alone.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        if writer.commit_raw(&InLine) == Wake::Wanted {
+        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        match writer.commit_plain(&InLine) {
+            Ended::Done(Wake::Unwanted) => {}
+            rest => self.commit_rest(stay, rest),
+        }
+    }
+
+    /// The rest of a [`Buffer::commit`]: somebody is to be woken, or it was not the plain case.
+    #[cold]
+    #[inline(never)]
+    fn commit_rest(&self, _stay: PreemptOff, rest: Ended) {
+        let ring = self.this_ring();
+        // SAFETY: as in `commit`.
+        if unsafe { ring.core.writer(Level::NORMAL) }.commit_rest(&InLine, rest) == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
     }
