@@ -13,6 +13,7 @@ instruction of whichever CPU; one CPU if SMP does not say more), CHECK_LOG=1 or 
 Exit status: the command's own; 124 where it did not end in time; 125 where the guest died or could not be started;
 126 where the console shows a warning or oops and --check-log was given.
 """
+import contextlib
 import os
 import re
 import select
@@ -266,10 +267,12 @@ def new_log():
     """A console log under build/guest; the oldest go."""
     folder = os.path.join(BUILD, "guest")
     os.makedirs(folder, exist_ok=True)
-    old = sorted((os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")),
-                 key=os.path.getmtime)
-    for path in old[:-LOGS_KEPT]:
-        os.remove(path)
+    # Guests that start at the same time clear away the same ones.
+    with contextlib.suppress(FileNotFoundError):
+        old = sorted((os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")),
+                     key=os.path.getmtime)
+        for path in old[:-LOGS_KEPT]:
+            os.remove(path)
     return os.path.join(folder, f"console-{time.strftime('%H%M%S')}-{os.getpid()}.log")
 
 

@@ -39,6 +39,7 @@
 #include <asm/timer.h>
 #endif
 #include "../../kernel/rtrace/rust/abi/dump.h"
+#include "../../kernel/rtrace/rust/abi/latency.h"
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
 #include "../../kernel/rtrace/rust/abi/trace.h"

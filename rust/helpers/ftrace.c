@@ -39,6 +39,15 @@ __rust_helper notrace void rust_helper_rtrace_set_direct_caller(struct ftrace_re
 	arch_ftrace_set_direct_caller(fregs, addr);
 }
 
+/* The arguments of a traced function, as far as registers hold them. */
+__rust_helper notrace void rust_helper_rtrace_arguments(struct ftrace_regs *fregs, unsigned long *arguments)
+{
+	unsigned int i;
+
+	for (i = 0; i < FTRACE_REGS_MAX_ARGS; i++)
+		arguments[i] = ftrace_regs_get_argument(fregs, i);
+}
+
 __rust_helper void rust_helper_rtrace_init_ops_hash(struct ftrace_ops_hash *hash)
 {
 	mutex_init(&hash->regex_lock);

@@ -9,6 +9,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/cred.h>
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
@@ -148,4 +149,29 @@ __rust_helper void rust_helper_set_entry_made(bool made)
 __rust_helper bool rust_helper_get_entry_made(void)
 {
 	return raw_cpu_read(rtrace_entry_made);
+}
+
+__rust_helper unsigned int rust_helper_rtrace_current_user(void)
+{
+	return __kuid_val(current_uid());
+}
+
+__rust_helper unsigned int rust_helper_rtrace_task_user(struct task_struct *task)
+{
+	return __kuid_val(task_uid(task));
+}
+
+__rust_helper unsigned int rust_helper_rtrace_user_here(unsigned int uid)
+{
+	return from_kuid_munged(current_user_ns(), KUIDT_INIT(uid));
+}
+
+__rust_helper unsigned int rust_helper_rtrace_task_cpu(struct task_struct *task)
+{
+	return task_cpu(task);
+}
+
+__rust_helper unsigned int rust_helper_rtrace_task_state(struct task_struct *task)
+{
+	return task_state_index(task);
 }

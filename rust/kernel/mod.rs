@@ -21,6 +21,7 @@ pub(crate) mod page_file;
 pub(crate) mod pages;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ret_stack;
+pub(crate) mod rcu_slot;
 pub(crate) mod stack;
 pub(crate) mod hotplug;
 pub(crate) mod nested;

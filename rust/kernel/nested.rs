@@ -31,6 +31,7 @@ impl<T: Copy + Send> Nested<T> {
 
     /// Runs `f` on a piece, which holds what its last user left. Any context; `f` runs with preemption off and must
     /// not sleep. None when all are in use.
+    #[inline(always)]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         let _stay = PreemptOff::new();
         let mine = self.0.this();

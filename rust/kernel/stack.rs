@@ -23,6 +23,7 @@ impl Stacks {
     /// Gives `f` the return addresses on the stack, innermost first. Any context; `f` runs with preemption off.
     ///
     /// None where RCU does not watch (the unwinder needs it) or the memory is in use many times over.
+    #[inline(always)]
     pub(crate) fn with_current<R>(&self, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
         // SAFETY: no preconditions.
         if !unsafe { bindings::rcu_is_watching() } {

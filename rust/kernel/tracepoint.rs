@@ -8,7 +8,9 @@ use core::ffi::c_void;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
+use kernel::sync::aref::ARef;
 use kernel::sync::Arc;
+use kernel::task::Task;
 
 /// A task, as far as probes look at it.
 #[derive(Clone, Copy)]
@@ -27,6 +29,7 @@ impl TaskView<'_> {
     }
 
     /// Runs `f` on the task this is called from.
+    #[inline(always)]
     pub(crate) fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> R {
         // SAFETY: `current` stays while it runs, and it runs `f`.
         f(unsafe { TaskView::new(bindings::get_current()) })
@@ -49,11 +52,97 @@ impl TaskView<'_> {
         unsafe { (&raw const (*self.0.get()).tgid).read_volatile() }
     }
 
+    /// Its priority as the scheduler has it now: below 0 for deadlines, below 100 for real time, 120 by default.
+    pub(crate) fn prio(self) -> i32 {
+        // SAFETY: the task is live; the word does not tear.
+        unsafe { (&raw const (*self.0.get()).prio).read_volatile() }
+    }
+
+    /// Its nice value.
+    pub(crate) fn nice(self) -> i32 {
+        // SAFETY: as in `prio`.
+        let fixed = unsafe { (&raw const (*self.0.get()).static_prio).read_volatile() };
+        fixed.wrapping_sub(bindings::DEFAULT_PRIO as i32)
+    }
+
+    /// Its scheduling policy, `SCHED_*`.
+    pub(crate) fn policy(self) -> u32 {
+        // SAFETY: as in `prio`.
+        unsafe { (&raw const (*self.0.get()).policy).read_volatile() }
+    }
+
+    /// Its real-time priority, higher is more; 0 where it has none.
+    pub(crate) fn rt_priority(self) -> u32 {
+        // SAFETY: as in `prio`.
+        unsafe { (&raw const (*self.0.get()).rt_priority).read_volatile() }
+    }
+
+    /// Its user, as the kernel numbers it.
+    pub(crate) fn uid(self) -> u32 {
+        // SAFETY: no preconditions for the current task; the other's is live.
+        unsafe {
+            match self.is(TaskView::new(bindings::get_current())) {
+                true => bindings::rtrace_current_user(),
+                false => bindings::rtrace_task_user(self.0.get()),
+            }
+        }
+    }
+
+    /// The CPU it runs on, or ran last.
+    pub(crate) fn cpu(self) -> u32 {
+        // SAFETY: the task is live.
+        unsafe { bindings::rtrace_task_cpu(self.0.get()) }
+    }
+
+    /// Its state, as entries and `sched_switch` number it.
+    pub(crate) fn state(self) -> u8 {
+        // SAFETY: the task is live.
+        unsafe { bindings::rtrace_task_state(self.0.get()) as u8 }
+    }
+
+    /// Has it a deadline?
+    pub(crate) fn has_deadline(self) -> bool {
+        self.prio() < 0
+    }
+
+    /// Is it a real-time task, or one with a deadline?
+    pub(crate) fn is_urgent(self) -> bool {
+        self.prio() < bindings::MAX_RT_PRIO as i32
+    }
+
+    /// Where it is; never 0. Tells tasks apart as long as one of them is held.
+    pub(crate) fn address(self) -> usize {
+        self.0.get() as usize
+    }
+
+    /// Is it the same task?
+    pub(crate) fn is(self, other: TaskView<'_>) -> bool {
+        self.address() == other.address()
+    }
+
+    /// A reference that keeps it. Any context.
+    pub(crate) fn hold(self) -> ARef<Task> {
+        // SAFETY: a `Task` is a `task_struct`, and this one is live.
+        unsafe { &*self.0.get().cast::<Task>() }.into()
+    }
+
     /// Its name, up to and including a NUL. It may be changing: a mix of two names is possible, bytes beyond not.
     pub(crate) fn comm(self) -> [u8; COMM] {
         // SAFETY: the task is live, and the array is plain bytes of this length, read one by one.
         unsafe { (&raw const (*self.0.get()).comm).cast::<[u8; COMM]>().read_volatile() }
     }
+}
+
+/// Runs `f` on a task that is held.
+pub(crate) fn view<R>(task: &Task, f: impl FnOnce(TaskView<'_>) -> R) -> R {
+    // SAFETY: the reference keeps it while `f` runs.
+    f(unsafe { TaskView::new(task.as_ptr()) })
+}
+
+/// The number that the current task's user name space has for the kernel's `uid`.
+pub(crate) fn user_here(uid: u32) -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rtrace_user_here(uid) }
 }
 
 /// The highest pid that there can be now, in the first namespace.
@@ -68,8 +157,18 @@ pub(crate) fn pid_max() -> usize {
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
+    /// `sched_switch`, for who wants to know the address `from` that the probe returns to.
+    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: usize) {
+        self.switched(prev, next);
+    }
     /// `sched_wakeup` and `sched_wakeup_new`.
     fn woken(&self, _task: TaskView<'_>) {}
+    /// `sched_wakeup` and `sched_wakeup_new`, for who wants to know the address `from` that the probe returns to.
+    fn woken_at(&self, task: TaskView<'_>, _from: usize) {
+        self.woken(task);
+    }
+    /// `sched_migrate_task`: `task`, which may be asleep, goes to `cpu`.
+    fn migrated(&self, _task: TaskView<'_>, _cpu: u32) {}
     /// `sched_process_fork`.
     fn forked(&self, _parent: TaskView<'_>, _child: TaskView<'_>) {}
     /// `sched_process_free`.
@@ -85,6 +184,8 @@ pub(crate) enum Point {
     Wakeup,
     /// A new task becomes runnable.
     WakeupNew,
+    /// A task goes to another CPU.
+    Migrate,
     /// A task made another.
     Fork,
     /// The last trace of a task goes.
@@ -97,6 +198,7 @@ impl Point {
             Self::Switch => &raw mut bindings::__tracepoint_sched_switch,
             Self::Wakeup => &raw mut bindings::__tracepoint_sched_wakeup,
             Self::WakeupNew => &raw mut bindings::__tracepoint_sched_wakeup_new,
+            Self::Migrate => &raw mut bindings::__tracepoint_sched_migrate_task,
             Self::Fork => &raw mut bindings::__tracepoint_sched_process_fork,
             Self::Free => &raw mut bindings::__tracepoint_sched_process_free,
         }
@@ -104,38 +206,49 @@ impl Point {
 
     fn function<T: TaskProbe>(self) -> *mut c_void {
         match self {
-            Self::Switch => on_switch::<T> as *mut c_void,
-            Self::Wakeup | Self::WakeupNew => on_wakeup::<T> as *mut c_void,
+            // These two come in by way of C, which tells where they were called.
+            Self::Switch => bindings::rtrace_probe_switch as *mut c_void,
+            Self::Wakeup | Self::WakeupNew => bindings::rtrace_probe_wakeup as *mut c_void,
+            Self::Migrate => on_migrate::<T> as *mut c_void,
             Self::Fork => on_fork::<T> as *mut c_void,
             Self::Free => on_free::<T> as *mut c_void,
         }
     }
 }
 
+/// What probes get as their data.
+#[repr(C)]
+struct Bound<T> {
+    /// For C, which takes a pointer to this for one to the whole.
+    entry: bindings::rtrace_sched_probe,
+    data: Arc<T>,
+}
+
 /// Probes that are in place; dropping it removes them and waits until none runs. Task context.
 pub(crate) struct Probes<T: TaskProbe> {
     points: &'static [Point],
     registered: usize,
-    data: Arc<T>,
+    bound: KBox<Bound<T>>,
 }
 
 impl<T: TaskProbe> Probes<T> {
     /// Calls `data` at `points`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn register(points: &'static [Point], data: Arc<T>) -> Result<Self> {
-        let mut probes = Self { points, registered: 0, data };
+        let entry = bindings::rtrace_sched_probe { switched: Some(on_switch::<T>), woken: Some(on_wakeup::<T>) };
+        let mut probes = Self { points, registered: 0, bound: KBox::new(Bound { entry, data }, GFP_KERNEL)? };
         for point in points {
             // SAFETY: the function has the prototype of the tracepoint with a leading pointer, for which it gets
-            // the address of `data`; that lives until `drop` has removed the probe.
+            // the address of a `Bound<T>`; that lives until `drop` has removed the probe.
             to_result(unsafe {
-                bindings::tracepoint_probe_register(
-                    point.tracepoint(),
-                    point.function::<T>(),
-                    Arc::as_ptr(&probes.data).cast_mut().cast(),
-                )
+                bindings::tracepoint_probe_register(point.tracepoint(), point.function::<T>(), probes.address())
             })?;
             probes.registered += 1;
         }
         Ok(probes)
+    }
+
+    fn address(&self) -> *mut c_void {
+        (&raw const *self.bound).cast_mut().cast()
     }
 }
 
@@ -145,56 +258,63 @@ impl<T: TaskProbe> Drop for Probes<T> {
             // SAFETY: undoes the registration with the same arguments. It can only fail for want of memory, and
             // then the tracepoint code itself has put a function that does nothing in the probe's place.
             unsafe {
-                bindings::tracepoint_probe_unregister(
-                    point.tracepoint(),
-                    point.function::<T>(),
-                    Arc::as_ptr(&self.data).cast_mut().cast(),
-                );
+                bindings::tracepoint_probe_unregister(point.tracepoint(), point.function::<T>(), self.address());
             }
         }
-        // Probes run with preemption off: after this none uses `data` any more.
+        // Probes run with preemption off: after this none uses `bound` any more.
         kernel::sync::rcu::synchronize_rcu();
     }
 }
 
 /// # Safety
 ///
-/// As a probe of `sched_switch` that was registered with the address of a live `T`.
+/// As a probe of `sched_switch` that was registered with the address of a live `Bound<T>`.
 unsafe extern "C" fn on_switch<T: TaskProbe>(
-    data: *mut c_void,
-    _preempt: bool,
+    probe: *mut bindings::rtrace_sched_probe,
     prev: *mut bindings::task_struct,
     next: *mut bindings::task_struct,
-    _prev_state: c_uint,
+    from: usize,
 ) {
     // SAFETY: by the precondition; both tasks stay during the probe.
-    unsafe { (*data.cast::<T>()).switched(TaskView::new(prev), TaskView::new(next)) };
+    unsafe { (*probe.cast::<Bound<T>>()).data.switched_at(TaskView::new(prev), TaskView::new(next), from) };
 }
 
 /// # Safety
 ///
-/// As a probe of `sched_wakeup` or `sched_wakeup_new` that was registered with the address of a live `T`.
-unsafe extern "C" fn on_wakeup<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct) {
+/// As a probe of `sched_wakeup` or `sched_wakeup_new` that was registered with the address of a live `Bound<T>`.
+unsafe extern "C" fn on_wakeup<T: TaskProbe>(
+    probe: *mut bindings::rtrace_sched_probe,
+    task: *mut bindings::task_struct,
+    from: usize,
+) {
     // SAFETY: by the precondition; the task stays during the probe.
-    unsafe { (*data.cast::<T>()).woken(TaskView::new(task)) };
+    unsafe { (*probe.cast::<Bound<T>>()).data.woken_at(TaskView::new(task), from) };
 }
 
 /// # Safety
 ///
-/// As a probe of `sched_process_fork` that was registered with the address of a live `T`.
+/// As a probe of `sched_migrate_task` that was registered with the address of a live `Bound<T>`.
+unsafe extern "C" fn on_migrate<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct, cpu: c_int) {
+    // SAFETY: by the precondition; the task stays during the probe.
+    unsafe { (*data.cast::<Bound<T>>()).data.migrated(TaskView::new(task), cpu as u32) };
+}
+
+/// # Safety
+///
+/// As a probe of `sched_process_fork` that was registered with the address of a live `Bound<T>`.
 unsafe extern "C" fn on_fork<T: TaskProbe>(
     data: *mut c_void,
     parent: *mut bindings::task_struct,
     child: *mut bindings::task_struct,
 ) {
     // SAFETY: by the precondition; both tasks stay during the probe.
-    unsafe { (*data.cast::<T>()).forked(TaskView::new(parent), TaskView::new(child)) };
+    unsafe { (*data.cast::<Bound<T>>()).data.forked(TaskView::new(parent), TaskView::new(child)) };
 }
 
 /// # Safety
 ///
-/// As a probe of `sched_process_free` that was registered with the address of a live `T`.
+/// As a probe of `sched_process_free` that was registered with the address of a live `Bound<T>`.
 unsafe extern "C" fn on_free<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct) {
     // SAFETY: by the precondition; the task stays during the probe.
-    unsafe { (*data.cast::<T>()).freed(TaskView::new(task)) };
+    unsafe { (*data.cast::<Bound<T>>()).data.freed(TaskView::new(task)) };
 }

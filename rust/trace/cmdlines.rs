@@ -189,6 +189,18 @@ impl Saver {
     }
 }
 
+/// Saves the name of `task`, if names are wanted and the table is free. Any context but NMI.
+#[cfg(CONFIG_SCHED_TRACER)]
+pub(crate) fn remember(task: TaskView<'_>) {
+    Saver::save(task);
+}
+
+/// Saves the names of both, if this CPU has made an entry since it last did. Any context but NMI.
+#[cfg(CONFIG_SCHED_TRACER)]
+pub(crate) fn remember_both(one: TaskView<'_>, other: TaskView<'_>) {
+    Saver::save_both(one, other);
+}
+
 impl TaskProbe for Saver {
     fn switched(&self, prev: TaskView<'_>, next: TaskView<'_>) {
         Self::save_both(prev, next);

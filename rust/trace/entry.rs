@@ -11,6 +11,12 @@ use crate::kapi::context::{self, PreemptCount};
 pub(crate) mod kind {
     /// A function was entered: ip, parent_ip.
     pub(crate) const FUNCTION: u16 = 1;
+    /// A CPU turned to another task: `rcore::text::entry::ContextSwitch`.
+    #[cfg(CONFIG_SCHED_TRACER)]
+    pub(crate) const CONTEXT_SWITCH: u16 = 2;
+    /// A task woke another: the same fields.
+    #[cfg(CONFIG_SCHED_TRACER)]
+    pub(crate) const WAKEUP: u16 = 3;
     /// A kernel stack: count, then return addresses.
     pub(crate) const KERNEL_STACK: u16 = 4;
     /// A text: ip, characters up to a NUL.

@@ -16,6 +16,7 @@
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`] | the file of that name |
+//! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | [`readme`] | `README`, which the table's own words make |
@@ -48,6 +49,7 @@ mod error_log;
 mod functions;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod graph;
+mod latency;
 pub(crate) mod listing;
 mod marker;
 mod names;
@@ -72,6 +74,7 @@ use error_log::ErrorLog;
 use functions::{Functions, TotalInfo};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use graph::{GraphFile, MaxDepth};
+use latency::Microseconds;
 use marker::{Marker, RawMarker};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
@@ -232,8 +235,12 @@ static FILES: &[Row] = &[
         "what is recorded on this CPU in pages, laid out as events/header_page says; by read, splice or mmap"),
     row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
         "the CPUs that record, as a hexadecimal mask"),
+    row(c"tracing_max_latency", 0o640, Scope::Instance, &Microseconds::Longest,
+        "the longest latency that a latency tracer has found, in us; only longer ones are recorded"),
     row(c"tracing_on", 0o640, Scope::Instance, &TracingOn,
         "0 stops recording and leaves everything else as it is; 1 goes on"),
+    row(c"tracing_thresh", 0o640, Scope::Top, &Microseconds::Threshold,
+        "where not 0, latency tracers record every latency of so many us, longest or not"),
 ];
 
 /// A row at its place.

@@ -6,7 +6,7 @@
 //! records is [`super::tracers`].
 //!
 //! The list of all instances is [`super::instances`]. Beside the buffer stands the *snapshot* ([`super::snapshot`]), a
-//! second buffer that the first exchanges its rings with.
+//! second buffer that the first exchanges its rings with. What goes with the current tracer is in [`current`].
 //!
 //! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded* says that its
 //! buffer has left the minimum size that it boots with; a *pipe* is an open consuming reader, which holds the
@@ -15,12 +15,15 @@
 //! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites (`super::ops`), then the reader
 //! locks of the buffer (raw spinlocks, innermost). The error log's mutex nests in nothing and holds nothing.
 
+mod current;
+
 use super::buffer::Buffer;
 use super::clock::{self, Clock};
 use super::commands::Probes;
 use super::entry::Context;
 use super::error_log::ErrorLog;
 use super::graph::careful::Tracing;
+use super::latency::Latency;
 use super::output::readers::Readers;
 use super::ops::Ops;
 use super::pids::{self, PidFilter};
@@ -50,6 +53,8 @@ struct State {
     tracer_flags: [u32; TRACERS.len()],
     /// What the current tracer keeps while it is current.
     running: Option<KBox<dyn Running>>,
+    /// The options as they were before the current tracer forced some.
+    unforced: Set,
     cpumask: CpuSet,
 }
 
@@ -81,6 +86,7 @@ pub(crate) struct Instance {
     state: Mutex<State>,
     #[pin]
     readers: Readers,
+    latency: Latency,
     #[pin]
     errors: ErrorLog,
     #[pin]
@@ -147,9 +153,11 @@ impl Instance {
                     tracer: tracers::NOP_ROW,
                     tracer_flags: core::array::from_fn(|row| TRACERS[row].default_flags()),
                     running: None,
+                    unforced: Set::NONE,
                     cpumask: CpuSet::all(),
                 }),
                 readers <- Readers::new(),
+                latency: Latency::new(),
                 errors <- ErrorLog::new(),
                 commands <- Probes::new(),
                 pids <- PidFilter::new(),
@@ -178,12 +186,7 @@ impl Instance {
 
     /// Ends what it does; it is closed, and no longer in the list. Task context, sleeps.
     pub(super) fn retire(&self) {
-        let running = {
-            let mut state = self.state.lock();
-            state.tracer = tracers::NOP_ROW;
-            state.running.take()
-        };
-        drop(running);
+        self.stop_tracer(&mut self.state.lock());
         self.commands.clear();
         // Only taking away: neither asks for memory.
         let _ = self.pids.follow_forks(false);
@@ -240,6 +243,11 @@ impl Instance {
         &self.commands
     }
 
+    /// The latencies that its tracer has found.
+    pub(crate) fn latency(&self) -> &Latency {
+        &self.latency
+    }
+
     /// Its `error_log`.
     pub(crate) fn errors(&self) -> &ErrorLog {
         &self.errors
@@ -286,59 +294,6 @@ impl Instance {
         row(&self.state.lock())
     }
 
-    /// Makes the tracer called `name` (white space around it ignored) the current one. Task context, may sleep.
-    ///
-    /// The buffer is expanded first. A tracer that fails to start leaves `nop` behind.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while somebody consumes the
-    /// buffer (unless the tracer is current already), `ENOMEM`, or what the tracer's start says.
-    pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
-        let name = name.trim_ascii();
-        let mut state = self.state.lock();
-        self.buffer.expand()?;
-        let next = tracers::find(name).ok_or(EINVAL)?;
-        if next == state.tracer {
-            return Ok(());
-        }
-        let tracer = TRACERS[next];
-        if !self.is_top() && !tracer.in_instances() {
-            return Err(EINVAL);
-        }
-        self.readers.while_idle(|| {
-            state.running = None;
-            state.tracer = tracers::NOP_ROW;
-            self.give_snapshot(tracer.uses_snapshot())?;
-            self.buffer.reset();
-            let running = tracer.start(self, state.tracer_flags[next]).inspect_err(|_| self.take_snapshot_away())?;
-            state.running = Some(running);
-            state.tracer = next;
-            Ok(())
-        })
-    }
-
-    /// The next tracer wants the snapshot for itself, or does not: frees it behind one that did. The state mutex is
-    /// held, and no tracer runs.
-    fn give_snapshot(&self, wanted: bool) -> Result {
-        let had = self.snapshot.is_tracers();
-        if had && !wanted {
-            self.take_snapshot_away();
-            self.snapshot.free();
-        } else if wanted && !had {
-            self.snapshot.arm(&self.buffer)?;
-            self.snapshot.set_tracers(true);
-        }
-        Ok(())
-    }
-
-    fn take_snapshot_away(&self) {
-        if self.snapshot.is_tracers() {
-            self.snapshot.set_tracers(false);
-            self.snapshot.disarm();
-        }
-    }
-
     /// Does what a write of `number` to the file `snapshot` of `cpu`, or to that of all, asks for. Expands the buffer.
     /// Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
     pub(crate) fn command_snapshot(&self, cpu: Option<CpuId>, number: u64) -> Result {
@@ -377,9 +332,15 @@ impl Instance {
     ///
     /// `ENOMEM`, `EINVAL` where the option cannot be cleared; it is then as before.
     pub(crate) fn set_option(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
-        let _state = self.state.lock();
+        let mut state = self.state.lock();
         if self.options().has(flag) == on {
             return Ok(());
+        }
+        if flag == Flag::Overwrite && row(&state).forces().has(flag) {
+            return Err(EINVAL);
+        }
+        if let Some(running) = &mut state.running {
+            running.option(flag, on)?;
         }
         match flag {
             Flag::RecordCmd => cmdlines::save_names(on),

@@ -35,6 +35,7 @@ pub(crate) mod tracers;
 pub(crate) mod files;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod commands;
+pub(crate) mod latency;
 pub(crate) mod dump;
 
 #[cfg(not(CONFIG_FUNCTION_TRACER))]

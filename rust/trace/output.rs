@@ -31,6 +31,7 @@ use crate::rcore::text::{
 use crate::trace::instance::{Instance, Side};
 use core::fmt;
 use kernel::cpu::CpuId;
+use source::Look;
 
 pub(crate) mod cursor;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -149,15 +150,16 @@ pub(crate) enum Printed {
 pub(crate) trait TracerOutput: Send {
     /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the usual ones.
     ///
-    /// `empty` says whether there is nothing to read. Task context, may sleep. Errors when `out` is full.
+    /// `look` reads what is to be shown, `empty` says whether that is nothing. Task context, may sleep. Errors when `out` is full.
     fn header(
         &mut self,
         instance: &Instance,
+        look: &mut Look,
         style: &Style,
         empty: bool,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
-        let _ = (instance, style, empty, out);
+        let _ = (instance, look, style, empty, out);
         Ok(Printed::Unhandled)
     }
 

@@ -35,6 +35,9 @@ pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
 
 /// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the function called if it is
 /// one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
+///
+/// Inline, as each of our own frames costs as much to unwind as any other.
+#[inline(always)]
 pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
     write(buffer, context, |calls| {
         let frame = frame_of(calls, from);
@@ -59,6 +62,7 @@ fn frame_of(calls: &[usize], from: usize) -> usize {
 }
 
 /// Records the calls from the one on that `first` finds.
+#[inline(always)]
 fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
     let Some(stacks) = STACKS.as_ref() else { return };
     stacks.with_current(|calls| {

@@ -374,6 +374,42 @@ entries! {
         args: usize = "unsigned long" [0] @ 24,
     } print r#"" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip"#
 
+    /// A CPU turned from one task to another, by the wakeup tracers.
+    2 "context_switch" ContextSwitch {
+        /// The task that was there, or that woke the other.
+        prev_pid: u32 = "unsigned int" @ 8,
+        /// The task that comes, or that is woken.
+        next_pid: u32 = "unsigned int" @ 12,
+        /// The CPU it is to run on.
+        next_cpu: u32 = "unsigned int" @ 16,
+        /// Priority of the first, the kernel's (100 and more are not real-time).
+        prev_prio: u8 = "unsigned char" @ 20,
+        /// State of the first; see [`state_letter`].
+        prev_state: u8 = "unsigned char" @ 21,
+        /// Priority of the other.
+        next_prio: u8 = "unsigned char" @ 22,
+        /// State of the other.
+        next_state: u8 = "unsigned char" @ 23,
+    } print r#""%u:%u:%u  ==> %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
+
+    /// A task woke another, by the wakeup tracers.
+    3 "wakeup" Wakeup {
+        /// The task that was there, or that woke the other.
+        prev_pid: u32 = "unsigned int" @ 8,
+        /// The task that comes, or that is woken.
+        next_pid: u32 = "unsigned int" @ 12,
+        /// The CPU it is to run on.
+        next_cpu: u32 = "unsigned int" @ 16,
+        /// Priority of the first, the kernel's (100 and more are not real-time).
+        prev_prio: u8 = "unsigned char" @ 20,
+        /// State of the first; see [`state_letter`].
+        prev_state: u8 = "unsigned char" @ 21,
+        /// Priority of the other.
+        next_prio: u8 = "unsigned char" @ 22,
+        /// State of the other.
+        next_state: u8 = "unsigned char" @ 23,
+    } print r#""%u:%u:%u  ==+ %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
+
     /// A kernel stack. The format advertises 8 callers, but `size` tells.
     4 "kernel_stack" KernelStack {
         /// How many callers follow.
@@ -468,6 +504,14 @@ entries! {
         /// Time from the last call to this record, lower half.
         bottom_delta_ts: u32 = "u32" @ 28,
     } print r#"" %ps <-%ps\t(repeats:%u  delta: -%llu)", (void *)REC->ip, (void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)"#
+}
+
+/// How many of a function's arguments a [`Function`] record has, where it has any.
+pub const ARGUMENTS: usize = 6;
+
+/// The letter of a task state in [`ContextSwitch`] and [`Wakeup`] records, `?` where there is no such state.
+pub fn state_letter(state: u8) -> u8 {
+    b"RSDTtXZPI".get(usize::from(state)).copied().unwrap_or(b'?')
 }
 
 /// A caller of [`KernelStack`] that stands for some ftrace trampoline.
@@ -602,7 +646,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(own_fields(row), fields, "{name}");
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
-        assert_eq!(ids, [1, 4, 5, 6, 10, 11, 13, 15, 19, 20]);
+        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 10, 11, 13, 15, 19, 20]);
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
             (16, 12, 16, 24)

@@ -115,7 +115,7 @@ table! {
     /// Bit masks print as lists.
     BitmaskList "bitmask-list" false Every false;
     /// Latency tracers trace functions, too.
-    FunctionTrace "function-trace" true Every false;
+    FunctionTrace "function-trace" true Every true;
     /// Children join set_ftrace_pid.
     FunctionFork "function-fork" false Fresh PATCH_SITES;
     /// Latency tracers show call graphs.

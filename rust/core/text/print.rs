@@ -6,7 +6,7 @@
 //! ([`super::line::Prefix`]), the event, and in the hex form a newline of its own. [`write()`] does the
 //! event. Formats that a type does not have say only `type: ID`, as ftrace's do.
 
-use super::entry::{self, words, Common, Entry, Truncated};
+use super::entry::{self, words, Common, ContextSwitch as Switch, Entry, Truncated};
 use super::line::{write_time, Form, Unit};
 use super::options::{Flag, Set};
 use super::parser::until_nul;
@@ -52,6 +52,16 @@ pub trait Strings {
     fn write_constant(&self, addr: usize, out: &mut dyn Out) -> fmt::Result;
 }
 
+/// Knows the names of tasks.
+pub trait Tasks {
+    /// Writes the name of the task `pid`, or what stands for one that is not known.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result;
+}
+
 /// What printing needs besides the record.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
@@ -59,6 +69,8 @@ pub struct Env<'a> {
     pub set: Set,
     /// Names of kernel addresses.
     pub symbols: &'a dyn Symbols,
+    /// Names of tasks.
+    pub tasks: &'a dyn Tasks,
     /// Formats of trace_printk(); without it, its records count as unknown.
     pub strings: Option<&'a dyn Strings>,
     /// What the trace clock counts.
@@ -148,7 +160,17 @@ impl Line<'_> {
         match id {
             entry::Function::ID => {
                 let call = entry::Function::parse(self.record)?;
-                self.call(out, call.ip, call.parent_ip)?;
+                let args = words(entry::Function::tail(self.record)).count() >= entry::ARGUMENTS;
+                self.call(out, call.ip, args, call.parent_ip)?;
+                out.bytes(b"\n")?;
+            }
+            entry::ContextSwitch::ID | entry::Wakeup::ID => {
+                let Switch { prev_pid, prev_prio, next_cpu, next_pid, next_prio, .. } = self.switch()?;
+                let (prev, next) = self.states(None)?;
+                let arrow = if id == entry::Wakeup::ID { "  +" } else { "==>" };
+                write!(out, " {prev_pid:7}:{prev_prio:3}:{} {arrow} ", char::from(prev))?;
+                write!(out, "[{next_cpu:03}] {next_pid:7}:{next_prio:3}:{} ", char::from(next))?;
+                self.env.tasks.write_name(next_pid as i32, out)?;
                 out.bytes(b"\n")?;
             }
             entry::KernelStack::ID => self.kernel_stack(out)?,
@@ -166,7 +188,7 @@ impl Line<'_> {
             entry::RawData::ID => self.raw_data(out)?,
             entry::FuncRepeats::ID => {
                 let repeats = entry::FuncRepeats::parse(self.record)?;
-                self.call(out, repeats.ip, repeats.parent_ip)?;
+                self.call(out, repeats.ip, false, repeats.parent_ip)?;
                 write!(out, " (repeats: {}, last_ts:", repeats.count)?;
                 write_time(out, self.ts.wrapping_sub(repeats.delta()), self.env.unit)?;
                 out.bytes(b")\n")?;
@@ -181,6 +203,12 @@ impl Line<'_> {
             entry::Function::ID => {
                 let call = entry::Function::parse(self.record)?;
                 writeln!(out, "{:x} {:x}", call.ip, call.parent_ip)?;
+            }
+            entry::ContextSwitch::ID | entry::Wakeup::ID => {
+                let Switch { prev_pid, prev_prio, next_cpu, next_pid, next_prio, .. } = self.switch()?;
+                let (prev, next) = self.states(Some(b'+'))?;
+                write!(out, "{prev_pid} {prev_prio} {} ", char::from(prev))?;
+                writeln!(out, "{next_cpu} {next_pid} {next_prio} {}", char::from(next))?;
             }
             entry::Print::ID => {
                 let print = entry::Print::parse(self.record)?;
@@ -201,8 +229,11 @@ impl Line<'_> {
         Ok(())
     }
 
-    /// The hex and bin forms, which only function records have.
+    /// The hex and bin forms, which few records have.
     fn words(&self, out: &mut dyn Out, id: u16) -> Result<(), Error> {
+        if id == entry::ContextSwitch::ID || id == entry::Wakeup::ID {
+            return self.switch_words(out);
+        }
         if id != entry::Function::ID {
             return Ok(no_format(out, id)?);
         }
@@ -216,12 +247,45 @@ impl Line<'_> {
         Ok(())
     }
 
+    /// The record of a switch or a wake-up, which have the same fields.
+    fn switch(&self) -> Result<Switch, Error> {
+        Ok(Switch::parse(self.record)?)
+    }
+
+    /// The letters of both states; of a wake-up the first is `sign`, if there is one.
+    fn states(&self, sign: Option<u8>) -> Result<(u8, u8), Error> {
+        let switch = self.switch()?;
+        let sign = sign.filter(|_| switch.common.id == entry::Wakeup::ID);
+        let prev = sign.unwrap_or_else(|| entry::state_letter(switch.prev_state));
+        Ok((prev, entry::state_letter(switch.next_state)))
+    }
+
+    fn switch_words(&self, out: &mut dyn Out) -> Result<(), Error> {
+        let Switch { prev_pid, prev_prio, prev_state, next_cpu, next_pid, next_prio, next_state, .. } =
+            self.switch()?;
+        if Form::of(self.env.set) == Form::Bin {
+            out.bytes(&prev_pid.to_ne_bytes())?;
+            out.bytes(&[prev_prio, prev_state])?;
+            out.bytes(&next_cpu.to_ne_bytes())?;
+            out.bytes(&next_pid.to_ne_bytes())?;
+            return Ok(out.bytes(&[next_prio, next_state])?);
+        }
+        // The second letter is an `int` there, unlike the first.
+        let (prev, next) = self.states(Some(b'+'))?;
+        write!(out, "{prev_pid:08x} {prev_prio:02x} {prev:02x} ")?;
+        Ok(write!(out, "{next_cpu:08x} {next_pid:08x} {next_prio:02x} {next:08x} ")?)
+    }
+
     fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
         symbol::write(out, self.env.symbols, addr, Style::of(self.env.set))
     }
 
-    fn call(&self, out: &mut dyn Out, ip: usize, parent: usize) -> fmt::Result {
+    /// A call; where its arguments are recorded they are hinted at, as nobody knows their types.
+    fn call(&self, out: &mut dyn Out, ip: usize, args: bool, parent: usize) -> fmt::Result {
         self.symbol(out, ip)?;
+        if args {
+            out.bytes(b"()")?;
+        }
         if parent == 0 || !self.env.set.has(Flag::PrintParent) {
             return Ok(());
         }
@@ -300,10 +364,19 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
+    struct Numbered;
+
+    impl Tasks for Numbered {
+        fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
+            write!(out, "task{pid}")
+        }
+    }
+
     fn env(set: Set) -> Env<'static> {
         Env {
             set,
             symbols: &Names,
+            tasks: &Numbered,
             strings: None,
             unit: Unit::Nanoseconds,
         }
@@ -389,6 +462,47 @@ mod tests {
             &[],
         );
         assert_eq!(show(&orphan, Set::DEFAULT), "vfs_read\n");
+        let with_arguments = [call(), [0; 8 * entry::ARGUMENTS].to_vec()].concat();
+        assert_eq!(
+            show(&with_arguments, Set::DEFAULT),
+            "vfs_read() <-ksys_read\n"
+        );
+        assert_eq!(show(&with_arguments, with(&[Flag::Raw])), "1004 2010\n");
+    }
+
+    #[test]
+    fn switches() {
+        let switch = entry::ContextSwitch {
+            common: common(2),
+            prev_pid: 0,
+            next_pid: 57,
+            next_cpu: 1,
+            prev_prio: 120,
+            prev_state: 1,
+            next_prio: 94,
+            next_state: 0,
+        };
+        let wakeup = [&[3, 0][..], &record(switch, &[])[2..]].concat();
+        let switch = record(switch, &[]);
+        assert_eq!(
+            show(&switch, Set::DEFAULT),
+            "       0:120:S ==> [001]      57: 94:R task57\n"
+        );
+        assert_eq!(
+            show(&wakeup, Set::DEFAULT),
+            "       0:120:S   + [001]      57: 94:R task57\n"
+        );
+        assert_eq!(show(&switch, with(&[Flag::Raw])), "0 120 S 1 57 94 R\n");
+        assert_eq!(show(&wakeup, with(&[Flag::Raw])), "0 120 + 1 57 94 R\n");
+        assert_eq!(
+            show(&wakeup, with(&[Flag::Hex])),
+            "00000000 78 2b 00000001 00000039 5e 00000052 "
+        );
+        assert_eq!(
+            show(&switch, with(&[Flag::Bin])).as_bytes(),
+            [0, 0, 0, 0, 120, 1, 1, 0, 0, 0, 57, 0, 0, 0, 94, 0]
+        );
+        assert_eq!(entry::state_letter(9), b'?');
     }
 
     #[test]
@@ -549,7 +663,7 @@ mod tests {
         let mut mem = [0; 100];
         let mut out = LineBuf::new(&mut mem);
         let env = env(Set::DEFAULT);
-        for id in [0u16, 2, 6, 15, 300] {
+        for id in [0u16, 7, 6, 15, 300] {
             let mut bytes = [0; 32];
             bytes[..2].copy_from_slice(&id.to_ne_bytes());
             assert_eq!(write(&mut out, &bytes, 0, &env), Ok(false));

@@ -79,6 +79,16 @@ impl Env for InLine {
 }
 
 impl Buffer {
+    /// Reads the clock, for one who has preemption off.
+    #[cfg(CONFIG_SCHED_TRACER)]
+    #[inline(always)]
+    pub(crate) fn now_here(&self, _stay: &PreemptOff) -> u64 {
+        match self.clock_in_line.load(Relaxed) {
+            true => InLine.now(),
+            false => self.now(),
+        }
+    }
+
     /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header. Any context.
     ///
     /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.

@@ -160,7 +160,6 @@ impl seq_file::Cursor for InPlace<'_> {
 /// Where the file is and what stands there.
 struct Reading {
     file: Trace,
-    side: Side,
     /// The CPU whose file it is.
     only: Option<CpuId>,
     cursor: Cursor<Look>,
@@ -190,7 +189,6 @@ impl Reading {
         let pause = file == Trace::Live && instance.options().has(Flag::PauseOnTrace);
         Ok(Self {
             file,
-            side,
             only: at.cpu,
             cursor: Cursor::new(Look::new(instance, side, at.cpu, pause)?, at.cpu, 0),
             style: Style::of_side(instance, side),
@@ -244,8 +242,8 @@ impl Reading {
             header::write_tracer(&mut text, self.tracer.name())
                 .and_then(|()| write_snapshot_help(&mut text, instance.snapshot().is_allocated(), self.only.is_some()))
         } else {
-            let buffer = instance.side(self.side);
-            header::write(&mut text, instance, buffer, &self.style, self.output.as_deref_mut(), empty)
+            let look = self.cursor.source_mut();
+            header::write(&mut text, instance, look, &self.style, self.output.as_deref_mut(), empty)
         };
         self.len = text.as_bytes().len();
         self.row = Some(0);

@@ -7,8 +7,9 @@ use super::raw::{flag, OpsRef, Which};
 use super::retire::wait_for_trampolines;
 use super::{register, FTRACE};
 use core::ptr;
+use crate::rcore::text::entry::ARGUMENTS;
 use kernel::{
-    bindings::{ftrace_ops, ftrace_regs},
+    bindings::{self, ftrace_ops, ftrace_regs},
     new_mutex,
     prelude::*,
     sync::{Arc, Mutex, SetOnce},
@@ -22,9 +23,21 @@ pub(crate) struct Hit<'a> {
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
     /// Registers, as far as the trampoline saved them.
-    #[expect(dead_code, reason = "no tracer records arguments yet")]
     pub(crate) regs: &'a ftrace_regs,
 }
+
+impl Hit<'_> {
+    /// What the registers hold that the function's first arguments come in, be they used for such or not.
+    #[inline(always)]
+    pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
+        let mut arguments = [0; ARGUMENTS];
+        // SAFETY: the trampoline saved these registers, and the array has room for as many.
+        unsafe { bindings::rtrace_arguments(ptr::from_ref(self.regs).cast_mut(), arguments.as_mut_ptr()) };
+        arguments
+    }
+}
+
+const _: () = assert!(ARGUMENTS == bindings::FTRACE_REGS_MAX_ARGS as usize);
 
 /// What runs at a hit; one function per type, called straight from the trampoline.
 pub(crate) trait Callback: Send + Sync + Sized + 'static {

@@ -5,7 +5,7 @@
 //! An entry is one line with its return where that is the next record of the CPU; then the return is taken out of the
 //! reading with it.
 
-use super::{header, line, Neighbours, Printed, Record, Style, TracerOutput};
+use super::{header, line, source::Look, Neighbours, Printed, Record, Style, TracerOutput};
 use crate::kapi::memory;
 use crate::rcore::text::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
 use crate::rcore::text::graph::{write_titles, Call, CpuState, Line};
@@ -37,6 +37,7 @@ impl GraphOutput {
 /// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is full.
 pub(crate) fn titles(
     instance: &Instance,
+    look: &mut Look,
     style: &Style,
     own: u32,
     empty: bool,
@@ -50,7 +51,7 @@ pub(crate) fn titles(
         if empty {
             return Ok(());
         }
-        header::latency_record(out, instance, style)?;
+        header::latency_record(out, instance, look, style)?;
     }
     write_titles(out, own, latency)
 }
@@ -59,12 +60,13 @@ impl TracerOutput for GraphOutput {
     fn header(
         &mut self,
         instance: &Instance,
+        look: &mut Look,
         style: &Style,
         empty: bool,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
         self.cpus.fill(CpuState::new());
-        titles(instance, style, style.own, empty, out).map(|()| Printed::Done)
+        titles(instance, look, style, style.own, empty, out).map(|()| Printed::Done)
     }
 
     fn line(

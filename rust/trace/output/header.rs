@@ -4,24 +4,29 @@
 
 use super::{Printed, Style, TracerOutput};
 use crate::{
-    kapi::{cpus, uts},
+    kapi::{cpus, tracepoint::user_here, uts},
     rcore::text::{
         header::{self, Counts, Latency},
+        parser::until_nul,
         symbol, Out,
     },
-    trace::{buffer::Buffer, instance::Instance, output::line::Kallsyms},
+    trace::{
+        instance::{Instance, Side},
+        latency::Worst,
+        output::{line::Kallsyms, source::Look},
+    },
 };
 use core::fmt;
 
 pub(crate) use crate::rcore::text::header::write_tracer;
 
-/// Prints the header of what `buffer` holds. `empty` says whether there is nothing to read.
+/// Prints the header of what `look` reads. `empty` says whether there is nothing to read.
 ///
 /// Task context. Errors when `out` is full.
 pub(crate) fn write(
     out: &mut dyn Out,
     instance: &Instance,
-    buffer: &Buffer,
+    look: &mut Look,
     style: &Style,
     tracer: Option<&mut (dyn TracerOutput + 'static)>,
     empty: bool,
@@ -29,56 +34,55 @@ pub(crate) fn write(
     let name = instance.tracer().name();
     write_tracer(out, name)?;
     if let Some(tracer) = tracer {
-        if tracer.header(instance, style, empty, out)? == Printed::Done {
+        if tracer.header(instance, look, style, empty, out)? == Printed::Done {
             return Ok(());
         }
     }
     if style.latency {
-        latency(out, instance, buffer, style, empty)
+        let worst = worst(instance, look);
+        let data = measured(instance, look, &worst);
+        let shown = (!empty).then_some(&data);
+        header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
     } else {
-        header::write_normal(out, style.set, counts(buffer))
+        header::write_normal(out, style.set, counts(look))
     }
+}
+
+/// The latency header of what `look` reads, without the titles of columns.
+pub(super) fn latency_record(out: &mut dyn Out, instance: &Instance, look: &mut Look, style: &Style) -> fmt::Result {
+    let worst = worst(instance, look);
+    header::write_record(out, &measured(instance, look, &worst), &Kallsyms, symbol::Style::of(style.set))
 }
 
 /// How full the buffer is, all CPUs together.
-fn counts(buffer: &Buffer) -> Counts {
-    let (mut entries, mut overrun) = (0u64, 0u64);
-    for part in buffer.cpus() {
-        let stats = part.stats();
-        entries = entries.wrapping_add(stats.entries);
-        overrun = overrun.wrapping_add(stats.overrun);
+fn counts(look: &mut Look) -> Counts {
+    let (entries, written) = look.counts();
+    Counts { entries, written, cpus: cpus::online().count() as u32 }
+}
+
+/// The longest latency, if `look` reads its snapshot; all zeroes elsewhere.
+fn worst(instance: &Instance, look: &Look) -> Worst {
+    match look.side() {
+        Side::Live => Worst::NONE,
+        Side::Snapshot => instance.latency().worst(),
     }
-    Counts { entries, written: entries.wrapping_add(overrun), cpus: cpus::online().count() as u32 }
 }
 
-/// The latency header without a measured latency, which only latency tracers have.
-fn latency(out: &mut dyn Out, instance: &Instance, buffer: &Buffer, style: &Style, empty: bool) -> fmt::Result {
-    let data = unmeasured(instance, buffer);
-    let shown = (!empty).then_some(&data);
-    header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
-}
-
-/// The same without the titles of columns.
-pub(super) fn latency_record(out: &mut dyn Out, instance: &Instance, style: &Style) -> fmt::Result {
-    let data = unmeasured(instance, instance.side(style.side));
-    header::write_record(out, &data, &Kallsyms, symbol::Style::of(style.set))
-}
-
-/// What the header says where no latency was measured.
-fn unmeasured(instance: &Instance, buffer: &Buffer) -> Latency<'static> {
+/// What the latency header says of `worst` and of what `look` reads.
+fn measured<'a>(instance: &Instance, look: &mut Look, worst: &'a Worst) -> Latency<'a> {
     Latency {
         tracer: instance.tracer().name(),
         release: uts::release(),
-        microseconds: 0,
-        counts: counts(buffer),
-        cpu: 0,
+        microseconds: worst.latency / 1000,
+        counts: counts(look),
+        cpu: worst.cpu,
         model: uts::preempt_model(),
-        comm: b"",
-        pid: 0,
-        uid: 0,
-        nice: 0,
-        policy: 0,
-        rt_priority: 0,
-        critical: None,
+        comm: until_nul(&worst.comm),
+        pid: worst.pid,
+        uid: user_here(worst.uid),
+        nice: worst.nice,
+        policy: worst.policy,
+        rt_priority: worst.rt_priority,
+        critical: worst.section,
     }
 }

@@ -55,6 +55,15 @@ impl Symbols for Kallsyms {
     }
 }
 
+/// The saved names of tasks.
+struct SavedNames;
+
+impl print::Tasks for SavedNames {
+    fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(until_nul(&cmdlines::find(pid)))
+    }
+}
+
 /// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes such.
 ///
 /// # Errors
@@ -120,7 +129,7 @@ pub(crate) fn prefix(
 }
 
 fn env(style: &Style) -> Env<'static> {
-    Env { set: style.set, symbols: &Kallsyms, strings: Some(&printk::Texts), unit: style.unit }
+    Env { set: style.set, symbols: &Kallsyms, strings: Some(&printk::Texts), unit: style.unit, tasks: &SavedNames }
 }
 
 /// Prints what a record says, whatever form the options ask for: of texts nothing but the text.

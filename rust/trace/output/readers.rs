@@ -5,15 +5,22 @@
 //! `trace_pipe` has one reader at a time: one of the whole buffer, or one per CPU. Beside that, any number of
 //! `trace_pipe_raw` readers may be open. While anybody consumes, the tracer stays as it is.
 
-use kernel::{cpu, cpu::CpuId, new_mutex, prelude::*, sync::Mutex};
+use kernel::{
+    cpu,
+    cpu::CpuId,
+    new_mutex,
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        Mutex,
+    },
+};
 
 struct State {
     /// The whole-buffer pipe is open.
     whole: bool,
     /// Which CPUs' pipes are open, by CPU number.
     cpus: KVec<bool>,
-    /// Open consuming files of every kind.
-    files: usize,
 }
 
 /// The consuming readers of one instance.
@@ -25,6 +32,8 @@ struct State {
 pub(crate) struct Readers {
     #[pin]
     state: Mutex<State>,
+    /// Open consuming files of every kind; changed with the mutex held.
+    files: Atomic<usize>,
 }
 
 impl Readers {
@@ -34,8 +43,9 @@ impl Readers {
             state <- {
                 let cpus = KVec::from_elem(false, cpu::nr_cpu_ids() as usize, GFP_KERNEL)?;
                 // INVARIANT: `whole` is not set.
-                new_mutex!(State { whole: false, cpus, files: 0 })
+                new_mutex!(State { whole: false, cpus })
             },
+            files: Atomic::new(0),
         })
     }
 
@@ -44,7 +54,7 @@ impl Readers {
     /// Task context, may sleep. Undone by [`close_pipe`](Self::close_pipe).
     pub(crate) fn open_pipe(&self, cpu: Option<CpuId>) -> Result {
         let mut state = self.state.lock();
-        let State { whole, cpus, files } = &mut *state;
+        let State { whole, cpus } = &mut *state;
         // INVARIANT: `whole` is set only where no CPU is, and the other way round.
         let claim = match cpu {
             None if !cpus.contains(&true) => whole,
@@ -54,7 +64,7 @@ impl Readers {
         if core::mem::replace(claim, true) {
             return Err(EBUSY);
         }
-        *files += 1;
+        self.files.fetch_add(1, Relaxed);
         Ok(())
     }
 
@@ -69,26 +79,32 @@ impl Readers {
                 }
             }
         }
-        state.files = state.files.saturating_sub(1);
+        self.files.fetch_sub(1, Relaxed);
     }
 
     /// Counts a raw reader or a mapping, of which there may be many. Task context, may sleep.
     pub(crate) fn open_raw(&self) {
-        self.state.lock().files += 1;
+        let _state = self.state.lock();
+        self.files.fetch_add(1, Relaxed);
     }
 
     /// Undoes [`open_raw`](Self::open_raw).
     pub(crate) fn close_raw(&self) {
-        let mut state = self.state.lock();
-        state.files = state.files.saturating_sub(1);
+        let _state = self.state.lock();
+        self.files.fetch_sub(1, Relaxed);
+    }
+
+    /// Does anybody consume? Any context; the answer may be old.
+    pub(crate) fn any(&self) -> bool {
+        self.files.load(Relaxed) != 0
     }
 
     /// Runs `change` while nobody consumes and nobody can begin to; `EBUSY` when somebody does.
     ///
     /// This is how the tracer of the instance is changed. Task context, may sleep.
     pub(crate) fn while_idle<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
-        let state = self.state.lock();
-        if state.files > 0 {
+        let _state = self.state.lock();
+        if self.any() {
             return Err(EBUSY);
         }
         change()

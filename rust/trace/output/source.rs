@@ -113,6 +113,27 @@ struct At {
     iter: Iter<Memory>,
     /// The epoch that the place is of.
     epoch: u64,
+    /// Is the place the oldest record still?
+    first: bool,
+    /// How many records before [`Look::since`] were passed over.
+    skipped: u64,
+}
+
+impl At {
+    fn reset(&mut self) {
+        self.iter.reset();
+        (self.first, self.skipped) = (true, 0);
+    }
+
+    /// Passes over records before `since`, once.
+    fn skip(&mut self, since: u64, reader: &mut ReaderGuard<'_>) {
+        if core::mem::replace(&mut self.first, false) && since != 0 {
+            while self.iter.peek(reader).is_some_and(|event| event.time < since) {
+                self.iter.next(reader);
+                self.skipped += 1;
+            }
+        }
+    }
 }
 
 impl Look {
@@ -123,7 +144,7 @@ impl Look {
         let mut iters = KVec::new();
         buffer.hold_rings(only);
         if pause {
-            buffer.pause_recording();
+            instance.buffer().pause_recording();
         }
         // From here on dropping it undoes both.
         let mut look = Self { instance: instance.clone(), side, only, paused: pause, iters: KVec::new() };
@@ -131,7 +152,10 @@ impl Look {
         for index in 0..cpu::nr_cpu_ids() as usize {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
             let at = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
-                Some(_) => Some(At { iter: Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?)), epoch: 0 }),
+                Some(_) => {
+                    let iter = Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?));
+                    Some(At { iter, epoch: 0, first: true, skipped: 0 })
+                }
                 None => None,
             };
             iters.push(at, GFP_KERNEL)?;
@@ -148,19 +172,56 @@ impl Look {
 
     /// Goes back to the oldest records.
     pub(crate) fn rewind(&mut self) {
-        self.iters.iter_mut().flatten().for_each(|at| at.iter.reset());
+        self.iters.iter_mut().flatten().for_each(At::reset);
+    }
+
+    /// Which of the two buffers is read.
+    pub(crate) fn side(&self) -> Side {
+        self.side
+    }
+
+    /// The buffer that is read.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        self.instance.side(self.side)
+    }
+
+    /// How many records there are to read, of all CPUs, and how many were ever written. Task context.
+    ///
+    /// A CPU with records from before the time that the snapshot is about counts as if those, and what it lost before,
+    /// had never been.
+    pub(crate) fn counts(&mut self) -> (u64, u64) {
+        let (mut entries, mut written) = (0u64, 0u64);
+        for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
+            let _passes_over_what_is_to_be = self.look(cpu);
+            let skipped = self.iters.get(cpu.as_u32() as usize).and_then(Option::as_ref).map_or(0, |at| at.skipped);
+            let Some(stats) = self.buffer().cpu(cpu).map(|part| part.stats()) else { continue };
+            let left = stats.entries.saturating_sub(skipped);
+            entries = entries.wrapping_add(left);
+            written = written.wrapping_add(left).wrapping_add(if skipped == 0 { stats.overrun } else { 0 });
+        }
+        (entries, written)
+    }
+
+    /// Where the reading begins: the snapshot has a time that it is about, and what is older does not belong to it.
+    fn since(&self) -> u64 {
+        match self.side {
+            Side::Live => 0,
+            Side::Snapshot => self.buffer().time_start(),
+        }
     }
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
+        let since = self.since();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
-        let reader = self.instance.side(self.side).cpu(cpu)?.lock_reader();
+        let mut reader = self.instance.side(self.side).cpu(cpu)?.lock_reader();
         if at.epoch != reader.epoch() {
             at.epoch = reader.epoch();
-            at.iter.reset();
+            at.reset();
         }
         if !at.iter.is_limited() {
             at.iter.limit(&reader);
         }
+        at.skip(since, &mut reader);
         Some((&mut at.iter, reader))
     }
 }
@@ -169,7 +230,7 @@ impl Drop for Look {
     fn drop(&mut self) {
         let buffer = self.instance.side(self.side);
         if self.paused {
-            buffer.resume_recording();
+            self.instance.buffer().resume_recording();
         }
         buffer.release_rings(self.only);
     }

@@ -10,11 +10,15 @@
 mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function_graph;
+#[cfg(CONFIG_SCHED_TRACER)]
+mod functions;
 mod nop;
+#[cfg(CONFIG_SCHED_TRACER)]
+mod wakeup;
 
 use super::instance::Instance;
 use super::output::TracerOutput;
-use crate::rcore::text::options::TracerOption;
+use crate::rcore::text::options::{Flag, Set, TracerOption};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -27,7 +31,7 @@ pub(crate) trait Tracer: Sync {
     ///
     /// # Errors
     ///
-    /// Any; the instance is then left with `nop`.
+    /// Any; the instance then goes on with the tracer it had.
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>>;
 
     /// The tracer's own options.
@@ -47,6 +51,11 @@ pub(crate) trait Tracer: Sync {
     /// `EINVAL` when not.
     fn accept(&self, _option: &TracerOption, _on: bool) -> Result {
         Ok(())
+    }
+
+    /// Core options that are on while it is current, whatever the user had set; they are restored after it.
+    fn forces(&self) -> Set {
+        Set::NONE
     }
 
     /// May instances other than the top one use it?
@@ -78,10 +87,25 @@ pub(crate) trait Running: Send {
     fn changed(&mut self, _flags: u32) -> Result {
         Ok(())
     }
+
+    /// The core option `flag` is about to be set to `on`, which is not what it is.
+    ///
+    /// # Errors
+    ///
+    /// Any; the option then stays as it is.
+    fn option(&mut self, _flag: Flag, _on: bool) -> Result {
+        Ok(())
+    }
 }
 
 /// The tracers there are, in the order of `available_tracers`.
-pub(crate) static TRACERS: &[&dyn Tracer] = &[
+pub(crate) const TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_SCHED_TRACER)]
+    &wakeup::Wakeups(wakeup::Class::Deadline),
+    #[cfg(CONFIG_SCHED_TRACER)]
+    &wakeup::Wakeups(wakeup::Class::Urgent),
+    #[cfg(CONFIG_SCHED_TRACER)]
+    &wakeup::Wakeups(wakeup::Class::Any),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function_graph::FunctionGraph,
     #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -3,6 +3,7 @@
 # measure.sh PROGRAM: in a guest with ICOUNT=1, print a line `event instructions` for each kind of event that the kernel
 # has. An event's price is what it adds to the loop of PROGRAM (getppid.c), per event.
 program=$1
+pingpong=${program%/*}/pingpong
 calls=20000
 rounds=5
 set -e
@@ -66,4 +67,26 @@ if modprobe -q -n ring_buffer_benchmark; then
 	modprobe -r ring_buffer_benchmark
 	sed -nE 's/.*: (Time|Hit): +([0-9]+).*/\1 \2/p' trace |
 		awk '{ v[$1] = $2 } END { if (v["Hit"]) printf "ring_buffer %d\n", v["Time"] * 1000 / v["Hit"] + 0.5 }'
+fi
+
+# What a latency tracer adds where it finds no new maximum.
+has() { # tracer
+	grep -qw "$1" available_tracers
+}
+
+latency() { # tracer; then program
+	echo "$1" > current_tracer
+	echo 1000000 > tracing_max_latency
+	shift
+	"$@"
+	echo nop > current_tracer
+}
+
+if has wakeup_rt; then
+	echo 0 > options/function-trace
+	calls=2000
+	"$pingpong" > /dev/null
+	none=$("$pingpong")
+	price wakeup "$(latency wakeup_rt "$pingpong")" "$none" 100
+	echo 1 > options/function-trace
 fi

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What latency.c and the Rust side share. */
+#ifndef RTRACE_ABI_LATENCY_H
+#define RTRACE_ABI_LATENCY_H
+
+#include <linux/types.h>
+
+struct task_struct;
+
+/* Functions of a probe in the scheduler; `from` is the address in the tracepoint's code that they return to. */
+struct rtrace_sched_probe {
+	void (*switched)(struct rtrace_sched_probe *probe, struct task_struct *prev,
+			 struct task_struct *next, unsigned long from);
+	void (*woken)(struct rtrace_sched_probe *probe, struct task_struct *task, unsigned long from);
+};
+
+/* What such a probe registers for sched_switch, and for sched_wakeup and sched_wakeup_new, with itself as the data. */
+void rtrace_probe_switch(void *probe, bool preempt, struct task_struct *prev, struct task_struct *next,
+			 unsigned int prev_state);
+void rtrace_probe_wakeup(void *probe, struct task_struct *task);
+
+#endif

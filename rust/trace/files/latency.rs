@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `tracing_max_latency` and `tracing_thresh`: latencies in microseconds.
+
+use super::{
+    control::{errno, shown, Control, Limit, Text},
+    Place,
+};
+use crate::{
+    rcore::text::number,
+    trace::{instance::Instance, latency},
+};
+use core::fmt::Write;
+use kernel::prelude::*;
+
+const NANOSECONDS: u64 = 1000;
+
+/// The file of one of the two.
+pub(super) enum Microseconds {
+    /// `tracing_max_latency`.
+    Longest,
+    /// `tracing_thresh`.
+    Threshold,
+}
+
+impl Microseconds {
+    fn get(&self, instance: &Instance) -> u64 {
+        match self {
+            Self::Longest => instance.latency().longest(),
+            Self::Threshold => latency::threshold(),
+        }
+    }
+}
+
+impl Control for Microseconds {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        match self.get(&at.instance) {
+            u64::MAX => shown(writeln!(out, "-1")),
+            nanoseconds => shown(writeln!(out, "{}", nanoseconds / NANOSECONDS)),
+        }
+    }
+
+    /// What is too large for the clock is cut as C cuts it.
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let nanoseconds = number::unsigned(line, 10).map_err(errno)?.wrapping_mul(NANOSECONDS);
+        match self {
+            Self::Longest => at.instance.latency().set_longest(nanoseconds),
+            Self::Threshold => latency::set_threshold(nanoseconds),
+        }
+        Ok(())
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `wakeup`, `wakeup_rt`, `wakeup_dl`: the longest time that a woken task of the highest priority had to wait for a CPU:
+//! any task, one of the real-time or deadline classes, one of the deadline class.
+//!
+//! One task at a time is *awaited*: from its wake-up to the switch to it, unless one of higher priority is woken
+//! meanwhile. Both are recorded with their stacks, and if it took longer than ever, the trace of all CPUs is kept.
+//!
+//! Locks: `Wakeup::awaited` is taken in the probes, inside run queue locks; in it the locks of the buffer and of saved
+//! names. What is asked at every switch and wake-up is in atomics beside it, and asked again with the lock held.
+
+use super::functions::{self, Functions};
+use super::{Running, Tracer};
+use crate::kapi::context::PreemptOff;
+use crate::kapi::percpu::PerCpu;
+use crate::kapi::raw_lock::RawLock;
+use crate::kapi::rcu_slot::{Filled, RcuSlot};
+use crate::kapi::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
+use crate::rcore::text::options::{Flag, Set};
+use crate::trace::cmdlines;
+use crate::trace::entry::{kind, Context};
+use crate::trace::instance::Instance;
+use crate::trace::latency::Found;
+use crate::trace::ops::{Callback, Hit};
+use crate::trace::stack;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::aref::ARef;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+use kernel::task::Task;
+
+/// Which tasks are awaited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// All.
+    Any,
+    /// Real-time tasks and those with deadlines.
+    Urgent,
+    /// Those with deadlines.
+    Deadline,
+}
+
+/// The tracer.
+pub(super) struct Wakeups(pub(super) Class);
+
+/// There is one at a time, in whichever instance.
+static CURRENT: RcuSlot<Wakeup> = RcuSlot::empty();
+
+impl Tracer for Wakeups {
+    fn name(&self) -> &'static str {
+        match self.0 {
+            Class::Any => "wakeup",
+            Class::Urgent => "wakeup_rt",
+            Class::Deadline => "wakeup_dl",
+        }
+    }
+
+    fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
+        let wakeup = Arc::new(Wakeup::new(instance.clone(), self.0)?, GFP_KERNEL)?;
+        let only = CURRENT.fill(wakeup.clone())?;
+        instance.latency().set_longest(0);
+        let points = &[Point::Wakeup, Point::WakeupNew, Point::Switch, Point::Migrate];
+        let probes = Probes::register(points, wakeup.clone())?;
+        let functions = Functions::start(instance, Arc::new(OnItsCpu(wakeup.clone()), GFP_KERNEL)?)?;
+        wakeup.enabled.store(instance.tracing_on(), Relaxed);
+        Ok(KBox::new(Tracing { wakeup, functions, _probes: probes, _only: only }, GFP_KERNEL)?)
+    }
+
+    /// A buffer that is full must go on taking entries, or the worst would have no end.
+    fn forces(&self) -> Set {
+        Set::NONE.with(Flag::Overwrite, true).with(Flag::LatencyFormat, true)
+    }
+
+    fn uses_snapshot(&self) -> bool {
+        true
+    }
+}
+
+/// The tracer at work. After its own `drop`, fields are dropped from the top.
+struct Tracing {
+    wakeup: Arc<Wakeup>,
+    functions: Functions<OnItsCpu>,
+    _probes: Probes<Wakeup>,
+    _only: Filled<Wakeup>,
+}
+
+impl Running for Tracing {
+    fn switched(&mut self, on: bool) {
+        if on {
+            self.wakeup.instance.buffer().reset();
+            self.wakeup.awaited.lock().end(&self.wakeup);
+        }
+        self.wakeup.enabled.store(on, Relaxed);
+    }
+
+    fn option(&mut self, flag: Flag, on: bool) -> Result {
+        self.functions.option(flag, on)
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        self.wakeup.enabled.store(false, Relaxed);
+    }
+}
+
+/// The priority of no task: higher than any.
+const NOBODYS: i32 = i32::MAX;
+
+/// The measurement.
+struct Wakeup {
+    instance: Arc<Instance>,
+    class: Class,
+    /// Is tracing on?
+    enabled: Atomic<bool>,
+    /// The awaited task, 0 for none; see [`TaskView::address`].
+    task: Atomic<usize>,
+    /// Its priority when it was woken; more urgent ones take its place.
+    prio: Atomic<i32>,
+    /// Has it a deadline? Then nothing takes its place.
+    deadline: Atomic<bool>,
+    /// The CPU that it is to run on by now.
+    cpu: Atomic<u32>,
+    /// Is that CPU's code in a probe, so that what it calls is not traced?
+    inside: PerCpu<Atomic<bool>>,
+    awaited: RawLock<Awaited>,
+}
+
+/// What else is known of the awaited task.
+struct Awaited {
+    task: Option<ARef<Task>>,
+    /// When it was woken, by the buffer's clock.
+    since: u64,
+    /// The CPU that it was to run on then.
+    cpu: Option<CpuId>,
+}
+
+impl Awaited {
+    /// Nobody is awaited any more.
+    fn end(&mut self, wakeup: &Wakeup) {
+        wakeup.prio.store(NOBODYS, Relaxed);
+        wakeup.deadline.store(false, Relaxed);
+        wakeup.task.store(0, Relaxed);
+        self.task = None;
+    }
+}
+
+impl Wakeup {
+    fn new(instance: Arc<Instance>, class: Class) -> Result<Self> {
+        Ok(Self {
+            instance,
+            class,
+            enabled: Atomic::new(false),
+            task: Atomic::new(0),
+            prio: Atomic::new(NOBODYS),
+            deadline: Atomic::new(false),
+            cpu: Atomic::new(0),
+            inside: PerCpu::new(|_| Atomic::new(false))?,
+            awaited: RawLock::new(Awaited { task: None, since: 0, cpu: None }),
+        })
+    }
+
+    /// Is `task`, which is just woken, of the class that is asked for, and more urgent than who is awaited?
+    fn is_more_urgent(&self, task: TaskView<'_>) -> bool {
+        if self.deadline.load(Relaxed) {
+            return false;
+        }
+        match self.class {
+            Class::Any | Class::Urgent if task.has_deadline() => true,
+            Class::Any => task.prio() < self.prio.load(Relaxed),
+            Class::Urgent => task.is_urgent() && task.prio() < self.prio.load(Relaxed),
+            Class::Deadline => task.has_deadline(),
+        }
+    }
+
+    /// Runs `f`, none of whose functions is traced on this CPU. Preemption is off.
+    #[inline(always)]
+    fn untraced(&self, f: impl FnOnce()) {
+        let inside = self.inside.this();
+        if !inside.load(Relaxed) {
+            inside.store(true, Relaxed);
+            f();
+            inside.store(false, Relaxed);
+        }
+    }
+
+    /// `task` is awaited from now on. Inline: see `stack::record_in`.
+    #[inline(always)]
+    fn begin(&self, task: TaskView<'_>, waker: TaskView<'_>, from: usize) {
+        let context = Context::capture_all();
+        let mut awaited = self.awaited.lock();
+        if !self.enabled.load(Relaxed) || !self.is_more_urgent(task) {
+            return;
+        }
+        awaited.end(self);
+        let buffer = self.instance.buffer();
+        awaited.cpu = CpuId::from_u32(task.cpu());
+        awaited.since = buffer.now_here(&PreemptOff::new());
+        awaited.task = Some(task.hold());
+        self.cpu.store(task.cpu(), Relaxed);
+        self.prio.store(task.prio(), Relaxed);
+        self.deadline.store(task.has_deadline(), Relaxed);
+        self.task.store(task.address(), Relaxed);
+        let (one, two) = words(waker, task);
+        buffer.record_in(context, kind::WAKEUP, one, two);
+        stack::record_in(buffer, context, from);
+        // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
+        buffer.record_in(context, kind::FUNCTION, 0, 0);
+    }
+
+    /// The CPU turns from `prev` to `next`, who was awaited.
+    fn arrive(&self, prev: TaskView<'_>, next: TaskView<'_>, from: usize) {
+        let context = Context::capture_all();
+        let mut awaited = self.awaited.lock();
+        if !self.enabled.load(Relaxed) || self.task.load(Relaxed) != next.address() {
+            return;
+        }
+        let buffer = self.instance.buffer();
+        buffer.record_in(context, kind::FUNCTION, from as u64, 0);
+        let (one, two) = words(prev, next);
+        buffer.record_in(context, kind::CONTEXT_SWITCH, one, two);
+        let latency = buffer.now_here(&PreemptOff::new()).wrapping_sub(awaited.since);
+        let worse = self.instance.latency().is_worse(latency);
+        // Unwinding is most of the cost. Where the trace is not kept, only one who reads along would see the stack.
+        if worse || self.instance.readers().any() {
+            stack::record_in(buffer, context, from);
+        }
+        if worse {
+            if let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) {
+                let since = awaited.since;
+                view(task, |task| self.instance.keep_worst(&Found { cpu, task, since, latency, section: None }, None));
+            }
+        }
+        awaited.end(self);
+    }
+}
+
+/// The fields of an entry about `prev` and `next`.
+fn words(prev: TaskView<'_>, next: TaskView<'_>) -> (u64, u64) {
+    let pids = u64::from(prev.pid() as u32) | u64::from(next.pid() as u32) << 32;
+    // Priorities are stored as C stores them, in an unsigned byte.
+    let bytes = [prev.prio() as u8, prev.state(), next.prio() as u8, next.state()];
+    (pids, u64::from(next.cpu()) | u64::from(u32::from_le_bytes(bytes)) << 32)
+}
+
+impl TaskProbe for Wakeup {
+    #[inline(always)]
+    fn woken_at(&self, task: TaskView<'_>, from: usize) {
+        if !self.enabled.load(Relaxed) {
+            return;
+        }
+        TaskView::with_current(|current| {
+            cmdlines::remember_both(task, current);
+            if self.is_more_urgent(task) && (task.has_deadline() || task.prio() < current.prio()) {
+                self.untraced(|| self.begin(task, current, from));
+            }
+        });
+    }
+
+    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, from: usize) {
+        cmdlines::remember_both(prev, prev);
+        if self.enabled.load(Relaxed) && self.task.load(Relaxed) == next.address() {
+            self.untraced(|| self.arrive(prev, next, from));
+        }
+    }
+
+    fn migrated(&self, task: TaskView<'_>, cpu: u32) {
+        if self.task.load(Relaxed) == task.address() {
+            self.cpu.store(cpu, Relaxed);
+        }
+    }
+}
+
+/// Records functions on the CPU that the awaited task is to run on.
+struct OnItsCpu(Arc<Wakeup>);
+
+impl Callback for OnItsCpu {
+    fn hit(&self, hit: &Hit<'_>) {
+        let wakeup = &self.0;
+        if wakeup.task.load(Relaxed) == 0 {
+            return;
+        }
+        let context = Context::capture_all();
+        let _stay = PreemptOff::new();
+        if CpuId::current().as_u32() == wakeup.cpu.load(Relaxed) && !wakeup.inside.this().load(Relaxed) {
+            functions::record_with_arguments(wakeup.instance.buffer(), context, hit);
+        }
+    }
+}
