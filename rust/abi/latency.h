@@ -7,6 +7,17 @@
 
 struct task_struct;
 
+/* In latency.rs; the names are in output, as those of the functions where a measurement ended. */
+#if defined(CONFIG_IRQSOFF_TRACER) || defined(CONFIG_PREEMPT_TRACER)
+void tracer_hardirqs_off(unsigned long ip);
+void tracer_hardirqs_on(unsigned long ip);
+void rtrace_start_critical_timings(unsigned long ip);
+void rtrace_stop_critical_timings(unsigned long ip);
+#else
+static inline void tracer_hardirqs_off(unsigned long ip) { }
+static inline void tracer_hardirqs_on(unsigned long ip) { }
+#endif
+
 /* Functions of a probe in the scheduler; `from` is the address in the tracepoint's code that they return to. */
 struct rtrace_sched_probe {
 	void (*switched)(struct rtrace_sched_probe *probe, struct task_struct *prev,

@@ -14,6 +14,10 @@ macro_rules! same_in_c {
 pub(crate) use same_in_c;
 
 mod tracefs;
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+mod latency;
+#[cfg(CONFIG_STACK_TRACER)]
+mod stack_tracer;
 mod trace;
 mod printk;
 mod ring_buffer;

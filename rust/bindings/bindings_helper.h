@@ -40,6 +40,7 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/dump.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
+#include "../../kernel/rtrace/rust/abi/stack_tracer.h"
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
 #include "../../kernel/rtrace/rust/abi/trace.h"
@@ -50,3 +51,5 @@ const fmode_t RUST_CONST_HELPER_FMODE_WRITE = FMODE_WRITE;
 const int RUST_CONST_HELPER_IOCB_NOWAIT = IOCB_NOWAIT;
 /* Room for a token of a filter file, its end included. */
 const size_t RUST_CONST_HELPER_FILTER_TOKEN_MAX = KSYM_SYMBOL_LEN + 4;
+/* Bytes of a task's stack. */
+const size_t RUST_CONST_HELPER_RTRACE_THREAD_SIZE = THREAD_SIZE;

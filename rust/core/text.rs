@@ -17,6 +17,7 @@
 //! | [`entry`] | the built-in records: layout and `format` file from one description |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
 //! | [`graph`] | the call graph of `function_graph` |
+//! | [`stack_depth`] | `stack_trace` |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is
@@ -41,6 +42,7 @@ pub mod parser;
 pub mod printk_formats;
 pub mod pids;
 pub mod print;
+pub mod stack_depth;
 pub mod stats;
 pub mod symbol;
 

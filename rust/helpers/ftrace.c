@@ -48,6 +48,11 @@ __rust_helper notrace void rust_helper_rtrace_arguments(struct ftrace_regs *freg
 		arguments[i] = ftrace_regs_get_argument(fregs, i);
 }
 
+__rust_helper notrace unsigned long rust_helper_rtrace_stack_pointer(struct ftrace_regs *fregs)
+{
+	return ftrace_regs_get_stack_pointer(fregs);
+}
+
 __rust_helper void rust_helper_rtrace_init_ops_hash(struct ftrace_ops_hash *hash)
 {
 	mutex_init(&hash->regex_lock);
@@ -132,3 +137,11 @@ __rust_helper bool rust_helper_rtrace_text_offset(unsigned long addr, char *name
 	*offset = addr - (unsigned long)module->mem[MOD_TEXT].base;
 	return true;
 }
+
+#ifdef CONFIG_STACK_TRACER
+/* Adds to the count of those who keep the stack tracer away from this CPU, and reads it. */
+__rust_helper notrace int rust_helper_rtrace_stack_tracer_count(int more)
+{
+	return this_cpu_add_return(disable_stack_tracer, more);
+}
+#endif

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/cred.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/task_stack.h>
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
 #include <linux/topology.h>
@@ -174,4 +175,14 @@ __rust_helper unsigned int rust_helper_rtrace_task_cpu(struct task_struct *task)
 __rust_helper unsigned int rust_helper_rtrace_task_state(struct task_struct *task)
 {
 	return task_state_index(task);
+}
+
+__rust_helper void *rust_helper_rtrace_task_stack(void)
+{
+	return task_stack_page(current);
+}
+
+__rust_helper bool rust_helper_rtrace_stack_overrun(void)
+{
+	return task_stack_end_corrupted(current);
 }

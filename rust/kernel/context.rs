@@ -44,6 +44,12 @@ impl PreemptCount {
         self.0 & Self::DEPTH
     }
 
+    /// Is preemption held off, be it by an interrupt?
+    #[inline(always)]
+    pub(crate) fn is_held(self) -> bool {
+        self.0 & !Self::NO_RESCHED != 0
+    }
+
     /// Is this a softirq handler?
     pub(crate) fn in_softirq(self) -> bool {
         self.0 & Self::SERVING_SOFTIRQ != 0

@@ -23,6 +23,8 @@ pub(crate) mod pages;
 pub(crate) mod ret_stack;
 pub(crate) mod rcu_slot;
 pub(crate) mod stack;
+#[cfg(CONFIG_STACK_TRACER)]
+pub(crate) mod stack_tracing;
 pub(crate) mod hotplug;
 pub(crate) mod nested;
 pub(crate) mod kallsyms;

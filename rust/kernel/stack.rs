@@ -36,3 +36,71 @@ impl Stacks {
         })
     }
 }
+
+/// Writes the return addresses on the stack to `into`, innermost first, as many as fit; says how many. Any context that
+/// RCU watches.
+pub(crate) fn save(into: &mut [usize]) -> usize {
+    let room = c_uint::try_from(into.len()).unwrap_or(c_uint::MAX);
+    // SAFETY: the memory has room for as many entries as are said.
+    unsafe { bindings::stack_trace_save(into.as_mut_ptr(), room, 0) as usize }
+}
+
+/// Does RCU watch this CPU, as unwinding needs? Any context.
+pub(crate) fn rcu_watches() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rcu_is_watching() }
+}
+
+/// How far the place `at` is from the beginning of the task stack that it lies on, if it is one. Any context.
+#[inline(always)]
+pub(crate) fn depth_of(at: usize) -> usize {
+    SIZE - (at & (SIZE - 1))
+}
+
+/// Bytes of a task's stack, which is aligned to as many.
+const SIZE: usize = bindings::RTRACE_THREAD_SIZE;
+
+/// The current task's stack from some place to its beginning.
+///
+/// # Invariants
+///
+/// The `count` words at `start` are on the stack of the task that made this, which has not left its function since: they
+/// are the words of functions that wait for others to return.
+pub(crate) struct Own {
+    start: *const usize,
+    count: usize,
+}
+
+impl Own {
+    /// The stack from the place `at` of a word on, if that is on the current task's stack and `f` runs deeper on it, too;
+    /// gives what `f` makes of it. Any context.
+    pub(crate) fn with<R>(at: usize, f: impl FnOnce(&Own) -> R) -> Option<R> {
+        let mark = 0usize;
+        let here = (&raw const mark).expose_provenance();
+        // SAFETY: no preconditions: the current task has a stack.
+        let end = unsafe { bindings::rtrace_task_stack() } as usize;
+        let within = |place: usize| place.wrapping_sub(end) < SIZE;
+        if !within(at) || !within(here) || here > at || at % align_of::<usize>() != 0 {
+            return None;
+        }
+        // INVARIANT: between this function's frame and the stack's beginning, until `f` has returned.
+        Some(f(&Own { start: core::ptr::with_exposed_provenance(at), count: depth_of(at) / size_of::<usize>() }))
+    }
+
+    /// The first place from the `from`th word on where `value` is, as a number of words.
+    pub(crate) fn find(&self, from: usize, value: usize) -> Option<usize> {
+        // SAFETY: by the type invariant. Other functions' variables change, but a word is read at once.
+        (from..self.count).find(|word| unsafe { self.start.wrapping_add(*word).read_volatile() } == value)
+    }
+
+    /// How deep the stack is at the `word`th word: bytes from there to its beginning.
+    pub(crate) fn depth(&self, word: usize) -> usize {
+        self.count.saturating_sub(word) * size_of::<usize>()
+    }
+
+    /// Has somebody written beyond the stack's end?
+    pub(crate) fn is_overrun(&self) -> bool {
+        // SAFETY: no preconditions.
+        unsafe { bindings::rtrace_stack_overrun() }
+    }
+}

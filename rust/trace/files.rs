@@ -17,6 +17,7 @@
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`] | the file of that name |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
+//! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | [`readme`] | `README`, which the table's own words make |
@@ -63,6 +64,8 @@ mod profile;
 mod readme;
 mod recording;
 mod sizes;
+#[cfg(CONFIG_STACK_TRACER)]
+mod stack_tracer;
 mod trace;
 mod trace_pipe;
 mod trace_pipe_raw;
@@ -87,6 +90,8 @@ use profile::ProfileEnabled;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
 use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
+#[cfg(CONFIG_STACK_TRACER)]
+use stack_tracer::{StackMaxSize, StackTrace, StackTraceFilter};
 use trace::Trace;
 use trace_pipe::TracePipe;
 use trace_pipe_raw::TracePipeRaw;
@@ -210,6 +215,15 @@ static FILES: &[Row] = &[
         "the same for this CPU alone; 0 is invalid"),
     row(c"snapshot_raw", 0o440, Scope::PerCpu, &TracePipeRaw(Side::Snapshot),
         "the snapshot of this CPU in pages, as trace_pipe_raw"),
+    #[cfg(CONFIG_STACK_TRACER)]
+    row(c"stack_max_size", 0o640, Scope::Top, &StackMaxSize,
+        "bytes of the deepest stack; a write sets what a stack must exceed to be kept"),
+    #[cfg(CONFIG_STACK_TRACER)]
+    row(c"stack_trace", 0o440, Scope::Top, &StackTrace,
+        "the deepest stack since kernel.stack_tracer_enabled was set, function by function"),
+    #[cfg(CONFIG_STACK_TRACER)]
+    row(c"stack_trace_filter", 0o640, Scope::Top, &StackTraceFilter,
+        "the functions at whose entry the stack's depth is looked at"),
     row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
         "what this CPU's buffer counts"),
     #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -2,21 +2,21 @@
 
 //! What the tracers of latencies share: the threshold, the longest latency of an instance, and whose it was.
 //!
-//! Such a tracer measures, over and over, how long something lasts: how long a woken task waits for a CPU
-//! (`tracers/wakeup.rs`). When it finds a new longest, the trace up to there becomes the snapshot, which
+//! Such a tracer measures, over and over, how long something lasts: interrupts off ([`super::critical`]), a woken task
+//! waiting for a CPU (`tracers/wakeup.rs`). When it finds a new longest, the trace up to there becomes the snapshot, which
 //! is what the file `trace` then shows, under a header that tells the [`Worst`].
 //!
 //! `Documentation/latency-tracers.md` has the whole picture.
 
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use super::instance::{Instance, Side};
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::tracepoint::COMM;
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::kapi::tracepoint::TaskView;
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::cmdlines;
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
@@ -80,7 +80,7 @@ impl Latency {
     }
 
     /// Is a latency of `nanoseconds` to be recorded? Any context.
-    #[cfg(CONFIG_SCHED_TRACER)]
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn is_worse(&self, nanoseconds: u64) -> bool {
         match threshold() {
@@ -110,7 +110,7 @@ impl Worst {
     };
 
     /// What is known of `task`.
-    #[cfg(CONFIG_SCHED_TRACER)]
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
     fn of(task: TaskView<'_>) -> Self {
         Self {
             comm: task.comm(),
@@ -124,7 +124,7 @@ impl Worst {
     }
 }
 
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 /// A latency that is over.
 pub(crate) struct Found<'a> {
     /// The CPU it was measured on.
@@ -139,7 +139,7 @@ pub(crate) struct Found<'a> {
     pub(crate) section: Option<(usize, usize)>,
 }
 
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 impl Instance {
     /// `found` is the longest now: the trace of `cpu`, or of all CPUs, becomes the snapshot. Nothing happens while
     /// somebody has recording paused, such as a reader of the worst so far. Interrupts are off; any context but NMI.

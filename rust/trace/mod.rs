@@ -24,6 +24,8 @@ pub(crate) mod printk;
 pub(crate) mod sites;
 pub(crate) mod snapshot;
 pub(crate) mod stack;
+#[cfg(CONFIG_STACK_TRACER)]
+pub(crate) mod stack_tracer;
 pub(crate) mod boot;
 pub(crate) mod buffer;
 pub(crate) mod clock;
@@ -35,6 +37,8 @@ pub(crate) mod tracers;
 pub(crate) mod files;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod commands;
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+pub(crate) mod critical;
 pub(crate) mod latency;
 pub(crate) mod dump;
 

@@ -33,6 +33,12 @@ pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
     write(buffer, Context::capture_all(), |calls| frame_of(calls, from).saturating_add(skip));
 }
 
+/// Records, on behalf of an entry that was made in `context`, the stack from the caller of the function that the return
+/// address `ip` leads into.
+pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
+    write(buffer, context, |calls| calls.iter().position(|call| *call == ip).map_or(0, |frame| frame + 1));
+}
+
 /// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the function called if it is
 /// one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
 ///

@@ -15,10 +15,18 @@ use crate::{
         seq_file::{Cursor, Rows},
     },
     rcore::text::{command::Rule, parser::Parser, Out},
-    trace::ops::{Edit, List, Which},
+    trace::{
+        instance::Instance,
+        ops::{Edit, List, Ops, Which},
+    },
 };
 use core::fmt;
-use kernel::{bindings, new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
+use kernel::{
+    bindings, new_mutex,
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{Arc, Mutex},
+};
 
 /// A token's room: a symbol with offset and module as C prints it, and a little more.
 const TOKEN: usize = bindings::FILTER_TOKEN_MAX;
@@ -29,19 +37,24 @@ pub(super) struct FilterFile(pub(super) Which);
 impl Node for FilterFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let ops = at.instance.ops().ok_or(ENODEV)?;
-        let writing = match how.write {
-            true => Some(Writing { edit: ops.edit(self.0, how.trunc)?, parser: Parser::new() }),
-            false => None,
-        };
-        let list = if how.read { Some(ops.list(self.0)?) } else { None };
-        Opening::pin_init(try_pin_init!(OpenFilter {
-            which: self.0,
-            at: at.clone(),
-            list,
-            writing <- new_mutex!(writing),
-        }? Error))
+        let instance = Some(&at.instance).filter(|_| self.0 == Which::Filter);
+        open(at.instance.ops().ok_or(ENODEV)?, self.0, instance.cloned(), how)
     }
+}
+
+/// Opens a file of one of the sets of `ops`, which takes function commands for `instance` if there is one.
+pub(super) fn open(
+    ops: &Arc<Ops>,
+    which: Which,
+    instance: Option<Arc<Instance>>,
+    how: &OpenFlags,
+) -> Result<Opening> {
+    let writing = match how.write {
+        true => Some(Writing { edit: ops.edit(which, how.trunc)?, parser: Parser::new() }),
+        false => None,
+    };
+    let list = if how.read { Some(ops.list(which)?) } else { None };
+    Opening::pin_init(try_pin_init!(OpenFilter { which, instance, list, writing <- new_mutex!(writing) }? Error))
 }
 
 /// What an open file for writing holds.
@@ -53,7 +66,8 @@ struct Writing {
 #[pin_data(PinnedDrop)]
 struct OpenFilter {
     which: Which,
-    at: Place,
+    /// Whose function commands it takes and shows.
+    instance: Option<Arc<Instance>>,
     /// The set when the file was opened, if it can be read.
     list: Option<List>,
     #[pin]
@@ -74,10 +88,10 @@ impl OpenFilter {
     /// Applies one token: a rule of the set, or a function command.
     fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
         match Rule::parse(token).map_err(super::control::errno)? {
-            Rule::Command(_) if self.which == Which::Filter => {
-                self.at.instance.commands().apply(&self.at.instance, token)
-            }
-            Rule::Command(_) => Err(EINVAL),
+            Rule::Command(_) => match &self.instance {
+                Some(instance) => instance.commands().apply(instance, token),
+                None => Err(EINVAL),
+            },
             Rule::Functions(_) | Rule::Module(_) => edit.apply(token),
         }
     }
@@ -89,10 +103,7 @@ impl OpenFilter {
 
     /// Lines of the commands.
     fn commands(&self) -> usize {
-        match self.which {
-            Which::Filter => self.at.instance.commands().count(),
-            Which::NoTrace => 0,
-        }
+        self.instance.as_ref().map_or(0, |instance| instance.commands().count())
     }
 
     fn show_rule(&self, list: &List, line: usize, mut out: &mut dyn Out) -> fmt::Result {
@@ -165,7 +176,10 @@ impl Lines for OpenFilter {
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match (&self.list, usize::try_from(at)) {
             (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
-                Some(command) => self.at.instance.commands().write(command, out).map(|_| ()),
+                Some(command) => match &self.instance {
+                    Some(instance) => instance.commands().write(command, out).map(|_| ()),
+                    None => Ok(()),
+                },
                 None => self.show_rule(list, line, out),
             },
             _ => Ok(()),

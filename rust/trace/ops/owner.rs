@@ -35,6 +35,13 @@ impl Hit<'_> {
         unsafe { bindings::rtrace_arguments(ptr::from_ref(self.regs).cast_mut(), arguments.as_mut_ptr()) };
         arguments
     }
+
+    /// The stack pointer at the function's entry: where its return address is.
+    #[inline(always)]
+    pub(crate) fn stack_pointer(&self) -> usize {
+        // SAFETY: the trampoline saved it.
+        unsafe { bindings::rtrace_stack_pointer(ptr::from_ref(self.regs).cast_mut()) }
+    }
 }
 
 const _: () = assert!(ARGUMENTS == bindings::FTRACE_REGS_MAX_ARGS as usize);

@@ -10,8 +10,10 @@
 mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function_graph;
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 mod functions;
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+mod irqsoff;
 mod nop;
 #[cfg(CONFIG_SCHED_TRACER)]
 mod wakeup;
@@ -100,14 +102,20 @@ pub(crate) trait Running: Send {
 
 /// The tracers there are, in the order of `available_tracers`.
 pub(crate) const TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    &function_graph::FunctionGraph,
     #[cfg(CONFIG_SCHED_TRACER)]
     &wakeup::Wakeups(wakeup::Class::Deadline),
     #[cfg(CONFIG_SCHED_TRACER)]
     &wakeup::Wakeups(wakeup::Class::Urgent),
     #[cfg(CONFIG_SCHED_TRACER)]
     &wakeup::Wakeups(wakeup::Class::Any),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    &function_graph::FunctionGraph,
+    #[cfg(all(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+    &irqsoff::Off::<true, true>,
+    #[cfg(CONFIG_PREEMPT_TRACER)]
+    &irqsoff::Off::<false, true>,
+    #[cfg(CONFIG_IRQSOFF_TRACER)]
+    &irqsoff::Off::<true, false>,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function::Function,
     &nop::Nop,
