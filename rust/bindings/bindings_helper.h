@@ -23,6 +23,7 @@
 #include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/set_memory.h>
+#include <linux/sort.h>
 #include <linux/splice.h>
 #include <linux/sysctl.h>
 #include <linux/sysfs.h>

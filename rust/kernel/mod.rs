@@ -22,6 +22,8 @@ pub(crate) mod pages;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ret_stack;
 pub(crate) mod rcu_slot;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) mod stack_tracing;

@@ -21,7 +21,7 @@ use super::{
     stack,
 };
 use crate::{
-    kapi::kallsyms::Symbol,
+    kapi::{kallsyms::Symbol, sort::sort_by},
     rcore::text::{
         command::{count, split, Count},
         glob::Pattern,
@@ -197,8 +197,10 @@ impl Probes {
         let counted = command.counted(params);
         let mut entries = self.entries.lock();
 
+        let mut found = ops::matching_sites(&Pattern::parse(pattern))?;
+        sort_by(&mut found, |a, b| a.addr().cmp(&b.addr()));
         let mut sites = KVVec::new();
-        for site in ops::matching_sites(&Pattern::parse(pattern))? {
+        for site in found {
             let addr = site.addr();
             let mut kind = entries.iter().filter(|e| e.probe.is_kind(command, counted));
             if kind.any(|e| e.probe.live().any(|site| site.addr == addr)) {
@@ -213,9 +215,8 @@ impl Probes {
         if sites.is_empty() {
             return Err(EINVAL);
         }
-        sites.sort_unstable_by_key(|site| site.addr);
 
-        // INVARIANT: just sorted.
+        // INVARIANT: made in the order of what was found.
         let probe = Probe { command, counted, action, instance: instance.clone(), sites };
         let probe = Arc::new(probe, GFP_KERNEL)?;
         entries.reserve(1, GFP_KERNEL)?;

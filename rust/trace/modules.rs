@@ -11,7 +11,7 @@ pub(crate) mod freed;
 use super::arch::{Arch, Found, Machine};
 use super::ops::{self, update, OpsRef, Shared, State, Which, FTRACE};
 use super::sites::table::{self, Table};
-use crate::kapi::{kallsyms::SymbolOffset, memory, sched_clock::local_clock};
+use crate::kapi::{kallsyms::SymbolOffset, memory, sched_clock::local_clock, sort::sort_by};
 use kernel::{
     bindings,
     prelude::*,
@@ -46,7 +46,7 @@ struct Count {
 /// No CPU executes any of the listed instructions meanwhile.
 unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count {
     if !addrs.is_sorted() {
-        addrs.sort_unstable();
+        sort_by(addrs, usize::cmp);
     }
     let mut count = Count::default();
     let mut last = 0;

@@ -9,10 +9,10 @@
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus;
 use crate::kapi::percpu::PerCpu;
+use crate::kapi::sort::sort_by;
 use crate::rcore::sys::Local;
 use crate::trace::ops::wait_for_hits;
 use crate::trace::sites;
-use core::cmp::Reverse;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Acquire, Atomic, Release};
@@ -215,7 +215,7 @@ pub(super) fn rows(cpu: CpuId) -> Result<KVVec<Row>> {
             rows.push((order, row), GFP_KERNEL)?;
         }
     }
-    rows.sort_unstable_by_key(|&(order, row): &(u64, Row)| Reverse((row.time, order)));
+    sort_by(&mut rows, |a: &(u64, Row), b| (b.1.time, b.0).cmp(&(a.1.time, a.0)));
     for (_, row) in rows.iter() {
         sorted.push(*row, GFP_KERNEL)?;
     }
