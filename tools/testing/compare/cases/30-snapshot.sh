@@ -60,7 +60,7 @@ echo > trace
 echo 'vfs_symlink:snapshot' > set_ftrace_filter
 echo 'vfs_rename:snapshot:1' >> set_ftrace_filter
 echo 'vfs_link:snapshot:' >> set_ftrace_filter
-grep snapshot set_ftrace_filter
+grep snapshot set_ftrace_filter | sort
 cat snapshot
 echo five > trace_marker
 ln -s nowhere /tmp/snapshot-link
@@ -71,7 +71,7 @@ echo six > trace_marker
 mv /tmp/snapshot-link /tmp/snapshot-link2
 mv /tmp/snapshot-link2 /tmp/snapshot-link
 ln /tmp/snapshot-link /tmp/snapshot-link3
-grep snapshot set_ftrace_filter
+grep snapshot set_ftrace_filter | sort
 marks snapshot
 echo "== snapshot, command without memory =="
 echo > trace
