@@ -7,6 +7,7 @@ A step is a command whose output is read as it comes. Two kinds are understood: 
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
 no test at all, count as one failure each. ONLY=text runs the steps whose name contains it.
 """
+import concurrent.futures
 import glob
 import os
 import re
@@ -19,6 +20,7 @@ import time
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 LIMIT = 3600  # seconds a step may take
+AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# SKIP.*)?$")
@@ -33,6 +35,7 @@ class Step:
         self.command = command
         self.passed = self.failed = self.skipped = 0
         self.planned = None
+        self.process = None
 
     def count(self, line):
         """Take one line of output; returns the name of a test that failed, for the user to see at once."""
@@ -56,7 +59,8 @@ class Step:
         with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
                 self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", start_new_session=True) as process:
-            watchdog = threading.Timer(LIMIT, os.killpg, (process.pid, signal.SIGTERM))
+            self.process = process
+            watchdog = threading.Timer(LIMIT, self.stop)
             watchdog.start()
             try:
                 for line in process.stdout:
@@ -67,7 +71,7 @@ class Step:
                         say(f"{self.name}: FAILED {bad}")
                     progress(f"{self.name}: {self.passed} passed, {self.failed} failed: {line.strip()}")
             except BaseException:
-                os.killpg(process.pid, signal.SIGTERM)
+                self.stop()
                 raise
             finally:
                 watchdog.cancel()
@@ -75,6 +79,11 @@ class Step:
         self.judge(process.returncode, time.monotonic() - begun >= LIMIT)
         say(f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped "
             f"({time.monotonic() - begun:.0f} s)" + (f", see {log_path}" if self.failed else ""))
+
+    def stop(self):
+        """End the command, if it runs, and all that it started."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
 
     def judge(self, status, timed_out):
         """What the lines do not say: a step that stopped early is a failure, whatever it printed before."""
@@ -111,6 +120,22 @@ def suites(kind):
     return [Step(os.path.basename(os.path.dirname(path)), path) for path in paths]
 
 
+def run_suites(steps):
+    """Run them, AT_ONCE at a time, the longest first."""
+    steps = sorted(steps, key=lambda step: step.name != "guest")
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        running = [pool.submit(step.run) for step in steps]
+        try:
+            for future in running:
+                future.result()
+        except BaseException:
+            for future in running:
+                future.cancel()
+            for step in steps:
+                step.stop()
+            raise
+
+
 def chosen(steps):
     only = os.environ.get("ONLY") or ""
     return [step for step in steps if only in step.name]
@@ -133,8 +158,7 @@ def entry():
     for step in plan:
         step.run()
     if not any(kernel.failed for kernel in kernels):
-        for step in wanted:
-            step.run()
+        run_suites(wanted)
     elif wanted:
         say(f"{len(wanted)} suites did not run for want of a kernel")
     steps = plan + wanted
