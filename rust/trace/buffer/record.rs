@@ -11,7 +11,7 @@ use crate::kapi::clock as sys;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::entry_made;
 use crate::kapi::relaxed;
-use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake};
+use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake, Writer};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -259,22 +259,39 @@ impl Buffer {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         let level = context.level();
+        // SAFETY: as in `record_at`.
+        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
+        if self.can_be_fast(context) {
+            return self.write_by(&InLine, ring, &writer, context.header(kind), length, fill);
+        }
         if Clocked::is_read(ring, level) {
             return None;
         }
-        // SAFETY: as in `record_at`.
-        let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        let clock = Clocked { buffer: self, ring, level };
-        let mut entry = writer.reserve(&clock, length.saturating_add(8))?;
-        let (header, rest) = entry.payload().split_at_mut_checked(8)?;
-        header.copy_from_slice(&context.header(kind).to_ne_bytes());
+        self.write_by(&Clocked { buffer: self, ring, level }, ring, &writer, context.header(kind), length, fill)
+    }
+
+    /// Does so by a clock of the caller's choice; the caller has preemption off, and `ring` is this CPU's.
+    #[inline(always)]
+    fn write_by(
+        &self,
+        clock: &impl Env,
+        ring: &Ring,
+        writer: &Writer<'_>,
+        header: u64,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]),
+    ) -> Option<()> {
+        let mut entry = writer.reserve(clock, length.saturating_add(8))?;
+        let (start, rest) = entry.payload().split_at_mut_checked(8)?;
+        start.copy_from_slice(&header.to_ne_bytes());
         fill(writer.event_time(), rest);
         self.end(ring, entry);
         Some(())
     }
 
     /// Commits, and wakes who waits. The caller has preemption off.
-    fn end(&self, ring: &Ring, entry: Reservation<'_, '_, Clocked<'_>>) {
+    #[inline(always)]
+    fn end(&self, ring: &Ring, entry: Reservation<'_, '_, impl Env>) {
         let wake = entry.commit();
         entry_made::set();
         if wake == Wake::Wanted {

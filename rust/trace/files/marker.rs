@@ -3,7 +3,8 @@
 //! `trace_marker` and `trace_marker_raw`: user space writes into the buffer.
 //!
 //! The text is copied from the user before anything is reserved, so that a page fault happens outside the
-//! recording path. Short ones go by way of the stack, longer ones through memory of their own.
+//! recording path, and is laid out there as the entry will be. Short ones go by way of the stack, longer ones through memory
+//! of their own.
 
 use super::{Node, Place};
 use crate::{
@@ -18,11 +19,16 @@ use kernel::prelude::*;
 
 /// At most so many bytes are taken of one write.
 const MAX: usize = 4096;
-/// Writes up to this size need no memory of their own.
+/// Writes up to these sizes need no memory of their own. The lesser one spares most of them clearing the other.
+const TINY: usize = 48;
 const SHORT: usize = 256;
 /// Bytes of a `print` entry before its text: the address, after the common header.
 const IP: usize = size_of::<usize>();
 const COMMON: usize = 8;
+/// Bytes behind it: a newline, if it lacks one, and NUL. The room is taken in either case, as in C.
+const END: usize = 2;
+/// Bytes around a text.
+const FRAME: usize = IP + END;
 
 /// `trace_marker`.
 pub(crate) struct Marker;
@@ -51,7 +57,8 @@ enum Form {
 impl Form {
     /// Records `text` in `instance`, where that is the top one in those that take copies, and says how much of it was
     /// taken.
-    fn record(self, instance: &Instance, text: &[u8]) -> Result<usize> {
+    #[inline(always)]
+    fn record(self, instance: &Instance, text: Text<'_>) -> Result<usize> {
         let record = match self {
             Self::Text => tracing_mark_write,
             Self::Raw => raw,
@@ -64,9 +71,51 @@ impl Form {
     }
 }
 
+/// What was written, laid out as the fields of a `print` entry.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    entry: &'a [u8],
+    /// Length of the text itself.
+    len: usize,
+}
+
+impl<'a> Text<'a> {
+    /// Reads as much as fits between the frame into `room`. `EFAULT`.
+    #[inline(always)]
+    fn read(call: &mut WriteCall<'_>, room: &'a mut [u8]) -> Result<Self> {
+        let (ip, rest) = room.split_first_chunk_mut::<IP>().ok_or(EINVAL)?;
+        let (text, end) = rest.split_last_chunk_mut::<END>().ok_or(EINVAL)?;
+        *ip = (tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize).to_ne_bytes();
+        call.reader().read_slice(text)?;
+        *end = end_of(text);
+        let len = text.len();
+        Ok(Self { entry: room, len })
+    }
+
+    fn text(&self) -> &'a [u8] {
+        self.entry.get(IP..).and_then(|text| text.get(..self.len)).unwrap_or(&[])
+    }
+}
+
+/// What stands behind `text`.
+#[inline(always)]
+fn end_of(text: &[u8]) -> [u8; END] {
+    if text.last() == Some(&b'\n') {
+        *b"\0\0"
+    } else {
+        *b"\n\0"
+    }
+}
+
 struct OpenMarker {
     at: Place,
     form: Form,
+}
+
+impl OpenMarker {
+    fn take(&self, call: &mut WriteCall<'_>, room: &mut [u8]) -> Result<usize> {
+        self.form.record(&self.at.instance, Text::read(call, room)?)
+    }
 }
 
 impl OpenFile for OpenMarker {
@@ -78,16 +127,11 @@ impl OpenFile for OpenMarker {
         if self.form == Form::Raw && !(size_of::<u32>()..=MAX).contains(&call.len()) {
             return Err(EINVAL);
         }
-        let len = call.len().min(MAX);
-        if len <= SHORT {
-            let mut text = [0; SHORT];
-            let text = text.get_mut(..len).ok_or(EINVAL)?;
-            call.reader().read_slice(text)?;
-            return self.form.record(instance, text);
+        match call.len().min(MAX) {
+            len @ ..=TINY => self.take(call, [0; TINY + FRAME].get_mut(..len.wrapping_add(FRAME)).ok_or(EINVAL)?),
+            len @ ..=SHORT => self.take(call, [0; SHORT + FRAME].get_mut(..len.wrapping_add(FRAME)).ok_or(EINVAL)?),
+            len => self.take(call, &mut KVVec::from_elem(0, len.wrapping_add(FRAME), GFP_KERNEL)?),
         }
-        let mut text = KVVec::from_elem(0, len, GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
-        self.form.record(instance, &text)
     }
 
     fn seek(&self) -> Seek {
@@ -99,25 +143,27 @@ impl OpenFile for OpenMarker {
 ///
 /// The name is what the line in `trace` begins with: entries carry this function's address.
 #[no_mangle]
-fn tracing_mark_write(instance: &Instance, text: &[u8]) -> Result<usize> {
+fn tracing_mark_write(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    let room = buffer.max_entry().saturating_sub(COMMON + IP + b"\n\0".len());
-    let text = text.get(..room).unwrap_or(text);
-    let end: &[u8] = if text.last() == Some(&b'\n') { b"\0" } else { b"\n\0" };
-    let ip = tracing_mark_write as fn(&Instance, &[u8]) -> Result<usize> as usize;
+    let room = buffer.max_entry().saturating_sub(COMMON);
     // The entry says so: markers are made with preemption off, as in C.
     let _stay = PreemptOff::new();
-    buffer.write(kind::PRINT, &[&ip.to_ne_bytes(), text, end]).ok_or(EBADF)?;
-    Ok(text.len())
+    if text.entry.len() <= room {
+        buffer.write(kind::PRINT, &[text.entry]).ok_or(EBADF)?;
+        return Ok(text.len);
+    }
+    let fits = text.entry.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
+    buffer.write(kind::PRINT, &[fits, &end_of(fits)]).ok_or(EBADF)?;
+    Ok(fits.len().saturating_sub(IP))
 }
 
 /// Records an id and what follows it, whole or not at all.
-fn raw(instance: &Instance, data: &[u8]) -> Result<usize> {
+fn raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    if data.len().saturating_add(COMMON) > buffer.max_entry() {
+    if data.len.saturating_add(COMMON) > buffer.max_entry() {
         return Err(EINVAL);
     }
     let _stay = PreemptOff::new();
-    buffer.write(kind::RAW_DATA, &[data]).ok_or(EBADF)?;
-    Ok(data.len())
+    buffer.write(kind::RAW_DATA, &[data.text()]).ok_or(EBADF)?;
+    Ok(data.len)
 }
