@@ -8,9 +8,10 @@
 //! before, [`Critical::report`] keeps the trace.
 //!
 //! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is at work: no lock, no
-//! callee that is traced. Nothing of it nests on a CPU, as who comes second finds the section open already, except for
-//! NMIs, which open none.
+//! callee that is traced. Nothing of it nests on a CPU: while a section begins or ends, its [`State`] is busy, and what
+//! comes then, from an interrupt or from what is called to keep the trace, does nothing. NMIs open no section.
 
+use super::buffer::Plain;
 use super::entry::{kind, Context};
 use super::instance::Instance;
 use super::latency::Found;
@@ -36,15 +37,40 @@ pub(crate) struct Kinds {
     pub(crate) preemption: bool,
 }
 
+/// Where a CPU is with its section: `CLOSED` to `BUSY` to `OPEN`, and by way of `BUSY` back again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(u32);
+
+impl State {
+    /// There is none.
+    const CLOSED: Self = Self(0);
+    /// It begins or ends just now.
+    const BUSY: Self = Self(1);
+    /// It is open.
+    const OPEN: Self = Self(2);
+}
+
 /// The section of one CPU; only that CPU looks at it.
 struct Section {
-    open: Atomic<bool>,
+    state: Atomic<u32>,
     /// When it was opened, by the buffer's clock.
     since: Atomic<u64>,
     /// Where.
     start: Atomic<usize>,
     /// [`Critical::reports`] at that time.
     reports: Atomic<u64>,
+}
+
+impl Section {
+    #[inline(always)]
+    fn is(&self, state: State) -> bool {
+        self.state.load(Relaxed) == state.0
+    }
+
+    #[inline(always)]
+    fn set(&self, state: State) {
+        self.state.store(state.0, Relaxed);
+    }
 }
 
 /// The measurement at work.
@@ -63,7 +89,7 @@ impl Critical {
     /// A measurement for `instance`, not begun. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds) -> Result<Arc<Self>> {
         let closed = || Section {
-            open: Atomic::new(false),
+            state: Atomic::new(State::CLOSED.0),
             since: Atomic::new(0),
             start: Atomic::new(0),
             reports: Atomic::new(0),
@@ -94,7 +120,7 @@ impl Critical {
     #[inline(always)]
     pub(crate) fn is_inside(&self) -> bool {
         // Where it turns into another CPU's, the rest says no.
-        self.sections.this().open.load(Relaxed) && (context::irqs_off() || PreemptCount::read().is_held())
+        self.sections.this().is(State::OPEN) && (context::irqs_off() || PreemptCount::read().is_held())
     }
 
     /// Where it records.
@@ -102,8 +128,9 @@ impl Critical {
         &self.instance
     }
 
-    /// Interrupts went off, at `ip`.
-    #[inline(always)]
+    /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no register where there is nothing
+    /// to measure.
+    #[inline(never)]
     pub(crate) fn irqs_off(&self, ip: usize) {
         if self.kinds.irqs && !self.holds(PreemptCount::read()) {
             self.open(ip, 0);
@@ -111,7 +138,7 @@ impl Critical {
     }
 
     /// Interrupts are about to come on, at `ip`; `own` is the address of the function that says so.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn irqs_on(&self, ip: usize, own: usize) {
         if self.kinds.irqs && !self.holds(PreemptCount::read()) {
             self.close(ip, 0, own);
@@ -119,7 +146,7 @@ impl Critical {
     }
 
     /// Preemption went off, at `ip`, on behalf of `parent` if that is not 0.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn preempt_off(&self, ip: usize, parent: usize) {
         if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
             self.open(ip, parent);
@@ -127,7 +154,7 @@ impl Critical {
     }
 
     /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and [`Critical::irqs_on`].
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn preempt_on(&self, ip: usize, parent: usize, own: usize) {
         if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
             self.close(ip, parent, own);
@@ -158,34 +185,58 @@ impl Critical {
     fn open(&self, ip: usize, parent: usize) {
         let here = self.sections.this();
         let buffer = self.instance.buffer();
-        if here.open.load(Relaxed) || !buffer.is_on() || PreemptCount::read().in_nmi() {
+        if !here.is(State::CLOSED) || !buffer.is_on() || PreemptCount::read().in_nmi() {
             return;
         }
+        here.set(State::BUSY);
         here.start.store(if parent != 0 { parent } else { ip }, Relaxed);
         here.reports.store(self.reports.load(Relaxed), Relaxed);
-        here.since.store(buffer.now_here(&PreemptOff::new()), Relaxed);
-        buffer.record(kind::FUNCTION, ip as u64, parent as u64);
-        here.open.store(true, Relaxed);
+        here.since.store(self.record(Context::capture(), ip, parent), Relaxed);
+        here.set(State::OPEN);
     }
 
     #[inline(always)]
     fn close(&self, ip: usize, parent: usize, own: usize) {
         let here = self.sections.this();
-        if !here.open.load(Relaxed) {
+        if !here.is(State::OPEN) {
             return;
         }
-        here.open.store(false, Relaxed);
+        here.set(State::BUSY);
+        if self.instance.buffer().is_on() {
+            let context = Context::capture();
+            let end = if parent != 0 { parent } else { ip };
+            let latency = self.record(context, ip, parent).wrapping_sub(here.since.load(Relaxed));
+            if self.instance.latency().is_worse(latency) {
+                self.report(here, latency, ip, end, own);
+            }
+            self.record(context, own, end);
+        }
+        here.set(State::CLOSED);
+    }
+
+    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's time.
+    #[inline(always)]
+    fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
-        if !buffer.is_on() {
-            return;
+        let _stay = PreemptOff::new();
+        if buffer.can_be_fast(context) {
+            let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
+            let (outcome, time) = buffer.record_fast(|_| words);
+            if outcome == Plain::Done || buffer.complete(outcome) {
+                return time;
+            }
         }
-        buffer.record(kind::FUNCTION, ip as u64, parent as u64);
-        let end = if parent != 0 { parent } else { ip };
-        let latency = buffer.now_here(&PreemptOff::new()).wrapping_sub(here.since.load(Relaxed));
-        if self.instance.latency().is_worse(latency) {
-            self.report(here, latency, ip, end, own);
-        }
-        buffer.record(kind::FUNCTION, own as u64, end as u64);
+        self.record_any(context, ip, parent)
+    }
+
+    /// [`Critical::record`] in interrupts, and wherever it takes more than the plain case does.
+    #[cold]
+    #[inline(never)]
+    fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
+        let buffer = self.instance.buffer();
+        let now = buffer.now();
+        buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64);
+        now
     }
 
     /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its trace is kept, with the
