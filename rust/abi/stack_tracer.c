@@ -35,12 +35,16 @@ device_initcall(stack_tracer_init);
 static int set_enabled(const struct ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos)
 {
 	static DEFINE_MUTEX(setting);
-	int ret;
+	int was, ret;
 
 	guard(mutex)(&setting);
+	was = enabled;
 	ret = proc_dointvec(table, write, buffer, lenp, ppos);
-	if (!ret && write)
+	if (!ret && write) {
 		ret = rtrace_stack_tracer_set(enabled);
+		if (ret)
+			enabled = was;
+	}
 	return ret;
 }
 

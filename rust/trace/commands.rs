@@ -329,6 +329,11 @@ static COMMANDS: [&dyn Command; 6] = [
     &TakeSnapshot,
 ];
 
+/// Is there a command called `name`?
+pub(crate) fn is_known(name: &[u8]) -> bool {
+    find(name).is_some()
+}
+
 fn find(name: &[u8]) -> Option<&'static dyn Command> {
     COMMANDS.iter().copied().find(|command| command.name().as_bytes() == name)
 }

@@ -14,8 +14,13 @@ use crate::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
         seq_file::{Cursor, Rows},
     },
-    rcore::text::{command::Rule, parser::Parser, Out},
+    rcore::text::{
+        command::{self, Rule},
+        parser::Parser,
+        Out,
+    },
     trace::{
+        commands,
         instance::Instance,
         ops::{Edit, List, Ops, Which},
     },
@@ -37,24 +42,32 @@ pub(super) struct FilterFile(pub(super) Which);
 impl Node for FilterFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let instance = Some(&at.instance).filter(|_| self.0 == Which::Filter);
-        open(at.instance.ops().ok_or(ENODEV)?, self.0, instance.cloned(), how)
+        let owner = match self.0 {
+            Which::Filter => Owner::Instance(at.instance.clone()),
+            Which::NoTrace => Owner::Silent,
+        };
+        open(at.instance.ops().ok_or(ENODEV)?, self.0, owner, how)
     }
 }
 
-/// Opens a file of one of the sets of `ops`, which takes function commands for `instance` if there is one.
-pub(super) fn open(
-    ops: &Arc<Ops>,
-    which: Which,
-    instance: Option<Arc<Instance>>,
-    how: &OpenFlags,
-) -> Result<Opening> {
+/// Whose set it is.
+pub(super) enum Owner {
+    /// An instance's; the file takes and shows its function commands, too.
+    Instance(Arc<Instance>),
+    /// An instance's, in a file that takes no commands.
+    Silent,
+    /// No instance's, which nothing after a colon could be for.
+    Nobody,
+}
+
+/// Opens a file of one of the sets of `ops`.
+pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) -> Result<Opening> {
     let writing = match how.write {
         true => Some(Writing { edit: ops.edit(which, how.trunc)?, parser: Parser::new() }),
         false => None,
     };
     let list = if how.read { Some(ops.list(which)?) } else { None };
-    Opening::pin_init(try_pin_init!(OpenFilter { which, instance, list, writing <- new_mutex!(writing) }? Error))
+    Opening::pin_init(try_pin_init!(OpenFilter { which, owner, list, writing <- new_mutex!(writing) }? Error))
 }
 
 /// What an open file for writing holds.
@@ -66,8 +79,7 @@ struct Writing {
 #[pin_data(PinnedDrop)]
 struct OpenFilter {
     which: Which,
-    /// Whose function commands it takes and shows.
-    instance: Option<Arc<Instance>>,
+    owner: Owner,
     /// The set when the file was opened, if it can be read.
     list: Option<List>,
     #[pin]
@@ -87,12 +99,14 @@ impl OpenFilter {
 
     /// Applies one token: a rule of the set, or a function command.
     fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
-        match Rule::parse(token).map_err(super::control::errno)? {
-            Rule::Command(_) => match &self.instance {
-                Some(instance) => instance.commands().apply(instance, token),
-                None => Err(EINVAL),
-            },
-            Rule::Functions(_) | Rule::Module(_) => edit.apply(token),
+        if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
+            let (name, _) = command::split(rest);
+            return Err(if name == b"mod" || commands::is_known(name) { ENODEV } else { EINVAL });
+        }
+        match (Rule::parse(token).map_err(super::control::errno)?, &self.owner) {
+            (Rule::Command(_), Owner::Instance(instance)) => instance.commands().apply(instance, token),
+            (Rule::Command(_), _) => Err(EINVAL),
+            (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
         }
     }
 
@@ -103,7 +117,10 @@ impl OpenFilter {
 
     /// Lines of the commands.
     fn commands(&self) -> usize {
-        self.instance.as_ref().map_or(0, |instance| instance.commands().count())
+        match &self.owner {
+            Owner::Instance(instance) => instance.commands().count(),
+            Owner::Silent | Owner::Nobody => 0,
+        }
     }
 
     fn show_rule(&self, list: &List, line: usize, mut out: &mut dyn Out) -> fmt::Result {
@@ -176,9 +193,9 @@ impl Lines for OpenFilter {
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match (&self.list, usize::try_from(at)) {
             (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
-                Some(command) => match &self.instance {
-                    Some(instance) => instance.commands().write(command, out).map(|_| ()),
-                    None => Ok(()),
+                Some(command) => match &self.owner {
+                    Owner::Instance(instance) => instance.commands().write(command, out).map(|_| ()),
+                    Owner::Silent | Owner::Nobody => Ok(()),
                 },
                 None => self.show_rule(list, line, out),
             },

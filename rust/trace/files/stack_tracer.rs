@@ -4,7 +4,7 @@
 
 use super::{
     control::{errno, shown, Control, Limit, Text},
-    filter,
+    filter::{self, Owner},
     listing::{self, Lines},
     Node, Place,
 };
@@ -72,6 +72,6 @@ pub(super) struct StackTraceFilter;
 
 impl Node for StackTraceFilter {
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
-        filter::open(stack_tracer::ops()?, Which::Filter, None, how)
+        filter::open(stack_tracer::ops()?, Which::Filter, Owner::Nobody, how)
     }
 }
