@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that need the address they were called from, which only C can tell. Each hands it on by a jump.
+ * Functions that need to know where they were called from, which only C can tell.
  */
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/instruction_pointer.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/stacktrace.h>
 #include "latency.h"
 
 /* A kprobe in any of these would come back by way of its own interrupt entry, for ever. */
@@ -14,6 +16,7 @@
 #ifdef CONFIG_TRACE_IRQFLAGS
 void trace_hardirqs_off(void)
 {
+	lockdep_hardirqs_off(_RET_IP_);
 	tracer_hardirqs_off(_RET_IP_);
 }
 EXPORT_SYMBOL(trace_hardirqs_off);
@@ -22,11 +25,13 @@ NOKPROBE_SYMBOL(trace_hardirqs_off);
 void trace_hardirqs_on(void)
 {
 	tracer_hardirqs_on(_RET_IP_);
+	lockdep_hardirqs_on_prepare();
+	lockdep_hardirqs_on(_RET_IP_);
 }
 EXPORT_SYMBOL(trace_hardirqs_on);
 NOKPROBE_SYMBOL(trace_hardirqs_on);
 
-/* The same for entry code, which has its own order of things with lockdep. */
+/* The same for entry code, which tells lockdep itself. */
 void trace_hardirqs_off_finish(void)
 {
 	tracer_hardirqs_off(_RET_IP_);
@@ -63,17 +68,33 @@ EXPORT_SYMBOL_GPL(stop_critical_timings);
 NOKPROBE_SYMBOL(stop_critical_timings);
 #endif
 
+/* A function that asks for its frame has one: its caller's frame pointer and return address, and then its caller's stack. */
+#define CALLER(frame) { .ip = _RET_IP_, .sp = (unsigned long)((frame) + 2), .bp = (frame)[0] }
+
 void rtrace_probe_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 			 unsigned int prev_state)
 {
+	unsigned long *frame = __builtin_frame_address(0);
+	struct rtrace_caller from = CALLER(frame);
 	struct rtrace_sched_probe *probe = data;
 
-	probe->switched(probe, prev, next, _RET_IP_);
+	probe->switched(probe, prev, next, &from);
 }
 
 void rtrace_probe_wakeup(void *data, struct task_struct *task)
 {
+	unsigned long *frame = __builtin_frame_address(0);
+	struct rtrace_caller from = CALLER(frame);
 	struct rtrace_sched_probe *probe = data;
 
-	probe->woken(probe, task, _RET_IP_);
+	probe->woken(probe, task, &from);
 }
+
+#ifdef CONFIG_SCHED_TRACER
+unsigned int rtrace_save_stack_of(const struct rtrace_caller *caller, unsigned long *into, unsigned int room)
+{
+	struct pt_regs regs = { .ip = caller->ip, .sp = caller->sp, .bp = caller->bp, .cs = __KERNEL_CS };
+
+	return stack_trace_save_regs(&regs, into, room, 0);
+}
+#endif

@@ -7,9 +7,29 @@
 use super::nested::Nested;
 use kernel::bindings;
 use kernel::prelude::*;
+use kernel::types::Opaque;
 
 /// The deepest stack that is told in full.
 const DEPTH: usize = 256;
+
+/// Who called something: what unwinding its stack begins with. See `struct rtrace_caller`.
+pub(crate) struct Caller(Opaque<bindings::rtrace_caller>);
+
+impl Caller {
+    /// # Safety
+    ///
+    /// `caller` is that of a function which has not returned yet, for the lifetime that the caller picks.
+    pub(super) unsafe fn new<'a>(caller: *const bindings::rtrace_caller) -> &'a Self {
+        // SAFETY: by the precondition.
+        unsafe { &*caller.cast() }
+    }
+
+    /// The address that is returned to.
+    pub(crate) fn ip(&self) -> usize {
+        // SAFETY: by the precondition of `new` it is there and does not change.
+        unsafe { (*self.0.get()).ip }
+    }
+}
 
 /// Memory for stacks on every CPU.
 pub(crate) struct Stacks(Nested<[usize; DEPTH]>);
@@ -25,13 +45,23 @@ impl Stacks {
     /// None where RCU does not watch (the unwinder needs it) or the memory is in use many times over.
     #[inline(always)]
     pub(crate) fn with_current<R>(&self, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
-        // SAFETY: no preconditions.
-        if !unsafe { bindings::rcu_is_watching() } {
-            return None;
-        }
+        // SAFETY: the memory has room for as many entries as are said.
+        self.with(|calls| unsafe { bindings::stack_trace_save(calls.as_mut_ptr(), DEPTH as c_uint, 0) }, f)
+    }
+
+    /// [`Stacks::with_current`] from `caller` on: what lies deeper is not unwound.
+    #[cfg(CONFIG_SCHED_TRACER)]
+    pub(crate) fn with_caller<R>(&self, caller: &Caller, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
+        let caller = caller.0.get();
+        // SAFETY: as above; by the precondition of `Caller::new` these are the registers of a frame of this stack.
+        self.with(|calls| unsafe { bindings::rtrace_save_stack_of(caller, calls.as_mut_ptr(), DEPTH as c_uint) }, f)
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, save: impl FnOnce(&mut [usize; DEPTH]) -> c_uint, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
+        rcu_watches().then_some(())?;
         self.0.with(|calls| {
-            // SAFETY: the memory has room for as many entries as are said.
-            let count = unsafe { bindings::stack_trace_save(calls.as_mut_ptr(), DEPTH as c_uint, 0) };
+            let count = save(calls);
             f(calls.get(..count as usize).unwrap_or(&[]))
         })
     }

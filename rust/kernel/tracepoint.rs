@@ -4,6 +4,7 @@
 //!
 //! C headers: `include/linux/tracepoint.h`, `include/trace/events/sched.h`.
 
+use super::stack::Caller;
 use core::ffi::c_void;
 use kernel::bindings;
 use kernel::error::to_result;
@@ -157,14 +158,14 @@ pub(crate) fn pid_max() -> usize {
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
-    /// `sched_switch`, for who wants to know the address `from` that the probe returns to.
-    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: usize) {
+    /// `sched_switch`, for who wants to know where it is.
+    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: &Caller) {
         self.switched(prev, next);
     }
     /// `sched_wakeup` and `sched_wakeup_new`.
     fn woken(&self, _task: TaskView<'_>) {}
-    /// `sched_wakeup` and `sched_wakeup_new`, for who wants to know the address `from` that the probe returns to.
-    fn woken_at(&self, task: TaskView<'_>, _from: usize) {
+    /// `sched_wakeup` and `sched_wakeup_new`, for who wants to know where it is.
+    fn woken_at(&self, task: TaskView<'_>, _from: &Caller) {
         self.woken(task);
     }
     /// `sched_migrate_task`: `task`, which may be asleep, goes to `cpu`.
@@ -273,10 +274,13 @@ unsafe extern "C" fn on_switch<T: TaskProbe>(
     probe: *mut bindings::rtrace_sched_probe,
     prev: *mut bindings::task_struct,
     next: *mut bindings::task_struct,
-    from: usize,
+    from: *const bindings::rtrace_caller,
 ) {
-    // SAFETY: by the precondition; both tasks stay during the probe.
-    unsafe { (*probe.cast::<Bound<T>>()).data.switched_at(TaskView::new(prev), TaskView::new(next), from) };
+    // SAFETY: by the precondition; both tasks stay during the probe, and so does who called it.
+    unsafe {
+        let from = Caller::new(from);
+        (*probe.cast::<Bound<T>>()).data.switched_at(TaskView::new(prev), TaskView::new(next), from);
+    }
 }
 
 /// # Safety
@@ -285,10 +289,10 @@ unsafe extern "C" fn on_switch<T: TaskProbe>(
 unsafe extern "C" fn on_wakeup<T: TaskProbe>(
     probe: *mut bindings::rtrace_sched_probe,
     task: *mut bindings::task_struct,
-    from: usize,
+    from: *const bindings::rtrace_caller,
 ) {
-    // SAFETY: by the precondition; the task stays during the probe.
-    unsafe { (*probe.cast::<Bound<T>>()).data.woken_at(TaskView::new(task), from) };
+    // SAFETY: by the precondition; the task stays during the probe, and so does who called it.
+    unsafe { (*probe.cast::<Bound<T>>()).data.woken_at(TaskView::new(task), Caller::new(from)) };
 }
 
 /// # Safety

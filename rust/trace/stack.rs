@@ -7,6 +7,8 @@ use super::entry::{kind, Context};
 use super::ops;
 use crate::kapi::kallsyms::size_offset;
 use crate::kapi::stack::Stacks;
+#[cfg(CONFIG_SCHED_TRACER)]
+use crate::kapi::stack::Caller;
 use crate::rcore::text::entry::TRAMPOLINE;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
@@ -37,6 +39,13 @@ pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
 /// address `ip` leads into.
 pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
     write(buffer, context, |calls| calls.iter().position(|call| *call == ip).map_or(0, |frame| frame + 1));
+}
+
+/// Records, on behalf of an entry that was made in `context`, the stack from `caller` on.
+#[cfg(CONFIG_SCHED_TRACER)]
+pub(crate) fn record_of(buffer: &Buffer, context: Context, caller: &Caller) {
+    let Some(stacks) = STACKS.as_ref() else { return };
+    stacks.with_caller(caller, |calls| write_calls(buffer, context, calls));
 }
 
 /// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the function called if it is
@@ -71,15 +80,18 @@ fn frame_of(calls: &[usize], from: usize) -> usize {
 #[inline(always)]
 fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
     let Some(stacks) = STACKS.as_ref() else { return };
-    stacks.with_current(|calls| {
-        let calls = calls.get(first(calls)..).unwrap_or(&[]);
-        buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
-            let (count, places) = bytes.split_at_mut(8);
-            count.copy_from_slice(&calls.len().to_ne_bytes());
-            for (place, call) in places.chunks_exact_mut(8).zip(calls) {
-                let call = if ops::trampoline_at(*call).is_some() { TRAMPOLINE } else { *call };
-                place.copy_from_slice(&call.to_ne_bytes());
-            }
-        })
+    stacks.with_current(|calls| write_calls(buffer, context, calls.get(first(calls)..).unwrap_or(&[])));
+}
+
+/// Records `calls`.
+fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
+    // Where there is no room the buffer counts it.
+    let _ = buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
+        let (count, places) = bytes.split_at_mut(8);
+        count.copy_from_slice(&calls.len().to_ne_bytes());
+        for (place, call) in places.chunks_exact_mut(8).zip(calls) {
+            let call = if ops::trampoline_at(*call).is_some() { TRAMPOLINE } else { *call };
+            place.copy_from_slice(&call.to_ne_bytes());
+        }
     });
 }

@@ -15,6 +15,7 @@ use crate::kapi::context::PreemptOff;
 use crate::kapi::percpu::PerCpu;
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::rcu_slot::{Filled, RcuSlot};
+use crate::kapi::stack::Caller;
 use crate::kapi::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::rcore::text::options::{Flag, Set};
 use crate::trace::cmdlines;
@@ -185,9 +186,8 @@ impl Wakeup {
         }
     }
 
-    /// `task` is awaited from now on. Inline: see `stack::record_in`.
-    #[inline(always)]
-    fn begin(&self, task: TaskView<'_>, waker: TaskView<'_>, from: usize) {
+    /// `task` is awaited from now on.
+    fn begin(&self, task: TaskView<'_>, waker: TaskView<'_>, from: &Caller) {
         let context = Context::capture_all();
         let mut awaited = self.awaited.lock();
         if !self.enabled.load(Relaxed) || !self.is_more_urgent(task) {
@@ -204,27 +204,27 @@ impl Wakeup {
         self.task.store(task.address(), Relaxed);
         let (one, two) = words(waker, task);
         buffer.record_in(context, kind::WAKEUP, one, two);
-        stack::record_in(buffer, context, from);
+        stack::record_of(buffer, context, from);
         // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
         buffer.record_in(context, kind::FUNCTION, 0, 0);
     }
 
     /// The CPU turns from `prev` to `next`, who was awaited.
-    fn arrive(&self, prev: TaskView<'_>, next: TaskView<'_>, from: usize) {
+    fn arrive(&self, prev: TaskView<'_>, next: TaskView<'_>, from: &Caller) {
         let context = Context::capture_all();
         let mut awaited = self.awaited.lock();
         if !self.enabled.load(Relaxed) || self.task.load(Relaxed) != next.address() {
             return;
         }
         let buffer = self.instance.buffer();
-        buffer.record_in(context, kind::FUNCTION, from as u64, 0);
+        buffer.record_in(context, kind::FUNCTION, from.ip() as u64, 0);
         let (one, two) = words(prev, next);
         buffer.record_in(context, kind::CONTEXT_SWITCH, one, two);
         let latency = buffer.now_here(&PreemptOff::new()).wrapping_sub(awaited.since);
         let worse = self.instance.latency().is_worse(latency);
         // Unwinding is most of the cost. Where the trace is not kept, only one who reads along would see the stack.
         if worse || self.instance.readers().any() {
-            stack::record_in(buffer, context, from);
+            stack::record_of(buffer, context, from);
         }
         if worse {
             if let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) {
@@ -246,7 +246,7 @@ fn words(prev: TaskView<'_>, next: TaskView<'_>) -> (u64, u64) {
 
 impl TaskProbe for Wakeup {
     #[inline(always)]
-    fn woken_at(&self, task: TaskView<'_>, from: usize) {
+    fn woken_at(&self, task: TaskView<'_>, from: &Caller) {
         if !self.enabled.load(Relaxed) {
             return;
         }
@@ -258,7 +258,7 @@ impl TaskProbe for Wakeup {
         });
     }
 
-    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, from: usize) {
+    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, from: &Caller) {
         cmdlines::remember_both(prev, prev);
         if self.enabled.load(Relaxed) && self.task.load(Relaxed) == next.address() {
             self.untraced(|| self.arrive(prev, next, from));

@@ -20,6 +20,8 @@ events() { # entries that CPU 0 has made since its buffer was emptied
 
 "$program" > /dev/null # once to warm up
 none=$("$program")
+# The loop itself, which all that is compiled in for tracing makes longer, also while nothing is on.
+price untraced "$none" 0 100
 
 # The only function of this name that the loop calls; the C wrappers of system calls are named by architecture.
 echo '*_sys_getppid' > set_ftrace_filter
@@ -82,11 +84,15 @@ latency() { # tracer; then program
 	echo nop > current_tracer
 }
 
+echo 0 > options/function-trace
+# Interrupts go off and on twice in a system call.
+if has irqsoff; then
+	price irqsoff "$(latency irqsoff "$program")" "$none" 200
+fi
 if has wakeup_rt; then
-	echo 0 > options/function-trace
 	calls=2000
 	"$pingpong" > /dev/null
 	none=$("$pingpong")
 	price wakeup "$(latency wakeup_rt "$pingpong")" "$none" 100
-	echo 1 > options/function-trace
 fi
+echo 1 > options/function-trace
