@@ -45,6 +45,7 @@ impl PreemptCount {
     }
 
     /// Is preemption held off, be it by an interrupt?
+    #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
     #[inline(always)]
     pub(crate) fn is_held(self) -> bool {
         self.0 & !Self::NO_RESCHED != 0

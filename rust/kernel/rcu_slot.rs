@@ -64,14 +64,34 @@ impl<T> RcuSlot<T> {
 /// Task context, sleeps.
 pub(crate) struct Filled<T: 'static>(&'static RcuSlot<T>);
 
+impl<T> Filled<T> {
+    /// Puts `value` in the place of what is there. Task context, sleeps.
+    pub(crate) fn replace(&mut self, value: Arc<T>) {
+        // INVARIANT: it came from `into_raw`.
+        let old = self.0.value.xchg(Arc::into_raw(value).cast_mut(), ordering::Full);
+        // SAFETY: it was in the place.
+        unsafe { give_back(old) };
+    }
+}
+
+/// Waits until nobody looks at `value` any more, and gives it back. Task context, sleeps.
+///
+/// # Safety
+///
+/// It was taken out of a slot just now.
+unsafe fn give_back<T>(value: *mut T) {
+    rcu::synchronize_rcu();
+    if !value.is_null() {
+        // SAFETY: by the precondition and the slot's invariant from `into_raw`, and the grace period is over.
+        drop(unsafe { Arc::from_raw(value) });
+    }
+}
+
 impl<T> Drop for Filled<T> {
     fn drop(&mut self) {
         // INVARIANT: null again.
         let value = self.0.value.xchg(ptr::null_mut(), ordering::Full);
-        rcu::synchronize_rcu();
-        if !value.is_null() {
-            // SAFETY: by the type invariant from `into_raw`, and the grace period is over.
-            drop(unsafe { Arc::from_raw(value) });
-        }
+        // SAFETY: it was in the place.
+        unsafe { give_back(value) };
     }
 }

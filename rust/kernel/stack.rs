@@ -25,6 +25,7 @@ impl Caller {
     }
 
     /// The address that is returned to.
+    #[cfg(CONFIG_SCHED_TRACER)]
     pub(crate) fn ip(&self) -> usize {
         // SAFETY: by the precondition of `new` it is there and does not change.
         unsafe { (*self.0.get()).ip }
@@ -69,6 +70,7 @@ impl Stacks {
 
 /// Writes the return addresses on the stack to `into`, innermost first, as many as fit; says how many. Any context that
 /// RCU watches.
+#[cfg(CONFIG_STACK_TRACER)]
 pub(crate) fn save(into: &mut [usize]) -> usize {
     let room = c_uint::try_from(into.len()).unwrap_or(c_uint::MAX);
     // SAFETY: the memory has room for as many entries as are said.
@@ -82,12 +84,14 @@ pub(crate) fn rcu_watches() -> bool {
 }
 
 /// How far the place `at` is from the beginning of the task stack that it lies on, if it is one. Any context.
+#[cfg(CONFIG_STACK_TRACER)]
 #[inline(always)]
 pub(crate) fn depth_of(at: usize) -> usize {
     SIZE - (at & (SIZE - 1))
 }
 
 /// Bytes of a task's stack, which is aligned to as many.
+#[cfg(CONFIG_STACK_TRACER)]
 const SIZE: usize = bindings::RTRACE_THREAD_SIZE;
 
 /// The current task's stack from some place to its beginning.
@@ -96,11 +100,13 @@ const SIZE: usize = bindings::RTRACE_THREAD_SIZE;
 ///
 /// The `count` words at `start` are on the stack of the task that made this, which has not left its function since: they
 /// are the words of functions that wait for others to return.
+#[cfg(CONFIG_STACK_TRACER)]
 pub(crate) struct Own {
     start: *const usize,
     count: usize,
 }
 
+#[cfg(CONFIG_STACK_TRACER)]
 impl Own {
     /// The stack from the place `at` of a word on, if that is on the current task's stack and `f` runs deeper on it, too;
     /// gives what `f` makes of it. Any context.

@@ -190,7 +190,7 @@ impl Saver {
 }
 
 /// Saves the name of `task`, if names are wanted and the table is free. Any context but NMI.
-#[cfg(CONFIG_SCHED_TRACER)]
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) fn remember(task: TaskView<'_>) {
     Saver::save(task);
 }

@@ -13,6 +13,7 @@
 
 use super::buffer::Plain;
 use super::entry::{kind, Context};
+use super::graph::meanwhile;
 use super::instance::Instance;
 use super::latency::Found;
 use super::stack;
@@ -77,6 +78,8 @@ impl Section {
 pub(crate) struct Critical {
     instance: Arc<Instance>,
     kinds: Kinds,
+    /// Are ends of sections recorded as in a call graph?
+    graph: bool,
     sections: PerCpu<Section>,
     /// How many sections were reported. One that was open while another CPU's was being reported is not: it was, if only
     /// by the report, not left in peace.
@@ -86,8 +89,8 @@ pub(crate) struct Critical {
 }
 
 impl Critical {
-    /// A measurement for `instance`, not begun. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds) -> Result<Arc<Self>> {
+    /// A measurement for `instance`, not begun, which records as a call graph if `graph`. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds, graph: bool) -> Result<Arc<Self>> {
         let closed = || Section {
             state: Atomic::new(State::CLOSED.0),
             since: Atomic::new(0),
@@ -96,7 +99,7 @@ impl Critical {
         };
         let sections = PerCpu::new(|_| closed())?;
         let new =
-            Self { instance, kinds, sections, reports: Atomic::new(0), reporting: RawLock::new(()) };
+            Self { instance, kinds, graph, sections, reports: Atomic::new(0), reporting: RawLock::new(()) };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
 
@@ -116,11 +119,9 @@ impl Critical {
         unsafe { CURRENT.get() }
     }
 
-    /// Is a section open on this CPU, in which functions are to be traced? Any context.
-    #[inline(always)]
+    /// Is a section open on this CPU, in which functions are to be traced? Any context, preemption is off.
     pub(crate) fn is_inside(&self) -> bool {
-        // Where it turns into another CPU's, the rest says no.
-        self.sections.this().is(State::OPEN) && (context::irqs_off() || PreemptCount::read().is_held())
+        self.sections.this().is(State::OPEN)
     }
 
     /// Where it records.
@@ -146,6 +147,7 @@ impl Critical {
     }
 
     /// Preemption went off, at `ip`, on behalf of `parent` if that is not 0.
+    #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
     #[inline(never)]
     pub(crate) fn preempt_off(&self, ip: usize, parent: usize) {
         if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
@@ -154,6 +156,7 @@ impl Critical {
     }
 
     /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and [`Critical::irqs_on`].
+    #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
     #[inline(never)]
     pub(crate) fn preempt_on(&self, ip: usize, parent: usize, own: usize) {
         if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
@@ -219,7 +222,7 @@ impl Critical {
     fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let _stay = PreemptOff::new();
-        if buffer.can_be_fast(context) {
+        if !self.graph && buffer.can_be_fast(context) {
             let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
             let (outcome, time) = buffer.record_fast(|_| words);
             if outcome == Plain::Done || buffer.complete(outcome) {
@@ -235,7 +238,10 @@ impl Critical {
     fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let now = buffer.now();
-        buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64);
+        match self.graph {
+            true => meanwhile::mark(buffer, context.rest(), ip),
+            false => buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64),
+        }
         now
     }
 
@@ -250,7 +256,7 @@ impl Critical {
             return;
         }
         let buffer = self.instance.buffer();
-        buffer.record_in(context, kind::FUNCTION, own as u64, end as u64);
+        self.record_any(context, own, end);
         stack::record_after(buffer, context, ip);
         let reports = self.reports.load(Relaxed);
         if here.reports.load(Relaxed) != reports {

@@ -18,6 +18,8 @@
 
 pub(crate) mod careful;
 pub(crate) mod filter;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
+pub(crate) mod meanwhile;
 pub(crate) mod plain;
 pub(crate) mod shared;
 mod sleep;

@@ -141,6 +141,13 @@ pub(crate) struct Found<'a> {
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 impl Instance {
+    /// Forgets what was recorded and what the longest latency was. Task context, sleeps.
+    pub(crate) fn forget_latencies(&self) {
+        self.buffer().reset();
+        self.snapshot().clear(None);
+        self.latency().set_longest(0);
+    }
+
     /// `found` is the longest now: the trace of `cpu`, or of all CPUs, becomes the snapshot. Nothing happens while
     /// somebody has recording paused, such as a reader of the worst so far. Interrupts are off; any context but NMI.
     pub(crate) fn keep_worst(&self, found: &Found<'_>, cpu: Option<CpuId>) {

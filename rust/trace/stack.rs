@@ -37,6 +37,7 @@ pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
 
 /// Records, on behalf of an entry that was made in `context`, the stack from the caller of the function that the return
 /// address `ip` leads into.
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
     write(buffer, context, |calls| calls.iter().position(|call| *call == ip).map_or(0, |frame| frame + 1));
 }

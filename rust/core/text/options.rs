@@ -119,7 +119,7 @@ table! {
     /// Children join set_ftrace_pid.
     FunctionFork "function-fork" false Fresh PATCH_SITES;
     /// Latency tracers show call graphs.
-    DisplayGraph "display-graph" false Every false;
+    DisplayGraph "display-graph" false Every PATCH_SITES;
     /// Each event is followed by the kernel's stack.
     StackTrace "stacktrace" false Every true;
     /// The branch tracer runs beside the current one.
@@ -479,7 +479,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("nofunction-fork\nnostacktrace\nnoprof-text-offset\ngraph-time\ntest_nop_accept\nnotest_nop_refuse\n"),
+            text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\ntest_nop_accept\nnotest_nop_refuse\n"),
             "{text}"
         );
         assert!(!text.contains("hash-ptr"));

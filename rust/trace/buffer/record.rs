@@ -80,7 +80,7 @@ impl Env for InLine {
 
 impl Buffer {
     /// Reads the clock, for one who has preemption off.
-    #[cfg(CONFIG_TRACER_MAX_TRACE)]
+    #[cfg(CONFIG_SCHED_TRACER)]
     #[inline(always)]
     pub(crate) fn now_here(&self, _stay: &PreemptOff) -> u64 {
         match self.clock_in_line.load(Relaxed) {

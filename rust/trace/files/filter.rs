@@ -57,6 +57,7 @@ pub(super) enum Owner {
     /// An instance's, in a file that takes no commands.
     Silent,
     /// No instance's, which nothing after a colon could be for.
+    #[cfg_attr(not(CONFIG_STACK_TRACER), expect(dead_code))]
     Nobody,
 }
 

@@ -23,11 +23,13 @@ pub(crate) struct Hit<'a> {
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
     /// Registers, as far as the trampoline saved them.
+    #[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
     pub(crate) regs: &'a ftrace_regs,
 }
 
 impl Hit<'_> {
     /// What the registers hold that the function's first arguments come in, be they used for such or not.
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
         let mut arguments = [0; ARGUMENTS];
@@ -37,6 +39,7 @@ impl Hit<'_> {
     }
 
     /// The stack pointer at the function's entry: where its return address is.
+    #[cfg(CONFIG_STACK_TRACER)]
     #[inline(always)]
     pub(crate) fn stack_pointer(&self) -> usize {
         // SAFETY: the trampoline saved it.

@@ -22,20 +22,32 @@ pub(crate) struct GraphOutput {
     cpus: KVec<CpuState>,
     /// Digits of the largest CPU number.
     cpu_width: usize,
+    /// For a tracer that shows call graphs only with the option `display-graph`, and then with these of the graph's options.
+    on_demand: Option<u32>,
 }
 
 impl GraphOutput {
     /// The state of a reading that begins. Task context. `ENOMEM`.
     pub(crate) fn new() -> Result<KBox<dyn TracerOutput>> {
+        Self::with(None)
+    }
+
+    /// The same for a tracer that shows call graphs only with the option `display-graph`, with the graph's options `own`.
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
+    pub(crate) fn on_demand(own: u32) -> Result<KBox<dyn TracerOutput>> {
+        Self::with(Some(own))
+    }
+
+    fn with(on_demand: Option<u32>) -> Result<KBox<dyn TracerOutput>> {
         let count = kernel::cpu::nr_cpu_ids();
         let cpus = KVec::from_elem(CpuState::new(), count as usize, GFP_KERNEL)?;
         let last = count.saturating_sub(1);
-        Ok(KBox::new(Self { cpus, cpu_width: last.checked_ilog10().unwrap_or(0) as usize + 1 }, GFP_KERNEL)?)
+        Ok(KBox::new(Self { cpus, cpu_width: last.checked_ilog10().unwrap_or(0) as usize + 1, on_demand }, GFP_KERNEL)?)
     }
 }
 
 /// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is full.
-pub(crate) fn titles(
+fn titles(
     instance: &Instance,
     look: &mut Look,
     style: &Style,
@@ -65,8 +77,9 @@ impl TracerOutput for GraphOutput {
         empty: bool,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
+        let Some(own) = self.own(style) else { return Ok(Printed::Unhandled) };
         self.cpus.fill(CpuState::new());
-        titles(instance, look, style, style.own, empty, out).map(|()| Printed::Done)
+        titles(instance, look, style, own, empty, out).map(|()| Printed::Done)
     }
 
     fn line(
@@ -76,13 +89,24 @@ impl TracerOutput for GraphOutput {
         neighbours: &mut dyn Neighbours,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
-        self.write(record, style, style.own, neighbours, out)
+        match self.own(style) {
+            Some(own) => self.write(record, style, own, neighbours, out),
+            None => Ok(Printed::Unhandled),
+        }
     }
 }
 
 impl GraphOutput {
+    /// The graph's options, if this is to be a graph.
+    fn own(&self, style: &Style) -> Option<u32> {
+        match self.on_demand {
+            Some(own) => style.set.has(Flag::DisplayGraph).then_some(own),
+            None => Some(style.own),
+        }
+    }
+
     /// [`TracerOutput::line`] with the graph's options `own`.
-    pub(crate) fn write(
+    fn write(
         &mut self,
         record: &Record<'_>,
         style: &Style,

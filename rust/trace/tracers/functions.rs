@@ -1,66 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions that are called while a latency is measured: option `function-trace`.
+//! The functions that are called while a latency is measured: options `function-trace` and `display-graph`.
 
 use crate::rcore::text::entry::ARGUMENTS;
 use crate::rcore::text::options::Flag;
+use crate::kapi::context::PreemptOff;
 use crate::trace::buffer::Buffer;
 use crate::trace::entry::{kind, Context};
+use crate::trace::graph::meanwhile::{Meanwhile, Measures};
 use crate::trace::instance::Instance;
 use crate::trace::ops::{Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Traces functions by the instance's filter as long as it lives and the option is on.
-pub(super) struct Functions<T: Callback> {
+/// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by the instance's filter,
+/// or with `display-graph` all calls and returns.
+pub(super) struct Functions<T: Measures> {
     ops: Arc<Ops>,
     /// Kept here, too: the ops forgets it between two uses.
-    callback: Arc<T>,
+    calls: Arc<Calls<T>>,
+    what: Arc<T>,
+    /// Which of the two is wanted.
+    graph: bool,
+    recording: Option<Recording<T>>,
 }
 
-impl<T: Callback> Functions<T> {
-    /// Traces as the option says now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is disarmed.
-    pub(super) fn start(instance: &Arc<Instance>, callback: Arc<T>) -> Result<Self> {
+/// What is being recorded.
+enum Recording<T: Measures> {
+    Calls,
+    Graph { _until_dropped: Meanwhile<T> },
+}
+
+impl<T: Measures> Functions<T> {
+    /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is disarmed, `ENOSPC` when
+    /// there are too many users of call graphs.
+    pub(super) fn start(instance: &Arc<Instance>, what: Arc<T>) -> Result<Self> {
         let ops = instance.ops().ok_or(ENOMEM)?.clone();
-        let functions = Self { ops, callback };
+        let calls = Arc::new(Calls(what.clone()), GFP_KERNEL)?;
+        let graph = instance.options().has(Flag::DisplayGraph);
+        let mut functions = Self { ops, calls, what, graph, recording: None };
         functions.set(instance.options().has(Flag::FunctionTrace))?;
         Ok(functions)
     }
 
-    /// Follows the option `flag`, if it is the one. Task context, may sleep. Errors as [`Functions::start`].
-    pub(super) fn option(&self, flag: Flag, on: bool) -> Result {
-        match flag {
-            Flag::FunctionTrace => self.set(on),
-            _ => Ok(()),
-        }
+    /// From now on records as a call graph, or as calls, and where `what` is at it. Task context, sleeps. Errors as
+    /// [`Functions::start`]; it then goes on as before.
+    pub(super) fn set_graph(&mut self, graph: bool, what: Arc<T>) -> Result {
+        let calls = Arc::new(Calls(what.clone()), GFP_KERNEL)?;
+        let on = self.recording.is_some();
+        self.set(false)?;
+        let before = (self.graph, core::mem::replace(&mut self.what, what), core::mem::replace(&mut self.calls, calls));
+        self.graph = graph;
+        self.set(on).inspect_err(|_| {
+            (self.graph, self.what, self.calls) = before;
+            // Where that fails, too, nothing is recorded.
+            let _ = self.set(on);
+        })
     }
 
-    fn set(&self, on: bool) -> Result {
-        if !on {
-            return self.stop();
+    /// Follows `function-trace`. Task context, may sleep. Errors as [`Functions::start`]; it then goes on as before.
+    pub(super) fn set(&mut self, on: bool) -> Result {
+        match (on, self.recording.take()) {
+            (true, None) => self.recording = Some(self.begin()?),
+            (false, Some(Recording::Calls)) => {
+                self.ops.unregister()?;
+                // The callback holds the instance, which holds the ops.
+                self.ops.clear_callback()?;
+            }
+            (false, Some(Recording::Graph { .. }) | None) => {}
+            (true, as_it_is) => self.recording = as_it_is,
         }
-        self.ops.set_callback(self.callback.clone())?;
-        self.ops.register()
+        Ok(())
     }
 
-    fn stop(&self) -> Result {
-        if self.ops.is_registered() {
-            self.ops.unregister()?;
+    fn begin(&self) -> Result<Recording<T>> {
+        if self.graph {
+            return Ok(Recording::Graph { _until_dropped: Meanwhile::start(self.what.clone())? });
         }
-        // The callback holds the instance, which holds the ops.
-        self.ops.clear_callback()
+        self.ops.set_callback(self.calls.clone())?;
+        self.ops.register().inspect_err(|_| {
+            // Not registered, it can be forgotten.
+            let _ = self.ops.clear_callback();
+        })?;
+        Ok(Recording::Calls)
     }
 }
 
-impl<T: Callback> Drop for Functions<T> {
+impl<T: Measures> Drop for Functions<T> {
     fn drop(&mut self) {
         // It fails only when tracing was disarmed for good, and then nothing is called any more.
-        let _ = self.stop();
+        let _ = self.set(false);
     }
 }
 
-/// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace does for these tracers. Any context.
-pub(super) fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_>) {
+/// Records calls.
+struct Calls<T>(Arc<T>);
+
+impl<T: Measures> Callback for Calls<T> {
+    fn hit(&self, hit: &Hit<'_>) {
+        let context = Context::capture_all();
+        let _stay = PreemptOff::new();
+        if self.0.is_at_it() {
+            record_with_arguments(self.0.instance().buffer(), context, hit);
+        }
+    }
+}
+
+/// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace does for these
+/// tracers. Any context.
+fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_>) {
     let mut words = [0; 2 + ARGUMENTS];
     let [ip, parent_ip, arguments @ ..] = &mut words;
     (*ip, *parent_ip) = (hit.ip, hit.parent_ip);

@@ -5,14 +5,16 @@
 //! The measuring is [`critical`](crate::trace::critical)'s; what is here starts and ends it, and records the functions
 //! that are called meanwhile (option `function-trace`).
 
-use super::functions::{self, Functions};
+use super::functions::Functions;
 use super::{Running, Tracer};
 use crate::kapi::rcu_slot::Filled;
+use crate::rcore::text::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::rcore::text::options::{Flag, Set};
 use crate::trace::critical::{Critical, Kinds};
-use crate::trace::entry::Context;
+use crate::trace::graph::meanwhile::Measures;
 use crate::trace::instance::Instance;
-use crate::trace::ops::{Callback, Hit};
+use crate::trace::output::graph::GraphOutput;
+use crate::trace::output::TracerOutput;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -29,11 +31,12 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
     }
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
-        let critical = Critical::new(instance.clone(), Kinds { irqs: IRQS, preemption: PREEMPTION })?;
+        let kinds = Kinds { irqs: IRQS, preemption: PREEMPTION };
+        let critical = Critical::new(instance.clone(), kinds, instance.options().has(Flag::DisplayGraph))?;
         instance.latency().set_longest(0);
         let measuring = critical.begin()?;
         let functions = Functions::start(instance, Arc::new(Inside(critical), GFP_KERNEL)?)?;
-        Ok(KBox::new(Tracing { functions, _measuring: measuring }, GFP_KERNEL)?)
+        Ok(KBox::new(Tracing { functions, measuring, instance: instance.clone(), kinds }, GFP_KERNEL)?)
     }
 
     /// A buffer that is full must go on taking entries, or the worst would have no end; and a reader must not find the
@@ -45,27 +48,50 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
     fn uses_snapshot(&self) -> bool {
         true
     }
+
+    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
+        GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit).map(Some)
+    }
 }
 
 /// The tracer at work. Fields are dropped from the top: first no function is traced any more.
 struct Tracing {
     functions: Functions<Inside>,
-    _measuring: Filled<Critical>,
+    measuring: Filled<Critical>,
+    instance: Arc<Instance>,
+    kinds: Kinds,
 }
 
 impl Running for Tracing {
     fn option(&mut self, flag: Flag, on: bool) -> Result {
-        self.functions.option(flag, on)
+        match flag {
+            Flag::FunctionTrace => self.functions.set(on),
+            Flag::DisplayGraph => self.set_graph(on),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Records functions where a section is open.
+impl Tracing {
+    /// Starts over, and records as a call graph or not.
+    fn set_graph(&mut self, graph: bool) -> Result {
+        let critical = Critical::new(self.instance.clone(), self.kinds, graph)?;
+        self.functions.set_graph(graph, Arc::new(Inside(critical.clone()), GFP_KERNEL)?)?;
+        self.measuring.replace(critical);
+        self.instance.forget_latencies();
+        Ok(())
+    }
+}
+
+/// Functions are of interest where a section is open.
 struct Inside(Arc<Critical>);
 
-impl Callback for Inside {
-    fn hit(&self, hit: &Hit<'_>) {
-        if self.0.is_inside() {
-            functions::record_with_arguments(self.0.instance().buffer(), Context::capture_all(), hit);
-        }
+impl Measures for Inside {
+    fn is_at_it(&self) -> bool {
+        self.0.is_inside()
+    }
+
+    fn instance(&self) -> &Instance {
+        self.0.instance()
     }
 }

@@ -9,7 +9,7 @@
 //! Locks: `Wakeup::awaited` is taken in the probes, inside run queue locks; in it the locks of the buffer and of saved
 //! names. What is asked at every switch and wake-up is in atomics beside it, and asked again with the lock held.
 
-use super::functions::{self, Functions};
+use super::functions::Functions;
 use super::{Running, Tracer};
 use crate::kapi::context::PreemptOff;
 use crate::kapi::percpu::PerCpu;
@@ -17,12 +17,15 @@ use crate::kapi::raw_lock::RawLock;
 use crate::kapi::rcu_slot::{Filled, RcuSlot};
 use crate::kapi::stack::Caller;
 use crate::kapi::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
+use crate::rcore::text::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::rcore::text::options::{Flag, Set};
 use crate::trace::cmdlines;
 use crate::trace::entry::{kind, Context};
+use crate::trace::graph::meanwhile::{self, Measures};
 use crate::trace::instance::Instance;
 use crate::trace::latency::Found;
-use crate::trace::ops::{Callback, Hit};
+use crate::trace::output::graph::GraphOutput;
+use crate::trace::output::TracerOutput;
 use crate::trace::stack;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -76,6 +79,10 @@ impl Tracer for Wakeups {
     fn uses_snapshot(&self) -> bool {
         true
     }
+
+    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
+        GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit | OVERHEAD.bit | IRQS.bit).map(Some)
+    }
 }
 
 /// The tracer at work. After its own `drop`, fields are dropped from the top.
@@ -96,7 +103,25 @@ impl Running for Tracing {
     }
 
     fn option(&mut self, flag: Flag, on: bool) -> Result {
-        self.functions.option(flag, on)
+        match flag {
+            Flag::FunctionTrace => self.functions.set(on),
+            Flag::DisplayGraph => self.set_graph(on),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Tracing {
+    /// Starts over, and records as a call graph or not.
+    fn set_graph(&mut self, graph: bool) -> Result {
+        let wakeup = &self.wakeup;
+        self.functions.set_graph(graph, Arc::new(OnItsCpu(wakeup.clone()), GFP_KERNEL)?)?;
+        let mut awaited = wakeup.awaited.lock();
+        awaited.end(wakeup);
+        wakeup.graph.store(graph, Relaxed);
+        drop(awaited);
+        wakeup.instance.forget_latencies();
+        Ok(())
     }
 }
 
@@ -115,6 +140,8 @@ struct Wakeup {
     class: Class,
     /// Is tracing on?
     enabled: Atomic<bool>,
+    /// Are places recorded as in a call graph?
+    graph: Atomic<bool>,
     /// The awaited task, 0 for none; see [`TaskView::address`].
     task: Atomic<usize>,
     /// Its priority when it was woken; more urgent ones take its place.
@@ -149,10 +176,12 @@ impl Awaited {
 
 impl Wakeup {
     fn new(instance: Arc<Instance>, class: Class) -> Result<Self> {
+        let graph = instance.options().has(Flag::DisplayGraph);
         Ok(Self {
             instance,
             class,
             enabled: Atomic::new(false),
+            graph: Atomic::new(graph),
             task: Atomic::new(0),
             prio: Atomic::new(NOBODYS),
             deadline: Atomic::new(false),
@@ -206,7 +235,16 @@ impl Wakeup {
         buffer.record_in(context, kind::WAKEUP, one, two);
         stack::record_of(buffer, context, from);
         // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
-        buffer.record_in(context, kind::FUNCTION, 0, 0);
+        self.mark(context, 0);
+    }
+
+    /// Records that this is at `ip`.
+    fn mark(&self, context: Context, ip: usize) {
+        let buffer = self.instance.buffer();
+        match self.graph.load(Relaxed) {
+            true => meanwhile::mark(buffer, context, ip),
+            false => buffer.record_in(context, kind::FUNCTION, ip as u64, 0),
+        }
     }
 
     /// The CPU turns from `prev` to `next`, who was awaited.
@@ -217,7 +255,7 @@ impl Wakeup {
             return;
         }
         let buffer = self.instance.buffer();
-        buffer.record_in(context, kind::FUNCTION, from.ip() as u64, 0);
+        self.mark(context, from.ip());
         let (one, two) = words(prev, next);
         buffer.record_in(context, kind::CONTEXT_SWITCH, one, two);
         let latency = buffer.now_here(&PreemptOff::new()).wrapping_sub(awaited.since);
@@ -272,19 +310,18 @@ impl TaskProbe for Wakeup {
     }
 }
 
-/// Records functions on the CPU that the awaited task is to run on.
+/// Functions are of interest on the CPU that the awaited task is to run on.
 struct OnItsCpu(Arc<Wakeup>);
 
-impl Callback for OnItsCpu {
-    fn hit(&self, hit: &Hit<'_>) {
+impl Measures for OnItsCpu {
+    fn is_at_it(&self) -> bool {
         let wakeup = &self.0;
-        if wakeup.task.load(Relaxed) == 0 {
-            return;
-        }
-        let context = Context::capture_all();
-        let _stay = PreemptOff::new();
-        if CpuId::current().as_u32() == wakeup.cpu.load(Relaxed) && !wakeup.inside.this().load(Relaxed) {
-            functions::record_with_arguments(wakeup.instance.buffer(), context, hit);
-        }
+        wakeup.task.load(Relaxed) != 0
+            && CpuId::current().as_u32() == wakeup.cpu.load(Relaxed)
+            && !wakeup.inside.this().load(Relaxed)
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.0.instance
     }
 }
