@@ -21,6 +21,7 @@ mod stack_tracer;
 mod trace;
 mod printk;
 mod ring_buffer;
+mod ring_buffer_map;
 mod ring_buffer_read;
 mod trace_array;
 mod trace_clock;

@@ -50,6 +50,7 @@ EXPORT_SYMBOL_GPL(ring_buffer_size);
 EXPORT_SYMBOL_GPL(ring_buffer_subbuf_order_get);
 EXPORT_SYMBOL_GPL(ring_buffer_subbuf_order_set);
 EXPORT_SYMBOL_GPL(ring_buffer_subbuf_size_get);
+EXPORT_SYMBOL_GPL(ring_buffer_swap_cpu);
 EXPORT_SYMBOL_GPL(ring_buffer_time_stamp);
 EXPORT_SYMBOL_GPL(ring_buffer_unlock_commit);
 EXPORT_SYMBOL_GPL(ring_buffer_write);

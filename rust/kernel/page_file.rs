@@ -142,6 +142,16 @@ unsafe extern "C" fn drop_unused(given: *mut bindings::splice_pipe_desc, index: 
 pub(crate) struct Area<'a>(&'a VmaNew);
 
 impl Area<'_> {
+    /// The area that a C caller's `mmap` operation is asked to fill.
+    ///
+    /// # Safety
+    ///
+    /// `area` is that, and nobody else uses it as long as the result lives.
+    pub(crate) unsafe fn from_raw<'a>(area: *mut bindings::vm_area_struct) -> Area<'a> {
+        // SAFETY: by the precondition.
+        Area(unsafe { VmaNew::from_raw(area) })
+    }
+
     /// Makes it one that shows memory of the kernel to be read, and never anything else.
     ///
     /// # Errors
@@ -221,7 +231,7 @@ struct Mapped {
 /// `area` is one that an `mmap` operation is asked to fill.
 pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struct) -> Result {
     // SAFETY: by the precondition.
-    let new = Area(unsafe { VmaNew::from_raw(area) });
+    let new = unsafe { Area::from_raw(area) };
     let mapped = Arc::new(Mapped { _held: file.map(&new)? }, GFP_KERNEL)?;
     // SAFETY: as above; `area_close` takes the reference back.
     unsafe {

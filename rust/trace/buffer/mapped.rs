@@ -67,14 +67,29 @@ impl Buffer {
         Ok(())
     }
 
-    /// Undoes one [`Buffer::map`]. Task context, sleeps.
-    pub(crate) fn unmap(&self, cpu: CpuId) {
+    /// Counts one more of a mapping that there is, without showing anything: an area has become two. Undone by
+    /// [`Buffer::unmap`]. Task context, sleeps. `EINVAL` for a CPU that was never up, `ENODEV` where nothing is mapped.
+    pub(crate) fn map_again(&self, cpu: CpuId) -> Result {
         let _sizes = self.sizes.lock();
-        if let Some(lane) = self.lane(cpu) {
-            self.end_showing(lane);
-            lane.held.fetch_sub(1, Relaxed);
-            self.unkeep_rings();
+        let lane = self.lane(cpu).ok_or(EINVAL)?;
+        let part = Part { buffer: self, lane };
+        part.lock_reader().show_again()?;
+        lane.held.fetch_add(1, Relaxed);
+        core::mem::forget(self.keep_rings());
+        Ok(())
+    }
+
+    /// Undoes one [`Buffer::map`]. Task context, sleeps. Errors as [`Buffer::map_again`].
+    pub(crate) fn unmap(&self, cpu: CpuId) -> Result {
+        let _sizes = self.sizes.lock();
+        let lane = self.lane(cpu).ok_or(EINVAL)?;
+        if !(Part { buffer: self, lane }).lock_reader().is_shown() {
+            return Err(ENODEV);
         }
+        self.end_showing(lane);
+        lane.held.fetch_sub(1, Relaxed);
+        self.unkeep_rings();
+        Ok(())
     }
 
     fn end_showing(&self, lane: &Lane) {
@@ -113,6 +128,18 @@ impl ReaderGuard<'_> {
             }
         }
         new
+    }
+
+    /// Does anybody map the ring?
+    fn is_shown(&mut self) -> bool {
+        self.parts().2.is_some()
+    }
+
+    /// One mapping more of those there are. `ENODEV` if there is none.
+    fn show_again(&mut self) -> Result {
+        let shown = self.parts().2.as_mut().ok_or(ENODEV)?;
+        shown.users = shown.users.saturating_add(1);
+        Ok(())
     }
 
     /// One mapping less; gives what the last one leaves.

@@ -6,8 +6,8 @@
 //! holds a ring's lock reads on. Who comes later finds the other ring. So a ring that was swapped out may still be
 //! written to until a grace period has passed.
 //!
-//! A writer that reserves in one call and commits in another, as C callers do, would not know its ring any more: their
-//! buffers are not swapped.
+//! A writer that reserves in one call and commits in another, as C callers do, looks its ring up twice. Buffers that have
+//! such writers are only swapped where none is under way ([`Buffer::swap_at_rest`]).
 //!
 //! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile
 //! ([`Buffer::keep_rings`]).
@@ -41,6 +41,42 @@ impl Buffer {
             }
         }
         Ok(())
+    }
+
+    /// Exchanges the rings of `cpu` with those of `other`, unless an event is being written to one of the two. Any context
+    /// but NMI, on that CPU or where its writers are kept out; never sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when one has no such CPU, or they differ in size; `EAGAIN` while one is kept from recording; `EBUSY` while
+    /// one is written to, mapped, resized or emptied. Nothing has changed then.
+    pub(crate) fn swap_at_rest(&self, other: &Self, cpu: CpuId) -> Result {
+        let _alone = SWAPPING.lock();
+        let (lane, twin) = self.lane(cpu).zip(other.lane(cpu)).ok_or(EINVAL)?;
+        if self.with_ring(lane, |ring| ring.shape()) != other.with_ring(twin, |ring| ring.shape()) {
+            return Err(EINVAL);
+        }
+        let records = |buffer: &Self, lane: &Lane| buffer.is_recording() && lane.may_record();
+        if !records(self, lane) || !records(other, twin) {
+            return Err(EAGAIN);
+        }
+        if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
+            return Err(EBUSY);
+        }
+        self.with_ring(lane, |gone| {
+            other.with_ring(twin, |come| {
+                // Nobody begins an event from here on, so who is not writing now will not look a ring up again.
+                gone.core.disable();
+                come.core.disable();
+                let busy = gone.core.is_writing() || come.core.is_writing();
+                if !busy {
+                    self.swap_lane(lane, other, twin);
+                }
+                gone.core.enable();
+                come.core.enable();
+                if busy { Err(EBUSY) } else { Ok(()) }
+            })
+        })
     }
 
     fn swap_lane(&self, lane: &Lane, other: &Self, twin: &Lane) {

@@ -290,7 +290,8 @@ struct Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        self.instance.buffer().unmap(self.cpu);
+        // It was mapped, so there is nothing that could fail.
+        let _ = self.instance.buffer().unmap(self.cpu);
         self.instance.snapshot().end_mapping();
     }
 }

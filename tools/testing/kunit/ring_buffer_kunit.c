@@ -6,13 +6,20 @@
  * the C core behaves alike. All tests write on CPU 0, where they are held, and by a clock that they set.
  */
 #include <kunit/test.h>
+#include <linux/anon_inodes.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/ring_buffer.h>
 #include <linux/sched.h>
+#include <linux/trace_mmap.h>
+#include <linux/uaccess.h>
 #include <asm/local.h>
 
 #define CPU	0
@@ -50,6 +57,10 @@ static bool (*record_is_on_cpu)(struct trace_buffer *buffer, int cpu);
 static int (*wait_for_events)(struct trace_buffer *buffer, int cpu, int full, ring_buffer_cond_fn cond, void *data);
 static void (*wake_waiters)(struct trace_buffer *buffer, int cpu);
 static size_t (*nr_dirty_pages)(struct trace_buffer *buffer, int cpu);
+static int (*map)(struct trace_buffer *buffer, int cpu, struct vm_area_struct *vma);
+static void (*map_dup)(struct trace_buffer *buffer, int cpu);
+static int (*unmap)(struct trace_buffer *buffer, int cpu);
+static int (*map_get_reader)(struct trace_buffer *buffer, int cpu);
 
 static const struct { void *place; const char *name; } internal[] = {
 	{ &set_clock,		"ring_buffer_set_clock" },
@@ -64,6 +75,10 @@ static const struct { void *place; const char *name; } internal[] = {
 	{ &wait_for_events,	"ring_buffer_wait" },
 	{ &wake_waiters,	"ring_buffer_wake_waiters" },
 	{ &nr_dirty_pages,	"ring_buffer_nr_dirty_pages" },
+	{ &map,			"ring_buffer_map" },
+	{ &map_dup,		"ring_buffer_map_dup" },
+	{ &unmap,		"ring_buffer_unmap" },
+	{ &map_get_reader,	"ring_buffer_map_get_reader" },
 };
 
 static u64 now;
@@ -822,6 +837,133 @@ static void cpus(struct kunit *test)
 	}
 }
 
+/* What a swap says while `stop` has been done to one of the two buffers, until `undo`. */
+#define EXPECT_NO_SWAP(test, error, stop, undo)						\
+do {											\
+	stop;										\
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), error);		\
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(other, buffer, CPU), error);		\
+	undo;										\
+} while (0)
+
+static void swapping(struct kunit *test)
+{
+	struct trace_buffer *other = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE);
+	struct ring_buffer_event *event;
+	u64 value = 3;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP)) {
+		KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), -ENODEV);
+		ring_buffer_free(other);
+		kunit_skip(test, "the kernel swaps no buffers");
+	}
+	set_clock(other, test_clock);
+	KUNIT_EXPECT_TRUE(test, put(1));
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), 0);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty(buffer));
+	KUNIT_EXPECT_EQ(test, ring_buffer_entries(other), 1);
+	KUNIT_EXPECT_TRUE(test, put(2));
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(other, buffer, CPU), 0);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 1);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), NOTHING);
+	event = ring_buffer_consume(other, CPU, NULL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, value_of(event), 2);
+
+	/* An event that is being written ends where it began. */
+	event = ring_buffer_lock_reserve(buffer, sizeof(value));
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	EXPECT_NO_SWAP(test, -EBUSY, , );
+	memcpy(ring_buffer_event_data(event), &value, sizeof(value));
+	ring_buffer_unlock_commit(buffer);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty(other));
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), 0);
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, CPU), 0);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 3);
+	KUNIT_EXPECT_TRUE(test, put(4));
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 4);
+
+	EXPECT_NO_SWAP(test, -EAGAIN, ring_buffer_record_disable(other), ring_buffer_record_enable(other));
+	EXPECT_NO_SWAP(test, -EAGAIN, ring_buffer_record_off(other), ring_buffer_record_on(other));
+	EXPECT_NO_SWAP(test, -EAGAIN, ring_buffer_record_disable_cpu(other, CPU),
+		       ring_buffer_record_enable_cpu(other, CPU));
+	EXPECT_NO_SWAP(test, -EINVAL, ring_buffer_resize(other, 9 * ROOM, CPU),
+		       ring_buffer_resize(other, 8 * ROOM, CPU));
+	EXPECT_NO_SWAP(test, -EINVAL, ring_buffer_subbuf_order_set(other, 1), ring_buffer_subbuf_order_set(other, 0));
+	if (RUST)
+		KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, NO_CPU), -EINVAL);
+	ring_buffer_free(other);
+}
+
+static int map_buffer(struct file *file, struct vm_area_struct *vma)
+{
+	return map(buffer, CPU, vma);
+}
+
+static const struct file_operations map_fops = {
+	.owner	= THIS_MODULE,
+	.mmap	= map_buffer,
+};
+
+/* The first word behind the header of the sub-buffer that user space sees as number `id`. */
+static u64 first_mapped(unsigned long at, unsigned int id)
+{
+	struct { u64 time, commit; u32 header; u64 value; } __packed page;
+
+	if (copy_from_user(&page, (void __user *)(at + (1 + id) * PAGE_SIZE), sizeof(page)))
+		return NOTHING;
+	return page.value;
+}
+
+static void mapping(struct kunit *test)
+{
+	struct file *file = anon_inode_getfile("ring_buffer", &map_fops, NULL, O_RDONLY);
+	unsigned long at, len = 10 * PAGE_SIZE;
+	struct trace_buffer_meta meta = {};
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_ASSERT_EQ(test, kunit_attach_mm(), 0);
+	KUNIT_EXPECT_EQ(test, unmap(buffer, CPU), -ENODEV);
+	KUNIT_EXPECT_EQ(test, map_get_reader(buffer, CPU), -ENODEV);
+	if (RUST) {
+		KUNIT_EXPECT_EQ(test, unmap(buffer, NO_CPU), -EINVAL);
+		KUNIT_EXPECT_EQ(test, map_get_reader(buffer, NO_CPU), -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, put_range(0, 2 * PER_PAGE), 2 * PER_PAGE);
+	KUNIT_EXPECT_EQ(test, (long)kunit_vm_mmap(test, file, 0, len, PROT_READ, MAP_PRIVATE, 0), -EPERM);
+	KUNIT_EXPECT_EQ(test, (long)kunit_vm_mmap(test, file, 0, len + PAGE_SIZE, PROT_READ, MAP_SHARED, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, unmap(buffer, CPU), -ENODEV);
+
+	at = kunit_vm_mmap(test, file, 0, len, PROT_READ, MAP_SHARED, 0);
+	fput(file);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(at));
+	KUNIT_EXPECT_EQ(test, copy_from_user(&meta, (void __user *)at, sizeof(meta)), 0);
+	KUNIT_EXPECT_EQ(test, meta.meta_page_size, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, meta.subbuf_size, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, meta.nr_subbufs, 9);
+	KUNIT_EXPECT_EQ(test, meta.entries, 2 * PER_PAGE);
+
+	/* User space reads a sub-buffer at a time: what it got last counts as read when it asks for more. */
+	KUNIT_EXPECT_EQ(test, map_get_reader(buffer, CPU), 0);
+	KUNIT_EXPECT_EQ(test, copy_from_user(&meta, (void __user *)at, sizeof(meta)), 0);
+	KUNIT_EXPECT_EQ(test, first_mapped(at, meta.reader.id), 0);
+	KUNIT_EXPECT_EQ(test, map_get_reader(buffer, CPU), 0);
+	KUNIT_EXPECT_EQ(test, copy_from_user(&meta, (void __user *)at, sizeof(meta)), 0);
+	KUNIT_EXPECT_EQ(test, first_mapped(at, meta.reader.id), PER_PAGE);
+	KUNIT_EXPECT_EQ(test, meta.read, 2 * PER_PAGE);
+
+	/* As long as anybody maps it, it stays as it is. */
+	map_dup(buffer, CPU);
+	KUNIT_EXPECT_EQ(test, unmap(buffer, CPU), 0);
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 20 * ROOM, CPU), -EBUSY);
+	KUNIT_EXPECT_EQ(test, ring_buffer_subbuf_order_set(buffer, 1), -EBUSY);
+	KUNIT_EXPECT_EQ(test, unmap(buffer, CPU), 0);
+	KUNIT_EXPECT_EQ(test, unmap(buffer, CPU), -ENODEV);
+	KUNIT_EXPECT_EQ(test, map_get_reader(buffer, CPU), -ENODEV);
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 20 * ROOM, CPU), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(limits),
@@ -841,6 +983,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(dirty_pages),
 	KUNIT_CASE(waiting),
 	KUNIT_CASE(cpus),
+	KUNIT_CASE(swapping),
+	KUNIT_CASE(mapping),
 	{}
 };
 

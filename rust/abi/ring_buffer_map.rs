@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `include/linux/ring_buffer.h` by which memory changes hands: two buffers exchange the part of a CPU,
+//! and user space maps one. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
+
+use super::ring_buffer::{buffer_of, part_of};
+use crate::kapi::page_file::Area;
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::error::from_result;
+use kernel::ffi::c_int;
+use kernel::prelude::*;
+
+/// The number of a CPU that the buffer has a part for. `EINVAL` if it has none.
+///
+/// # Safety
+///
+/// As [`buffer_of`].
+unsafe fn present(buffer: *mut bindings::trace_buffer, cpu: c_int) -> Result<CpuId> {
+    // SAFETY: by the precondition.
+    unsafe { part_of(buffer, cpu) }.map(|part| part.cpu()).ok_or(EINVAL)
+}
+
+/// Exchanges the parts that two buffers have for `cpu`. Any context but NMI, on that CPU or where its writers are kept out.
+///
+/// # Errors
+///
+/// `EINVAL` when one has no such part, or they differ in size; `EAGAIN` while one is kept from recording; `EBUSY` while one
+/// is written to, mapped or resized. Nothing has changed then.
+///
+/// # Safety
+///
+/// See `ring_buffer.rs`, for both.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_swap_cpu(
+    buffer_a: *mut bindings::trace_buffer,
+    buffer_b: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { buffer_of(buffer_a).swap_at_rest(buffer_of(buffer_b), present(buffer_a, cpu)?)? };
+        Ok(0)
+    })
+}
+
+/// Maps the part of `cpu` into `vma`, to be read (`include/uapi/linux/trace_mmap.h`). Until the last mapping is undone by
+/// [`ring_buffer_unmap`] it is neither resized nor exchanged. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` without such a part and for an area that does not fit; `EPERM` for one that is private or writable; `ENOMEM`.
+///
+/// # Safety
+///
+/// See `ring_buffer.rs`; `vma` is the area of an `mmap` operation that is under way.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_map(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+    vma: *mut bindings::vm_area_struct,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { buffer_of(buffer).map(present(buffer, cpu)?, &Area::from_raw(vma))? };
+        Ok(0)
+    })
+}
+
+/// Counts one mapping more of the part of `cpu`, whose area has been duplicated. Task context, sleeps.
+///
+/// # Safety
+///
+/// See `ring_buffer.rs`.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_map_dup(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+    // SAFETY: by the precondition.
+    let counted = unsafe { present(buffer, cpu).and_then(|cpu| buffer_of(buffer).map_again(cpu)) };
+    if let Err(error) = counted {
+        pr_warn!("a mapping of cpu {} was duplicated that there is not: {:?}\n", cpu, error);
+    }
+}
+
+/// Undoes one [`ring_buffer_map`] or [`ring_buffer_map_dup`]. Task context, sleeps. `EINVAL` without such a part, `ENODEV`
+/// when it is not mapped.
+///
+/// # Safety
+///
+/// See `ring_buffer.rs`.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_unmap(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { buffer_of(buffer).unmap(present(buffer, cpu)?)? };
+        Ok(0)
+    })
+}
+
+/// Takes what comes next on `cpu` for those who map it (`TRACE_MMAP_IOCTL_GET_READER`). Any context but NMI. `EINVAL`
+/// without such a part, `ENODEV` when it is not mapped.
+///
+/// # Safety
+///
+/// See `ring_buffer.rs`.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        let part = unsafe { part_of(buffer, cpu) }.ok_or(EINVAL)?;
+        part.lock_reader().next_shown()?;
+        Ok(0)
+    })
+}
