@@ -36,6 +36,9 @@ impl Position {
     /// The highest id plus one; the all-ones id is kept for [`Position::NONE`].
     pub const MAX_SUB_BUFFERS: usize = (1 << 24) - 1;
 
+    /// More bytes than any sub-buffer has.
+    pub const MAX_USED: u64 = 1 << 20;
+
     /// No position at all; equal to no position that occurs.
     pub const NONE: Self = Self(u64::MAX);
 
