@@ -8,7 +8,8 @@ console goes to a log of its own. Without a command, and with a terminal, there 
 
 From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), SMP, MEM, APPEND (kernel
 parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
-instruction of whichever CPU; one CPU if SMP does not say more), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
+instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
+the command and with what was in its memory; without it, that is the end), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
 
 Exit status: the command's own; 124 where it did not end in time; 125 where the guest died or could not be started;
 126 where the console shows a warning or oops and --check-log was given.
@@ -76,6 +77,7 @@ class Options:
         self.memory = get("MEM") or "2G"
         self.append = get("APPEND") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)
+        self.reboot = get("REBOOT") == "1"
         self.thread = get("THREAD") or "single"
         if self.thread not in ("single", "multi"):
             raise Stop(f"THREAD={self.thread}: single or multi", DIED)
@@ -186,9 +188,11 @@ class Guest:
         console = f"console=ttyS0 panic=-1 no_timer_check {'' if options.icount else 'loglevel=7 '}{options.append}"
         output = "stdio,id=out,signal=off" if options.interactive else f"pipe,id=out,path={self.work}/out"
         port = "virtconsole" if options.interactive else "virtserialport"
+        reboot = [] if options.reboot else ["-no-reboot"]
         # Whatever ends this script ends its QEMU.
         return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
-                "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", *machine, "-smp", str(options.cpus), "-m", options.memory,
+                "-nodefaults", "-no-user-config", "-display", "none", *reboot, *machine, "-smp", str(options.cpus),
+                "-m", options.memory,
                 "-kernel", image_of(options.kernel), "-initrd", os.path.join(self.work, "initrd"),
                 "-append", console, "-serial", f"file:{self.log}",
                 "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",

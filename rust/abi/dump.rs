@@ -60,10 +60,11 @@ pub(crate) extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_
     bindings::NOTIFY_DONE as c_int
 }
 
-/// Hears of a panic. Any context.
+/// Hears of a panic. Any context. What outlives the kernel is not to be filled with what comes behind.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
     on_oops();
+    crate::trace::instances::stop_persistent();
     bindings::NOTIFY_DONE as c_int
 }
 

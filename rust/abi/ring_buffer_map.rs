@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The functions of `include/linux/ring_buffer.h` by which memory changes hands: two buffers exchange the part of a CPU,
-//! and user space maps one. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
+//! user space maps one, a buffer lies in memory of the caller's that may outlive the kernel. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
 
 use super::ring_buffer::{buffer_of, part_of};
 use crate::kapi::page_file::Area;
+use crate::kapi::reserved::Reserved;
+use crate::trace::buffer::made;
+use crate::trace::buffer::region::Region;
+use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::error::from_result;
-use kernel::ffi::c_int;
+use kernel::ffi::{c_int, c_uint, c_ulong};
 use kernel::prelude::*;
 
 /// The number of a CPU that the buffer has a part for. `EINVAL` if it has none.
@@ -110,4 +114,53 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(buffer: *mut bindings
         part.lock_reader().next_shown()?;
         Ok(0)
     })
+}
+
+/// Makes a buffer in the whole pages of `range_size` bytes at `start`, as large as fits, with sub-buffers of 2^`order` pages,
+/// and with `scratch_size` bytes that are the caller's. Holds what a buffer there held before, if it was made alike; null
+/// without memory or where the range is too small. It is neither resized nor swapped. Task context, sleeps.
+///
+/// # Safety
+///
+/// The range is mapped memory that nobody else uses until [`ring_buffer_free`](super::ring_buffer::ring_buffer_free).
+#[export]
+pub(crate) unsafe extern "C" fn __ring_buffer_alloc_range(
+    _size: c_ulong,
+    flags: c_uint,
+    order: c_int,
+    start: c_ulong,
+    range_size: c_ulong,
+    scratch_size: c_ulong,
+    _key: *mut bindings::lock_class_key,
+) -> *mut bindings::trace_buffer {
+    let overwrite = flags & bindings::ring_buffer_flags_RB_FL_OVERWRITE != 0;
+    let made = || -> Result<NonNull<_>> {
+        let order = u32::try_from(order).map_err(|_| EINVAL)?;
+        // SAFETY: by the precondition.
+        let memory = unsafe { Reserved::lent(start, range_size)? };
+        made::make_in(Region::new(memory, scratch_size, order)?, overwrite)
+    };
+    made().map_or(null_mut(), |made| made.as_ptr().cast())
+}
+
+/// The bytes of a buffer's memory that are the caller's, and in `size` how many; null if it has none. What was there before
+/// the buffer stays if the buffer has found what it held. Task context, sleeps.
+///
+/// # Safety
+///
+/// `buffer` is null or came from [`__ring_buffer_alloc_range`] and was not freed; `size` is null or may be written.
+#[export]
+pub(crate) unsafe extern "C" fn ring_buffer_meta_scratch(
+    buffer: *mut bindings::trace_buffer,
+    size: *mut c_uint,
+) -> *mut c_void {
+    let scratch = NonNull::new(buffer.cast()).and_then(|buffer| {
+        made::with_region(buffer, |region| (region.scratch().as_ptr(), core::mem::size_of_val(region.scratch())))
+    });
+    let Some((at, bytes)) = scratch else { return null_mut() };
+    if !size.is_null() {
+        // SAFETY: by the precondition.
+        unsafe { size.write(bytes as c_uint) };
+    }
+    at.cast_mut().cast()
 }

@@ -5,6 +5,8 @@
 
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
 #include <linux/percpu.h>
 #include <linux/string.h>
 #include <linux/trace_clock.h>
@@ -35,14 +37,33 @@ BOOT_TEXT(clock, "trace_clock=", 100)
 BOOT_TEXT(options, "trace_options=", COMMAND_LINE_SIZE)
 BOOT_TEXT(size, "trace_buf_size=", 32)
 
+/* A parameter that may be given several times: the texts, each with a tab behind it. */
+#define BOOT_LIST(name)						\
+	static char boot_##name[COMMAND_LINE_SIZE] __initdata;	\
+	static int __init add_boot_##name(char *text)		\
+	{							\
+		strlcat(boot_##name, text, sizeof(boot_##name));	\
+		strlcat(boot_##name, "\t", sizeof(boot_##name));	\
+		return 1;					\
+	}							\
+	const char *__ref rtrace_boot_##name(void)		\
+	{							\
+		return boot_##name;				\
+	}
+
+BOOT_LIST(instances)
+BOOT_LIST(snapshots)
+__setup("trace_instance=", add_boot_instances);
+
 static bool boot_snapshot __initdata;
 static bool boot_snapshot_at_end __initdata;
 
 /* With `=name` it is for an instance of that name. */
 static int __init set_boot_snapshot(char *text)
 {
-	if (!*text)
-		boot_snapshot = true;
+	if (*text == '=')
+		return add_boot_snapshots(text + 1);
+	boot_snapshot = true;
 	return 1;
 }
 __setup("alloc_snapshot", set_boot_snapshot);
@@ -63,6 +84,25 @@ bool __ref rtrace_boot_snapshot_at_end(void)
 {
 	return boot_snapshot_at_end;
 }
+
+#ifdef CONFIG_MODULES
+static int module_event(struct notifier_block *block, unsigned long event, void *module)
+{
+	if (event == MODULE_STATE_COMING || event == MODULE_STATE_GOING)
+		rtrace_module_changed(module, event == MODULE_STATE_COMING);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block modules = {
+	.notifier_call	= module_event,
+};
+
+static int __init register_modules(void)
+{
+	return register_module_notifier(&modules);
+}
+early_initcall(register_modules);
+#endif
 
 void trace_dump_stack(int skip)
 {

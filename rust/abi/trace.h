@@ -17,6 +17,13 @@ const char *rtrace_boot_size(void);
 bool rtrace_boot_snapshot(void);
 bool rtrace_boot_snapshot_at_end(void);
 
+/* Parameters that may be given several times: `trace_instance=`, and the instances of `alloc_snapshot=`, a tab behind each. */
+const char *rtrace_boot_instances(void);
+const char *rtrace_boot_snapshots(void);
+
+struct module;
+void rtrace_module_changed(struct module *module, bool comes);
+
 void rtrace_dump_stack(unsigned long from, int skip);
 
 #endif

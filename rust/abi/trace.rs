@@ -3,6 +3,7 @@
 //! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the boot steps of
 //! `include/linux/ftrace.h`. `trace.c` has the exports.
 
+use crate::kapi::reserved::module_text;
 use crate::trace::instance::Instance;
 use crate::trace::{boot, snapshot, stack};
 use kernel::bindings;
@@ -24,9 +25,24 @@ pub(crate) extern "C" fn early_trace_init() {
     });
 }
 
-/// Where ftrace sets up its events, of which there are none yet.
+/// Makes the instances that the command line asks for. Boot, one CPU, behind [`early_trace_init`].
 #[no_mangle]
-pub(crate) extern "C" fn trace_init() {}
+pub(crate) extern "C" fn trace_init() {
+    // SAFETY: the command line has been parsed, and init memory is still there.
+    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
+    boot::instances(text(bindings::rtrace_boot_instances), text(bindings::rtrace_boot_snapshots));
+}
+
+/// A module comes, or goes: where its text is matters to what outlives the kernel. Task context, sleeps.
+///
+/// # Safety
+///
+/// The module is there during the call.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_module_changed(module: *mut bindings::module, comes: bool) {
+    // SAFETY: by the precondition.
+    unsafe { module_text(module, |name, text| boot::note_module(name, comes.then_some(text))) };
+}
 
 /// Switches recording of the top instance on. Any context.
 #[no_mangle]

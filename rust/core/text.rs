@@ -17,6 +17,7 @@
 //! | [`entry`] | the built-in records: layout and `format` file from one description |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
 //! | [`graph`] | the call graph of `function_graph` |
+//! | [`boot_instance`] | `trace_instance=` |
 //! | [`stack_depth`] | `stack_trace` |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
@@ -28,6 +29,7 @@
 mod error;
 mod out;
 
+pub mod boot_instance;
 pub mod command;
 pub mod cpumask;
 pub mod entry;

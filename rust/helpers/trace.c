@@ -2,8 +2,11 @@
 
 #include <linux/cpu.h>
 #include <linux/gfp.h>
+#include <linux/io.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/page_ref.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -16,6 +19,7 @@
 #include <linux/thread_info.h>
 #include <linux/topology.h>
 #include <linux/wait.h>
+#include <asm/sections.h>
 
 #include "../../kernel/rtrace/rust/abi/trace.h"
 
@@ -185,4 +189,46 @@ __rust_helper void *rust_helper_rtrace_task_stack(void)
 __rust_helper bool rust_helper_rtrace_stack_overrun(void)
 {
 	return task_stack_end_corrupted(current);
+}
+
+/* Physical memory that was reserved at boot under a name; null if there is none. */
+__rust_helper void *rust_helper_rtrace_reserved_memory(const char *name, phys_addr_t *start, phys_addr_t *size)
+{
+	return reserve_mem_find_by_name(name, start, size) ? phys_to_virt(*start) : NULL;
+}
+
+/* Physical memory that the kernel does not use, mapped for good. */
+__rust_helper void *rust_helper_rtrace_map_memory(phys_addr_t start, size_t size)
+{
+	return memremap(start, size, MEMREMAP_WB);
+}
+
+__rust_helper unsigned long rust_helper_rtrace_text_start(void)
+{
+	return (unsigned long)_text;
+}
+
+/* Is it in the kernel's image? */
+__rust_helper bool rust_helper_rtrace_is_kernel_image(unsigned long addr)
+{
+	return __is_kernel(addr) || is_kernel_core_data(addr) || is_kernel_rodata(addr);
+}
+
+/* Where a module's text is, and its name. */
+__rust_helper unsigned long rust_helper_rtrace_module_text(struct module *module, const char **name)
+{
+#ifdef CONFIG_MODULES
+	*name = module->name;
+	return (unsigned long)module->mem[MOD_TEXT].base;
+#else
+	return 0;
+#endif
+}
+
+/* Calls back for each module there is. */
+__rust_helper void rust_helper_rtrace_for_each_module(int (*call)(struct module *module, void *data), void *data)
+{
+#ifdef CONFIG_MODULES
+	module_for_each_mod(call, data);
+#endif
 }

@@ -22,6 +22,7 @@ pub(crate) mod pages;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ret_stack;
 pub(crate) mod rcu_slot;
+pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;
 pub(crate) mod stack;

@@ -6,10 +6,13 @@ use super::buffer::made;
 use super::instance::Instance;
 use super::{cmdlines, instances, printk, snapshot, stack};
 use crate::kapi::hotplug;
+use crate::kapi::reserved::Reserved;
+use crate::rcore::text::boot_instance::{BootInstance, Where};
 use crate::rcore::text::number;
-use crate::rcore::text::options::{Request, Target};
+use crate::rcore::text::options::{Flag, Request, Target};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// Bytes of buffer that a CPU gets at first use.
@@ -53,6 +56,68 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
         start(top, parameters.tracer);
         options(top, parameters.options);
     }
+}
+
+/// Makes the instances of `list`, the texts of `trace_instance=` with a tab behind each; those named in `snapshots` have
+/// theirs allocated. Boot. What goes wrong is said in the log, and that instance is not there or lacks something.
+pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
+    let texts = |list| <[u8]>::split(list, |byte| *byte == b'\t').filter(|text| !text.is_empty());
+    for text in texts(list) {
+        let wanted = BootInstance::parse(text);
+        let snapshot = texts(snapshots).any(|name| name == wanted.name);
+        if let Err(error) = boot_instance(&wanted, snapshot) {
+            pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
+        }
+    }
+}
+
+fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
+    let name = CString::try_from_fmt(fmt!("{}", Text(wanted.name)))?;
+    if wanted.copy_of.is_some() {
+        pr_warn!("instance {}: copies of others are not supported\n", Text(wanted.name));
+        return Err(EOPNOTSUPP);
+    }
+    for flag in wanted.unknown_flags() {
+        pr_info!("instance {}: unknown flag {}\n", Text(wanted.name), Text(flag));
+    }
+    let instance = match wanted.memory {
+        None => instances::create(&name)?,
+        Some(memory) => {
+            let memory = memory_of(memory)?;
+            pr_info!("instance {} has {} bytes of memory that outlives the kernel\n", Text(wanted.name), memory.size());
+            instances::create_persistent(&name, memory)?
+        }
+    };
+    if snapshot && wanted.memory.is_none() {
+        instance.allocate_snapshot()?;
+    }
+    if wanted.traceoff {
+        instance.set_tracing_on(false);
+    }
+    if wanted.printk {
+        instance.set_option(Flag::TracePrintkDest, true)?;
+    }
+    if wanted.events().next().is_some() {
+        instance.expand()?;
+    }
+    wanted.events().for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
+    Ok(())
+}
+
+fn memory_of(memory: Where<'_>) -> Result<Reserved> {
+    match memory {
+        Where::Name(name) => {
+            let name = CString::try_from_fmt(fmt!("{}", Text(name)))?;
+            Reserved::by_name(&name).inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", &*name))
+        }
+        Where::Address { start, size } => Reserved::by_address(start, size),
+        Where::NoAddress | Where::NoSize => Err(EINVAL),
+    }
+}
+
+/// A module comes, with its text at `text`, or goes (`None`). Task context, sleeps.
+pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
+    instances::all().for_each(|instance| instance.note_module(name, text));
 }
 
 fn make(size: usize) -> Result<&'static Arc<Instance>> {

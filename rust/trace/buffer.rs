@@ -25,6 +25,7 @@ mod mapped;
 mod raw;
 pub(crate) mod read;
 mod record;
+pub(crate) mod region;
 mod resize;
 mod ring;
 mod swap;
@@ -45,6 +46,7 @@ use crate::kapi::relaxed;
 use crate::kapi::wait_queue::WaitQueue;
 use crate::rcore::ring_buffer::CpuBuffer;
 use crate::rcore::text::stats::Size;
+use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::barrier::smp_mb;
@@ -57,7 +59,7 @@ use ring::{Ring, Shape};
 ///
 /// # Invariants
 ///
-/// Each pointer of `rings` came from `KBox::into_raw` and is in one place of one buffer. It changes places with the swap
+/// Each pointer of `rings` came from `KBox::into_raw`, or is of a ring that lies in a region, and is in one place of one buffer. It changes places with the swap
 /// lock held. It is replaced while rings are kept (`kept`), with the resize mutex and the ring's reader lock held, and
 /// what it pointed to goes after a grace period.
 #[pin_data(PinnedDrop)]
@@ -102,15 +104,20 @@ impl Buffer {
     /// A buffer of `bytes` per CPU, of the least size for now unless `expanded`, switched on. Task context, sleeps.
     /// `ENOMEM`.
     pub(crate) fn new(bytes: usize, expanded: bool) -> impl PinInit<Self, Error> {
+        Self::with_rings(least_rings, bytes, expanded)
+    }
+
+    /// [`Buffer::new`] with the rings that `rings` gives, which nobody else has.
+    fn with_rings(
+        rings: impl FnOnce() -> Result<PerCpu<Atomic<*mut Ring>>>,
+        bytes: usize,
+        expanded: bool,
+    ) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             all: queue()?,
             lanes: new_lanes(all)?,
-            rings: {
-                let rings = PerCpu::new(|_| Atomic::new(core::ptr::null_mut()))?;
-                // INVARIANT: filled with boxes here.
-                fill(&rings)?;
-                rings
-            },
+            // INVARIANT: as the callers make them.
+            rings: rings()?,
             clock_in_line: Atomic::new(kapi::clock::sched_is_native()),
             clock: Atomic::new(clock::LOCAL),
             own_clock: OwnClock::none(),
@@ -197,6 +204,17 @@ impl Buffer {
         self.clock.store(row, Relaxed);
         self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
         self.empty(None);
+    }
+
+    /// Goes on with a clock that the buffer's content was recorded by. Task context, before anybody records.
+    pub(super) fn continue_clock(&self, row: usize) {
+        self.clock.store(row, Relaxed);
+        self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
+    }
+
+    /// The clock, as a row of [`CLOCKS`]. Any context.
+    pub(super) fn clock_row(&self) -> usize {
+        self.clock.load(Relaxed)
     }
 
     /// Has entries stamped by a C caller's clock from now on, or by the clock `local`. What the buffer holds stays, with
@@ -395,26 +413,26 @@ fn new_lanes(all: &Arc<WaitQueue>) -> Result<KVec<Option<Pin<KBox<Lane>>>>> {
     Ok(lanes)
 }
 
-/// Gives each possible CPU a ring of the least size.
-fn fill(rings: &PerCpu<Atomic<*mut Ring>>) -> Result {
+/// A ring of the least size for each possible CPU.
+fn least_rings() -> Result<PerCpu<Atomic<*mut Ring>>> {
+    let rings = PerCpu::new(|_| Atomic::new(core::ptr::null_mut()))?;
     for (cpu, place) in rings.iter() {
         match Ring::new(cpu, Shape::with_room(1, 0)?) {
             Ok(ring) => place.store(KBox::into_raw(ring), Relaxed),
             Err(error) => {
-                free(rings);
+                free(&rings);
                 return Err(error);
             }
         }
     }
-    Ok(())
+    Ok(rings)
 }
 
 fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
     for (_, place) in rings.iter() {
-        let ring = place.xchg(core::ptr::null_mut(), ordering::Full);
-        if !ring.is_null() {
-            // SAFETY: by the invariant of `Buffer`, of which only `fill` and `drop` get here.
-            drop(unsafe { KBox::from_raw(ring) });
+        if let Some(ring) = NonNull::new(place.xchg(core::ptr::null_mut(), ordering::Full)) {
+            // SAFETY: by the invariant of `Buffer`, of which only `least_rings` and `drop` get here.
+            unsafe { Ring::end(ring) };
         }
     }
 }

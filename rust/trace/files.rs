@@ -16,6 +16,7 @@
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`] | the file of that name |
+//! | [`last_boot`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
@@ -50,6 +51,7 @@ mod error_log;
 mod functions;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod graph;
+mod last_boot;
 mod latency;
 pub(crate) mod listing;
 mod marker;
@@ -77,6 +79,7 @@ use error_log::ErrorLog;
 use functions::{Functions, TotalInfo};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use graph::{GraphFile, MaxDepth};
+use last_boot::{BufferMeta, LastBootInfo};
 use latency::Microseconds;
 use marker::{Marker, RawMarker};
 use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
@@ -120,6 +123,31 @@ pub(crate) enum Scope {
     Instance,
     /// Below `per_cpu/` at the top and in every instance, once for each CPU.
     PerCpu,
+    /// In instances whose buffer outlives the kernel.
+    Persistent,
+    /// Below `per_cpu/` there.
+    PersistentPerCpu,
+    /// At the top and in every instance that can have snapshots.
+    Snapshot,
+    /// Below `per_cpu/` there.
+    SnapshotPerCpu,
+}
+
+impl Scope {
+    /// Are files of this scope there at `at`?
+    fn includes(self, at: &Place) -> bool {
+        let persistent = at.instance.last_boot().is_some();
+        let (here, per_cpu) = match self {
+            Self::Top => (at.instance.is_top(), false),
+            Self::Instance => (true, false),
+            Self::PerCpu => (true, true),
+            Self::Persistent => (persistent, false),
+            Self::PersistentPerCpu => (persistent, true),
+            Self::Snapshot => (!persistent, false),
+            Self::SnapshotPerCpu => (!persistent, true),
+        };
+        here && per_cpu == at.cpu.is_some()
+    }
 }
 
 /// One file.
@@ -155,6 +183,8 @@ static FILES: &[Row] = &[
         "the same with the address where each is patched"),
     row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers,
         "what current_tracer takes"),
+    row(c"buffer_meta", 0o440, Scope::PersistentPerCpu, &BufferMeta,
+        "where this CPU's buffer lies in memory that outlives the kernel"),
     row(c"buffer_percent", 0o640, Scope::Instance, &BufferPercent,
         "how full a CPU's buffer is before those are woken who read it as pages; 0: as soon as there is anything"),
     row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize,
@@ -180,6 +210,8 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"function_profile_enabled", 0o640, Scope::Top, &ProfileEnabled,
         "1 counts calls and time of every function on every CPU, for trace_stat/functionN; 0 stops"),
+    row(c"last_boot_info", 0o440, Scope::Persistent, &LastBootInfo,
+        "where the kernel and its modules were when what the instance holds was recorded, if that was before this boot"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"max_graph_depth", 0o640, Scope::Top, &MaxDepth,
         "so many levels of calls function_graph records; 0 is all"),
@@ -209,11 +241,11 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(Part::Not),
         "function_graph records neither these functions nor what they call"),
-    row(c"snapshot", 0o640, Scope::Instance, &Trace::Snapshot,
+    row(c"snapshot", 0o640, Scope::Snapshot, &Trace::Snapshot,
         "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),
-    row(c"snapshot", 0o640, Scope::PerCpu, &Trace::Snapshot,
+    row(c"snapshot", 0o640, Scope::SnapshotPerCpu, &Trace::Snapshot,
         "the same for this CPU alone; 0 is invalid"),
-    row(c"snapshot_raw", 0o440, Scope::PerCpu, &TracePipeRaw(Side::Snapshot),
+    row(c"snapshot_raw", 0o440, Scope::SnapshotPerCpu, &TracePipeRaw(Side::Snapshot),
         "the snapshot of this CPU in pages, as trace_pipe_raw"),
     #[cfg(CONFIG_STACK_TRACER)]
     row(c"stack_max_size", 0o640, Scope::Top, &StackMaxSize,
@@ -284,11 +316,7 @@ pub(crate) fn init() -> Result {
 /// Creates the files of `instance` in its directory.
 pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     let all = Place { instance: instance.clone(), cpu: None };
-    for row in FILES.iter().filter(|row| row.scope != Scope::PerCpu) {
-        if row.scope == Scope::Instance || instance.is_top() {
-            row.create(dir, &all);
-        }
-    }
+    FILES.iter().filter(|row| row.scope.includes(&all)).for_each(|row| row.create(dir, &all));
     options::create_all(&dir.create_dir(c"options")?, &all)?;
     events::create(dir, &all)?;
     #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -301,7 +329,7 @@ pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
         let name = CString::try_from_fmt(fmt!("cpu{}", cpu.as_u32()))?;
         let dir = per_cpu.create_dir(&name)?;
         let at = Place { instance: instance.clone(), cpu: Some(cpu) };
-        FILES.iter().filter(|row| row.scope == Scope::PerCpu).for_each(|row| row.create(&dir, &at));
+        FILES.iter().filter(|row| row.scope.includes(&at)).for_each(|row| row.create(&dir, &at));
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use super::commands::Probes;
 use super::entry::Context;
 use super::error_log::ErrorLog;
 use super::graph::careful::Tracing;
+use super::last_boot::{LastBoot, Persistent};
 use super::latency::Latency;
 use super::output::readers::Readers;
 use super::ops::Ops;
@@ -94,6 +95,8 @@ pub(crate) struct Instance {
     #[pin]
     pids: PidFilter,
     ops: Option<Arc<Ops>>,
+    /// Where the buffer lies, if it outlives the kernel. Behind the buffer, to be dropped later.
+    persistent: Option<Pin<KBox<Persistent>>>,
 }
 
 static TOP: SetOnce<Arc<Instance>> = SetOnce::new();
@@ -118,7 +121,7 @@ impl Instance {
 
     /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot. `ENOMEM`.
     pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
-        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, Ops::global())?;
+        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, Ops::global(), None)?;
         cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
         instances::init(top.clone(), bytes)?;
         TOP.populate(top);
@@ -129,8 +132,25 @@ impl Instance {
     /// down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
     pub(super) fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
         let options = Self::top()?.options().for_instance();
-        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, Some(Ops::without_callback()?))?;
+        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, Some(Ops::without_callback()?), None)?;
         instance.buffer.set_overwrite(options.has(Flag::Overwrite));
+        Ok(instance)
+    }
+
+    /// [`Instance::make`] with the buffer where `persistent` says, and with what is found there. Boot. `ENOMEM`.
+    pub(super) fn make_persistent(name: CString, persistent: Pin<KBox<Persistent>>) -> Result<Arc<Instance>> {
+        let options = Self::top()?.options().for_instance();
+        let ops = Some(Ops::without_callback()?);
+        // The box stays where it is, also when it moves into the instance.
+        let region: *const _ = persistent.region();
+        // SAFETY: the only buffer there; `Instance` has the region dropped behind the buffer.
+        let buffer = unsafe { Buffer::in_region(&*region) };
+        let clock = persistent.clock();
+        let instance = Self::new(Some(name), buffer, options, ops, Some(persistent))?;
+        instance.buffer.set_overwrite(options.has(Flag::Overwrite));
+        instance.buffer.continue_clock(clock);
+        // It has no snapshot, and nobody can arm one: as if it were mapped.
+        instance.snapshot.begin_mapping()?;
         Ok(instance)
     }
 
@@ -139,6 +159,7 @@ impl Instance {
         buffer: impl PinInit<Buffer, Error>,
         options: Set,
         ops: Option<Arc<Ops>>,
+        persistent: Option<Pin<KBox<Persistent>>>,
     ) -> Result<Arc<Instance>> {
         Arc::pin_init(
             try_pin_init!(Self {
@@ -162,6 +183,7 @@ impl Instance {
                 commands <- Probes::new(),
                 pids <- PidFilter::new(),
                 ops,
+                persistent,
             }? Error),
             GFP_KERNEL,
         )
@@ -179,8 +201,11 @@ impl Instance {
         Err(ENODEV)
     }
 
-    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any.
+    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, and where its memory cannot be given back.
     pub(super) fn close(&self) -> Result {
+        if self.persistent.as_ref().is_some_and(|persistent| !persistent.region().can_go()) {
+            return Err(EBUSY);
+        }
         self.users.cmpxchg(0, CLOSED, ordering::Full).map(drop).map_err(|_| EBUSY)
     }
 
@@ -217,6 +242,43 @@ impl Instance {
     /// Its snapshot.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// What is known of the last boot, if its buffer outlives the kernel.
+    pub(crate) fn last_boot(&self) -> Option<&'static LastBoot> {
+        self.persistent.as_ref().map(|persistent| persistent.last_boot())
+    }
+
+    /// A module comes or goes; see [`Persistent::module`]. Task context, sleeps.
+    pub(super) fn note_module(&self, name: &[u8], text: Option<usize>) {
+        if let Some(persistent) = &self.persistent {
+            persistent.module(name, text);
+        }
+    }
+
+    /// What is recorded from now on is of this kernel: forgets what the last boot has left. The state mutex is held. Task
+    /// context, sleeps.
+    fn begin_anew(&self) {
+        if let Some(persistent) = &self.persistent {
+            if persistent.begin(self.buffer.clock_row()) {
+                self.buffer.reset();
+                persistent.note_text();
+            }
+        }
+    }
+
+    /// The same if the last boot has left something, and that was all read; says whether it was so. Task context, sleeps.
+    pub(crate) fn begin_if_empty(&self) -> bool {
+        let over = || self.last_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
+        if !over() {
+            return false;
+        }
+        let _state = self.state.lock();
+        let over = over();
+        if over {
+            self.begin_anew();
+        }
+        over
     }
 
     /// One of its two buffers.
@@ -301,9 +363,11 @@ impl Instance {
         self.snapshot.command(&self.buffer, cpu, number)
     }
 
-    /// Expands the buffer from the size of boot, once. Task context, sleeps. `ENOMEM`.
+    /// Expands the buffer from the size of boot, once; what the last boot has left in it is forgotten. Task context, sleeps.
+    /// `ENOMEM`.
     pub(crate) fn expand(&self) -> Result {
         let _state = self.state.lock();
+        self.begin_anew();
         self.buffer.expand()
     }
 
@@ -421,6 +485,10 @@ impl Instance {
         let _state = self.state.lock();
         self.buffer.set_clock(row);
         self.snapshot.buffer().set_clock(row);
+        self.begin_anew();
+        if let Some(persistent) = &self.persistent {
+            persistent.note_clock(row);
+        }
         Ok(())
     }
 

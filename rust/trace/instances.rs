@@ -10,9 +10,11 @@
 
 use super::instance::{Held, Instance};
 use super::files;
+use super::last_boot::Persistent;
 use crate::kapi::cpus;
 use crate::kapi::published::Published;
 use crate::kapi::raw_lock::RawLock;
+use crate::kapi::reserved::Reserved;
 use crate::kapi::tracefs::{Dir, UserDirs};
 use crate::rcore::text::options::Flag;
 use kernel::cpu::CpuId;
@@ -106,6 +108,16 @@ pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
     Some(())
 }
 
+/// Stops recording where the buffer outlives the kernel, which is about to end. Any context.
+pub(crate) fn stop_persistent() {
+    // Who adds an instance in this very moment has recorded nothing yet.
+    if let Some(list) = LIST.try_lock() {
+        list.iter().filter(|entry| entry.instance.last_boot().is_some()).for_each(|entry| {
+            entry.instance.buffer().set_on(false);
+        });
+    }
+}
+
 /// A CPU comes up: each instance takes it in. Task context, may sleep. `ENOMEM`.
 pub(super) fn prepare(cpu: CpuId) -> Result {
     all().try_for_each(|instance| instance.prepare(cpu))
@@ -117,12 +129,21 @@ pub(super) fn prepare(cpu: CpuId) -> Result {
 ///
 /// `EEXIST`, `ENOMEM`, and what creating the directory says.
 pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
+    create_by(name, |size| Instance::make(CString::try_from(name)?, size))
+}
+
+/// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the memory is too small.
+pub(super) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
+    create_by(name, |_| Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?))
+}
+
+fn create_by(name: &CStr, make: impl FnOnce(usize) -> Result<Arc<Instance>>) -> Result<Arc<Instance>> {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let Directories { parent, made, next, size } = &mut *directories;
     if made.iter().any(|(instance, _)| instance.is_called(name.to_bytes())) {
         return Err(EEXIST);
     }
-    let instance = Instance::make(CString::try_from(name)?, *size)?;
+    let instance = make(*size)?;
     made.reserve(1, GFP_KERNEL)?;
     list(*next, instance.clone())?;
     *next = next.wrapping_add(1);

@@ -39,6 +39,7 @@ pub(crate) mod files;
 pub(crate) mod commands;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 pub(crate) mod critical;
+pub(crate) mod last_boot;
 pub(crate) mod latency;
 pub(crate) mod dump;
 

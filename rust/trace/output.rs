@@ -31,6 +31,7 @@ use crate::rcore::text::{
 use crate::trace::instance::{Instance, Side};
 use core::fmt;
 use kernel::cpu::CpuId;
+use line::Kallsyms;
 use source::Look;
 
 pub(crate) mod cursor;
@@ -100,6 +101,8 @@ pub(crate) struct Style {
     pub(crate) side: Side,
     /// The current tracer's own options.
     pub(crate) own: u32,
+    /// The names of addresses.
+    pub(crate) symbols: Kallsyms,
 }
 
 impl Style {
@@ -114,7 +117,8 @@ impl Style {
         let unit = if instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
         let start = instance.side(side).time_start();
         let (_, own) = instance.tracer_options();
-        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side, own }
+        let symbols = Kallsyms(instance.last_boot());
+        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side, own, symbols }
     }
 
     /// The same with the options as they are now; what was fixed at open stays.

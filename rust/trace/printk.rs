@@ -189,7 +189,11 @@ pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -
 /// `__trace_bputs()`: records that the constant at `text` was said. Gives 1, or 0 if it was not recorded.
 pub(crate) fn puts_constant(ip: usize, text: usize) -> c_int {
     let context = Context::capture_all();
-    with_willing_dest(|to| to.record_message(context, kind::BPUTS, ip, &[&text.to_ne_bytes()]).is_some().into())
+    with_willing_dest(|to| match to.last_boot() {
+        None => to.record_message(context, kind::BPUTS, ip, &[&text.to_ne_bytes()]).is_some().into(),
+        // SAFETY: callers pass a constant of the kernel, or a kept one.
+        Some(_) => puts_to(to, context, ip, unsafe { CStr::from_char_ptr(text as *const c_char) }.to_bytes()),
+    })
 }
 
 /// Does option `trace_printk` allow recording formatted texts?
@@ -201,12 +205,20 @@ pub(crate) fn is_enabled() -> bool {
 /// they take, whether recorded or not; 0 where there is no memory to pack them.
 pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
+    // The next kernel cannot follow the address of a format.
+    if with_printk_dest(|to| to.last_boot().is_some()) == Some(true) {
+        return print(ip, what);
+    }
     let format = what.format().to_ne_bytes();
     with_scratch(|room| {
         let (words, packed) = what.packed(room);
         if let Some(packed) = packed {
             // Where it is not recorded, it is only missing.
-            with_printk_dest(|to| _ = to.record_message(context, kind::BPRINT, ip, &[&format, packed]));
+            with_printk_dest(|to| {
+                if to.last_boot().is_none() {
+                    let _ = to.record_message(context, kind::BPRINT, ip, &[&format, packed]);
+                }
+            });
         }
         words
     })

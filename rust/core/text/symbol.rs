@@ -8,6 +8,11 @@ use core::fmt;
 
 /// Knows the names of kernel addresses.
 pub trait Symbols {
+    /// Where what was at `addr` when it was recorded is now: elsewhere, if another kernel recorded it.
+    fn moved(&self, addr: usize) -> usize {
+        addr
+    }
+
     /// Writes the symbol that holds `addr`: `name`, or with `offset` as `%pS` does (`name+0x4/0x190`, and
     /// ` [module]` after it). A kretprobe trampoline's name is `[unknown/kretprobe'd]`.
     ///
@@ -23,12 +28,14 @@ pub trait Symbols {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
 
-    /// Writes the name of the symbol that holds `addr` as `%ps` does: `name`, `name [module]`, or `0x1004`.
+    /// Writes the name of the symbol that holds `addr`, [moved](Self::moved), as `%ps` does: `name`, `name [module]`, or
+    /// `0x1004`.
     ///
     /// # Errors
     ///
     /// Only `out`'s own.
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        let addr = self.moved(addr);
         match self.write_symbol(addr, false, out)? {
             true => Ok(()),
             false => write!(out, "0x{addr:x}"),
@@ -65,6 +72,7 @@ pub fn write(out: &mut dyn Out, symbols: &dyn Symbols, addr: usize, style: Style
     if addr == 0 {
         return out.bytes(b"0");
     }
+    let addr = symbols.moved(addr);
     if !symbols.write_symbol(addr, style.offset, out)? {
         match style.offset {
             true => write!(out, "0x{addr:x}")?,

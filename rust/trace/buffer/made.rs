@@ -5,6 +5,7 @@
 //!
 //! Lock order: the lock of CPU hotplug, [`Registry`]'s mutex, a buffer's resize mutex.
 
+use super::region::Region;
 use super::Buffer;
 use crate::kapi::{cpus, hotplug};
 use core::pin::Pin;
@@ -21,9 +22,8 @@ struct Registry {
     buffers: Mutex<KVec<Known>>,
 }
 
-/// A buffer that [`free`] takes out before it goes.
-#[derive(PartialEq, Eq)]
-struct Known(NonNull<Buffer>);
+/// A buffer that [`free`] takes out before it goes, and where it lies if that is a C caller's memory.
+struct Known(NonNull<Buffer>, Option<KBox<Region>>);
 
 // SAFETY: a `Buffer` may be used from any thread.
 unsafe impl Send for Known {}
@@ -43,8 +43,26 @@ pub(crate) fn init() -> Result {
 ///
 /// `ENOMEM`; `ENODEV` before [`init`].
 pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
+    known(KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?, None, overwrite)
+}
+
+/// Makes a buffer in `region`, with what is found there. Otherwise as [`make`].
+pub(crate) fn make_in(region: Region, overwrite: bool) -> Result<NonNull<Buffer>> {
+    let region = KBox::new(region, GFP_KERNEL)?;
+    // SAFETY: the only buffer there; the region goes behind it in `free`, or here with it.
+    let made = KBox::try_pin_init(unsafe { Buffer::in_region(&region) }, GFP_KERNEL)?;
+    known(made, Some(region), overwrite)
+}
+
+/// Runs `f` on the region that `buffer` lies in, if it lies in one. Task context, sleeps.
+pub(crate) fn with_region<R>(buffer: NonNull<Buffer>, f: impl FnOnce(&Region) -> R) -> Option<R> {
+    let buffers = REGISTRY.as_ref()?.buffers.lock();
+    buffers.iter().find(|known| known.0 == buffer)?.1.as_deref().map(f)
+}
+
+/// Has all CPUs that are up in a new buffer, and gives it to the registry.
+fn known(made: Pin<KBox<Buffer>>, region: Option<KBox<Region>>, overwrite: bool) -> Result<NonNull<Buffer>> {
     let registry = REGISTRY.as_ref().ok_or(ENODEV)?;
-    let made = KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?;
     made.set_overwrite(overwrite);
     // No CPU comes up between the two steps, without which one could be missed by both.
     let _no_change = hotplug::Hold::new();
@@ -54,7 +72,7 @@ pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
     // SAFETY: it stays where it is until `free`.
     let made = NonNull::from(Box::leak(unsafe { Pin::into_inner_unchecked(made) }));
     // There is room.
-    let _ = buffers.push_within_capacity(Known(made));
+    let _ = buffers.push_within_capacity(Known(made, region));
     Ok(made)
 }
 
@@ -64,11 +82,15 @@ pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
 ///
 /// `buffer` came from [`make`], and nobody uses it any more.
 pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
-    if let Some(registry) = REGISTRY.as_ref() {
-        registry.buffers.lock().retain(|known| *known != Known(buffer));
-    }
+    let known = REGISTRY.as_ref().and_then(|registry| {
+        let mut buffers = registry.buffers.lock();
+        let at = buffers.iter().position(|known| known.0 == buffer)?;
+        buffers.remove(at).ok()
+    });
     // SAFETY: by the precondition a box's, and no CPU that comes up finds it any more.
     drop(unsafe { KBox::from_raw(buffer.as_ptr()) });
+    // Where it lay goes behind it.
+    drop(known);
 }
 
 /// A CPU is about to come up. Task context, sleeps. `ENOMEM`.

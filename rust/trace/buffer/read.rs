@@ -69,6 +69,11 @@ impl<'a> ReaderGuard<'a> {
         }
     }
 
+    /// How many sub-buffers there are, the reader's included.
+    pub(crate) fn sub_buffers(&self) -> u32 {
+        self.ring.sub_buffers()
+    }
+
     /// The counts, those of rings before the present one included.
     pub(crate) fn counts(&self) -> Stats {
         self.reading.past.and(self.ring.core.stats())
@@ -82,7 +87,7 @@ impl<'a> ReaderGuard<'a> {
     /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the length of its
     /// header and records. `None`: copy it instead.
     pub(crate) fn swap_page(&mut self, page: &mut Pages) -> Option<usize> {
-        if self.reading.shown.is_some() || page.size() != self.ring.core.sub_buffer_size() as usize {
+        if self.reading.shown.is_some() || self.ring.is_in_region() || page.size() != self.ring.core.sub_buffer_size() as usize {
             return None;
         }
         let mut address = page.address();

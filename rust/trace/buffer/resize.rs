@@ -93,7 +93,7 @@ impl Buffer {
             return Ok(());
         }
         let shape = self.usual(&sizes)?;
-        if shape != self.with_ring(lane, |ring| ring.shape()) {
+        if self.with_ring(lane, |ring| !ring.is_in_region() && ring.shape() != shape) {
             let _rings = self.keep_rings();
             let old = self.replace(lane, Ring::new(cpu, shape)?, None);
             rcu::synchronize_rcu();

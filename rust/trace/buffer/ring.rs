@@ -14,9 +14,6 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The fewest sub-buffers a ring can have, the reader's not counted.
 const MIN_SLOTS: usize = 2;
-/// The most that the core's descriptors can number.
-const MAX_SLOTS: usize = (1 << 24) - 2;
-
 /// How large a ring is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -27,10 +24,13 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// The most that the core's descriptors can number.
+    pub(super) const MAX_SLOTS: usize = (1 << 24) - 2;
+
     /// The shape with room for `bytes` in sub-buffers of 2^`order` pages. `ENOMEM` for more than can be numbered.
     pub(super) fn with_room(bytes: usize, order: u32) -> Result<Self> {
         let slots = bytes.div_ceil(Self::room(order)).max(MIN_SLOTS);
-        if slots > MAX_SLOTS {
+        if slots > Self::MAX_SLOTS {
             return Err(ENOMEM);
         }
         Ok(Self { slots: slots as u32, order })
@@ -87,8 +87,8 @@ static EPOCH: Atomic<u64> = Atomic::new(0);
 ///
 /// # Invariants
 ///
-/// `core` was made of `descriptors` and `slots`; the memory of each descriptor is a block of `order` that came from
-/// [`Pages::into_raw`] and is owned by the ring.
+/// `core` was made of what `memory` has. If that is the ring's own, the memory of each descriptor is a block of `order` that
+/// came from [`Pages::into_raw`], and the ring is in a box; else the ring itself lies in the region, too.
 #[repr(C)]
 pub(super) struct Ring {
     pub(super) core: CpuBuffer,
@@ -100,8 +100,15 @@ pub(super) struct Ring {
     /// What tells this ring's content from that of other rings and from what it held before it was emptied.
     pub(super) epoch: Atomic<u64>,
     order: u32,
-    _descriptors: KVVec<SubBuffer>,
-    _slots: KVVec<Slot>,
+    memory: Memory,
+}
+
+/// Whose memory a ring is made of.
+pub(super) enum Memory {
+    /// Its own.
+    Own { _descriptors: KVVec<SubBuffer>, _slots: KVVec<Slot> },
+    /// A region's ([`super::region`]).
+    Region,
 }
 
 impl Ring {
@@ -134,15 +141,34 @@ impl Ring {
         // the blocks are zeroed, page-aligned and the ring's own.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
-        Ok(place.write(Self {
-            core,
-            in_clock: Atomic::new(0),
-            reader: RawLock::new(Reading::default()),
-            epoch: Atomic::new(next_epoch()),
-            order,
-            _descriptors: descriptors,
-            _slots: slots,
-        }))
+        let memory = Memory::Own { _descriptors: descriptors, _slots: slots };
+        Ok(place.write(Self::of(core, order, memory, RawLock::new(Reading::default()))))
+    }
+
+    /// A ring of its parts; they must be as the type's invariants say.
+    pub(super) fn of(core: CpuBuffer, order: u32, memory: Memory, reader: RawLock<Reading>) -> Self {
+        Self { core, in_clock: Atomic::new(0), reader, epoch: Atomic::new(next_epoch()), order, memory }
+    }
+
+    /// Does it lie in a region?
+    pub(super) fn is_in_region(&self) -> bool {
+        matches!(self.memory, Memory::Region)
+    }
+
+    /// Ends a ring. Task context.
+    ///
+    /// # Safety
+    ///
+    /// `ring` came from `KBox::into_raw` or lies in a region, and nobody uses it any more.
+    pub(super) unsafe fn end(ring: NonNull<Self>) {
+        // SAFETY: by the precondition it is live, and by the type invariant in a box if not in a region.
+        unsafe {
+            if ring.as_ref().is_in_region() {
+                ring.drop_in_place();
+            } else {
+                drop(KBox::from_raw(ring.as_ptr()));
+            }
+        }
     }
 
     /// Says that what is there now has nothing to do with what was there before.
@@ -204,6 +230,9 @@ fn non_null<T>(vec: &mut KVVec<T>) -> NonNull<T> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
+        if self.is_in_region() {
+            return;
+        }
         for id in 0..=self.core.nr_slots() {
             if let Some(block) = self.core.sub_buffer_memory(id).and_then(NonNull::new) {
                 // SAFETY: by the type invariant a block of this order that is ours; nobody uses the ring any more.

@@ -65,7 +65,7 @@ pub(super) struct AvailableTracers;
 
 impl Control for AvailableTracers {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let names = TRACERS.iter().filter(|tracer| at.instance.is_top() || tracer.in_instances());
+        let names = TRACERS.iter().filter(|tracer| at.instance.takes(**tracer));
         for (n, tracer) in names.enumerate() {
             let gap = if n == 0 { "" } else { " " };
             shown(write!(out, "{gap}{}", tracer.name()))?;

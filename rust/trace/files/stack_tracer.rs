@@ -42,7 +42,7 @@ impl Lines for Rows {
         };
         let beyond = self.rows.get(index + 1).map_or(0, |row| row.1);
         match self.rows.get(index) {
-            Some(row) => stack_depth::write_row(out, &Kallsyms, index, *row, beyond),
+            Some(row) => stack_depth::write_row(out, &Kallsyms(None), index, *row, beyond),
             None => Ok(()),
         }
     }

@@ -65,6 +65,7 @@ fn clear(at: &Place) {
         (Side::Live, None) => at.instance.buffer().reset(),
         (Side::Snapshot, cpu) => at.instance.snapshot().buffer().clear_spare(cpu),
     }
+    at.instance.begin_if_empty();
 }
 
 impl Trace {

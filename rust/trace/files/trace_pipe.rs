@@ -113,7 +113,7 @@ impl OpenFile for OpenPipe {
             if given > 0 || call.is_empty() {
                 return Ok(given);
             }
-            if !self.wait(call.nonblock())? {
+            if self.at().instance.begin_if_empty() || !self.wait(call.nonblock())? {
                 return Ok(0);
             }
             self.pipe.lock().fill(self.at(), call.len());

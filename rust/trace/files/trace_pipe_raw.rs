@@ -199,6 +199,9 @@ impl OpenFile for Raw {
             if done > 0 || !part.is_empty() || self.closed.load(Relaxed) {
                 return Ok(done);
             }
+            if self.instance().begin_if_empty() {
+                return Ok(0);
+            }
             if call.nonblock() {
                 return Err(EAGAIN);
             }
@@ -271,7 +274,7 @@ impl PageFile for Raw {
     }
 
     fn map(&self, area: &Area<'_>) -> Result<KBox<dyn Send + Sync>> {
-        if self.side == Side::Snapshot {
+        if self.side == Side::Snapshot || self.instance().last_boot().is_some() {
             return Err(ENODEV);
         }
         let instance = self.instance().clone();

@@ -4,7 +4,7 @@
 
 use super::{row, Instance, State};
 use crate::rcore::text::options::{self, Flag, Set};
-use crate::trace::tracers::{self, NOP_ROW, TRACERS};
+use crate::trace::tracers::{self, Tracer, NOP_ROW, TRACERS};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -28,14 +28,20 @@ impl Instance {
         result
     }
 
+    /// Can `tracer` work in an instance like this?
+    pub(crate) fn takes(&self, tracer: &dyn Tracer) -> bool {
+        (self.is_top() || tracer.in_instances()) && (self.last_boot().is_none() || !tracer.uses_snapshot())
+    }
+
     fn change_tracer(self: &Arc<Self>, name: &[u8], reason: &mut Option<&'static str>) -> Result {
         let mut state = self.state.lock();
+        self.begin_anew();
         self.buffer.expand()?;
         let next = tracers::find(name).ok_or(EINVAL)?;
         if next == state.tracer {
             return Ok(());
         }
-        if !self.is_top() && !TRACERS[next].in_instances() {
+        if !self.takes(TRACERS[next]) {
             return Err(EINVAL);
         }
         self.readers.while_idle(|| {

@@ -124,7 +124,7 @@ impl GraphOutput {
             common: Common::parse(record.data).unwrap_or_default(),
             own,
             set: style.set,
-            symbols: &line::Kallsyms,
+            symbols: &style.symbols,
             comm: &cmdlines::find,
             irqs: memory::irq_entry_text(),
         };

@@ -13,7 +13,7 @@ use crate::{
     trace::{
         instance::{Instance, Side},
         latency::Worst,
-        output::{line::Kallsyms, source::Look},
+        output::source::Look,
     },
 };
 use core::fmt;
@@ -42,7 +42,7 @@ pub(crate) fn write(
         let worst = worst(instance, look);
         let data = measured(instance, look, &worst);
         let shown = (!empty).then_some(&data);
-        header::write_latency(out, style.set, shown, &Kallsyms, symbol::Style::of(style.set))
+        header::write_latency(out, style.set, shown, &style.symbols, symbol::Style::of(style.set))
     } else {
         header::write_normal(out, style.set, counts(look))
     }
@@ -51,7 +51,7 @@ pub(crate) fn write(
 /// The latency header of what `look` reads, without the titles of columns.
 pub(super) fn latency_record(out: &mut dyn Out, instance: &Instance, look: &mut Look, style: &Style) -> fmt::Result {
     let worst = worst(instance, look);
-    header::write_record(out, &measured(instance, look, &worst), &Kallsyms, symbol::Style::of(style.set))
+    header::write_record(out, &measured(instance, look, &worst), &style.symbols, symbol::Style::of(style.set))
 }
 
 /// How full the buffer is, all CPUs together.

@@ -17,7 +17,7 @@ use crate::{
         symbol::Symbols,
         Out,
     },
-    trace::{cmdlines, printk},
+    trace::{cmdlines, last_boot::LastBoot, printk},
 };
 use core::fmt;
 use kernel::sync::SetOnce;
@@ -32,10 +32,16 @@ pub(crate) trait Printer: Send + Sync {
 /// Who prints the types beyond the built-in ones, once somebody does.
 pub(crate) static FURTHER: SetOnce<&'static dyn Printer> = SetOnce::new();
 
-/// The kernel's symbols, as addresses are printed by.
-pub(crate) struct Kallsyms;
+/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that may hold what another
+/// has recorded, of where that was then.
+#[derive(Clone, Copy)]
+pub(crate) struct Kallsyms(pub(crate) Option<&'static LastBoot>);
 
 impl Symbols for Kallsyms {
+    fn moved(&self, addr: usize) -> usize {
+        self.0.map_or(addr, |last| last.moved(addr))
+    }
+
     fn write_symbol(&self, addr: usize, offset: bool, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         if offset {
             // Says a number itself where there is no symbol.
@@ -48,6 +54,7 @@ impl Symbols for Kallsyms {
     }
 
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        let addr = self.moved(addr);
         match Symbol::at(addr) {
             Some(symbol) => symbol.write(out),
             None => write!(out, "0x{addr:x}"),
@@ -128,8 +135,10 @@ pub(crate) fn prefix(
     prefix.write(out, style.set, latency)
 }
 
-fn env(style: &Style) -> Env<'static> {
-    Env { set: style.set, symbols: &Kallsyms, strings: Some(&printk::Texts), unit: style.unit, tasks: &SavedNames }
+fn env(style: &Style) -> Env<'_> {
+    // Where another kernel may have recorded, no address is followed; texts are recorded whole there.
+    let strings: Option<&dyn print::Strings> = if style.symbols.0.is_none() { Some(&printk::Texts) } else { None };
+    Env { set: style.set, symbols: &style.symbols, strings, unit: style.unit, tasks: &SavedNames }
 }
 
 /// Prints what a record says, whatever form the options ask for: of texts nothing but the text.

@@ -20,6 +20,7 @@
 #include <linux/sched.h>
 #include <linux/trace_mmap.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <asm/local.h>
 
 #define CPU	0
@@ -61,6 +62,10 @@ static int (*map)(struct trace_buffer *buffer, int cpu, struct vm_area_struct *v
 static void (*map_dup)(struct trace_buffer *buffer, int cpu);
 static int (*unmap)(struct trace_buffer *buffer, int cpu);
 static int (*map_get_reader)(struct trace_buffer *buffer, int cpu);
+static struct trace_buffer *(*alloc_range)(unsigned long size, unsigned int flags, int order, unsigned long start,
+					   unsigned long range_size, unsigned long scratch_size,
+					   struct lock_class_key *key);
+static void *(*meta_scratch)(struct trace_buffer *buffer, unsigned int *size);
 
 static const struct { void *place; const char *name; } internal[] = {
 	{ &set_clock,		"ring_buffer_set_clock" },
@@ -79,6 +84,8 @@ static const struct { void *place; const char *name; } internal[] = {
 	{ &map_dup,		"ring_buffer_map_dup" },
 	{ &unmap,		"ring_buffer_unmap" },
 	{ &map_get_reader,	"ring_buffer_map_get_reader" },
+	{ &alloc_range,		"__ring_buffer_alloc_range" },
+	{ &meta_scratch,	"ring_buffer_meta_scratch" },
 };
 
 static u64 now;
@@ -964,6 +971,102 @@ static void mapping(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 20 * ROOM, CPU), 0);
 }
 
+#define RANGE		(32 * PAGE_SIZE * nr_cpu_ids)
+#define SCRATCH		100
+/* No other memory of the test has such numbers. */
+#define FIRST		0x7e57ab1e00000000
+
+/* A buffer of what lies in the range. */
+static struct trace_buffer *buffer_in(void *memory)
+{
+	static struct lock_class_key key;
+
+	return alloc_range(0, RB_FL_OVERWRITE, 0, (unsigned long)memory, RANGE, SCRATCH, &key);
+}
+
+/* What a kernel finds in memory that an earlier one has used. */
+static void found_in_range(struct kunit *test, void *memory, unsigned int missing)
+{
+	struct trace_buffer *found = buffer_in(memory);
+	u64 ts, next = FIRST, last_ts = 0;
+	unsigned int count = 0, size = 0;
+	struct ring_buffer_event *event;
+	char *scratch;
+
+	KUNIT_ASSERT_NOT_NULL(test, found);
+	scratch = meta_scratch(found, &size);
+	KUNIT_ASSERT_NOT_NULL(test, scratch);
+	KUNIT_EXPECT_GE(test, size, SCRATCH);
+	KUNIT_EXPECT_STREQ(test, scratch, "kept");
+	KUNIT_EXPECT_EQ(test, ring_buffer_entries(found), 3 * PER_PAGE - missing);
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(found, 5 * ROOM, CPU), -EBUSY);
+	while ((event = ring_buffer_consume(found, CPU, &ts, NULL))) {
+		u64 value = value_of(event);
+
+		KUNIT_EXPECT_TRUE(test, value == next || (missing && value == next + missing));
+		KUNIT_EXPECT_EQ(test, ts, 1000 + value - FIRST);
+		KUNIT_EXPECT_GE(test, ts, last_ts);
+		last_ts = ts;
+		next = value + 1;
+		count++;
+	}
+	KUNIT_EXPECT_EQ(test, count, 3 * PER_PAGE - missing);
+	ring_buffer_free(found);
+}
+
+static void range(struct kunit *test)
+{
+	u64 *memory = vzalloc(RANGE), *copy = vzalloc(RANGE);
+	struct trace_buffer *mine = buffer;
+	unsigned int size = 0, i;
+	char *scratch;
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	KUNIT_EXPECT_NULL(test, alloc_range(0, 0, 0, (unsigned long)memory, 2 * PAGE_SIZE, 0, NULL));
+	KUNIT_EXPECT_NULL(test, meta_scratch(buffer, &size));
+	buffer = buffer_in(memory);
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	scratch = meta_scratch(buffer, &size);
+	KUNIT_ASSERT_NOT_NULL(test, scratch);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(scratch, 0, size), NULL);
+	strscpy(scratch, "kept", size);
+	set_clock(buffer, test_clock);
+	KUNIT_EXPECT_EQ(test, put_range(FIRST, FIRST + 3 * PER_PAGE), 3 * PER_PAGE);
+	/* Consumed, but not gone. */
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, take(NULL, NULL), FIRST + i);
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 5 * ROOM, CPU), -EBUSY);
+
+	memcpy(copy, memory, RANGE);
+	found_in_range(test, copy, 0);
+	memcpy(copy, memory, RANGE);
+	for (i = 0; i < RANGE / sizeof(*copy); i++) {
+		u64 value;
+
+		/* Payloads are aligned to 4 bytes. */
+		memcpy(&value, (char *)copy + 8 * i + 4, sizeof(value));
+		if (value == FIRST + PER_PAGE + 7 || copy[i] == FIRST + PER_PAGE + 7) {
+			/* A record that is far too long. */
+			memset(copy + i, 0x1d, PAGE_SIZE - i * sizeof(*copy) % PAGE_SIZE);
+			break;
+		}
+	}
+	found_in_range(test, copy, PER_PAGE);
+	/* Of something else nothing is taken. */
+	memset(copy, 0xa5, RANGE);
+	ring_buffer_free(buffer);
+	buffer = buffer_in(copy);
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty(buffer));
+	KUNIT_EXPECT_TRUE(test, put(1));
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 1);
+	ring_buffer_free(buffer);
+	buffer = mine;
+	vfree(copy);
+	vfree(memory);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(limits),
@@ -985,6 +1088,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(cpus),
 	KUNIT_CASE(swapping),
 	KUNIT_CASE(mapping),
+	KUNIT_CASE(range),
 	{}
 };
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What `trace_instance=` asks for: `NAME[^FLAG...][@WHERE][,EVENT...]`, where WHERE is the name of memory that
+//! `reserve_mem=` has set aside, or `ADDRESS:SIZE`. And what of the modules of an earlier kernel can be believed.
+
+/// One instance that is to be made at boot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BootInstance<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// What `NAME=OLD` names: an instance whose content is to be kept.
+    pub copy_of: Option<&'a [u8]>,
+    /// Recording is off at first.
+    pub traceoff: bool,
+    /// `trace_printk()` goes there.
+    pub printk: bool,
+    /// Where its buffer lies.
+    pub memory: Option<Where<'a>>,
+    flags: &'a [u8],
+    events: &'a [u8],
+}
+
+/// Where a buffer lies that outlives the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Where<'a> {
+    /// In memory of this name.
+    Name(&'a [u8]),
+    /// At a physical address.
+    Address {
+        /// Its first byte.
+        start: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// An address that is none.
+    NoAddress,
+    /// No size behind the address, or none that is a size.
+    NoSize,
+}
+
+impl<'a> BootInstance<'a> {
+    /// Takes the text of one parameter apart.
+    pub fn parse(text: &'a [u8]) -> Self {
+        let (head, events) = split(text, b',');
+        let (head, copy_of) = split(head, b'=');
+        let (head, memory) = split(head, b'@');
+        let (name, flags) = split(head, b'^');
+        let flags = flags.unwrap_or(b"");
+        let has = |names: &[&[u8]]| flags.split(|byte| *byte == b'^').any(|flag| names.contains(&flag));
+        Self {
+            name,
+            copy_of,
+            traceoff: has(&[b"traceoff"]),
+            printk: has(&[b"printk", b"traceprintk", b"trace_printk"]),
+            memory: memory.map(Where::parse),
+            flags,
+            events: events.unwrap_or(b""),
+        }
+    }
+
+    /// Flags that mean nothing.
+    pub fn unknown_flags(&self) -> impl Iterator<Item = &'a [u8]> {
+        const KNOWN: [&[u8]; 4] = [b"traceoff", b"printk", b"traceprintk", b"trace_printk"];
+        let flags = self.flags.split(|byte| *byte == b'^').filter(|_| !self.flags.is_empty());
+        let flags: core::iter::Filter<_, fn(&&'a [u8]) -> bool> = flags.filter(|flag| !KNOWN.contains(flag));
+        flags
+    }
+
+    /// Events to be enabled.
+    pub fn events(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.events.split(|byte| *byte == b',').filter(|event| !event.is_empty())
+    }
+}
+
+impl<'a> Where<'a> {
+    fn parse(text: &'a [u8]) -> Self {
+        if !text.first().is_some_and(u8::is_ascii_digit) {
+            return Self::Name(text);
+        }
+        let (start, size) = split(text, b':');
+        let Some(start) = bytes(start).filter(|start| *start != 0) else { return Self::NoAddress };
+        match size.and_then(bytes).filter(|size| *size != 0) {
+            Some(size) => Self::Address { start, size },
+            None => Self::NoSize,
+        }
+    }
+}
+
+/// A number of bytes: decimal, octal with a `0` or hexadecimal with `0x` in front, and `K`, `M`, `G` or `T` behind it.
+pub fn bytes(text: &[u8]) -> Option<u64> {
+    let (digits, shift) = match text.split_last()? {
+        (b'k' | b'K', digits) => (digits, 10),
+        (b'm' | b'M', digits) => (digits, 20),
+        (b'g' | b'G', digits) => (digits, 30),
+        (b't' | b'T', digits) => (digits, 40),
+        _ => (text, 0),
+    };
+    super::number::unsigned(digits, 0).ok()?.checked_mul(1 << shift)
+}
+
+fn split(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|byte| *byte == at) {
+        Some(index) => (text.get(..index).unwrap_or(text), text.get(index.saturating_add(1)..)),
+        None => (text, None),
+    }
+}
+
+/// Words that a module takes in what is kept for the next kernel: its address, and its name with zeros behind.
+pub const MODULE_WORDS: usize = 8;
+/// So many modules are kept at most.
+pub const MODULES: usize = 128;
+
+/// A module's words; what is longer than its place is cut.
+pub fn module_words(name: &[u8], text: u64) -> [u64; MODULE_WORDS] {
+    let mut bytes = [0u8; 8 * (MODULE_WORDS - 1)];
+    let longest = bytes.len().saturating_sub(1);
+    bytes.iter_mut().take(longest).zip(name).for_each(|(to, from)| *to = *from);
+    let mut words = [text; MODULE_WORDS];
+    for (word, chunk) in words.iter_mut().skip(1).zip(bytes.chunks_exact(8)) {
+        *word = chunk.try_into().map_or(0, u64::from_ne_bytes);
+    }
+    words
+}
+
+/// The name in a module's words; none where it is no printable, ended text.
+pub fn module_name(words: &[u64; MODULE_WORDS]) -> Option<([u8; 8 * (MODULE_WORDS - 1)], usize)> {
+    let mut bytes = [0u8; 8 * (MODULE_WORDS - 1)];
+    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words.iter().skip(1)) {
+        chunk.copy_from_slice(&word.to_ne_bytes());
+    }
+    let length = bytes.iter().position(|byte| *byte == 0)?;
+    let printable = bytes.iter().take(length).all(|byte| (b' '..=b'~').contains(byte));
+    printable.then_some((bytes, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters() {
+        let plain = BootInstance::parse(b"foo");
+        assert_eq!((plain.name, plain.copy_of, plain.memory), (&b"foo"[..], None, None));
+        assert!(!plain.traceoff && !plain.printk && plain.events().next().is_none() && plain.unknown_flags().next().is_none());
+
+        let all = BootInstance::parse(b"boot_map^traceoff^traceprintk^no@trace,sched,irq:irq_handler_entry");
+        assert_eq!((all.name, all.memory), (&b"boot_map"[..], Some(Where::Name(b"trace"))));
+        assert!(all.traceoff && all.printk);
+        assert!(all.unknown_flags().eq([&b"no"[..]]));
+        assert!(all.events().eq([&b"sched"[..], b"irq:irq_handler_entry"]));
+
+        assert!(BootInstance::parse(b"a^printk").printk && BootInstance::parse(b"a^trace_printk").printk);
+        assert_eq!(BootInstance::parse(b"new=old,x").copy_of, Some(&b"old"[..]));
+    }
+
+    #[test]
+    fn addresses() {
+        let memory = |text: &'static [u8]| BootInstance::parse(text).memory.unwrap();
+        assert_eq!(memory(b"a@0x284500000:12M"), Where::Address { start: 0x2_8450_0000, size: 12 << 20 });
+        assert_eq!(memory(b"a@1G:4096"), Where::Address { start: 1 << 30, size: 4096 });
+        assert_eq!((memory(b"a@0:12M"), memory(b"a@1x:1M")), (Where::NoAddress, Where::NoAddress));
+        assert_eq!((memory(b"a@1M"), memory(b"a@1M:0"), memory(b"a@1M:")), (Where::NoSize, Where::NoSize, Where::NoSize));
+        assert_eq!(memory(b"a@1M:99999999999999999999T"), Where::NoSize);
+        assert_eq!((bytes(b"8388608T"), bytes(b"16777216T"), bytes(b"")), (Some(1 << 63), None, None));
+    }
+
+    #[test]
+    fn modules() {
+        let words = module_words(b"ext4", 0xffff_ffff_c000_0000);
+        assert_eq!(words[0], 0xffff_ffff_c000_0000);
+        let (bytes, length) = module_name(&words).unwrap();
+        assert_eq!(&bytes[..length], b"ext4");
+        let (bytes, length) = module_name(&module_words(&[b'x'; 90], 1)).unwrap();
+        assert_eq!(bytes[..length], [b'x'; 55]);
+        assert!(module_name(&[u64::MAX; 8]).is_none());
+        assert!(module_name(&[0x0a; 8]).is_none());
+        assert!(module_name(&[0x6161_6161_6161_6161; 8]).is_none());
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Physical memory that was set aside at boot, and may hold what an earlier kernel has left there. And what of an earlier
+//! kernel's addresses can be found in this one: where text and modules begin.
+//!
+//! C headers: `include/linux/mm.h` (`reserve_mem=`), `include/linux/io.h`, `include/linux/module.h`.
+
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::ffi::{c_char, c_int, c_void};
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+use kernel::str::CString;
+
+/// Page-aligned memory, mapped, that nobody else uses.
+///
+/// # Invariants
+///
+/// `start..start + size` is that, as long as the value is there; any byte is a valid value.
+pub(crate) struct Reserved {
+    start: NonNull<u8>,
+    size: usize,
+    of: Of,
+}
+
+/// What becomes of it in the end.
+enum Of {
+    /// It was reserved under this name, and goes back to the kernel.
+    Name(CString),
+    /// It was mapped by its address, and stays.
+    Address,
+    /// Its owner knows.
+    Owner,
+}
+
+// SAFETY: plain memory that is the value's own.
+unsafe impl Send for Reserved {}
+// SAFETY: shared references give out addresses alone.
+unsafe impl Sync for Reserved {}
+
+impl Reserved {
+    /// What `reserve_mem=` has set aside under `name`. Boot; `ENOENT` without such, `EINVAL` if it is not made of whole
+    /// pages.
+    pub(crate) fn by_name(name: &CStr) -> Result<Self> {
+        let (mut start, mut size) = (0, 0);
+        // SAFETY: a NUL-terminated name, and places for the answers.
+        let at = unsafe { bindings::rtrace_reserved_memory(name.as_char_ptr(), &mut start, &mut size) };
+        let at = NonNull::new(at.cast::<u8>()).ok_or(ENOENT)?;
+        whole_pages(start, size)?;
+        let of = Of::Name(CString::try_from(name)?);
+        // INVARIANT: who names it in `trace_instance=` gives it to tracing.
+        Ok(Self { start: at, size: size as usize, of })
+    }
+
+    /// Physical memory that the command line has kept from the kernel, as its `memmap=` says. Boot; `EINVAL` for what is
+    /// not made of whole pages, `ENOMEM` where it cannot be mapped.
+    pub(crate) fn by_address(start: u64, size: u64) -> Result<Self> {
+        whole_pages(start, size)?;
+        // SAFETY: maps, and touches nothing.
+        let at = unsafe { bindings::rtrace_map_memory(start, size as usize) };
+        let at = NonNull::new(at.cast::<u8>()).ok_or(ENOMEM)?;
+        // INVARIANT: who names it in `trace_instance=` vouches that the kernel does not use it.
+        Ok(Self { start: at, size: size as usize, of: Of::Address })
+    }
+
+    /// Memory of a C caller's, of which the whole pages are used. `EINVAL` if there is none.
+    ///
+    /// # Safety
+    ///
+    /// `start..start + size` is mapped memory that nobody else uses as long as the value is there.
+    pub(crate) unsafe fn lent(start: usize, size: usize) -> Result<Self> {
+        let end = start.checked_add(size).ok_or(EINVAL)? & !(PAGE_SIZE - 1);
+        let start = start.checked_next_multiple_of(PAGE_SIZE).ok_or(EINVAL)?;
+        let size = end.checked_sub(start).filter(|size| *size != 0).ok_or(EINVAL)?;
+        let start = NonNull::new(start as *mut u8).ok_or(EINVAL)?;
+        // INVARIANT: by the precondition.
+        Ok(Self { start, size, of: Of::Owner })
+    }
+
+    /// Where it begins.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Its size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Can it be given back? What was mapped by its address cannot.
+    pub(crate) fn can_go(&self) -> bool {
+        !matches!(self.of, Of::Address)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Of::Name(name) = &self.of {
+            // SAFETY: a NUL-terminated name; by the type invariant nobody uses the memory any more. Should the name be gone,
+            // the memory stays reserved.
+            unsafe { bindings::reserve_mem_release_by_name(name.as_char_ptr()) };
+        }
+    }
+}
+
+fn whole_pages(start: u64, size: u64) -> Result {
+    let page = PAGE_SIZE as u64;
+    if start == 0 || size == 0 || start % page != 0 || size % page != 0 {
+        return Err(EINVAL);
+    }
+    Ok(())
+}
+
+/// Where the kernel's text begins.
+pub(crate) fn text_start() -> usize {
+    // SAFETY: reads a constant.
+    unsafe { bindings::rtrace_text_start() }
+}
+
+/// Is it an address in the kernel's image?
+pub(crate) fn is_kernel_image(addr: usize) -> bool {
+    // SAFETY: a comparison of addresses.
+    unsafe { bindings::rtrace_is_kernel_image(addr) }
+}
+
+/// Runs `f` for each module there is, with its name and where its text begins. Task context.
+pub(crate) fn for_each_module(mut f: impl FnMut(&[u8], usize)) {
+    let mut each: &mut dyn FnMut(&[u8], usize) = &mut f;
+    // SAFETY: `with_module` gets the address of `each`, which outlives the call.
+    unsafe { bindings::rtrace_for_each_module(Some(with_module), core::ptr::from_mut(&mut each).cast()) };
+}
+
+unsafe extern "C" fn with_module(module: *mut bindings::module, data: *mut c_void) -> c_int {
+    // SAFETY: `for_each_module` passes this.
+    let each = unsafe { &mut *data.cast::<&mut dyn FnMut(&[u8], usize)>() };
+    // SAFETY: the module is there during the call.
+    unsafe { module_text(module, each) };
+    0
+}
+
+/// Tells `f` the name of a module and where its text begins.
+///
+/// # Safety
+///
+/// The module is there as long as this runs.
+pub(crate) unsafe fn module_text(module: *mut bindings::module, f: impl FnOnce(&[u8], usize)) {
+    let mut name: *const c_char = core::ptr::null();
+    // SAFETY: by the precondition.
+    let text = unsafe { bindings::rtrace_module_text(module, &mut name) };
+    if !name.is_null() {
+        // SAFETY: a module's name is NUL-terminated, and lives as long as the module.
+        f(unsafe { CStr::from_char_ptr(name) }.to_bytes(), text);
+    }
+}
