@@ -20,6 +20,8 @@ pub(crate) mod entry_made;
 pub(crate) mod page_file;
 pub(crate) mod pages;
 #[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod recursion;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ret_stack;
 pub(crate) mod rcu_slot;
 pub(crate) mod reserved;

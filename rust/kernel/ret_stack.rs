@@ -190,9 +190,14 @@ impl Current {
         Some(Room { task: &self.0, base, at })
     }
 
-    /// [`Current::room`], taking a spare stack if it has none. What gets no room is counted.
+    /// [`Current::room`], if there are `words` left above the frame, too.
+    pub(crate) fn room_below(&self, words: usize) -> Option<Room<'_>> {
+        self.room().filter(|room| room.at.saturating_add(words) < LAST - FRAME)
+    }
+
+    /// [`Current::room_below`], taking a spare stack if it has none. What gets no room is counted.
     #[cold]
-    pub(crate) fn make_room(&self) -> Option<Room<'_>> {
+    pub(crate) fn make_room(&self, words: usize) -> Option<Room<'_>> {
         if self.0.stack().load(Relaxed).is_null() {
             // What this calls shall not be traced on the way.
             let pause = field!(self.0, tracing_graph_pause as i32);
@@ -200,7 +205,7 @@ impl Current {
             self.take_spare();
             pause.fetch_sub(1, Relaxed);
         }
-        let room = self.room();
+        let room = if words == 0 { self.room() } else { self.room_below(words) };
         if room.is_none() {
             field!(self.0, trace_overrun as u32).fetch_add(1, Relaxed);
         }
@@ -232,17 +237,32 @@ impl Current {
         Some(Held { task: &self.0, base, at })
     }
 
+    /// The frame that begins at `at`.
+    ///
+    /// # Safety
+    ///
+    /// There is one, as [`Held::at`] said, and it was not popped since.
+    pub(crate) unsafe fn frame_at(&self, at: usize) -> Held<'_> {
+        Held { task: &self.0, base: self.0.stack().load(Relaxed), at }
+    }
+
     /// [`Current::innermost`] where there may be data above it.
     pub(crate) fn innermost_below_data(&self) -> Option<Held<'_>> {
         let (at, _) = self.0.frames(self.used()).next()?;
         Some(Held { task: &self.0, base: self.0.stack().load(Relaxed), at })
     }
 
-    /// The innermost frame of a function that returns by the word at `retp`, and how many frames lie further in: of
-    /// functions that were left without returning.
-    pub(crate) fn returning_by(&self, retp: usize) -> Option<(Held<'_>, usize)> {
-        let (skipped, (at, _)) = self.0.frames(self.used()).enumerate().find(|(_, (_, frame))| frame.retp == retp)?;
-        Some((Held { task: &self.0, base: self.0.stack().load(Relaxed), at }, skipped))
+    /// The innermost frame of a function that returns by the word at `retp`.
+    pub(crate) fn returning_by(&self, retp: usize) -> Option<Returning<'_>> {
+        let mut end = self.used();
+        for (skipped, (at, frame)) in self.0.frames(end).enumerate() {
+            if frame.retp == retp {
+                let base = self.0.stack().load(Relaxed);
+                return Some(Returning { frame: Held { task: &self.0, base, at }, skipped, end });
+            }
+            end = at;
+        }
+        None
     }
 
     /// [`innermost_return`] of this task.
@@ -323,6 +343,16 @@ impl Current {
 
 /// The most words that one [`Current::reserve`] gets.
 pub(crate) const MAX_DATA: usize = 32;
+
+/// What [`Current::returning_by`] finds.
+pub(crate) struct Returning<'a> {
+    /// The frame.
+    pub(crate) frame: Held<'a>,
+    /// How many frames lie further in: of functions that were left without returning.
+    pub(crate) skipped: usize,
+    /// Where those begin.
+    pub(crate) end: usize,
+}
 
 /// A frame of the running task.
 pub(crate) struct Held<'a> {

@@ -5,7 +5,7 @@
 //! [`Tracing`] is what an instance has of it, from its first use to its end.
 
 use super::filter::{self, Var, Verdict};
-use super::plain::{exit_any, exit_words, fill, Aim, Target};
+use super::plain::{exit_any, fill, Aim, Return, Target};
 use super::{register, set_way, unregister, user, UserRef, Way};
 use crate::kapi::clock;
 use crate::kapi::context::PreemptCount;
@@ -165,9 +165,8 @@ impl Tracing {
             let slept = times.get(1).map_or(0, |then| current.sleep_time().wrapping_sub(then.load(Relaxed)));
             calltime = calltime.wrapping_add(slept);
         }
-        let counts = u64::from(depth as u32) | u64::from(overrun) << 32;
-        let words = exit_words(0, func as u64, retval, counts, calltime, now);
-        exit_any(self.instance()?.buffer(), Context::capture_all(), words);
+        let of = Return { func, retval, depth, overrun, calltime };
+        exit_any(self.instance()?.buffer(), Context::capture_all(), of, now);
         Some(())
     }
 }

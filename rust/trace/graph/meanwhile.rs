@@ -5,7 +5,7 @@
 //! As in C all functions are looked at, whatever `set_ftrace_filter` says; `set_graph_function` and its like hold.
 
 use super::filter::{Var, Verdict};
-use super::plain::{exit_any, exit_words, fill};
+use super::plain::{exit_any, fill, Return};
 use super::{register, unregister, user, UserRef, Way};
 use crate::kapi::clock;
 use crate::kapi::ret_stack::Current;
@@ -95,9 +95,8 @@ impl<T: Measures> Registered<T> {
         }
         let now = clock::sched();
         let calltime = current.reserved(place, 0)?.first()?.load(kernel::sync::atomic::Relaxed);
-        let counts = u64::from(ret.depth as u32) | u64::from(ret.overrun) << 32;
-        let words = exit_words(0, ret.func as u64, ret.retval, counts, calltime, now);
-        exit_any(self.buffer(), Context::capture_all(), words);
+        let of = Return { func: ret.func as usize, retval: ret.retval as usize, depth: ret.depth, overrun: ret.overrun, calltime };
+        exit_any(self.buffer(), Context::capture_all(), of, now);
         Some(())
     }
 }
@@ -115,7 +114,7 @@ impl<T: Measures> Drop for Meanwhile<T> {
 pub(crate) fn mark(buffer: &Buffer, context: Context, ip: usize) {
     let time = clock::sched();
     let _ = buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| fill(bytes, &[ip as u64, 0]));
-    exit_any(buffer, context, exit_words(0, ip as u64, 0, 0, time, time));
+    exit_any(buffer, context, Return { func: ip, retval: 0, depth: 0, overrun: 0, calltime: time }, time);
 }
 
 /// # Safety

@@ -98,6 +98,8 @@ fn target<'a>() -> &'a Target {
 
 /// The manager's function while the tracer is alone and plain.
 ///
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+///
 /// # Safety
 ///
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
@@ -108,131 +110,177 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     _op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    let target = target();
+    let (target, current) = (target(), Current::get());
     let top = target.top();
-    let current = Current::get();
     if top.0 == 0 || current.is_paused() {
         return;
     }
-    let Some(room) = current.room() else {
-        // SAFETY: by the precondition.
-        return unsafe { enter_without_room(target, top, ip, parent_ip, fregs) };
-    };
-    // SAFETY: by the precondition.
-    unsafe { record_entry(target, top, current, room, ip, parent_ip, fregs) }
-}
-
-/// # Safety
-///
-/// As for [`ftrace_graph_plain`].
-#[cold]
-#[inline(never)]
-unsafe fn enter_without_room(target: &Target, top: Top, ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
-    let current = Current::get();
-    if let Some(room) = current.make_room() {
-        // SAFETY: by the precondition.
-        unsafe { record_entry(target, top, current, room, ip, parent_ip, fregs) }
-    }
-}
-
-/// # Safety
-///
-/// As for [`ftrace_graph_plain`].
-#[inline(always)]
-unsafe fn record_entry(
-    target: &Target,
-    top: Top,
-    current: Current,
-    room: Room<'_>,
-    ip: usize,
-    parent_ip: usize,
-    fregs: *mut ftrace_regs,
-) {
     let depth = current.depth().wrapping_add(1);
     current.set_depth(depth);
     let stay = PreemptOff::new();
+    let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let context = Context::capture();
-    let mut time = 0;
-    let mut made = false;
-    if buffer.can_be_fast(context) {
-        let (outcome, now) =
-            buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
-        made = outcome == Plain::Done || buffer.complete(outcome);
-        time = now;
-    }
-    if !made {
-        match entry_any(buffer, context, ip, depth) {
-            Some(now) => time = now,
-            None => return current.set_depth(depth.wrapping_sub(1)),
-        }
+    let (Some(room), true) = (current.room(), buffer.can_be_fast(context)) else {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { enter_any(ip, parent_ip, fregs, target, Plain::Not, 0) };
+    };
+    let (outcome, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+    if outcome != Plain::Done {
+        core::mem::forget(stay);
+        // SAFETY: as above.
+        return unsafe { enter_any(ip, parent_ip, fregs, target, outcome, time) };
     }
     // SAFETY: by the precondition.
-    let retp = unsafe { Machine::return_address(fregs) };
-    room.push(&Frame { retp: retp as usize, ret: parent_ip, func: ip, data: time, top });
-    // SAFETY: the word that the function at `ip` returns by, of which a frame is kept.
-    unsafe { retp.write(Machine::return_hook()) };
-    drop(stay);
+    unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) }
+}
+
+/// [`ftrace_graph_plain`] in every case, from where it ended with `outcome`.
+///
+/// # Safety
+///
+/// As there; the depth has been raised, and a guard that holds preemption off was forgotten since. `target` was open then.
+#[cold]
+#[inline(never)]
+unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target: &Target, outcome: Plain, time: u64) {
+    // SAFETY: by the precondition.
+    let _stay = unsafe { PreemptOff::assume() };
+    let current = Current::get();
+    let depth = current.depth();
+    // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    let made = buffer.complete(outcome);
+    let top = target.top();
+    let room = current.room().or_else(|| current.make_room(0)).filter(|_| top.0 != 0);
+    let time = room.as_ref().and_then(|_| made.then_some(time).or_else(|| entry_any(buffer, ip, depth)));
+    let (Some(room), Some(time)) = (room, time) else {
+        return current.set_depth(depth.wrapping_sub(1));
+    };
+    // SAFETY: by the precondition.
+    unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) }
 }
 
 /// Records an entry in every case; its time by the clock that functions are timed with.
-#[cold]
-#[inline(never)]
-fn entry_any(buffer: &Buffer, context: Context, ip: usize, depth: i32) -> Option<u64> {
+fn entry_any(buffer: &Buffer, ip: usize, depth: i32) -> Option<u64> {
     let time = clock::sched();
-    buffer.write_with(context.rest(), kind::GRAPH_ENTRY, 16, |_, bytes| {
+    buffer.write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
         fill(bytes, &[ip as u64, depth as u64]);
     })?;
     Some(time)
 }
 
-/// The return of the function of `frame`, if it is one of the target's: where it goes.
+/// Keeps `frame`, all of which is there but where it returns by, and exchanges that for the hook.
+///
+/// # Safety
+///
+/// `fregs` is what the trampoline saved at the entry of the frame's function.
 #[inline(always)]
-pub(super) fn leave(current: Current, frame: &Held<'_>, retval: usize) -> Option<usize> {
+pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame) {
+    // SAFETY: by the precondition.
+    let retp = unsafe { Machine::return_address(fregs) };
+    room.push(&Frame { retp: retp as usize, ..frame });
+    // SAFETY: the word that the function returns by, of which a frame is kept.
+    unsafe { retp.write(Machine::return_hook()) };
+}
+
+/// The target whose frames end in `top`, if it is open.
+#[inline(always)]
+pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
     let target = target();
-    if frame.top() != target.top() {
-        return None;
-    }
-    let depth = current.depth();
-    let counts = u64::from(depth as u32) | u64::from(current.overrun()) << 32;
-    let (func, calltime) = (frame.func() as u64, frame.data());
+    (target.top() == top).then_some(target)
+}
+
+/// The return of the function of the frame at `at`, one of `target`: where it goes.
+///
+/// All but the case that nearly always holds leaves by a call at the end, as in [`ftrace_graph_plain`].
+///
+/// # Safety
+///
+/// There is that frame, the innermost one, and `target` is its [`owner`].
+#[inline(never)]
+pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let context = Context::capture();
-    let mut made = false;
+    let mut outcome = Plain::Not;
     if buffer.can_be_fast(context) {
-        let header = context.header(kind::GRAPH_EXIT);
-        let (outcome, _) =
-            buffer.record_fast(|now| exit_words(header, func, retval, counts, calltime, now));
-        made = outcome == Plain::Done || buffer.complete(outcome);
+        let of = Return::of(current, &frame, retval);
+        outcome = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
     }
-    if !made {
-        exit_any(buffer, context, exit_words(0, func, retval, counts, calltime, clock::sched()));
+    if outcome != Plain::Done {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { leave_any(current, at, target, retval, outcome) };
     }
+    done(current, &frame)
+}
+
+/// [`leave`] in every case, from where it ended with `outcome`.
+///
+/// # Safety
+///
+/// As there; a guard that holds preemption off was forgotten since.
+#[cold]
+#[inline(never)]
+unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize, outcome: Plain) -> usize {
+    // SAFETY: by the precondition.
+    let _stay = unsafe { PreemptOff::assume() };
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    if !buffer.complete(outcome) {
+        exit_any(buffer, Context::capture_all(), Return::of(current, &frame, retval), clock::sched());
+    }
+    done(current, &frame)
+}
+
+/// The frame is done with: where its function returns to.
+#[inline(always)]
+pub(crate) fn done(current: Current, frame: &Held<'_>) -> usize {
     let ret = frame.ret();
     current.pop(frame.at());
-    current.set_depth(depth.wrapping_sub(1));
-    drop(stay);
-    Some(ret)
+    current.set_depth(current.depth().wrapping_sub(1));
+    ret
 }
 
 /// Words of an exit entry.
-pub(super) const EXIT: usize = 6;
+const EXIT: usize = 6;
 
-/// An exit entry.
-#[inline(always)]
-pub(super) fn exit_words(header: u64, func: u64, retval: usize, counts: u64, calltime: u64, now: u64) -> [u64; EXIT] {
-    [header, func, retval as u64, counts, calltime, now]
+/// What an exit entry says besides its own time.
+pub(super) struct Return {
+    pub(super) func: usize,
+    pub(super) retval: usize,
+    pub(super) depth: i32,
+    pub(super) overrun: u32,
+    pub(super) calltime: u64,
+}
+
+impl Return {
+    #[inline(always)]
+    fn of(current: Current, frame: &Held<'_>, retval: usize) -> Self {
+        let (depth, overrun) = (current.depth(), current.overrun());
+        Self { func: frame.func(), retval, depth, overrun, calltime: frame.data() }
+    }
+
+    #[inline(always)]
+    fn words(&self, header: u64, now: u64) -> [u64; EXIT] {
+        let counts = u64::from(self.depth as u32) | u64::from(self.overrun) << 32;
+        [header, self.func as u64, self.retval as u64, counts, self.calltime, now]
+    }
 }
 
 /// Records a return in every case.
 #[cold]
 #[inline(never)]
-pub(super) fn exit_any(buffer: &Buffer, context: Context, words: [u64; EXIT]) {
+pub(super) fn exit_any(buffer: &Buffer, context: Context, of: Return, now: u64) {
+    let words = of.words(0, now);
     // No room, or recording is off: then the entry says more than both.
-    let _ = buffer.write_with(context.rest(), kind::GRAPH_EXIT, 8 * (EXIT - 1), |_, bytes| {
+    let _ = buffer.write_with(context, kind::GRAPH_EXIT, 8 * (EXIT - 1), |_, bytes| {
         fill(bytes, words.get(1..).unwrap_or(&[]));
     });
 }

@@ -6,7 +6,8 @@
 //! it is here.
 
 use super::{plain, UserRef, USERS};
-use crate::kapi::ret_stack::{Current, Frame, Held, Top};
+use crate::kapi::recursion::Guard;
+use crate::kapi::ret_stack::{Current, Frame, Held, Returning, Top};
 use crate::trace::arch::{Arch, Machine};
 use crate::trace::ops::managed;
 use crate::trace::profile;
@@ -14,6 +15,9 @@ use kernel::bindings::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftr
 
 /// The kind of frames that are made here.
 const SHARED: Top = Top::frame(0);
+
+/// Words that a tracer keeps of a call, the one that ends them included.
+const TRACERS_WORDS: usize = 3;
 
 /// What such a frame keeps: the users that want to hear of the return, one bit each, and the number of the registration that
 /// was the latest when it was made.
@@ -31,28 +35,6 @@ impl Wanted {
 
     fn latest(self) -> u64 {
         self.0 >> USERS
-    }
-}
-
-/// Keeps a context from coming here again, and preemption disabled.
-struct Guard(i32);
-
-impl Guard {
-    fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
-        // SAFETY: any context; undone by the drop.
-        let bit = unsafe { bindings::rtrace_recursion_enter(ip, parent_ip) };
-        if bit >= 0 {
-            Some(Guard(bit))
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // SAFETY: the bit that `enter` got.
-        unsafe { bindings::rtrace_recursion_exit(self.0) };
     }
 }
 
@@ -88,7 +70,9 @@ pub(crate) unsafe extern "C" fn ftrace_graph_func(
 /// Asks the users; is a frame there because some want to hear of the return?
 fn enter(current: Current, ip: usize, retp: *mut usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
     let latest = super::latest();
-    let Some(room) = current.room().or_else(|| current.make_room()) else { return false };
+    // What tracers keep: with room for that they record it, or it is counted.
+    let words = managed::parts().count().wrapping_mul(TRACERS_WORDS);
+    let Some(room) = current.room_below(words).or_else(|| current.make_room(words)) else { return false };
     // SAFETY: the caller's, a word on the stack.
     let ret = unsafe { retp.read() };
     room.push(&Frame { retp: retp as usize, ret, func: ip, data: 0, top: SHARED });
@@ -132,11 +116,13 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
     // SAFETY: by the precondition.
     let retp = unsafe { Machine::hooked_address(fregs) };
     if let Some(frame) = current.innermost().filter(|frame| frame.retp() == retp) {
-        if let Some(ret) = plain::leave(current, &frame, retval) {
-            return ret;
+        if let Some(target) = plain::owner(frame.top()) {
+            // SAFETY: it was found just now, as the innermost one.
+            return unsafe { plain::leave(current, frame.at(), target, retval) };
         }
-        if let Some(ret) = profile::hot::leave(current, &frame) {
-            return ret;
+        if profile::hot::owns(frame.top()) {
+            // SAFETY: as above.
+            return unsafe { profile::hot::leave(current, frame.at()) };
         }
     }
     // SAFETY: by the precondition.
@@ -149,13 +135,13 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
 #[cold]
 #[inline(never)]
 unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: usize) -> usize {
-    let Some((frame, skipped)) = current.returning_by(retp) else { lost() };
+    let Some(Returning { frame, skipped, end }) = current.returning_by(retp) else { lost() };
     if skipped != 0 {
-        // The functions in between were left without returning.
+        // The functions in between were left without returning. Without them it is like any other return.
         current.set_depth(current.depth().wrapping_sub(skipped as i32));
-        if let Some(ret) = plain::leave(current, &frame, retval).or_else(|| profile::hot::leave(current, &frame)) {
-            return ret;
-        }
+        current.pop(end);
+        // SAFETY: by the precondition.
+        return unsafe { ftrace_return_to_handler(fregs, retval) };
     }
     let ret = frame.ret();
     if let Some(_guard) = Guard::enter(frame.func(), ret) {

@@ -117,9 +117,10 @@ impl Instance {
 
 /// Why a tracer did not start, for `error_log`.
 fn why(error: Error) -> &'static str {
-    const REASONS: [(Error, &str); 3] = [
+    const REASONS: [(Error, &str); 4] = [
         (EBUSY, "Another instance has such a tracer"),
         (ENOMEM, "Not enough memory"),
+        (ENOSPC, "Too many tracers of functions' returns"),
         (ENODEV, "Function tracing is disarmed"),
     ];
     REASONS.iter().find(|reason| reason.0 == error).map_or("The tracer did not start", |reason| reason.1)

@@ -5,8 +5,8 @@
 use super::table;
 use crate::kapi::clock;
 use crate::kapi::context::PreemptOff;
-use crate::kapi::ret_stack::{Current, Frame, Held, Top};
-use crate::trace::arch::{Arch, Machine};
+use crate::kapi::ret_stack::{Current, Frame, Top};
+use crate::trace::graph::plain::{done, hook};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{Atomic, Relaxed};
 
@@ -26,17 +26,25 @@ pub(super) fn close() {
     TOP.store(0, Relaxed);
 }
 
-#[inline(always)]
-fn now(_stay: &PreemptOff) -> u64 {
+/// The time, for one who has preemption off.
+fn now(stay: &PreemptOff) -> u64 {
     if IN_LINE.load(Relaxed) {
-        // SAFETY: preemption is off, says the guard.
-        unsafe { clock::sched_native() }
+        now_in_line(stay)
     } else {
         clock::sched()
     }
 }
 
+/// [`now`] where [`IN_LINE`] says that it may be.
+#[inline(always)]
+fn now_in_line(_stay: &PreemptOff) -> u64 {
+    // SAFETY: preemption is off, says the guard.
+    unsafe { clock::sched_native() }
+}
+
 /// The manager's function while the profiler is alone.
+///
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
 ///
 /// # Safety
 ///
@@ -45,7 +53,7 @@ fn now(_stay: &PreemptOff) -> u64 {
 pub(crate) unsafe extern "C" fn ftrace_graph_profile(
     ip: usize,
     parent_ip: usize,
-    _op: *mut ftrace_ops,
+    op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
     let top = Top(TOP.load(Relaxed));
@@ -54,32 +62,82 @@ pub(crate) unsafe extern "C" fn ftrace_graph_profile(
         return;
     }
     let stay = PreemptOff::new();
-    let Some(table) = table::here(&stay) else { return };
-    let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else { return };
+    let record = table::here(&stay).and_then(|table| table.find_near(ip as u64));
+    let (Some(record), Some(room), true) = (record, current.room(), IN_LINE.load(Relaxed)) else {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { enter_any(ip, parent_ip, op, fregs) };
+    };
     record.hit();
-    let Some(room) = current.room().or_else(|| current.make_room()) else { return };
     current.set_depth(current.depth().wrapping_add(1));
+    let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now_in_line(&stay), top };
     // SAFETY: by the precondition.
-    let retp = unsafe { Machine::return_address(fregs) };
-    room.push(&Frame { retp: retp as usize, ret: parent_ip, func: ip, data: now(&stay), top });
-    // SAFETY: the word that the function at `ip` returns by, of which a frame is kept.
-    unsafe { retp.write(Machine::return_hook()) };
+    unsafe { hook(room, fregs, frame) }
 }
 
-/// The return of the function of `frame`, if it is one of the profiler's: where it goes.
+/// [`ftrace_graph_profile`] in every case.
+///
+/// # Safety
+///
+/// As there; the caller has forgotten a guard that holds preemption off.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn enter_any(ip: usize, parent_ip: usize, _op: *mut ftrace_ops, fregs: *mut ftrace_regs) {
+    // SAFETY: by the precondition.
+    let stay = unsafe { PreemptOff::assume() };
+    let current = Current::get();
+    let top = Top(TOP.load(Relaxed));
+    let Some(table) = table::here(&stay).filter(|_| top.0 != 0) else { return };
+    let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else { return };
+    record.hit();
+    let Some(room) = current.room().or_else(|| current.make_room(0)) else { return };
+    current.set_depth(current.depth().wrapping_add(1));
+    let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+    // SAFETY: by the precondition.
+    unsafe { hook(room, fregs, frame) }
+}
+
+/// Is a frame that ends in `top` one of the profiler's?
 #[inline(always)]
-pub(crate) fn leave(current: Current, frame: &Held<'_>) -> Option<usize> {
-    if frame.top() != Top(TOP.load(Relaxed)) {
-        return None;
-    }
+pub(crate) fn owns(top: Top) -> bool {
+    top == Top(TOP.load(Relaxed))
+}
+
+/// The return of the function of the frame at `at`, one of the profiler's: where it goes.
+///
+/// # Safety
+///
+/// There is that frame, the innermost one.
+#[inline(never)]
+pub(crate) unsafe fn leave(current: Current, at: usize) -> usize {
     let stay = PreemptOff::new();
-    let took = now(&stay).wrapping_sub(frame.data());
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    let record = table::here(&stay).and_then(|table| table.find_near(frame.func() as u64));
+    let (Some(record), true) = (record, IN_LINE.load(Relaxed)) else {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { leave_any(current, at) };
+    };
+    record.took(now_in_line(&stay).wrapping_sub(frame.data()));
+    done(current, &frame)
+}
+
+/// [`leave`] in every case.
+///
+/// # Safety
+///
+/// As there; a guard that holds preemption off was forgotten since.
+#[cold]
+#[inline(never)]
+unsafe fn leave_any(current: Current, at: usize) -> usize {
+    // SAFETY: by the precondition.
+    let stay = unsafe { PreemptOff::assume() };
+    let time = now(&stay);
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
     if let Some(record) = table::here(&stay).and_then(|table| table.find(frame.func() as u64)) {
-        record.took(took);
+        record.took(time.wrapping_sub(frame.data()));
     }
-    let ret = frame.ret();
-    current.pop(frame.at());
-    current.set_depth(current.depth().wrapping_sub(1));
-    drop(stay);
-    Some(ret)
+    done(current, &frame)
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Keeping callbacks from being called by what they call.
+//!
+//! C header: `include/linux/trace_recursion.h`.
+
+use kernel::bindings;
+use kernel::types::NotThreadSafe;
+
+/// The running context (task, softirq, hard interrupt, NMI) is in a callback: no other one that asks for this is called in it.
+/// Preemption is off meanwhile.
+pub(crate) struct Guard(i32, NotThreadSafe);
+
+impl Guard {
+    /// For a hit at `ip`, called from `parent_ip`. None if the context is in a callback already. Any context.
+    #[inline(always)]
+    pub(crate) fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
+        // SAFETY: any context; undone by the drop.
+        let bit = unsafe { bindings::rtrace_recursion_enter(ip, parent_ip) };
+        if bit < 0 {
+            return None;
+        }
+        Some(Guard(bit, NotThreadSafe))
+    }
+}
+
+impl Drop for Guard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the bit that `enter` got.
+        unsafe { bindings::rtrace_recursion_exit(self.0) };
+    }
+}
