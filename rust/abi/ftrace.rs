@@ -78,6 +78,8 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     unsafe {
         ops::init_locks();
         crate::trace::graph::init_locks();
+        #[cfg(CONFIG_FPROBE)]
+        crate::trace::fprobe::init_lock();
         crate::trace::profile::init_lock();
     }
     let result = ops::Ops::init_global().and_then(|()| {

@@ -27,6 +27,8 @@ mod trace_array;
 mod trace_clock;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod fgraph;
+#[cfg(CONFIG_FPROBE)]
+mod fprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
 mod dump;

@@ -3,6 +3,9 @@
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/execmem.h>
+#ifdef CONFIG_FPROBE
+#include <linux/fprobe.h>
+#endif
 #include <linux/fs_context.h>
 #include <linux/fs_parser.h>
 #include <linux/fsnotify.h>

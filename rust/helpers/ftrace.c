@@ -53,6 +53,11 @@ __rust_helper notrace unsigned long rust_helper_rtrace_stack_pointer(struct ftra
 	return ftrace_regs_get_stack_pointer(fregs);
 }
 
+__rust_helper notrace unsigned long rust_helper_rtrace_instruction_pointer(struct ftrace_regs *fregs)
+{
+	return ftrace_regs_get_instruction_pointer(fregs);
+}
+
 __rust_helper void rust_helper_rtrace_init_ops_hash(struct ftrace_ops_hash *hash)
 {
 	mutex_init(&hash->regex_lock);
@@ -137,6 +142,22 @@ __rust_helper bool rust_helper_rtrace_text_offset(unsigned long addr, char *name
 	*offset = addr - (unsigned long)module->mem[MOD_TEXT].base;
 	return true;
 }
+
+#ifdef CONFIG_FPROBE
+/* Unless a kprobe's handler runs on this CPU, kprobes are told that one does. Preemption is off. */
+__rust_helper notrace bool rust_helper_rtrace_kprobe_begin(void)
+{
+	if (kprobe_running())
+		return false;
+	kprobe_busy_begin();
+	return true;
+}
+
+__rust_helper notrace void rust_helper_rtrace_kprobe_end(void)
+{
+	kprobe_busy_end();
+}
+#endif
 
 #ifdef CONFIG_STACK_TRACER
 /* Adds to the count of those who keep the stack tracer away from this CPU, and reads it. */

@@ -19,6 +19,8 @@ pub(crate) mod tracefs;
 pub(crate) mod entry_made;
 pub(crate) mod page_file;
 pub(crate) mod pages;
+#[cfg(CONFIG_FPROBE)]
+pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -6,6 +6,8 @@
 pub(crate) mod arch;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod direct;
+#[cfg(CONFIG_FPROBE)]
+pub(crate) mod fprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod graph;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -237,27 +237,31 @@ fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
         for i in 0..table.len() {
             state.targets.put(table.word(i).slot());
         }
-        forget_sites(&mut state, table);
+        let text = text_of(table);
+        forget_sites(&mut state, &text);
         drop(state);
+        #[cfg(CONFIG_FPROBE)]
+        super::fprobe::forget(text);
         // Waits for readers.
         drop(removed);
     }
 }
 
-/// Takes the sites of a table that is gone out of the sets that name them.
-fn forget_sites(state: &mut State, table: &Table) {
-    let (Some(start), Some(last)) = (table.addr(0), table.len().checked_sub(1).and_then(|i| table.addr(i)))
-    else {
-        return;
-    };
-    let end = last.wrapping_add(1);
+/// From the first site of a table to the last.
+fn text_of(table: &Table) -> core::ops::Range<usize> {
+    let last = table.len().checked_sub(1).and_then(|i| table.addr(i));
+    table.addr(0).zip(last).map_or(0..0, |(start, last)| start..last.wrapping_add(1))
+}
+
+/// Takes the sites of `text`, whose table is gone, out of the sets that name them.
+fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
     for_each_owned_set(state, |state, op, which| {
         let Some(set) = op.set_of(which) else { return Ok(()) };
-        if !set.iter().any(|(addr, _)| (start..end).contains(&addr)) {
+        if !set.iter().any(|(addr, _)| text.contains(&addr)) {
             return Ok(());
         }
         let mut new = set.try_clone()?;
-        new.bereave(start, end)?;
+        new.bereave(text.start, text.end)?;
         ops::change_set(state, op, which, new, Shared::Shrinks)
     });
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions of `include/linux/fprobe.h`. Exported to modules in `fprobe.c`. Unless said otherwise these are for task
+//! context and may sleep.
+
+use super::ftrace::ftrace_lookup_symbols;
+use crate::kapi::kallsyms;
+use crate::rcore::text::glob::glob;
+use crate::trace::fprobe::{self, Probe};
+use crate::trace::sites;
+use kernel::bindings;
+use kernel::ffi::{c_int, c_ulong};
+use kernel::prelude::*;
+use kernel::str::CStr;
+
+fn errno(result: Result) -> c_int {
+    result.map_or_else(|e| e.to_errno(), |()| 0)
+}
+
+/// # Safety
+///
+/// `text` is null or NUL-terminated for `'a`.
+unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
+    // SAFETY: by the precondition.
+    (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
+}
+
+/// Calls `f` with the address of each traceable function whose name matches `filter` and not `notfilter`, once for each
+/// of its names; how many there were. `ENOENT` for none, and what `f` says.
+fn matching(filter: &[u8], notfilter: Option<&[u8]>, mut f: impl FnMut(usize) -> Result) -> Result<usize> {
+    let mut found = 0usize;
+    let mut result = Ok(());
+    kallsyms::for_each_symbol(|name, addr| {
+        let wanted = glob(filter, name) && !notfilter.is_some_and(|not| glob(not, name));
+        if wanted && sites::lookup(addr).is_some() {
+            found = found.saturating_add(1);
+            result = f(addr);
+        }
+        result.is_err()
+    });
+    result.and(if found == 0 { Err(ENOENT) } else { Ok(found) })
+}
+
+/// The addresses of the traceable functions of these names. `ENOENT` if one is missing, `ENOMEM`.
+///
+/// # Safety
+///
+/// `names` are strings.
+unsafe fn named(names: &[*const c_char]) -> Result<KVVec<usize>> {
+    let mut addrs = KVVec::from_elem(0usize, names.len(), GFP_KERNEL)?;
+    let mut sorted = KVVec::with_capacity(names.len(), GFP_KERNEL)?;
+    sorted.extend_from_slice(names, GFP_KERNEL)?;
+    // SAFETY: by the precondition.
+    sorted.sort_unstable_by(|a, b| unsafe { bytes(*a).cmp(&bytes(*b)) });
+    // SAFETY: both have as many elements, the names are in order.
+    match unsafe { ftrace_lookup_symbols(sorted.as_mut_ptr(), names.len(), addrs.as_mut_ptr()) } {
+        0 => Ok(addrs),
+        _ => Err(ENOENT),
+    }
+}
+
+/// Probes the functions whose names match `filter` but not `notfilter`, which may be null.
+///
+/// # Safety
+///
+/// `fp` is a `struct fprobe` that stays as it is until it is unregistered and a grace period is over, but for its flags; the
+/// patterns are null or strings.
+#[export]
+pub(crate) unsafe extern "C" fn register_fprobe(
+    fp: *mut bindings::fprobe,
+    filter: *const c_char,
+    notfilter: *const c_char,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let (probe, filter, notfilter) = unsafe { (Probe::from_raw(fp), bytes(filter), bytes(notfilter)) };
+    let (Some(probe), Some(filter)) = (probe, filter) else { return EINVAL.to_errno() };
+    errno(fprobe::register(probe, || {
+        let mut addrs = KVVec::new();
+        matching(filter, notfilter, |addr| Ok(addrs.push(addr, GFP_KERNEL)?))?;
+        Ok(addrs)
+    }))
+}
+
+/// Probes the functions at these addresses.
+///
+/// # Safety
+///
+/// `fp` as for [`register_fprobe`]; `addrs` is null or has `num` elements.
+#[export]
+pub(crate) unsafe extern "C" fn register_fprobe_ips(fp: *mut bindings::fprobe, addrs: *mut c_ulong, num: c_int) -> c_int {
+    // SAFETY: by the precondition.
+    let probe = unsafe { Probe::from_raw(fp) };
+    let (Some(probe), Some(count)) = (probe, count(addrs, num)) else { return EINVAL.to_errno() };
+    errno(fprobe::register(probe, || {
+        let mut own = KVVec::new();
+        // SAFETY: by the precondition.
+        own.extend_from_slice(unsafe { core::slice::from_raw_parts(addrs, count) }, GFP_KERNEL)?;
+        Ok(own)
+    }))
+}
+
+/// Probes the functions of these names.
+///
+/// # Safety
+///
+/// `fp` as for [`register_fprobe`]; `syms` is null or has `num` elements, which are strings.
+#[export]
+pub(crate) unsafe extern "C" fn register_fprobe_syms(
+    fp: *mut bindings::fprobe,
+    syms: *mut *const c_char,
+    num: c_int,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let probe = unsafe { Probe::from_raw(fp) };
+    let (Some(probe), Some(count)) = (probe, count(syms, num)) else { return EINVAL.to_errno() };
+    // SAFETY: by the precondition.
+    errno(fprobe::register(probe, || unsafe { named(core::slice::from_raw_parts(syms, count)) }))
+}
+
+/// How many elements a C caller's array has; none if it has none.
+fn count<T>(array: *mut T, num: c_int) -> Option<usize> {
+    usize::try_from(num).ok().filter(|num| *num != 0 && !array.is_null())
+}
+
+/// Ends a registration, and waits until none of its functions runs any more. `EINVAL` if there is none.
+///
+/// # Safety
+///
+/// `fp` is null or a `struct fprobe`.
+#[export]
+pub(crate) unsafe extern "C" fn unregister_fprobe(fp: *mut bindings::fprobe) -> c_int {
+    // SAFETY: by the precondition.
+    errno(unsafe { Probe::from_raw(fp) }.ok_or(EINVAL).and_then(fprobe::unregister))
+}
+
+/// [`unregister_fprobe`]; the same, though its callers do not rely on the wait.
+///
+/// # Safety
+///
+/// As there.
+#[export]
+pub(crate) unsafe extern "C" fn unregister_fprobe_async(fp: *mut bindings::fprobe) -> c_int {
+    // SAFETY: by the precondition.
+    unsafe { unregister_fprobe(fp) }
+}
+
+/// Any context.
+///
+/// # Safety
+///
+/// `fp` is null or a `struct fprobe`.
+#[export]
+pub(crate) unsafe extern "C" fn fprobe_is_registered(fp: *mut bindings::fprobe) -> bool {
+    // SAFETY: by the precondition.
+    unsafe { Probe::from_raw(fp) }.is_some_and(Probe::is_marked)
+}
+
+/// For how many names [`register_fprobe`] would probe a function; `ENOENT` for none.
+///
+/// # Safety
+///
+/// The patterns are null or strings.
+#[export]
+pub(crate) unsafe extern "C" fn fprobe_count_ips_from_filter(filter: *const c_char, notfilter: *const c_char) -> c_int {
+    // SAFETY: by the precondition.
+    let (filter, notfilter) = unsafe { (bytes(filter), bytes(notfilter)) };
+    match filter.ok_or(EINVAL).and_then(|filter| matching(filter, notfilter, |_| Ok(()))) {
+        Ok(found) => c_int::try_from(found).unwrap_or(c_int::MAX),
+        Err(error) => error.to_errno(),
+    }
+}
