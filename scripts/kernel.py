@@ -31,11 +31,11 @@ def build_name(trace, flavour):
 
 def fragments(trace, flavour):
     """The config fragments of a build, in the order in which they are merged."""
-    names = ["baseline"] + (["rtrace"] if trace == "rtrace" else []) + ([flavour] if flavour else [])
+    names = ["baseline"] + (["rtrace", "samples"] if trace == "rtrace" else []) + ([flavour] if flavour else [])
     paths = [os.path.join(CONFIGS, f"{name}.config") for name in names]
     if not os.path.exists(paths[-1]):
         known = sorted(os.path.basename(path)[:-7] for path in glob.glob(f"{CONFIGS}/*.config"))
-        flavours = [name for name in known if name not in ("baseline", "rtrace")]
+        flavours = [name for name in known if name not in ("baseline", "rtrace", "samples")]
         raise Stop(f"FLAVOUR={flavour} is not known; there is: {', '.join(flavours) or 'none'}", 2)
     return paths
 
