@@ -117,11 +117,13 @@ impl kernel::fmt::Display for SymbolOffset {
 }
 
 /// An address as how far it is from the start of the kernel's text, or of its module's.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) struct TextOffset {
     module: [u8; MODULE_LEN],
     offset: usize,
 }
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 impl TextOffset {
     /// None for what is in neither. Any context in which RCU watches.
     pub(crate) fn of(addr: usize) -> Option<Self> {
@@ -134,6 +136,7 @@ impl TextOffset {
     }
 }
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 impl fmt::Display for TextOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_bytes(f, crate::rcore::text::parser::until_nul(&self.module))?;

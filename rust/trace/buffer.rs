@@ -33,6 +33,7 @@ mod wait;
 
 pub(crate) use brought::ReadPage;
 pub(crate) use looking::Looking;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) use crate::rcore::ring_buffer::Plain;
 pub(crate) use read::Part;
 
