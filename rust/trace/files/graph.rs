@@ -106,10 +106,10 @@ impl Lines for OpenGraph {
         (at < list.len().max(1) as u64).then_some(at)
     }
 
-    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+    fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
         match self.list.as_ref().and_then(|list| list.get(usize::try_from(at).ok()?)) {
             Some(site) => {
-                site.write_name(out)?;
+                site.write_name(&mut out)?;
                 out.bytes(b"\n")
             }
             None if self.which == Which::Only => out.bytes(b"#### all functions enabled ####\n"),

@@ -30,9 +30,9 @@ impl Lines for Info {
         self.0.has_row(at).then_some(at)
     }
 
-    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+    fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
         // What was the last boot's may have gone since the row was looked for.
-        self.0.write_row(at, out).map(drop)
+        self.0.write_row(at, &mut out).map(drop)
     }
 }
 

@@ -53,10 +53,10 @@ impl Symbols for Kallsyms {
         }
     }
 
-    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+    fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
         let addr = self.moved(addr);
         match Symbol::at(addr) {
-            Some(symbol) => symbol.write(out),
+            Some(symbol) => symbol.write(&mut out),
             None => write!(out, "0x{addr:x}"),
         }
     }
