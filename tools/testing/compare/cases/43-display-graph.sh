@@ -2,7 +2,7 @@
 # The tracers of latencies with the option display-graph: call graphs instead of function entries.
 trace() { # times and durations have as many digits as they have
 	sed -E 's/latency: [0-9]+ us/latency: N us/; s/task: (.*)-[0-9]+/task: \1-PID/; s/^ +[0-9]+ us \|/ REL |/
-		s/[ +!#*@$] [0-9.]+ us +\|/ TOOK |/; s/-[0-9]+ +\|/-PID |/' trace
+		s/[ +!#*@$] [0-9.]+ us +\|/ TOOK |/; s/\) +([^ |]+)-[0-9]+ +\|/) \1-PID |/' trace
 }
 hold() { # tracer, test_mode
 	echo 0 > tracing_on
@@ -44,19 +44,6 @@ echo 1 > options/function-trace
 hold irqsoff irq | grep 'kthread_should_stop();' | sort -u # older ones may have lost their half
 echo nop > current_tracer
 echo > set_graph_function
-echo "== display-graph, a wake-up =="
-echo 0 > options/function-trace
-echo 0 > tracing_on
-chrt -f 5 sleep 0.01 # its files are in memory after that
-chrt -f 5 sleep 0.6 &
-sleep 0.3
-echo wakeup_rt > current_tracer
-echo 0 > tracing_max_latency
-echo 1 > tracing_on
-wait
-echo 0 > tracing_on
-# The tracer's own functions are not part of what it shows here.
-trace | grep -v -e __ftrace_trace_stack -e probe_wakeup -e '^ => '
 echo nop > current_tracer
 echo 0 > options/display-graph
 echo 1 > options/function-trace
