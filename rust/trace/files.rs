@@ -22,7 +22,7 @@
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | [`readme`] | `README`, which the table's own words make |
-//! | [`control`], [`listing`] | no files: what small files, and listings, have in common |
+//! | [`control`], [`listing`], [`words`] | no files: what small files, listings, and files of words have in common |
 //!
 //! The modes are those of C. What follows the table is safe Rust; the file system itself is
 //! [`crate::kapi::tracefs`].
@@ -71,6 +71,8 @@ mod stack_tracer;
 mod trace;
 mod trace_pipe;
 mod trace_pipe_raw;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod words;
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;

@@ -7,6 +7,7 @@
 
 use super::{
     listing::{self, Lines},
+    words::{self, Words},
     Node, Place,
 };
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
     },
     rcore::text::{
         command::{self, Rule},
-        parser::Parser,
         Out,
     },
     trace::{
@@ -27,14 +27,10 @@ use crate::{
 };
 use core::fmt;
 use kernel::{
-    bindings, new_mutex,
-    page::PAGE_SIZE,
+    new_mutex,
     prelude::*,
     sync::{Arc, Mutex},
 };
-
-/// A token's room: a symbol with offset and module as C prints it, and a little more.
-const TOKEN: usize = bindings::FILTER_TOKEN_MAX;
 
 /// The file of one of the two sets.
 pub(super) struct FilterFile(pub(super) Which);
@@ -64,17 +60,11 @@ pub(super) enum Owner {
 /// Opens a file of one of the sets of `ops`.
 pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) -> Result<Opening> {
     let writing = match how.write {
-        true => Some(Writing { edit: ops.edit(which, how.trunc)?, parser: Parser::new() }),
+        true => Some(Words::new(ops.edit(which, how.trunc)?)),
         false => None,
     };
     let list = if how.read { Some(ops.list(which)?) } else { None };
     Opening::pin_init(try_pin_init!(OpenFilter { which, owner, list, writing <- new_mutex!(writing) }? Error))
-}
-
-/// What an open file for writing holds.
-struct Writing {
-    edit: Edit,
-    parser: Parser<TOKEN>,
 }
 
 #[pin_data(PinnedDrop)]
@@ -84,7 +74,7 @@ struct OpenFilter {
     /// The set when the file was opened, if it can be read.
     list: Option<List>,
     #[pin]
-    writing: Mutex<Option<Writing>>,
+    writing: Mutex<Option<Words<Edit>>>,
 }
 
 impl OpenFilter {
@@ -140,22 +130,12 @@ impl OpenFilter {
 
 impl OpenFile for OpenFilter {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
-
+        let text = words::read(call)?;
         let mut writing = self.writing.lock();
-        let Some(Writing { edit, parser }) = &mut *writing else {
+        let Some(writing) = &mut *writing else {
             return Err(EINVAL);
         };
-        if *call.pos == 0 {
-            parser.clear();
-        }
-        let used = parser.feed(&text).map_err(super::control::errno)?;
-        *call.pos = call.pos.wrapping_add(used as i64);
-        if let Some(token) = parser.take() {
-            self.apply(edit, token)?;
-        }
-        Ok(used)
+        writing.take(call, &text, |edit, token| self.apply(edit, token))
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
@@ -166,14 +146,10 @@ impl OpenFile for OpenFilter {
 #[pinned_drop]
 impl PinnedDrop for OpenFilter {
     fn drop(self: Pin<&mut Self>) {
-        let Some(Writing { mut edit, mut parser }) = self.writing.lock().take() else {
+        let Some(writing) = self.writing.lock().take() else {
             return;
         };
-        parser.finish();
-        if let Some(token) = parser.take() {
-            // Too late to tell anybody: the write had said yes.
-            let _ = self.apply(&mut edit, token);
-        }
+        let edit = writing.end(|edit, token| self.apply(edit, token));
         let _ = edit.commit();
     }
 }

@@ -7,6 +7,7 @@
 use super::{
     control::{errno, shown, Control, Limit, Text},
     listing::{self, Lines},
+    words::{self, Words},
     Node, Place,
 };
 use crate::{
@@ -14,15 +15,12 @@ use crate::{
         pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
         seq_file::{Cursor, Rows},
     },
-    rcore::text::{number, parser::Parser, Out},
+    rcore::text::{number, Out},
     trace::graph::filter::{self, Edit, Which},
     trace::sites::Site,
 };
 use core::fmt::{self, Write};
-use kernel::{bindings, new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
-
-/// A word's room, as in filter files.
-const TOKEN: usize = bindings::FILTER_TOKEN_MAX;
+use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The file of one of the two sets.
 pub(super) struct GraphFile(pub(super) Which);
@@ -31,18 +29,12 @@ impl Node for GraphFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
         let writing = match how.write {
-            true => Some(Writing { edit: Edit::open(self.0, how.trunc)?, parser: Parser::new() }),
+            true => Some(Words::new(Edit::open(self.0, how.trunc)?)),
             false => None,
         };
         let list = if how.read { Some(filter::list(self.0)?) } else { None };
         Opening::pin_init(try_pin_init!(OpenGraph { which: self.0, list, writing <- new_mutex!(writing) }? Error))
     }
-}
-
-/// What an open file for writing holds.
-struct Writing {
-    edit: Edit,
-    parser: Parser<TOKEN>,
 }
 
 #[pin_data(PinnedDrop)]
@@ -51,27 +43,17 @@ struct OpenGraph {
     /// The set when the file was opened, if it can be read.
     list: Option<KVVec<Site>>,
     #[pin]
-    writing: Mutex<Option<Writing>>,
+    writing: Mutex<Option<Words<Edit>>>,
 }
 
 impl OpenFile for OpenGraph {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
-
+        let text = words::read(call)?;
         let mut writing = self.writing.lock();
-        let Some(Writing { edit, parser }) = &mut *writing else {
+        let Some(writing) = &mut *writing else {
             return Err(EINVAL);
         };
-        if *call.pos == 0 {
-            parser.clear();
-        }
-        let used = parser.feed(&text).map_err(errno)?;
-        *call.pos = call.pos.wrapping_add(used as i64);
-        if let Some(token) = parser.take() {
-            edit.apply(token)?;
-        }
-        Ok(used)
+        writing.take(call, &text, |edit, word| edit.apply(word))
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
@@ -82,14 +64,10 @@ impl OpenFile for OpenGraph {
 #[pinned_drop]
 impl PinnedDrop for OpenGraph {
     fn drop(self: Pin<&mut Self>) {
-        let Some(Writing { mut edit, mut parser }) = self.writing.lock().take() else {
+        let Some(writing) = self.writing.lock().take() else {
             return;
         };
-        parser.finish();
-        if let Some(token) = parser.take() {
-            // Too late to tell anybody: the write had said yes.
-            let _ = edit.apply(token);
-        }
+        let edit = writing.end(|edit, word| edit.apply(word));
         let _ = edit.commit();
     }
 }
