@@ -2,9 +2,8 @@
 /*
  * Where functions return to whose return address was exchanged for the hook.
  *
- * The function's RET has taken the hook's address off the stack; the word is still there, just below. It is covered again at
- * once, so that an interrupt leaves it alone and the unwinder finds it: it knows the hook's address, and
- * ftrace_graph_ret_addr() tells it where that really leads.
+ * The function's RET has taken the hook's address off the stack. It is put there again for the unwinder, which knows it and asks
+ * ftrace_graph_ret_addr() where it really leads. (It may still be there, just below; unless an interrupt came in between.)
  *
  * What the function returned, rax and rdx, is all that must survive; callee-saved registers do by themselves. The struct
  * pt_regs, x86's struct ftrace_regs, has these and rbp; rsp and rip are filled in where somebody wants them.
@@ -22,7 +21,7 @@
 SYM_CODE_START(return_to_handler)
 	UNWIND_HINT_UNDEFINED
 	ANNOTATE_NOENDBR
-	subq	$8, %rsp
+	pushq	$return_to_handler
 	UNWIND_HINT_FUNC
 	subq	$FRAME_SIZE, %rsp
 	movq	%rax, RAX(%rsp)
@@ -32,10 +31,10 @@ SYM_CODE_START(return_to_handler)
 	movq	%rax, %rsi
 	call	ftrace_return_to_handler
 
-	movq	%rax, %rcx
+	/* From here on the word above the frame is where to return to, whatever interrupts and unwinds. */
+	movq	%rax, FRAME_SIZE(%rsp)
 	movq	RAX(%rsp), %rax
 	movq	RDX(%rsp), %rdx
-	addq	$FRAME_SIZE + 8, %rsp
 	/*
 	 * An indirect jump would want an ENDBR where functions return to, and unbalance the CPU's stack of return
 	 * addresses; so it is a return from a call, to another address than that call's.
@@ -44,7 +43,7 @@ SYM_CODE_START(return_to_handler)
 	call	.Lreturn
 	int3
 .Lreturn:
-	movq	%rcx, (%rsp)
+	addq	$FRAME_SIZE + 8, %rsp
 	ALTERNATIVE __stringify(RET), \
 		    __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
 		    X86_FEATURE_CALL_DEPTH

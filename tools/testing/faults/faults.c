@@ -8,14 +8,18 @@
  *	inside	anything: the writer is in three faults_inside() until somebody writes to the next file
  *	release	anything
  *	stacks	reads a line `pid bytes` for each task that has a shadow stack
+ *	unwind	reads a line `offset hits callers`: for each instruction of return_to_handler() how often a faults_deep() below
+ *		the reader came by, and how often the reader was found in the stack from there
  */
 #include <linux/debugfs.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <asm/unwind.h>
 
 bool faults_run(void **place, void (*f)(void **place));
 void faults_jump(void **place);
@@ -113,6 +117,85 @@ static int stacks_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stacks);
 
+#define HOOK_LENGTH 128
+
+struct place {
+	struct kprobe probe;
+	unsigned int hits, callers;
+};
+
+static struct task_struct *unwinder;
+
+static int unwind_show(struct seq_file *seq, void *unused);
+
+static bool is_caller(unsigned long address)
+{
+	return address >= (unsigned long)unwind_show && address < (unsigned long)unwind_show + 4096;
+}
+
+static bool is_in_hook(void *address)
+{
+	char name[KSYM_NAME_LEN];
+
+	scnprintf(name, sizeof(name), "%ps", address);
+	return !strcmp(name, "return_to_handler");
+}
+
+static int from_here(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct place *place = container_of(probe, struct place, probe);
+	struct unwind_state state;
+
+	if (current != READ_ONCE(unwinder))
+		return 0;
+	place->hits++;
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state); unwind_next_frame(&state)) {
+		if (is_caller(unwind_get_return_address(&state))) {
+			place->callers++;
+			break;
+		}
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(from_here);
+
+static noinline int unwind_show(struct seq_file *seq, void *unused)
+{
+	struct place *places __free(kfree) = kcalloc(HOOK_LENGTH, sizeof(*places), GFP_KERNEL);
+	unsigned int offset, calls;
+
+	if (!places)
+		return -ENOMEM;
+	for (offset = 0; offset < HOOK_LENGTH; offset++) {
+		struct place *place = &places[offset];
+
+		place->probe.symbol_name = "return_to_handler";
+		place->probe.offset = offset;
+		place->probe.pre_handler = from_here;
+		/* Refused between instructions. */
+		if (register_kprobe(&place->probe)) {
+			place->probe.pre_handler = NULL;
+		} else if (!is_in_hook(place->probe.addr)) {
+			unregister_kprobe(&place->probe);
+			place->probe.pre_handler = NULL;
+		}
+	}
+	WRITE_ONCE(unwinder, current);
+	calls = faults_deep(2);
+	WRITE_ONCE(unwinder, NULL);
+	for (offset = 0; offset < HOOK_LENGTH; offset++) {
+		struct place *place = &places[offset];
+
+		if (!place->probe.pre_handler)
+			continue;
+		unregister_kprobe(&place->probe);
+		if (place->hits)
+			seq_printf(seq, "%u %u %u\n", offset, place->hits, place->callers);
+	}
+	return calls == 2 ? 0 : -EIO;
+}
+DEFINE_SHOW_ATTRIBUTE(unwind);
+
 #define OPERATIONS(name)					\
 	static const struct file_operations name##_fops = {	\
 		.owner = THIS_MODULE,				\
@@ -134,6 +217,7 @@ static int __init faults_init(void)
 	debugfs_create_file("inside", 0200, dir, NULL, &inside_fops);
 	debugfs_create_file("release", 0200, dir, NULL, &release_fops);
 	debugfs_create_file("stacks", 0400, dir, NULL, &stacks_fops);
+	debugfs_create_file("unwind", 0400, dir, NULL, &unwind_fops);
 	return PTR_ERR_OR_ZERO(dir);
 }
 module_init(faults_init);
