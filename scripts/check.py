@@ -7,6 +7,7 @@ A step is a command whose output is read as it comes. Two kinds are understood: 
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
 no test at all, count as one failure each. ONLY=text runs the steps whose name contains it.
 """
+import collections
 import concurrent.futures
 import glob
 import os
@@ -20,6 +21,7 @@ import time
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 LIMIT = 3600  # seconds a step may take
+REASONS = 60  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
@@ -56,6 +58,7 @@ class Step:
     def run(self):
         log_path = os.path.join(LOGS, self.name.replace("/", "-") + ".log")
         begun = time.monotonic()
+        reasons = collections.deque(maxlen=REASONS)
         with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
                 self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", start_new_session=True) as process:
@@ -68,7 +71,11 @@ class Step:
                     log.flush()
                     bad = self.count(line.rstrip("\n"))
                     if bad is not None:
-                        say(f"{self.name}: FAILED {bad}")
+                        say("\n".join([f"{self.name}: FAILED {bad}", *reasons]))
+                    if line.startswith("#"):
+                        reasons.append(line.rstrip("\n"))
+                    elif KTAP.match(line):
+                        reasons.clear()
                     progress(f"{self.name}: {self.passed} passed, {self.failed} failed: {line.strip()}")
             except BaseException:
                 self.stop()

@@ -61,8 +61,10 @@ for case in "$@"; do
 	fi
 	rm -rf "${logs:?}"/*
 	before=$(kernel_log)
+	begun=$(date +%s)
 	timeout -k 10 "$limit" sh "$runner" --ktap --keep --logdir "$logs" "$case" >"$logs/ktap" 2>&1
 	new=$(($(kernel_log) - before))
+	echo "# $(($(date +%s) - begun)) s: $case"
 	grep -E '^(not )?ok ' "$logs/ktap" >"$logs/results" || echo "not ok 1 $case: the runner gave no result" >"$logs/results"
 	while read -r line; do
 		case $line in *'(instance)'*) [ -d $tracing/instances ] || continue ;; esac

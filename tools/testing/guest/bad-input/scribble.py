@@ -34,6 +34,7 @@ def some_bytes(source):
 
 def main():
     seconds, seed = float(sys.argv[1]), int(sys.argv[2])
+    print(f"seed {seed}", flush=True)
     source = random.Random(seed)
     files = sorted(writable("."))
     end, writes = time.monotonic() + seconds, 0
@@ -58,7 +59,7 @@ def main():
         except OSError:
             pass
         writes += 1
-    print(f"{writes} writes to {len(files)} files, seed {seed}")
+    print(f"{writes} writes to {len(files)} files")
     return 0 if writes > 100 else 1
 
 
