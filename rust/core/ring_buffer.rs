@@ -5,7 +5,7 @@
 //! `Documentation/ring-buffer.md` explains it from the start: words, pictures, algorithm, why it is right. In short:
 //!
 //! - *Sub-buffer*: a piece of memory with a 16-byte header and records; one descriptor ([`SubBuffer`]) each. The ring
-//!   is an array of [`Slot`]s, each holding one; the reader owns one more.
+//!   is an array of slots, each holding one; the reader owns one more.
 //! - *Write position*: one word (sub-buffer, events on it, bytes used). *Reserve* moves it by one instruction,
 //!   then the caller fills the event in. *Commit*: the outermost writer of the CPU copies the write position to the
 //!   *commit position*, up to which readers may read.
@@ -40,7 +40,7 @@ mod sub_buffer;
 mod word;
 mod writer;
 
-pub use cpu_buffer::{BadParts, CpuBuffer, Parts, Slot};
+pub use cpu_buffer::{BadParts, CpuBuffer, Parts};
 pub use env::{Env, Step};
 pub use iter::{Iter, IterEvent};
 pub use meta::{Meta, MetaReader};

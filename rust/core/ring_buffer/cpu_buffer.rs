@@ -8,38 +8,14 @@ use core::ptr::NonNull;
 
 use super::super::sys::{Local, Shared, Shared32};
 use super::reader::ReaderState;
-use super::sub_buffer::{SubBuffer, HEADER_SIZE};
+use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
-
-/// A slot of the ring: holds one sub-buffer. The content is [`Tag`], private to the ring buffer.
-#[repr(transparent)]
-pub struct Slot(pub(super) Shared);
-
-impl Slot {
-    /// A slot, to be set up by [`CpuBuffer::new`].
-    pub fn new() -> Self {
-        Self(Shared::new(0))
-    }
-
-    #[inline]
-    pub(super) fn load(&self) -> Tag {
-        Tag(self.0.load_acquire())
-    }
-}
-
-impl Default for Slot {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// `nr_slots + 1` descriptors.
     pub sub_buffers: NonNull<SubBuffer>,
-    /// `nr_slots` slots.
-    pub slots: NonNull<Slot>,
     /// Sub-buffers in the ring, the reader's not counted; 2 or more.
     pub nr_slots: u32,
     /// Size of each sub-buffer in bytes, header included: a multiple of 8, from 64 bytes to 1 MiB.
@@ -69,7 +45,6 @@ pub(super) struct SetupLine {
     /// One bit for each context that is writing; see [`Context`](super::Context).
     pub(super) context: Local,
     pub(super) sub_buffers: NonNull<SubBuffer>,
-    pub(super) slots: NonNull<Slot>,
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
     pub(super) capacity: u32,
@@ -117,8 +92,8 @@ pub(super) struct ReadLine {
 ///
 /// # Invariants
 ///
-/// - `setup.sub_buffers` and `setup.slots` point to `nr_slots + 1` and `nr_slots` live elements, and each
-///   descriptor's `data` to `capacity + HEADER_SIZE` bytes, as [`Parts`] and [`CpuBuffer::new`] ask.
+/// - `setup.sub_buffers` points to `nr_slots + 1` live descriptors, and the `data` of each to `capacity + HEADER_SIZE`
+///   bytes, as [`Parts`] and [`CpuBuffer::new`] ask.
 /// - Every id in `write.position`, `commit`, a slot or the reader's state is at most `nr_slots`; each sub-buffer is
 ///   in exactly one slot or is the reader's.
 /// - `used` of a position is at most `capacity`, and a multiple of 4.
@@ -178,7 +153,6 @@ impl CpuBuffer {
             setup: SetupLine {
                 context: Local::new(0),
                 sub_buffers: parts.sub_buffers,
-                slots: parts.slots,
                 nr_slots: parts.nr_slots,
                 capacity,
                 fast_capacity: Shared32::new(capacity),
@@ -349,7 +323,6 @@ impl CpuBuffer {
     pub fn parts(&self) -> Parts {
         Parts {
             sub_buffers: self.setup.sub_buffers,
-            slots: self.setup.slots,
             nr_slots: self.setup.nr_slots,
             sub_buffer_size: self.sub_buffer_size(),
         }
@@ -373,8 +346,7 @@ impl CpuBuffer {
     #[inline]
     pub(super) fn slot(&self, index: u64) -> &Slot {
         debug_assert!(index < self.setup.nr_slots as u64);
-        // SAFETY: indices come from `next_slot` or count to `nr_slots`; the array has that many.
-        unsafe { &*self.setup.slots.as_ptr().add(index as usize) }
+        &self.sub_buffer(index).slot_here
     }
 
     /// The slot after `index`.

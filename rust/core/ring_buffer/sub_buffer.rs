@@ -7,8 +7,8 @@
 
 use core::ptr::NonNull;
 
-use super::super::sys::{Local, SharedPtr};
-use super::word::{Position, Sequence};
+use super::super::sys::{Local, Shared, SharedPtr};
+use super::word::{Position, Sequence, Tag};
 
 /// Bytes before the first record of a sub-buffer.
 pub const HEADER_SIZE: usize = 16;
@@ -18,7 +18,7 @@ pub const COMMIT_OFFSET: usize = 8;
 /// Descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id; one per ring slot and one
 /// for the reader.
 ///
-/// Apart from `data` everything here is changed by the CPU that writes, while the sub-buffer is part of what that
+/// Apart from `data` and the slot everything here is changed by the CPU that writes, while the sub-buffer is part of what that
 /// CPU may write; readers look only at what a commit has published.
 #[repr(C, align(64))]
 pub struct SubBuffer {
@@ -34,6 +34,19 @@ pub struct SubBuffer {
     pub(super) first_event: Local,
     /// The same for bytes.
     pub(super) first_byte: Local,
+    /// The ring's slot with this index; what it holds is another sub-buffer as a rule. The reader's id has none.
+    pub(super) slot_here: Slot,
+}
+
+/// A slot of the ring: holds one sub-buffer.
+#[repr(transparent)]
+pub(super) struct Slot(pub(super) Shared);
+
+impl Slot {
+    #[inline]
+    pub(super) fn load(&self) -> Tag {
+        Tag(self.0.load_acquire())
+    }
 }
 
 impl SubBuffer {
@@ -46,6 +59,7 @@ impl SubBuffer {
             slot: Local::new(0),
             first_event: Local::new(0),
             first_byte: Local::new(0),
+            slot_here: Slot(Shared::new(0)),
         }
     }
 

@@ -5,7 +5,7 @@
 #![cfg(not(loom))]
 
 use proptest::prelude::*;
-use rtrace_core::ring_buffer::{place_of, Context, CpuBuffer, Env, Find, Iter, Parts, Relics, Slot, SubBuffer, Survey};
+use rtrace_core::ring_buffer::{place_of, Context, CpuBuffer, Env, Find, Iter, Parts, Relics, SubBuffer, Survey};
 use std::mem::{size_of, size_of_val};
 use std::ptr::NonNull;
 
@@ -16,7 +16,6 @@ const SLOTS: u32 = 6;
 struct Region {
     buffer: Box<CpuBuffer>,
     descriptors: Box<[SubBuffer]>,
-    _slots: Box<[Slot]>,
     memory: Box<[u64]>,
 }
 
@@ -46,16 +45,14 @@ impl Region {
         let base = memory.as_mut_ptr().cast::<u8>();
         let at = |id| NonNull::new(base.wrapping_add(place_of(id, SLOTS) * SIZE as usize)).unwrap();
         let mut descriptors: Box<[_]> = (0..=SLOTS).map(|id| SubBuffer::new(at(id))).collect();
-        let mut slots: Box<[_]> = (0..SLOTS).map(|_| Slot::new()).collect();
         let parts = Parts {
             sub_buffers: NonNull::new(descriptors.as_mut_ptr()).unwrap(),
-            slots: NonNull::new(slots.as_mut_ptr()).unwrap(),
             nr_slots: SLOTS,
             sub_buffer_size: SIZE,
         };
         // SAFETY: as many as they say, aligned, initialised, and kept as long as the buffer.
         let buffer = Box::new(unsafe { CpuBuffer::new(parts) }.unwrap());
-        Self { buffer, descriptors, _slots: slots, memory }
+        Self { buffer, descriptors, memory }
     }
 
     fn new() -> Self {

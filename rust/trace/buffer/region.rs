@@ -3,7 +3,7 @@
 //! Memory that a whole buffer lies in, so that the next kernel finds it (`Documentation/persistent-buffers.md`).
 //!
 //!     first page(s)     header (`Header`), then the scratch area, which is the owner's
-//!     for each CPU      the ring with its words, descriptors, slots; then, page-aligned, its sub-buffers
+//!     for each CPU      the ring with its words and descriptors; then, page-aligned, its sub-buffers
 //!
 //! What is found there at first is bytes. The header says whether they were laid out as they would be now; if so the core
 //! looks at each CPU's part ([`Relics`]) and says which sub-buffers can be believed. Only then the ring is built anew in its
@@ -14,7 +14,7 @@ use super::Buffer;
 use crate::kapi::percpu::PerCpu;
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::reserved::Reserved;
-use crate::rcore::ring_buffer::{place_of, CpuBuffer, Find, Parts, Relics, Slot, SubBuffer, Survey};
+use crate::rcore::ring_buffer::{place_of, CpuBuffer, Find, Parts, Relics, SubBuffer, Survey};
 use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 use kernel::cpu::{nr_cpu_ids, CpuId};
@@ -64,8 +64,7 @@ impl Plan {
 
     /// Bytes of a part before its sub-buffers.
     fn before_memory(slots: usize) -> usize {
-        let tables = (slots + 1) * size_of::<SubBuffer>() + slots * size_of::<Slot>();
-        (size_of::<Ring>() + tables).next_multiple_of(PAGE_SIZE)
+        (size_of::<Ring>() + (slots + 1) * size_of::<SubBuffer>()).next_multiple_of(PAGE_SIZE)
     }
 
     /// What the header must say, besides [`MAGIC`].
@@ -167,11 +166,10 @@ impl Region {
         let (slots, size) = (shape.slots as usize, PAGE_SIZE << shape.order);
         let count = slots + 1;
         // SAFETY: by the type invariants each CPU's part, and all of what is said to be in it, is within the memory.
-        let (part, descriptors, slots_at, memory) = unsafe {
+        let (part, descriptors, memory) = unsafe {
             let part = self.memory.start().add(self.plan.first() + index * stride);
             let descriptors = part.add(size_of::<Ring>());
-            let slots_at = descriptors.add(count * size_of::<SubBuffer>());
-            (part, descriptors, slots_at, part.add(Plan::before_memory(slots)))
+            (part, descriptors, part.add(Plan::before_memory(slots)))
         };
         // SAFETY: as above; bytes of it, which nobody writes before `kept` is known.
         let bytes = |at: NonNull<u8>, count: usize| unsafe { core::slice::from_raw_parts(at.as_ptr().cast_const(), count) };
@@ -189,18 +187,13 @@ impl Region {
         };
         report(cpu, survey);
 
-        let (sub_buffers, slots_at) = (descriptors.cast::<SubBuffer>(), slots_at.cast::<Slot>());
+        let sub_buffers = descriptors.cast::<SubBuffer>();
         for id in 0..count {
-            // SAFETY: places for so many descriptors, slots and sub-buffers are in the part, aligned: the part and the
+            // SAFETY: places for so many descriptors and sub-buffers are in the part, aligned: the part and the
             // memory to pages, a ring's size to its alignment, which is a descriptor's.
-            unsafe {
-                sub_buffers.add(id).write(SubBuffer::new(memory.add(place_of(id as u32, shape.slots) * size)));
-                if id < slots {
-                    slots_at.add(id).write(Slot::new());
-                }
-            }
+            unsafe { sub_buffers.add(id).write(SubBuffer::new(memory.add(place_of(id as u32, shape.slots) * size))) };
         }
-        let parts = Parts { sub_buffers, slots: slots_at, nr_slots: shape.slots, sub_buffer_size: size as u32 };
+        let parts = Parts { sub_buffers, nr_slots: shape.slots, sub_buffer_size: size as u32 };
         // SAFETY: just written, as many as `parts` says; the memory is the region's own, and any byte is a valid value.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // SAFETY: nobody else has it; the sub-buffers are where they were surveyed, and untouched since.

@@ -5,8 +5,9 @@
 use super::mapped::Shown;
 use crate::kapi::pages::{self, Pages};
 use crate::kapi::raw_lock::RawLock;
-use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Slot, Stats, SubBuffer, Wake, HEADER_SIZE};
+use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Stats, SubBuffer, Wake, HEADER_SIZE};
 use core::ptr::NonNull;
+use kernel::alloc::Allocator;
 use kernel::cpu::CpuId;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
@@ -106,7 +107,7 @@ pub(super) struct Ring {
 /// Whose memory a ring is made of.
 pub(super) enum Memory {
     /// Its own.
-    Own { _descriptors: KVVec<SubBuffer>, _slots: KVVec<Slot> },
+    Own { _descriptors: Descriptors },
     /// A region's ([`super::region`]).
     Region,
 }
@@ -123,25 +124,14 @@ impl Ring {
         for _ in 0..count {
             memory.push(Pages::new(cpu, order)?, GFP_KERNEL)?;
         }
-        let mut slots = KVVec::with_capacity(count, GFP_KERNEL)?;
-        for _ in 0..nr_slots {
-            slots.push(Slot::new(), GFP_KERNEL)?;
-        }
         let place = KBox::<Self>::new_uninit(GFP_KERNEL)?;
-        // From here on nothing fails, so the blocks change owners all together.
-        let mut descriptors = KVVec::with_capacity(count, GFP_KERNEL)?;
-        let (sub_buffers, slots_at) = (non_null(&mut descriptors), non_null(&mut slots));
-        for block in memory {
-            // There is room for all of them.
-            let _ = descriptors.push_within_capacity(SubBuffer::new(block.into_raw()));
-        }
-        let parts =
-            Parts { sub_buffers, slots: slots_at, nr_slots, sub_buffer_size: (PAGE_SIZE << order) as u32 };
-        // SAFETY: the vectors hold as many elements as `parts` says, and move with the ring without reallocating;
+        let (sub_buffers, descriptors) = Descriptors::of(memory)?;
+        let parts = Parts { sub_buffers, nr_slots, sub_buffer_size: (PAGE_SIZE << order) as u32 };
+        // SAFETY: there are as many descriptors as `parts` says, and they move with the ring without reallocating;
         // the blocks are zeroed, page-aligned and the ring's own.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
-        let memory = Memory::Own { _descriptors: descriptors, _slots: slots };
+        let memory = Memory::Own { _descriptors: descriptors };
         Ok(place.write(Self::of(core, order, memory, RawLock::new(Reading::default()))))
     }
 
@@ -224,8 +214,30 @@ impl Env for At {
     }
 }
 
-fn non_null<T>(vec: &mut KVVec<T>) -> NonNull<T> {
-    NonNull::new(vec.as_mut_ptr()).unwrap_or(NonNull::dangling())
+/// Descriptors of sub-buffers, in memory that is rounded up to pages at most: `kmalloc()` makes it a power of two.
+pub(super) enum Descriptors {
+    Few { _kept: KVec<SubBuffer> },
+    Many { _kept: VVec<SubBuffer> },
+}
+
+impl Descriptors {
+    /// One for each block, which becomes the descriptors', and where they lie. `ENOMEM`.
+    fn of(blocks: KVVec<Pages>) -> Result<(NonNull<SubBuffer>, Self)> {
+        fn table<A: Allocator>(blocks: KVVec<Pages>) -> Result<(NonNull<SubBuffer>, Vec<SubBuffer, A>)> {
+            let mut table = Vec::with_capacity(blocks.len(), GFP_KERNEL)?;
+            let at = NonNull::new(table.as_mut_ptr()).unwrap_or(NonNull::dangling());
+            for block in blocks {
+                // There is room for all of them.
+                let _ = table.push_within_capacity(SubBuffer::new(block.into_raw()));
+            }
+            Ok((at, table))
+        }
+        if blocks.len() * size_of::<SubBuffer>() <= PAGE_SIZE {
+            table(blocks).map(|(at, _kept)| (at, Self::Few { _kept }))
+        } else {
+            table(blocks).map(|(at, _kept)| (at, Self::Many { _kept }))
+        }
+    }
 }
 
 impl Drop for Ring {

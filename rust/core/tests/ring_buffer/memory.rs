@@ -7,13 +7,12 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Parts, Reader, Slot, SubBuffer, Writer};
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Parts, Reader, SubBuffer, Writer};
 
 /// Owns what a [`CpuBuffer`] is made of.
 pub struct Memory {
     buffer: CpuBuffer,
     _sub_buffers: Box<[SubBuffer]>,
-    _slots: Box<[Slot]>,
 }
 
 // SAFETY: the pointers are to memory that is this value's own.
@@ -37,37 +36,35 @@ pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
 }
 
 /// Tables for a buffer; descriptors from `first_page` on get memory.
-fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Box<[Slot]>, Parts) {
+fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Parts) {
     let mut sub_buffers: Box<[_]> = (0..=nr_slots)
         .map(|id| SubBuffer::new(if id < first_page { NonNull::dangling() } else { new_page(size) }))
         .collect();
-    let mut slots: Box<[_]> = (0..nr_slots).map(|_| Slot::new()).collect();
     let parts = Parts {
         sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
-        slots: NonNull::new(slots.as_mut_ptr()).unwrap(),
         nr_slots,
         sub_buffer_size: size,
     };
-    (sub_buffers, slots, parts)
+    (sub_buffers, parts)
 }
 
 impl Memory {
     pub fn new(nr_slots: u32, size: u32) -> Self {
-        let (sub_buffers, slots, parts) = tables(nr_slots, size, 0);
+        let (sub_buffers, parts) = tables(nr_slots, size, 0);
         // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long as the buffer.
         let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
-        Self { buffer, _sub_buffers: sub_buffers, _slots: slots }
+        Self { buffer, _sub_buffers: sub_buffers }
     }
 
     pub fn resize(&mut self, nr_slots: u32) {
         let size = self.buffer.sub_buffer_size();
-        let (sub_buffers, slots, parts) = tables(nr_slots, size, self.buffer.nr_slots() + 1);
+        let (sub_buffers, parts) = tables(nr_slots, size, self.buffer.nr_slots() + 1);
         // SAFETY: as in `new`; `&mut self` keeps writers and readers out; memory left over is nobody's any more.
         unsafe {
             let buffer = CpuBuffer::resized(&self.buffer, parts, |page| free_page(page, size)).unwrap();
             self.buffer = buffer;
         }
-        (self._sub_buffers, self._slots) = (sub_buffers, slots);
+        self._sub_buffers = sub_buffers;
     }
 
     pub fn buffer(&self) -> &CpuBuffer {
