@@ -40,9 +40,9 @@ guest: python
 check: python
 	@python3 scripts/check.py
 
-# The same with ten minutes of the hammer.
+# The same with ten minutes of the hammer, and function_graph switched on and off ten thousand times.
 check-long: python
-	@HAMMER_SECONDS=600 python3 scripts/check.py
+	@HAMMER_SECONDS=600 TOGGLES=10000 python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

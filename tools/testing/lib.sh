@@ -11,8 +11,8 @@ guest_suite() { # cases...
 		echo "1..1"
 		exit 1
 	fi
-	export KERNEL="$kernel" SMP="${SMP:-2}" GUEST_TIMEOUT="${GUEST_TIMEOUT:-3000}" APPEND="log_buf_len=8M ${APPEND:-}"
-	CMD="NOT_YET=${NOT_YET:-} exec sh $PWD/tools/testing/suite.sh $selftests/ftracetest $*" scripts/guest.py
+	export KERNEL="$kernel" SMP="${SMP:-2}" GUEST_TIMEOUT="${GUEST_TIMEOUT:-$((3000 + ${TOGGLES:-0}))}" APPEND="log_buf_len=8M ${APPEND:-}"
+	CMD="NOT_YET=${NOT_YET:-} TOGGLES=${TOGGLES:-} exec sh $PWD/tools/testing/suite.sh $selftests/ftracetest $*" scripts/guest.py
 	status=$?
 	[ $status -eq 0 ] || echo "not ok 9999 the guest ended with status $status"
 	exit $status

@@ -10,7 +10,7 @@ runner=$1
 shift
 tracing=/sys/kernel/tracing
 complaint='WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|UBSAN|KASAN|KCSAN'
-limit=400 # seconds for a case and its repetition in an instance
+limit=$((400 + ${TOGGLES:-0})) # seconds for a case and its repetition in an instance; a second more for each toggle
 logs=$(mktemp -d)
 number=0
 
