@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""suite.py FTRACETEST CASE...: in the guest, run test cases by upstream's own runner, one KTAP line a result.
+
+All cases go to one run of the runner, whose start and end cost more than many a case. What the kernel complains of while a
+case runs is that case's failure. A case whose features the kernel does not have is skipped, and so is one that the runner
+calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on.
+
+NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. TOGGLES, which is
+for one case, gives every case a second more for each.
+"""
+import glob
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TRACING = "/sys/kernel/tracing"
+LIMIT = 400 + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
+COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
+                       "UBSAN|KASAN|KCSAN")
+RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
+SHOWN = 30  # lines of a log
+
+
+class KernelLog:
+    """What the kernel says from now on."""
+
+    def __init__(self):
+        self.file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.file, 0, os.SEEK_END)
+
+    def new(self):
+        """The lines since it was asked last."""
+        lines = []
+        while True:
+            try:
+                record = os.read(self.file, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return lines
+            except BrokenPipeError:
+                lines.append("(messages were lost)")
+                continue
+            lines.append(record.partition(";")[2].partition("\n")[0])
+
+    def complaint(self):
+        """The first thing in them that should not be, and what follows."""
+        lines = self.new()
+        for at, line in enumerate(lines):
+            if COMPLAINT.search(line):
+                return lines[at:at + SHOWN]
+        return []
+
+
+class Suite:
+    """Results, as they come."""
+
+    def __init__(self, runner):
+        self.runner = runner
+        self.number = 0
+        self.log = KernelLog()
+
+    def say(self, good, title, note=""):
+        self.number += 1
+        print(f"{'ok' if good else 'not ok'} {self.number} {title}{f' # {note}' if note else ''}", flush=True)
+
+    def explain(self, what, lines):
+        print(f"# {what}", *(f"#   {line}" for line in lines), sep="\n", flush=True)
+
+    def run(self, cases):
+        """Run `cases`; gives the ones that are left where one did not end."""
+        with tempfile.TemporaryDirectory() as logs:
+            with subprocess.Popen(["sh", self.runner, "--ktap", "--keep", "--logdir", logs, *cases], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+                done = 0
+                for line, seconds in lines_of(process, LIMIT):
+                    if found := RESULT.match(line):
+                        # Behind the last one come the repetitions in an instance.
+                        case = cases[done] if done < len(cases) else ""
+                        self.report(found, logs, f"{seconds:.0f} s" + f": {case}" * bool(case))
+                        done += 1
+                ended = process.poll() is not None
+                if not ended:
+                    os.killpg(process.pid, signal.SIGKILL)
+            if ended and done >= len(cases):
+                return []
+            name = cases[done] if done < len(cases) else "the cases in an instance"
+            self.explain("what it said", self.tail(logs, done + 1))
+            self.say(False, f"{name}: " + ("the runner ended before it" if ended else f"did not end within {LIMIT} s"))
+            return cases[done + 1:]
+
+    def report(self, found, logs, took):
+        print(f"# {took}")
+        kind, number, title, word = found.groups()
+        complaint = self.log.complaint()
+        good = (kind == "ok" or word == "UNRESOLVED") and not complaint
+        if complaint:
+            self.explain("the kernel complained:", complaint)
+        if not good:
+            self.explain("what it said:", self.tail(logs, number))
+        notes = {"SKIP": "SKIP not supported by this kernel", "UNRESOLVED": "SKIP unresolved"}
+        self.say(good, title, notes.get(word, "") if good else "")
+
+    @staticmethod
+    def tail(logs, number):
+        for path in glob.glob(f"{logs}/{number}-*-log.*"):
+            with open(path, errors="replace", encoding="utf-8") as file:
+                return file.read().splitlines()[-SHOWN:]
+        return []
+
+
+def lines_of(process, limit):
+    """The lines of a process's output, each with the seconds since the one before; until it ends or says nothing for too long."""
+    rest, last = b"", time.monotonic()
+    while select.select([process.stdout], [], [], max(0, last + limit - time.monotonic()))[0]:
+        block = os.read(process.stdout.fileno(), 1 << 16)
+        if not block:
+            process.wait()
+            return
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            now = time.monotonic()
+            yield line.decode(errors="replace"), now - last
+            last = now
+
+
+def lacks(case, not_yet):
+    """What the kernel lacks for a case, or None: a file of its `requires:`, or what NOT_YET says."""
+    with open(case, encoding="utf-8") as file:
+        requires = " ".join(re.findall(r"^#[ \t]*requires:(.*)", file.read(), re.M))
+    for name in requires.split():
+        if not re.search(r"[:\"']", name) and not os.path.exists(os.path.join(TRACING, name)):
+            return f"no {name}"
+    return next((lack for path, lack in not_yet if f"/test.d/{path}" in case), None)
+
+
+def entry():
+    runner, *cases = sys.argv[1:]
+    not_yet = []
+    if path := os.environ.get("NOT_YET"):
+        with open(path, encoding="utf-8") as file:
+            not_yet = [line.rstrip("\n").split("\t", 1) for line in file if line.strip() and not line.startswith("#")]
+    print("KTAP version 1")
+    suite, wanted = Suite(runner), []
+    for case in cases:
+        if lack := lacks(case, not_yet):
+            with open(case, encoding="utf-8") as file:
+                title = re.search(r"^#[ \t]*description:[ \t]*(.*)", file.read(), re.M)
+            suite.say(True, title[1] if title else case, f"SKIP {lack}")
+        else:
+            wanted.append(case)
+    while wanted:
+        wanted = suite.run(wanted)
+    print(f"1..{suite.number}")
+
+
+if __name__ == "__main__":
+    entry()
