@@ -128,12 +128,12 @@ pub(crate) fn register(user: UserRef, way: Way, numbered: impl FnOnce(u64)) -> R
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
         return Err(EBUSY);
     }
-    let place = users.iter().position(Option::is_none).ok_or(ENOSPC)?;
+    let (place, free) = users.iter_mut().enumerate().find(|(_, user)| user.is_none()).ok_or(ENOSPC)?;
     let number = latest().wrapping_add(1);
     LATEST.store(number, Relaxed);
     user.set_place(place);
     numbered(number);
-    users[place] = Some(Registered { user, way });
+    *free = Some(Registered { user, way });
     if let Some(since) = SINCE.get(place) {
         since.store(number, Relaxed);
     }

@@ -8,28 +8,10 @@ import signal
 import sys
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checks import check, checks, child, fails, put, status
+
 LINE = re.compile(rb" {0,16}\S.*-\d+ +\[\d{3}\] [dbD.][BNLbnpl.][ZzHhs.][0-9a-f.]{2} +\d+\.\d{6}: tracing_mark_write: .*\n")
-CHECKS = 0
-
-
-def check(what, right):
-    global CHECKS
-    CHECKS += 1
-    if not right:
-        sys.exit(f"not so: {what}")
-
-
-def fails(number, call, *args):
-    try:
-        call(*args)
-    except OSError as error:
-        return error.errno == number
-    return False
-
-
-def put(path, text):
-    with open(path, "wb", buffering=0) as file:
-        return file.write(text)
 
 
 def mark(text):
@@ -38,25 +20,6 @@ def mark(text):
 
 def opened(path="trace_pipe", flags=os.O_NONBLOCK):
     return os.open(path, os.O_RDONLY | flags)
-
-
-def reader(body):
-    """Runs body in a child that holds no other file of ours; gives its pid."""
-    pid = os.fork()
-    if pid == 0:
-        os._exit(body() or 0)
-    return pid
-
-
-def status(pid, seconds=10):
-    """Exit status of a child, None while it runs on."""
-    end = time.time() + seconds
-    while time.time() < end:
-        done, result = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(result)
-        time.sleep(0.02)
-    return None
 
 
 def one_reader():
@@ -151,7 +114,7 @@ def waiting():
         second = os.read(pipe, 4096)
         return 0 if b"woken" in first and second == b"" else 1
 
-    pid = reader(two_reads)
+    pid = child(two_reads)
     check("it waits while recording is on", status(pid, 0.5) is None)
     mark(b"woken")
     check("it goes on waiting", status(pid, 0.5) is None)
@@ -162,7 +125,7 @@ def waiting():
         os.read(opened(flags=0), 4096)
         return 1
 
-    pid = reader(first_read)
+    pid = child(first_read)
     check("it waits before the first record though recording is off", status(pid, 0.5) is None)
     os.kill(pid, signal.SIGKILL)
     check("a waiting reader can be killed", status(pid) == -signal.SIGKILL)
@@ -176,7 +139,7 @@ def polling():
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     check("nothing to read", poll.poll(100) == [])
-    pid = reader(lambda: time.sleep(0.3) or mark(b"polled"))
+    pid = child(lambda: time.sleep(0.3) or mark(b"polled"))
     check("readable once something is there", poll.poll(5000) == [(pipe, select.POLLIN)])
     status(pid)
     os.read(pipe, 4096)
@@ -206,4 +169,4 @@ put("options/pause-on-trace", b"0")
 put("tracing_on", b"1")
 for part in (one_reader, consuming, unread_stays, lost, waiting, polling, splicing):
     part()
-print(f"{CHECKS} checks")
+print(f"{checks()} checks")

@@ -11,7 +11,9 @@ import struct
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+from checks import check, checks, child, fails, put, status
 from pages import PAGE, Page, marks
 
 RAW = "per_cpu/cpu0/trace_pipe_raw"
@@ -20,27 +22,6 @@ LONG = 1000
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
-CHECKS = 0
-
-
-def check(what, right):
-    global CHECKS
-    CHECKS += 1
-    if not right:
-        sys.exit(f"not so: {what}")
-
-
-def fails(number, call, *args):
-    try:
-        call(*args)
-    except OSError as error:
-        return error.errno == number
-    return False
-
-
-def put(path, text):
-    with open(path, "wb", buffering=0) as file:
-        return file.write(text)
 
 
 def get(path):
@@ -54,28 +35,6 @@ def mark(number, length=16):
 
 def opened(flags=os.O_NONBLOCK, path=RAW):
     return os.open(path, os.O_RDONLY | flags)
-
-
-def child(body):
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            code = body() or 0
-        finally:
-            os._exit(code)
-    return pid
-
-
-def status(pid, seconds=15):
-    """Exit status of a child, None while it runs on."""
-    end = time.time() + seconds
-    while time.time() < end:
-        done, result = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(result)
-        time.sleep(0.02)
-    return None
 
 
 def drain(fd):
@@ -431,5 +390,5 @@ put("tracing_on", b"1")
 put("buffer_size_kb", b"1410")
 for part in (reading, several, splicing, lost, waiting, percent, sizes, mapping, snapshot):
     part()
-    print(f"{part.__name__}: {CHECKS} checks so far", flush=True)
+    print(f"{part.__name__}: {checks()} checks so far", flush=True)
 put("trace", b"")
