@@ -24,7 +24,7 @@ LIMIT = 400 + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
 RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
-SHOWN = 30  # lines of a log
+SHOWN = 60  # lines of a log
 
 
 class KernelLog:
