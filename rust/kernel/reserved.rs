@@ -31,6 +31,8 @@ enum Of {
     Address,
     /// Its owner knows.
     Owner,
+    /// It was allocated.
+    Allocated { _words: VVec<u64> },
 }
 
 // SAFETY: plain memory that is the value's own.
@@ -75,6 +77,25 @@ impl Reserved {
         let start = NonNull::new(start as *mut u8).ok_or(EINVAL)?;
         // INVARIANT: by the precondition.
         Ok(Self { start, size, of: Of::Owner })
+    }
+
+    /// Memory that holds what this holds now, of which bytes may change meanwhile. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn copy(&self) -> Result<Self> {
+        let count = self.size / size_of::<u64>();
+        let mut words = VVec::with_capacity(count, GFP_KERNEL)?;
+        for index in 0..count {
+            // SAFETY: by the type invariant within the memory, which begins with a page; volatile for who changes it.
+            let word = unsafe { self.start.cast::<u64>().add(index).read_volatile() };
+            words.push(word, GFP_KERNEL)?;
+        }
+        let start = NonNull::new(words.as_mut_ptr().cast()).ok_or(ENOMEM)?;
+        // INVARIANT: `vmalloc()` gives whole pages, which stay where they are, and have as many bytes.
+        Ok(Self { start, size: self.size, of: Of::Allocated { _words: words } })
+    }
+
+    /// Is it such a copy?
+    pub(crate) fn is_copy(&self) -> bool {
+        matches!(self.of, Of::Allocated { .. })
     }
 
     /// Where it begins.

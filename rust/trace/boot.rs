@@ -73,22 +73,20 @@ pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
 
 fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     let name = CString::try_from_fmt(fmt!("{}", Text(wanted.name)))?;
-    if wanted.copy_of.is_some() {
-        pr_warn!("instance {}: copies of others are not supported\n", Text(wanted.name));
-        return Err(EOPNOTSUPP);
-    }
+    let copy = wanted.copy_of.map(copy_of).transpose()?;
     for flag in wanted.unknown_flags() {
         pr_info!("instance {}: unknown flag {}\n", Text(wanted.name), Text(flag));
     }
-    let instance = match wanted.memory {
-        None => instances::create(&name)?,
-        Some(memory) => {
+    let instance = match (wanted.memory, copy) {
+        (None, None) => instances::create(&name)?,
+        (None, Some(copy)) => instances::create_persistent(&name, copy)?,
+        (Some(memory), _) => {
             let memory = memory_of(memory)?;
             pr_info!("instance {} has {} bytes of memory that outlives the kernel\n", Text(wanted.name), memory.size());
             instances::create_persistent(&name, memory)?
         }
     };
-    if snapshot && wanted.memory.is_none() {
+    if snapshot && instance.last_boot().is_none() {
         instance.allocate_snapshot()?;
     }
     if wanted.traceoff {
@@ -102,6 +100,13 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     }
     wanted.events().for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
     Ok(())
+}
+
+/// What the instance called `name` has in memory from the last boot.
+fn copy_of(name: &[u8]) -> Result<Reserved> {
+    let from = instances::find(name).ok_or(ENOENT);
+    let copy = from.and_then(|from| from.copy_memory());
+    copy.inspect_err(|_| pr_warn!("no copy can be made of instance {}\n", Text(name)))
 }
 
 fn memory_of(memory: Where<'_>) -> Result<Reserved> {

@@ -114,6 +114,11 @@ pub(crate) struct Place {
 pub(crate) trait Node: Sync {
     /// Called for each `open(2)`; permissions and lockdown were checked. Task context, may sleep.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening>;
+
+    /// Is opening it for writing `EACCES` in an instance that holds a copy of another?
+    fn is_shut_in_copies(&self) -> bool {
+        false
+    }
 }
 
 /// Where a row's file exists.
@@ -123,6 +128,8 @@ pub(crate) enum Scope {
     Top,
     /// At the top and in every instance.
     Instance,
+    /// At the top and in every instance but those that hold a copy of another.
+    Recorder,
     /// Below `per_cpu/` at the top and in every instance, once for each CPU.
     PerCpu,
     /// In instances whose buffer outlives the kernel.
@@ -142,6 +149,7 @@ impl Scope {
         let (here, per_cpu) = match self {
             Self::Top => (at.instance.is_top(), false),
             Self::Instance => (true, false),
+            Self::Recorder => (!at.instance.is_copy(), false),
             Self::PerCpu => (true, true),
             Self::Persistent => (persistent, false),
             Self::PersistentPerCpu => (persistent, true),
@@ -187,7 +195,7 @@ static FILES: &[Row] = &[
         "what current_tracer takes"),
     row(c"buffer_meta", 0o440, Scope::PersistentPerCpu, &BufferMeta,
         "where this CPU's buffer lies in memory that outlives the kernel"),
-    row(c"buffer_percent", 0o640, Scope::Instance, &BufferPercent,
+    row(c"buffer_percent", 0o640, Scope::Recorder, &BufferPercent,
         "how full a CPU's buffer is before those are woken who read it as pages; 0: as soon as there is anything"),
     row(c"buffer_size_kb", 0o640, Scope::Instance, &BufferSize,
         "KiB of buffer for each CPU; X where they differ"),
@@ -205,9 +213,9 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled,
         "functions that call somebody now, and whom"),
-    row(c"error_log", 0o640, Scope::Instance, &ErrorLog,
+    row(c"error_log", 0o640, Scope::Recorder, &ErrorLog,
         "why the last 8 commands were refused; truncating clears it"),
-    row(c"free_buffer", 0o200, Scope::Instance, &FreeBuffer,
+    row(c"free_buffer", 0o200, Scope::Recorder, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"function_profile_enabled", 0o640, Scope::Top, &ProfileEnabled,
@@ -226,16 +234,16 @@ static FILES: &[Row] = &[
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_filter", 0o640, Scope::Instance, &FilterFile(Set::Filter),
+    row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(Set::Filter),
         "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace", 0o640, Scope::Instance, &FilterFile(Set::NoTrace),
+    row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(Set::NoTrace),
         "the functions that are not traced"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace_pid", 0o640, Scope::Instance, &PidFile(Which::Not),
+    row(c"set_ftrace_notrace_pid", 0o640, Scope::Recorder, &PidFile(Which::Not),
         "tasks that are not traced"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_pid", 0o640, Scope::Instance, &PidFile(Which::Only),
+    row(c"set_ftrace_pid", 0o640, Scope::Recorder, &PidFile(Which::Only),
         "tasks that are traced; none listed means all"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(Part::Only),
@@ -269,9 +277,9 @@ static FILES: &[Row] = &[
         "what was recorded on this CPU; truncating clears it"),
     row(c"trace_clock", 0o640, Scope::Instance, &TraceClock,
         "the clock of the time stamps, in brackets. Changing it empties the buffer"),
-    row(c"trace_marker", 0o220, Scope::Instance, &Marker,
+    row(c"trace_marker", 0o220, Scope::Recorder, &Marker,
         "records the text written to it"),
-    row(c"trace_marker_raw", 0o220, Scope::Instance, &RawMarker,
+    row(c"trace_marker_raw", 0o220, Scope::Recorder, &RawMarker,
         "records a 4-byte number and the bytes behind it"),
     row(c"trace_options", 0o640, Scope::Instance, &TraceOptions,
         "how to record and print: a word sets, the word after \"no\" clears"),
@@ -283,9 +291,9 @@ static FILES: &[Row] = &[
         "what is recorded on this CPU in pages, laid out as events/header_page says; by read, splice or mmap"),
     row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
         "the CPUs that record, as a hexadecimal mask"),
-    row(c"tracing_max_latency", 0o640, Scope::Instance, &Microseconds::Longest,
+    row(c"tracing_max_latency", 0o640, Scope::Recorder, &Microseconds::Longest,
         "the longest latency that a latency tracer has found, in us; only longer ones are recorded"),
-    row(c"tracing_on", 0o640, Scope::Instance, &TracingOn,
+    row(c"tracing_on", 0o640, Scope::Recorder, &TracingOn,
         "0 stops recording and leaves everything else as it is; 1 goes on"),
     row(c"tracing_thresh", 0o640, Scope::Top, &Microseconds::Threshold,
         "where not 0, latency tracers record every latency of so many us, longest or not"),
@@ -300,6 +308,9 @@ struct Placed {
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
         let held = self.at.instance.hold()?;
+        if how.write && self.row.node.is_shut_in_copies() && self.at.instance.is_copy() {
+            return Err(EACCES);
+        }
         self.row.node.open(&self.at, how)?.keep(held)
     }
 }
@@ -340,7 +351,10 @@ impl Row {
     /// Creates the file; a failure is reported, and the file is missing.
     fn create(&'static self, dir: &Dir, at: &Place) {
         let placed = KBox::new(Placed { row: self, at: at.clone() }, GFP_KERNEL);
-        let made = placed.map_err(Error::from).and_then(|of| dir.create_file(self.name, self.mode, of));
+        // The mode of a CPU's own says nothing of that, as in C.
+        let shut = at.cpu.is_none() && self.node.is_shut_in_copies() && at.instance.is_copy();
+        let mode = if shut { self.mode & 0o444 } else { self.mode };
+        let made = placed.map_err(Error::from).and_then(|of| dir.create_file(self.name, mode, of));
         if let Err(e) = made {
             pr_warn!("no tracefs file {}: {:?}\n", self.name, e);
         }

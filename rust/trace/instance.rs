@@ -24,6 +24,7 @@ use super::entry::Context;
 use super::error_log::ErrorLog;
 use super::graph::careful::Tracing;
 use super::last_boot::{LastBoot, Persistent};
+use crate::kapi::reserved::Reserved;
 use super::latency::Latency;
 use super::output::readers::Readers;
 use super::ops::Ops;
@@ -192,7 +193,7 @@ impl Instance {
     /// Keeps it from being removed. Any context. `ENODEV` when it is going already.
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
-        while users != CLOSED {
+        while users != CLOSED && !self.is_leaving() {
             match self.users.cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full) {
                 Ok(_) => return Ok(Held(self.clone())),
                 Err(now) => users = now,
@@ -247,6 +248,21 @@ impl Instance {
     /// What is known of the last boot, if its buffer outlives the kernel.
     pub(crate) fn last_boot(&self) -> Option<&'static LastBoot> {
         self.persistent.as_ref().map(|persistent| persistent.last_boot())
+    }
+
+    /// What its buffer's memory holds now, if that outlives the kernel. Boot. `EINVAL` if it does not, `ENOMEM`.
+    pub(super) fn copy_memory(&self) -> Result<Reserved> {
+        self.persistent.as_ref().ok_or(EINVAL)?.region().copy()
+    }
+
+    /// Does it hold a copy of what another instance had from the last boot? Nothing is recorded in such a one.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.persistent.as_ref().is_some_and(|persistent| persistent.region().is_copy())
+    }
+
+    /// Was that read or cleared? Then nobody can open it any more, and it goes with the last who has.
+    fn is_leaving(&self) -> bool {
+        self.is_copy() && self.last_boot().is_some_and(|last| !last.holds())
     }
 
     /// A module comes or goes; see [`Persistent::module`]. Task context, sleeps.
@@ -633,7 +649,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.users.fetch_sub(1, ordering::Full);
+        if self.0.users.fetch_sub(1, ordering::Full) == 1 && self.0.is_leaving() {
+            instances::remove_later(&self.0);
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
+use kernel::workqueue;
 
 /// An instance with its place in time, by which the list is sorted.
 struct Entry {
@@ -211,6 +212,15 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
         directory.remove();
     }
     Ok(())
+}
+
+/// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until somebody does. Task
+/// context, may sleep.
+pub(super) fn remove_later(instance: &Arc<Instance>) {
+    let instance = instance.clone();
+    let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
+        let _ = remove(|other| Arc::ptr_eq(other, &instance));
+    });
 }
 
 /// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was registered.

@@ -122,6 +122,16 @@ impl Region {
         self.memory.can_go()
     }
 
+    /// Its memory, to be read back elsewhere. Errors as [`Reserved::copy`].
+    pub(crate) fn copy(&self) -> Result<Reserved> {
+        self.memory.copy()
+    }
+
+    /// Is its memory a copy?
+    pub(crate) fn is_copy(&self) -> bool {
+        self.memory.is_copy()
+    }
+
     pub(super) fn shape(&self) -> Shape {
         self.plan.shape
     }

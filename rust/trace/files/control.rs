@@ -35,6 +35,11 @@ pub(crate) trait Control: Sync {
     fn limit(&self) -> Limit {
         Limit::Refuse(63)
     }
+
+    /// See [`Node::is_shut_in_copies`].
+    fn is_shut_in_copies(&self) -> bool {
+        false
+    }
 }
 
 /// What becomes of a write that is too long.
@@ -54,6 +59,10 @@ impl Limit {
 impl<C: Control> Node for C {
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         open(self, at, how)
+    }
+
+    fn is_shut_in_copies(&self) -> bool {
+        Control::is_shut_in_copies(self)
     }
 }
 

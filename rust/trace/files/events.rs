@@ -31,7 +31,7 @@ const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
 
 #[rustfmt::skip]
 static FILES: &[Row] = &[
-    super::row(c"enable", 0o640, Scope::Instance, &Enable, "switches all events; there are none yet"),
+    super::row(c"enable", 0o640, Scope::Recorder, &Enable, "switches all events; there are none yet"),
     super::row(c"header_event", 0o440, Scope::Instance, &HeaderEvent, "the header of a record in the ring buffer"),
     super::row(c"header_page", 0o440, Scope::Instance, &HeaderPage, "the head of a sub-buffer"),
 ];
@@ -39,9 +39,7 @@ static FILES: &[Row] = &[
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_file`].
 pub(super) fn create(parent: &Dir, at: &Place) -> Result {
     let events = parent.create_dir(c"events")?;
-    for row in FILES {
-        row.create(&events, at);
-    }
+    FILES.iter().filter(|row| row.scope.includes(at)).for_each(|row| row.create(&events, at));
     let ftrace = events.create_dir(c"ftrace")?;
     for entry in entry::TABLE {
         let name = CString::try_from_fmt(fmt!("{}", entry.name))?;

@@ -20,4 +20,8 @@ impl Control for CpuStats {
         let unit = if at.instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
         part.stats().write(out, unit).map_err(|_| ENOMEM)
     }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
+    }
 }

@@ -58,6 +58,10 @@ impl Control for CurrentTracer {
         // Longer than any name there is.
         Limit::Cut(100)
     }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
+    }
 }
 
 /// `available_tracers`.
@@ -91,6 +95,10 @@ impl Control for TraceClock {
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         at.instance.set_clock(trim(line))
     }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
+    }
 }
 
 /// `tracing_cpumask`: the CPUs that record.
@@ -121,6 +129,10 @@ impl Control for CpuMask {
 
     fn limit(&self) -> Limit {
         Limit::Refuse(PAGE_SIZE)
+    }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
     }
 }
 

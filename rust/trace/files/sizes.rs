@@ -32,6 +32,10 @@ impl Control for BufferSize {
     fn limit(&self) -> Limit {
         Limit::NUMBER
     }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
+    }
 }
 
 /// `buffer_total_size_kb`: the sum over all CPUs.
@@ -40,6 +44,10 @@ pub(super) struct BufferTotalSize;
 impl Control for BufferTotalSize {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         shown(at.instance.buffer().total_size().write(out))
+    }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
     }
 }
 
@@ -63,6 +71,10 @@ impl Control for SubBufferSize {
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
+    }
+
+    fn is_shut_in_copies(&self) -> bool {
+        true
     }
 }
 
