@@ -6,7 +6,7 @@
 //! was recorded and where the kernel's and its modules' text lay. At boot a copy is made of that ([`LastBoot`]), which tells
 //! output where recorded addresses are now. As soon as anything is to be recorded on purpose (a tracer, a clock), or all was
 //! read, the instance *begins anew*: it is emptied, and the scratch area says where things are in this kernel. Texts written
-//! to `trace_marker` do not do that, as in C.
+//! to `trace_marker` do not do that.
 //!
 //! Locks: [`Persistent::modules`] (a mutex) inside of the instance's state mutex.
 
