@@ -38,9 +38,16 @@ def scale(kernel, path, cpus):
     return figures_of(kernel, cpus, f"exec sh {HERE}/scale.sh {path} {cpus}")[f"scale_{cpus}"]
 
 
-def figures_of(kernel, cpus, command):
-    """The lines `name number` that a command prints in a guest that counts instructions."""
-    environment = dict(os.environ, KERNEL=kernel, ICOUNT="1", SMP=str(cpus), GUEST_TIMEOUT="900", CMD=command)
+def spliced(kernel, path, events):
+    """What becomes of so many markers that one CPU writes as fast as it can while another splices: `ms`, `bytes`, `lost`."""
+    # Nothing is patched here, so each CPU can have a thread of the host.
+    return figures_of(kernel, 2, f"cd /sys/kernel/tracing && {path} {events} && sed -n 's/^overrun: /lost /p' per_cpu/cpu0/stats",
+                      ICOUNT="", THREAD="multi")
+
+
+def figures_of(kernel, cpus, command, **options):
+    """The lines `name number` that a command prints in a guest that counts instructions, if `options` say no other."""
+    environment = dict(os.environ, KERNEL=kernel, ICOUNT="1", SMP=str(cpus), GUEST_TIMEOUT="900", CMD=command) | options
     done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "guest.py"), "--check-log"], env=environment,
                           check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
     figures = {}
