@@ -44,7 +44,7 @@ pub use cpu_buffer::{BadParts, CpuBuffer, Parts};
 pub use env::{Env, Step};
 pub use iter::{Iter, IterEvent};
 pub use meta::{Meta, MetaReader};
-pub use plain::Plain;
+pub use plain::{Payload, Plain};
 pub use read_page::{MappedPage, NoPage};
 pub use reader::{Event, Reader};
 pub use recover::{place_of, Find, Relics, Survey};

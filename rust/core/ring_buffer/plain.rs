@@ -9,7 +9,7 @@
 
 use super::super::sys::barrier;
 use super::env::{Env, Step};
-use super::sub_buffer::put_u64;
+use super::sub_buffer::{put_u32, put_u64};
 use super::word::{event_size, Header, Position};
 use super::writer::{Wake, Writer};
 
@@ -29,6 +29,45 @@ pub enum Plain {
     Abandoned,
 }
 
+/// What an event carries, of a length that is known when it is compiled.
+pub trait Payload {
+    /// Bytes.
+    const LENGTH: usize;
+
+    /// Stores it.
+    ///
+    /// # Safety
+    ///
+    /// `at` is inside a sub-buffer's memory, and [`LENGTH`](Self::LENGTH) bytes from there are the caller's reservation.
+    unsafe fn put(self, at: *mut u8);
+}
+
+impl<const N: usize> Payload for [u64; N] {
+    const LENGTH: usize = 8 * N;
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        for (place, word) in self.into_iter().enumerate() {
+            // SAFETY: by the precondition.
+            unsafe { put_u64(at.add(8 * place), word) };
+        }
+    }
+}
+
+/// Words, and half a one behind them.
+impl<const N: usize> Payload for ([u64; N], u32) {
+    const LENGTH: usize = 8 * N + 4;
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        // SAFETY: by the precondition; payloads begin 4-byte aligned, and so the last four bytes do.
+        unsafe {
+            self.0.put(at);
+            put_u32(at.add(8 * N), self.1);
+        }
+    }
+}
+
 impl Writer<'_> {
     /// Writes an event whose payload is `words`, if this is the plain case.
     #[inline(always)]
@@ -36,10 +75,10 @@ impl Writer<'_> {
         self.write_plain_at(env, |_| *words)
     }
 
-    /// [`write_plain`](Self::write_plain) of words that depend on the event's time, which `words` is told once.
+    /// [`write_plain`](Self::write_plain) of a payload that depends on the event's time, which `payload` is told once.
     #[inline(always)]
-    pub fn write_plain_at<E: Env, const N: usize>(&self, env: &E, words: impl FnOnce(u64) -> [u64; N]) -> Plain {
-        const { assert!(8 * N <= Header::MAX_SMALL, "the event must fit the small header") };
+    pub fn write_plain_at<E: Env, P: Payload>(&self, env: &E, payload: impl FnOnce(u64) -> P) -> Plain {
+        const { assert!(P::LENGTH <= Header::MAX_SMALL, "the event must fit the small header") };
         let buffer = self.buffer;
         let context = &buffer.setup.context;
         // One look for both; who comes to know that recording is disabled this way is in no hurry.
@@ -63,7 +102,7 @@ impl Writer<'_> {
             return Plain::Abandoned;
         }
         env.step(Step::StampRead);
-        let size = event_size(8 * N);
+        let size = event_size(P::LENGTH);
         let delta = now.wrapping_sub(stamp);
         let next = position.plus_event(size);
         let fits = position.used().wrapping_add(size) <= buffer.setup.fast_capacity.load_relaxed() as u64;
@@ -76,11 +115,9 @@ impl Writer<'_> {
         env.step(Step::StampStored);
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
-        let header = buffer.put_event(position, 8 * N, size, delta);
-        for (place, word) in words(now).into_iter().enumerate() {
-            // SAFETY: the payload of `8 * N` bytes follows the 4 bytes of header, and is ours until it is published.
-            unsafe { put_u64(header.as_ptr().add(4 + 8 * place), word) };
-        }
+        let header = buffer.put_event(position, P::LENGTH, size, delta);
+        // SAFETY: the payload's bytes follow the 4 bytes of header, and are ours until it is published.
+        unsafe { payload(now).put(header.as_ptr().add(4)) };
 
         // Where the commit position is still the one from before, the event is on its sub-buffer, and it is we who move
         // it; if not, a context that ended before this one began has left a step to the next sub-buffer to be done.

@@ -11,7 +11,7 @@ use crate::kapi::clock as sys;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::entry_made;
 use crate::kapi::relaxed;
-use crate::rcore::ring_buffer::{Context as Level, Env, Plain, Reservation, Wake, Writer};
+use crate::rcore::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -118,17 +118,17 @@ impl Buffer {
         context.is_plain_task() && self.clock_in_line.load(Relaxed)
     }
 
-    /// Records an entry of `words`, header included, that depend on its time, if this is the plain case; and that time. Any
+    /// Records an entry of `payload`, header included, that depends on its time, if this is the plain case; and that time. Any
     /// context for which [`Buffer::can_be_fast`] said yes; preemption stays off from there to [`Buffer::complete`], which
     /// has to follow unless it is [`Plain::Done`].
     #[inline(always)]
-    pub(crate) fn record_fast<const N: usize>(&self, words: impl FnOnce(u64) -> [u64; N]) -> (Plain, u64) {
+    pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Plain, u64) {
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
         let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
         let mut time = 0;
         let outcome = writer.write_plain_at(&InLine, |now| {
             time = now;
-            words(now)
+            payload(now)
         });
         if outcome == Plain::Done {
             entry_made::set();
