@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long check-branch bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -38,11 +38,15 @@ guest: python
 	@python3 scripts/guest.py
 
 check: python
-	@python3 scripts/check.py
+	@FLAVOUR= python3 scripts/check.py
 
 # The same with ten minutes of the hammer, and function_graph switched on and off ten thousand times.
 check-long: python
-	@HAMMER_SECONDS=600 TOGGLES=10000 python3 scripts/check.py
+	@FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 python3 scripts/check.py
+
+# What a kernel with branch profiling has; it builds two more kernels.
+check-branch: python
+	@FLAVOUR=branch python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

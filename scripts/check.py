@@ -5,7 +5,8 @@
 A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and the KTAP of the suites
 (tools/testing/README.md): `ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a plan
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
-no test at all, count as one failure each. ONLY=text runs the steps whose name contains it.
+no test at all, count as one failure each. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds both kernels in
+that flavour and runs what is there for it instead, the suites' `run-<name>`.
 """
 import collections
 import concurrent.futures
@@ -112,13 +113,13 @@ class Step:
 class KernelStep(Step):
     """A kernel that the suites after it boot: built is passed."""
 
-    def __init__(self, trace):
-        super().__init__(f"kernel {trace}")
-        self.trace = trace
+    def __init__(self, trace, flavour):
+        super().__init__(f"kernel {trace}" + (f"-{flavour}" if flavour else ""))
+        self.trace, self.flavour = trace, flavour
 
     def run(self):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "kernel.py")], stdin=subprocess.DEVNULL,
-                              env=dict(os.environ, FLAVOUR="", TRACE=self.trace), check=False)
+                              env=dict(os.environ, FLAVOUR=self.flavour, TRACE=self.trace), check=False)
         self.add("failed" if done.returncode else "passed", self.name)
 
 
@@ -153,9 +154,12 @@ def entry():
     os.makedirs(LOGS, exist_ok=True)
     for name in [name for name, value in os.environ.items() if not value]:
         del os.environ[name]  # make exports what was not given as empty
-    host = [Step("cargo", "cargo", "test", "--workspace", "--locked", "--no-fail-fast"), *suites("host")]
-    guest = suites("run")
-    kernels = [KernelStep("rtrace"), KernelStep("c")]
+    flavour = os.environ.get("FLAVOUR") or ""
+    host = [] if flavour else [Step("cargo", "cargo", "test", "--workspace", "--locked", "--no-fail-fast"), *suites("host")]
+    guest = suites(f"run-{flavour}" if flavour else "run")
+    if not guest:
+        raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)
+    kernels = [KernelStep("rtrace", flavour), KernelStep("c", flavour)]
     if not chosen(host + kernels + guest):
         names = ", ".join(step.name for step in host + kernels + guest)
         raise Stop(f"ONLY={os.environ.get('ONLY')}: no such step; there is: {names}", 2)

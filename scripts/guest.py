@@ -6,7 +6,8 @@ The guest's root is the host's own, over 9p and read-only, with a tmpfs on top: 
 is there, under its own path, and nothing the guest writes comes back. The command's output goes to standard output; the
 console goes to a log of its own. Without a command, and with a terminal, there is a shell instead.
 
-From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), SMP, MEM, APPEND (kernel
+From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), FLAVOUR (of build/rtrace or
+build/c, where KERNEL says no other), SMP, MEM, APPEND (kernel
 parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
 instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
 the command and with what was in its memory; without it, that is the end), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
@@ -81,7 +82,7 @@ class Options:
         self.thread = get("THREAD") or "single"
         if self.thread not in ("single", "multi"):
             raise Stop(f"THREAD={self.thread}: single or multi", DIED)
-        self.kernel = kernel_directory(get("KERNEL") or "rtrace")
+        self.kernel = kernel_directory(flavoured(get("KERNEL") or "rtrace", get("FLAVOUR")))
         self.interactive = not self.command
         if self.interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise Stop("without a terminal there is no shell: make guest CMD='…'", DIED)
@@ -107,6 +108,11 @@ def kernel_directory(name):
         how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" FLAVOUR={flavour}" if flavour else "")
         raise Stop(f"there is no {os.path.relpath(path)}/bzImage: {how}", DIED)
     return os.path.abspath(path)
+
+
+def flavoured(kernel, flavour):
+    """The name of a kernel: `rtrace` and `c` are meant in the flavour that is given."""
+    return f"{kernel}-{flavour}" if flavour and kernel in ("rtrace", "c") else kernel
 
 
 def image_of(directory):

@@ -13,6 +13,8 @@ macro_rules! same_in_c {
 }
 pub(crate) use same_in_c;
 
+#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+mod branch;
 mod tracefs;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;

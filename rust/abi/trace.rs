@@ -13,6 +13,11 @@ use kernel::prelude::*;
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
 #[no_mangle]
 pub(crate) extern "C" fn early_trace_init() {
+    // SAFETY: once, and no tracer was set before.
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    unsafe {
+        crate::trace::branch::init_lock();
+    }
     // SAFETY: the command line has been parsed, and init memory is still there.
     let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
     boot::early(&boot::Parameters {

@@ -42,6 +42,7 @@
 #ifdef CONFIG_X86
 #include <asm/timer.h>
 #endif
+#include "../../kernel/rtrace/rust/abi/branch.h"
 #include "../../kernel/rtrace/rust/abi/dump.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
 #include "../../kernel/rtrace/rust/abi/stack_tracer.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/context_tracking.h>
 #include <linux/cpu.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
@@ -18,6 +19,7 @@
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
 #include <linux/topology.h>
+#include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <asm/sections.h>
 
@@ -71,6 +73,27 @@ __rust_helper void rust_helper_raw_local_irq_restore(unsigned long flags)
 {
 	raw_local_irq_restore(flags);
 }
+
+#ifdef CONFIG_BRANCH_TRACER
+__rust_helper bool rust_helper_rtrace_rcu_watches(void)
+{
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	return rcu_is_watching_curr_cpu();
+#else
+	return rcu_is_watching();
+#endif
+}
+
+__rust_helper unsigned long rust_helper_user_access_save(void)
+{
+	return user_access_save();
+}
+
+__rust_helper void rust_helper_user_access_restore(unsigned long flags)
+{
+	user_access_restore(flags);
+}
+#endif
 
 __rust_helper unsigned long rust_helper_read_thread_flags(void)
 {

@@ -168,6 +168,67 @@ pub(crate) fn migrate_disabled() -> u16 {
     unsafe { (*bindings::get_current()).migration_disabled }
 }
 
+/// Does RCU wait for what runs on this CPU now? Any context, by a few instructions.
+#[cfg(CONFIG_BRANCH_TRACER)]
+#[inline(always)]
+pub(crate) fn rcu_watches() -> bool {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rtrace_rcu_watches() }
+}
+
+/// Interrupts are off on this CPU while it lives, and so is preemption; nothing that is traced is called, and nobody is
+/// scheduled at its end.
+#[cfg(CONFIG_BRANCH_TRACER)]
+pub(crate) struct IrqsOff {
+    flags: usize,
+    _not_send: NotThreadSafe,
+}
+
+#[cfg(CONFIG_BRANCH_TRACER)]
+impl IrqsOff {
+    /// Turns interrupts off. Any context.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        // SAFETY: undone by `drop`.
+        Self { flags: unsafe { bindings::raw_local_irq_save() }, _not_send: NotThreadSafe }
+    }
+}
+
+#[cfg(CONFIG_BRANCH_TRACER)]
+impl Drop for IrqsOff {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the flags that `new` saved on this CPU.
+        unsafe { bindings::raw_local_irq_restore(self.flags) };
+    }
+}
+
+/// The kernel may not touch user memory while it lives, even if it is made within `user_access_begin()`.
+#[cfg(CONFIG_BRANCH_TRACER)]
+pub(crate) struct UserClosed {
+    flags: usize,
+    _not_send: NotThreadSafe,
+}
+
+#[cfg(CONFIG_BRANCH_TRACER)]
+impl UserClosed {
+    /// Closes it. Any context.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        // SAFETY: undone by `drop`.
+        Self { flags: unsafe { bindings::user_access_save() }, _not_send: NotThreadSafe }
+    }
+}
+
+#[cfg(CONFIG_BRANCH_TRACER)]
+impl Drop for UserClosed {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the flags that `new` saved on this CPU, with nothing else open or closed since.
+        unsafe { bindings::user_access_restore(self.flags) };
+    }
+}
+
 /// Preemption is off on this CPU while it lives; turning it off and on calls nothing that is traced, but dropping
 /// the guard may schedule.
 pub(crate) struct PreemptOff(NotThreadSafe);

@@ -2,6 +2,8 @@
 
 //! Safe wrappers over kernel interfaces that the `kernel` crate lacks; each could go upstream.
 
+#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+pub(crate) mod branch_profile;
 pub(crate) mod sched_clock;
 pub(crate) mod clock;
 pub(crate) mod cpus;

@@ -5,6 +5,7 @@
 //! C header: `include/linux/rcupdate.h`.
 
 use super::context::PreemptOff;
+use super::relaxed;
 use core::ptr;
 use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::{rcu, Arc};
@@ -25,6 +26,26 @@ impl<T> Published<T> {
     pub(crate) const fn new() -> Self {
         // INVARIANT: null.
         Self(Atomic::new(ptr::null_mut()))
+    }
+
+    /// Is nothing there? Any context, by one load.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        relaxed::load(&self.0).is_null()
+    }
+
+    /// What is there now. Any context, by one load.
+    ///
+    /// # Safety
+    ///
+    /// As long as the result is used, interrupts or preemption are off on this CPU, and RCU watches it.
+    #[inline(always)]
+    pub(crate) unsafe fn get<'a>(&self) -> Option<&'a T> {
+        // Pairs with the exchange in `replace`.
+        let now = self.0.load(ordering::Acquire);
+        // SAFETY: by the type invariant null or a live `T`, that goes only after a grace period, which waits for the
+        // caller.
+        unsafe { now.as_ref() }
     }
 
     /// Runs `f` on what is there now, with preemption off. Any context, NMI included; `f` must not sleep.

@@ -23,6 +23,9 @@ pub(crate) mod kind {
     pub(crate) const PRINT: u16 = 5;
     /// A format of the kernel's and its arguments: ip, address, words.
     pub(crate) const BPRINT: u16 = 6;
+    /// A condition marked as likely or unlikely: `rcore::text::entry::Branch`.
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    pub(crate) const BRANCH: u16 = 9;
     /// A traced function returned: func, retval, depth and overrun in one word, calltime, rettime.
     pub(crate) const GRAPH_EXIT: u16 = 10;
     /// A function was entered that is traced until it returns: func, depth.

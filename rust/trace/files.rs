@@ -21,6 +21,7 @@
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
+//! | `branches` | `trace_stat/branch_annotated` |
 //! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`], [`words`] | no files: what small files, listings, and files of words have in common |
 //!
@@ -43,6 +44,8 @@ use crate::kapi::{
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;
+#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+mod branches;
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod filter;
@@ -332,9 +335,13 @@ pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     FILES.iter().filter(|row| row.scope.includes(&all)).for_each(|row| row.create(dir, &all));
     options::create_all(&dir.create_dir(c"options")?, &all)?;
     events::create(dir, &all)?;
-    #[cfg(CONFIG_FUNCTION_TRACER)]
+    #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_TRACE_BRANCH_PROFILING))]
     if instance.is_top() {
-        profile::create(dir)?;
+        let stat = dir.create_dir(c"trace_stat")?;
+        #[cfg(CONFIG_FUNCTION_TRACER)]
+        profile::create(&stat)?;
+        #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+        branches::create(&stat)?;
     }
 
     let per_cpu = dir.create_dir(c"per_cpu")?;

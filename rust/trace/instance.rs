@@ -17,6 +17,8 @@
 
 mod current;
 
+#[cfg(CONFIG_BRANCH_TRACER)]
+use super::branch;
 use super::buffer::Buffer;
 use super::clock::{self, Clock};
 use super::commands::Probes;
@@ -55,6 +57,9 @@ struct State {
     tracer_flags: [u32; TRACERS.len()],
     /// What the current tracer keeps while it is current.
     running: Option<KBox<dyn Running>>,
+    /// Option `branch`, as it was when the tracer was set.
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    branches: Option<branch::Recording>,
     /// The options as they were before the current tracer forced some.
     unforced: Set,
     cpumask: CpuSet,
@@ -175,6 +180,8 @@ impl Instance {
                     tracer: tracers::NOP_ROW,
                     tracer_flags: core::array::from_fn(|row| TRACERS[row].default_flags()),
                     running: None,
+                    #[cfg(CONFIG_BRANCH_TRACER)]
+                    branches: None,
                     unforced: Set::NONE,
                     cpumask: CpuSet::all(),
                 }),

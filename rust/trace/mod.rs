@@ -16,6 +16,8 @@ pub(crate) mod profile;
 pub(crate) mod hash;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod modules;
+#[cfg(CONFIG_BRANCH_TRACER)]
+pub(crate) mod branch;
 pub(crate) mod error_log;
 pub(crate) mod output;
 #[cfg(CONFIG_FUNCTION_TRACER)]

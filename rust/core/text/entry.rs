@@ -439,6 +439,20 @@ entries! {
         buf: u32 = "u32" [0] @ 24,
     } print r#""%ps: %s", (void *)REC->ip, REC->fmt"#
 
+    /// A condition that is marked as likely or unlikely was looked at, by the branch tracer.
+    9 "branch" Branch {
+        /// The line.
+        line: u32 = "unsigned int" @ 8,
+        /// The function's name, up to a NUL.
+        func: [u8; 31] = "char" @ 12,
+        /// The file's name without its path, up to a NUL.
+        file: [u8; 21] = "char" @ 43,
+        /// 1 if it was as marked.
+        correct: u8 = "char" @ 64,
+        /// Not 0 if the compiler knew the condition.
+        constant: u8 = "char" @ 65,
+    } print r#""%u:%s:%s (%u)%s", REC->line, REC->func, REC->file, REC->correct, REC->constant ? " CONSTANT" : """#
+
     /// A traced function returned.
     10 "funcgraph_exit" FuncgraphExit {
         /// The function.
@@ -602,6 +616,16 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
 ",
             ),
             (
+                "branch",
+                "\
+\tfield:unsigned int line;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:char func[31];\toffset:12;\tsize:31;\tsigned:0;
+\tfield:char file[21];\toffset:43;\tsize:21;\tsigned:0;
+\tfield:char correct;\toffset:64;\tsize:1;\tsigned:0;
+\tfield:char constant;\toffset:65;\tsize:1;\tsigned:0;
+",
+            ),
+            (
                 "funcgraph_entry",
                 "\
 \tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
@@ -646,7 +670,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(own_fields(row), fields, "{name}");
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
-        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 10, 11, 13, 15, 19, 20]);
+        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 9, 10, 11, 13, 15, 19, 20]);
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
             (16, 12, 16, 24)

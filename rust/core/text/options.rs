@@ -57,6 +57,9 @@ macro_rules! table {
 /// Whether there is a function tracer; on the host as in a kernel that has one.
 const PATCH_SITES: bool = cfg!(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)));
 
+/// Whether there is a branch tracer.
+const BRANCHES: bool = cfg!(CONFIG_BRANCH_TRACER);
+
 table! {
     /// Function entries show their caller.
     PrintParent "print-parent" true Every true;
@@ -123,7 +126,7 @@ table! {
     /// Each event is followed by the kernel's stack.
     StackTrace "stacktrace" false Every true;
     /// The branch tracer runs beside the current one.
-    Branch "branch" false Every false;
+    Branch "branch" false Every BRANCHES;
     /// Profiles show names as offsets.
     ProfTextOffset "prof-text-offset" false Top PATCH_SITES;
     /// The profiler counts callees' time.

@@ -185,6 +185,7 @@ impl Line<'_> {
                 out.bytes(b": ")
             })?,
             entry::UserStack::ID => self.user_stack(out)?,
+            entry::Branch::ID => self.branch(out)?,
             entry::RawData::ID => self.raw_data(out)?,
             entry::FuncRepeats::ID => {
                 let repeats = entry::FuncRepeats::parse(self.record)?;
@@ -319,6 +320,16 @@ impl Line<'_> {
             out.bytes(b"\n")?;
         }
         Ok(())
+    }
+
+    fn branch(&self, out: &mut dyn Out) -> Result<(), Error> {
+        let branch = entry::Branch::parse(self.record)?;
+        out.bytes(if branch.correct != 0 { b"[  ok  ] " } else { b"[ MISS ] " })?;
+        out.bytes(until_nul(&branch.func))?;
+        out.bytes(b":")?;
+        out.bytes(until_nul(&branch.file))?;
+        // C takes the line for a signed number.
+        Ok(writeln!(out, ":{}", branch.line as i32)?)
     }
 
     fn raw_data(&self, out: &mut dyn Out) -> Result<(), Error> {
@@ -539,6 +550,20 @@ mod tests {
         assert_eq!(show(&raw, Set::DEFAULT), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Raw])), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Bin])), "type: 19\n");
+    }
+
+    #[test]
+    fn branches() {
+        let mut branch = entry::Branch { common: common(9), line: 42, correct: 1, ..Default::default() };
+        branch.func[..8].copy_from_slice(b"vfs_read");
+        branch.file = [b'f'; 21];
+        assert_eq!(show(&record(branch, &[]), Set::DEFAULT), "[  ok  ] vfs_read:fffffffffffffffffffff:42\n");
+        branch.correct = 0;
+        branch.file[3] = 0;
+        assert_eq!(show(&record(branch, &[]), Set::DEFAULT), "[ MISS ] vfs_read:fff:42\n");
+        for form in [Flag::Raw, Flag::Hex, Flag::Bin] {
+            assert_eq!(show(&record(branch, &[]), with(&[form])), "type: 9\n");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     rcore::{
         ring_buffer::{Header, HEADER_SIZE},
         text::{
-            entry::{self, Entry},
+            entry::{self, Branch, Entry},
             number,
         },
     },
@@ -41,7 +41,8 @@ pub(super) fn create(parent: &Dir, at: &Place) -> Result {
     let events = parent.create_dir(c"events")?;
     FILES.iter().filter(|row| row.scope.includes(at)).for_each(|row| row.create(&events, at));
     let ftrace = events.create_dir(c"ftrace")?;
-    for entry in entry::TABLE {
+    // Who makes no entry of a kind need not be asked what it looks like.
+    for entry in entry::TABLE.iter().filter(|entry| entry.id != Branch::ID || cfg!(CONFIG_BRANCH_TRACER)) {
         let name = CString::try_from_fmt(fmt!("{}", entry.name))?;
         let dir = ftrace.create_dir(&name)?;
         dir.create_file(c"format", 0o440, KBox::new(EntryFile { entry, show: show_format }, GFP_KERNEL)?)?;

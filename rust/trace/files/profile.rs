@@ -40,9 +40,8 @@ impl Control for ProfileEnabled {
     }
 }
 
-/// Makes `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
-pub(super) fn create(root: &Dir) -> Result {
-    let stat = root.create_dir(c"trace_stat")?;
+/// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
+pub(super) fn create(stat: &Dir) -> Result {
     for cpu in cpus::possible() {
         let name = CString::try_from_fmt(fmt!("function{}", cpu.as_u32()))?;
         // Nobody can write to it, whatever the mode says: it is that of C.

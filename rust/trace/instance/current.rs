@@ -4,6 +4,8 @@
 
 use super::{row, Instance, State};
 use crate::rcore::text::options::{self, Flag, Set};
+#[cfg(CONFIG_BRANCH_TRACER)]
+use crate::trace::branch;
 use crate::trace::tracers::{self, Tracer, NOP_ROW, TRACERS};
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -61,6 +63,10 @@ impl Instance {
     pub(super) fn stop_tracer(&self, state: &mut State) {
         let forced = row(state).forces();
         state.running = None;
+        #[cfg(CONFIG_BRANCH_TRACER)]
+        {
+            state.branches = None;
+        }
         state.tracer = NOP_ROW;
         self.set_each(forced, state.unforced);
     }
@@ -68,6 +74,8 @@ impl Instance {
     /// Starts the tracer of row `next`, where none is.
     fn start_tracer(self: &Arc<Self>, state: &mut State, next: usize) -> Result {
         let tracer = *TRACERS.get(next).ok_or(EINVAL)?;
+        #[cfg(CONFIG_BRANCH_TRACER)]
+        let branches = self.options().has(Flag::Branch).then(|| branch::begin(self)).transpose()?;
         self.give_snapshot(tracer.uses_snapshot())?;
         self.buffer.reset();
         let forced = tracer.forces();
@@ -78,6 +86,10 @@ impl Instance {
             self.take_snapshot_away();
         })?;
         state.running = Some(running);
+        #[cfg(CONFIG_BRANCH_TRACER)]
+        {
+            state.branches = branches;
+        }
         state.tracer = next;
         Ok(())
     }

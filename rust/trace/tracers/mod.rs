@@ -6,6 +6,8 @@
 //! the next, always by way of `nop`. What a current tracer keeps is its [`Running`]: dropping that ends it. All
 //! methods run in task context under the instance's state mutex and may sleep.
 
+#[cfg(CONFIG_BRANCH_TRACER)]
+mod branch;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -102,6 +104,8 @@ pub(crate) trait Running: Send {
 
 /// The tracers there are, in the order of `available_tracers`.
 pub(crate) const TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    &branch::Branch,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function_graph::FunctionGraph,
     #[cfg(CONFIG_SCHED_TRACER)]

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sites of `likely()` and `unlikely()` with their counters, as the compiler leaves them in a section.
+//!
+//! C side: `include/linux/compiler.h`, and `__start_annotated_branch_profile` in the linker script. A
+//! module's sites lie in its own memory; nobody lists them.
+//!
+//! Counters are changed by one instruction without a lock, as C does: what interrupts it on the same CPU loses nothing,
+//! while two CPUs may lose a count to each other. The structures are only 4-byte aligned.
+
+use core::arch::asm;
+use core::mem::offset_of;
+use core::ptr::NonNull;
+use kernel::bindings;
+
+/// `struct ftrace_branch_data`.
+#[repr(C, packed(4))]
+struct Data {
+    func: *const u8,
+    file: *const u8,
+    line: u32,
+    unused: u32,
+    counts: [u64; 2],
+}
+
+/// `struct ftrace_likely_data`.
+#[repr(C, packed(4))]
+struct LikelyData {
+    data: Data,
+    constant: u64,
+}
+
+const _: () = {
+    assert!(size_of::<Data>() == size_of::<bindings::ftrace_branch_data>());
+    assert!(size_of::<LikelyData>() == size_of::<bindings::ftrace_likely_data>());
+    assert!(offset_of!(Data, line) == offset_of!(bindings::ftrace_branch_data, line));
+    assert!(offset_of!(Data, counts) == offset_of!(bindings::ftrace_branch_data, __bindgen_anon_1));
+    assert!(offset_of!(LikelyData, constant) == offset_of!(bindings::ftrace_likely_data, constant));
+};
+
+/// An annotated site.
+///
+/// # Invariants
+///
+/// The pointer is to a site that stays as long as this is used; its strings and line do not change.
+#[derive(Clone, Copy)]
+pub(crate) struct Annotated(NonNull<LikelyData>);
+
+// SAFETY: any context may read a site and count in it.
+unsafe impl Send for Annotated {}
+// SAFETY: as above.
+unsafe impl Sync for Annotated {}
+
+/// Adds one to a counter.
+///
+/// # Safety
+///
+/// It is a site's, which stays meanwhile.
+#[inline(always)]
+unsafe fn count(counter: *mut u64) {
+    // SAFETY: by the precondition 8 bytes that may be changed; nothing else changes but the flags.
+    unsafe { asm!("inc qword ptr [{}]", in(reg) counter, options(nostack)) };
+}
+
+/// Reads a counter.
+///
+/// # Safety
+///
+/// As of [`count`].
+unsafe fn counted(counter: *const u64) -> u64 {
+    let value;
+    // SAFETY: by the precondition 8 bytes that may be read; nothing changes.
+    unsafe { asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) counter, options(nostack, preserves_flags, readonly)) };
+    value
+}
+
+impl Annotated {
+    /// What C hands out.
+    ///
+    /// # Safety
+    ///
+    /// `data` is a site, which stays as long as the result is used.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(data: NonNull<bindings::ftrace_likely_data>) -> Self {
+        // INVARIANT: by the precondition.
+        Self(data.cast())
+    }
+
+    /// The function's name.
+    pub(crate) fn function(&self) -> &[u8] {
+        // SAFETY: by the type invariant a site, and its strings stay as long.
+        unsafe { text((&raw const (*self.0.as_ptr()).data.func).read_unaligned()) }
+    }
+
+    /// The file's name, with its path.
+    pub(crate) fn file(&self) -> &[u8] {
+        // SAFETY: as in `function`.
+        unsafe { text((&raw const (*self.0.as_ptr()).data.file).read_unaligned()) }
+    }
+
+    /// The line.
+    pub(crate) fn line(self) -> u32 {
+        // SAFETY: as in `function`.
+        unsafe { (*self.0.as_ptr()).data.line }
+    }
+
+    /// How often it was correct, and how often not. Any context.
+    pub(crate) fn counts(self) -> [u64; 2] {
+        // SAFETY: as in `function`.
+        [0, 1].map(|way| unsafe { counted((&raw const (*self.0.as_ptr()).data.counts).cast::<u64>().wrapping_add(way)) })
+    }
+
+    /// Its address.
+    #[inline(always)]
+    pub(crate) fn address(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// Counts one condition. Any context; no call.
+    #[inline(always)]
+    pub(crate) fn count(self, correct: bool) {
+        // SAFETY: by the type invariant; the index is 0 or 1.
+        unsafe { count((&raw mut (*self.0.as_ptr()).data.counts).cast::<u64>().wrapping_add(usize::from(!correct))) };
+    }
+
+    /// Counts that the compiler knew the condition. Any context; no call.
+    #[inline(always)]
+    pub(crate) fn count_constant(self) {
+        // SAFETY: by the type invariant.
+        unsafe { count(&raw mut (*self.0.as_ptr()).constant) };
+    }
+
+    /// How often it did. Any context.
+    #[inline(always)]
+    pub(crate) fn constant(self) -> u64 {
+        // SAFETY: by the type invariant.
+        unsafe { counted(&raw const (*self.0.as_ptr()).constant) }
+    }
+}
+
+/// The bytes before the NUL.
+///
+/// # Safety
+///
+/// `start` is a string that stays as long as the result is used.
+unsafe fn text<'a>(start: *const u8) -> &'a [u8] {
+    let mut length = 0usize;
+    // SAFETY: by the precondition readable up to the NUL. Volatile, or the compiler would make it a call of C's
+    // `strlen()`, which may be traced.
+    while unsafe { start.wrapping_add(length).read_volatile() } != 0 {
+        length = length.wrapping_add(1);
+    }
+    // SAFETY: by the precondition, and so many bytes were read just now.
+    unsafe { core::slice::from_raw_parts(start, length) }
+}
+
+/// Bytes from one annotated site of the kernel's to the next.
+pub(crate) const ANNOTATED_SIZE: usize = size_of::<LikelyData>();
+
+/// The annotated sites of the kernel itself, in the order of their section.
+pub(crate) fn annotated() -> impl ExactSizeIterator<Item = Annotated> {
+    let start: *const LikelyData = (&raw const bindings::__start_annotated_branch_profile).cast();
+    let end = (&raw const bindings::__stop_annotated_branch_profile) as usize;
+    let count = end.wrapping_sub(start as usize) / ANNOTATED_SIZE;
+    // SAFETY: the linker script puts the labels around so many such structures. INVARIANT: the kernel's section stays.
+    (0..count).map(move |index| Annotated(unsafe { NonNull::new_unchecked(start.cast_mut().add(index)) }))
+}

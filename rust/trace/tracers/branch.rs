@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `branch`: an entry for each condition that is marked as likely or unlikely, and whether it was.
+//!
+//! The recording is [`branch`](crate::trace::branch)'s. Names of tasks are not saved for it, as with ftrace: entries show
+//! them where something else does.
+
+use super::{Running, Tracer};
+use crate::rcore::text::branch::TRACE_TITLES;
+use crate::rcore::text::Out;
+use crate::trace::branch::{self, Recording};
+use crate::trace::instance::Instance;
+use crate::trace::output::{source::Look, Printed, Style, TracerOutput};
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The tracer.
+pub(super) struct Branch;
+
+impl Tracer for Branch {
+    fn name(&self) -> &'static str {
+        "branch"
+    }
+
+    fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
+        Ok(KBox::new(Tracing(branch::begin(instance)?), GFP_KERNEL)?)
+    }
+
+    fn in_instances(&self) -> bool {
+        false
+    }
+
+    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
+        Ok(Some(KBox::new(Titles, GFP_KERNEL)?))
+    }
+}
+
+/// The tracer at work.
+struct Tracing(#[expect(dead_code, reason = "records until it is dropped")] Recording);
+
+impl Running for Tracing {}
+
+/// Its own titles of columns, whatever the options say.
+struct Titles;
+
+impl TracerOutput for Titles {
+    fn header(
+        &mut self,
+        _instance: &Instance,
+        _look: &mut Look,
+        _style: &Style,
+        _empty: bool,
+        out: &mut dyn Out,
+    ) -> Result<Printed, fmt::Error> {
+        out.bytes(TRACE_TITLES)?;
+        Ok(Printed::Done)
+    }
+}
