@@ -33,6 +33,11 @@ def measure(kernel, path):
     return figures_of(kernel, 1, f"exec sh {HERE}/measure.sh {path}")
 
 
+def branches(kernel, path):
+    """The same of the branch tracer, in a kernel of FLAVOUR=branch."""
+    return figures_of(kernel, 1, f"exec sh {HERE}/measure-branch.sh {path}")
+
+
 def scale(kernel, path, cpus):
     """The instructions of one function tracer event, in hundredths, while so many CPUs write."""
     return figures_of(kernel, cpus, f"exec sh {HERE}/scale.sh {path} {cpus}")[f"scale_{cpus}"]
