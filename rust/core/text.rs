@@ -19,7 +19,7 @@
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`boot_instance`] | `trace_instance=` |
 //! | [`stack_depth`] | `stack_trace` |
-//! | [`branch`] | `trace_stat/branch_annotated`, the branch tracer's records |
+//! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's records |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file; a *prefix* is

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The sites of `likely()` and `unlikely()` with their counters, as the compiler leaves them in a section.
+//! The sites of `likely()`, `unlikely()` and `if` with their counters, as the compiler leaves them in two sections.
 //!
-//! C side: `include/linux/compiler.h`, and `__start_annotated_branch_profile` in the linker script. A
+//! C side: `include/linux/compiler.h`, and `__start_annotated_branch_profile` and its like in the linker script. A
 //! module's sites lie in its own memory; nobody lists them.
 //!
 //! Counters are changed by one instruction without a lock, as C does: what interrupts it on the same CPU loses nothing,
 //! while two CPUs may lose a count to each other. The structures are only 4-byte aligned.
 
 use core::arch::asm;
+use core::ffi::c_void;
 use core::mem::offset_of;
 use core::ptr::NonNull;
 use kernel::bindings;
 
 /// `struct ftrace_branch_data`.
 #[repr(C, packed(4))]
-struct Data {
+pub(crate) struct Data {
     func: *const u8,
     file: *const u8,
     line: u32,
@@ -25,7 +26,7 @@ struct Data {
 
 /// `struct ftrace_likely_data`.
 #[repr(C, packed(4))]
-struct LikelyData {
+pub(crate) struct LikelyData {
     data: Data,
     constant: u64,
 }
@@ -38,15 +39,27 @@ const _: () = {
     assert!(offset_of!(LikelyData, constant) == offset_of!(bindings::ftrace_likely_data, constant));
 };
 
-/// An annotated site.
+/// Any site.
 ///
 /// # Invariants
 ///
 /// The pointer is to a site that stays as long as this is used; its strings and line do not change.
 #[derive(Clone, Copy)]
+pub(crate) struct Site(NonNull<Data>);
+
+/// An annotated site.
+///
+/// # Invariants
+///
+/// As of [`Site`].
+#[derive(Clone, Copy)]
 pub(crate) struct Annotated(NonNull<LikelyData>);
 
 // SAFETY: any context may read a site and count in it.
+unsafe impl Send for Site {}
+// SAFETY: as above.
+unsafe impl Sync for Site {}
+// SAFETY: as above.
 unsafe impl Send for Annotated {}
 // SAFETY: as above.
 unsafe impl Sync for Annotated {}
@@ -74,6 +87,32 @@ unsafe fn counted(counter: *const u64) -> u64 {
     value
 }
 
+impl Site {
+    /// The function's name.
+    pub(crate) fn function(&self) -> &[u8] {
+        // SAFETY: by the type invariant a site, and its strings stay as long.
+        unsafe { text((&raw const (*self.0.as_ptr()).func).read_unaligned()) }
+    }
+
+    /// The file's name, with its path.
+    pub(crate) fn file(&self) -> &[u8] {
+        // SAFETY: as in `function`.
+        unsafe { text((&raw const (*self.0.as_ptr()).file).read_unaligned()) }
+    }
+
+    /// The line.
+    pub(crate) fn line(self) -> u32 {
+        // SAFETY: as in `function`.
+        unsafe { (*self.0.as_ptr()).line }
+    }
+
+    /// How often it was correct, or not taken; and the other way. Any context.
+    pub(crate) fn counts(self) -> [u64; 2] {
+        // SAFETY: as in `function`.
+        [0, 1].map(|way| unsafe { counted((&raw const (*self.0.as_ptr()).counts).cast::<u64>().wrapping_add(way)) })
+    }
+}
+
 impl Annotated {
     /// What C hands out.
     ///
@@ -86,28 +125,11 @@ impl Annotated {
         Self(data.cast())
     }
 
-    /// The function's name.
-    pub(crate) fn function(&self) -> &[u8] {
-        // SAFETY: by the type invariant a site, and its strings stay as long.
-        unsafe { text((&raw const (*self.0.as_ptr()).data.func).read_unaligned()) }
-    }
-
-    /// The file's name, with its path.
-    pub(crate) fn file(&self) -> &[u8] {
-        // SAFETY: as in `function`.
-        unsafe { text((&raw const (*self.0.as_ptr()).data.file).read_unaligned()) }
-    }
-
-    /// The line.
-    pub(crate) fn line(self) -> u32 {
-        // SAFETY: as in `function`.
-        unsafe { (*self.0.as_ptr()).data.line }
-    }
-
-    /// How often it was correct, and how often not. Any context.
-    pub(crate) fn counts(self) -> [u64; 2] {
-        // SAFETY: as in `function`.
-        [0, 1].map(|way| unsafe { counted((&raw const (*self.0.as_ptr()).data.counts).cast::<u64>().wrapping_add(way)) })
+    /// What it has in common with others.
+    #[inline(always)]
+    pub(crate) fn site(self) -> Site {
+        // INVARIANT: as the own.
+        Site(self.0.cast())
     }
 
     /// Its address.
@@ -157,11 +179,57 @@ unsafe fn text<'a>(start: *const u8) -> &'a [u8] {
 /// Bytes from one annotated site of the kernel's to the next.
 pub(crate) const ANNOTATED_SIZE: usize = size_of::<LikelyData>();
 
-/// The annotated sites of the kernel itself, in the order of their section.
-pub(crate) fn annotated() -> impl ExactSizeIterator<Item = Annotated> {
-    let start: *const LikelyData = (&raw const bindings::__start_annotated_branch_profile).cast();
-    let end = (&raw const bindings::__stop_annotated_branch_profile) as usize;
-    let count = end.wrapping_sub(start as usize) / ANNOTATED_SIZE;
-    // SAFETY: the linker script puts the labels around so many such structures. INVARIANT: the kernel's section stays.
-    (0..count).map(move |index| Annotated(unsafe { NonNull::new_unchecked(start.cast_mut().add(index)) }))
+/// The sites of a section, in its order.
+///
+/// # Invariants
+///
+/// From `start` on there are `count` sites, which stay, and `site` makes what stands for one.
+pub(crate) struct Sites<D, S> {
+    start: NonNull<D>,
+    count: usize,
+    site: fn(NonNull<D>) -> S,
+}
+
+impl<D, S> Sites<D, S> {
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// One of them, counted from 0.
+    pub(crate) fn get(&self, index: usize) -> Option<S> {
+        // SAFETY: by the type invariant it is in the section.
+        (index < self.count).then(|| (self.site)(unsafe { self.start.add(index) }))
+    }
+
+    /// All.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = S> + '_ {
+        (0..self.count).filter_map(|index| self.get(index))
+    }
+
+    /// # Safety
+    ///
+    /// They are the labels around a section of `D`s, and `site` makes what stands for one.
+    unsafe fn between(start: *const c_void, end: *const c_void, site: fn(NonNull<D>) -> S) -> Self {
+        let count = (end as usize).wrapping_sub(start as usize) / size_of::<D>();
+        // SAFETY: a label of the linker's is not at 0. INVARIANT: by the precondition; sections of the kernel stay.
+        Self { start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) }, count, site }
+    }
+}
+
+/// The annotated sites of the kernel itself.
+pub(crate) fn annotated() -> Sites<LikelyData, Annotated> {
+    let start = (&raw const bindings::__start_annotated_branch_profile).cast();
+    let end = (&raw const bindings::__stop_annotated_branch_profile).cast();
+    // SAFETY: the linker script puts them around such structures. INVARIANT: of `Annotated`: sections stay.
+    unsafe { Sites::between(start, end, |site| Annotated(site)) }
+}
+
+/// All `if`s of the kernel itself.
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+pub(crate) fn all() -> Sites<Data, Site> {
+    let start = (&raw const bindings::__start_branch_profile).cast();
+    let end = (&raw const bindings::__stop_branch_profile).cast();
+    // SAFETY: as in `annotated`. INVARIANT: as there.
+    unsafe { Sites::between(start, end, |site| Site(site)) }
 }

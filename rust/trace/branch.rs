@@ -98,7 +98,7 @@ impl Recorder {
         let sites = branch_profile::annotated();
         let mut texts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         let mut first = 0;
-        for site in sites {
+        for site in sites.iter() {
             if texts.is_empty() {
                 first = site.address();
             }
@@ -164,6 +164,7 @@ impl Recorder {
 }
 
 /// What is recorded of a site but for the way it goes. Any context.
-fn words(site: Annotated) -> [u64; WORDS] {
+fn words(annotated: Annotated) -> [u64; WORDS] {
+    let site = annotated.site();
     Place { function: site.function(), file: site.file(), line: site.line() }.words()
 }

@@ -21,7 +21,7 @@
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`names`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
-//! | `branches` | `trace_stat/branch_annotated` |
+//! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, which the table's own words make |
 //! | [`control`], [`listing`], [`words`] | no files: what small files, listings, and files of words have in common |
 //!

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Branch profiles: the rows of `trace_stat/branch_annotated`, and what a record of the branch tracer says of its site.
+//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and what a record of the branch tracer
+//! says of its site.
 //!
-//! A *site* is one `likely()` or `unlikely()` of the kernel's C code. Of each is counted how often the annotation was right.
+//! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is counted how often the
+//! annotation was right, of any other how often it was taken.
 
 use super::entry::Branch;
 use super::Out;
@@ -12,6 +14,10 @@ use core::mem::offset_of;
 
 /// What stands above the rows of `branch_annotated`.
 pub const ANNOTATED_TITLES: &[u8] = b" correct incorrect  %        Function                  File              Line\n \
+    ------- ---------  -        --------                  ----              ----\n";
+
+/// What stands above the rows of `branch_all`.
+pub const ALL_TITLES: &[u8] = b"   miss      hit    %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
 
 /// Where a branch is in the source.
@@ -28,7 +34,7 @@ pub struct Place<'a> {
 /// How often which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// As annotated.
+    /// As annotated; of an `if` how often it was not taken.
     pub correct: u64,
     /// The other way.
     pub incorrect: u64,
@@ -212,10 +218,9 @@ mod tests {
 
     #[test]
     fn titles() {
-        for titles in [ANNOTATED_TITLES, TRACE_TITLES] {
+        for titles in [ANNOTATED_TITLES, ALL_TITLES] {
             let lines: Vec<_> = titles.split(|&c| c == b'\n').collect();
-            assert!(lines.len() == 3 && lines[2].is_empty());
+            assert!(lines[1] == b" ------- ---------  -        --------                  ----              ----" && lines.len() == 3);
         }
-        assert!(ANNOTATED_TITLES.ends_with(b"\n ------- ---------  -        --------                  ----              ----\n"));
     }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profile of annotated branches: `trace_stat/branch_annotated`.
+//! Branch profiles: `trace_stat/branch_annotated` and `branch_all`.
 //!
-//! Nothing resets the counters. The rows are those of the open, so that they are in the order of what they show.
+//! Nothing resets the counters. The rows of `branch_annotated` are those of the open, so that they are in the order of
+//! what they show; those of `branch_all`, in the order of the section, show what is counted when they are read.
 
 use super::listing::{self, Lines};
 use crate::{
     kapi::{
-        branch_profile::{self, Annotated},
+        branch_profile::{self, Annotated, Site},
         pseudo_fs::{FileType, OpenFlags, Opening},
         sort::sort_by,
         tracefs::Dir,
@@ -17,13 +18,27 @@ use crate::{
         Out,
     },
 };
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+use crate::rcore::text::branch::ALL_TITLES;
 use core::fmt;
 use kernel::prelude::*;
 
-/// Makes the file in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
+/// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
 pub(super) fn create(stat: &Dir) -> Result {
-    // Nobody can write to it, whatever the mode says: it is that of C.
-    stat.create_file(c"branch_annotated", 0o640, KBox::new(AnnotatedFile, GFP_KERNEL)?)
+    // Nobody can write to them, whatever the mode says: it is that of C.
+    stat.create_file(c"branch_annotated", 0o640, KBox::new(AnnotatedFile, GFP_KERNEL)?)?;
+    #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+    stat.create_file(c"branch_all", 0o640, KBox::new(AllFile, GFP_KERNEL)?)?;
+    Ok(())
+}
+
+fn counts(site: Site) -> Counts {
+    let [correct, incorrect] = site.counts();
+    Counts { correct, incorrect }
+}
+
+fn write_row(out: &mut dyn Out, site: Site, counts: Counts, constant: u64) -> fmt::Result {
+    Place { function: site.function(), file: site.file(), line: site.line() }.write_row(out, counts, constant)
 }
 
 /// Number of the row at place `at` of a listing that begins with titles; none for those.
@@ -46,9 +61,8 @@ impl FileType for AnnotatedFile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
         let sites = branch_profile::annotated();
         let mut rows = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
-        for site in sites {
-            let [correct, incorrect] = site.counts();
-            rows.push(Row { site, counts: Counts { correct, incorrect }, constant: site.constant() }, GFP_KERNEL)?;
+        for site in sites.iter() {
+            rows.push(Row { site, counts: counts(site.site()), constant: site.constant() }, GFP_KERNEL)?;
         }
         // Of equal ones the last comes first.
         sort_by(&mut rows, |a: &Row, b| a.counts.worst_first(b.counts).then(b.site.address().cmp(&a.site.address())));
@@ -65,11 +79,36 @@ impl Lines for AnnotatedRows {
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match row(at) {
-            Some(row) => self.0.get(row).map_or(Ok(()), |row| {
-                let Row { site, counts, constant } = row;
-                Place { function: site.function(), file: site.file(), line: site.line() }.write_row(out, *counts, *constant)
-            }),
+            Some(row) => self.0.get(row).map_or(Ok(()), |row| write_row(out, row.site.site(), row.counts, row.constant)),
             None => out.bytes(ANNOTATED_TITLES),
+        }
+    }
+}
+
+/// `branch_all`.
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+struct AllFile;
+
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+impl FileType for AllFile {
+    fn open(&self, _how: &OpenFlags) -> Result<Opening> {
+        listing::open(AllRows)
+    }
+}
+
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+struct AllRows;
+
+#[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
+impl Lines for AllRows {
+    fn seek(&self, at: u64) -> Option<u64> {
+        (at <= branch_profile::all().len() as u64).then_some(at)
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        match row(at) {
+            Some(row) => branch_profile::all().get(row).map_or(Ok(()), |site| write_row(out, site, counts(site), 0)),
+            None => out.bytes(ALL_TITLES),
         }
     }
 }

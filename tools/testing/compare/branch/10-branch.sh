@@ -73,18 +73,22 @@ cd ../..
 rmdir instances/one
 echo 1 > tracing_on
 
-echo "== the profile's titles =="
-stat -c '%n %A' trace_stat/branch_annotated
-head -n 2 trace_stat/branch_annotated
-echo x > trace_stat/branch_annotated
+echo "== titles of profiles =="
+ls trace_stat | grep branch
+stat -c '%n %A' trace_stat/branch_*
+for file in trace_stat/branch_*; do head -n 2 $file; done
+echo x > trace_stat/branch_all
 echo $?
 # Sites by file: what headers define is there once for each object file, of which the two kernels have different ones.
 sites() { awk '$NF ~ /^[0-9]+$/ { print $(NF - 2), $(NF - 1), $NF }' "$1" | grep -E ' (pipe|namei|read_write|open|fork|exit|sys|pid|core|fair|signal|mmap|memory|page_alloc)\.c '; }
 echo "== annotated sites =="
 sites trace_stat/branch_annotated | sort | tr 0-9 a-j
+echo "== all sites, in their order =="
+sites trace_stat/branch_all | grep ' pipe.c ' | tr 0-9 a-j
+sites trace_stat/branch_all | sort | md5sum
 count() { # what a thousand rounds add to the sites of pipes, digits as letters
 	python3 -c '
-import collections, os
+import collections, os, sys
 def read(name):
     rows = collections.Counter()
     for line in open("trace_stat/" + name).readlines()[2:]:
@@ -101,12 +105,15 @@ def work():
         os.read(end, 4)
         os.close(end)
         os.close(start)
-before = read("branch_annotated")
-work()
-after = read("branch_annotated")
-for row in sorted(after):
-    if after[row] - before[row] >= 1000:
-        print(*row, (after[row] - before[row]) // 1000)' | tr 0-9 a-j
+for name in sys.argv[1:]:
+    before = read(name)
+    work()
+    after = read(name)
+    for row in sorted(after):
+        if after[row] - before[row] >= 1000:
+            print(name, *row, (after[row] - before[row]) // 1000)' "$@" | tr 0-9 a-j
 }
-echo "== a thousand pipes =="
-count
+echo "== a thousand pipes, annotated =="
+count branch_annotated
+echo "== a thousand pipes, all =="
+count branch_all
