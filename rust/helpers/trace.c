@@ -75,8 +75,11 @@ __rust_helper void rust_helper_raw_local_irq_restore(unsigned long flags)
 }
 
 #ifdef CONFIG_BRANCH_TRACER
+/* A CPU that goes watches longer than RCU waits for it. */
 __rust_helper bool rust_helper_rtrace_rcu_watches(void)
 {
+	if (!cpu_online(raw_smp_processor_id()))
+		return false;
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	return rcu_is_watching_curr_cpu();
 #else

@@ -69,6 +69,13 @@ pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
             pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
         }
     }
+    // Behind all the others: one may be to hold a copy of what was there before another records.
+    texts(list).map(BootInstance::parse).filter(|wanted| wanted.events().next().is_some()).for_each(|wanted| {
+        if let Some(Err(error)) = instances::find(wanted.name).map(|instance| instance.expand()) {
+            pr_warn!("instance {} has a small buffer: {:?}\n", Text(wanted.name), error);
+        }
+        wanted.events().for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
+    });
 }
 
 fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
@@ -92,13 +99,9 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     if wanted.traceoff {
         instance.set_tracing_on(false);
     }
-    if wanted.printk {
+    if wanted.printk && !instance.is_copy() {
         instance.set_option(Flag::TracePrintkDest, true)?;
     }
-    if wanted.events().next().is_some() {
-        instance.expand()?;
-    }
-    wanted.events().for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
     Ok(())
 }
 

@@ -113,7 +113,7 @@ impl Recorder {
         let buffer = self.instance.buffer();
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
         let Some(text) = self.texts.get(index) else { return self.record_of_module(context, site, correct) };
-        if !buffer.can_be_fast(context) {
+        if !buffer.can_be_fast(context) || self.inside.this().load(Relaxed) != 0 {
             return self.record_slowly(context, site, correct, text, Plain::Not);
         }
         let header = context.header(kind::BRANCH);
@@ -141,10 +141,7 @@ impl Recorder {
         let inside = self.inside.this();
         let (bit, before) = (1 << context.level(), inside.load(Relaxed));
         if before & bit != 0 {
-            // An abandoned attempt must be ended all the same; that calls nothing.
-            if outcome != Plain::Not {
-                buffer.complete(outcome);
-            }
+            // There was no attempt then.
             return;
         }
         inside.store(before | bit, Relaxed);

@@ -426,6 +426,9 @@ impl Instance {
         if flag == Flag::Overwrite && row(&state).forces().has(flag) {
             return Err(EINVAL);
         }
+        if self.is_copy() && matches!(flag, Flag::TracePrintkDest | Flag::CopyTraceMarker) {
+            return Err(EACCES);
+        }
         if let Some(running) = &mut state.running {
             running.option(flag, on)?;
         }

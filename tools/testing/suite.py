@@ -23,6 +23,7 @@ TRACING = "/sys/kernel/tracing"
 LIMIT = 400 + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
+PLAN = re.compile(r"^1\.\.(\d+)$")
 RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
 SHOWN = 60  # lines of a log
 
@@ -43,7 +44,7 @@ class KernelLog:
             except BlockingIOError:
                 return lines
             except BrokenPipeError:
-                lines.append("(messages were lost)")
+                lines.append("BUG: the test has lost messages")
                 continue
             lines.append(record.partition(";")[2].partition("\n")[0])
 
@@ -72,12 +73,14 @@ class Suite:
         print(f"# {what}", *(f"#   {line}" for line in lines), sep="\n", flush=True)
 
     def run(self, cases):
-        """Run `cases`; gives the ones that are left where one did not end."""
+        """Run `cases`; gives the ones that are left where one did not end. (Their repetitions in an instance are not.)"""
         with tempfile.TemporaryDirectory() as logs:
             with subprocess.Popen(["sh", self.runner, "--ktap", "--keep", "--logdir", logs, *cases], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
-                done = 0
+                done = planned = 0
                 for line, seconds in lines_of(process, LIMIT):
+                    if plan := PLAN.match(line):
+                        planned = int(plan[1])
                     if found := RESULT.match(line):
                         # Behind the last one come the repetitions in an instance.
                         case = cases[done] if done < len(cases) else ""
@@ -86,10 +89,14 @@ class Suite:
                 ended = process.poll() is not None
                 if not ended:
                     os.killpg(process.pid, signal.SIGKILL)
-            if ended and done >= len(cases):
+            if complaint := self.log.complaint():
+                self.explain("the kernel complained:", complaint)
+            if ended and done >= planned > 0 and process.returncode >= 0:
+                if complaint:
+                    self.say(False, "the end of the runner")
                 return []
             name = cases[done] if done < len(cases) else "the cases in an instance"
-            self.explain("what it said", self.tail(logs, done + 1))
+            self.explain("what it said:", self.tail(logs, done + 1))
             self.say(False, f"{name}: " + ("the runner ended before it" if ended else f"did not end within {LIMIT} s"))
             return cases[done + 1:]
 

@@ -25,7 +25,7 @@ use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 /// Words of the header.
 const HEADER: usize = 4;
 /// Its first word, once all else is in place.
-const MAGIC: u64 = 0x7274_7261_6365_0001;
+const MAGIC: u64 = 0x7274_7261_6365_0002;
 
 /// Where things are.
 #[derive(Clone, Copy)]

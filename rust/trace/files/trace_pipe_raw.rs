@@ -259,7 +259,7 @@ impl PageFile for Raw {
             if !taken.is_empty() {
                 return call.give(taken);
             }
-            if woken {
+            if woken || self.instance().begin_if_empty() {
                 return Ok(0);
             }
             if call.nonblock() {

@@ -80,7 +80,7 @@ for file in trace_stat/branch_*; do head -n 2 $file; done
 echo x > trace_stat/branch_all
 echo $?
 # Sites by file: what headers define is there once for each object file, of which the two kernels have different ones.
-sites() { awk '$NF ~ /^[0-9]+$/ { print $(NF - 2), $(NF - 1), $NF }' "$1" | grep -E ' (pipe|namei|read_write|open|fork|exit|sys|pid|core|fair|signal|mmap|memory|page_alloc)\.c '; }
+sites() { awk '$NF ~ /^[0-9]+$/ { print $(NF - 2), $(NF - 1), $NF }' "$1" | grep -E ' (pipe|namei|read_write|open|exit|pid|signal|mmap|memory)\.c '; }
 echo "== annotated sites =="
 sites trace_stat/branch_annotated | sort | tr 0-9 a-j
 echo "== all sites, in their order =="
