@@ -45,9 +45,9 @@ def scale(kernel, path, cpus):
 
 def spliced(kernel, path, events):
     """What becomes of so many markers that one CPU writes as fast as it can while another splices: `ms`, `bytes`, `lost`."""
-    # Nothing is patched here, so each CPU can have a thread of the host.
-    return figures_of(kernel, 2, f"cd /sys/kernel/tracing && {path} {events} && sed -n 's/^overrun: /lost /p' per_cpu/cpu0/stats",
-                      ICOUNT="", THREAD="multi")
+    # Setting a tracer gives the buffer its size. Nothing is patched here, so each CPU can have a thread of the host.
+    command = f"{path} {events} && sed -n 's/^overrun: /lost /p' per_cpu/cpu0/stats"
+    return figures_of(kernel, 2, f"cd /sys/kernel/tracing && echo nop > current_tracer && {command}", ICOUNT="", THREAD="multi")
 
 
 def figures_of(kernel, cpus, command, **options):
