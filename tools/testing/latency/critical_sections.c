@@ -39,10 +39,12 @@ static int __init critical_sections_init(void)
 		local_irq_disable();
 		critical_section();
 		local_irq_enable();
-	} else {
+	} else if (!strcmp(kind, "preempt")) {
 		preempt_disable();
 		critical_section();
 		preempt_enable();
+	} else {
+		return -EINVAL;
 	}
 	return -EAGAIN; /* it need not stay */
 }

@@ -6,14 +6,8 @@ import os
 import struct
 import sys
 
-CHECKS = 0
-
-
-def check(what, right):
-    global CHECKS
-    CHECKS += 1
-    if not right:
-        sys.exit(f"not so: {what}")
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checks import check, checks, put
 
 
 def errno_of(call, *args):
@@ -22,11 +16,6 @@ def errno_of(call, *args):
     except OSError as error:
         return error.errno
     return 0
-
-
-def put(path, text):
-    with open(path, "wb", buffering=0) as file:
-        return file.write(text)
 
 
 def events():
@@ -101,4 +90,4 @@ put("tracing_on", b"0")
 for file in (text, raw):
     check("recording off", errno_of(os.write, file, b"12345678") == errno.EBADF)
 put("tracing_on", b"1")
-print(f"{CHECKS} checks")
+print(f"{checks()} checks")
