@@ -38,7 +38,8 @@ impl<T> Published<T> {
     ///
     /// # Safety
     ///
-    /// As long as the result is used, interrupts or preemption are off on this CPU, and RCU watches it.
+    /// As long as the result is used, interrupts or preemption are off on this CPU, and RCU waits for it: it watches, and the
+    /// CPU is neither going nor coming.
     #[inline(always)]
     pub(crate) unsafe fn get<'a>(&self) -> Option<&'a T> {
         // Pairs with the exchange in `replace`.
