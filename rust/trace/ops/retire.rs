@@ -9,6 +9,7 @@ use kernel::{
     bindings,
     prelude::*,
     sync::atomic::{ordering, Acquire, Atomic, Relaxed},
+    sync::rcu,
 };
 
 /// A set as ops have it: what C calls `struct ftrace_hash`.
@@ -116,8 +117,12 @@ unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
     drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, Published, rcu)) });
 }
 
-/// Waits until what ran with preemption disabled, whether RCU watches there or not, does not any more. May sleep.
+/// Waits until no hit runs any more that ran with preemption disabled, whether RCU watches there or not. Sleeps.
+///
+/// The second wait is for code that RCU does not watch. Where such code cannot be traced, as on x86
+/// (`CONFIG_ARCH_WANTS_NO_INSTR`), it does nothing at all.
 pub(crate) fn wait_for_hits() {
+    rcu::synchronize_rcu();
     // SAFETY: Task context, nothing held.
     unsafe { bindings::synchronize_rcu_tasks_rude() };
 }
