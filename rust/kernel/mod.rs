@@ -27,7 +27,6 @@ pub(crate) mod kprobes;
 pub(crate) mod recursion;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ret_stack;
-pub(crate) mod rcu_slot;
 pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A shared object in a static, which any context may look at while its owner puts another in its place.
+//! A shared object in a static, which any context may look at while another is put in its place.
+//!
+//! Readers count nothing: they hold off interrupts or preemption. Whoever puts another object there
+//! [waits](wait_for_readers) until no reader can be looking at the old one, and has that then.
 //!
 //! C header: `include/linux/rcupdate.h`.
 
 use super::context::PreemptOff;
 use super::relaxed;
 use core::ptr;
+use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
-use kernel::sync::{rcu, Arc};
+use kernel::sync::{rcu, Arc, ArcBorrow};
 
-/// At most one `T`, counted, to be looked at from any context.
+/// Waits for what runs now with interrupts or preemption off, in code that can be traced. Task context, sleeps.
+///
+/// A CPU that is going or coming is waited for only as long as RCU knows of it.
+pub(crate) fn wait_for_readers() {
+    rcu::synchronize_rcu();
+    // For code that RCU does not watch, such as the idle loop. It does nothing where that cannot be traced, as on x86
+    // (`CONFIG_ARCH_WANTS_NO_INSTR`).
+    // SAFETY: task context, where sleeping is allowed.
+    #[cfg(CONFIG_TASKS_RUDE_RCU)]
+    unsafe {
+        kernel::bindings::synchronize_rcu_tasks_rude();
+    }
+}
+
+/// At most one `T`, to be looked at from any context.
 ///
 /// # Invariants
 ///
-/// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a grace period in which
+/// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a [`wait_for_readers`] in which
 /// it was no longer here.
 pub(crate) struct Published<T>(Atomic<*mut T>);
 
@@ -38,14 +56,12 @@ impl<T> Published<T> {
     ///
     /// # Safety
     ///
-    /// As long as the result is used, interrupts or preemption are off on this CPU, and RCU waits for it: it watches, and the
-    /// CPU is neither going nor coming.
+    /// As long as the result is used, interrupts or preemption are off on this CPU, and [`wait_for_readers`] waits for it.
     #[inline(always)]
     pub(crate) unsafe fn get<'a>(&self) -> Option<&'a T> {
-        // Pairs with the exchange in `replace`.
+        // Pairs with the exchanges in `replace` and `claim`.
         let now = self.0.load(ordering::Acquire);
-        // SAFETY: by the type invariant null or a live `T`, that goes only after a grace period, which waits for the
-        // caller.
+        // SAFETY: by the type invariant null or a live `T`, that goes only after a wait for the caller.
         unsafe { now.as_ref() }
     }
 
@@ -53,10 +69,16 @@ impl<T> Published<T> {
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
         let _stay = PreemptOff::new();
+        // SAFETY: preemption is off until `f` has returned.
+        f(unsafe { self.get() })
+    }
+
+    /// What is there now, to keep. Any context, but who drops the last `Arc` of a `T` must be where that may go.
+    pub(crate) fn share(&self) -> Option<Arc<T>> {
+        let _stay = PreemptOff::new();
         let now = self.0.load(ordering::Acquire);
-        // SAFETY: by the type invariant null or a live `T`, that goes only after a grace period, which preemption off
-        // holds up.
-        f(unsafe { now.as_ref() })
+        // SAFETY: by the type invariant it came from `into_raw`, and its count is there while preemption is off.
+        (!now.is_null()).then(|| unsafe { ArcBorrow::from_raw(now) }.into())
     }
 
     /// Puts `new` there and gives what was there before, which no context looks at any more. Task context, sleeps.
@@ -67,8 +89,40 @@ impl<T> Published<T> {
         if old.is_null() {
             return None;
         }
-        rcu::synchronize_rcu();
-        // SAFETY: by the type invariant, and nobody can have found it here since the grace period.
+        wait_for_readers();
+        // SAFETY: by the type invariant, and nobody can have found it here since the wait.
         Some(unsafe { Arc::from_raw(old) })
+    }
+
+    /// Puts `new` where nothing is, to be there until the result is dropped. Task context.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` when something is there.
+    pub(crate) fn claim(&'static self, new: Arc<T>) -> Result<Claim<T>> {
+        let new = Arc::into_raw(new).cast_mut();
+        // INVARIANT: it came from `into_raw`.
+        if self.0.cmpxchg(ptr::null_mut(), new, ordering::Full).is_err() {
+            // SAFETY: it came from `into_raw` just now, and nobody else has seen it.
+            drop(unsafe { Arc::from_raw(new) });
+            return Err(EBUSY);
+        }
+        Ok(Claim(self))
+    }
+}
+
+/// The right to what is in its place, see [`Published::claim`]. Dropping it: task context, sleeps.
+pub(crate) struct Claim<T: 'static>(&'static Published<T>);
+
+impl<T> Claim<T> {
+    /// Puts `new` in the place of what is there. Task context, sleeps.
+    pub(crate) fn replace(&mut self, new: Arc<T>) {
+        self.0.replace(Some(new));
+    }
+}
+
+impl<T> Drop for Claim<T> {
+    fn drop(&mut self) {
+        self.0.replace(None);
     }
 }

@@ -19,15 +19,15 @@ use super::latency::Found;
 use super::stack;
 use crate::kapi::context::{self, PreemptCount, PreemptOff};
 use crate::kapi::percpu::PerCpu;
+use crate::kapi::published::{Claim, Published};
 use crate::kapi::raw_lock::RawLock;
-use crate::kapi::rcu_slot::{Filled, RcuSlot};
 use crate::kapi::tracepoint::TaskView;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-static CURRENT: RcuSlot<Critical> = RcuSlot::empty();
+static CURRENT: Published<Critical> = Published::new();
 
 /// What makes a section.
 #[derive(Clone, Copy)]
@@ -104,15 +104,15 @@ impl Critical {
     }
 
     /// Makes it the current one until the result is dropped. Task context. `EBUSY` while there is another.
-    pub(crate) fn begin(self: &Arc<Self>) -> Result<Filled<Self>> {
-        CURRENT.fill(self.clone())
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Claim<Self>> {
+        CURRENT.claim(self.clone())
     }
 
     /// The current one.
     ///
     /// # Safety
     ///
-    /// As [`RcuSlot::get`].
+    /// As [`Published::get`].
     #[inline(always)]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
         // SAFETY: by the precondition.

@@ -90,7 +90,6 @@ pub(crate) unsafe fn init_locks() {
         GRAPH.init();
         ret_stack::init_lock();
         sleep::init_lock();
-        filter::init_lock();
     }
 }
 

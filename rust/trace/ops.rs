@@ -32,7 +32,7 @@ pub(crate) use list::{
 };
 pub(crate) use owner::{callback_symbol, thunk, Callback, Entry, Flags, Hit, Ops};
 pub(crate) use raw::{flag, Func, OpsRef, Which};
-pub(crate) use retire::{wait_for_hits, wait_for_trampolines, SharedSet};
+pub(crate) use retire::wait_for_trampolines;
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
 pub(crate) use show::write_state;
 

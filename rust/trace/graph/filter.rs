@@ -5,14 +5,16 @@
 //! One setting for all instances. A task keeps in its word ([`Var`]) whether it is inside a function that is wanted.
 
 use crate::kapi::context::PreemptCount;
+use crate::kapi::published::Published;
 use crate::kapi::ret_stack::Current;
 use crate::rcore::text::glob::Pattern;
 use crate::trace::hash::SiteSet;
 use crate::trace::instances;
-use crate::trace::ops::{matching_sites, SharedSet};
+use crate::trace::ops::matching_sites;
 use crate::trace::sites::{self, Site};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
 
 /// Which of the two sets.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,28 +25,12 @@ pub(crate) enum Which {
     Not,
 }
 
-static ONLY: SharedSet = SharedSet::new();
-static NOT: SharedSet = SharedSet::new();
+static ONLY: Published<SiteSet> = Published::new();
+static NOT: Published<SiteSet> = Published::new();
 static MAX_DEPTH: Atomic<u32> = Atomic::new(0);
 
-kernel::sync::global_lock! {
-    /// Held to change a set.
-    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
-    unsafe(uninit) static CHANGING: Mutex<()> = ();
-}
-
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(super) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { CHANGING.init() };
-}
-
 impl Which {
-    fn set(self) -> &'static SharedSet {
+    fn set(self) -> &'static Published<SiteSet> {
         match self {
             Which::Only => &ONLY,
             Which::Not => &NOT,
@@ -52,9 +38,14 @@ impl Which {
     }
 }
 
+/// Is `func` in the set that is there? Any context.
+fn contains(set: &Published<SiteSet>, func: usize) -> bool {
+    set.with(|set| set.is_some_and(|set| set.contains(func)))
+}
+
 /// Is any part of the graph left out? Any context.
 pub(crate) fn is_active() -> bool {
-    !ONLY.is_none() || !NOT.is_none() || max_depth() != 0
+    !ONLY.is_empty() || !NOT.is_empty() || max_depth() != 0
 }
 
 /// The greatest depth that is recorded; 0 is none. Any context.
@@ -82,8 +73,10 @@ pub(crate) struct Edit {
 impl Edit {
     /// A copy of the set as it is, or an empty one with `reset`. Task context. `ENOMEM`.
     pub(crate) fn open(which: Which, reset: bool) -> Result<Self> {
-        let _changing = CHANGING.lock();
-        let set = if reset { SiteSet::new() } else { which.set().copy()? };
+        let set = match which.set().share() {
+            Some(set) if !reset => set.try_clone()?,
+            _ => SiteSet::new(),
+        };
         Ok(Self { which, set })
     }
 
@@ -112,10 +105,14 @@ impl Edit {
 
     /// Makes it the set. Task context, sleeps. `ENOMEM`.
     pub(crate) fn commit(self) -> Result {
-        let changing = CHANGING.lock();
-        self.which.set().replace(self.set)?;
-        drop(changing);
+        self.publish()?;
         tell_tracers()
+    }
+
+    fn publish(self) -> Result {
+        let new = if self.set.is_empty() { None } else { Some(Arc::new(self.set, GFP_KERNEL)?) };
+        self.which.set().replace(new);
+        Ok(())
     }
 }
 
@@ -126,7 +123,7 @@ pub(crate) fn at_boot(which: Which, text: &[u8]) -> Result {
         // One that matches nothing leaves the others in force, as in C.
         let _ = edit.apply(word);
     }
-    which.set().replace(edit.set)
+    edit.publish()
 }
 
 /// A boot parameter's depth. Early boot, before there is any tracer.
@@ -136,13 +133,10 @@ pub(crate) fn depth_at_boot(depth: u32) {
 
 /// The functions of a set in the order of their addresses. Task context. `ENOMEM`.
 pub(crate) fn list(which: Which) -> Result<KVVec<Site>> {
-    let copy = {
-        let _changing = CHANGING.lock();
-        which.set().copy()?
-    };
     let mut found = KVVec::new();
+    let Some(set) = which.set().share() else { return Ok(found) };
     let mut next = 0;
-    while let Some(site) = sites::next_where(next, |site| copy.contains(site.addr())).filter(|_| copy.len() != 0) {
+    while let Some(site) = sites::next_where(next, |site| set.contains(site.addr())) {
         next = site.index().saturating_add(1);
         found.push(site, GFP_KERNEL)?;
     }
@@ -185,12 +179,12 @@ impl<'a> Var<'a> {
         if self.has(Self::OUTSIDE) {
             return Verdict::Ignore;
         }
-        if NOT.contains(func) {
+        if contains(&NOT, func) {
             self.set(Self::OUTSIDE);
             return Verdict::Return;
         }
-        if !self.has(Self::INSIDE) && !ONLY.is_none() {
-            if !ONLY.contains(func) {
+        if !self.has(Self::INSIDE) && !ONLY.is_empty() {
+            if !contains(&ONLY, func) {
                 return Verdict::Ignore;
             }
             self.clear(Self::IN_HARDIRQ | u64::MAX << Self::DEPTH);

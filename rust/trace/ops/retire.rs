@@ -2,15 +2,8 @@
 
 //! Freeing what hits may still look at.
 
-use crate::kapi::context::PreemptOff;
 use crate::trace::hash::SiteSet;
-use core::ptr;
-use kernel::{
-    bindings,
-    prelude::*,
-    sync::atomic::{ordering, Acquire, Atomic, Relaxed},
-    sync::rcu,
-};
+use kernel::{bindings, prelude::*};
 
 /// A set as ops have it: what C calls `struct ftrace_hash`.
 #[repr(C)]
@@ -66,65 +59,9 @@ impl Drop for Retired {
     }
 }
 
-/// A set in static memory, for hits to look into.
-///
-/// # Invariants
-///
-/// The pointer is null or came from `KBox::into_raw()`; what it was goes after [`wait_for_hits`].
-pub(crate) struct SharedSet(Atomic<*mut Published>);
-
-impl SharedSet {
-    /// No set.
-    pub(crate) const fn new() -> Self {
-        // INVARIANT: null.
-        SharedSet(Atomic::new(ptr::null_mut()))
-    }
-
-    /// Is there no set? Any context.
-    pub(crate) fn is_none(&self) -> bool {
-        self.0.load(Relaxed).is_null()
-    }
-
-    /// Is `addr` in the set? False without one. Any context.
-    pub(crate) fn contains(&self, addr: usize) -> bool {
-        let _stay = PreemptOff::new();
-        // SAFETY: by the type invariant null or a set that stays while preemption is off. The acquire pairs with the
-        // exchange in `replace`.
-        unsafe { self.0.load(Acquire).as_ref() }.is_some_and(|published| published.set().contains(addr))
-    }
-
-    /// Another set, or none; empty counts as none. Task context, sleeps. `ENOMEM`.
-    pub(crate) fn replace(&self, new: SiteSet) -> Result {
-        let new = if new.is_empty() { ptr::null_mut() } else { KBox::into_raw(Published::new(new)?) };
-        let old = self.0.xchg(new, ordering::Full);
-        if !old.is_null() {
-            wait_for_hits();
-            // SAFETY: by the type invariant a box's; nobody can find it any more, and those who had are out.
-            drop(unsafe { KBox::from_raw(old) });
-        }
-        Ok(())
-    }
-
-    /// A copy; empty without a set. Task context; no `replace` meanwhile. `ENOMEM`.
-    pub(crate) fn copy(&self) -> Result<SiteSet> {
-        // SAFETY: by the type invariant null or a set, which stays as nobody replaces it meanwhile.
-        unsafe { self.0.load(Acquire).as_ref() }.map_or(Ok(SiteSet::new()), |published| published.set().try_clone())
-    }
-}
-
 unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
     // SAFETY: Only `Retired::drop` passes this function, with the field of a `Published` from `KBox::into_raw()`.
     drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, Published, rcu)) });
-}
-
-/// Waits until no hit runs any more that ran with preemption disabled, whether RCU watches there or not. Sleeps.
-///
-/// The second wait is for code that RCU does not watch. Where such code cannot be traced, as on x86
-/// (`CONFIG_ARCH_WANTS_NO_INSTR`), it does nothing at all.
-pub(crate) fn wait_for_hits() {
-    rcu::synchronize_rcu();
-    // SAFETY: Task context, nothing held.
-    unsafe { bindings::synchronize_rcu_tasks_rude() };
 }
 
 /// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it without locks.

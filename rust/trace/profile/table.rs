@@ -9,9 +9,9 @@
 use crate::kapi::context::PreemptOff;
 use crate::kapi::cpus;
 use crate::kapi::percpu::PerCpu;
+use crate::kapi::published::wait_for_readers;
 use crate::kapi::sort::sort_by;
 use crate::rcore::sys::Local;
-use crate::trace::ops::wait_for_hits;
 use crate::trace::sites;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -170,7 +170,7 @@ pub(super) fn here(_stay: &PreemptOff) -> Option<&'static Table> {
 pub(super) fn prepare() -> Result {
     if let Some(tables) = TABLES.as_ref() {
         // Those who were still counting when it was switched off.
-        wait_for_hits();
+        wait_for_readers();
         tables.iter().filter_map(|(_, table)| table.as_ref()).for_each(Table::clear);
         return Ok(());
     }

@@ -7,7 +7,7 @@
 
 use super::functions::Functions;
 use super::{Running, Tracer};
-use crate::kapi::rcu_slot::Filled;
+use crate::kapi::published::Claim;
 use crate::rcore::text::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::rcore::text::options::{Flag, Set};
 use crate::trace::critical::{Critical, Kinds};
@@ -57,7 +57,7 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
 /// The tracer at work. Fields are dropped from the top: first no function is traced any more.
 struct Tracing {
     functions: Functions<Inside>,
-    measuring: Filled<Critical>,
+    measuring: Claim<Critical>,
     instance: Arc<Instance>,
     kinds: Kinds,
 }

@@ -13,8 +13,8 @@ use super::functions::Functions;
 use super::{Running, Tracer};
 use crate::kapi::context::PreemptOff;
 use crate::kapi::percpu::PerCpu;
+use crate::kapi::published::{Claim, Published};
 use crate::kapi::raw_lock::RawLock;
-use crate::kapi::rcu_slot::{Filled, RcuSlot};
 use crate::kapi::stack::Caller;
 use crate::kapi::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::rcore::text::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
@@ -49,7 +49,7 @@ pub(super) enum Class {
 pub(super) struct Wakeups(pub(super) Class);
 
 /// There is one at a time, in whichever instance.
-static CURRENT: RcuSlot<Wakeup> = RcuSlot::empty();
+static CURRENT: Published<Wakeup> = Published::new();
 
 impl Tracer for Wakeups {
     fn name(&self) -> &'static str {
@@ -62,7 +62,7 @@ impl Tracer for Wakeups {
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
         let wakeup = Arc::new(Wakeup::new(instance.clone(), self.0)?, GFP_KERNEL)?;
-        let only = CURRENT.fill(wakeup.clone())?;
+        let only = CURRENT.claim(wakeup.clone())?;
         instance.latency().set_longest(0);
         let points = &[Point::Wakeup, Point::WakeupNew, Point::Switch, Point::Migrate];
         let probes = Probes::register(points, wakeup.clone())?;
@@ -90,7 +90,7 @@ struct Tracing {
     wakeup: Arc<Wakeup>,
     functions: Functions<OnItsCpu>,
     _probes: Probes<Wakeup>,
-    _only: Filled<Wakeup>,
+    _only: Claim<Wakeup>,
 }
 
 impl Running for Tracing {
