@@ -114,13 +114,6 @@ impl<T> Published<T> {
 /// The right to what is in its place, see [`Published::claim`]. Dropping it: task context, sleeps.
 pub(crate) struct Claim<T: 'static>(&'static Published<T>);
 
-impl<T> Claim<T> {
-    /// Puts `new` in the place of what is there. Task context, sleeps.
-    pub(crate) fn replace(&mut self, new: Arc<T>) {
-        self.0.replace(Some(new));
-    }
-}
-
 impl<T> Drop for Claim<T> {
     fn drop(&mut self) {
         self.0.replace(None);

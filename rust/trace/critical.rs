@@ -13,7 +13,7 @@
 
 use super::buffer::Plain;
 use super::entry::{kind, Context};
-use super::graph::meanwhile;
+use super::graph::meanwhile::{self, Measures};
 use super::instance::Instance;
 use super::latency::Found;
 use super::stack;
@@ -22,6 +22,7 @@ use crate::kapi::percpu::PerCpu;
 use crate::kapi::published::{Claim, Published};
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::tracepoint::TaskView;
+use crate::rcore::text::options::Flag;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -79,18 +80,18 @@ pub(crate) struct Critical {
     instance: Arc<Instance>,
     kinds: Kinds,
     /// Are ends of sections recorded as in a call graph?
-    graph: bool,
+    graph: Atomic<bool>,
     sections: PerCpu<Section>,
     /// How many sections were reported. One that was open while another CPU's was being reported is not: it was, if only
-    /// by the report, not left in peace.
+    /// by the report, not left in peace. Turning to a call graph and back counts as a report.
     reports: Atomic<u64>,
     /// Held while one is reported. Innermost but for the locks of the buffer and of saved names.
     reporting: RawLock<()>,
 }
 
 impl Critical {
-    /// A measurement for `instance`, not begun, which records as a call graph if `graph`. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds, graph: bool) -> Result<Arc<Self>> {
+    /// A measurement for `instance`, not begun. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds) -> Result<Arc<Self>> {
         let closed = || Section {
             state: Atomic::new(State::CLOSED.0),
             since: Atomic::new(0),
@@ -98,6 +99,7 @@ impl Critical {
             reports: Atomic::new(0),
         };
         let sections = PerCpu::new(|_| closed())?;
+        let graph = Atomic::new(instance.options().has(Flag::DisplayGraph));
         let new =
             Self { instance, kinds, graph, sections, reports: Atomic::new(0), reporting: RawLock::new(()) };
         Ok(Arc::new(new, GFP_KERNEL)?)
@@ -117,16 +119,6 @@ impl Critical {
     pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
         // SAFETY: by the precondition.
         unsafe { CURRENT.get() }
-    }
-
-    /// Is a section open on this CPU, in which functions are to be traced? Any context, preemption is off.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.sections.this().is(State::OPEN)
-    }
-
-    /// Where it records.
-    pub(crate) fn instance(&self) -> &Instance {
-        &self.instance
     }
 
     /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no register where there is nothing
@@ -188,13 +180,18 @@ impl Critical {
     fn open(&self, ip: usize, parent: usize) {
         let here = self.sections.this();
         let buffer = self.instance.buffer();
-        if !here.is(State::CLOSED) || !buffer.is_on() || PreemptCount::read().in_nmi() {
+        if !here.is(State::CLOSED) || !buffer.is_on() {
+            return;
+        }
+        let context = Context::capture();
+        if context.in_nmi() {
             return;
         }
         here.set(State::BUSY);
         here.start.store(if parent != 0 { parent } else { ip }, Relaxed);
         here.reports.store(self.reports.load(Relaxed), Relaxed);
-        here.since.store(self.record(Context::capture(), ip, parent), Relaxed);
+        let _stay = PreemptOff::new();
+        here.since.store(self.record(context, ip, parent), Relaxed);
         here.set(State::OPEN);
     }
 
@@ -207,22 +204,22 @@ impl Critical {
         here.set(State::BUSY);
         if self.instance.buffer().is_on() {
             let context = Context::capture();
+            let _stay = PreemptOff::new();
             let end = if parent != 0 { parent } else { ip };
             let latency = self.record(context, ip, parent).wrapping_sub(here.since.load(Relaxed));
             if self.instance.latency().is_worse(latency) {
-                self.report(here, latency, ip, end, own);
+                self.report(here, latency, context.rest(), ip, end, own);
             }
             self.record(context, own, end);
         }
         here.set(State::CLOSED);
     }
 
-    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's time.
+    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's time. Preemption is off.
     #[inline(always)]
     fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
-        let _stay = PreemptOff::new();
-        if !self.graph && buffer.can_be_fast(context) {
+        if !self.graph.load(Relaxed) && buffer.can_be_fast(context) {
             let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
             let (outcome, time) = buffer.record_fast(|_| words);
             if outcome == Plain::Done || buffer.complete(outcome) {
@@ -238,7 +235,7 @@ impl Critical {
     fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let now = buffer.now();
-        match self.graph {
+        match self.graph.load(Relaxed) {
             true => meanwhile::mark(buffer, context.rest(), ip),
             false => buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64),
         }
@@ -249,8 +246,7 @@ impl Critical {
     /// stack from the caller of the function of `ip` on.
     #[cold]
     #[inline(never)]
-    fn report(&self, here: &Section, latency: u64, ip: usize, end: usize, own: usize) {
-        let context = Context::capture_all();
+    fn report(&self, here: &Section, latency: u64, context: Context, ip: usize, end: usize, own: usize) {
         let _alone = self.reporting.lock();
         if !self.instance.latency().is_worse(latency) {
             return;
@@ -268,5 +264,22 @@ impl Critical {
             self.instance.keep_worst(&Found { cpu, task, since: here.since.load(Relaxed), latency, section }, Some(cpu));
         });
         self.reports.store(reports.wrapping_add(1), Relaxed);
+    }
+}
+
+/// Functions are of interest where a section is open.
+impl Measures for Critical {
+    fn is_at_it(&self) -> bool {
+        self.sections.this().is(State::OPEN)
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    fn set_graph(&self, graph: bool) {
+        let _alone = self.reporting.lock();
+        self.graph.store(graph, Relaxed);
+        self.reports.store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }

@@ -107,6 +107,13 @@ impl Context {
         self.word | u64::from(kind)
     }
 
+    /// Is this an NMI handler?
+    #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+    #[inline(always)]
+    pub(crate) fn in_nmi(self) -> bool {
+        self.count.in_nmi()
+    }
+
     /// How contexts nest on a CPU; see [`PreemptCount::level`].
     pub(crate) fn level(self) -> u32 {
         self.count.level()

@@ -26,6 +26,9 @@ pub(crate) trait Measures: Send + Sync + 'static {
 
     /// Where it is recorded.
     fn instance(&self) -> &Instance;
+
+    /// From now on it is recorded as a call graph, or not. What is being measured just now is not reported. Task context.
+    fn set_graph(&self, graph: bool);
 }
 
 /// Records calls and returns of functions where `T` is at it, from its making to its end.

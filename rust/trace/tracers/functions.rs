@@ -8,7 +8,6 @@ use crate::kapi::context::PreemptOff;
 use crate::trace::buffer::Buffer;
 use crate::trace::entry::{kind, Context};
 use crate::trace::graph::meanwhile::{Meanwhile, Measures};
-use crate::trace::instance::Instance;
 use crate::trace::ops::{Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -19,7 +18,6 @@ pub(super) struct Functions<T: Measures> {
     ops: Arc<Ops>,
     /// Kept here, too: the ops forgets it between two uses.
     calls: Arc<Calls<T>>,
-    what: Arc<T>,
     /// Which of the two is wanted.
     graph: bool,
     recording: Option<Recording<T>>,
@@ -34,32 +32,45 @@ enum Recording<T: Measures> {
 impl<T: Measures> Functions<T> {
     /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is disarmed, `ENOSPC` when
     /// there are too many users of call graphs.
-    pub(super) fn start(instance: &Arc<Instance>, what: Arc<T>) -> Result<Self> {
-        let ops = instance.ops().ok_or(ENOMEM)?.clone();
-        let calls = Arc::new(Calls(what.clone()), GFP_KERNEL)?;
-        let graph = instance.options().has(Flag::DisplayGraph);
-        let mut functions = Self { ops, calls, what, graph, recording: None };
-        functions.set(instance.options().has(Flag::FunctionTrace))?;
+    pub(super) fn start(what: Arc<T>) -> Result<Self> {
+        let ops = what.instance().ops().ok_or(ENOMEM)?.clone();
+        let options = what.instance().options();
+        let calls = Arc::new(Calls(what), GFP_KERNEL)?;
+        let mut functions = Self { ops, calls, graph: options.has(Flag::DisplayGraph), recording: None };
+        functions.set(options.has(Flag::FunctionTrace))?;
         Ok(functions)
     }
 
-    /// From now on records as a call graph, or as calls, and where `what` is at it. Task context, sleeps. Errors as
-    /// [`Functions::start`]; it then goes on as before.
-    pub(super) fn set_graph(&mut self, graph: bool, what: Arc<T>) -> Result {
-        let calls = Arc::new(Calls(what.clone()), GFP_KERNEL)?;
-        let on = self.recording.is_some();
-        self.set(false)?;
-        let before = (self.graph, core::mem::replace(&mut self.what, what), core::mem::replace(&mut self.calls, calls));
-        self.graph = graph;
-        self.set(on).inspect_err(|_| {
-            (self.graph, self.what, self.calls) = before;
-            // Where that fails, too, nothing is recorded.
-            let _ = self.set(on);
-        })
+    /// What measures.
+    pub(super) fn what(&self) -> &Arc<T> {
+        &self.calls.0
     }
 
-    /// Follows `function-trace`. Task context, may sleep. Errors as [`Functions::start`]; it then goes on as before.
-    pub(super) fn set(&mut self, on: bool) -> Result {
+    /// As [`Running::option`](super::Running::option). Errors as [`Functions::start`].
+    pub(super) fn option(&mut self, flag: Flag, on: bool) -> Result {
+        match flag {
+            Flag::FunctionTrace => self.set(on),
+            Flag::DisplayGraph => self.set_graph(on),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts over, and records as a call graph or as calls.
+    fn set_graph(&mut self, graph: bool) -> Result {
+        let on = self.recording.is_some();
+        self.set(false)?;
+        self.graph = graph;
+        self.set(on).inspect_err(|_| {
+            self.graph = !graph;
+            // Where that fails, too, nothing is recorded.
+            let _ = self.set(on);
+        })?;
+        self.what().set_graph(graph);
+        self.what().instance().forget_latencies();
+        Ok(())
+    }
+
+    fn set(&mut self, on: bool) -> Result {
         match (on, self.recording.take()) {
             (true, None) => self.recording = Some(self.begin()?),
             (false, Some(Recording::Calls)) => {
@@ -75,7 +86,7 @@ impl<T: Measures> Functions<T> {
 
     fn begin(&self) -> Result<Recording<T>> {
         if self.graph {
-            return Ok(Recording::Graph { _until_dropped: Meanwhile::start(self.what.clone())? });
+            return Ok(Recording::Graph { _until_dropped: Meanwhile::start(self.what().clone())? });
         }
         self.ops.set_callback(self.calls.clone())?;
         self.ops.register().inspect_err(|_| {

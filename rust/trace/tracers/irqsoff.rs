@@ -11,7 +11,6 @@ use crate::kapi::published::Claim;
 use crate::rcore::text::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::rcore::text::options::{Flag, Set};
 use crate::trace::critical::{Critical, Kinds};
-use crate::trace::graph::meanwhile::Measures;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
@@ -32,11 +31,11 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
         let kinds = Kinds { irqs: IRQS, preemption: PREEMPTION };
-        let critical = Critical::new(instance.clone(), kinds, instance.options().has(Flag::DisplayGraph))?;
+        let critical = Critical::new(instance.clone(), kinds)?;
         instance.latency().set_longest(0);
         let measuring = critical.begin()?;
-        let functions = Functions::start(instance, Arc::new(Inside(critical), GFP_KERNEL)?)?;
-        Ok(KBox::new(Tracing { functions, measuring, instance: instance.clone(), kinds }, GFP_KERNEL)?)
+        let functions = Functions::start(critical)?;
+        Ok(KBox::new(Tracing { functions, _measuring: measuring }, GFP_KERNEL)?)
     }
 
     /// A buffer that is full must go on taking entries, or the worst would have no end; and a reader must not find the
@@ -56,42 +55,12 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
 
 /// The tracer at work. Fields are dropped from the top: first no function is traced any more.
 struct Tracing {
-    functions: Functions<Inside>,
-    measuring: Claim<Critical>,
-    instance: Arc<Instance>,
-    kinds: Kinds,
+    functions: Functions<Critical>,
+    _measuring: Claim<Critical>,
 }
 
 impl Running for Tracing {
     fn option(&mut self, flag: Flag, on: bool) -> Result {
-        match flag {
-            Flag::FunctionTrace => self.functions.set(on),
-            Flag::DisplayGraph => self.set_graph(on),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Tracing {
-    /// Starts over, and records as a call graph or not.
-    fn set_graph(&mut self, graph: bool) -> Result {
-        let critical = Critical::new(self.instance.clone(), self.kinds, graph)?;
-        self.functions.set_graph(graph, Arc::new(Inside(critical.clone()), GFP_KERNEL)?)?;
-        self.measuring.replace(critical);
-        self.instance.forget_latencies();
-        Ok(())
-    }
-}
-
-/// Functions are of interest where a section is open.
-struct Inside(Arc<Critical>);
-
-impl Measures for Inside {
-    fn is_at_it(&self) -> bool {
-        self.0.is_inside()
-    }
-
-    fn instance(&self) -> &Instance {
-        self.0.instance()
+        self.functions.option(flag, on)
     }
 }

@@ -66,9 +66,9 @@ impl Tracer for Wakeups {
         instance.latency().set_longest(0);
         let points = &[Point::Wakeup, Point::WakeupNew, Point::Switch, Point::Migrate];
         let probes = Probes::register(points, wakeup.clone())?;
-        let functions = Functions::start(instance, Arc::new(OnItsCpu(wakeup.clone()), GFP_KERNEL)?)?;
+        let functions = Functions::start(wakeup.clone())?;
         wakeup.enabled.store(instance.tracing_on(), Relaxed);
-        Ok(KBox::new(Tracing { wakeup, functions, _probes: probes, _only: only }, GFP_KERNEL)?)
+        Ok(KBox::new(Tracing { functions, _probes: probes, _only: only }, GFP_KERNEL)?)
     }
 
     /// A buffer that is full must go on taking entries, or the worst would have no end.
@@ -87,47 +87,29 @@ impl Tracer for Wakeups {
 
 /// The tracer at work. After its own `drop`, fields are dropped from the top.
 struct Tracing {
-    wakeup: Arc<Wakeup>,
-    functions: Functions<OnItsCpu>,
+    functions: Functions<Wakeup>,
     _probes: Probes<Wakeup>,
     _only: Claim<Wakeup>,
 }
 
 impl Running for Tracing {
     fn switched(&mut self, on: bool) {
+        let wakeup = self.functions.what();
         if on {
-            self.wakeup.instance.buffer().reset();
-            self.wakeup.awaited.lock().end(&self.wakeup);
+            wakeup.instance.buffer().reset();
+            wakeup.awaited.lock().end(wakeup);
         }
-        self.wakeup.enabled.store(on, Relaxed);
+        wakeup.enabled.store(on, Relaxed);
     }
 
     fn option(&mut self, flag: Flag, on: bool) -> Result {
-        match flag {
-            Flag::FunctionTrace => self.functions.set(on),
-            Flag::DisplayGraph => self.set_graph(on),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Tracing {
-    /// Starts over, and records as a call graph or not.
-    fn set_graph(&mut self, graph: bool) -> Result {
-        let wakeup = &self.wakeup;
-        self.functions.set_graph(graph, Arc::new(OnItsCpu(wakeup.clone()), GFP_KERNEL)?)?;
-        let mut awaited = wakeup.awaited.lock();
-        awaited.end(wakeup);
-        wakeup.graph.store(graph, Relaxed);
-        drop(awaited);
-        wakeup.instance.forget_latencies();
-        Ok(())
+        self.functions.option(flag, on)
     }
 }
 
 impl Drop for Tracing {
     fn drop(&mut self) {
-        self.wakeup.enabled.store(false, Relaxed);
+        self.functions.what().enabled.store(false, Relaxed);
     }
 }
 
@@ -311,17 +293,20 @@ impl TaskProbe for Wakeup {
 }
 
 /// Functions are of interest on the CPU that the awaited task is to run on.
-struct OnItsCpu(Arc<Wakeup>);
-
-impl Measures for OnItsCpu {
+impl Measures for Wakeup {
     fn is_at_it(&self) -> bool {
-        let wakeup = &self.0;
-        wakeup.task.load(Relaxed) != 0
-            && CpuId::current().as_u32() == wakeup.cpu.load(Relaxed)
-            && !wakeup.inside.this().load(Relaxed)
+        self.task.load(Relaxed) != 0
+            && CpuId::current().as_u32() == self.cpu.load(Relaxed)
+            && !self.inside.this().load(Relaxed)
     }
 
     fn instance(&self) -> &Instance {
-        &self.0.instance
+        &self.instance
+    }
+
+    fn set_graph(&self, graph: bool) {
+        let mut awaited = self.awaited.lock();
+        awaited.end(self);
+        self.graph.store(graph, Relaxed);
     }
 }
