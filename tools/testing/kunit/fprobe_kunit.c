@@ -96,6 +96,23 @@ static void pull(struct kunit *test, struct seen *seen)
 	KUNIT_EXPECT_EQ(test, unregister_fprobe(&seen->fp), 0);
 }
 
+/* Nothing while it is disabled, all the same afterwards, and nothing once it is gone. */
+static void switch_and_pull(struct kunit *test, struct seen *seen)
+{
+	unsigned int before = seen->entries;
+
+	disable_fprobe(&seen->fp);
+	kunit_probed(5, 7);
+	KUNIT_EXPECT_EQ(test, seen->entries, before);
+	enable_fprobe(&seen->fp);
+	kunit_probed(5, 7);
+	KUNIT_EXPECT_EQ(test, seen->entries, before + 1);
+	KUNIT_EXPECT_EQ(test, seen->fp.nmissed, 0ul);
+	pull(test, seen);
+	kunit_probed(5, 7);
+	KUNIT_EXPECT_EQ(test, seen->entries, before + 1);
+}
+
 static void entries_only(struct kunit *test)
 {
 	static struct seen seen;
@@ -109,16 +126,7 @@ static void entries_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.args[0], 5ul);
 	KUNIT_EXPECT_EQ(test, seen.args[1], 7ul);
 	KUNIT_EXPECT_FALSE(test, seen.preemptible);
-	disable_fprobe(&seen.fp);
-	kunit_probed(5, 7);
-	KUNIT_EXPECT_EQ(test, seen.entries, 1u);
-	enable_fprobe(&seen.fp);
-	kunit_probed(5, 7);
-	KUNIT_EXPECT_EQ(test, seen.entries, 2u);
-	KUNIT_EXPECT_EQ(test, seen.fp.nmissed, 0ul);
-	pull(test, &seen);
-	kunit_probed(5, 7);
-	KUNIT_EXPECT_EQ(test, seen.entries, 2u);
+	switch_and_pull(test, &seen);
 }
 
 static void with_returns(struct kunit *test)
@@ -139,11 +147,7 @@ static void with_returns(struct kunit *test)
 	kunit_probed(5, 7);
 	KUNIT_EXPECT_EQ(test, seen.entries, 2u);
 	KUNIT_EXPECT_EQ(test, seen.returns, 1u);
-	disable_fprobe(&seen.fp);
-	kunit_probed(5, 7);
-	KUNIT_EXPECT_EQ(test, seen.entries, 2u);
-	KUNIT_EXPECT_EQ(test, seen.fp.nmissed, 0ul);
-	pull(test, &seen);
+	switch_and_pull(test, &seen);
 
 	/* Without a function for entries. */
 	clear(&seen, true, 0);
