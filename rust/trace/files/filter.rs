@@ -60,7 +60,7 @@ pub(super) enum Owner {
 /// Opens a file of one of the sets of `ops`.
 pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) -> Result<Opening> {
     let writing = match how.write {
-        true => Some(Words::new(ops.edit(which, how.trunc)?)),
+        true => Some(Words::new(ops.edit(which, how.trunc)?)?),
         false => None,
     };
     let list = if how.read { Some(ops.list(which)?) } else { None };

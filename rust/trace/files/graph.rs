@@ -29,7 +29,7 @@ impl Node for GraphFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
         let writing = match how.write {
-            true => Some(Words::new(Edit::open(self.0, how.trunc)?)),
+            true => Some(Words::new(Edit::open(self.0, how.trunc)?)?),
             false => None,
         };
         let list = if how.read { Some(filter::list(self.0)?) } else { None };

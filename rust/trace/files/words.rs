@@ -12,7 +12,7 @@ const ROOM: usize = bindings::FILTER_TOKEN_MAX;
 /// What such a file holds while it is open for writing: the copy, and a word that has not ended yet.
 pub(super) struct Words<E> {
     edit: E,
-    parser: Parser<ROOM>,
+    parser: KBox<Parser<ROOM>>,
 }
 
 /// What was written, in the kernel's memory. Task context, sleeps. `EFAULT`, `ENOMEM`.
@@ -23,8 +23,10 @@ pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
 }
 
 impl<E> Words<E> {
-    pub(super) fn new(edit: E) -> Self {
-        Self { edit, parser: Parser::new() }
+    /// For changes of `edit`. Task context, may sleep. `ENOMEM`.
+    pub(super) fn new(edit: E) -> Result<Self> {
+        // Written in place: too large for the stack.
+        Ok(Self { edit, parser: KBox::write(KBox::new_uninit(GFP_KERNEL)?, Parser::new()) })
     }
 
     /// Takes up to one word of `text`, which was [`read`] from `call`, and says how much that was; a word that ends there
