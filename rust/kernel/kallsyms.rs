@@ -4,6 +4,7 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
+use crate::rcore::text::parser::until_nul;
 use core::fmt;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 
@@ -11,71 +12,57 @@ const NAME_LEN: usize = bindings::KSYM_NAME_LEN as usize;
 const MODULE_LEN: usize = 56;
 
 /// The symbol that an address lies in; its names are copies, so that the module may go.
-///
-/// Large (some 600 bytes): keep no two of them on the stack.
-pub(crate) struct Symbol {
-    name: [u8; NAME_LEN],
-    name_len: usize,
-    module: [u8; MODULE_LEN],
-    module_len: usize,
+pub(crate) struct Symbol<'a> {
+    name: &'a [u8],
+    module: &'a [u8],
 }
 
-impl Symbol {
-    /// The symbol at `addr`. Any context in which RCU watches.
-    pub(crate) fn at(addr: usize) -> Option<Self> {
-        let mut sym = Symbol { name: [0; NAME_LEN], name_len: 0, module: [0; MODULE_LEN], module_len: 0 };
-        let mut module: *mut c_char = core::ptr::null_mut();
-        let _rcu = rcu::read_lock();
-        // SAFETY: The buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out pointers may
-        // be null.
-        let name = unsafe {
-            bindings::kallsyms_lookup(
-                addr,
-                core::ptr::null_mut(),
-                core::ptr::null_mut(),
-                &mut module,
-                sym.name.as_mut_ptr().cast(),
-            )
-        };
-        if name.is_null() {
-            return None;
-        }
-        // SAFETY: Not null, so it points to a NUL-terminated string, in `sym.name` or static.
-        let name = unsafe { CStr::from_char_ptr(name) };
-        sym.name_len = name.to_bytes().len();
-        if name.as_ptr().cast() != sym.name.as_ptr() {
-            let len = sym.name_len.min(NAME_LEN);
-            sym.name.get_mut(..len)?.copy_from_slice(name.to_bytes().get(..len)?);
-        }
-        if !module.is_null() {
-            // SAFETY: The module's name is NUL-terminated, and its memory lives as long as RCU is read-locked.
-            let module = unsafe { CStr::from_char_ptr(module) }.to_bytes();
-            sym.module_len = module.len().min(MODULE_LEN);
-            sym.module.get_mut(..sym.module_len)?.copy_from_slice(module.get(..sym.module_len)?);
-        }
-        Some(sym)
+impl Symbol<'_> {
+    /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches. The names take some 600 bytes of
+    /// stack, and not inline, so that callers have them there only meanwhile.
+    #[inline(never)]
+    pub(crate) fn with<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
+        let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
+        find(addr, &mut name, &mut module).map(|symbol| f(&symbol))
     }
 
     /// Its name.
     pub(crate) fn name(&self) -> &[u8] {
-        self.name.get(..self.name_len).unwrap_or(&[])
+        self.name
     }
 
     /// The module it is in.
     pub(crate) fn module(&self) -> Option<&[u8]> {
-        self.module.get(..self.module_len).filter(|m| !m.is_empty())
+        Some(self.module).filter(|m| !m.is_empty())
     }
+}
 
-    /// Writes `name` or `name [module]`.
-    pub(crate) fn write(&self, w: &mut dyn fmt::Write) -> fmt::Result {
-        write_bytes(w, self.name())?;
-        if let Some(module) = self.module() {
-            w.write_str(" [")?;
-            write_bytes(w, module)?;
-            w.write_str("]")?;
-        }
-        Ok(())
+/// The symbol at `addr`, its names copied to `name` and to `module`, which is all zeros.
+fn find<'a>(addr: usize, name: &'a mut [u8; NAME_LEN], module: &'a mut [u8; MODULE_LEN]) -> Option<Symbol<'a>> {
+    let (null, mut from) = (core::ptr::null_mut(), core::ptr::null_mut());
+    let _rcu = rcu::read_lock();
+    // SAFETY: The buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out pointers may be null. What
+    // it gives is null or the buffer.
+    let found = !unsafe { bindings::kallsyms_lookup(addr, null, null, &mut from, name.as_mut_ptr().cast()) }.is_null();
+    if !from.is_null() {
+        // SAFETY: The module's name is NUL-terminated, and its memory lives as long as RCU is read-locked.
+        let from = unsafe { CStr::from_char_ptr(from) }.to_bytes();
+        module.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     }
+    found.then_some(Symbol { name: until_nul(name), module: until_nul(module) })
+}
+
+/// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address. Any context in which RCU
+/// watches.
+pub(crate) fn write_name(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+    let written = Symbol::with(addr, |symbol| {
+        write_bytes(w, symbol.name())?;
+        let Some(module) = symbol.module() else { return Ok(()) };
+        w.write_str(" [")?;
+        write_bytes(w, module)?;
+        w.write_str("]")
+    });
+    written.unwrap_or_else(|| write!(w, "0x{addr:x}"))
 }
 
 /// Writes bytes that are nearly always UTF-8; what is not becomes `?`.
@@ -139,7 +126,7 @@ impl TextOffset {
 #[cfg(CONFIG_FUNCTION_TRACER)]
 impl fmt::Display for TextOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_bytes(f, crate::rcore::text::parser::until_nul(&self.module))?;
+        write_bytes(f, until_nul(&self.module))?;
         write!(f, "+{:#x}", self.offset)
     }
 }

@@ -21,7 +21,10 @@ use super::{
     stack,
 };
 use crate::{
-    kapi::{kallsyms::Symbol, sort::sort_by},
+    kapi::{
+        kallsyms::{self, Symbol},
+        sort::sort_by,
+    },
     rcore::text::{
         command::{count, split, Count},
         glob::Pattern,
@@ -130,8 +133,8 @@ impl Probe {
         self.command.name() == command.name() && self.counted == counted
     }
 
-    fn write(&self, site: &Left, out: &mut dyn Out) -> fmt::Result {
-        write_name(site.addr, out)?;
+    fn write(&self, site: &Left, mut out: &mut dyn Out) -> fmt::Result {
+        kallsyms::write_name(site.addr, &mut out)?;
         out.bytes(b":")?;
         self.action.write(out)?;
         match &site.count {
@@ -234,7 +237,7 @@ impl Probes {
     fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
-        let wanted = |site: &Left| all || Symbol::at(site.addr).is_some_and(|symbol| pattern.matches(symbol.name()));
+        let wanted = |site: &Left| all || Symbol::with(site.addr, |symbol| pattern.matches(symbol.name())) == Some(true);
 
         let mut entries = self.entries.lock();
         let kind = |entry: &&Entry| entry.probe.is_kind(command, counted);
@@ -277,22 +280,6 @@ impl Probes {
             Some((probe, site)) => probe.write(site, out).map(|()| true),
             None => Ok(false),
         }
-    }
-}
-
-/// Writes `function` or `function [module]`.
-fn write_name(addr: usize, out: &mut dyn Out) -> fmt::Result {
-    let Some(symbol) = Symbol::at(addr) else {
-        return write!(out, "0x{addr:x}");
-    };
-    out.bytes(symbol.name())?;
-    match symbol.module() {
-        Some(module) => {
-            out.bytes(b" [")?;
-            out.bytes(module)?;
-            out.bytes(b"]")
-        }
-        None => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod table;
 pub(crate) mod word;
 
 use super::ops;
-use crate::kapi::kallsyms::{self, Symbol};
+use crate::kapi::kallsyms;
 use core::fmt;
 use kernel::sync::rcu;
 use table::Table;
@@ -59,17 +59,9 @@ impl Site {
         self.word.is_modified()
     }
 
-    /// Its function and module; `None` for code whose symbols are gone.
-    pub(crate) fn symbol(&self) -> Option<Symbol> {
-        Symbol::at(self.addr)
-    }
-
     /// Writes `function` or `function [module]`, as the filter files spell it.
     pub(crate) fn write_name(&self, w: &mut dyn fmt::Write) -> fmt::Result {
-        match self.symbol() {
-            Some(symbol) => symbol.write(w),
-            None => write!(w, "0x{:x}", self.addr),
-        }
+        kallsyms::write_name(self.addr, w)
     }
 
     /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on, no newline.

@@ -86,7 +86,7 @@ fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
     let mut name = Text::new();
     match by_offset.then(|| kallsyms::TextOffset::of(row.site)).flatten() {
         Some(place) => write!(name, "  {place}")?,
-        None => name.bytes(Symbol::at(row.site).as_ref().map_or(b"", Symbol::name))?,
+        None => Symbol::with(row.site, |symbol| name.bytes(symbol.name())).unwrap_or(Ok(()))?,
     }
     let name = name.finish().unwrap_or(&[]);
     let name = name.get(..NAME).unwrap_or(name);

@@ -50,9 +50,9 @@ pub(super) fn remember(_key: &Key, table: &Table) -> Result {
     let mut functions = KVVec::with_capacity(table.len(), GFP_KERNEL)?;
     for site in (0..table.len()).filter_map(|i| table.addr(i)) {
         let Some((size, offset)) = kallsyms::size_offset(site) else { continue };
-        let Some(symbol) = Symbol::at(site) else { continue };
         let mut name = KVec::new();
-        name.extend_from_slice(symbol.name(), GFP_KERNEL)?;
+        let Some(copied) = Symbol::with(site, |symbol| name.extend_from_slice(symbol.name(), GFP_KERNEL)) else { continue };
+        copied?;
         functions.push(Function { addr: site.wrapping_sub(offset), size, name }, GFP_KERNEL)?;
     }
     let freed = Freed { next: Atomic::new(HEAD.load(Relaxed)), module: table.module(), functions };

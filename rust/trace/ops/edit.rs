@@ -133,7 +133,7 @@ impl Wanted<'_> {
         }
     }
 
-    fn matches(&self, symbol: &Symbol) -> bool {
+    fn matches(&self, symbol: &Symbol<'_>) -> bool {
         match self {
             Wanted::Functions(pattern) => pattern.matches(symbol.name()),
             Wanted::Module(rule) => rule.matches(symbol.name(), symbol.module()),
@@ -177,7 +177,7 @@ fn match_kernel_name(key: &Key, name: &[u8], f: &mut impl FnMut(&Site) -> Result
         let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_null());
         let site = kernel.filter_map(|t| Site::of(t, t.find(addr, end)?)).next();
         // A function is known by one of its names only.
-        let Some(site) = site.filter(|s| s.symbol().is_some_and(|sym| sym.name() == name)) else { return };
+        let Some(site) = site.filter(|s| Symbol::with(s.addr(), |symbol| symbol.name() == name) == Some(true)) else { return };
         found = found.wrapping_add(1);
         if result.is_ok() {
             result = f(&site);
@@ -195,7 +195,7 @@ fn match_table(
     let mut found = 0usize;
     for i in 0..table.len() {
         let Some(site) = Site::of(table, i) else { break };
-        if site.symbol().is_some_and(|symbol| wanted.matches(&symbol)) {
+        if Symbol::with(site.addr(), |symbol| wanted.matches(symbol)) == Some(true) {
             f(&site)?;
             found = found.wrapping_add(1);
         }

@@ -8,7 +8,7 @@
 
 use super::{Neighbours, Printed, Record, Style, TracerOutput};
 use crate::{
-    kapi::kallsyms::{Symbol, SymbolOffset},
+    kapi::kallsyms::{self, Symbol, SymbolOffset},
     rcore::text::{
         line::{write_lost, write_started, Latency, Prefix},
         options::Flag,
@@ -47,18 +47,11 @@ impl Symbols for Kallsyms {
             // Says a number itself where there is no symbol.
             return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
         }
-        match Symbol::at(addr) {
-            Some(symbol) => out.bytes(symbol.name()).map(|()| true),
-            None => Ok(false),
-        }
+        Symbol::with(addr, |symbol| out.bytes(symbol.name())).map_or(Ok(false), |written| written.map(|()| true))
     }
 
     fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
-        let addr = self.moved(addr);
-        match Symbol::at(addr) {
-            Some(symbol) => symbol.write(&mut out),
-            None => write!(out, "0x{addr:x}"),
-        }
+        kallsyms::write_name(self.moved(addr), &mut out)
     }
 }
 
