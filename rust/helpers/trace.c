@@ -19,6 +19,7 @@
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
 #include <linux/topology.h>
+#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <asm/sections.h>
@@ -144,6 +145,11 @@ __rust_helper void *rust_helper_page_address(struct page *page)
 __rust_helper bool rust_helper_rtrace_page_is_shared(const void *address)
 {
 	return page_ref_count(virt_to_page(address)) > 1;
+}
+
+__rust_helper void rust_helper_tracepoint_synchronize_unregister(void)
+{
+	tracepoint_synchronize_unregister();
 }
 
 __rust_helper void rust_helper_rtrace_cpus_read_lock(void)

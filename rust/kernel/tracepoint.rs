@@ -153,8 +153,8 @@ pub(crate) fn pid_max() -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// What a probe does; implement those that are registered. They run with preemption off, `switched` and `woken`
-/// with interrupts off and the run queue locked: no sleeping, no waking, no traced lock.
+/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock: `switched`, `woken` and
+/// `migrated` run with interrupts off and a lock of the scheduler's held. In `forked` and `freed` preemption may be on.
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
@@ -262,8 +262,9 @@ impl<T: TaskProbe> Drop for Probes<T> {
                 bindings::tracepoint_probe_unregister(point.tracepoint(), point.function::<T>(), self.address());
             }
         }
-        // Probes run with preemption off: after this none uses `bound` any more.
-        kernel::sync::rcu::synchronize_rcu();
+        // Probes run in SRCU read sections, where they may be preempted: after this none uses `bound` any more.
+        // SAFETY: task context, where sleeping is allowed.
+        unsafe { bindings::tracepoint_synchronize_unregister() };
     }
 }
 
