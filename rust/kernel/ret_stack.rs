@@ -23,6 +23,7 @@
 //! allocate; an irq_work replaces them. Fields of `include/linux/sched.h`; freed with the task.
 
 use super::irq_work::{IrqWork, Run};
+use super::tracepoint::TaskView;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings::{self, task_struct};
@@ -100,12 +101,16 @@ pub(crate) struct Frame {
 }
 
 /// A task, as far as shadow stacks are concerned.
+///
+/// # Invariants
+///
+/// It stays as long as this is used.
 #[derive(Clone, Copy)]
 struct Task(NonNull<task_struct>);
 
 macro_rules! field {
     ($task:expr, $field:ident as $ty:ty) => {
-        // SAFETY: the task is alive by the rule of `Task`, and its field has this size and alignment.
+        // SAFETY: by the invariant of `Task` it is alive, and its field has this size and alignment.
         unsafe { Atomic::<$ty>::from_ptr((&raw mut (*$task.0.as_ptr()).$field).cast()) }
     };
 }
@@ -571,9 +576,9 @@ pub(crate) unsafe fn free(task: *mut task_struct) {
 }
 
 /// At a switch from `prev` to `next`: counts how long a task does not run, for [`Current::sleep_time`].
-pub(crate) fn count_sleep(prev: *mut task_struct, next: *mut task_struct, now: u64) {
-    let (Some(prev), Some(next)) = (NonNull::new(prev), NonNull::new(next)) else { return };
-    let (prev, next) = (Task(prev), Task(next));
+pub(crate) fn count_sleep(prev: TaskView<'_>, next: TaskView<'_>, now: u64) {
+    // INVARIANT: a `TaskView` is of a task that stays.
+    let (prev, next) = (Task(prev.as_ptr()), Task(next.as_ptr()));
     field!(prev, ftrace_timestamp as u64).store(now, Relaxed);
     let since = field!(next, ftrace_timestamp as u64).load(Relaxed);
     if since != 0 {

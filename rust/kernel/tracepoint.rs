@@ -6,6 +6,7 @@
 
 use super::stack::Caller;
 use core::ffi::c_void;
+use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
@@ -36,9 +37,9 @@ impl TaskView<'_> {
         f(unsafe { TaskView::new(bindings::get_current()) })
     }
 
-    /// Its address.
-    pub(crate) fn as_ptr(self) -> *mut bindings::task_struct {
-        self.0.get()
+    /// The C structure, which stays as long as this is used.
+    pub(super) fn as_ptr(self) -> NonNull<bindings::task_struct> {
+        NonNull::from(self.0).cast()
     }
 
     /// Its pid in the first namespace.
@@ -153,8 +154,9 @@ pub(crate) fn pid_max() -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock: `switched`, `woken` and
-/// `migrated` run with interrupts off and a lock of the scheduler's held. In `forked` and `freed` preemption may be on.
+/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock: in `switched`, `woken` and
+/// `migrated` preemption is off, and nearly always a lock of the scheduler's is held with interrupts off. In `forked` and
+/// `freed` preemption may be on.
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}

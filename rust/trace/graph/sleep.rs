@@ -12,7 +12,7 @@ struct Counter;
 
 impl TaskProbe for Counter {
     fn switched(&self, prev: TaskView<'_>, next: TaskView<'_>) {
-        ret_stack::count_sleep(prev.as_ptr(), next.as_ptr(), clock::sched());
+        ret_stack::count_sleep(prev, next, clock::sched());
     }
 }
 
