@@ -69,7 +69,7 @@ fn known(made: Pin<KBox<Buffer>>, region: Option<KBox<Region>>, overwrite: bool)
     cpus::online().try_for_each(|cpu| made.prepare(cpu))?;
     let mut buffers = registry.buffers.lock();
     buffers.reserve(1, GFP_KERNEL)?;
-    // SAFETY: it stays where it is until `free`.
+    // SAFETY: it stays where it is until `free`, which drops it there.
     let made = NonNull::from(Box::leak(unsafe { Pin::into_inner_unchecked(made) }));
     // There is room.
     let _ = buffers.push_within_capacity(Known(made, region));
@@ -80,14 +80,14 @@ fn known(made: Pin<KBox<Buffer>>, region: Option<KBox<Region>>, overwrite: bool)
 ///
 /// # Safety
 ///
-/// `buffer` came from [`make`], and nobody uses it any more.
+/// `buffer` came from [`make`] or [`make_in`], and nobody uses it any more.
 pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
     let known = REGISTRY.as_ref().and_then(|registry| {
         let mut buffers = registry.buffers.lock();
         let at = buffers.iter().position(|known| known.0 == buffer)?;
         buffers.remove(at).ok()
     });
-    // SAFETY: by the precondition a box's, and no CPU that comes up finds it any more.
+    // SAFETY: by the precondition it is a box that `known` leaked, and no CPU that comes up finds it any more.
     drop(unsafe { KBox::from_raw(buffer.as_ptr()) });
     // Where it lay goes behind it.
     drop(known);

@@ -222,9 +222,7 @@ impl Buffer {
         hold.lanes(|lane| _ = lane.held.fetch_add(1, Relaxed));
         hold
     }
-}
 
-impl Buffer {
     /// Does anybody hold the rings of `cpu`, or any? Any context.
     pub(crate) fn is_held(&self, cpu: Option<CpuId>) -> bool {
         let mut lanes = self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu));
