@@ -4,6 +4,7 @@
 //!
 //! None of these is exported to modules.
 
+use crate::kapi::for_c::errno;
 use crate::kapi::ret_stack::{self, Current};
 use crate::trace::arch::{Arch, Machine};
 use crate::trace::graph::filter::{self, Which};
@@ -23,8 +24,7 @@ use kernel::str::CStr;
 #[export]
 pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> c_int {
     // SAFETY: by the precondition.
-    let result = unsafe { UserRef::from_raw(user) }.ok_or(EINVAL).and_then(|user| graph::register(user, Way::Shared, |_| {}));
-    result.map_or_else(|e| e.to_errno(), |()| 0)
+    errno(unsafe { UserRef::from_raw(user) }.ok_or(EINVAL).and_then(|user| graph::register(user, Way::Shared, |_| {})))
 }
 
 /// Task context, sleeps.

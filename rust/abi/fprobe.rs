@@ -4,6 +4,7 @@
 //! context and may sleep.
 
 use super::ftrace::ftrace_lookup_symbols;
+use crate::kapi::for_c::errno;
 use crate::kapi::kallsyms;
 use crate::rcore::text::glob::glob;
 use crate::trace::fprobe::{self, Probe};
@@ -12,10 +13,6 @@ use kernel::bindings;
 use kernel::ffi::{c_int, c_ulong};
 use kernel::prelude::*;
 use kernel::str::CStr;
-
-fn errno(result: Result) -> c_int {
-    result.map_or_else(|e| e.to_errno(), |()| 0)
-}
 
 /// # Safety
 ///

@@ -5,6 +5,7 @@
 //! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can make: the sysctl's
 //! table and boot parameters. Unless said otherwise these are for task context and may sleep.
 
+use crate::kapi::for_c::errno;
 use crate::kapi::kallsyms;
 use crate::trace::arch::Target;
 use crate::trace::ops::{self, OpsRef, Which};
@@ -36,10 +37,6 @@ pub(crate) fn set_enabled(on: bool) {
 extern "C" {
     /// In `ftrace.c`: hands on the filters of the boot parameters.
     fn rtrace_set_early_filters();
-}
-
-fn errno(result: Result) -> c_int {
-    result.map_or_else(|e| e.to_errno(), |()| 0)
 }
 
 /// # Safety

@@ -6,6 +6,7 @@
 //! It is opaque to C. Its entries, `struct ftrace_func_entry`, are made here, or are the caller's own, who takes them out
 //! by `ftrace_hash_remove()` before the list is freed. Only built-in code uses these, in task context.
 
+use crate::kapi::for_c::errno;
 use crate::trace::arch::Target;
 use crate::trace::direct;
 use crate::trace::hash::SiteSet;
@@ -169,7 +170,7 @@ unsafe fn with(
         (Some(op), Some(calls)) => (op, calls),
         _ => return EINVAL.to_errno(),
     };
-    calls.to_set().and_then(|set| f(op, &set)).map_or_else(|e| e.to_errno(), |()| 0)
+    errno(calls.to_set().and_then(|set| f(op, &set)))
 }
 
 /// # Safety

@@ -4,7 +4,8 @@
 //!
 //! The `eventfs_*` functions of that header come with events.
 
-use crate::{kapi::tracefs, trace::files};
+use crate::kapi::{for_c::errno, tracefs};
+use crate::trace::files;
 use core::ptr;
 use kernel::{bindings, prelude::*, str::CStr};
 
@@ -90,19 +91,13 @@ pub(crate) extern "C" fn tracefs_initialized() -> bool {
 /// The initcall that registers tracefs; `tracefs.c` places it.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_tracefs_init() -> c_int {
-    match tracefs::init() {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
-    }
+    errno(tracefs::init())
 }
 
 /// The initcall that creates the files, once the top instance is there; `tracefs.c` places it.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_files_init() -> c_int {
-    match files::init() {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
-    }
+    errno(files::init())
 }
 
 crate::abi::same_in_c! {

@@ -22,12 +22,11 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 /// Like every clock here it may be called with preemption on; the reading is then some CPU's.
 #[inline(always)]
 pub(crate) fn sched() -> u64 {
-    // SAFETY: has no preconditions beyond being on a CPU, which does not change under it: `raw` callers
-    // hold preemption off, and the others tolerate a reading of the CPU they left.
+    // SAFETY: no preconditions.
     unsafe { bindings::sched_clock() }
 }
 
-/// The clock that perf uses, in nanoseconds; between CPUs it is off by a jiffy at most.
+/// `local_clock()`, which perf uses, too: nanoseconds since boot, between CPUs off by a jiffy at most.
 pub(crate) fn perf() -> u64 {
     // SAFETY: no preconditions.
     unsafe { bindings::local_clock() }

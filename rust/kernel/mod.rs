@@ -4,11 +4,11 @@
 
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 pub(crate) mod branch_profile;
-pub(crate) mod sched_clock;
 pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod context;
 pub(crate) mod percpu;
+pub(crate) mod for_c;
 pub(crate) mod format;
 pub(crate) mod raw_lock;
 pub(crate) mod relaxed;

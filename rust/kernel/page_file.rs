@@ -6,6 +6,7 @@
 //!
 //! C headers: `include/linux/splice.h`, `include/linux/pipe_fs_i.h`, `include/linux/mm.h`.
 
+use super::for_c::Table;
 use super::pages::Pages;
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -99,13 +100,7 @@ impl<'a> SpliceCall<'a> {
     }
 }
 
-/// A `pipe_buf_operations` table that may be a static.
-struct Operations(bindings::pipe_buf_operations);
-
-// SAFETY: the table is never written.
-unsafe impl Sync for Operations {}
-
-static OPERATIONS: Operations = Operations(bindings::pipe_buf_operations {
+static OPERATIONS: Table<bindings::pipe_buf_operations> = Table(bindings::pipe_buf_operations {
     release: Some(release),
     get: Some(get),
     ..pin_init::zeroed()
@@ -206,13 +201,7 @@ impl Area<'_> {
     }
 }
 
-/// A `vm_operations_struct` table that may be a static.
-struct AreaOperations(bindings::vm_operations_struct);
-
-// SAFETY: the table is never written.
-unsafe impl Sync for AreaOperations {}
-
-static AREA_OPERATIONS: AreaOperations = AreaOperations(bindings::vm_operations_struct {
+static AREA_OPERATIONS: Table<bindings::vm_operations_struct> = Table(bindings::vm_operations_struct {
     open: Some(area_open),
     close: Some(area_close),
     may_split: Some(area_split),

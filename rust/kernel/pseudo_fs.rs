@@ -15,6 +15,7 @@
 //!
 //! C headers: `include/linux/fs.h`, `include/linux/poll.h`.
 
+use super::for_c::{errno, Table};
 use super::page_file::{self, PageFile, SpliceCall};
 use super::seq_file;
 use core::{
@@ -283,15 +284,10 @@ pub(super) struct Opened {
     pub(super) file: Opening,
 }
 
-/// A `file_operations` table that may be a static.
-#[repr(transparent)]
-struct Operations(bindings::file_operations);
-
-// SAFETY: the table is never written; its only raw pointer, `owner`, is null.
-unsafe impl Sync for Operations {}
+type Operations = Table<bindings::file_operations>;
 
 /// The operations of every file with a [`FileType`]; `open` is the first to run.
-static FILE_OPERATIONS: Operations = Operations(bindings::file_operations {
+static FILE_OPERATIONS: Operations = Table(bindings::file_operations {
     open: Some(open),
     llseek: Some(bindings::generic_file_llseek),
     read_iter: Some(read_iter),
@@ -300,7 +296,7 @@ static FILE_OPERATIONS: Operations = Operations(bindings::file_operations {
 });
 
 /// The operations of an open file whose reads are served by C's `seq_file`; put in place by [`open`].
-static SEQ_OPERATIONS: Operations = Operations(bindings::file_operations {
+static SEQ_OPERATIONS: Operations = Table(bindings::file_operations {
     llseek: Some(seq_file::llseek),
     read_iter: Some(bindings::seq_read_iter),
     splice_read: Some(bindings::copy_splice_read),
@@ -308,7 +304,7 @@ static SEQ_OPERATIONS: Operations = Operations(bindings::file_operations {
 });
 
 /// The operations of an open file that gives away pages; put in place by [`open`].
-static PAGE_OPERATIONS: Operations = Operations(bindings::file_operations {
+static PAGE_OPERATIONS: Operations = Table(bindings::file_operations {
     llseek: Some(bindings::generic_file_llseek),
     read_iter: Some(read_iter),
     splice_read: Some(splice_read),
@@ -363,13 +359,6 @@ fn count(result: Result<usize>) -> isize {
     match result {
         Ok(n) => n as isize,
         Err(e) => e.to_errno() as isize,
-    }
-}
-
-fn errno(result: Result) -> c_int {
-    match result {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
     }
 }
 
@@ -528,12 +517,8 @@ unsafe extern "C" fn poll(
 ) -> bindings::__poll_t {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    let call = PollCall {
-        // SAFETY: valid for this call, and no `fdget_pos` is needed to look at it.
-        file: unsafe { File::from_raw_file(file) },
-        table,
-    };
-    opened.file.poll(&call).0
+    // SAFETY: the VFS passes the table of this call.
+    opened.file.poll(&unsafe { PollCall::from_raw(file, table) }).bits()
 }
 
 unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {

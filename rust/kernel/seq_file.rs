@@ -8,6 +8,7 @@
 //!
 //! C header: `include/linux/seq_file.h`, text: `Documentation/filesystems/seq_file.rst`.
 
+use super::for_c::errno;
 use super::pseudo_fs::Opened;
 use core::{cell::UnsafeCell, fmt, mem::transmute, ptr};
 use kernel::{bindings, prelude::*};
@@ -75,15 +76,12 @@ impl Reading {
     }
 }
 
-#[repr(transparent)]
-struct Operations(bindings::seq_operations);
-
-static OPERATIONS: Operations = Operations(bindings::seq_operations {
+static OPERATIONS: bindings::seq_operations = bindings::seq_operations {
     start: Some(start),
     stop: Some(stop),
     next: Some(next),
     show: Some(show),
-});
+};
 
 /// Makes `file` a `seq_file` that lists the rows of `opened`.
 ///
@@ -92,7 +90,7 @@ static OPERATIONS: Operations = Operations(bindings::seq_operations {
 /// `file` is being opened and has no private data yet.
 pub(super) unsafe fn open(file: *mut bindings::file, opened: KBox<Opened>) -> Result {
     // SAFETY: `file` is as `seq_open` asks by the caller's word, and the operations are static.
-    kernel::error::to_result(unsafe { bindings::seq_open(file, &OPERATIONS.0) })?;
+    kernel::error::to_result(unsafe { bindings::seq_open(file, &OPERATIONS) })?;
     // SAFETY: `seq_open` succeeded and made the private data a `seq_file`.
     unsafe {
         let seq = (*file).private_data.cast::<bindings::seq_file>();
@@ -206,10 +204,7 @@ unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -
     let Some(cursor) = cursor else {
         return 0;
     };
-    match cursor.show(&mut SeqOut(out)) {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
-    }
+    errno(cursor.show(&mut SeqOut(out)))
 }
 
 unsafe extern "C" fn stop(seq: *mut bindings::seq_file, _element: *mut c_void) {

@@ -20,6 +20,7 @@
 mod inode;
 mod mount;
 
+use super::for_c::errno;
 use super::pseudo_fs::{self, FileType};
 use core::{mem, ptr::NonNull};
 use inode::Inode;
@@ -178,10 +179,6 @@ unsafe extern "C" fn make_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
 unsafe extern "C" fn remove_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
     // SAFETY: as above.
     errno(T::remove(unsafe { CStr::from_char_ptr(name) }))
-}
-
-fn errno(result: Result) -> c_int {
-    result.map_or_else(|error| error.to_errno(), |()| 0)
 }
 
 /// Refuses when tracefs is locked down: `EPERM`. Task context.
@@ -406,10 +403,3 @@ impl<T> CStatic<T> {
         self.0.get()
     }
 }
-
-/// A table that is never written, raw pointers in it or not.
-#[repr(transparent)]
-struct Table<T>(T);
-
-// SAFETY: never written; what the pointers in it point to is static.
-unsafe impl<T> Sync for Table<T> {}

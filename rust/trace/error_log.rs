@@ -6,7 +6,7 @@
 //! clears. An errno alone says little about a long command, so a record keeps the command and a column.
 
 use crate::{
-    kapi::sched_clock::local_clock,
+    kapi::clock,
     rcore::text::{
         error_log::{Newest, Record, RECORDS},
         Out,
@@ -51,7 +51,7 @@ impl ErrorLog {
         let (Ok(location), Ok(command)) = (copy(location), copy(command)) else {
             return;
         };
-        let ts = local_clock();
+        let ts = clock::perf();
         let oldest = self.kept.lock().push(Refusal { ts, location, message, command, position });
         drop(oldest);
     }

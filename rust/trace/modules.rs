@@ -11,7 +11,7 @@ pub(crate) mod freed;
 use super::arch::{Arch, Found, Machine};
 use super::ops::{self, update, OpsRef, Shared, State, Which, FTRACE};
 use super::sites::table::{self, Table};
-use crate::kapi::{kallsyms::SymbolOffset, memory, sched_clock::local_clock, sort::sort_by};
+use crate::kapi::{clock, kallsyms::SymbolOffset, memory, sort::sort_by};
 use kernel::{
     bindings,
     prelude::*,
@@ -84,10 +84,10 @@ unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count
 ///
 /// `ENOENT` when there are none, `ENOMEM`.
 pub(crate) fn init_kernel(addrs: &mut [usize], init_text: core::ops::Range<usize>) -> Result {
-    let start = local_clock();
+    let start = clock::perf();
     // SAFETY: One CPU, interrupts off, and the code that runs here is not traced.
     let count = unsafe { prepare(addrs, memory::is_kernel_text) };
-    BOOT_NS.store(local_clock().wrapping_sub(start), Relaxed);
+    BOOT_NS.store(clock::perf().wrapping_sub(start), Relaxed);
     let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
     if sites.is_empty() {
         return Err(ENOENT);
@@ -158,10 +158,10 @@ pub(crate) fn init(module: Module<'_>) -> Result {
     let addrs = unsafe { core::slice::from_raw_parts_mut(list, len) };
     let text = module.part(bindings::mod_mem_type_MOD_TEXT);
     let init_text = module.part(bindings::mod_mem_type_MOD_INIT_TEXT);
-    let start = local_clock();
+    let start = clock::perf();
     // SAFETY: The module's code has not run yet.
     let count = unsafe { prepare(addrs, |a| text.contains(&a) || init_text.contains(&a)) };
-    MODULES_NS.store(MODULES_NS.load(Relaxed).wrapping_add(local_clock().wrapping_sub(start)), Relaxed);
+    MODULES_NS.store(MODULES_NS.load(Relaxed).wrapping_add(clock::perf().wrapping_sub(start)), Relaxed);
     let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
     let state = FTRACE.lock();
     for part in sites.chunk_by(|a, b| init_text.contains(a) == init_text.contains(b)) {

@@ -2,8 +2,11 @@
 
 //! Inodes of tracefs: who owns them, and what may be done to them.
 
-use super::{mount::Super, InstanceFn, Table};
-use crate::kapi::pseudo_fs;
+use super::{mount::Super, InstanceFn};
+use crate::kapi::{
+    for_c::{errno, Table},
+    pseudo_fs,
+};
 use core::{mem, ptr};
 use kernel::{
     bindings,
@@ -286,9 +289,7 @@ unsafe extern "C" fn permission(
         return err;
     }
     if is_file && mask as u32 & bindings::MAY_OPEN != 0 {
-        if let Err(e) = super::check_lockdown() {
-            return e.to_errno();
-        }
+        return errno(super::check_lockdown());
     }
     0
 }
@@ -315,11 +316,7 @@ unsafe extern "C" fn setattr(
     attributes: *mut bindings::iattr,
 ) -> c_int {
     // SAFETY: the VFS passes a dentry with a live inode of tracefs, and arguments that fit it.
-    let result = unsafe { Inode::of((*dentry).d_inode).set_attributes(idmap, dentry, attributes) };
-    match result {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
-    }
+    errno(unsafe { Inode::of((*dentry).d_inode).set_attributes(idmap, dentry, attributes) })
 }
 
 /// A copy of a dentry's name that a rename or removal does not change.

@@ -2,7 +2,8 @@
 
 //! Mounting tracefs: the file system type, its one superblock and the options `uid=`, `gid=` and `mode=`.
 
-use super::{inode, CStatic, Inode, Table};
+use super::{inode, CStatic, Inode};
+use crate::kapi::for_c::{errno, Table};
 use core::{mem::MaybeUninit, ptr};
 use kernel::{
     bindings,
@@ -293,7 +294,7 @@ unsafe extern "C" fn fill_super(
     _fc: *mut bindings::fs_context,
 ) -> c_int {
     // SAFETY: the VFS passes a new superblock that has taken over the options.
-    let made = unsafe {
+    errno(unsafe {
         (*sb).s_blocksize = bindings::PAGE_SIZE as _;
         (*sb).s_blocksize_bits = bindings::PAGE_SHIFT as u8;
         (*sb).s_magic = bindings::TRACEFS_MAGIC as _;
@@ -302,11 +303,7 @@ unsafe extern "C" fn fill_super(
         // Dentries of names that do not exist are of no use.
         (*sb).s_d_flags |= bindings::dentry_flags_DCACHE_DONTCACHE;
         make_root(sb)
-    };
-    match made {
-        Ok(()) => 0,
-        Err(e) => e.to_errno(),
-    }
+    })
 }
 
 /// # Safety
