@@ -6,6 +6,7 @@
 use super::ftrace::ftrace_lookup_symbols;
 use crate::kapi::for_c::errno;
 use crate::kapi::kallsyms;
+use crate::kapi::sort::sort_by;
 use crate::rcore::text::glob::glob;
 use crate::trace::fprobe::{self, Probe};
 use crate::trace::sites;
@@ -48,7 +49,7 @@ unsafe fn named(names: &[*const c_char]) -> Result<KVVec<usize>> {
     let mut sorted = KVVec::with_capacity(names.len(), GFP_KERNEL)?;
     sorted.extend_from_slice(names, GFP_KERNEL)?;
     // SAFETY: by the precondition.
-    sorted.sort_unstable_by(|a, b| unsafe { bytes(*a).cmp(&bytes(*b)) });
+    sort_by(&mut sorted, |a, b| unsafe { bytes(*a).cmp(&bytes(*b)) });
     // SAFETY: both have as many elements, the names are in order.
     match unsafe { ftrace_lookup_symbols(sorted.as_mut_ptr(), names.len(), addrs.as_mut_ptr()) } {
         0 => Ok(addrs),

@@ -6,6 +6,8 @@
 //! by bucket, so that a bucket is a range of them.
 
 use super::Probe;
+use crate::kapi::sort::sort_by;
+use core::cmp::Reverse;
 use core::ptr;
 use kernel::bindings::fprobe;
 use kernel::prelude::*;
@@ -74,7 +76,8 @@ impl Table {
         let count = u32::try_from(rows.len()).map_err(|_| ENOMEM)?;
         let buckets = rows.len().next_power_of_two();
         // The newest probe of a site comes first, as in C.
-        rows.sort_unstable_by_key(|row| (bucket(row.site, buckets), row.site, core::cmp::Reverse(row.probe)));
+        let key = |row: &Row| (bucket(row.site, buckets), row.site, Reverse(row.probe));
+        sort_by(&mut rows, |a, b| key(a).cmp(&key(b)));
         let mut starts = KVVec::with_capacity(buckets + 1, GFP_KERNEL)?;
         let mut at = 0;
         for i in 0..buckets {
