@@ -7,7 +7,7 @@
 //! trampoline's fields are read by the unwinder likewise; the rest belongs to holders of the lock.
 
 use super::managed;
-use super::retire::{Published, Retired};
+use super::retire::{Retired, SharedSet};
 use crate::trace::{arch::Target, hash::SiteSet};
 use core::ptr::{self, NonNull};
 use kernel::{
@@ -218,7 +218,7 @@ impl OpsRef {
         Some(kernel::error::to_result(unsafe { func(self.as_ptr(), ip, cmd) }))
     }
 
-    fn set_field(self, which: Which) -> Option<&'static Atomic<*mut Published>> {
+    fn set_field(self, which: Which) -> Option<&'static Atomic<*mut SharedSet>> {
         // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid, whose fields outlive
         // their use.
         unsafe {
@@ -244,7 +244,7 @@ impl OpsRef {
     }
 
     /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after [`Self::init`].
-    pub(crate) fn replace_set(self, which: Which, new: Option<KBox<Published>>) -> Retired {
+    pub(crate) fn replace_set(self, which: Which, new: Option<KBox<SharedSet>>) -> Retired {
         let old = match self.set_field(which) {
             Some(field) => {
                 let old = field.load(Relaxed);

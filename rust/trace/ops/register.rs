@@ -3,7 +3,7 @@
 //! Registration, and changes of sets.
 
 use super::raw::{flag, OpsRef, Which};
-use super::retire::{wait_for_trampolines, Published};
+use super::retire::{wait_for_trampolines, SharedSet};
 use super::update::{sync, Scope};
 use super::{is_dead, list, managed, State, DIRECT, FTRACE};
 use crate::kapi::memory;
@@ -196,7 +196,7 @@ pub(crate) fn change_set(state: &mut State, op: OpsRef, which: Which, new: SiteS
         direct::claim(state, op, op.set_of(which), Some(&new), direct::Claim::Changed)?;
     }
     // No set is quicker to ask than an empty one.
-    let new = if new.is_empty() { None } else { Some(Published::new(new)?) };
+    let new = if new.is_empty() { None } else { Some(SharedSet::new(new)?) };
     let old = op.replace_set(which, new);
     let mut concerned = managed::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));

@@ -7,16 +7,16 @@ use kernel::{bindings, prelude::*};
 
 /// A set as ops have it: what C calls `struct ftrace_hash`.
 #[repr(C)]
-pub(crate) struct Published {
+pub(crate) struct SharedSet {
     /// The set; first, so that a pointer to one is a pointer to the other.
     set: SiteSet,
     rcu: bindings::callback_head,
 }
 
-impl Published {
+impl SharedSet {
     /// Makes `set` ready to be given to an ops. `ENOMEM`.
     pub(crate) fn new(set: SiteSet) -> Result<KBox<Self>> {
-        Ok(KBox::new(Published { set, rcu: Default::default() }, GFP_KERNEL)?)
+        Ok(KBox::new(SharedSet { set, rcu: Default::default() }, GFP_KERNEL)?)
     }
 
     /// The set.
@@ -32,13 +32,13 @@ impl Published {
 ///
 /// The pointer is null or came from `KBox::into_raw()`, and no ops has it.
 #[must_use]
-pub(crate) struct Retired(*mut Published);
+pub(crate) struct Retired(*mut SharedSet);
 
 impl Retired {
     /// # Safety
     ///
     /// `set` is null or came from `KBox::into_raw()`, and no ops has it any more.
-    pub(super) unsafe fn from_raw(set: *mut Published) -> Self {
+    pub(super) unsafe fn from_raw(set: *mut SharedSet) -> Self {
         // INVARIANT: By the caller's promise.
         Retired(set)
     }
@@ -46,7 +46,7 @@ impl Retired {
     /// The set; `None` if there was none.
     pub(crate) fn set(&self) -> Option<&SiteSet> {
         // SAFETY: By the type's invariant; it is freed only by the drop.
-        unsafe { self.0.as_ref() }.map(Published::set)
+        unsafe { self.0.as_ref() }.map(SharedSet::set)
     }
 }
 
@@ -60,8 +60,8 @@ impl Drop for Retired {
 }
 
 unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
-    // SAFETY: Only `Retired::drop` passes this function, with the field of a `Published` from `KBox::into_raw()`.
-    drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, Published, rcu)) });
+    // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from `KBox::into_raw()`.
+    drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, SharedSet, rcu)) });
 }
 
 /// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it without locks.
