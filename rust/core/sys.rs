@@ -61,6 +61,19 @@ impl Local {
         local::replace(&self.0, old, new)
     }
 
+    /// Does the word hold `value`? On the owning CPU only. Keeps the compiler from moving memory accesses across it.
+    #[inline(always)]
+    pub fn holds(&self, value: u64) -> bool {
+        local::holds(&self.0, value)
+    }
+
+    /// Clears the bits that `MASK`, sign-extended, has not set. On the owning CPU only, atomic against interrupts. Keeps the
+    /// compiler from moving memory accesses across it.
+    #[inline(always)]
+    pub fn and<const MASK: i32>(&self) {
+        local::and::<MASK>(&self.0);
+    }
+
     /// Adds `value`, wrapping. On the owning CPU only, atomic against interrupts.
     #[inline(always)]
     pub fn add(&self, value: u64) {

@@ -7,6 +7,7 @@ use core::fmt;
 use core::ptr::NonNull;
 
 use super::super::sys::{Local, Shared, Shared32};
+use super::env::Env;
 use super::reader::ReaderState;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
@@ -48,10 +49,8 @@ pub(super) struct SetupLine {
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
     pub(super) capacity: u32,
-    /// `capacity`, or 0 to send every event through the slow path (all time stamps absolute).
-    pub(super) fast_capacity: Shared32,
-    /// Reasons not to record: a count, and bits above it.
-    pub(super) disabled: Shared32,
+    /// Reasons not to record the short way: a count of those who disable, and bits above it. Most mean not to record.
+    pub(super) reasons: Shared32,
     /// Not zero when somebody wants to hear of new events.
     pub(super) waiters: Shared32,
     /// 1: new events overwrite the oldest; 0: they are dropped when the ring is full.
@@ -113,8 +112,12 @@ unsafe impl Send for CpuBuffer {}
 // CPU, and read where a commit has published it.
 unsafe impl Sync for CpuBuffer {}
 
-/// The bit of `disabled` that switches off for good, apart from the count (`RB_BUFFER_OFF`).
+/// The reason that switches off for good, apart from the count (`RB_BUFFER_OFF`).
 const OFF: u32 = 1 << 31;
+/// The reason that all time stamps are absolute.
+const ABSOLUTE: u32 = 1 << 30;
+/// The reason that the buffer's clock is not the short way's.
+const LONG_CLOCK: u32 = 1 << 29;
 
 impl CpuBuffer {
     /// Smallest and largest size of a sub-buffer, header included.
@@ -155,8 +158,7 @@ impl CpuBuffer {
                 sub_buffers: parts.sub_buffers,
                 nr_slots: parts.nr_slots,
                 capacity,
-                fast_capacity: Shared32::new(capacity),
-                disabled: Shared32::new(0),
+                reasons: Shared32::new(0),
                 waiters: Shared32::new(0),
                 overwrite: Shared32::new(1),
             },
@@ -235,32 +237,43 @@ impl CpuBuffer {
 
     /// Stops recording; may be called several times, each undone by one [`enable`](Self::enable).
     pub fn disable(&self) {
-        self.setup.disabled.add(1);
+        self.setup.reasons.add(1);
     }
 
     /// Undoes one [`disable`](Self::disable).
     pub fn enable(&self) {
-        self.setup.disabled.sub(1);
+        self.setup.reasons.sub(1);
     }
 
     /// Switches recording off or on, independent of the count of [`disable`](Self::disable).
     pub fn set_on(&self, on: bool) {
-        if on {
-            self.setup.disabled.clear_bits(OFF);
+        self.set_reason(OFF, !on);
+    }
+
+    fn set_reason(&self, reason: u32, holds: bool) {
+        if holds {
+            self.setup.reasons.set_bits(reason);
         } else {
-            self.setup.disabled.set_bits(OFF);
+            self.setup.reasons.clear_bits(reason);
         }
+    }
+
+    /// Is there a reason against the short way for a writer with the surroundings `E`?
+    #[inline(always)]
+    pub(super) fn reasons_for<E: Env>(&self) -> u32 {
+        let reasons = self.setup.reasons.load_relaxed();
+        if E::IS_SHORT_CLOCK { reasons } else { reasons & !LONG_CLOCK }
     }
 
     /// Whether events are recorded at the moment.
     #[inline(always)]
     pub fn is_recording(&self) -> bool {
-        self.setup.disabled.load_relaxed() == 0
+        self.setup.reasons.load_relaxed() & !(ABSOLUTE | LONG_CLOCK) == 0
     }
 
     /// Whether recording is switched on, however many have disabled it for a while.
     pub fn is_set_on(&self) -> bool {
-        self.setup.disabled.load_relaxed() & OFF == 0
+        self.setup.reasons.load_relaxed() & OFF == 0
     }
 
     /// Whether a full ring overwrites its oldest events (`true`) or drops the new ones.
@@ -275,12 +288,25 @@ impl CpuBuffer {
 
     /// Whether every event carries an absolute time stamp.
     pub fn absolute_stamps(&self) -> bool {
-        self.setup.fast_capacity.load_relaxed() == 0
+        self.setup.reasons.load_relaxed() & ABSOLUTE != 0
     }
 
     /// Gives every event from now on an absolute time stamp, or stops doing so.
     pub fn set_absolute_stamps(&self, absolute: bool) {
-        self.setup.fast_capacity.store_relaxed(if absolute { 0 } else { self.setup.capacity });
+        self.set_reason(ABSOLUTE, absolute);
+    }
+
+    /// Whether [`set_short_clock`](Self::set_short_clock) has said yes, as a new buffer does.
+    #[inline(always)]
+    pub fn short_clock(&self) -> bool {
+        self.setup.reasons.load_relaxed() & LONG_CLOCK == 0
+    }
+
+    /// Says whether writers may stamp events with the clock that they read in line. If not, the attempts to write the short
+    /// way are refused to them ([`Plain::Not`](super::Plain), [`Attempt::Not`](super::Attempt)), and they come again with
+    /// other surroundings.
+    pub fn set_short_clock(&self, short: bool) {
+        self.set_reason(LONG_CLOCK, !short);
     }
 
     /// Makes commits report [`Wake::Wanted`](super::Wake) from now on (`true`), or no longer.

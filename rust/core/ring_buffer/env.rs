@@ -37,6 +37,9 @@ pub enum Step {
 
 /// The surroundings of a writer. Everything inlines; the kernel's implementation reads the buffer's clock.
 pub trait Env {
+    /// Is this the clock that [`CpuBuffer::set_short_clock`](super::CpuBuffer::set_short_clock) is about?
+    const IS_SHORT_CLOCK: bool = true;
+
     /// The time, in the clock's units. Called with the buffer's context bit set or about to be, in any context including
     /// NMI.
     fn now(&self) -> u64;

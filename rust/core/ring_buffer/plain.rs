@@ -11,7 +11,7 @@ use super::super::sys::barrier;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_u32, put_u64};
 use super::word::{event_size, Header, Position};
-use super::writer::{Wake, Writer};
+use super::writer::{Context, Wake, Writer};
 
 /// What became of an attempt to write an event the plain way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,30 +82,29 @@ impl Writer<'_> {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
         // One look for both; who comes to know that recording is disabled this way is in no hurry.
-        if u64::from(buffer.setup.disabled.load_relaxed()) | context.get() != 0 {
+        if u64::from(buffer.reasons_for::<E>()) | context.get() != 0 {
             return Plain::Not;
         }
-        context.set(self.context.bit());
-        barrier();
-        env.step(Step::ContextEntered);
-
-        // As in `reserve_raw`, but that the stamp is read last: it still is the one of `position`, says `stamp_position`,
+        // As in `reserve_plain`, but that the stamp is read last: it still is the one of `position`, says `stamp_position`,
         // and so none of a time after `now`.
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
+        context.set(self.context.bit());
+        barrier();
+        env.step(Step::ContextEntered);
         let now = env.now();
         barrier();
         env.step(Step::ClockRead);
         let stamp = buffer.write.stamp.get();
-        if buffer.write.stamp_position.get() != position.0 {
+        if !buffer.write.stamp_position.holds(position.0) {
             return Plain::Abandoned;
         }
         env.step(Step::StampRead);
         let size = event_size(P::LENGTH);
         let delta = now.wrapping_sub(stamp);
         let next = position.plus_event(size);
-        let fits = position.used().wrapping_add(size) <= buffer.setup.fast_capacity.load_relaxed() as u64;
+        let fits = position.used().wrapping_add(size) <= u64::from(buffer.setup.capacity);
         if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
             return Plain::Abandoned;
         }
@@ -119,21 +118,16 @@ impl Writer<'_> {
         // SAFETY: the payload's bytes follow the 4 bytes of header, and are ours until it is published.
         unsafe { payload(now).put(header.as_ptr().add(4)) };
 
-        // Where the commit position is still the one from before, the event is on its sub-buffer, and it is we who move
-        // it; if not, a context that ended before this one began has left a step to the next sub-buffer to be done.
+        // The event is on the commit position's sub-buffer, as the position was moved from there.
         env.step(Step::CommitStarted);
-        if buffer.commit.commit.load_relaxed() != position.0 {
-            return Plain::Unpublished;
-        }
         // Pairs with the acquire load in `CpuBuffer::committed`.
         buffer.commit.commit.store_release(next.0);
         barrier();
         env.step(Step::CommitStored);
-        context.set(0);
-        barrier();
+        context.and::<{ Context::LEFT }>();
         env.step(Step::ContextLeft);
-        // As in `leave`: a writer that came in before that has left its events to us.
-        if buffer.write.position.get() != next.0 {
+        // As in `leave_plain`: a writer that came in before that has left its events to us.
+        if !buffer.write.position.holds(next.0) {
             return Plain::Unpublished;
         }
         match buffer.wake() {
@@ -145,7 +139,7 @@ impl Writer<'_> {
     /// Publishes what [`Plain::Unpublished`] is about.
     #[cold]
     pub fn publish<E: Env>(&self, env: &E) -> Wake {
-        self.buffer.publish_slow(env, self.context.bit())
+        self.buffer.publish_slow(env)
     }
 
     /// Does what [`Plain::Abandoned`] is about: leaves, publishing what interrupting writers left.

@@ -178,10 +178,9 @@ impl Move<'_> {
             to.store_relaxed(from.load_relaxed());
         }
         for (from, to) in [
-            (&old.setup.disabled, &new.setup.disabled),
+            (&old.setup.reasons, &new.setup.reasons),
             (&old.setup.waiters, &new.setup.waiters),
             (&old.setup.overwrite, &new.setup.overwrite),
-            (&old.setup.fast_capacity, &new.setup.fast_capacity),
         ] {
             to.store_relaxed(from.load_relaxed());
         }

@@ -69,7 +69,7 @@ impl CpuBuffer {
         env.step(Step::CommitStarted);
         let context = self.setup.context.get();
         if Context::is_outermost(context) {
-            return self.publish_slow(env, context);
+            return self.publish_slow(env);
         }
         barrier();
         self.change_context(Context::without_innermost);
@@ -262,13 +262,13 @@ impl CpuBuffer {
         self.commit.sub_buffers_lost.add(1);
     }
 
-    /// Publishes, across sub-buffers, until no writer has slipped in. Entered by the outermost writer, whose context
-    /// word was `context`.
+    /// Publishes, across sub-buffers, until no writer has slipped in, and leaves. Entered by the outermost writer.
     #[cold]
     #[inline(never)]
-    pub(super) fn publish_slow<E: Env>(&self, env: &E, context: u64) -> Wake {
+    pub(super) fn publish_slow<E: Env>(&self, env: &E) -> Wake {
         loop {
-            self.setup.context.set(context);
+            // Any context's bit shows the others that this writer is here; that of tasks hides none of theirs.
+            self.setup.context.set(Context::NORMAL.bit());
             barrier();
             env.step(Step::ContextEnteredAgain);
             let position = Position(self.write.position.get());
@@ -278,10 +278,10 @@ impl CpuBuffer {
             self.commit.commit.store_release(position.0);
             barrier();
             env.step(Step::CommitStored);
-            self.setup.context.set(0);
-            barrier();
+            self.setup.context.and::<{ Context::LEFT }>();
             env.step(Step::ContextLeft);
-            if self.write.position.get() == position.0 {
+            // A writer that has crossed since may have come in before the position was read, and been walked over.
+            if self.write.position.holds(position.0) && self.setup.context.holds(0) {
                 return self.wake();
             }
         }

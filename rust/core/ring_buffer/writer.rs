@@ -39,8 +39,10 @@ impl Context {
     /// Bits of the context word that one nesting level takes.
     const BITS: u64 = 5;
     /// The bit of the context word that says that writers have gone on to another sub-buffer than that of the commit
-    /// position: who publishes then has sub-buffers to walk.
+    /// position: who publishes then has sub-buffers to walk. It outlasts the writer that set it.
     pub(super) const CROSSED: u64 = 1 << 63;
+    /// Leaves of the context word, sign-extended, [`Self::CROSSED`] and nothing that a writer has who is in no other.
+    pub(super) const LEFT: i32 = i32::MIN;
 
     /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are no others, and of
     /// a larger number only the lowest two bits count.
@@ -96,8 +98,8 @@ pub enum Ended {
     Done(Wake),
     /// Nothing has happened: a writer is interrupted, or there are sub-buffers to walk.
     Inside,
-    /// It is published, but not what came in meanwhile; the context word was this.
-    Unpublished(u64),
+    /// It is published, but not what came in meanwhile.
+    Unpublished,
 }
 
 /// What became of an attempt to reserve an event in short.
@@ -170,34 +172,33 @@ impl<'a> Writer<'a> {
         let context = &buffer.setup.context;
         let Some(size) = small_event_size(length) else { return Attempt::Not };
         // One look for both; who comes to know that recording is disabled this way is in no hurry.
-        if u64::from(buffer.setup.disabled.load_relaxed()) | context.get() != 0 {
+        if u64::from(buffer.reasons_for::<E>()) | context.get() != 0 {
             return Attempt::Not;
         }
         // The clock comes before all that needs registers. An event that comes in between is later than this reading, or it
-        // has left no stamp: `delta` or `known` say so.
+        // has left no stamp: `delta` or `stamp_position` say so.
         let now = env.now();
         env.step(Step::ClockRead);
+        // The position comes before the context word is set: a writer that comes in between publishes all by itself, one that
+        // comes later moves the position. So if it is still the same when it is moved below, it is the commit position, and
+        // what was read in between belongs to it.
+        let position = Position(buffer.write.position.get());
+        barrier();
+        env.step(Step::PositionRead);
         // From here on the commit position stands still: it is the writer that found the word zero who moves it.
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
 
-        // The position first: if it is still the same when it is moved below, what was read in between belongs to it.
-        let position = Position(buffer.write.position.get());
-        barrier();
-        env.step(Step::PositionRead);
-        let at_rest = buffer.commit.commit.load_relaxed() == position.0;
         let stamp = buffer.write.stamp.get();
-        let known = buffer.write.stamp_position.get() == position.0;
+        if !buffer.write.stamp_position.holds(position.0) {
+            return Attempt::Entered;
+        }
         env.step(Step::StampRead);
-
         let delta = now.wrapping_sub(stamp);
         let next = position.plus_event(size);
-        let fast = at_rest
-            && known
-            && delta >> Header::DELTA_BITS == 0
-            && position.used().wrapping_add(size) <= buffer.setup.fast_capacity.load_relaxed() as u64;
-        if !fast || !buffer.write.position.replace(position.0, next.0) {
+        let fits = position.used().wrapping_add(size) <= u64::from(buffer.setup.capacity);
+        if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
             return Attempt::Entered;
         }
         env.step(Step::PositionMoved);
@@ -241,7 +242,7 @@ impl<'a> Writer<'a> {
         match rest {
             Ended::Done(wake) => wake,
             Ended::Inside => self.buffer.leave(env),
-            Ended::Unpublished(context) => self.buffer.publish_slow(env, context),
+            Ended::Unpublished => self.buffer.publish_slow(env),
         }
     }
 
@@ -339,12 +340,11 @@ impl CpuBuffer {
         self.commit.commit.store_release(position.0);
         barrier();
         env.step(Step::CommitStored);
-        self.setup.context.set(0);
-        barrier();
+        self.setup.context.and::<{ Context::LEFT }>();
         env.step(Step::ContextLeft);
         // A writer that came in before the context word was cleared has left its events to us.
-        if self.write.position.get() != position.0 {
-            return Ended::Unpublished(context);
+        if !self.write.position.holds(position.0) {
+            return Ended::Unpublished;
         }
         Ended::Done(self.wake())
     }

@@ -12,6 +12,19 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
 }
 
 #[inline(always)]
+pub(super) fn holds(word: &AtomicU64, value: u64) -> bool {
+    let same = word.load(Ordering::Relaxed) == value;
+    super::barrier();
+    same
+}
+
+#[inline(always)]
+pub(super) fn and<const MASK: i32>(word: &AtomicU64) {
+    word.fetch_and(i64::from(MASK) as u64, Ordering::Relaxed);
+    super::barrier();
+}
+
+#[inline(always)]
 pub(super) fn add(word: &AtomicU64, value: u64) {
     word.fetch_add(value, Ordering::Relaxed);
     super::barrier();
