@@ -73,6 +73,18 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_data(event: *mut bindings::rin
         return event.cast::<u32>().wrapping_add(1).cast();
     }
     // SAFETY: by the precondition.
+    unsafe { data_of_any(event) }
+}
+
+/// [`ring_buffer_event_data`] in every case.
+///
+/// # Safety
+///
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn data_of_any(event: *mut bindings::ring_buffer_event) -> *mut c_void {
+    // SAFETY: by the precondition.
     let (at, header) = unsafe { skip_time(event) };
     let words = if header.type_len() == 0 { 2 } else { 1 };
     at.wrapping_add(words).cast()

@@ -113,7 +113,7 @@ impl Recorder {
         let buffer = self.instance.buffer();
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
         let Some(text) = self.texts.get(index) else { return self.record_of_module(context, site, correct) };
-        if !buffer.can_be_fast(context) || self.inside.this().load(Relaxed) != 0 {
+        if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
             return self.record_slowly(context, site, correct, text, Plain::Not);
         }
         let header = context.header(kind::BRANCH);

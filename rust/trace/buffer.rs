@@ -114,7 +114,7 @@ impl Buffer {
         bytes: usize,
         expanded: bool,
     ) -> impl PinInit<Self, Error> {
-        try_pin_init!(Self {
+        let buffer = try_pin_init!(Self {
             all: queue()?,
             lanes: new_lanes(all)?,
             // INVARIANT: as the callers make them.
@@ -130,7 +130,11 @@ impl Buffer {
             started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
             wakes: Atomic::new(0),
             sizes <- new_mutex!(Sizes { full: bytes, order: 0, expanded }),
-        }? Error)
+        }? Error);
+        buffer.pin_chain(|buffer| {
+            buffer.settle_all();
+            Ok(())
+        })
     }
 
     /// Is recording on, as `tracing_on` shows it? Any context.
@@ -204,6 +208,7 @@ impl Buffer {
         rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
         self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
+        self.settle_all();
         self.empty(None);
     }
 
@@ -211,6 +216,7 @@ impl Buffer {
     pub(super) fn continue_clock(&self, row: usize) {
         self.clock.store(row, Relaxed);
         self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
+        self.settle_all();
     }
 
     /// The clock, as a row of [`CLOCKS`]. Any context.
@@ -224,6 +230,7 @@ impl Buffer {
         self.clock.store(clock::LOCAL, Relaxed);
         self.own_clock.set(clock);
         self.clock_in_line.store(clock.is_none() && kapi::clock::sched_is_native(), Relaxed);
+        self.settle_all();
     }
 
     /// Reads the clock that stamps entries. Any context.
@@ -331,25 +338,29 @@ impl Buffer {
         }
     }
 
-    /// Makes every ring record or not as the switches say now. Any context.
+    /// Makes every ring record, or not, as the switches say now. Any context.
     fn settle_all(&self) {
         for lane in self.all_lanes() {
             self.with_ring(lane, |ring| self.settle(lane, ring));
         }
     }
 
-    /// Makes `ring` record or not as the switches say. Two that settle at the same time agree in the end, as each
+    /// Makes `ring` record, or not, as the switches say. Two that settle at the same time agree in the end, as each
     /// looks at the switches again after it has acted. Any context.
     fn settle(&self, lane: &Lane, ring: &Ring) {
         loop {
             let on = self.wants(lane);
             let overwrite = self.overwrite.load(Relaxed);
             let absolute = self.absolute.load(Relaxed);
+            let in_line = self.clock_in_line.load(Relaxed);
             ring.core.set_on(on);
             ring.core.set_overwrite(overwrite);
             ring.core.set_absolute_stamps(absolute);
+            ring.core.set_short_clock(in_line);
             smp_mb(ordering::Full);
-            let same = overwrite == self.overwrite.load(Relaxed) && absolute == self.absolute.load(Relaxed);
+            let same = overwrite == self.overwrite.load(Relaxed)
+                && absolute == self.absolute.load(Relaxed)
+                && in_line == self.clock_in_line.load(Relaxed);
             if same && on == self.wants(lane) {
                 return;
             }

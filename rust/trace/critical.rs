@@ -219,7 +219,7 @@ impl Critical {
     #[inline(always)]
     fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
-        if !self.graph.load(Relaxed) && buffer.can_be_fast(context) {
+        if !self.graph.load(Relaxed) && context.is_plain_task() {
             let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
             let (outcome, time) = buffer.record_fast(|_| words);
             if outcome == Plain::Done || buffer.complete(outcome) {

@@ -101,6 +101,18 @@ impl Context {
         Self { word, count }
     }
 
+    /// The context of an entry of type `kind`: its word is the entry's header.
+    #[inline(always)]
+    pub(crate) fn of_kind(self, kind: u16) -> Self {
+        Self { word: self.header(kind), ..self }
+    }
+
+    /// The header of an entry of [`the type`](Context::of_kind) it is for.
+    #[inline(always)]
+    pub(crate) fn word(self) -> u64 {
+        self.word
+    }
+
     /// The header of an entry of type `kind`.
     #[inline(always)]
     pub(crate) fn header(self, kind: u16) -> u64 {

@@ -9,7 +9,6 @@ use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
 use crate::kapi::context::{PreemptCount, PreemptOff};
-use crate::kapi::relaxed;
 use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
@@ -24,7 +23,7 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
-        if !PreemptCount::read().in_task() || !relaxed::load(&self.clock_in_line) {
+        if !PreemptCount::read().in_task() {
             return self.reserve_any(stay, length);
         }
         // SAFETY: preemption is off, the ring is this CPU's, and this is a task.
@@ -47,7 +46,7 @@ impl Buffer {
         let level = PreemptCount::read().level();
         // SAFETY: as in `reserve`, but `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        let event = if self.clock_in_line.load(Relaxed) {
+        let event = if ring.core.short_clock() {
             writer.reserve_raw(&InLine, length)?
         } else if Clocked::is_read(ring, level) {
             return None;

@@ -38,6 +38,8 @@ impl Clocked<'_> {
 }
 
 impl Env for Clocked<'_> {
+    const IS_SHORT_CLOCK: bool = false;
+
     fn now(&self) -> u64 {
         let outer = self.ring.in_clock.load(Relaxed);
         self.ring.in_clock.store(outer | 1 << self.level, Relaxed);
@@ -63,7 +65,8 @@ fn report_clock(from: u64, to: u64) {
     }
 }
 
-/// The clock `local`, where it can be read in line. For writers, which have preemption off.
+/// The clock `local`, where it can be read in line: to be used for nothing but the short way, which is open only then
+/// ([`Buffer::settle`]), and where a ring's `short_clock` has been seen. For writers, which have preemption off.
 pub(super) struct InLine;
 
 impl Env for InLine {
@@ -94,12 +97,12 @@ impl Buffer {
     /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
     #[inline(always)]
     pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
-        let context = Context::capture();
+        let context = Context::capture().of_kind(kind);
         let stay = PreemptOff::new();
-        if !context.is_plain_task() || !relaxed::load(&self.clock_in_line) {
-            return self.record_any(stay, context, kind, one, two);
+        if !context.is_plain_task() {
+            return self.record_any(stay, context, one, two);
         }
-        let header = context.header(kind);
+        let header = context.word();
         let ring = self.this_ring();
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
@@ -112,15 +115,9 @@ impl Buffer {
         }
     }
 
-    /// May [`Buffer::record_fast`] be tried in `context`? The caller has preemption off.
-    #[inline(always)]
-    pub(crate) fn can_be_fast(&self, context: Context) -> bool {
-        context.is_plain_task() && self.clock_in_line.load(Relaxed)
-    }
-
-    /// Records an entry of `payload`, header included, that depends on its time, if this is the plain case; and that time. Any
-    /// context for which [`Buffer::can_be_fast`] said yes; preemption stays off from there to [`Buffer::complete`], which
-    /// has to follow unless it is [`Plain::Done`].
+    /// Records an entry of `payload`, header included, that depends on its time, if this is the plain case; and that time. For
+    /// a context that [`is_plain_task`](Context::is_plain_task); preemption stays off from there to [`Buffer::complete`],
+    /// which has to follow unless it is [`Plain::Done`].
     #[inline(always)]
     pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Plain, u64) {
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
@@ -160,9 +157,9 @@ impl Buffer {
     /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other clocks.
     #[cold]
     #[inline(never)]
-    fn record_any(&self, stay: PreemptOff, context: Context, kind: u16, one: u64, two: u64) {
+    fn record_any(&self, stay: PreemptOff, context: Context, one: u64, two: u64) {
         let context = context.rest();
-        self.record_at(stay, context.level(), context.header(kind), one, two);
+        self.record_at(stay, context.level(), context.word(), one, two);
     }
 
     /// [`Buffer::record`] of an event that does not fit, after a long time, or that was interrupted.
@@ -218,7 +215,7 @@ impl Buffer {
 
     /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
     pub(crate) fn record_in(&self, context: Context, kind: u16, one: u64, two: u64) {
-        self.record_any(PreemptOff::new(), context, kind, one, two);
+        self.record_any(PreemptOff::new(), context.of_kind(kind), one, two);
     }
 
     /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any context.
@@ -261,7 +258,7 @@ impl Buffer {
         let level = context.level();
         // SAFETY: as in `record_at`.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        if self.can_be_fast(context) {
+        if context.is_plain_task() && ring.core.short_clock() {
             return self.write_by(&InLine, ring, &writer, context.header(kind), length, fill);
         }
         if Clocked::is_read(ring, level) {

@@ -121,7 +121,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (Some(room), true) = (current.room(), buffer.can_be_fast(context)) else {
+    let (Some(room), true) = (current.room(), context.is_plain_task()) else {
         core::mem::forget(stay);
         // SAFETY: by the precondition; it takes over the guard.
         return unsafe { enter_any(ip, parent_ip, fregs, target, Plain::Not, 0) };
@@ -207,7 +207,7 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     let mut outcome = Plain::Not;
-    if buffer.can_be_fast(context) {
+    if context.is_plain_task() {
         let of = Return::of(current, &frame, retval);
         outcome = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
     }
