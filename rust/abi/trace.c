@@ -18,6 +18,9 @@
 /* Said in rust/kernel/entry_made.rs. */
 DEFINE_PER_CPU(bool, rtrace_entry_made);
 
+/* Said in rust/kernel/clock/x86.rs. */
+DEFINE_PER_CPU(unsigned int, rtrace_scale_seen);
+
 /* A parameter (the last one counts), and the function that hands its text out; that is for boot alone. */
 #define BOOT_TEXT(name, param, size)				\
 	static char boot_##name[size] __initdata;		\

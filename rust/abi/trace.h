@@ -6,6 +6,7 @@
 #include <linux/percpu.h>
 
 DECLARE_PER_CPU(bool, rtrace_entry_made);
+DECLARE_PER_CPU(unsigned int, rtrace_scale_seen);
 
 /* Texts of boot parameters, empty where they were not given. */
 const char *rtrace_boot_tracer(void);

@@ -61,17 +61,38 @@ impl Local {
         local::replace(&self.0, old, new)
     }
 
-    /// Does the word hold `value`? On the owning CPU only. Keeps the compiler from moving memory accesses across it.
+    /// Does the word, `AT` bytes into `structure`, hold `value`? On the owning CPU only. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
     #[inline(always)]
-    pub fn holds(&self, value: u64) -> bool {
-        local::holds(&self.0, value)
+    pub unsafe fn holds_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
+        // SAFETY: by the precondition.
+        unsafe { local::holds::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Clears the bits that `MASK`, sign-extended, has not set. On the owning CPU only, atomic against interrupts. Keeps the
-    /// compiler from moving memory accesses across it.
+    /// Is the word, `AT` bytes into `structure`, `VALUE`, sign-extended? On the owning CPU only. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
     #[inline(always)]
-    pub fn and<const MASK: i32>(&self) {
-        local::and::<MASK>(&self.0);
+    pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
+        // SAFETY: by the precondition.
+        unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
+    }
+
+    /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has not set. On the owning CPU
+    /// only, atomic against interrupts. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn and_at<const AT: usize, const MASK: i32, T>(&self, structure: &T) {
+        // SAFETY: by the precondition.
+        unsafe { local::and::<AT, MASK, T>(structure, &self.0) }
     }
 
     /// Adds `value`, wrapping. On the owning CPU only, atomic against interrupts.
@@ -158,6 +179,17 @@ impl Shared32 {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Is the word, `AT` bytes into `structure`, `VALUE`? Read without order. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
+        // SAFETY: by the precondition.
+        unsafe { local::is_32::<AT, VALUE, T>(structure, &self.0) }
+    }
+
     /// Stores without order.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u32) {
@@ -212,6 +244,38 @@ impl SharedPtr {
         self.0.store(pointer, Ordering::Relaxed);
     }
 }
+
+/// One instruction (and its jump) with a word in memory as its operand, at its offset in a structure:
+///
+/// - `word!(structure: Type, field.word is CONSTANT)`, of a [`Local`] or a [`Shared32`],
+/// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
+/// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
+///
+/// They keep the compiler from moving memory accesses across them.
+macro_rules! word {
+    ($structure:ident: $type:ty, $($field:ident).+ is $value:expr) => {
+        // SAFETY: the offset is that of this very field.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.is_at::<{ core::mem::offset_of!($type, $($field).+) }, { $value }, _>(structure)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ holds $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.holds_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ and $mask:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.and_at::<{ core::mem::offset_of!($type, $($field).+) }, { $mask }, _>(structure)
+        }
+    };
+}
+pub(crate) use word;
 
 /// Orders one CPU's accesses against its own interrupts: stops the compiler, costs no instruction.
 #[inline(always)]

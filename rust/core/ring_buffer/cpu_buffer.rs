@@ -6,7 +6,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::super::sys::{Local, Shared, Shared32};
+use super::super::sys::{word, Local, Shared, Shared32};
 use super::env::Env;
 use super::reader::ReaderState;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
@@ -258,11 +258,16 @@ impl CpuBuffer {
         }
     }
 
-    /// Is there a reason against the short way for a writer with the surroundings `E`?
+    /// May a writer with the surroundings `E` go the short way: is there no reason against it, and no writer under way?
+    /// Who comes to know here that recording is disabled is in no hurry.
     #[inline(always)]
-    pub(super) fn reasons_for<E: Env>(&self) -> u32 {
-        let reasons = self.setup.reasons.load_relaxed();
-        if E::IS_SHORT_CLOCK { reasons } else { reasons & !LONG_CLOCK }
+    pub(super) fn is_free<E: Env>(&self) -> bool {
+        let free = if E::IS_SHORT_CLOCK {
+            word!(self: Self, setup.reasons is 0)
+        } else {
+            self.setup.reasons.load_relaxed() & !LONG_CLOCK == 0
+        };
+        free && word!(self: Self, setup.context is 0)
     }
 
     /// Whether events are recorded at the moment.

@@ -7,7 +7,8 @@
 //!
 //! Same rules as there: no lock, no wait, no panic, any context.
 
-use super::super::sys::barrier;
+use super::super::sys::{barrier, word};
+use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_u32, put_u64};
 use super::word::{event_size, Header, Position};
@@ -81,8 +82,7 @@ impl Writer<'_> {
         const { assert!(P::LENGTH <= Header::MAX_SMALL, "the event must fit the small header") };
         let buffer = self.buffer;
         let context = &buffer.setup.context;
-        // One look for both; who comes to know that recording is disabled this way is in no hurry.
-        if u64::from(buffer.reasons_for::<E>()) | context.get() != 0 {
+        if !buffer.is_free::<E>() {
             return Plain::Not;
         }
         // As in `reserve_plain`, but that the stamp is read last: it still is the one of `position`, says `stamp_position`,
@@ -97,7 +97,7 @@ impl Writer<'_> {
         barrier();
         env.step(Step::ClockRead);
         let stamp = buffer.write.stamp.get();
-        if !buffer.write.stamp_position.holds(position.0) {
+        if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Plain::Abandoned;
         }
         env.step(Step::StampRead);
@@ -124,10 +124,10 @@ impl Writer<'_> {
         buffer.commit.commit.store_release(next.0);
         barrier();
         env.step(Step::CommitStored);
-        context.and::<{ Context::LEFT }>();
+        word!(buffer: CpuBuffer, setup.context and Context::LEFT);
         env.step(Step::ContextLeft);
         // As in `leave_plain`: a writer that came in before that has left its events to us.
-        if !buffer.write.position.holds(next.0) {
+        if !word!(buffer: CpuBuffer, write.position holds next.0) {
             return Plain::Unpublished;
         }
         match buffer.wake() {

@@ -8,7 +8,7 @@
 
 use core::ptr::NonNull;
 
-use super::super::sys::{barrier, fence_release};
+use super::super::sys::{barrier, fence_release, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_header, put_u32};
@@ -278,10 +278,10 @@ impl CpuBuffer {
             self.commit.commit.store_release(position.0);
             barrier();
             env.step(Step::CommitStored);
-            self.setup.context.and::<{ Context::LEFT }>();
+            word!(self: Self, setup.context and Context::LEFT);
             env.step(Step::ContextLeft);
             // A writer that has crossed since may have come in before the position was read, and been walked over.
-            if self.write.position.holds(position.0) && self.setup.context.holds(0) {
+            if self.write.position.get() == position.0 && self.setup.context.get() == 0 {
                 return self.wake();
             }
         }

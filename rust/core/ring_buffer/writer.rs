@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::super::sys::{barrier, Local};
+use super::super::sys::{barrier, word, Local};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
@@ -96,7 +96,7 @@ pub enum Wake {
 pub enum Ended {
     /// It is published.
     Done(Wake),
-    /// Nothing has happened: a writer is interrupted, or there are sub-buffers to walk.
+    /// Nothing has happened: this is no task, a writer is interrupted, or there are sub-buffers to walk.
     Inside,
     /// It is published, but not what came in meanwhile.
     Unpublished,
@@ -171,8 +171,7 @@ impl<'a> Writer<'a> {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
         let Some(size) = small_event_size(length) else { return Attempt::Not };
-        // One look for both; who comes to know that recording is disabled this way is in no hurry.
-        if u64::from(buffer.reasons_for::<E>()) | context.get() != 0 {
+        if !buffer.is_free::<E>() {
             return Attempt::Not;
         }
         // The clock comes before all that needs registers. An event that comes in between is later than this reading, or it
@@ -191,7 +190,7 @@ impl<'a> Writer<'a> {
         env.step(Step::ContextEntered);
 
         let stamp = buffer.write.stamp.get();
-        if !buffer.write.stamp_position.holds(position.0) {
+        if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Attempt::Entered;
         }
         env.step(Step::StampRead);
@@ -229,11 +228,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds. Otherwise
+    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a task. Otherwise
     /// [`commit_rest`](Self::commit_rest) has to follow; where nothing lives across it, by a call at the end.
     #[inline(always)]
     pub fn commit_plain<E: Env>(&self, env: &E) -> Ended {
-        self.buffer.leave_plain(env, |word| word & word.wrapping_sub(1) == 0)
+        let buffer = self.buffer;
+        buffer.leave_plain(env, || word!(buffer: CpuBuffer, setup.context is Context::NORMAL.bit() as i32))
     }
 
     /// Does what [`commit_plain`](Self::commit_plain) has left.
@@ -326,24 +326,23 @@ impl CpuBuffer {
     /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the outermost, and all have stayed
     /// on the commit position's sub-buffer.
     #[inline(always)]
-    fn leave_plain<E: Env>(&self, env: &E, alone: impl Fn(u64) -> bool) -> Ended {
+    fn leave_plain<E: Env>(&self, env: &E, alone: impl FnOnce() -> bool) -> Ended {
         env.step(Step::CommitStarted);
         // The position first: if the word has no `CROSSED` afterwards, it is on the commit position's sub-buffer.
         let position = Position(self.write.position.get());
         barrier();
         env.step(Step::CommitPositionRead);
-        let context = self.setup.context.get();
-        if !alone(context) {
+        if !alone() {
             return Ended::Inside;
         }
         // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the events before it.
         self.commit.commit.store_release(position.0);
         barrier();
         env.step(Step::CommitStored);
-        self.setup.context.and::<{ Context::LEFT }>();
+        word!(self: Self, setup.context and Context::LEFT);
         env.step(Step::ContextLeft);
         // A writer that came in before the context word was cleared has left its events to us.
-        if !self.write.position.holds(position.0) {
+        if !word!(self: Self, write.position holds position.0) {
             return Ended::Unpublished;
         }
         Ended::Done(self.wake())
@@ -351,7 +350,7 @@ impl CpuBuffer {
 
     #[inline(always)]
     pub(super) fn wake(&self) -> Wake {
-        if self.setup.waiters.load_relaxed() != 0 { Wake::Wanted } else { Wake::Unwanted }
+        if word!(self: Self, setup.waiters is 0) { Wake::Unwanted } else { Wake::Wanted }
     }
 }
 
@@ -385,7 +384,8 @@ impl<E: Env> Reservation<'_, '_, E> {
     pub fn commit(self) -> Wake {
         let this = ManuallyDrop::new(self);
         let context = this.writer.context;
-        match this.writer.buffer.leave_plain(this.env, |word| word == context.bit()) {
+        let buffer = this.writer.buffer;
+        match buffer.leave_plain(this.env, || word!(buffer: CpuBuffer, setup.context holds context.bit())) {
             Ended::Done(wake) => wake,
             rest => this.writer.commit_rest(this.env, rest),
         }

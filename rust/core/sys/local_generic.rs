@@ -2,7 +2,7 @@
 
 //! Read-and-change on one CPU where no cheaper instruction is known, and under `loom` and Miri: the full atomics.
 
-use super::imp::{AtomicU64, Ordering};
+use super::imp::{AtomicU32, AtomicU64, Ordering};
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
@@ -11,15 +11,40 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     done
 }
 
+/// # Safety
+///
+/// None here.
 #[inline(always)]
-pub(super) fn holds(word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn holds<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> bool {
     let same = word.load(Ordering::Relaxed) == value;
     super::barrier();
     same
 }
 
+/// # Safety
+///
+/// None here.
 #[inline(always)]
-pub(super) fn and<const MASK: i32>(word: &AtomicU64) {
+pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, word: &AtomicU64) -> bool {
+    // SAFETY: no preconditions.
+    unsafe { holds::<AT, T>(structure, word, i64::from(VALUE) as u64) }
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
+pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(_structure: &T, word: &AtomicU32) -> bool {
+    let same = word.load(Ordering::Relaxed) == VALUE as u32;
+    super::barrier();
+    same
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
+pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(_structure: &T, word: &AtomicU64) {
     word.fetch_and(i64::from(MASK) as u64, Ordering::Relaxed);
     super::barrier();
 }

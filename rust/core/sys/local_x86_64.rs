@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Read-and-change on one CPU, x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix, as the kernel's `local_t`
-//! does. What is found out goes by the flags, into a jump.
+//! does; and compares with words in memory, which the compiler does not make of an atomic load.
 //!
 //! An interrupt or NMI comes before or after an instruction, never in its middle. So for a word that only one CPU
 //! changes the plain instruction is atomic, at a fraction of the price of the locked one.
 
 use core::arch::asm;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
@@ -27,14 +27,18 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     true
 }
 
+/// # Safety
+///
+/// The word lies `AT` bytes into `structure`.
 #[inline(always)]
-pub(super) fn holds(word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
     // SAFETY: as in `replace`; the word is only read.
     unsafe {
         asm!(
-            "cmp qword ptr [{word}], {value}",
+            "cmp qword ptr [{structure} + {at}], {value}",
             "jne {other}",
-            word = in(reg) word.as_ptr(),
+            structure = in(reg) structure,
+            at = const AT,
             value = in(reg) value,
             other = label { return false },
             options(nostack, readonly),
@@ -43,13 +47,57 @@ pub(super) fn holds(word: &AtomicU64, value: u64) -> bool {
     true
 }
 
+/// # Safety
+///
+/// As [`holds`].
 #[inline(always)]
-pub(super) fn and<const MASK: i32>(word: &AtomicU64) {
+pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU64) -> bool {
+    // SAFETY: as in `holds`.
+    unsafe {
+        asm!(
+            "cmp qword ptr [{structure} + {at}], {value}",
+            "jne {other}",
+            structure = in(reg) structure,
+            at = const AT,
+            value = const VALUE,
+            other = label { return false },
+            options(nostack, readonly),
+        );
+    }
+    true
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU32) -> bool {
+    // SAFETY: as in `holds`.
+    unsafe {
+        asm!(
+            "cmp dword ptr [{structure} + {at}], {value}",
+            "jne {other}",
+            structure = in(reg) structure,
+            at = const AT,
+            value = const VALUE,
+            other = label { return false },
+            options(nostack, readonly),
+        );
+    }
+    true
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(structure: &T, _word: &AtomicU64) {
     // SAFETY: as in `replace`.
     unsafe {
         asm!(
-            "and qword ptr [{word}], {mask}",
-            word = in(reg) word.as_ptr(),
+            "and qword ptr [{structure} + {at}], {mask}",
+            structure = in(reg) structure,
+            at = const AT,
             mask = const MASK,
             options(nostack),
         );

@@ -26,41 +26,66 @@ pub(crate) fn sched_is_native() -> bool {
 #[inline(always)]
 pub(crate) unsafe fn sched_native() -> u64 {
     let now: u64;
-    // A latch: whoever changes the scale, on this CPU, changes the half that the sequence does not point to, then moves
-    // it. The time is cycles * mul >> shift, plus offset; shifts are below 32.
-    // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing.
+    // The time is cycles * mul >> shift, plus offset; shifts are below 32. The scale is a latch: who changes it makes the
+    // sequence odd, changes half 0, makes it even, changes half 1. So half 0 stands still at an even sequence, and one that is
+    // the same in the end as when this CPU last looked (`rtrace_scale_seen`, even) has not moved meanwhile. If it is
+    // another, the half that the sequence points to is read until that is the same before and after.
+    // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing but this
+    // CPU's `rtrace_scale_seen`. What it pushes it takes back.
     unsafe {
         core::arch::asm!(
             "rdtsc",
             "shl rdx, 32",
             "or rdx, rax",
+            "mov eax, gs:[rip + {scale} + {mul}]",
+            "mov ecx, gs:[rip + {scale} + {shift}]",
+            "mul rdx",
+            "shrd rax, rdx, cl",
+            "add rax, gs:[rip + {scale} + {offset}]",
+            "mov ecx, gs:[rip + {scale} + {at}]",
+            "cmp ecx, gs:[rip + {seen}]",
+            "je 3f",
+            "push r8",
+            "push r9",
             "2:",
-            "mov {sequence:e}, gs:[rip + {scale} + {at}]",
-            "mov {half:e}, {sequence:e}",
-            "and {half:e}, 1",
-            "shl {half:e}, 4",
-            "mov eax, gs:[{half} + {scale} + {mul}]",
-            "mov ecx, gs:[{half} + {scale} + {shift}]",
-            "mov {half}, gs:[{half} + {scale} + {offset}]",
-            "cmp {sequence:e}, gs:[rip + {scale} + {at}]",
+            "mov r8d, gs:[rip + {scale} + {at}]",
+            "mov r9d, r8d",
+            "and r9d, 1",
+            "shl r9d, 4",
+            "rdtsc",
+            "shl rdx, 32",
+            "or rdx, rax",
+            "mov eax, gs:[r9 + {scale} + {mul}]",
+            "mov ecx, gs:[r9 + {scale} + {shift}]",
+            "mov r9, gs:[r9 + {scale} + {offset}]",
+            "cmp r8d, gs:[rip + {scale} + {at}]",
             "jne 2b",
             "mul rdx",
             "shrd rax, rdx, cl",
-            "add rax, {half}",
+            "add rax, r9",
+            "test r8b, 1",
+            "cmovnz r8d, gs:[rip + {seen}]",
+            "mov gs:[rip + {seen}], r8d",
+            "pop r9",
+            "pop r8",
+            "3:",
             scale = sym bindings::cyc2ns,
+            seen = sym rtrace_scale_seen,
             at = const offset_of!(Scale, sequence),
             mul = const offset_of!(ScaleData, mul),
             shift = const offset_of!(ScaleData, shift),
             offset = const offset_of!(ScaleData, offset),
-            sequence = out(reg) _,
-            half = out(reg) _,
             out("rax") now,
             out("rcx") _,
             out("rdx") _,
-            options(nostack, readonly),
         );
     }
     now
+}
+
+extern "C" {
+    /// `rust/abi/trace.h`, per CPU.
+    static rtrace_scale_seen: u32;
 }
 
 /// One half of `struct cyc2ns`.

@@ -12,7 +12,6 @@ use crate::kapi::context::{PreemptCount, PreemptOff};
 use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
-use kernel::sync::atomic::Relaxed;
 
 impl Buffer {
     /// Reserves an event with a payload of `length` bytes; gives the address of its header (`struct
