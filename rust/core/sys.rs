@@ -83,6 +83,17 @@ impl Local {
         unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
     }
 
+    /// `value` minus the word, `AT` bytes into `structure`, wrapping. On the owning CPU only. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn minus_at<const AT: usize, T>(&self, structure: &T, value: u64) -> u64 {
+        // SAFETY: by the precondition.
+        unsafe { local::minus::<AT, T>(structure, &self.0, value) }
+    }
+
     /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has not set. On the owning CPU
     /// only, atomic against interrupts. By [`word!`].
     ///
@@ -249,6 +260,7 @@ impl SharedPtr {
 ///
 /// - `word!(structure: Type, field.word is CONSTANT)`, of a [`Local`] or a [`Shared32`],
 /// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
+/// - `word!(structure: Type, field.word off value)`, of a [`Local`]: value minus word,
 /// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
 ///
 /// They keep the compiler from moving memory accesses across them.
@@ -265,6 +277,13 @@ macro_rules! word {
         unsafe {
             let structure: &$type = $structure;
             structure.$($field).+.holds_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ off $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.minus_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
         }
     };
     ($structure:ident: $type:ty, $($field:ident).+ and $mask:expr) => {

@@ -6,7 +6,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::super::sys::{word, Local, Shared, Shared32};
+use super::super::sys::{word, Local, Shared, Shared32, SharedPtr};
 use super::env::Env;
 use super::reader::ReaderState;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
@@ -34,7 +34,7 @@ pub(super) struct WriteLine {
     pub(super) position: Local,
     /// Time of the last event, if `stamp_position` says so.
     pub(super) stamp: Local,
-    /// The write position that `stamp` belongs to.
+    /// The write position that `stamp`, and `records` of the setup line, belong to.
     pub(super) stamp_position: Local,
     /// Time of the event that each context has reserved last, by the context's number.
     pub(super) event_stamp: [Local; 5],
@@ -45,6 +45,8 @@ pub(super) struct WriteLine {
 pub(super) struct SetupLine {
     /// One bit for each context that is writing; see [`Context`](super::Context).
     pub(super) context: Local,
+    /// Where the records lie on the sub-buffer of `stamp_position`.
+    pub(super) records: SharedPtr,
     pub(super) sub_buffers: NonNull<SubBuffer>,
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
@@ -155,6 +157,7 @@ impl CpuBuffer {
             },
             setup: SetupLine {
                 context: Local::new(0),
+                records: SharedPtr::new(core::ptr::null_mut()),
                 sub_buffers: parts.sub_buffers,
                 nr_slots: parts.nr_slots,
                 capacity,

@@ -85,26 +85,24 @@ impl Writer<'_> {
         if !buffer.is_free::<E>() {
             return Plain::Not;
         }
-        // As in `reserve_plain`, but that the stamp is read last: it still is the one of `position`, says `stamp_position`,
-        // and so none of a time after `now`.
+        // As in `reserve_plain`.
+        let now = env.now();
+        env.step(Step::ClockRead);
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
-        let now = env.now();
-        barrier();
-        env.step(Step::ClockRead);
-        let stamp = buffer.write.stamp.get();
+        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Plain::Abandoned;
         }
         env.step(Step::StampRead);
+        let records = buffer.setup.records.load_relaxed();
         let size = event_size(P::LENGTH);
-        let delta = now.wrapping_sub(stamp);
         let next = position.plus_event(size);
-        let fits = position.used().wrapping_add(size) <= u64::from(buffer.setup.capacity);
+        let fits = position.used().wrapping_add(size) as u32 <= buffer.setup.capacity;
         if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
             return Plain::Abandoned;
         }
@@ -114,9 +112,12 @@ impl Writer<'_> {
         env.step(Step::StampStored);
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
-        let header = buffer.put_event(position, P::LENGTH, size, delta);
-        // SAFETY: the payload's bytes follow the 4 bytes of header, and are ours until it is published.
-        unsafe { payload(now).put(header.as_ptr().add(4)) };
+        let header = Header::new((size >> 2).wrapping_sub(1) as u32, delta);
+        // SAFETY: the event, of 4 bytes of header and the payload's bytes, is ours until it is published.
+        unsafe {
+            let event = buffer.put_small(records, position.used(), header);
+            payload(now).put(event.as_ptr().add(4));
+        }
 
         // The event is on the commit position's sub-buffer, as the position was moved from there.
         env.step(Step::CommitStarted);

@@ -153,6 +153,7 @@ impl Move<'_> {
         let known = old.write.stamp_position.get() == commit.0;
         new.write.position.set(position.0);
         new.write.stamp.set(old.write.stamp.get());
+        new.setup.records.store_relaxed(new.sub_buffer(id).records());
         new.write.stamp_position.set(if known { position.0 } else { Position::NONE.0 });
         new.commit.commit.store_release(position.0);
     }

@@ -161,19 +161,34 @@ impl CpuBuffer {
         }
     }
 
-    /// Says that `now` is the time of the last event before `next`.
+    /// Says that `now` is the time of the last event before `next`, and where the records of its sub-buffer lie.
     ///
     /// `known` false says that there may be an interrupted writer between moving the position and storing its stamp, and
     /// that will put its older one over ours. So only the outermost writer, who has interrupted none, makes an unknown
     /// stamp known; until then events carry absolute times.
     fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
         if known || Context::is_outermost(self.setup.context.get()) {
+            self.setup.records.store_relaxed(self.sub_buffer(next.id()).records());
             self.write.stamp.set(now);
             barrier();
             env.step(Step::StampStored);
             self.write.stamp_position.set(next.0);
         }
         env.step(Step::StampPublished);
+    }
+
+    /// Writes the header of an event that has been reserved at `used` bytes of `records`; gives its address.
+    fn put_event(&self, records: *mut u8, used: u64, length: usize, size: u64, delta: u64) -> NonNull<u8> {
+        let small = length <= Header::MAX_SMALL;
+        let type_len = if small { (size >> 2).wrapping_sub(1) as u32 } else { 0 };
+        // SAFETY: moving the position gave the caller alone the `size` bytes from `used` on, and `size` is 8 or more.
+        unsafe {
+            let event = self.put_small(records, used, Header::new(type_len, delta));
+            if !small {
+                put_u32(event.as_ptr().add(4), size.wrapping_sub(4) as u32);
+            }
+            event
+        }
     }
 
     fn put_records(
@@ -186,18 +201,21 @@ impl CpuBuffer {
         now: u64,
     ) -> NonNull<u8> {
         let (kind, time, delta) = match record {
-            TimeRecord::None => return self.put_event(start, length, size, delta),
+            TimeRecord::None => {
+                let at = self.sub_buffer(start.id()).records();
+                return self.put_event(at, start.used(), length, size, delta);
+            }
             TimeRecord::Extend => (Header::TIME_EXTEND, delta, 0),
             TimeRecord::Absolute => (Header::TIME_STAMP, now & ((1 << Header::TIME_BITS) - 1), 0),
         };
+        let records = self.sub_buffer(start.id()).records();
         // SAFETY: the reservation is `record.size() + size` bytes from `used` on, see `put_event`.
         unsafe {
-            let at = self.sub_buffer(start.id()).records().add(start.used() as usize);
+            let at = records.add(start.used() as usize);
             put_u32(at, Header::new(kind, time).0);
             put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
         }
-        let event = Position::new(start.id(), 0, start.used().wrapping_add(record.size()));
-        self.put_event(event, length, size, delta)
+        self.put_event(records, start.used().wrapping_add(record.size()), length, size, delta)
     }
 
     /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number of writers may

@@ -187,19 +187,25 @@ pub const fn event_size(length: usize) -> u64 {
     }
 }
 
-/// [`event_size`] of a payload whose length fits `type_len`, by a table; none for a longer one.
+/// What the header of an event says of a payload of `length` bytes, if it fits there, by a table.
 #[inline(always)]
-pub fn small_event_size(length: usize) -> Option<u64> {
-    static SIZES: [u8; Header::MAX_SMALL + 1] = {
-        let mut sizes = [0; Header::MAX_SMALL + 1];
+pub fn small_type_len(length: usize) -> Option<u32> {
+    static TYPE_LENS: [u8; Header::MAX_SMALL + 1] = {
+        let mut type_lens = [0; Header::MAX_SMALL + 1];
         let mut length = 0;
-        while length < sizes.len() {
-            sizes[length] = event_size(length) as u8;
+        while length < type_lens.len() {
+            type_lens[length] = (event_size(length) / 4 - 1) as u8;
             length += 1;
         }
-        sizes
+        type_lens
     };
-    SIZES.get(length).map(|size| u64::from(*size))
+    TYPE_LENS.get(length).map(|type_len| u32::from(*type_len))
+}
+
+/// [`event_size`] of an event with a `type_len` that is the length of its payload in words.
+#[inline(always)]
+pub const fn small_event_size(type_len: u32) -> u64 {
+    (type_len as u64).wrapping_mul(4).wrapping_add(4)
 }
 
 #[cfg(test)]
@@ -239,8 +245,8 @@ mod tests {
             assert_eq!(event_size(length), size, "payload of {length}");
         }
         assert_eq!(event_size(112), 116);
-        assert!((0..=112).all(|length| small_event_size(length) == Some(event_size(length))));
-        assert_eq!((small_event_size(113), small_event_size(usize::MAX)), (None, None));
+        assert!((0..=112).all(|length| small_type_len(length).map(small_event_size) == Some(event_size(length))));
+        assert_eq!((small_type_len(113), small_type_len(usize::MAX)), (None, None));
         assert_eq!(event_size(113), 124);
         assert_eq!(event_size(4072), 4080);
     }

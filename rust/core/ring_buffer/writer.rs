@@ -13,7 +13,7 @@ use super::super::sys::{barrier, word, Local};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{small_event_size, Header, Position};
+use super::word::{small_event_size, small_type_len, Header, Position};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///
@@ -170,7 +170,7 @@ impl<'a> Writer<'a> {
     pub fn reserve_plain<E: Env>(&self, env: &E, length: usize) -> Attempt {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
-        let Some(size) = small_event_size(length) else { return Attempt::Not };
+        let Some(type_len) = small_type_len(length) else { return Attempt::Not };
         if !buffer.is_free::<E>() {
             return Attempt::Not;
         }
@@ -189,14 +189,16 @@ impl<'a> Writer<'a> {
         barrier();
         env.step(Step::ContextEntered);
 
-        let stamp = buffer.write.stamp.get();
+        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Attempt::Entered;
         }
         env.step(Step::StampRead);
-        let delta = now.wrapping_sub(stamp);
+        // Before the position is moved: until then a writer that goes on to another sub-buffer is found out.
+        let records = buffer.setup.records.load_relaxed();
+        let size = small_event_size(type_len);
         let next = position.plus_event(size);
-        let fits = position.used().wrapping_add(size) <= u64::from(buffer.setup.capacity);
+        let fits = position.used().wrapping_add(size) as u32 <= buffer.setup.capacity;
         if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
             return Attempt::Entered;
         }
@@ -210,7 +212,8 @@ impl<'a> Writer<'a> {
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
-        Attempt::Reserved(buffer.put_event(position, length, size, delta))
+        // SAFETY: as in `put_event`.
+        Attempt::Reserved(unsafe { buffer.put_small(records, position.used(), Header::new(type_len, delta)) })
     }
 
     /// Does what [`Attempt::Entered`] is about. `None` as with [`reserve_raw`](Self::reserve_raw).
@@ -306,20 +309,19 @@ impl CpuBuffer {
         self.event_stamp_of(Context::innermost(self.setup.context.get())).get()
     }
 
-    /// Writes the header of an event reserved at `position`; gives its address.
+    /// Writes the header of an event, one word of it, at `used` bytes of the `records` of a sub-buffer; gives its address.
+    ///
+    /// # Safety
+    ///
+    /// By moving the position, the caller has got an event of 8 bytes or more there for itself.
     #[inline(always)]
-    pub(super) fn put_event(&self, position: Position, length: usize, size: u64, delta: u64) -> NonNull<u8> {
-        // SAFETY: by the type's invariant `capacity` bytes of records follow; moving the position gave the caller alone
-        // the `size` bytes from `used` on, `size` is 8 or more, `used` a multiple of 4.
+    pub(super) unsafe fn put_small(&self, records: *mut u8, used: u64, header: Header) -> NonNull<u8> {
+        // SAFETY: by the type's invariant `capacity` bytes of records follow, and `used` is a multiple of 4; the rest by the
+        // precondition.
         unsafe {
-            let header = self.sub_buffer(position.id()).records().add(position.used() as usize);
-            if length <= Header::MAX_SMALL {
-                put_u32(header, Header::new((size >> 2).wrapping_sub(1) as u32, delta).0);
-            } else {
-                put_u32(header, Header::new(0, delta).0);
-                put_u32(header.add(4), size.wrapping_sub(4) as u32);
-            }
-            NonNull::new_unchecked(header)
+            let at = records.add(used as usize);
+            put_u32(at, header.0);
+            NonNull::new_unchecked(at)
         }
     }
 

@@ -44,6 +44,16 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(_structure: &T,
 ///
 /// None here.
 #[inline(always)]
+pub(super) unsafe fn minus<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> u64 {
+    let difference = value.wrapping_sub(word.load(Ordering::Relaxed));
+    super::barrier();
+    difference
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
 pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(_structure: &T, word: &AtomicU64) {
     word.fetch_and(i64::from(MASK) as u64, Ordering::Relaxed);
     super::barrier();

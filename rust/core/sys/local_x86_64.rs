@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Read-and-change on one CPU, x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix, as the kernel's `local_t`
-//! does; and compares with words in memory, which the compiler does not make of an atomic load.
+//! does; and words in memory as operands, which the compiler does not make of an atomic load.
 //!
 //! An interrupt or NMI comes before or after an instruction, never in its middle. So for a word that only one CPU
 //! changes the plain instruction is atomic, at a fraction of the price of the locked one.
@@ -85,6 +85,25 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, 
         );
     }
     true
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn minus<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> u64 {
+    let difference: u64;
+    // SAFETY: as in `holds`.
+    unsafe {
+        asm!(
+            "sub {value}, qword ptr [{structure} + {at}]",
+            structure = in(reg) structure,
+            at = const AT,
+            value = inout(reg) value => difference,
+            options(nostack, readonly),
+        );
+    }
+    difference
 }
 
 /// # Safety

@@ -94,13 +94,14 @@ impl Buffer {
 
     /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header. Any context.
     ///
-    /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+    /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call. The
+    /// words go there first, as a callback has its arguments, so that they stay where they are.
     #[inline(always)]
     pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
         let context = Context::capture().of_kind(kind);
         let stay = PreemptOff::new();
         if !context.is_plain_task() {
-            return self.record_any(stay, context, one, two);
+            return Self::record_any(one, two, self, stay, context);
         }
         let header = context.word();
         let ring = self.this_ring();
@@ -110,8 +111,8 @@ impl Buffer {
             Plain::Done => entry_made::set(),
             Plain::Wanted => self.wake(stay, ring),
             Plain::Unpublished => self.publish(stay, ring),
-            Plain::Not => self.record_at(stay, TASK, header, one, two),
-            Plain::Abandoned => self.record_again(stay, ring, header, one, two),
+            Plain::Not => Self::record_at(one, two, self, stay, TASK, header),
+            Plain::Abandoned => Self::record_again(one, two, self, stay, ring, header),
         }
     }
 
@@ -157,38 +158,38 @@ impl Buffer {
     /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other clocks.
     #[cold]
     #[inline(never)]
-    fn record_any(&self, stay: PreemptOff, context: Context, one: u64, two: u64) {
+    fn record_any(one: u64, two: u64, buffer: &Self, stay: PreemptOff, context: Context) {
         let context = context.rest();
-        self.record_at(stay, context.level(), context.word(), one, two);
+        Self::record_at(one, two, buffer, stay, context.level(), context.word());
     }
 
     /// [`Buffer::record`] of an event that does not fit, after a long time, or that was interrupted.
     #[cold]
     #[inline(never)]
-    fn record_again(&self, stay: PreemptOff, ring: &Ring, header: u64, one: u64, two: u64) {
+    fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, header: u64) {
         // SAFETY: as in `record`, whose ring it is.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // If somebody is to be woken, the entry that comes now does it.
         let _ = writer.abandon(&InLine);
-        self.record_at(stay, TASK, header, one, two);
+        Self::record_at(one, two, buffer, stay, TASK, header);
     }
 
     /// Records in every case.
     #[cold]
     #[inline(never)]
-    fn record_at(&self, _stay: PreemptOff, level: u32, header: u64, one: u64, two: u64) {
-        let ring = self.this_ring();
+    fn record_at(one: u64, two: u64, buffer: &Self, _stay: PreemptOff, level: u32, header: u64) {
+        let ring = buffer.this_ring();
         if Clocked::is_read(ring, level) {
             return;
         }
         // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        let clock = Clocked { buffer: self, ring, level };
+        let clock = Clocked { buffer, ring, level };
         let Some(mut entry) = writer.reserve(&clock, 24) else { return };
         for (place, word) in entry.payload().chunks_exact_mut(8).zip([header, one, two]) {
             place.copy_from_slice(&word.to_ne_bytes());
         }
-        self.end(ring, entry);
+        buffer.end(ring, entry);
     }
 
     /// The rest of a [`Buffer::record`] that somebody waits for.
@@ -215,7 +216,7 @@ impl Buffer {
 
     /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
     pub(crate) fn record_in(&self, context: Context, kind: u16, one: u64, two: u64) {
-        self.record_any(PreemptOff::new(), context.of_kind(kind), one, two);
+        Self::record_any(one, two, self, PreemptOff::new(), context.of_kind(kind));
     }
 
     /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any context.

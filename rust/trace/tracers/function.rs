@@ -2,8 +2,8 @@
 
 //! `function`: an entry for every call of every traced function.
 //!
-//! [`Plain`] is the callback as long as nothing is asked for but entries: what it does is all inline and on one screen
-//! (`Buffer::record`). [`Careful`] is the one for options and pid lists. Which of them is in place changes only
+//! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is all inline and on one
+//! screen (`Buffer::record`). [`Careful`] is the one for options and pid lists. Which of them is in place changes only
 //! while the ops is not registered, so neither looks at what the other needs.
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
@@ -77,7 +77,7 @@ impl Tracing {
     fn install(&mut self, flags: u32) -> Result {
         let careful = Asked::of(&self.instance, flags);
         match careful {
-            None => self.ops.set_callback(Arc::new(Plain(self.instance.clone()), GFP_KERNEL)?)?,
+            None => self.ops.set_callback(self.instance.clone())?,
             Some(asked) => self.ops.set_callback(Arc::new(Careful::new(&self.instance, asked)?, GFP_KERNEL)?)?,
         }
         self.careful = careful;
@@ -111,15 +111,13 @@ impl Drop for Tracing {
     }
 }
 
-/// The callback that records and does nothing else.
-struct Plain(Arc<Instance>);
-
-impl Callback for Plain {
-    callback_symbol!(function_trace_call, Plain);
+/// The callback that records and does nothing else: it needs nothing but the instance.
+impl Callback for Instance {
+    callback_symbol!(function_trace_call, Instance);
 
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_>) {
-        self.0.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
+        self.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
     }
 }
 
