@@ -8,7 +8,8 @@
  *
  * ftrace_caller and ftrace_regs_caller are two things at once. They serve, as they stand, the sites with
  * several ops, by arch_ftrace_ops_list_func(). And they are the models of the trampolines made for one ops:
- * trampoline.rs copies them whole, with the ops's address and the call's target filled in. The unwinder looks up
+ * trampoline.rs copies them whole (ftrace_caller with ftrace_plain_caller, which is nothing else), with the ops's address
+ * and the call's target filled in. The unwinder looks up
  * an address in such a copy at the same offset in the model, so the copies must not differ in length or
  * in what is on the stack where.
  *
@@ -99,8 +100,41 @@ SYM_FUNC_START(ftrace_caller)
 	RESTORE_ENTRY_REGS
 	addq	$FRAME_SIZE, %rsp
 	RET
-.Lend:
 SYM_FUNC_END(ftrace_caller)
+
+/*
+ * The same for a callback that looks at no registers. It is a model only, right behind ftrace_caller, and a trampoline is a
+ * copy of both: so the one ops can be entered by either, and the unwinder finds its way in both.
+ */
+SYM_FUNC_START(ftrace_plain_caller)
+	ANNOTATE_NOENDBR
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+	pushq	%rax
+	CALL_DEPTH_ACCOUNT
+	movq	7*8(%rsp), %rdi
+	subq	$SITE_SIZE, %rdi
+	movq	8*8(%rsp), %rsi
+	CALL_DEPTH_ACCOUNT
+.Lplain_ops:
+	movabsq	$0, %rdx
+.Lplain_call:
+	call	ftrace_stub
+
+	popq	%rax
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	RET
+.Lplain_end:
+SYM_FUNC_END(ftrace_plain_caller)
 
 SYM_FUNC_START(ftrace_regs_caller)
 	ANNOTATE_NOENDBR
@@ -189,7 +223,10 @@ SYM_FUNC_END(ftrace_stub_direct_tramp)
 /* What trampoline.rs must know of the models; struct Model there. */
 	.section .rodata
 SYM_DATA_START(rtrace_models)
-	/* size, offset of the movabsq of the ops, offset of the call */
-	.quad	.Lend - ftrace_caller, .Lops - ftrace_caller, .Lcall - ftrace_caller
-	.quad	.Lregs_end - ftrace_regs_caller, .Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
+	/* size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call */
+	.quad	.Lplain_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
+	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller
+	.quad	.Lregs_end - ftrace_regs_caller, 0
+	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
+	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 SYM_DATA_END(rtrace_models)

@@ -57,17 +57,24 @@ impl Arch for Machine {
         trampoline::size(regs)
     }
 
+    fn plain_entry(addr: usize) -> usize {
+        addr.wrapping_add(trampoline::plain_offset())
+    }
+
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
-        let at = addr.wrapping_add(trampoline::call_offset(regs));
+        let [at, _] = trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
         insn::call_target(at, &text::read(at)?)
     }
 
     unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result {
-        let at = addr.wrapping_add(trampoline::call_offset(regs));
-        let call = insn::call(at, func).ok_or(ERANGE)?;
+        let [first, second] = trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
+        let calls = insn::call(first, func).zip(insn::call(second, func)).ok_or(ERANGE)?;
         let patcher = text::Patcher::lock();
-        // SAFETY: The caller says that this is a trampoline, so a call is at `at`.
-        unsafe { patcher.replace(at, &call) };
+        // SAFETY: The caller says that this is a trampoline, so calls are there.
+        unsafe {
+            patcher.replace(first, &calls.0);
+            patcher.replace(second, &calls.1);
+        }
         Ok(())
     }
 

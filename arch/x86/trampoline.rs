@@ -2,8 +2,8 @@
 
 //! Trampolines for one ops: copies of the models in `entry.S`.
 //!
-//! A copy differs from its model in two places of the same length: the ops's address in the `movabs` that loads the third
-//! argument, and the call's target. References relative to the instruction pointer are adjusted by the kernel's
+//! A copy differs from its model in places of the same length: the ops's address in each `movabs` that loads the third
+//! argument, and each call's target. References relative to the instruction pointer are adjusted by the kernel's
 //! own `text_poke_apply_relocation()`, which also covers what mitigations patched into the model at boot.
 
 use super::insn;
@@ -14,10 +14,19 @@ use kernel::{bindings, page, prelude::*};
 #[repr(C)]
 struct Model {
     size: usize,
+    /// Offset of the entry that saves nothing for the callback, 0 if there is none.
+    plain: usize,
+    /// Of both entries; the same twice if there is one.
+    calls: [Call; 2],
+}
+
+/// Where a copy differs from its model.
+#[repr(C)]
+struct Call {
     /// Offset of `movabs $ops, %rdx`.
     ops: usize,
     /// Offset of the call.
-    call: usize,
+    at: usize,
 }
 
 extern "C" {
@@ -52,9 +61,15 @@ pub(super) fn size(regs: bool) -> usize {
     numbers(regs).size
 }
 
-/// Where in a trampoline the call is.
-pub(super) fn call_offset(regs: bool) -> usize {
-    numbers(regs).call
+/// Where in a trampoline the calls are.
+pub(super) fn call_offsets(regs: bool) -> [usize; 2] {
+    let [call, plain] = &numbers(regs).calls;
+    [call.at, plain.at]
+}
+
+/// Where a trampoline that does not save all registers is entered if none are to be saved.
+pub(super) fn plain_offset() -> usize {
+    numbers(false).plain
 }
 
 /// Memory for a trampoline, given back when dropped.
@@ -73,7 +88,8 @@ impl Drop for Memory {
 ///
 /// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it should be.
 pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
-    let Model { size, ops: ops_at, call: call_at } = *numbers(regs);
+    let Model { size, calls, .. } = numbers(regs);
+    let size = *size;
     // SAFETY: A plain allocation.
     let memory = Memory(unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast());
     if memory.0.is_null() {
@@ -91,14 +107,16 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     unsafe {
         bindings::text_poke_apply_relocation(code.as_mut_ptr(), code.as_ptr(), size, model(regs) as *mut u8, size)
     };
-    let call = insn::call(addr.wrapping_add(call_at), func).ok_or(ERANGE)?;
-    let movabs = code.get_mut(ops_at..).ok_or(EINVAL)?;
-    let (opcode, rest) = movabs.split_at_mut_checked(MOVABS_RDX.len()).ok_or(EINVAL)?;
-    if *opcode != MOVABS_RDX {
-        return Err(EINVAL);
+    for place in calls {
+        let call = insn::call(addr.wrapping_add(place.at), func).ok_or(ERANGE)?;
+        let movabs = code.get_mut(place.ops..).ok_or(EINVAL)?;
+        let (opcode, rest) = movabs.split_at_mut_checked(MOVABS_RDX.len()).ok_or(EINVAL)?;
+        if *opcode != MOVABS_RDX {
+            return Err(EINVAL);
+        }
+        rest.get_mut(..8).ok_or(EINVAL)?.copy_from_slice(&ops.to_le_bytes());
+        code.get_mut(place.at..).and_then(|c| c.get_mut(..call.len())).ok_or(EINVAL)?.copy_from_slice(&call);
     }
-    rest.get_mut(..8).ok_or(EINVAL)?.copy_from_slice(&ops.to_le_bytes());
-    code.get_mut(call_at..).and_then(|c| c.get_mut(..call.len())).ok_or(EINVAL)?.copy_from_slice(&call);
 
     let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;
     // SAFETY: The range is the whole pages of the allocation.

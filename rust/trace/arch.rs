@@ -51,7 +51,7 @@ pub(crate) enum Found {
 /// Code made for one ops: calls its function with the arguments of `ftrace_func_t`.
 #[derive(Clone, Copy)]
 pub(crate) struct Trampoline {
-    /// Where it starts; what a site calls.
+    /// Where it starts; what a site calls, if not its [`Arch::plain_entry`].
     pub(crate) addr: usize,
     /// Its bytes.
     pub(crate) size: usize,
@@ -90,6 +90,9 @@ pub(crate) trait Arch {
 
     /// Size that a trampoline has, which tells the two kinds apart.
     fn trampoline_size(regs: bool) -> usize;
+
+    /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the callback looks at none.
+    fn plain_entry(addr: usize) -> usize;
 
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;

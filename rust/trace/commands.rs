@@ -16,7 +16,7 @@
 use super::{
     dump,
     instance::Instance,
-    ops::{self, Callback, Edit, Flags, Hit, Ops, Which},
+    ops::{self, Callback, Edit, Flags, Hit, Nothing, Ops, Which},
     snapshot::{tracing_snapshot_instance_cond, Armed},
     stack,
 };
@@ -145,9 +145,11 @@ impl Probe {
 }
 
 impl Callback for Probe {
+    type Saved = Nothing;
+
     ops::callback_symbol!(function_trace_probe_call, Probe);
 
-    fn hit(&self, hit: &Hit<'_>) {
+    fn hit(&self, hit: &Hit<'_, Nothing>) {
         if let Some(left) = self.site(hit.ip).filter(|site| site.live.load(Relaxed)) {
             self.action.hit(&self.instance, left);
         }

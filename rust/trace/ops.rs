@@ -30,7 +30,7 @@ pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
 pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
-pub(crate) use owner::{callback_symbol, thunk, Callback, Entry, Flags, Hit, Ops};
+pub(crate) use owner::{callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops};
 pub(crate) use raw::{flag, Func, OpsRef, Which};
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};

@@ -13,7 +13,7 @@
 //! traced itself.
 
 use super::arch::{Arch, Machine};
-use super::ops::{Callback, Flags, Hit, Ops, Which};
+use super::ops::{Arguments, Callback, Flags, Hit, Ops, Which};
 use crate::kapi::context::{PreemptCount, PreemptOff};
 use crate::kapi::raw_lock::RawLock;
 use crate::kapi::stack::{self, Own};
@@ -50,8 +50,10 @@ static DEEPEST: RawLock<(Stack, [usize; MOST])> =
 struct Measure;
 
 impl Callback for Measure {
+    type Saved = Arguments;
+
     #[inline(always)]
-    fn hit(&self, hit: &Hit<'_>) {
+    fn hit(&self, hit: &Hit<'_, Arguments>) {
         // Where the call to the trampoline has left its return address.
         let at = hit.stack_pointer().wrapping_sub(size_of::<usize>());
         if stack::depth_of(at) > MAX.load(Relaxed) {

@@ -6,6 +6,7 @@ use super::edit::{Edit, List};
 use super::raw::{flag, OpsRef, Which};
 use super::retire::wait_for_trampolines;
 use super::{register, FTRACE};
+use core::marker::PhantomData;
 use core::ptr;
 use crate::rcore::text::entry::ARGUMENTS;
 use kernel::{
@@ -16,25 +17,47 @@ use kernel::{
     types::{ForeignOwnable, Opaque},
 };
 
-/// What a callback sees at a hit.
-pub(crate) struct Hit<'a> {
+/// What a callback sees at a hit, for which the trampoline saves what `S` says.
+pub(crate) struct Hit<'a, S: Saved> {
     /// Address of the patch site.
     pub(crate) ip: usize,
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
-    /// Registers, as far as the trampoline saved them.
+    /// Where the trampoline saved registers, if it did.
     #[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
-    pub(crate) regs: &'a ftrace_regs,
+    regs: *mut ftrace_regs,
+    _saved: PhantomData<(&'a ftrace_regs, S)>,
 }
 
-impl Hit<'_> {
+/// What a trampoline saves for a callback.
+pub(crate) trait Saved {
+    /// Is it nothing?
+    const NOTHING: bool;
+}
+
+/// The callback looks at no registers.
+pub(crate) enum Nothing {}
+
+impl Saved for Nothing {
+    const NOTHING: bool = true;
+}
+
+/// The callback may look at the function's arguments and at the stack pointer.
+#[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
+pub(crate) enum Arguments {}
+
+impl Saved for Arguments {
+    const NOTHING: bool = false;
+}
+
+impl Hit<'_, Arguments> {
     /// What the registers hold that the function's first arguments come in, be they used for such or not.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
         let mut arguments = [0; ARGUMENTS];
         // SAFETY: the trampoline saved these registers, and the array has room for as many.
-        unsafe { bindings::rtrace_arguments(ptr::from_ref(self.regs).cast_mut(), arguments.as_mut_ptr()) };
+        unsafe { bindings::rtrace_arguments(self.regs, arguments.as_mut_ptr()) };
         arguments
     }
 
@@ -43,7 +66,7 @@ impl Hit<'_> {
     #[inline(always)]
     pub(crate) fn stack_pointer(&self) -> usize {
         // SAFETY: the trampoline saved it.
-        unsafe { bindings::rtrace_stack_pointer(ptr::from_ref(self.regs).cast_mut()) }
+        unsafe { bindings::rtrace_stack_pointer(self.regs) }
     }
 }
 
@@ -51,6 +74,9 @@ const _: () = assert!(ARGUMENTS == bindings::FTRACE_REGS_MAX_ARGS as usize);
 
 /// What runs at a hit; one function per type, called straight from the trampoline.
 pub(crate) trait Callback: Send + Sync + Sized + 'static {
+    /// What it looks at.
+    type Saved: Saved;
+
     /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name that people know.
     const ENTRY: Entry = thunk::<Self>;
 
@@ -58,7 +84,7 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     ///
     /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its own;
     /// with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
-    fn hit(&self, hit: &Hit<'_>);
+    fn hit(&self, hit: &Hit<'_, Self::Saved>);
 }
 
 /// A callback's function as C sees it, `ftrace_func_t`.
@@ -196,6 +222,14 @@ impl Ops {
         let data = callback.into_foreign();
         self.raw.set_private(data.cast());
         self.raw.set_func(Some(T::ENTRY));
+        {
+            let _state = FTRACE.lock();
+            if T::Saved::NOTHING {
+                self.raw.set(flag::PLAIN);
+            } else {
+                self.raw.clear(flag::PLAIN);
+            }
+        }
         held.bound = Some(Bound { data: data.cast(), release: release::<T> });
         Ok(())
     }
@@ -284,7 +318,7 @@ unsafe fn release<T: Callback>(data: *mut c_void) {
 ///
 /// # Safety
 ///
-/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved.
+/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved, unless that is nothing.
 #[inline(always)]
 pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     ip: usize,
@@ -293,9 +327,9 @@ pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     fregs: *mut ftrace_regs,
 ) {
     // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit can be here.
-    let (callback, regs) = unsafe {
+    let callback = unsafe {
         let private: *mut c_void = ptr::read(&raw const (*op).private);
-        (<Arc<T> as ForeignOwnable>::borrow(private.cast()), &*fregs)
+        <Arc<T> as ForeignOwnable>::borrow(private.cast())
     };
-    callback.hit(&Hit { ip, parent_ip, regs });
+    callback.hit(&Hit { ip, parent_ip, regs: fregs, _saved: PhantomData });
 }

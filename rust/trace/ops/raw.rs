@@ -8,7 +8,8 @@
 
 use super::managed;
 use super::retire::{Retired, SharedSet};
-use crate::trace::{arch::Target, hash::SiteSet};
+use crate::trace::arch::{Arch, Machine, Target};
+use crate::trace::hash::SiteSet;
 use core::ptr::{self, NonNull};
 use kernel::{
     bindings::{self, ftrace_ops},
@@ -35,6 +36,8 @@ pub(crate) mod flag {
     pub(crate) const RCU: usize = 1 << 14;
     pub(crate) const PERMANENT: usize = 1 << 16;
     pub(crate) const DIRECT: usize = 1 << 17;
+    /// Our own, where C has no flags: the callback looks at no registers.
+    pub(crate) const PLAIN: usize = 1 << 63;
 }
 
 /// A `struct ftrace_ops`.
@@ -185,6 +188,15 @@ impl OpsRef {
     pub(crate) fn trampoline(self) -> usize {
         // Pairs with the release store in `set_trampoline`.
         field!(self.trampoline as usize).load(Acquire)
+    }
+
+    /// What a site of its own calls, given that it has a trampoline.
+    pub(super) fn entry(self) -> usize {
+        if self.has(flag::PLAIN) && self.has(flag::ALLOC_TRAMP) && !self.wants_regs() {
+            Machine::plain_entry(self.trampoline())
+        } else {
+            self.trampoline()
+        }
     }
 
     /// Size of its trampoline.

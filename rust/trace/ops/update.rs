@@ -62,7 +62,7 @@ impl Wanted {
         match (self.count, self.op) {
             (0, _) | (_, None) => Target::OFF,
             (1, Some(op)) if op.has(flag::DIRECT) => op.direct_at(addr),
-            (1, Some(op)) if op.trampoline() != 0 => Target(op.trampoline()),
+            (1, Some(op)) if op.trampoline() != 0 => Target(op.entry()),
             _ => Target(Machine::list_caller(self.regs)),
         }
     }

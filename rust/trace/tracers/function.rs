@@ -15,7 +15,7 @@ use crate::rcore::text::options::{TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS
 use crate::trace::cmdlines::{self, Saving};
 use crate::trace::entry::{kind, Context};
 use crate::trace::instance::Instance;
-use crate::trace::ops::{callback_symbol, Callback, Hit, Ops};
+use crate::trace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
 use crate::trace::stack;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -113,10 +113,12 @@ impl Drop for Tracing {
 
 /// The callback that records and does nothing else: it needs nothing but the instance.
 impl Callback for Instance {
+    type Saved = Nothing;
+
     callback_symbol!(function_trace_call, Instance);
 
     #[inline(always)]
-    fn hit(&self, hit: &Hit<'_>) {
+    fn hit(&self, hit: &Hit<'_, Nothing>) {
         self.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
     }
 }
@@ -154,7 +156,7 @@ impl Careful {
         Ok(Self { instance: instance.clone(), asked, cpus: PerCpu::new(|_| Here::NEW)? })
     }
 
-    fn record(&self, here: &Here, context: Context, hit: &Hit<'_>) {
+    fn record(&self, here: &Here, context: Context, hit: &Hit<'_, Nothing>) {
         let buffer = self.instance.buffer();
         if self.asked.no_repeats {
             if !buffer.is_on() || self.repeats(here, hit) {
@@ -169,7 +171,7 @@ impl Careful {
     }
 
     /// Is it the same call as the last one? Then it is counted.
-    fn repeats(&self, here: &Here, hit: &Hit<'_>) -> bool {
+    fn repeats(&self, here: &Here, hit: &Hit<'_, Nothing>) -> bool {
         let same = here.ip.load(Relaxed) == hit.ip as u64 && here.parent_ip.load(Relaxed) == hit.parent_ip as u64;
         let count = here.repeats.load(Relaxed);
         if !same || count >= u16::MAX.into() {
@@ -181,7 +183,7 @@ impl Careful {
     }
 
     /// Another call: says how often the last one was repeated, and remembers this one.
-    fn end_repeats(&self, here: &Here, context: Context, hit: &Hit<'_>) {
+    fn end_repeats(&self, here: &Here, context: Context, hit: &Hit<'_, Nothing>) {
         let (ip, parent_ip) = (here.ip.load(Relaxed), here.parent_ip.load(Relaxed));
         let (count, last) = (here.repeats.load(Relaxed), here.last.load(Relaxed));
         if count != 0 {
@@ -201,9 +203,11 @@ impl Careful {
 }
 
 impl Callback for Careful {
+    type Saved = Nothing;
+
     callback_symbol!(function_careful_trace_call, Careful);
 
-    fn hit(&self, hit: &Hit<'_>) {
+    fn hit(&self, hit: &Hit<'_, Nothing>) {
         let context = Context::capture_all();
         let bit = 1 << PreemptCount::read().level();
         let _stay = PreemptOff::new();

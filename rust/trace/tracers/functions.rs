@@ -8,7 +8,7 @@ use crate::kapi::context::PreemptOff;
 use crate::trace::buffer::Buffer;
 use crate::trace::entry::{kind, Context};
 use crate::trace::graph::meanwhile::{Meanwhile, Measures};
-use crate::trace::ops::{Callback, Hit, Ops};
+use crate::trace::ops::{Arguments, Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -108,7 +108,9 @@ impl<T: Measures> Drop for Functions<T> {
 struct Calls<T>(Arc<T>);
 
 impl<T: Measures> Callback for Calls<T> {
-    fn hit(&self, hit: &Hit<'_>) {
+    type Saved = Arguments;
+
+    fn hit(&self, hit: &Hit<'_, Arguments>) {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
         if self.0.is_at_it() {
@@ -119,7 +121,7 @@ impl<T: Measures> Callback for Calls<T> {
 
 /// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace does for these
 /// tracers. Any context.
-fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_>) {
+fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_, Arguments>) {
     let mut words = [0; 2 + ARGUMENTS];
     let [ip, parent_ip, arguments @ ..] = &mut words;
     (*ip, *parent_ip) = (hit.ip, hit.parent_ip);
