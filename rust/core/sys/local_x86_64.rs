@@ -9,6 +9,15 @@
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+/// What a jump leads to, kept apart: what callers make of it, by several of them, would be put together otherwise, and what
+/// tells them from each other be stored before each jump.
+#[inline(always)]
+fn other() -> bool {
+    // SAFETY: it is empty.
+    unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
+    false
+}
+
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     // SAFETY: the operand is a live, aligned 64-bit word (`&AtomicU64`); the instructions touch nothing else but
@@ -20,7 +29,7 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
             word = in(reg) word.as_ptr(),
             new = in(reg) new,
             inout("rax") old => _,
-            other = label { return false },
+            other = label { return other() },
             options(nostack),
         );
     }
@@ -40,7 +49,7 @@ pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64,
             structure = in(reg) structure,
             at = const AT,
             value = in(reg) value,
-            other = label { return false },
+            other = label { return other() },
             options(nostack, readonly),
         );
     }
@@ -60,7 +69,7 @@ pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _wo
             structure = in(reg) structure,
             at = const AT,
             value = const VALUE,
-            other = label { return false },
+            other = label { return other() },
             options(nostack, readonly),
         );
     }
@@ -80,7 +89,7 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, 
             structure = in(reg) structure,
             at = const AT,
             value = const VALUE,
-            other = label { return false },
+            other = label { return other() },
             options(nostack, readonly),
         );
     }
