@@ -10,7 +10,7 @@
 use super::super::sys::{barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
-use super::sub_buffer::{put_u32, put_u64};
+use super::sub_buffer::put_u32;
 use super::word::{event_size, Header, Position};
 use super::writer::{Context, Wake, Writer};
 
@@ -48,10 +48,8 @@ impl<const N: usize> Payload for [u64; N] {
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        for (place, word) in self.into_iter().enumerate() {
-            // SAFETY: by the precondition.
-            unsafe { put_u64(at.add(8 * place), word) };
-        }
+        // SAFETY: by the precondition.
+        unsafe { at.cast::<Self>().write_unaligned(self) };
     }
 }
 

@@ -102,17 +102,6 @@ pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
     unsafe { at.cast::<u32>().write(value) };
 }
 
-/// Stores a 64-bit word of a payload.
-///
-/// # Safety
-///
-/// `at` is inside a sub-buffer's memory, and the eight bytes belong to the caller's reservation.
-#[inline(always)]
-pub(super) unsafe fn put_u64(at: *mut u8, value: u64) {
-    // SAFETY: by the function's preconditions.
-    unsafe { at.cast::<u64>().write_unaligned(value) };
-}
-
 /// Reads a 32-bit word of a record.
 ///
 /// # Safety
