@@ -94,6 +94,29 @@ impl Local {
         unsafe { local::minus::<AT, T>(structure, &self.0, value) }
     }
 
+    /// Adds `value` to the word, `AT` bytes into `structure`, wrapping. On the owning CPU only, atomic against interrupts. By
+    /// [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn add_at<const AT: usize, T>(&self, structure: &T, value: u64) {
+        // SAFETY: by the precondition.
+        unsafe { local::add_at::<AT, T>(structure, &self.0, value) }
+    }
+
+    /// [`Local::add_at`] of a constant, sign-extended.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn plus_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) {
+        // SAFETY: by the precondition.
+        unsafe { local::plus::<AT, VALUE, T>(structure, &self.0) }
+    }
+
     /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has not set. On the owning CPU
     /// only, atomic against interrupts. By [`word!`].
     ///
@@ -261,6 +284,7 @@ impl SharedPtr {
 /// - `word!(structure: Type, field.word is CONSTANT)`, of a [`Local`] or a [`Shared32`],
 /// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
 /// - `word!(structure: Type, field.word off value)`, of a [`Local`]: value minus word,
+/// - `word!(structure: Type, field.word add value)`, `word!(structure: Type, field.word plus CONSTANT)`, of a [`Local`],
 /// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
 ///
 /// They keep the compiler from moving memory accesses across them.
@@ -284,6 +308,20 @@ macro_rules! word {
         unsafe {
             let structure: &$type = $structure;
             structure.$($field).+.minus_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ add $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.add_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ plus $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.plus_at::<{ core::mem::offset_of!($type, $($field).+) }, { $value }, _>(structure)
         }
     };
     ($structure:ident: $type:ty, $($field:ident).+ and $mask:expr) => {

@@ -35,6 +35,15 @@ impl<T> PerCpu<T> {
     ///
     /// `ENOMEM`.
     pub(crate) fn new(mut make: impl FnMut(CpuId) -> T) -> Result<Self> {
+        Self::try_new(|cpu| Ok(make(cpu)))
+    }
+
+    /// [`PerCpu::new`] of values that may fail. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and those of `make`.
+    pub(crate) fn try_new(mut make: impl FnMut(CpuId) -> Result<T>) -> Result<Self> {
         const { assert!(size_of::<T>() != 0) };
         // SAFETY: the size is not 0 and the alignment is a power of two.
         let base = unsafe {
@@ -42,11 +51,27 @@ impl<T> PerCpu<T> {
         };
         let base = NonNull::new(base.cast::<T>()).ok_or(ENOMEM)?;
         for cpu in cpus::possible() {
-            // SAFETY: the allocation has room for a `T` on every possible CPU, to which nobody refers yet.
-            unsafe { copy_of(base, cpu).write(make(cpu)) };
+            match make(cpu) {
+                // SAFETY: the allocation has room for a `T` on every possible CPU, to which nobody refers yet.
+                Ok(value) => unsafe { copy_of(base, cpu).write(value) },
+                Err(error) => {
+                    for made in cpus::possible().take_while(|made| made.as_u32() != cpu.as_u32()) {
+                        // SAFETY: written above, and nobody refers to it.
+                        unsafe { copy_of(base, made).drop_in_place() };
+                    }
+                    // SAFETY: allocated above.
+                    unsafe { bindings::free_percpu(base.as_ptr().cast()) };
+                    return Err(error);
+                }
+            }
         }
         // INVARIANT: allocated and filled above.
         Ok(Self { base, _own: PhantomData })
+    }
+
+    /// Where the values are, for hot paths.
+    pub(crate) fn base(&self) -> NonNull<T> {
+        self.base
     }
 
     /// The value of `cpu`, none when there can be no such CPU. Any context.
@@ -63,10 +88,21 @@ impl<T> PerCpu<T> {
     /// The value of the CPU this runs on; while preemption is on it may turn into another CPU's. Any context.
     #[inline(always)]
     pub(crate) fn this(&self) -> &T {
-        // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by the type
-        // invariant is a valid, shared `T`.
-        unsafe { &*self.base.as_ptr().wrapping_byte_add(this_offset()) }
+        // SAFETY: by the type invariant.
+        unsafe { this_of(self.base.as_ptr()) }
     }
+}
+
+/// [`PerCpu::this`] of the one with that [`PerCpu::base`]. Any context.
+///
+/// # Safety
+///
+/// There is such a one, and it stays as long as the result is used.
+#[inline(always)]
+pub(crate) unsafe fn this_of<'a, T>(base: *mut T) -> &'a T {
+    // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by the invariant of `PerCpu` is
+    // a valid, shared `T`.
+    unsafe { &*base.wrapping_byte_add(this_offset()) }
 }
 
 /// Where `cpu`'s copy of a per-CPU allocation lies.

@@ -3,7 +3,8 @@
 //! The function profiler: how often each function ran on each CPU, and for how long.
 //!
 //! It follows the top instance's filters. Each CPU has a table of its own ([`table`]), made at the first use and kept. While the
-//! profiler is the only graph user and counts all time, functions take [`hot`]; else it is a user like others ([`shared`]).
+//! profiler is the only graph user and counts all time, and the clock can be read in line, functions take [`hot`]; else it is
+//! a user like others ([`shared`]).
 //!
 //! Words: *graph time* is what a function's callees took, part of its own time unless option `graph-time` is off; *sleep
 //! time* is time in which the task did not run, part of it unless the top instance's `sleep-time` is off.
@@ -16,6 +17,7 @@ mod table;
 
 use super::graph::{self, Sleepless, Way};
 use super::ops::Ops;
+use crate::kapi::clock;
 use kernel::bindings::fgraph_ops;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -61,7 +63,7 @@ pub(crate) unsafe fn init_lock() {
 }
 
 fn way() -> Way {
-    if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) {
+    if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) && clock::sched_is_native() {
         Way::Profile
     } else {
         Way::Shared

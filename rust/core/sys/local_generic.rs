@@ -54,6 +54,22 @@ pub(super) unsafe fn minus<const AT: usize, T>(_structure: &T, word: &AtomicU64,
 ///
 /// None here.
 #[inline(always)]
+pub(super) unsafe fn add_at<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) {
+    add(word, value);
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
+pub(super) unsafe fn plus<const AT: usize, const VALUE: i32, T>(_structure: &T, word: &AtomicU64) {
+    add(word, i64::from(VALUE) as u64);
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
 pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(_structure: &T, word: &AtomicU64) {
     word.fetch_and(i64::from(MASK) as u64, Ordering::Relaxed);
     super::barrier();

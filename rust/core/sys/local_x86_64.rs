@@ -119,6 +119,40 @@ pub(super) unsafe fn minus<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 ///
 /// As [`holds`].
 #[inline(always)]
+pub(super) unsafe fn add_at<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) {
+    // SAFETY: as in `replace`.
+    unsafe {
+        asm!(
+            "add qword ptr [{structure} + {at}], {value}",
+            structure = in(reg) structure,
+            at = const AT,
+            value = in(reg) value,
+            options(nostack),
+        );
+    }
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn plus<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU64) {
+    // SAFETY: as in `replace`.
+    unsafe {
+        asm!(
+            "add qword ptr [{structure} + {at}], {value}",
+            structure = in(reg) structure,
+            at = const AT,
+            value = const VALUE,
+            options(nostack),
+        );
+    }
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
 pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(structure: &T, _word: &AtomicU64) {
     // SAFETY: as in `replace`.
     unsafe {

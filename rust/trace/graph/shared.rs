@@ -116,11 +116,12 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
     // SAFETY: by the precondition.
     let retp = unsafe { Machine::hooked_address(fregs) };
     if let Some(frame) = current.innermost().filter(|frame| frame.retp() == retp) {
-        if let Some(target) = plain::owner(frame.top()) {
+        let top = frame.top();
+        if let Some(target) = plain::owner(top) {
             // SAFETY: it was found just now, as the innermost one.
             return unsafe { plain::leave(current, frame.at(), target, retval) };
         }
-        if profile::hot::owns(frame.top()) {
+        if profile::hot::owns(top) {
             // SAFETY: as above.
             return unsafe { profile::hot::leave(current, frame.at()) };
         }

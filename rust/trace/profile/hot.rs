@@ -2,7 +2,7 @@
 
 //! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here is traced.
 
-use super::table;
+use super::table::{self, Table};
 use crate::kapi::clock;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::ret_stack::{Current, Frame, Top};
@@ -12,12 +12,9 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// What frames end in that are made here; 0, which none does, while it is off.
 static TOP: Atomic<u64> = Atomic::new(0);
-/// May the clock be read in line?
-static IN_LINE: Atomic<bool> = Atomic::new(false);
 
-/// Frames are made as of registration `number` from now on.
+/// Frames are made as of registration `number` from now on. The tables are prepared, and the clock can be read in line.
 pub(super) fn open(number: u64) {
-    IN_LINE.store(clock::sched_is_native(), Relaxed);
     TOP.store(Top::frame(number).0, Relaxed);
 }
 
@@ -27,19 +24,17 @@ pub(super) fn close() {
 }
 
 /// The time, for one who has preemption off.
-fn now(stay: &PreemptOff) -> u64 {
-    if IN_LINE.load(Relaxed) {
-        now_in_line(stay)
-    } else {
-        clock::sched()
-    }
-}
-
-/// [`now`] where [`IN_LINE`] says that it may be.
 #[inline(always)]
-fn now_in_line(_stay: &PreemptOff) -> u64 {
+fn now(_stay: &PreemptOff) -> u64 {
     // SAFETY: preemption is off, says the guard.
     unsafe { clock::sched_native() }
+}
+
+/// This CPU's table, for one who has seen [`TOP`] other than 0 once, or a frame that ends in it.
+#[inline(always)]
+fn table_here(stay: &PreemptOff) -> &'static Table {
+    // SAFETY: `open` says so.
+    unsafe { table::here(stay) }
 }
 
 /// The manager's function while the profiler is alone.
@@ -62,17 +57,18 @@ pub(crate) unsafe extern "C" fn ftrace_graph_profile(
         return;
     }
     let stay = PreemptOff::new();
-    let record = table::here(&stay).and_then(|table| table.find_near(ip as u64));
-    let (Some(record), Some(room), true) = (record, current.room(), IN_LINE.load(Relaxed)) else {
-        core::mem::forget(stay);
-        // SAFETY: by the precondition; it takes over the guard.
-        return unsafe { enter_any(ip, parent_ip, op, fregs) };
-    };
-    record.hit();
-    current.set_depth(current.depth().wrapping_add(1));
-    let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now_in_line(&stay), top };
-    // SAFETY: by the precondition.
-    unsafe { hook(room, fregs, frame) }
+    if let Some(record) = table_here(&stay).find_near(ip as u64) {
+        if let Some(room) = current.room() {
+            record.hit();
+            current.set_depth(current.depth().wrapping_add(1));
+            let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+            // SAFETY: by the precondition.
+            return unsafe { hook(room, fregs, frame) };
+        }
+    }
+    core::mem::forget(stay);
+    // SAFETY: by the precondition; it takes over the guard.
+    unsafe { enter_any(ip, parent_ip, op, fregs) }
 }
 
 /// [`ftrace_graph_profile`] in every case.
@@ -87,7 +83,10 @@ unsafe extern "C" fn enter_any(ip: usize, parent_ip: usize, _op: *mut ftrace_ops
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let top = Top(TOP.load(Relaxed));
-    let Some(table) = table::here(&stay).filter(|_| top.0 != 0) else { return };
+    if top.0 == 0 {
+        return;
+    }
+    let table = table_here(&stay);
     let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else { return };
     record.hit();
     let Some(room) = current.room().or_else(|| current.make_room(0)) else { return };
@@ -113,13 +112,12 @@ pub(crate) unsafe fn leave(current: Current, at: usize) -> usize {
     let stay = PreemptOff::new();
     // SAFETY: by the precondition.
     let frame = unsafe { current.frame_at(at) };
-    let record = table::here(&stay).and_then(|table| table.find_near(frame.func() as u64));
-    let (Some(record), true) = (record, IN_LINE.load(Relaxed)) else {
+    let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
         core::mem::forget(stay);
         // SAFETY: by the precondition; it takes over the guard.
         return unsafe { leave_any(current, at) };
     };
-    record.took(now_in_line(&stay).wrapping_sub(frame.data()));
+    record.took(now(&stay).wrapping_sub(frame.data()));
     done(current, &frame)
 }
 
@@ -136,7 +134,7 @@ unsafe fn leave_any(current: Current, at: usize) -> usize {
     let time = now(&stay);
     // SAFETY: by the precondition.
     let frame = unsafe { current.frame_at(at) };
-    if let Some(record) = table::here(&stay).and_then(|table| table.find(frame.func() as u64)) {
+    if let Some(record) = table_here(&stay).find(frame.func() as u64) {
         record.took(time.wrapping_sub(frame.data()));
     }
     done(current, &frame)

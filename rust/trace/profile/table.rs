@@ -7,19 +7,21 @@
 //! interrupt each other.
 
 use crate::kapi::context::PreemptOff;
-use crate::kapi::cpus;
-use crate::kapi::percpu::PerCpu;
+use crate::kapi::percpu::{this_of, PerCpu};
 use crate::kapi::published::wait_for_readers;
 use crate::kapi::sort::sort_by;
-use crate::rcore::sys::Local;
+use crate::rcore::sys::{word, Local};
 use crate::trace::sites;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Acquire, Atomic, Release};
+use kernel::sync::atomic::{Atomic, Relaxed, Release};
 use kernel::sync::SetOnce;
 
 /// So many places [`Table::find_near`] looks at.
-const NEAR: u64 = 4;
+const NEAR: usize = 4;
+
+/// Bytes of a [`Record`].
+const SIZE: usize = size_of::<Record>();
 
 /// A function on a CPU; `site` 0 is a free place.
 #[repr(C, align(32))]
@@ -38,14 +40,14 @@ impl Record {
     /// One call.
     #[inline(always)]
     pub(super) fn hit(&self) {
-        self.hits.add(1);
+        word!(self: Self, hits plus 1);
     }
 
     /// One return after so many nanoseconds.
     #[inline(always)]
     pub(super) fn took(&self, time: u64) {
-        self.time.add(time);
-        self.squared.add(time.wrapping_mul(time));
+        word!(self: Self, time add time);
+        word!(self: Self, squared add time.wrapping_mul(time));
     }
 }
 
@@ -53,17 +55,16 @@ impl Record {
 ///
 /// # Invariants
 ///
-/// `records` has `mask + 1` elements, a power of two, that live as long as this; `order` has as many.
+/// `records` points to the elements of `all`, which are `mask + SIZE` bytes and [`NEAR`] elements more, and as many as those
+/// of `order`; `mask` has the bits of a multiple of [`SIZE`] below a power of two.
 pub(super) struct Table {
-    records: *mut Record,
+    records: *const Record,
     mask: u64,
-    shift: u32,
     /// How many functions there are.
     count: Local,
     /// By place, how many there were before the function in it.
     order: KVVec<Local>,
-    /// What `records` points into.
-    _records: KVVec<Record>,
+    all: KVVec<Record>,
 }
 
 // SAFETY: its words are atomic.
@@ -71,72 +72,60 @@ unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
-/// Each possible CPU's table.
-type Tables = PerCpu<Option<Table>>;
-
-static TABLES: SetOnce<Tables> = SetOnce::new();
-/// Where hits look: the tables once they are there.
-static HOT: Atomic<*mut Tables> = Atomic::new(core::ptr::null_mut());
+static TABLES: SetOnce<PerCpu<Table>> = SetOnce::new();
+/// Where hits look: the base of the tables once they are there.
+static HOT: Atomic<*mut Table> = Atomic::new(core::ptr::null_mut());
 
 impl Table {
+    /// A table in which a search begins in one of so many places, a power of two.
     fn new(places: usize) -> Result<Self> {
-        let (mut records, mut order) = (KVVec::with_capacity(places, GFP_KERNEL)?, KVVec::with_capacity(places, GFP_KERNEL)?);
-        for _ in 0..places {
+        let all = places.checked_add(NEAR).ok_or(ENOMEM)?;
+        let (mut records, mut order) = (KVVec::with_capacity(all, GFP_KERNEL)?, KVVec::with_capacity(all, GFP_KERNEL)?);
+        for _ in 0..all {
             records.push(Record::free(), GFP_KERNEL)?;
             order.push(Local::new(0), GFP_KERNEL)?;
         }
-        let mask = places.wrapping_sub(1) as u64;
-        let shift = u32::BITS - mask.count_ones();
-        let raw = records.as_mut_ptr();
-        // INVARIANT: `places` is a power of two by the caller's word, and both vectors are filled.
-        Ok(Self { records: raw, mask, shift, count: Local::new(0), order, _records: records })
+        let mask = (places.wrapping_sub(1) * SIZE) as u64;
+        // INVARIANT: both vectors are filled, and stay where their elements are.
+        Ok(Self { records: records.as_ptr(), mask, count: Local::new(0), order, all: records })
     }
 
-    #[inline(always)]
-    fn at(&self, place: u64) -> &Record {
-        // SAFETY: by the type invariant an element.
-        unsafe { &*self.records.wrapping_add((place & self.mask) as usize) }
-    }
-
-    /// Where the search for `site` begins: Fibonacci hashing.
+    /// Where the search for `site` begins, in bytes: Fibonacci hashing, but that the bits are not the highest.
     #[inline(always)]
     fn start(&self, site: u64) -> u64 {
-        u64::from((site as u32).wrapping_mul(0x9e37_79b1).wrapping_shr(self.shift))
+        site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 32 & self.mask
     }
 
     /// The record of `site`, if it is in one of the first places that are looked at, as nearly all are.
     #[inline(always)]
     pub(super) fn find_near(&self, site: u64) -> Option<&Record> {
-        let start = self.start(site);
-        (0..NEAR).map(|step| self.at(start.wrapping_add(step))).find(|record| record.site.get() == site)
+        // SAFETY: by the type invariant elements begin there and `NEAR` places on.
+        let near = unsafe { &*self.records.wrapping_byte_add(self.start(site) as usize).cast::<[Record; NEAR]>() };
+        near.iter().find(|&record| word!(record: Record, site holds site))
+    }
+
+    /// The records in the order of a search for `site`, with their places.
+    fn search(&self, site: u64) -> impl Iterator<Item = (usize, &Record)> {
+        let start = self.start(site) as usize / SIZE;
+        let from = |place| self.all.iter().enumerate().skip(place);
+        Iterator::chain(from(start), from(0).take(start))
     }
 
     /// The record of `site`, if there is one.
     pub(super) fn find(&self, site: u64) -> Option<&Record> {
-        let start = self.start(site);
-        for step in 0..=self.mask {
-            let record = self.at(start.wrapping_add(step));
-            match record.site.get() {
-                0 => return None,
-                found if found == site => return Some(record),
-                _ => {}
-            }
-        }
-        None
+        let (_, record) = self.search(site).find(|(_, record)| matches!(record.site.get(), found if found == 0 || found == site))?;
+        (record.site.get() == site).then_some(record)
     }
 
     /// The record of `site`, new if need be; none if there is no place.
     #[cold]
     #[inline(never)]
     pub(super) fn add(&self, site: u64) -> Option<&Record> {
-        let start = self.start(site);
-        for step in 0..=self.mask {
-            let place = start.wrapping_add(step) & self.mask;
-            let record = self.at(place);
+        for (place, record) in self.search(site) {
             if record.site.replace(0, site) {
                 let before = self.count.get();
                 self.count.add(1);
-                if let Some(order) = self.order.get(place as usize) {
+                if let Some(order) = self.order.get(place) {
                     order.set(before);
                 }
                 return Some(record);
@@ -149,8 +138,7 @@ impl Table {
     }
 
     fn clear(&self) {
-        for place in 0..=self.mask {
-            let record = self.at(place);
+        for record in self.all.iter() {
             for word in [&record.site, &record.hits, &record.time, &record.squared] {
                 word.set(0);
             }
@@ -159,11 +147,15 @@ impl Table {
     }
 }
 
-/// This CPU's table; none before there are any. The caller has preemption off.
+/// This CPU's table. The caller has preemption off.
+///
+/// # Safety
+///
+/// [`prepare`] has made the tables, which stay.
 #[inline(always)]
-pub(super) fn here(_stay: &PreemptOff) -> Option<&'static Table> {
-    // SAFETY: null, or what `TABLES` holds for ever. Pairs with the release store in `prepare`.
-    unsafe { HOT.load(Acquire).as_ref() }?.this().as_ref()
+pub(super) unsafe fn here(_stay: &PreemptOff) -> &'static Table {
+    // SAFETY: by the precondition the base of `TABLES`. What it leads to was there before anybody could be here.
+    unsafe { this_of(HOT.load(Relaxed)) }
 }
 
 /// Makes the tables, or empties them; nobody counts. Task context, sleeps. `ENOMEM`.
@@ -171,20 +163,13 @@ pub(super) fn prepare() -> Result {
     if let Some(tables) = TABLES.as_ref() {
         // Those who were still counting when it was switched off.
         wait_for_readers();
-        tables.iter().filter_map(|(_, table)| table.as_ref()).for_each(Table::clear);
+        tables.iter().for_each(|(_, table)| table.clear());
         return Ok(());
     }
     let functions = sites::count();
     let places = functions.checked_add(functions / 3 + 1).ok_or(ENOMEM)?.next_power_of_two().max(64);
-    let mut made = KVec::new();
-    for _ in cpus::possible() {
-        made.push(Table::new(places)?, GFP_KERNEL)?;
-    }
-    let tables = PerCpu::new(|_| made.pop())?;
-    TABLES.populate(tables);
-    if let Some(tables) = TABLES.as_ref() {
-        HOT.store(core::ptr::from_ref(tables).cast_mut(), Release);
-    }
+    TABLES.populate(PerCpu::try_new(|_| Table::new(places))?);
+    HOT.store(TABLES.as_ref().map_or(core::ptr::null_mut(), |tables| tables.base().as_ptr()), Release);
     Ok(())
 }
 
@@ -205,14 +190,12 @@ pub(crate) struct Row {
 pub(super) fn rows(cpu: CpuId) -> Result<KVVec<Row>> {
     let mut rows = KVVec::new();
     let mut sorted = KVVec::new();
-    let Some(table) = TABLES.as_ref().and_then(|tables| tables.get(cpu)?.as_ref()) else { return Ok(sorted) };
-    for place in 0..=table.mask {
-        let record = table.at(place);
+    let Some(table) = TABLES.as_ref().and_then(|tables| tables.get(cpu)) else { return Ok(sorted) };
+    for (record, order) in table.all.iter().zip(table.order.iter()) {
         let site = record.site.get() as usize;
         if site != 0 {
-            let order = table.order.get(place as usize).map_or(0, Local::get);
             let row = Row { site, hits: record.hits.get(), time: record.time.get(), squared: record.squared.get() };
-            rows.push((order, row), GFP_KERNEL)?;
+            rows.push((order.get(), row), GFP_KERNEL)?;
         }
     }
     sort_by(&mut rows, |a: &(u64, Row), b| (b.1.time, b.0).cmp(&(a.1.time, a.0)));
