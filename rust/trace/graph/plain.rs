@@ -121,19 +121,19 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (Some(room), true) = (current.room(), context.is_plain_task()) else {
-        core::mem::forget(stay);
-        // SAFETY: by the precondition; it takes over the guard.
-        return unsafe { enter_any(ip, parent_ip, fregs, target, Plain::Not, 0) };
-    };
-    let (outcome, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
-    if outcome != Plain::Done {
-        core::mem::forget(stay);
-        // SAFETY: as above.
-        return unsafe { enter_any(ip, parent_ip, fregs, target, outcome, time) };
+    let (mut outcome, mut time) = (Plain::Not, 0);
+    if context.is_plain_task() {
+        if let Some(room) = current.room() {
+            (outcome, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+            if outcome == Plain::Done {
+                // SAFETY: by the precondition.
+                return unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) };
+            }
+        }
     }
-    // SAFETY: by the precondition.
-    unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) }
+    core::mem::forget(stay);
+    // SAFETY: by the precondition; it takes over the guard.
+    unsafe { enter_any(ip, parent_ip, fregs, target, outcome, time) }
 }
 
 /// [`ftrace_graph_plain`] in every case, from where it ended with `outcome`.

@@ -10,8 +10,12 @@
  *	stacks	reads a line `pid bytes` for each task that has a shadow stack
  *	unwind	reads a line `offset hits callers`: for each instruction of return_to_handler() how often a faults_deep() below
  *		the reader came by, and how often the reader was found in the stack from there
+ *	steps	reads the same, for each instruction without a symbol, as a trampoline's are, that a faults_deep() below the
+ *		reader took before its first own; the offset is that in the page
  */
 #include <linux/debugfs.h>
+#include <linux/kallsyms.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -19,6 +23,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <asm/processor-flags.h>
 #include <asm/unwind.h>
 
 bool faults_run(void **place, void (*f)(void **place));
@@ -127,10 +132,25 @@ struct place {
 static struct task_struct *unwinder;
 
 static int unwind_show(struct seq_file *seq, void *unused);
+static int steps_show(struct seq_file *seq, void *unused);
 
-static bool is_caller(unsigned long address)
+static bool is_in(unsigned long address, void *function)
 {
-	return address >= (unsigned long)unwind_show && address < (unsigned long)unwind_show + 4096;
+	return address >= (unsigned long)function && address < (unsigned long)function + 4096;
+}
+
+/* Is the reader of one of the two files found in the stack of the current task from where @regs are? */
+static bool caller_is_found(struct pt_regs *regs)
+{
+	struct unwind_state state;
+
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state); unwind_next_frame(&state)) {
+		unsigned long address = unwind_get_return_address(&state);
+
+		if (is_in(address, unwind_show) || is_in(address, steps_show))
+			return true;
+	}
+	return false;
 }
 
 static bool is_in_hook(void *address)
@@ -144,17 +164,11 @@ static bool is_in_hook(void *address)
 static int from_here(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct place *place = container_of(probe, struct place, probe);
-	struct unwind_state state;
 
 	if (current != READ_ONCE(unwinder))
 		return 0;
 	place->hits++;
-	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state); unwind_next_frame(&state)) {
-		if (is_caller(unwind_get_return_address(&state))) {
-			place->callers++;
-			break;
-		}
-	}
+	place->callers += caller_is_found(regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(from_here);
@@ -196,6 +210,60 @@ static noinline int unwind_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(unwind);
 
+static struct {
+	unsigned int hits, callers;
+} steps[PAGE_SIZE];
+
+static struct task_struct *stepper;
+
+static bool has_symbol(unsigned long address)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	sprint_symbol(name, address);
+	return strncmp(name, "0x", 2) != 0;
+}
+
+static int stepped(struct notifier_block *block, unsigned long why, void *data)
+{
+	struct pt_regs *regs = ((struct die_args *)data)->regs;
+
+	if (why != DIE_DEBUG || current != READ_ONCE(stepper))
+		return NOTIFY_DONE;
+	if (!has_symbol(regs->ip)) {
+		steps[offset_in_page(regs->ip)].hits++;
+		steps[offset_in_page(regs->ip)].callers += caller_is_found(regs);
+	}
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block step_block = { .notifier_call = stepped };
+
+static noinline int steps_show(struct seq_file *seq, void *unused)
+{
+	unsigned int offset, calls;
+	int ret = register_die_notifier(&step_block);
+
+	if (ret)
+		return ret;
+	memset(steps, 0, sizeof(steps));
+	/* No other task may get the flag. */
+	preempt_disable();
+	WRITE_ONCE(stepper, current);
+	asm volatile("pushfq; orq %0, (%%rsp); popfq" : : "i" (X86_EFLAGS_TF) : "memory", "cc");
+	calls = faults_deep(1);
+	asm volatile("pushfq; andq %0, (%%rsp); popfq" : : "i" (~X86_EFLAGS_TF) : "memory", "cc");
+	WRITE_ONCE(stepper, NULL);
+	preempt_enable();
+	unregister_die_notifier(&step_block);
+	for (offset = 0; offset < ARRAY_SIZE(steps); offset++) {
+		if (steps[offset].hits)
+			seq_printf(seq, "%u %u %u\n", offset, steps[offset].hits, steps[offset].callers);
+	}
+	return calls == 1 ? 0 : -EIO;
+}
+DEFINE_SHOW_ATTRIBUTE(steps);
+
 #define OPERATIONS(name)					\
 	static const struct file_operations name##_fops = {	\
 		.owner = THIS_MODULE,				\
@@ -218,6 +286,7 @@ static int __init faults_init(void)
 	debugfs_create_file("release", 0200, dir, NULL, &release_fops);
 	debugfs_create_file("stacks", 0400, dir, NULL, &stacks_fops);
 	debugfs_create_file("unwind", 0400, dir, NULL, &unwind_fops);
+	debugfs_create_file("steps", 0400, dir, NULL, &steps_fops);
 	return PTR_ERR_OR_ZERO(dir);
 }
 module_init(faults_init);
