@@ -53,10 +53,6 @@ impl Arch for Machine {
         trampoline::make(ops, func, regs)
     }
 
-    fn trampoline_size(regs: bool) -> usize {
-        trampoline::size(regs)
-    }
-
     fn plain_entry(addr: usize) -> usize {
         addr.wrapping_add(trampoline::plain_offset())
     }

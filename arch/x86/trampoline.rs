@@ -56,11 +56,6 @@ pub(super) fn model(regs: bool) -> usize {
     }
 }
 
-/// Bytes of a trampoline.
-pub(super) fn size(regs: bool) -> usize {
-    numbers(regs).size
-}
-
 /// Where in a trampoline the calls are.
 pub(super) fn call_offsets(regs: bool) -> [usize; 2] {
     let [call, plain] = &numbers(regs).calls;

@@ -25,10 +25,11 @@ use loom::sync::atomic as imp;
 
 use imp::Ordering;
 
-#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+// Kernel builds have `asm_goto` whatever their rustc; of others, `build.rs` knows.
+#[cfg(all(target_arch = "x86_64", any(CONFIG_RTRACE, asm_goto), not(any(loom, miri))))]
 #[path = "sys/local_x86_64.rs"]
 mod local;
-#[cfg(not(all(target_arch = "x86_64", not(any(loom, miri)))))]
+#[cfg(not(all(target_arch = "x86_64", any(CONFIG_RTRACE, asm_goto), not(any(loom, miri)))))]
 #[path = "sys/local_generic.rs"]
 mod local;
 

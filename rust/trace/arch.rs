@@ -88,9 +88,6 @@ pub(crate) trait Arch {
     /// Makes a trampoline that calls `func` with `ops` as its third argument. `ENOMEM`; `ERANGE` out of reach.
     fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline>;
 
-    /// Size that a trampoline has, which tells the two kinds apart.
-    fn trampoline_size(regs: bool) -> usize;
-
     /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the callback looks at none.
     fn plain_entry(addr: usize) -> usize;
 

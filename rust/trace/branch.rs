@@ -12,7 +12,7 @@
 //!
 //! Locks: the mutex of [`USERS`] is taken under an instance's state mutex, and holds nothing.
 
-use super::buffer::Plain;
+use super::buffer::Left;
 use super::entry::{kind, Context};
 use super::instance::Instance;
 use crate::kapi::branch_profile::{self, Annotated, ANNOTATED_SIZE};
@@ -114,15 +114,15 @@ impl Recorder {
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
         let Some(text) = self.texts.get(index) else { return self.record_of_module(context, site, correct) };
         if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
-            return self.record_slowly(context, site, correct, text, Plain::Not);
+            return self.record_slowly(context, site, correct, text, Left::NO_ATTEMPT);
         }
         let header = context.header(kind::BRANCH);
-        let (outcome, _) = buffer.record_fast(|_| {
+        let (left, _) = buffer.record_fast(|_| {
             let [a, b, c, d, e, f, g] = *text;
             ([header, a, b, c, d, e, f, g], tail(correct, site.constant()))
         });
-        if outcome != Plain::Done {
-            self.record_slowly(context, site, correct, text, outcome);
+        if !left.is_done() {
+            self.record_slowly(context, site, correct, text, left);
         }
     }
 
@@ -130,13 +130,13 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn record_of_module(&self, context: Context, site: Annotated, correct: bool) {
-        self.record_slowly(context, site, correct, &words(site), Plain::Not);
+        self.record_slowly(context, site, correct, &words(site), Left::NO_ATTEMPT);
     }
 
-    /// What is left after an attempt with that `outcome`. It calls C functions, whose conditions are not recorded.
+    /// What is `left` after an attempt. It calls C functions, whose conditions are not recorded.
     #[cold]
     #[inline(never)]
-    fn record_slowly(&self, context: Context, site: Annotated, correct: bool, text: &[u64; WORDS], outcome: Plain) {
+    fn record_slowly(&self, context: Context, site: Annotated, correct: bool, text: &[u64; WORDS], left: Left) {
         let buffer = self.instance.buffer();
         let inside = self.inside.this();
         let (bit, before) = (1 << context.level(), inside.load(Relaxed));
@@ -145,7 +145,7 @@ impl Recorder {
             return;
         }
         inside.store(before | bit, Relaxed);
-        if (outcome == Plain::Not || !buffer.complete(outcome)) && buffer.is_on() {
+        if !buffer.complete(left) && buffer.is_on() {
             let tail = tail(correct, site.constant());
             // Where there is no room the buffer counts it.
             let _ = buffer.write_with(context.rest(), kind::BRANCH, size_of_val(text) + size_of_val(&tail), |_, bytes| {

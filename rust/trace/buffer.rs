@@ -33,9 +33,9 @@ mod wait;
 
 pub(crate) use brought::ReadPage;
 pub(crate) use looking::Looking;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-pub(crate) use crate::rcore::ring_buffer::Plain;
 pub(crate) use read::Part;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) use record::Left;
 
 use super::clock::{self, Clock, CLOCKS};
 use crate::kapi;

@@ -11,7 +11,6 @@
 //! callee that is traced. Nothing of it nests on a CPU: while a section begins or ends, its [`State`] is busy, and what
 //! comes then, from an interrupt or from what is called to keep the trace, does nothing. NMIs open no section.
 
-use super::buffer::Plain;
 use super::entry::{kind, Context};
 use super::graph::meanwhile::{self, Measures};
 use super::instance::Instance;
@@ -221,8 +220,8 @@ impl Critical {
         let buffer = self.instance.buffer();
         if !self.graph.load(Relaxed) && context.is_plain_task() {
             let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
-            let (outcome, time) = buffer.record_fast(|_| words);
-            if outcome == Plain::Done || buffer.complete(outcome) {
+            let (left, time) = buffer.record_fast(|_| words);
+            if left.is_done() || buffer.complete(left) {
                 return time;
             }
         }

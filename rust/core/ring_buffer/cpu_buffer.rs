@@ -217,6 +217,7 @@ impl CpuBuffer {
         // The reader's sub-buffer is "number 0": read to its end, followed by number 1 in slot 0.
         self.sub_buffer(nr_slots).slot.set(nr_slots - 1);
 
+        self.setup.context.set(0);
         self.write.position.set(Position::new(0, 0, 0).0);
         self.write.stamp.set(0);
         self.write.stamp_position.set(Position::NONE.0);
@@ -326,8 +327,8 @@ impl CpuBuffer {
         self.setup.waiters.swap(waiting.into());
     }
 
-    /// Whether a writer is between reserve and commit. Meaningful on the buffer's own CPU, and once writers are kept
-    /// out.
+    /// Whether a writer is between reserve and commit (or one that has gone on to another sub-buffer has left at this moment).
+    /// Meaningful on the buffer's own CPU, and once writers are kept out.
     pub fn is_writing(&self) -> bool {
         self.setup.context.get() != 0
     }

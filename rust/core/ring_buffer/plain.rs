@@ -17,9 +17,10 @@ use super::writer::{Context, Wake, Writer};
 /// What became of an attempt to write an event the plain way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
+#[repr(u8)]
 pub enum Plain {
     /// Written and published.
-    Done,
+    Done = 0,
     /// Written and published, and somebody waits ([`Wake::Wanted`]).
     Wanted,
     /// Written; [`Writer::publish`] has to follow.

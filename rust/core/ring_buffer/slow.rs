@@ -94,7 +94,7 @@ impl CpuBuffer {
     fn reserve_any<E: Env>(&self, env: &E, context: Context, length: usize, absolute: bool) -> Option<NonNull<u8>> {
         let size = event_size(length);
         loop {
-            // Order as in `reserve_raw`.
+            // The position first: if it is the same when it is moved, what was read in between belongs to it.
             let position = Position(self.write.position.get());
             barrier();
             env.step(Step::PositionRead);

@@ -27,9 +27,9 @@ pub(crate) fn sched_is_native() -> bool {
 pub(crate) unsafe fn sched_native() -> u64 {
     let now: u64;
     // The time is cycles * mul >> shift, plus offset; shifts are below 32. The scale is a latch: who changes it makes the
-    // sequence odd, changes half 0, makes it even, changes half 1. So half 0 stands still at an even sequence, and one that is
-    // the same in the end as when this CPU last looked (`rtrace_scale_seen`, even) has not moved meanwhile. If it is
-    // another, the half that the sequence points to is read until that is the same before and after.
+    // sequence odd, changes half 0, makes it even, changes half 1. So half 0 stands still at an even sequence. One that has been
+    // seen by this CPU before the beginning (`rtrace_scale_seen`, even) and is there in the end has been there all the time. If
+    // it is another, the half that the sequence points to is read until that is the same before and after.
     // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing but this
     // CPU's `rtrace_scale_seen`. What it pushes it takes back.
     unsafe {
@@ -37,13 +37,13 @@ pub(crate) unsafe fn sched_native() -> u64 {
             "rdtsc",
             "shl rdx, 32",
             "or rdx, rax",
+            "mov {before:e}, gs:[rip + {seen}]",
             "mov eax, gs:[rip + {scale} + {mul}]",
             "mov ecx, gs:[rip + {scale} + {shift}]",
             "mul rdx",
             "shrd rax, rdx, cl",
             "add rax, gs:[rip + {scale} + {offset}]",
-            "mov ecx, gs:[rip + {scale} + {at}]",
-            "cmp ecx, gs:[rip + {seen}]",
+            "cmp {before:e}, gs:[rip + {scale} + {at}]",
             "je 3f",
             "push r8",
             "push r9",
@@ -75,6 +75,7 @@ pub(crate) unsafe fn sched_native() -> u64 {
             mul = const offset_of!(ScaleData, mul),
             shift = const offset_of!(ScaleData, shift),
             offset = const offset_of!(ScaleData, offset),
+            before = out(reg) _,
             out("rax") now,
             out("rcx") _,
             out("rdx") _,

@@ -41,6 +41,9 @@ pub(super) struct Lane {
     pub(super) allowed: Atomic<bool>,
     /// How many C callers do not want it to record.
     pub(super) disabled: Atomic<u32>,
+    /// The ring that was swapped away last: a writer in two calls may have found it before, and reserved on it after. To be
+    /// looked at by such a writer only, since when the ring cannot end.
+    pub(super) gone: Atomic<*mut Ring>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
     /// A page for the next reader of whole sub-buffers.
@@ -65,6 +68,7 @@ impl Lane {
                 present: Atomic::new(false),
                 allowed: Atomic::new(true),
                 disabled: Atomic::new(0),
+                gone: Atomic::new(core::ptr::null_mut()),
                 held: Atomic::new(0),
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),

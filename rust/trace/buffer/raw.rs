@@ -12,6 +12,7 @@ use crate::kapi::context::{PreemptCount, PreemptOff};
 use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
+use kernel::sync::atomic::Relaxed;
 
 impl Buffer {
     /// Reserves an event with a payload of `length` bytes; gives the address of its header (`struct
@@ -76,23 +77,35 @@ impl Buffer {
     pub(crate) unsafe fn commit(&self) {
         // SAFETY: the event's `reserve` has left preemption off.
         let stay = unsafe { PreemptOff::assume() };
+        let ring = self.this_ring();
         // SAFETY: preemption is off; committing looks at the context word alone.
-        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
         match writer.commit_plain(&InLine) {
             Ended::Done(Wake::Unwanted) => {}
-            rest => self.commit_rest(stay, rest),
+            rest => self.commit_rest(stay, ring, rest),
         }
     }
 
     /// The rest of a [`Buffer::commit`]: somebody is to be woken, or it was not the plain case.
     #[cold]
     #[inline(never)]
-    fn commit_rest(&self, _stay: PreemptOff, rest: Ended) {
-        let ring = self.this_ring();
+    fn commit_rest(&self, _stay: PreemptOff, ring: &Ring, rest: Ended) {
+        let ring = if rest == Ended::Inside { self.written_ring(ring) } else { ring };
         // SAFETY: as in `commit`.
         if unsafe { ring.core.writer(Level::NORMAL) }.commit_rest(&InLine, rest) == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
+    }
+
+    /// The ring on which the caller has an event reserved: `ring`, which is this CPU's, unless that was swapped while the event
+    /// was being reserved ([`Buffer::swap_at_rest`]).
+    fn written_ring<'a>(&'a self, ring: &'a Ring) -> &'a Ring {
+        if ring.core.is_writing() {
+            return ring;
+        }
+        let gone = self.lane(CpuId::current()).map_or(core::ptr::null_mut(), |lane| lane.gone.load(Relaxed));
+        // SAFETY: null, or the ring that the caller has reserved on: it was live then, and preemption is off since.
+        unsafe { gone.as_ref() }.unwrap_or(ring)
     }
 
     /// Ends the event that was reserved last: gives it up.
@@ -103,7 +116,7 @@ impl Buffer {
     pub(crate) unsafe fn discard(&self, event: NonNull<u8>) {
         // SAFETY: as in `commit`.
         let _stay = unsafe { PreemptOff::assume() };
-        let ring = self.this_ring();
+        let ring = self.written_ring(self.this_ring());
         // SAFETY: as in `commit`.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // SAFETY: by the precondition.

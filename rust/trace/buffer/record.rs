@@ -81,6 +81,43 @@ impl Env for InLine {
     }
 }
 
+/// What is left to be done of an attempt to record, and on which ring: another one may have taken its place since. One word, to
+/// be handed on in a register. It is of no use once preemption is on again.
+///
+/// # Invariants
+///
+/// One of the two constants, or the address of the ring and the outcome's number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Left(usize);
+
+impl Left {
+    /// There was no attempt.
+    pub(crate) const NO_ATTEMPT: Self = Self(0);
+    /// The entry is there.
+    const NOTHING: Self = Self(1);
+    const OUTCOMES: [Plain; 5] = [Plain::Done, Plain::Wanted, Plain::Unpublished, Plain::Not, Plain::Abandoned];
+    const MASK: usize = align_of::<Ring>() - 1;
+
+    #[inline(always)]
+    fn of(ring: &Ring, outcome: Plain) -> Self {
+        const { assert!(Self::OUTCOMES.len() <= Self::MASK) };
+        // INVARIANT: the numbers are those of `OUTCOMES`, and below the alignment.
+        Self(core::ptr::from_ref(ring) as usize | outcome as usize)
+    }
+
+    /// Nothing is?
+    #[inline(always)]
+    pub(crate) fn is_done(self) -> bool {
+        self == Self::NOTHING
+    }
+
+    fn get<'a>(self) -> Option<(&'a Ring, Plain)> {
+        // SAFETY: by the invariant a ring or null; who has this has preemption off since, which holds up its end.
+        let ring = unsafe { ((self.0 & !Self::MASK) as *const Ring).as_ref() }?;
+        Some((ring, *Self::OUTCOMES.get(self.0 & Self::MASK)?))
+    }
+}
+
 impl Buffer {
     /// Reads the clock, for one who has preemption off.
     #[cfg(CONFIG_SCHED_TRACER)]
@@ -118,11 +155,12 @@ impl Buffer {
 
     /// Records an entry of `payload`, header included, that depends on its time, if this is the plain case; and that time. For
     /// a context that [`is_plain_task`](Context::is_plain_task); preemption stays off from there to [`Buffer::complete`],
-    /// which has to follow unless it is [`Plain::Done`].
+    /// which has to follow unless it [`is_done`](Left::is_done).
     #[inline(always)]
-    pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Plain, u64) {
+    pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Left, u64) {
+        let ring = self.this_ring();
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
-        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
         let mut time = 0;
         let outcome = writer.write_plain_at(&InLine, |now| {
             time = now;
@@ -130,15 +168,16 @@ impl Buffer {
         });
         if outcome == Plain::Done {
             entry_made::set();
+            return (Left::NOTHING, time);
         }
-        (outcome, time)
+        (Left::of(ring, outcome), time)
     }
 
     /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and [`Buffer::write_with`] may.
     #[cold]
     #[inline(never)]
-    pub(crate) fn complete(&self, outcome: Plain) -> bool {
-        let ring = self.this_ring();
+    pub(crate) fn complete(&self, left: Left) -> bool {
+        let Some((ring, outcome)) = left.get() else { return left.is_done() };
         match outcome {
             Plain::Done => {}
             Plain::Wanted => self.wake(PreemptOff::new(), ring),

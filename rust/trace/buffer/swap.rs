@@ -65,7 +65,8 @@ impl Buffer {
         }
         self.with_ring(lane, |gone| {
             other.with_ring(twin, |come| {
-                // Nobody begins an event from here on, so who is not writing now will not look a ring up again.
+                // Who is not writing now does not begin from here on; or is a writer that this interrupts, which has looked
+                // already, and reserves on the ring that it found. It then finds that again by `gone`.
                 gone.core.disable();
                 come.core.disable();
                 let busy = gone.core.is_writing() || come.core.is_writing();
@@ -85,6 +86,8 @@ impl Buffer {
         // SAFETY: by the type invariant both are live, and nobody replaces them while the swap lock is held.
         let (gone, come): (&Ring, &Ring) = unsafe { (&*going, &*coming) };
         self.settle(lane, come);
+        lane.gone.store(going, Relaxed);
+        twin.gone.store(coming, Relaxed);
         // INVARIANT: each is still in one place; the swap lock is held.
         here.store(coming, ordering::Release);
         there.store(going, ordering::Release);

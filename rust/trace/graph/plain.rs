@@ -9,7 +9,7 @@ use crate::kapi::clock;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::arch::{Arch, Machine};
-use crate::trace::buffer::{Buffer, Plain};
+use crate::trace::buffer::{Buffer, Left};
 use crate::trace::entry::{kind, Context};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
@@ -121,11 +121,11 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (mut outcome, mut time) = (Plain::Not, 0);
+    let (mut left, mut time) = (Left::NO_ATTEMPT, 0);
     if context.is_plain_task() {
         if let Some(room) = current.room() {
-            (outcome, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
-            if outcome == Plain::Done {
+            (left, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+            if left.is_done() {
                 // SAFETY: by the precondition.
                 return unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) };
             }
@@ -133,24 +133,24 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     }
     core::mem::forget(stay);
     // SAFETY: by the precondition; it takes over the guard.
-    unsafe { enter_any(ip, parent_ip, fregs, target, outcome, time) }
+    unsafe { enter_any(ip, parent_ip, fregs, target, left, time) }
 }
 
-/// [`ftrace_graph_plain`] in every case, from where it ended with `outcome`.
+/// [`ftrace_graph_plain`] in every case, from where it ended with something `left`.
 ///
 /// # Safety
 ///
 /// As there; the depth has been raised, and a guard that holds preemption off was forgotten since. `target` was open then.
 #[cold]
 #[inline(never)]
-unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target: &Target, outcome: Plain, time: u64) {
+unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target: &Target, left: Left, time: u64) {
     // SAFETY: by the precondition.
     let _stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let depth = current.depth();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let made = buffer.complete(outcome);
+    let made = buffer.complete(left);
     let top = target.top();
     let room = current.room().or_else(|| current.make_room(0)).filter(|_| top.0 != 0);
     let time = room.as_ref().and_then(|_| made.then_some(time).or_else(|| entry_any(buffer, ip, depth)));
@@ -206,34 +206,34 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let mut outcome = Plain::Not;
+    let mut left = Left::NO_ATTEMPT;
     if context.is_plain_task() {
         let of = Return::of(current, &frame, retval);
-        outcome = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
+        left = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
     }
-    if outcome != Plain::Done {
+    if !left.is_done() {
         core::mem::forget(stay);
         // SAFETY: by the precondition; it takes over the guard.
-        return unsafe { leave_any(current, at, target, retval, outcome) };
+        return unsafe { leave_any(current, at, target, retval, left) };
     }
     done(current, &frame)
 }
 
-/// [`leave`] in every case, from where it ended with `outcome`.
+/// [`leave`] in every case, from where it ended with something `left`.
 ///
 /// # Safety
 ///
 /// As there; a guard that holds preemption off was forgotten since.
 #[cold]
 #[inline(never)]
-unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize, outcome: Plain) -> usize {
+unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize, left: Left) -> usize {
     // SAFETY: by the precondition.
     let _stay = unsafe { PreemptOff::assume() };
     // SAFETY: by the precondition.
     let frame = unsafe { current.frame_at(at) };
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    if !buffer.complete(outcome) {
+    if !buffer.complete(left) {
         exit_any(buffer, Context::capture_all(), Return::of(current, &frame, retval), clock::sched());
     }
     done(current, &frame)

@@ -38,6 +38,8 @@ pub(crate) mod flag {
     pub(crate) const DIRECT: usize = 1 << 17;
     /// Our own, where C has no flags: the callback looks at no registers.
     pub(crate) const PLAIN: usize = 1 << 63;
+    /// Our own: the trampoline made for it saves all registers.
+    pub(crate) const ALL_SAVED: usize = 1 << 62;
 }
 
 /// A `struct ftrace_ops`.

@@ -124,11 +124,11 @@ pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
         return;
     }
     let (regs, func) = (op.wants_regs(), trampoline_func(op));
-    if op.trampoline() != 0 && op.trampoline_size() == Machine::trampoline_size(regs) {
+    if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
         if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
             return;
         }
-        // SAFETY: It was made for this ops, by its size with these `regs`.
+        // SAFETY: It was made for this ops, by its flag with these `regs`.
         if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
             return;
         }
@@ -140,7 +140,7 @@ pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
     }
     if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
         op.set_trampoline(trampoline.addr, trampoline.size);
-        op.set(flag::ALLOC_TRAMP);
+        op.set(if regs { flag::ALLOC_TRAMP | flag::ALL_SAVED } else { flag::ALLOC_TRAMP });
         list::add_trampoline(&state.key, op);
         memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true);
     }
@@ -162,7 +162,7 @@ fn release_trampoline(state: &State, op: OpsRef) {
     memory::announce_code(addr, size, c"ftrace_trampoline", false);
     list::remove_trampoline(&state.key, op);
     op.set_trampoline(0, 0);
-    op.clear(flag::ALLOC_TRAMP);
+    op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
     // The unwinder may be looking at the ops, whose memory the caller frees next.
     kernel::sync::rcu::synchronize_rcu();
     // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it, and callers

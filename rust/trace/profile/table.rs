@@ -90,13 +90,14 @@ impl Table {
         Ok(Self { records: records.as_ptr(), mask, count: Local::new(0), order, all: records })
     }
 
-    /// Where the search for `site` begins, in bytes: Fibonacci hashing, but that the bits are not the highest.
+    /// Where the search for `site` begins, in bytes: Fibonacci hashing by 32 bits, of which these are the highest if the table
+    /// has 2^11 places; of larger ones, the next above, too, which are as good.
     #[inline(always)]
     fn start(&self, site: u64) -> u64 {
-        site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 32 & self.mask
+        site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 16 & self.mask
     }
 
-    /// The record of `site`, if it is in one of the first places that are looked at, as nearly all are.
+    /// The record of `site`, if it is in one of the first places that are looked at, as nine of ten are when all functions are counted.
     #[inline(always)]
     pub(super) fn find_near(&self, site: u64) -> Option<&Record> {
         // SAFETY: by the type invariant elements begin there and `NEAR` places on.

@@ -4,6 +4,7 @@
 #include <linux/cpumask.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -109,6 +110,61 @@ static void swapping(struct kunit *test)
 	if (RUST)
 		KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(buffer, other, NO_CPU), -EINVAL);
 	ring_buffer_free(other);
+}
+
+/* Two buffers that an interrupt swaps all the time. */
+struct swapped {
+	struct trace_buffer *one, *two;
+	struct hrtimer timer;
+	unsigned long times;
+};
+
+static enum hrtimer_restart swap_now(struct hrtimer *timer)
+{
+	struct swapped *swapped = container_of(timer, struct swapped, timer);
+
+	swapped->times += !ring_buffer_swap_cpu(swapped->one, swapped->two, CPU);
+	/* Not always in the same place. */
+	hrtimer_forward_now(timer, ns_to_ktime(5000 + swapped->times % 97 * 61));
+	return HRTIMER_RESTART;
+}
+
+/* An interrupt swaps the buffers wherever the writer is in reserving an event: it must be committed where it was reserved. */
+static void swapping_interrupted(struct kunit *test)
+{
+	struct swapped swapped = {
+		.one = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE),
+		.two = ring_buffer_alloc(8 * ROOM, RB_FL_OVERWRITE),
+	};
+	unsigned long written = 0, end;
+
+	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP)) {
+		ring_buffer_free(swapped.one);
+		ring_buffer_free(swapped.two);
+		kunit_skip(test, "the kernel swaps no buffers");
+	}
+	hrtimer_setup_on_stack(&swapped.timer, swap_now, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&swapped.timer, ns_to_ktime(5000), HRTIMER_MODE_REL_PINNED_HARD);
+	for (end = jiffies + 3 * HZ; time_before(jiffies, end); cond_resched()) {
+		struct ring_buffer_event *event = ring_buffer_lock_reserve(swapped.one, sizeof(written));
+
+		if (!event)
+			break;
+		memcpy(ring_buffer_event_data(event), &written, sizeof(written));
+		ring_buffer_unlock_commit(swapped.one);
+		written++;
+	}
+	hrtimer_cancel(&swapped.timer);
+	destroy_hrtimer_on_stack(&swapped.timer);
+	kunit_info(test, "%lu events, %lu swaps\n", written, swapped.times);
+	KUNIT_EXPECT_GT(test, written, 1000);
+	KUNIT_EXPECT_GT(test, swapped.times, 100);
+	KUNIT_EXPECT_EQ(test, ring_buffer_entries(swapped.one) + ring_buffer_overruns(swapped.one) +
+			ring_buffer_entries(swapped.two) + ring_buffer_overruns(swapped.two), written);
+	/* Nobody is thought to be writing. */
+	KUNIT_EXPECT_EQ(test, ring_buffer_swap_cpu(swapped.one, swapped.two, CPU), 0);
+	ring_buffer_free(swapped.one);
+	ring_buffer_free(swapped.two);
 }
 
 static int map_buffer(struct file *file, struct vm_area_struct *vma)
@@ -278,6 +334,7 @@ static void range(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(cpus),
 	KUNIT_CASE(swapping),
+	KUNIT_CASE(swapping_interrupted),
 	KUNIT_CASE(mapping),
 	KUNIT_CASE(range),
 	{}
