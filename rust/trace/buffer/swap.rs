@@ -7,7 +7,8 @@
 //! written to until a grace period has passed.
 //!
 //! A writer that reserves in one call and commits in another, as C callers do, looks its ring up twice. Buffers that have
-//! such writers are only swapped where none is under way ([`Buffer::swap_at_rest`]).
+//! such writers are only swapped where none is under way ([`Buffer::swap_at_rest`]). One that is about to be, having found its
+//! ring, cannot be seen; it finds that ring again by [`Lane::gone`] if it is interrupted by a swap then.
 //!
 //! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile
 //! ([`Buffer::keep_rings`]).

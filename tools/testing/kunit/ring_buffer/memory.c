@@ -145,7 +145,7 @@ static void swapping_interrupted(struct kunit *test)
 	}
 	hrtimer_setup_on_stack(&swapped.timer, swap_now, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&swapped.timer, ns_to_ktime(5000), HRTIMER_MODE_REL_PINNED_HARD);
-	for (end = jiffies + 3 * HZ; time_before(jiffies, end); cond_resched()) {
+	for (end = jiffies + HZ / 2; time_before(jiffies, end); cond_resched()) {
 		struct ring_buffer_event *event = ring_buffer_lock_reserve(swapped.one, sizeof(written));
 
 		if (!event)
