@@ -36,24 +36,31 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     true
 }
 
+/// Compares a word, so many bytes into a structure, with an operand, and returns what that says.
+macro_rules! compare {
+    ($word:literal at $at:expr, in $structure:expr, with $($operand:tt)+) => {{
+        // SAFETY: by the caller's word a live one is there, which is only read.
+        unsafe {
+            asm!(
+                concat!("cmp ", $word, " ptr [{structure} + {at}], {value}"),
+                "jne {other}",
+                structure = in(reg) $structure,
+                at = const $at,
+                value = $($operand)+,
+                other = label { return other() },
+                options(nostack, readonly),
+            );
+        }
+        true
+    }};
+}
+
 /// # Safety
 ///
 /// The word lies `AT` bytes into `structure`.
 #[inline(always)]
 pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
-    // SAFETY: as in `replace`; the word is only read.
-    unsafe {
-        asm!(
-            "cmp qword ptr [{structure} + {at}], {value}",
-            "jne {other}",
-            structure = in(reg) structure,
-            at = const AT,
-            value = in(reg) value,
-            other = label { return other() },
-            options(nostack, readonly),
-        );
-    }
-    true
+    compare!("qword" at AT, in structure, with in(reg) value)
 }
 
 /// # Safety
@@ -61,19 +68,7 @@ pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU64) -> bool {
-    // SAFETY: as in `holds`.
-    unsafe {
-        asm!(
-            "cmp qword ptr [{structure} + {at}], {value}",
-            "jne {other}",
-            structure = in(reg) structure,
-            at = const AT,
-            value = const VALUE,
-            other = label { return other() },
-            options(nostack, readonly),
-        );
-    }
-    true
+    compare!("qword" at AT, in structure, with const VALUE)
 }
 
 /// # Safety
@@ -81,19 +76,7 @@ pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _wo
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU32) -> bool {
-    // SAFETY: as in `holds`.
-    unsafe {
-        asm!(
-            "cmp dword ptr [{structure} + {at}], {value}",
-            "jne {other}",
-            structure = in(reg) structure,
-            at = const AT,
-            value = const VALUE,
-            other = label { return other() },
-            options(nostack, readonly),
-        );
-    }
-    true
+    compare!("dword" at AT, in structure, with const VALUE)
 }
 
 /// # Safety
@@ -102,7 +85,7 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, 
 #[inline(always)]
 pub(super) unsafe fn minus<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> u64 {
     let difference: u64;
-    // SAFETY: as in `holds`.
+    // SAFETY: as in `replace`; the word is only read.
     unsafe {
         asm!(
             "sub {value}, qword ptr [{structure} + {at}]",
