@@ -18,8 +18,7 @@
 /* Said in rust/kernel/entry_made.rs. */
 DEFINE_PER_CPU(bool, rtrace_entry_made);
 
-/* Said in rust/kernel/clock/x86.rs. */
-DEFINE_PER_CPU(unsigned int, rtrace_scale_seen);
+DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER_SEEN };
 
 /* A parameter (the last one counts), and the function that hands its text out; that is for boot alone. */
 #define BOOT_TEXT(name, param, size)				\

@@ -6,7 +6,16 @@
 #include <linux/percpu.h>
 
 DECLARE_PER_CPU(bool, rtrace_entry_made);
-DECLARE_PER_CPU(unsigned int, rtrace_scale_seen);
+
+/* A CPU's scale of its cycle counter as rust/kernel/clock/x86.rs uses it, in one cache line. Sequences are counted from 0. */
+struct rtrace_scale {
+	u64 factor;
+	u64 start;
+	u32 seen;
+} __aligned(32);
+#define RTRACE_SCALE_BUSY 0xffffffff
+#define RTRACE_SCALE_NEVER_SEEN 0xfffffffe
+DECLARE_PER_CPU(struct rtrace_scale, rtrace_scale);
 
 /* Texts of boot parameters, empty where they were not given. */
 const char *rtrace_boot_tracer(void);

@@ -14,9 +14,14 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 pub(crate) fn sched_is_native() -> bool {
     // SAFETY: no preconditions.
     let native = unsafe { bindings::using_native_sched_clock() };
-    // The scale is set by what makes the counter the clock.
-    native && this_scale().data[0].mul.load(Relaxed) != 0
+    let half = &this_scale().data[0];
+    // The scale is set by what makes the counter the clock. A cycle takes less than 4 ns, see `sched_native`.
+    let mul = half.mul.load(Relaxed);
+    native && mul != 0 && mul.checked_shr(half.shift.load(Relaxed)).is_some_and(|ns| ns < 1 << MORE)
 }
+
+/// How many bits more than the counter has are multiplied.
+const MORE: u32 = 2;
 
 /// [`sched`](super::sched), in line. Where the counter is not the clock, the reading means nothing.
 ///
@@ -26,25 +31,27 @@ pub(crate) fn sched_is_native() -> bool {
 #[inline(always)]
 pub(crate) unsafe fn sched_native() -> u64 {
     let now: u64;
-    // The time is cycles * mul >> shift, plus offset; shifts are below 32. The scale is a latch: who changes it makes the
-    // sequence odd, changes half 0, makes it even, changes half 1. So half 0 stands still at an even sequence. One that has been
-    // seen by this CPU before the beginning (`rtrace_scale_seen`, even) and is there in the end has been there all the time. If
-    // it is another, the half that the sequence points to is read until that is the same before and after.
+    // The time is cycles * mul >> shift, plus offset. With the factor shifted to the left as far as that leaves no bit behind,
+    // and the cycles by what is missing to 64, it is the upper half of the product: no shift by a variable. Cycles do not need
+    // their upper two bits in 36 years at 4 GHz.
+    //
+    // The CPU has a copy of its scale in this form, with the sequence that this had when it was copied. Who changes the scale
+    // changes the sequence: if it is the same after the copy was used, the copy was right. Otherwise the scale itself is used,
+    // of which the half that the sequence points to stands still until the sequence changes, and the copy made anew; not by
+    // who has interrupted one that is at it, so that no copy is put together from two.
     // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing but this
-    // CPU's `rtrace_scale_seen`. What it pushes it takes back.
+    // CPU's `rtrace_scale`. What it pushes it takes back.
     unsafe {
         core::arch::asm!(
             "rdtsc",
-            "shl rdx, 32",
-            "or rdx, rax",
-            "mov {before:e}, gs:[rip + {seen}]",
-            "mov eax, gs:[rip + {scale} + {mul}]",
-            "mov ecx, gs:[rip + {scale} + {shift}]",
-            "mul rdx",
-            "shrd rax, rdx, cl",
-            "add rax, gs:[rip + {scale} + {offset}]",
+            "shl rdx, 32 + {more}",
+            "lea rax, [rdx + rax * {times}]",
+            "mov {before:e}, gs:[rip + {copy} + {seen}]",
+            "mul qword ptr gs:[rip + {copy} + {factor}]",
+            "add rdx, gs:[rip + {copy} + {start}]",
             "cmp {before:e}, gs:[rip + {scale} + {at}]",
-            "je 3f",
+            "je 4f",
+            "push rcx",
             "push r8",
             "push r9",
             "2:",
@@ -52,41 +59,48 @@ pub(crate) unsafe fn sched_native() -> u64 {
             "mov r9d, r8d",
             "and r9d, 1",
             "shl r9d, 4",
-            "rdtsc",
-            "shl rdx, 32",
-            "or rdx, rax",
             "mov eax, gs:[r9 + {scale} + {mul}]",
-            "mov ecx, gs:[r9 + {scale} + {shift}]",
+            "mov ecx, 64 - {more}",
+            "sub ecx, gs:[r9 + {scale} + {shift}]",
             "mov r9, gs:[r9 + {scale} + {offset}]",
             "cmp r8d, gs:[rip + {scale} + {at}]",
             "jne 2b",
-            "mul rdx",
-            "shrd rax, rdx, cl",
-            "add rax, r9",
-            "test r8b, 1",
-            "cmovnz r8d, gs:[rip + {seen}]",
-            "mov gs:[rip + {seen}], r8d",
+            "shl rax, cl",
+            "cmp dword ptr gs:[rip + {copy} + {seen}], {busy}",
+            "je 3f",
+            "mov dword ptr gs:[rip + {copy} + {seen}], {busy}",
+            "mov gs:[rip + {copy} + {factor}], rax",
+            "mov gs:[rip + {copy} + {start}], r9",
+            "mov gs:[rip + {copy} + {seen}], r8d",
+            "3:",
+            "mov rcx, rax",
+            "rdtsc",
+            "shl rdx, 32 + {more}",
+            "lea rax, [rdx + rax * {times}]",
+            "mul rcx",
+            "add rdx, r9",
             "pop r9",
             "pop r8",
-            "3:",
+            "pop rcx",
+            "4:",
             scale = sym bindings::cyc2ns,
-            seen = sym rtrace_scale_seen,
+            copy = sym bindings::rtrace_scale,
             at = const offset_of!(Scale, sequence),
             mul = const offset_of!(ScaleData, mul),
             shift = const offset_of!(ScaleData, shift),
             offset = const offset_of!(ScaleData, offset),
+            factor = const offset_of!(bindings::rtrace_scale, factor),
+            start = const offset_of!(bindings::rtrace_scale, start),
+            seen = const offset_of!(bindings::rtrace_scale, seen),
+            busy = const bindings::RTRACE_SCALE_BUSY,
+            more = const MORE,
+            times = const 1 << MORE,
             before = out(reg) _,
-            out("rax") now,
-            out("rcx") _,
-            out("rdx") _,
+            out("rax") _,
+            lateout("rdx") now,
         );
     }
     now
-}
-
-extern "C" {
-    /// `rust/abi/trace.h`, per CPU.
-    static rtrace_scale_seen: u32;
 }
 
 /// One half of `struct cyc2ns`.
