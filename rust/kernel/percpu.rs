@@ -5,12 +5,15 @@
 //! C header: `include/linux/percpu.h`.
 
 use super::cpus;
+#[cfg(not(all(CONFIG_X86, CONFIG_SMP)))]
+use super::relaxed;
 use core::marker::PhantomData;
 use core::mem::{align_of, needs_drop, size_of};
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
+use kernel::sync::atomic::Atomic;
 
 /// A value of `T` per possible CPU.
 ///
@@ -90,6 +93,30 @@ impl<T> PerCpu<T> {
     pub(crate) fn this(&self) -> &T {
         // SAFETY: by the type invariant.
         unsafe { this_of(self.base.as_ptr()) }
+    }
+}
+
+impl<T> PerCpu<Atomic<*mut T>> {
+    /// The pointer of the CPU this runs on, by one instruction where there is one. As [`PerCpu::this`], and without order.
+    #[inline(always)]
+    pub(crate) fn load_this(&self) -> *mut T {
+        #[cfg(all(CONFIG_X86, CONFIG_SMP))]
+        {
+            let pointer;
+            // SAFETY: from the base of this CPU's data, which `gs` has, the running CPU's copy of the word is where the first
+            // is from 0: see `this_of`. It is only read.
+            unsafe {
+                core::arch::asm!(
+                    "mov {pointer}, gs:[{base}]",
+                    base = in(reg) self.base.as_ptr(),
+                    pointer = lateout(reg) pointer,
+                    options(nostack, preserves_flags, readonly),
+                );
+            }
+            pointer
+        }
+        #[cfg(not(all(CONFIG_X86, CONFIG_SMP)))]
+        relaxed::load(self.this())
     }
 }
 

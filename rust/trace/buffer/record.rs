@@ -10,7 +10,6 @@ use super::Buffer;
 use crate::kapi::clock as sys;
 use crate::kapi::context::PreemptOff;
 use crate::kapi::entry_made;
-use crate::kapi::relaxed;
 use crate::rcore::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
 use crate::trace::entry::Context;
 use kernel::cpu::CpuId;
@@ -340,6 +339,6 @@ impl Buffer {
     #[inline(always)]
     pub(super) fn this_ring(&self) -> &Ring {
         // SAFETY: by the type invariant a live ring; it goes only after a grace period, which preemption off holds up.
-        unsafe { &*relaxed::load(self.rings.this()) }
+        unsafe { &*self.rings.load_this() }
     }
 }
