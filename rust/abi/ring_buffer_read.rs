@@ -69,7 +69,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_data(event: *mut bindings::rin
     // SAFETY: by the precondition.
     let header = Header(unsafe { event.cast::<u32>().read() });
     // Nearly always it is a small event.
-    if header.type_len().wrapping_sub(1) < Header::PADDING - 1 {
+    if header.is_small_event() {
         return event.cast::<u32>().wrapping_add(1).cast();
     }
     // SAFETY: by the precondition.

@@ -191,6 +191,17 @@ impl Shared {
         self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
+    /// Is the word, `AT` bytes into `structure`, more than `value`, both signed? Read without order. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn above_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
+        // SAFETY: by the precondition.
+        unsafe { local::above::<AT, T>(structure, &self.0, value) }
+    }
+
     /// Adds `value`, wrapping, without order, where a lock keeps others from changing the word meanwhile.
     #[inline(always)]
     pub fn add_locked(&self, value: u64) {
@@ -231,30 +242,23 @@ impl Shared32 {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Adds `value`, wrapping, and gives back the sum.
-    pub fn add(&self, value: u32) -> u32 {
-        self.0.fetch_add(value, Ordering::AcqRel).wrapping_add(value)
-    }
-
-    /// Subtracts `value`, wrapping, and gives back the difference.
-    pub fn sub(&self, value: u32) -> u32 {
-        self.0.fetch_sub(value, Ordering::AcqRel).wrapping_sub(value)
-    }
-
-    /// Sets the bits of `mask`.
-    pub fn set_bits(&self, mask: u32) {
-        self.0.fetch_or(mask, Ordering::AcqRel);
-    }
-
-    /// Clears the bits of `mask`.
-    pub fn clear_bits(&self, mask: u32) {
-        self.0.fetch_and(!mask, Ordering::AcqRel);
-    }
-
     /// Stores `value` and gives back what was there; acquire and release.
     pub fn swap(&self, value: u32) -> u32 {
         self.0.swap(value, Ordering::AcqRel)
     }
+}
+
+/// `sum + 4 * words + MORE`, wrapping.
+#[inline(always)]
+pub fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
+    local::plus_words::<MORE>(sum, words)
+}
+
+/// The same number (or address) in another register. For what is handed on from a hot path to a slow one: the compiler would let it live all the way
+/// in the register where the slow one wants it, and move others for that.
+#[inline(always)]
+pub fn apart(number: u64) -> u64 {
+    local::apart(number)
 }
 
 /// A pointer that several CPUs read; it changes only while its page belongs to one of them.
@@ -273,6 +277,17 @@ impl SharedPtr {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// What the pointer, `AT` bytes into `structure`, points to, so many bytes on. Read without order. By [`word!`].
+    ///
+    /// # Safety
+    ///
+    /// That is where it is.
+    #[inline(always)]
+    pub unsafe fn past_at<const AT: usize, T>(&self, structure: &T, bytes: u64) -> *mut u8 {
+        // SAFETY: by the precondition.
+        unsafe { local::pointer_plus::<AT, T>(structure, &self.0, bytes) }
+    }
+
     /// Stores without order.
     #[inline(always)]
     pub fn store_relaxed(&self, pointer: *mut u8) {
@@ -284,7 +299,9 @@ impl SharedPtr {
 ///
 /// - `word!(structure: Type, field.word is CONSTANT)`, of a [`Local`] or a [`Shared32`],
 /// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
+/// - `word!(structure: Type, field.word above value)`, of a [`Shared`], both signed,
 /// - `word!(structure: Type, field.word off value)`, of a [`Local`]: value minus word,
+/// - `word!(structure: Type, field.word past value)`, of a [`SharedPtr`]: so many bytes past what it points to,
 /// - `word!(structure: Type, field.word add value)`, `word!(structure: Type, field.word plus CONSTANT)`, of a [`Local`],
 /// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
 ///
@@ -304,11 +321,25 @@ macro_rules! word {
             structure.$($field).+.holds_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
         }
     };
+    ($structure:ident: $type:ty, $($field:ident).+ above $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.above_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
     ($structure:ident: $type:ty, $($field:ident).+ off $value:expr) => {
         // SAFETY: as above.
         unsafe {
             let structure: &$type = $structure;
             structure.$($field).+.minus_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
+        }
+    };
+    ($structure:ident: $type:ty, $($field:ident).+ past $value:expr) => {
+        // SAFETY: as above.
+        unsafe {
+            let structure: &$type = $structure;
+            structure.$($field).+.past_at::<{ core::mem::offset_of!($type, $($field).+) }, _>(structure, $value)
         }
     };
     ($structure:ident: $type:ty, $($field:ident).+ add $value:expr) => {

@@ -51,8 +51,9 @@ pub(super) struct SetupLine {
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
     pub(super) capacity: u32,
-    /// Reasons not to record the short way: a count of those who disable, and bits above it. Most mean not to record.
-    pub(super) reasons: Shared32,
+    /// `capacity`, less 2^32 for each reason not to record the short way: a count of those who disable, and bits above it. Most
+    /// mean not to record. So one comparison tells writers that nothing is against it and that the event fits.
+    pub(super) limit: Shared,
     /// Not zero when somebody wants to hear of new events.
     pub(super) waiters: Shared32,
     /// 1: new events overwrite the oldest; 0: they are dropped when the ring is full.
@@ -115,11 +116,21 @@ unsafe impl Send for CpuBuffer {}
 unsafe impl Sync for CpuBuffer {}
 
 /// The reason that switches off for good, apart from the count (`RB_BUFFER_OFF`).
-const OFF: u32 = 1 << 31;
+const OFF: u32 = 1 << 30;
 /// The reason that all time stamps are absolute.
-const ABSOLUTE: u32 = 1 << 30;
+const ABSOLUTE: u32 = 1 << 29;
 /// The reason that the buffer's clock is not the short way's.
-const LONG_CLOCK: u32 = 1 << 29;
+const LONG_CLOCK: u32 = 1 << 28;
+
+/// `SetupLine::limit` with `capacity` and `reasons`, of which there are less than 2^31.
+const fn limit(capacity: u32, reasons: u32) -> u64 {
+    (capacity as u64).wrapping_sub((reasons as u64) << 32)
+}
+
+/// The reasons in a [`limit`]: the capacity is positive, so that what is above it is their negation.
+const fn reasons_in(limit: u64) -> u32 {
+    (limit >> 32).wrapping_neg() as u32
+}
 
 impl CpuBuffer {
     /// Smallest and largest size of a sub-buffer, header included.
@@ -161,7 +172,7 @@ impl CpuBuffer {
                 sub_buffers: parts.sub_buffers,
                 nr_slots: parts.nr_slots,
                 capacity,
-                reasons: Shared32::new(0),
+                limit: Shared::new(limit(capacity, 0)),
                 waiters: Shared32::new(0),
                 overwrite: Shared32::new(1),
             },
@@ -241,12 +252,12 @@ impl CpuBuffer {
 
     /// Stops recording; may be called several times, each undone by one [`enable`](Self::enable).
     pub fn disable(&self) {
-        self.setup.reasons.add(1);
+        self.change_reasons(|reasons| reasons.wrapping_add(1));
     }
 
     /// Undoes one [`disable`](Self::disable).
     pub fn enable(&self) {
-        self.setup.reasons.sub(1);
+        self.change_reasons(|reasons| reasons.wrapping_sub(1));
     }
 
     /// Switches recording off or on, independent of the count of [`disable`](Self::disable).
@@ -255,21 +266,37 @@ impl CpuBuffer {
     }
 
     fn set_reason(&self, reason: u32, holds: bool) {
-        if holds {
-            self.setup.reasons.set_bits(reason);
-        } else {
-            self.setup.reasons.clear_bits(reason);
+        self.change_reasons(|reasons| if holds { reasons | reason } else { reasons & !reason });
+    }
+
+    #[inline(always)]
+    fn reasons(&self) -> u32 {
+        reasons_in(self.setup.limit.load_relaxed())
+    }
+
+    fn change_reasons(&self, change: impl Fn(u32) -> u32) {
+        loop {
+            let old = self.setup.limit.load_relaxed();
+            if self.setup.limit.replace(old, limit(self.setup.capacity, change(reasons_in(old)))) {
+                return;
+            }
         }
     }
 
-    /// May a writer with the surroundings `E` go the short way: is there no reason against it, and no writer under way?
-    /// Who comes to know here that recording is disabled is in no hurry.
+    /// Takes over the reasons of `other`, which nobody changes meanwhile.
+    pub(super) fn set_reasons_of(&self, other: &Self) {
+        self.setup.limit.store_relaxed(limit(self.setup.capacity, other.reasons()));
+    }
+
+    /// May a writer with the surroundings `E` go the short way with an event that would end at `end` if it had no header: does
+    /// it fit, is there no reason against it, and no writer under way?
     #[inline(always)]
-    pub(super) fn is_free<E: Env>(&self) -> bool {
+    pub(super) fn is_free<E: Env>(&self, end: u64) -> bool {
+        // The header takes 4 bytes, and all of this are multiples of 4: so it fits if the rest ends before the capacity does.
         let free = if E::IS_SHORT_CLOCK {
-            word!(self: Self, setup.reasons is 0)
+            word!(self: Self, setup.limit above end)
         } else {
-            self.setup.reasons.load_relaxed() & !LONG_CLOCK == 0
+            self.reasons() & !LONG_CLOCK == 0 && end < u64::from(self.setup.capacity)
         };
         free && word!(self: Self, setup.context is 0)
     }
@@ -277,12 +304,12 @@ impl CpuBuffer {
     /// Whether events are recorded at the moment.
     #[inline(always)]
     pub fn is_recording(&self) -> bool {
-        self.setup.reasons.load_relaxed() & !(ABSOLUTE | LONG_CLOCK) == 0
+        self.reasons() & !(ABSOLUTE | LONG_CLOCK) == 0
     }
 
     /// Whether recording is switched on, however many have disabled it for a while.
     pub fn is_set_on(&self) -> bool {
-        self.setup.reasons.load_relaxed() & OFF == 0
+        self.reasons() & OFF == 0
     }
 
     /// Whether a full ring overwrites its oldest events (`true`) or drops the new ones.
@@ -297,7 +324,7 @@ impl CpuBuffer {
 
     /// Whether every event carries an absolute time stamp.
     pub fn absolute_stamps(&self) -> bool {
-        self.setup.reasons.load_relaxed() & ABSOLUTE != 0
+        self.reasons() & ABSOLUTE != 0
     }
 
     /// Gives every event from now on an absolute time stamp, or stops doing so.
@@ -308,7 +335,7 @@ impl CpuBuffer {
     /// Whether [`set_short_clock`](Self::set_short_clock) has said yes, as a new buffer does.
     #[inline(always)]
     pub fn short_clock(&self) -> bool {
-        self.setup.reasons.load_relaxed() & LONG_CLOCK == 0
+        self.reasons() & LONG_CLOCK == 0
     }
 
     /// Says whether writers may stamp events with the clock that they read in line. If not, the attempts to write the short

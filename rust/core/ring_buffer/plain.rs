@@ -7,12 +7,12 @@
 //!
 //! Same rules as there: no lock, no wait, no panic, any context.
 
-use super::super::sys::{barrier, word};
+use super::super::sys::{apart, barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
 use super::word::{event_size, Header, Position};
-use super::writer::{Context, Wake, Writer};
+use super::writer::{put_event_header, Context, Wake, Writer};
 
 /// What became of an attempt to write an event the plain way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,9 +25,9 @@ pub enum Plain {
     Wanted,
     /// Written; [`Writer::publish`] has to follow.
     Unpublished,
-    /// Nothing is written: recording is disabled, or a writer is interrupted.
+    /// Nothing is written: recording is disabled, a writer is interrupted, or the event does not fit.
     Not,
-    /// Nothing is written: the event or its time does not fit, or it was interrupted. [`Writer::abandon`] has to follow.
+    /// Nothing is written: the event's time does not fit, or it was interrupted. [`Writer::abandon`] has to follow.
     Abandoned,
 }
 
@@ -79,17 +79,18 @@ impl Writer<'_> {
     #[inline(always)]
     pub fn write_plain_at<E: Env, P: Payload>(&self, env: &E, payload: impl FnOnce(u64) -> P) -> Plain {
         const { assert!(P::LENGTH <= Header::MAX_SMALL, "the event must fit the small header") };
+        let size = const { event_size(P::LENGTH) };
         let buffer = self.buffer;
         let context = &buffer.setup.context;
-        if !buffer.is_free::<E>() {
-            return Plain::Not;
-        }
         // As in `reserve_plain`.
-        let now = env.now();
-        env.step(Step::ClockRead);
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
+        if !buffer.is_free::<E>(position.used().wrapping_add(size).wrapping_sub(4)) {
+            return Plain::Not;
+        }
+        let now = env.now();
+        env.step(Step::ClockRead);
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
@@ -98,11 +99,11 @@ impl Writer<'_> {
             return Plain::Abandoned;
         }
         env.step(Step::StampRead);
-        let records = buffer.setup.records.load_relaxed();
-        let size = event_size(P::LENGTH);
-        let next = position.plus_event(size);
-        let fits = position.used().wrapping_add(size) as u32 <= buffer.setup.capacity;
-        if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
+        let at = word!(buffer: CpuBuffer, setup.records past position.used());
+        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new one.)
+        let old = Position(apart(position.0));
+        let next = old.plus_event(size);
+        if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
             return Plain::Abandoned;
         }
         env.step(Step::PositionMoved);
@@ -114,7 +115,7 @@ impl Writer<'_> {
         let header = Header::new((size >> 2).wrapping_sub(1) as u32, delta);
         // SAFETY: the event, of 4 bytes of header and the payload's bytes, is ours until it is published.
         unsafe {
-            let event = buffer.put_small(records, position.used(), header);
+            let event = put_event_header(at, header);
             payload(now).put(event.as_ptr().add(4));
         }
 

@@ -179,11 +179,11 @@ impl Move<'_> {
             to.store_relaxed(from.load_relaxed());
         }
         for (from, to) in [
-            (&old.setup.reasons, &new.setup.reasons),
             (&old.setup.waiters, &new.setup.waiters),
             (&old.setup.overwrite, &new.setup.overwrite),
         ] {
             to.store_relaxed(from.load_relaxed());
         }
+        new.set_reasons_of(old);
     }
 }

@@ -13,7 +13,7 @@ use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_header, put_u32};
 use super::word::{event_size, Header, Position, Sequence, Tag};
-use super::writer::{Context, Wake};
+use super::writer::{put_event_header, Context, Wake};
 
 /// The time record in front of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl CpuBuffer {
         let type_len = if small { (size >> 2).wrapping_sub(1) as u32 } else { 0 };
         // SAFETY: moving the position gave the caller alone the `size` bytes from `used` on, and `size` is 8 or more.
         unsafe {
-            let event = self.put_small(records, used, Header::new(type_len, delta));
+            let event = put_event_header(records.add(used as usize), Header::new(type_len, delta));
             if !small {
                 put_u32(event.as_ptr().add(4), size.wrapping_sub(4) as u32);
             }

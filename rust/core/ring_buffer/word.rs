@@ -4,6 +4,8 @@
 //!
 //! Field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1 MiB.
 
+use super::super::sys::plus_words;
+
 /// Declares a bit field word: `name: first bit, width;` gives the getter.
 macro_rules! fields {
     ($word:ident: $repr:ty { $($(#[$doc:meta])* $name:ident: $shift:literal, $width:literal;)* }) => {
@@ -52,6 +54,18 @@ impl Position {
     #[inline(always)]
     pub const fn plus_event(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(1 << 20).wrapping_add(bytes))
+    }
+
+    /// Bytes used with `words` words more.
+    #[inline(always)]
+    pub fn used_after(self, words: u64) -> u64 {
+        plus_words::<0>(self.used(), words)
+    }
+
+    /// [`plus_event`](Self::plus_event) of an event that has `words` words behind its header.
+    #[inline(always)]
+    pub fn plus_small_event(self, words: u64) -> Self {
+        Self(plus_words::<{ 1 << 20 | 4 }>(self.0, words))
     }
 
     /// The position before the last event of `bytes` was reserved.
@@ -167,6 +181,13 @@ impl Header {
     /// Size in bytes of a time extend or an absolute time stamp.
     pub const TIME_SIZE: u64 = 8;
 
+    /// Is this an event whose length is in `type_len`: a number from 1 to 28?
+    #[inline(always)]
+    pub const fn is_small_event(self) -> bool {
+        // The others, negated, are 0 to 3 in their five bits.
+        self.0.wrapping_neg() & 0x1c != 0
+    }
+
     /// A header; `type_len` below 32, `delta` cut to its 27 bits.
     #[inline(always)]
     pub const fn new(type_len: u32, delta: u64) -> Self {
@@ -189,7 +210,7 @@ pub const fn event_size(length: usize) -> u64 {
 
 /// What the header of an event says of a payload of `length` bytes, if it fits there, by a table.
 #[inline(always)]
-pub fn small_type_len(length: usize) -> Option<u32> {
+pub fn small_type_len(length: usize) -> Option<u64> {
     static TYPE_LENS: [u8; Header::MAX_SMALL + 1] = {
         let mut type_lens = [0; Header::MAX_SMALL + 1];
         let mut length = 0;
@@ -199,13 +220,7 @@ pub fn small_type_len(length: usize) -> Option<u32> {
         }
         type_lens
     };
-    TYPE_LENS.get(length).map(|type_len| u32::from(*type_len))
-}
-
-/// [`event_size`] of an event with a `type_len` that is the length of its payload in words.
-#[inline(always)]
-pub const fn small_event_size(type_len: u32) -> u64 {
-    (type_len as u64).wrapping_mul(4).wrapping_add(4)
+    TYPE_LENS.get(length).map(|type_len| u64::from(*type_len))
 }
 
 #[cfg(test)]
@@ -222,6 +237,16 @@ mod tests {
         assert_eq!(next.uncount_event(), Position::new(1, 0, 24));
         assert!(next.same_sub_buffer(Position::new(1, 9, 9)));
         assert!(!next.same_sub_buffer(Position::new(2, 1, 24)));
+    }
+
+    #[test]
+    fn small_events() {
+        for type_len in 0..32 {
+            let small = type_len != 0 && type_len < Header::PADDING;
+            for delta in [0, 1, (1 << Header::DELTA_BITS) - 1] {
+                assert_eq!(Header::new(type_len, delta).is_small_event(), small, "{type_len}");
+            }
+        }
     }
 
     #[test]
@@ -245,7 +270,7 @@ mod tests {
             assert_eq!(event_size(length), size, "payload of {length}");
         }
         assert_eq!(event_size(112), 116);
-        assert!((0..=112).all(|length| small_type_len(length).map(small_event_size) == Some(event_size(length))));
+        assert!((0..=112).all(|length| small_type_len(length).map(|words| 4 * words + 4) == Some(event_size(length))));
         assert_eq!((small_type_len(113), small_type_len(usize::MAX)), (None, None));
         assert_eq!(event_size(113), 124);
         assert_eq!(event_size(4072), 4080);

@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::super::sys::{barrier, word, Local};
+use super::super::sys::{apart, barrier, word, Local};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{small_event_size, small_type_len, Header, Position};
+use super::word::{small_type_len, Header, Position};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///
@@ -108,11 +108,12 @@ pub enum Ended {
 pub enum Attempt {
     /// As [`Writer::reserve_raw`] would have; the address of the event's header.
     Reserved(NonNull<u8>),
-    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long.
+    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long or does not fit.
     /// [`Writer::reserve_raw`] may do it.
     Not,
-    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow.
-    Entered,
+    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow, with this length, which
+    /// takes as much room.
+    Entered(u64),
 }
 
 /// The right to write to a buffer: this is its CPU, and this the context.
@@ -131,7 +132,8 @@ impl CpuBuffer {
     ///
     /// As long as the writer or an event reserved with it lives, the code runs on the one CPU that writes to this
     /// buffer, is not preempted, and `context` is the context it runs in (a deeper one that is about to begin or has
-    /// just ended is allowed).
+    /// just ended is allowed; and that of tasks for [`reserve_plain`](Writer::reserve_plain) and what follows it, which goes on
+    /// only if no other writer is under way: then all that come later are deeper).
     #[inline(always)]
     pub unsafe fn writer(&self, context: Context) -> Writer<'_> {
         Writer { buffer: self, context, _not_send: PhantomData }
@@ -160,7 +162,7 @@ impl<'a> Writer<'a> {
         match self.reserve_plain(env, length) {
             Attempt::Reserved(header) => Some(header),
             Attempt::Not => self.buffer.reserve_inside(env, self.context, length),
-            Attempt::Entered => self.reserve_entered(env, length),
+            Attempt::Entered(length) => self.reserve_entered(env, length as usize),
         }
     }
 
@@ -171,19 +173,17 @@ impl<'a> Writer<'a> {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
         let Some(type_len) = small_type_len(length) else { return Attempt::Not };
-        if !buffer.is_free::<E>() {
-            return Attempt::Not;
-        }
-        // The clock comes before all that needs registers. An event that comes in between is later than this reading, or it
-        // has left no stamp: `delta` or `stamp_position` say so.
-        let now = env.now();
-        env.step(Step::ClockRead);
         // The position comes before the context word is set: a writer that comes in between publishes all by itself, one that
         // comes later moves the position. So if it is still the same when it is moved below, it is the commit position, and
         // what was read in between belongs to it.
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
+        if !buffer.is_free::<E>(position.used_after(type_len)) {
+            return Attempt::Not;
+        }
+        let now = env.now();
+        env.step(Step::ClockRead);
         // From here on the commit position stands still: it is the writer that found the word zero who moves it.
         context.set(self.context.bit());
         barrier();
@@ -191,16 +191,16 @@ impl<'a> Writer<'a> {
 
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
-            return Attempt::Entered;
+            return Attempt::Entered(apart(type_len).wrapping_mul(4));
         }
         env.step(Step::StampRead);
         // Before the position is moved: until then a writer that goes on to another sub-buffer is found out.
-        let records = buffer.setup.records.load_relaxed();
-        let size = small_event_size(type_len);
-        let next = position.plus_event(size);
-        let fits = position.used().wrapping_add(size) as u32 <= buffer.setup.capacity;
-        if delta >> Header::DELTA_BITS != 0 || !fits || !buffer.write.position.replace(position.0, next.0) {
-            return Attempt::Entered;
+        let at = word!(buffer: CpuBuffer, setup.records past position.used());
+        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new one.)
+        let old = Position(apart(position.0));
+        let next = old.plus_small_event(type_len);
+        if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
+            return Attempt::Entered(apart(type_len).wrapping_mul(4));
         }
         env.step(Step::PositionMoved);
 
@@ -212,8 +212,8 @@ impl<'a> Writer<'a> {
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
-        // SAFETY: as in `put_event`.
-        Attempt::Reserved(unsafe { buffer.put_small(records, position.used(), Header::new(type_len, delta)) })
+        // SAFETY: moving the position has got us an event there.
+        Attempt::Reserved(unsafe { put_event_header(at, Header::new(type_len as u32, delta)) })
     }
 
     /// Does what [`Attempt::Entered`] is about. `None` as with [`reserve_raw`](Self::reserve_raw).
@@ -309,22 +309,6 @@ impl CpuBuffer {
         self.event_stamp_of(Context::innermost(self.setup.context.get())).get()
     }
 
-    /// Writes the header of an event, one word of it, at `used` bytes of the `records` of a sub-buffer; gives its address.
-    ///
-    /// # Safety
-    ///
-    /// By moving the position, the caller has got an event of 8 bytes or more there for itself.
-    #[inline(always)]
-    pub(super) unsafe fn put_small(&self, records: *mut u8, used: u64, header: Header) -> NonNull<u8> {
-        // SAFETY: by the type's invariant `capacity` bytes of records follow, and `used` is a multiple of 4; the rest by the
-        // precondition.
-        unsafe {
-            let at = records.add(used as usize);
-            put_u32(at, header.0);
-            NonNull::new_unchecked(at)
-        }
-    }
-
     /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the outermost, and all have stayed
     /// on the commit position's sub-buffer.
     #[inline(always)]
@@ -353,6 +337,20 @@ impl CpuBuffer {
     #[inline(always)]
     pub(super) fn wake(&self) -> Wake {
         if word!(self: Self, setup.waiters is 0) { Wake::Unwanted } else { Wake::Wanted }
+    }
+}
+
+/// Writes the header of an event, one word of it; gives its address.
+///
+/// # Safety
+///
+/// By moving the position, the caller has got an event of 8 bytes or more there for itself.
+#[inline(always)]
+pub(super) unsafe fn put_event_header(at: *mut u8, header: Header) -> NonNull<u8> {
+    // SAFETY: by the precondition; positions on a sub-buffer are multiples of 4.
+    unsafe {
+        put_u32(at, header.0);
+        NonNull::new_unchecked(at)
     }
 }
 

@@ -2,7 +2,7 @@
 
 //! Read-and-change on one CPU where no cheaper instruction is known, and under `loom` and Miri: the full atomics.
 
-use super::imp::{AtomicU32, AtomicU64, Ordering};
+use super::imp::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
@@ -44,6 +44,16 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(_structure: &T,
 ///
 /// None here.
 #[inline(always)]
+pub(super) unsafe fn above<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> bool {
+    let more = word.load(Ordering::Relaxed) as i64 > value as i64;
+    super::barrier();
+    more
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
 pub(super) unsafe fn minus<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> u64 {
     let difference = value.wrapping_sub(word.load(Ordering::Relaxed));
     super::barrier();
@@ -73,6 +83,26 @@ pub(super) unsafe fn plus<const AT: usize, const VALUE: i32, T>(_structure: &T, 
 pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(_structure: &T, word: &AtomicU64) {
     word.fetch_and(i64::from(MASK) as u64, Ordering::Relaxed);
     super::barrier();
+}
+
+/// # Safety
+///
+/// None here.
+#[inline(always)]
+pub(super) unsafe fn pointer_plus<const AT: usize, T>(_structure: &T, word: &AtomicPtr<u8>, bytes: u64) -> *mut u8 {
+    let sum = word.load(Ordering::Relaxed).wrapping_add(bytes as usize);
+    super::barrier();
+    sum
+}
+
+#[inline(always)]
+pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
+    sum.wrapping_add(words.wrapping_mul(4)).wrapping_add(i64::from(MORE) as u64)
+}
+
+#[inline(always)]
+pub(super) fn apart(number: u64) -> u64 {
+    number
 }
 
 #[inline(always)]

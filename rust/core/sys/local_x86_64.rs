@@ -7,7 +7,7 @@
 //! changes the plain instruction is atomic, at a fraction of the price of the locked one.
 
 use core::arch::asm;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// What a jump leads to, kept apart: what callers make of it, by several of them, would be put together otherwise, and what
 /// tells them from each other be stored before each jump.
@@ -36,14 +36,14 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     true
 }
 
-/// Compares a word, so many bytes into a structure, with an operand, and returns what that says.
+/// Compares a word, so many bytes into a structure, with an operand, and returns what that says: false where it jumps.
 macro_rules! compare {
-    ($word:literal at $at:expr, in $structure:expr, with $($operand:tt)+) => {{
+    ($word:literal at $at:expr, in $structure:expr, jump $jump:literal, with $($operand:tt)+) => {{
         // SAFETY: by the caller's word a live one is there, which is only read.
         unsafe {
             asm!(
                 concat!("cmp ", $word, " ptr [{structure} + {at}], {value}"),
-                "jne {other}",
+                concat!($jump, " {other}"),
                 structure = in(reg) $structure,
                 at = const $at,
                 value = $($operand)+,
@@ -60,7 +60,7 @@ macro_rules! compare {
 /// The word lies `AT` bytes into `structure`.
 #[inline(always)]
 pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
-    compare!("qword" at AT, in structure, with in(reg) value)
+    compare!("qword" at AT, in structure, jump "jne", with in(reg) value)
 }
 
 /// # Safety
@@ -68,7 +68,7 @@ pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU64) -> bool {
-    compare!("qword" at AT, in structure, with const VALUE)
+    compare!("qword" at AT, in structure, jump "jne", with const VALUE)
 }
 
 /// # Safety
@@ -76,7 +76,15 @@ pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _wo
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU32) -> bool {
-    compare!("dword" at AT, in structure, with const VALUE)
+    compare!("dword" at AT, in structure, jump "jne", with const VALUE)
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn above<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
+    compare!("qword" at AT, in structure, jump "jle", with in(reg) value)
 }
 
 /// # Safety
@@ -147,6 +155,58 @@ pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(structure: &T, _wo
             options(nostack),
         );
     }
+}
+
+/// # Safety
+///
+/// As [`holds`].
+#[inline(always)]
+pub(super) unsafe fn pointer_plus<const AT: usize, T>(structure: &T, _word: &AtomicPtr<u8>, bytes: u64) -> *mut u8 {
+    let sum;
+    // SAFETY: as in `minus`.
+    unsafe {
+        asm!(
+            "add {sum}, qword ptr [{structure} + {at}]",
+            structure = in(reg) structure,
+            at = const AT,
+            sum = inout(reg) bytes => sum,
+            options(nostack, readonly),
+        );
+    }
+    sum
+}
+
+/// One instruction, of which the compiler makes two or three, in consideration of old processors.
+#[inline(always)]
+pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
+    let result;
+    // SAFETY: it computes, and nothing else.
+    unsafe {
+        asm!(
+            "lea {result}, [{sum} + {words} * 4 + {more}]",
+            result = lateout(reg) result,
+            sum = in(reg) sum,
+            words = in(reg) words,
+            more = const MORE,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    result
+}
+
+#[inline(always)]
+pub(super) fn apart(number: u64) -> u64 {
+    let copy;
+    // SAFETY: it copies, and nothing else.
+    unsafe {
+        asm!(
+            "mov {copy}, {number}",
+            copy = lateout(reg) copy,
+            number = in(reg) number,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    copy
 }
 
 #[inline(always)]

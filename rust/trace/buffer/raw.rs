@@ -10,6 +10,7 @@ use super::ring::Ring;
 use super::Buffer;
 use crate::kapi::context::{PreemptCount, PreemptOff};
 use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
+use crate::rcore::sys::apart;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
@@ -23,18 +24,21 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
-        if !PreemptCount::read().in_task() {
-            return self.reserve_any(stay, length);
-        }
-        // SAFETY: preemption is off, the ring is this CPU's, and this is a task.
-        let writer = unsafe { self.this_ring().core.writer(Level::NORMAL) };
+        let ring = self.this_ring();
+        // SAFETY: preemption is off and the ring is this CPU's. The short way asks whether another writer is under way: where
+        // none is, it does no harm to take the context of tasks, whichever this is.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
         match writer.reserve_plain(&InLine, length) {
             Attempt::Reserved(event) => {
                 core::mem::forget(stay);
                 Some(event)
             }
             Attempt::Not => self.reserve_any(stay, length),
-            Attempt::Entered => self.reserve_entered(stay, length),
+            Attempt::Entered(length) => {
+                let same = apart(core::ptr::from_ref(ring) as u64) as *const Ring;
+                // SAFETY: it is the same one.
+                Self::reserve_entered(stay, length, unsafe { &*same })
+            }
         }
     }
 
@@ -57,12 +61,12 @@ impl Buffer {
         Some(event)
     }
 
-    /// [`Buffer::reserve`] of an event that does not fit, after a long time, or that was interrupted.
+    /// [`Buffer::reserve`] of an event after a long time, or that was interrupted.
     #[cold]
     #[inline(never)]
-    fn reserve_entered(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
-        // SAFETY: as in `reserve`.
-        let event = unsafe { self.this_ring().core.writer(Level::NORMAL) }.reserve_entered(&InLine, length)?;
+    fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
+        // SAFETY: as in `reserve`, whose ring it is.
+        let event = unsafe { ring.core.writer(Level::NORMAL) }.reserve_entered(&InLine, length as usize)?;
         core::mem::forget(stay);
         Some(event)
     }
