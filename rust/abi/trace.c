@@ -20,6 +20,14 @@ DEFINE_PER_CPU(bool, rtrace_entry_made);
 
 DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER_SEEN };
 
+/* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
+static int __init forget_scale(void)
+{
+	this_cpu_write(rtrace_scale.seen, RTRACE_SCALE_NEVER_SEEN);
+	return 0;
+}
+early_initcall(forget_scale);
+
 /* A parameter (the last one counts), and the function that hands its text out; that is for boot alone. */
 #define BOOT_TEXT(name, param, size)				\
 	static char boot_##name[size] __initdata;		\

@@ -7,14 +7,13 @@
 
 DECLARE_PER_CPU(bool, rtrace_entry_made);
 
-/* A CPU's scale of its cycle counter as rust/kernel/clock/x86.rs uses it, in one cache line. Sequences are counted from 0. */
+/* What rust/kernel/clock/x86.rs keeps of a CPU's cyc2ns, in one cache line; `seen` is an even sequence of that, or odd. */
 struct rtrace_scale {
 	u64 factor;
-	u64 start;
 	u32 seen;
-} __aligned(32);
+} __aligned(16);
 #define RTRACE_SCALE_BUSY 0xffffffff
-#define RTRACE_SCALE_NEVER_SEEN 0xfffffffe
+#define RTRACE_SCALE_NEVER_SEEN 0xfffffffd
 DECLARE_PER_CPU(struct rtrace_scale, rtrace_scale);
 
 /* Texts of boot parameters, empty where they were not given. */

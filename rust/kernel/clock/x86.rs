@@ -15,12 +15,13 @@ pub(crate) fn sched_is_native() -> bool {
     // SAFETY: no preconditions.
     let native = unsafe { bindings::using_native_sched_clock() };
     let half = &this_scale().data[0];
-    // The scale is set by what makes the counter the clock. A cycle takes less than 4 ns, see `sched_native`.
-    let mul = half.mul.load(Relaxed);
-    native && mul != 0 && mul.checked_shr(half.shift.load(Relaxed)).is_some_and(|ns| ns < 1 << MORE)
+    let (mul, shift) = (half.mul.load(Relaxed), half.shift.load(Relaxed));
+    // The scale is set by what makes the counter the clock. What `sched_native` needs: a cycle takes less than 4 ns, and the
+    // counter will not come to its upper bits.
+    native && mul != 0 && mul.checked_shr(shift).is_some_and(|ns| ns < 1 << MORE) && cycles() >> (63 - MORE) == 0
 }
 
-/// How many bits more than the counter has are multiplied.
+/// How many of the counter's upper bits the product leaves out.
 const MORE: u32 = 2;
 
 /// [`sched`](super::sched), in line. Where the counter is not the clock, the reading means nothing.
@@ -35,10 +36,12 @@ pub(crate) unsafe fn sched_native() -> u64 {
     // and the cycles by what is missing to 64, it is the upper half of the product: no shift by a variable. Cycles do not need
     // their upper two bits in 36 years at 4 GHz.
     //
-    // The CPU has a copy of its scale in this form, with the sequence that this had when it was copied. Who changes the scale
-    // changes the sequence: if it is the same after the copy was used, the copy was right. Otherwise the scale itself is used,
-    // of which the half that the sequence points to stands still until the sequence changes, and the copy made anew; not by
-    // who has interrupted one that is at it, so that no copy is put together from two.
+    // The scale is a latch: who changes it makes the sequence odd, changes half 0, makes it even, changes half 1. So half 0
+    // stands still at an even sequence. The CPU keeps the factor in that form, with the even sequence that it was made at: if
+    // that is there after the factor and half 0's offset were used, they belonged together. Otherwise the half that the
+    // sequence points to is used, as often as it takes for that to be the same before and after, and the factor made anew; not
+    // by who has interrupted one that is at it, so that no sequence comes to stand beside another's factor. (The offset is
+    // not kept: when the system resumes it changes, and the sequence does not.)
     // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing but this
     // CPU's `rtrace_scale`. What it pushes it takes back.
     unsafe {
@@ -48,17 +51,21 @@ pub(crate) unsafe fn sched_native() -> u64 {
             "lea rax, [rdx + rax * {times}]",
             "mov {before:e}, gs:[rip + {copy} + {seen}]",
             "mul qword ptr gs:[rip + {copy} + {factor}]",
-            "add rdx, gs:[rip + {copy} + {start}]",
+            "add rdx, gs:[rip + {scale} + {offset}]",
             "cmp {before:e}, gs:[rip + {scale} + {at}]",
             "je 4f",
             "push rcx",
             "push r8",
             "push r9",
+            "push r10",
             "2:",
             "mov r8d, gs:[rip + {scale} + {at}]",
             "mov r9d, r8d",
             "and r9d, 1",
             "shl r9d, 4",
+            "rdtsc",
+            "shl rdx, 32 + {more}",
+            "lea r10, [rdx + rax * {times}]",
             "mov eax, gs:[r9 + {scale} + {mul}]",
             "mov ecx, 64 - {more}",
             "sub ecx, gs:[r9 + {scale} + {shift}]",
@@ -66,19 +73,17 @@ pub(crate) unsafe fn sched_native() -> u64 {
             "cmp r8d, gs:[rip + {scale} + {at}]",
             "jne 2b",
             "shl rax, cl",
+            "test r8b, 1",
+            "jnz 3f",
             "cmp dword ptr gs:[rip + {copy} + {seen}], {busy}",
             "je 3f",
             "mov dword ptr gs:[rip + {copy} + {seen}], {busy}",
             "mov gs:[rip + {copy} + {factor}], rax",
-            "mov gs:[rip + {copy} + {start}], r9",
             "mov gs:[rip + {copy} + {seen}], r8d",
             "3:",
-            "mov rcx, rax",
-            "rdtsc",
-            "shl rdx, 32 + {more}",
-            "lea rax, [rdx + rax * {times}]",
-            "mul rcx",
+            "mul r10",
             "add rdx, r9",
+            "pop r10",
             "pop r9",
             "pop r8",
             "pop rcx",
@@ -90,7 +95,6 @@ pub(crate) unsafe fn sched_native() -> u64 {
             shift = const offset_of!(ScaleData, shift),
             offset = const offset_of!(ScaleData, offset),
             factor = const offset_of!(bindings::rtrace_scale, factor),
-            start = const offset_of!(bindings::rtrace_scale, start),
             seen = const offset_of!(bindings::rtrace_scale, seen),
             busy = const bindings::RTRACE_SCALE_BUSY,
             more = const MORE,
