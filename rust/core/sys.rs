@@ -254,8 +254,8 @@ pub fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
     local::plus_words::<MORE>(sum, words)
 }
 
-/// The same number (or address) in another register. For what is handed on from a hot path to a slow one: the compiler would let it live all the way
-/// in the register where the slow one wants it, and move others for that.
+/// The same number (or address) in another register. For what is handed on from a hot path to a slow one: the compiler would
+/// let it live all the way in the register where the slow one wants it, and move others for that.
 #[inline(always)]
 pub fn apart(number: u64) -> u64 {
     local::apart(number)

@@ -115,6 +115,8 @@ unsafe impl Send for CpuBuffer {}
 // CPU, and read where a commit has published it.
 unsafe impl Sync for CpuBuffer {}
 
+/// The bits of the count of those who disable.
+const COUNT: u32 = LONG_CLOCK - 1;
 /// The reason that switches off for good, apart from the count (`RB_BUFFER_OFF`).
 const OFF: u32 = 1 << 30;
 /// The reason that all time stamps are absolute.
@@ -257,7 +259,10 @@ impl CpuBuffer {
 
     /// Undoes one [`disable`](Self::disable).
     pub fn enable(&self) {
-        self.change_reasons(|reasons| reasons.wrapping_sub(1));
+        self.change_reasons(|reasons| {
+            debug_assert!(reasons & COUNT != 0);
+            if reasons & COUNT == 0 { reasons } else { reasons.wrapping_sub(1) }
+        });
     }
 
     /// Switches recording off or on, independent of the count of [`disable`](Self::disable).

@@ -9,6 +9,7 @@
 pub enum Step {
     ContextEntered,
     PositionRead,
+    StampPositionRead,
     StampRead,
     ClockRead,
     PositionMoved,

@@ -94,10 +94,11 @@ impl Writer<'_> {
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
-        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Plain::Abandoned;
         }
+        env.step(Step::StampPositionRead);
+        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
         // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new one.)
@@ -119,7 +120,7 @@ impl Writer<'_> {
             payload(now).put(event.as_ptr().add(4));
         }
 
-        // The event is on the commit position's sub-buffer, as the position was moved from there.
+        // The event is on the commit position's sub-buffer, see `reserve_plain`.
         env.step(Step::CommitStarted);
         // Pairs with the acquire load in `CpuBuffer::committed`.
         buffer.commit.commit.store_release(next.0);

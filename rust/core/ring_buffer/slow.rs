@@ -140,7 +140,7 @@ impl CpuBuffer {
                 unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
                 env.step(Step::SubBufferStamped);
             }
-            self.publish_stamp(env, now, known, next);
+            self.publish_stamp(env, now, known && start.same_sub_buffer(position), next);
             self.set_event_time(context, now);
             if backwards {
                 self.commit.time_went_backwards.add(1);
@@ -164,8 +164,9 @@ impl CpuBuffer {
     /// Says that `now` is the time of the last event before `next`, and where the records of its sub-buffer lie.
     ///
     /// `known` false says that there may be an interrupted writer between moving the position and storing its stamp, and
-    /// that will put its older one over ours. So only the outermost writer, who has interrupted none, makes an unknown
-    /// stamp known; until then events carry absolute times.
+    /// that will put its older one over ours; or that this one has gone on to another sub-buffer, of which an interrupted one
+    /// must learn that has read the position and is going to compare the stamp's. So only the outermost writer, who has
+    /// interrupted none, makes an unknown stamp known; until then events carry absolute times.
     fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
         if known || Context::is_outermost(self.setup.context.get()) {
             self.setup.records.store_relaxed(self.sub_buffer(next.id()).records());

@@ -96,7 +96,8 @@ pub enum Wake {
 pub enum Ended {
     /// It is published.
     Done(Wake),
-    /// Nothing has happened: this is no task, a writer is interrupted, or there are sub-buffers to walk.
+    /// Nothing has happened: a writer is interrupted, there are sub-buffers to walk, or this writer has another bit of the context
+    /// word than that of tasks.
     Inside,
     /// It is published, but not what came in meanwhile.
     Unpublished,
@@ -173,9 +174,8 @@ impl<'a> Writer<'a> {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
         let Some(type_len) = small_type_len(length) else { return Attempt::Not };
-        // The position comes before the context word is set: a writer that comes in between publishes all by itself, one that
-        // comes later moves the position. So if it is still the same when it is moved below, it is the commit position, and
-        // what was read in between belongs to it.
+        // The position comes before the context word is set. If it and the stamp's position are the same below, it is on the commit
+        // position's sub-buffer, and what was read in between belongs to it (Documentation/ring-buffer.md, section 3).
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
@@ -189,10 +189,11 @@ impl<'a> Writer<'a> {
         barrier();
         env.step(Step::ContextEntered);
 
-        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Attempt::Entered(apart(type_len).wrapping_mul(4));
         }
+        env.step(Step::StampPositionRead);
+        let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
         // Before the position is moved: until then a writer that goes on to another sub-buffer is found out.
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
@@ -231,7 +232,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a task. Otherwise
+    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a writer alone. Otherwise
     /// [`commit_rest`](Self::commit_rest) has to follow; where nothing lives across it, by a call at the end.
     #[inline(always)]
     pub fn commit_plain<E: Env>(&self, env: &E) -> Ended {

@@ -101,6 +101,21 @@ fn two_interrupts_in_turn() {
     }
 }
 
+/// The position that a writer has read comes back: one that interrupts it before its context is entered goes round the ring, and
+/// one behind that goes on to the very same position.
+#[test]
+fn a_position_that_comes_back() {
+    let write = |count| Op::Write { count, length: 8 };
+    for outer in [Op::Plain, write(1)] {
+        for (first, second) in (1..10).flat_map(|first| (1..10).map(move |second| (first, second))) {
+            for (prepared, tick) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
+                let ops = [outer, write(first), write(second), write(1)];
+                interrupt_twice(|| machine(prepared, true, tick, DEEPER, ops));
+            }
+        }
+    }
+}
+
 /// Four contexts at once, at the end of a sub-buffer.
 #[test]
 fn three_interrupts() {

@@ -201,7 +201,7 @@ impl Buffer {
         Self::record_at(one, two, buffer, stay, context.level(), context.word());
     }
 
-    /// [`Buffer::record`] of an event that does not fit, after a long time, or that was interrupted.
+    /// [`Buffer::record`] of an event after a long time, or that was interrupted.
     #[cold]
     #[inline(never)]
     fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, header: u64) {
