@@ -11,8 +11,8 @@
 #include <linux/sched.h>
 #include "ring_buffer.h"
 
-/* What the header declares for the kernel itself; the address is that of a probe. */
-static void *address_of(const char *name)
+/* A function that headers declare for the kernel itself; the address is that of a probe. */
+void *address_of(const char *name)
 {
 	struct kprobe probe = { .symbol_name = name };
 	void *addr = NULL;

@@ -45,6 +45,7 @@ extern u64 now;
 extern struct trace_buffer *buffer;
 
 u64 test_clock(void);
+void *address_of(const char *name);
 int suite_init(struct kunit_suite *suite);
 int test_init(struct kunit *test);
 void test_exit(struct kunit *test);

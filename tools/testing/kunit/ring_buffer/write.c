@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Writing: lengths, limits, overwriting, discarding, nesting, time stamps, switches, sizes. */
+#include <linux/trace_clock.h>
+#ifdef CONFIG_X86
+#include <asm/timer.h>
+#endif
 #include "ring_buffer.h"
 
 static void lengths(struct kunit *test)
@@ -342,6 +346,76 @@ static void resize(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 4 * ROOM, NO_CPU), 0);
 }
 
+#ifdef CONFIG_X86
+/* Is an event stamped with a time between two readings of the clock that it has if it is given none? */
+static bool is_stamped_by_local_clock(struct trace_buffer *local)
+{
+	u64 before = trace_clock_local(), stamp = 0;
+	struct ring_buffer_event *event = ring_buffer_lock_reserve(local, 8);
+
+	if (event) {
+		stamp = event_time_stamp(local, event);
+		ring_buffer_unlock_commit(local);
+	}
+	return before <= stamp && stamp <= trace_clock_local();
+}
+
+/*
+ * The scale of the cycle counter changes while buffers use it: as the kernel does that, and as it does on resume, where the
+ * sequence stays as it is. Each step has a buffer of its own, since the clock goes back at last.
+ */
+static void scales(struct kunit *test)
+{
+	unsigned long (*lookup)(const char *name) = address_of("kallsyms_lookup_name");
+	struct scale { struct cyc2ns_data data[2]; u32 sequence; } __percpu *all;
+	struct trace_buffer *buffers[6];
+	bool good[ARRAY_SIZE(buffers)];
+	struct scale *scale;
+	struct cyc2ns_data old;
+	unsigned long flags;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, lookup);
+	all = (void __percpu *)lookup("cyc2ns");
+	KUNIT_ASSERT_TRUE(test, all);
+	for (i = 0; i < ARRAY_SIZE(buffers); i++) {
+		buffers[i] = ring_buffer_alloc(2 * ROOM, RB_FL_OVERWRITE);
+		KUNIT_ASSERT_NOT_NULL(test, buffers[i]);
+	}
+
+	local_irq_save(flags);
+	scale = this_cpu_ptr(all);
+	old = scale->data[0];
+	good[0] = is_stamped_by_local_clock(buffers[0]);
+	/* Resume. */
+	scale->data[0].cyc2ns_offset += NSEC_PER_MSEC;
+	scale->data[1].cyc2ns_offset += NSEC_PER_MSEC;
+	good[1] = is_stamped_by_local_clock(buffers[1]);
+	/* A change that has come halfway: half 1 counts. */
+	WRITE_ONCE(scale->sequence, scale->sequence + 1);
+	WRITE_ONCE(scale->data[0].cyc2ns_mul, 1);
+	good[2] = is_stamped_by_local_clock(buffers[2]);
+	/* Half 0 is there, and then all. */
+	WRITE_ONCE(scale->data[0].cyc2ns_mul, old.cyc2ns_mul + old.cyc2ns_mul / 100);
+	WRITE_ONCE(scale->sequence, scale->sequence + 1);
+	good[3] = is_stamped_by_local_clock(buffers[3]);
+	scale->data[1] = scale->data[0];
+	good[4] = is_stamped_by_local_clock(buffers[4]);
+	/* As it was. */
+	WRITE_ONCE(scale->sequence, scale->sequence + 1);
+	scale->data[0] = old;
+	WRITE_ONCE(scale->sequence, scale->sequence + 1);
+	scale->data[1] = old;
+	good[5] = is_stamped_by_local_clock(buffers[5]);
+	local_irq_restore(flags);
+
+	for (i = 0; i < ARRAY_SIZE(buffers); i++) {
+		KUNIT_EXPECT_TRUE_MSG(test, good[i], "step %u", i);
+		ring_buffer_free(buffers[i]);
+	}
+}
+#endif
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(limits),
@@ -354,6 +428,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reset),
 	KUNIT_CASE(switches),
 	KUNIT_CASE(resize),
+#ifdef CONFIG_X86
+	KUNIT_CASE(scales),
+#endif
 	{}
 };
 
