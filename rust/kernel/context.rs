@@ -71,12 +71,6 @@ impl PreemptCount {
         self.0 & Self::NMI != 0
     }
 
-    /// Is this none of the three, but a task?
-    #[inline(always)]
-    pub(crate) fn in_task(self) -> bool {
-        self.0 & (Self::SERVING_SOFTIRQ | Self::HARDIRQ | Self::NMI) == 0
-    }
-
     /// Is a reschedule due as soon as the count falls to 0?
     pub(crate) fn need_resched(self) -> bool {
         self.0 & Self::NO_RESCHED != Self::NO_RESCHED

@@ -55,6 +55,24 @@ macro_rules! compare {
     }};
 }
 
+/// Adds to a number, or takes from it, a word so many bytes into a structure.
+macro_rules! combine {
+    ($instruction:literal $value:ident, with the word at $at:expr, in $structure:expr) => {{
+        let result;
+        // SAFETY: by the caller's word a live one is there, which is only read.
+        unsafe {
+            asm!(
+                concat!($instruction, " {value}, qword ptr [{structure} + {at}]"),
+                structure = in(reg) $structure,
+                at = const $at,
+                value = inout(reg) $value => result,
+                options(nostack, readonly),
+            );
+        }
+        result
+    }};
+}
+
 /// # Safety
 ///
 /// The word lies `AT` bytes into `structure`.
@@ -92,18 +110,7 @@ pub(super) unsafe fn above<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn minus<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> u64 {
-    let difference: u64;
-    // SAFETY: as in `replace`; the word is only read.
-    unsafe {
-        asm!(
-            "sub {value}, qword ptr [{structure} + {at}]",
-            structure = in(reg) structure,
-            at = const AT,
-            value = inout(reg) value => difference,
-            options(nostack, readonly),
-        );
-    }
-    difference
+    combine!("sub" value, with the word at AT, in structure)
 }
 
 /// # Safety
@@ -162,18 +169,7 @@ pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(structure: &T, _wo
 /// As [`holds`].
 #[inline(always)]
 pub(super) unsafe fn pointer_plus<const AT: usize, T>(structure: &T, _word: &AtomicPtr<u8>, bytes: u64) -> *mut u8 {
-    let sum;
-    // SAFETY: as in `minus`.
-    unsafe {
-        asm!(
-            "add {sum}, qword ptr [{structure} + {at}]",
-            structure = in(reg) structure,
-            at = const AT,
-            sum = inout(reg) bytes => sum,
-            options(nostack, readonly),
-        );
-    }
-    sum
+    combine!("add" bytes, with the word at AT, in structure)
 }
 
 /// One instruction, of which the compiler makes two or three, in consideration of old processors.
