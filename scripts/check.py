@@ -11,6 +11,7 @@ that flavour and runs what is there for it instead, the suites' `run-<name>`.
 import collections
 import concurrent.futures
 import glob
+import itertools
 import os
 import re
 import signal
@@ -23,6 +24,7 @@ from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 LIMIT = 3600 + int(os.environ.get("TOGGLES") or 0)  # seconds a step may take; a case of make check-long takes one each
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
+AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
@@ -37,6 +39,7 @@ class Step:
         self.name = name
         self.command = command
         self.passed = self.failed = self.skipped = 0
+        self.failures = []
         self.planned = None
         self.process = None
 
@@ -72,7 +75,7 @@ class Step:
                     log.flush()
                     bad = self.count(line.rstrip("\n"))
                     if bad is not None:
-                        say("\n".join([f"{self.name}: FAILED {bad}", *reasons]))
+                        self.fail(f"FAILED {bad}", reasons)
                     if line.startswith("#"):
                         reasons.append(line.rstrip("\n"))
                     elif KTAP.match(line):
@@ -107,7 +110,12 @@ class Step:
             why = "it ran no test"
         if why:
             self.failed += 1
-            say(f"{self.name}: FAILED, {why}")
+            self.fail(f"FAILED, {why}")
+
+    def fail(self, what, reasons=()):
+        """Say it now, and keep it for the end."""
+        say("\n".join([f"{self.name}: {what}", *reasons]))
+        self.failures.append([f"{self.name}: {what}", *list(reasons)[-AGAIN:]])
 
 
 class KernelStep(Step):
@@ -121,6 +129,8 @@ class KernelStep(Step):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "kernel.py")], stdin=subprocess.DEVNULL,
                               env=dict(os.environ, FLAVOUR=self.flavour, TRACE=self.trace), check=False)
         self.add("failed" if done.returncode else "passed", self.name)
+        if done.returncode:
+            self.failures.append([f"{self.name}: FAILED, exit status {done.returncode}"])
 
 
 def suites(kind):
@@ -174,6 +184,8 @@ def entry():
         say(f"{len(wanted)} suites did not run for want of a kernel")
     steps = plan + wanted
     passed, failed, skipped = (sum(getattr(step, kind) for step in steps) for kind in ("passed", "failed", "skipped"))
+    for failure in itertools.chain.from_iterable(step.failures for step in steps):
+        print(*failure, sep="\n")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
