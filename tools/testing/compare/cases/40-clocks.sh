@@ -30,7 +30,9 @@ mark three
 stamps | awk '{ t[NR] = $1 } END { print "two is", t[2] == t[1] ? "no" : "some", "later than one"
 	d = t[3] - t[2]; print "three is later than two:", d > 0.15 && d < 9 ? "yes" : d }'
 echo "== the same, the trace taken out =="
-cat trace_pipe > /tmp/pipe 2> /dev/null & sleep 0.5; kill $!
+cat trace_pipe > /tmp/pipe 2> /dev/null &
+for try in 1 2 3 4 5 6 7 8 9 10; do [ "$(stamps /tmp/pipe | wc -l)" -ge 3 ] || sleep 0.5; done
+kill $!
 stamps /tmp/pipe | awk '{ t[NR] = $1 } END { print t[2] == t[1], t[3] > t[2], NR }' | letters
 echo "== and set forward =="
 mark one
