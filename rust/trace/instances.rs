@@ -61,7 +61,8 @@ pub(super) fn init(top: Arc<Instance>, size: usize) -> Result {
 /// Adds to the list. Task context. `ENOMEM`.
 fn list(serial: u64, instance: Arc<Instance>) -> Result {
     // Memory is asked for outside the lock; who holds the directories' mutex is alone in adding.
-    let mut longer = KVec::with_capacity(LIST.lock().len() + 1, GFP_KERNEL)?;
+    let length = LIST.lock().len();
+    let mut longer = KVec::with_capacity(length + 1, GFP_KERNEL)?;
     let old = {
         let mut list = LIST.lock();
         for entry in list.drain_all() {

@@ -175,7 +175,8 @@ impl PidFilter {
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
     pub(crate) fn pids(&self, which: Which) -> Result<KVec<i32>> {
-        let mut copy = List::with_capacity(self.shared.lists.lock().list(which).len(), GFP_KERNEL)?;
+        let length = self.shared.lists.lock().list(which).len();
+        let mut copy = List::with_capacity(length, GFP_KERNEL)?;
         for pid in self.shared.lists.lock().list(which).iter() {
             // A fork since may have made it longer than the room; the newest pid is then left out.
             if copy.push_within_capacity(*pid).is_err() {

@@ -56,9 +56,9 @@ impl Buffer {
         let Shape { slots, order } = self.with_ring(lane, |ring| ring.shape());
         let count = slots as usize + 1;
         let places = KVVec::from_elem(0, count, GFP_KERNEL)?;
-        let new = Shown { meta: Pages::new(cpu, order)?, places, users: 0 };
+        let new = KBox::new(Shown { meta: Pages::new(cpu, order)?, places, users: 0 }, GFP_KERNEL)?;
         let mut blocks = KVVec::from_elem(new.meta.address(), count + 1, GFP_KERNEL)?;
-        let unneeded = Part { buffer: self, lane }.lock_reader().begin_showing(KBox::new(new, GFP_KERNEL)?, &mut blocks);
+        let unneeded = Part { buffer: self, lane }.lock_reader().begin_showing(new, &mut blocks);
         drop(unneeded);
         show(area, &blocks, order).inspect_err(|_| self.end_showing(lane))?;
         // Both stay as long as the mapping; the resize mutex has held the place of the first so far.
