@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long check-branch bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long check-branch check-debug bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -47,6 +47,10 @@ check-long: python
 # What a kernel with branch profiling has; it builds two more kernels.
 check-branch: python
 	@FLAVOUR=branch python3 scripts/check.py
+
+# Most suites once more in a kernel that checks its locks; it builds that one.
+check-debug: python
+	@FLAVOUR=debug python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

@@ -5,7 +5,7 @@
 A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and the KTAP of the suites
 (tools/testing/README.md): `ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a plan
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
-no test at all, count as one failure each. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds both kernels in
+no test at all, count as one failure each. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds the kernels in
 that flavour and runs what is there for it instead, the suites' `run-<name>`.
 """
 import collections
@@ -26,6 +26,7 @@ LIMIT = 3600 + int(os.environ.get("TOGGLES") or 0)  # seconds a step may take; a
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
+ALONE = ("debug",)  # flavours in which no suite compares with C
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# SKIP.*)?$")
@@ -169,7 +170,7 @@ def entry():
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:
         raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)
-    kernels = [KernelStep("rtrace", flavour), KernelStep("c", flavour)]
+    kernels = [KernelStep(trace, flavour) for trace in ("rtrace", "c") if trace != "c" or flavour not in ALONE]
     if not chosen(host + kernels + guest):
         names = ", ".join(step.name for step in host + kernels + guest)
         raise Stop(f"ONLY={os.environ.get('ONLY')}: no such step; there is: {names}", 2)
