@@ -92,7 +92,7 @@ fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
     let buffer = instance.buffer();
     buffer.set_on(false);
     let only = (cpus == Cpus::This).then(CpuId::current);
-    let style = Style { latency: true, ..Style::of(instance) };
+    let style = Style::of_dump(instance);
     let mut cursor = Cursor::new(Consume::without_waiting(buffer), only, 1);
 
     announce(instance, scratch);

@@ -106,22 +106,31 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// As a file that is opened now prints `instance`.
+    /// As a file that is opened now prints `instance`. Task context, may sleep.
     pub(crate) fn of(instance: &Instance) -> Self {
         Self::of_side(instance, Side::Live)
     }
 
-    /// The same for one of its two buffers.
+    /// The same for one of its two buffers. Task context, may sleep.
     pub(crate) fn of_side(instance: &Instance, side: Side) -> Self {
+        let (_, own) = instance.tracer_options();
+        Self::new(instance, side, own)
+    }
+
+    /// As a dump prints it, which asks no tracer how. Any context.
+    pub(crate) fn of_dump(instance: &Instance) -> Self {
+        Self { latency: true, ..Self::new(instance, Side::Live, 0) }
+    }
+
+    fn new(instance: &Instance, side: Side, own: u32) -> Self {
         let set = instance.options();
         let unit = if instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
         let start = instance.side(side).time_start();
-        let (_, own) = instance.tracer_options();
         let symbols = Kallsyms(instance.last_boot());
         Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side, own, symbols }
     }
 
-    /// The same with the options as they are now; what was fixed at open stays.
+    /// The same with the options as they are now; what was fixed at open stays. Task context, may sleep.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
         let (_, own) = instance.tracer_options();
         Self { set: instance.options(), start: instance.side(self.side).time_start(), own, ..self }

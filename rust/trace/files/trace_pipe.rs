@@ -126,7 +126,7 @@ impl OpenFile for OpenPipe {
 
     fn poll(&self, call: &PollCall<'_>) -> PollEvents {
         let Place { instance, cpu } = self.at();
-        if Style::of(instance).set.has(Flag::Block) {
+        if instance.options().has(Flag::Block) {
             return PollEvents::READABLE;
         }
         instance.buffer().poll(*cpu, 0, call)
