@@ -62,10 +62,10 @@ fn has(list: &List, pid: i32) -> bool {
     list.binary_search(&pid).is_ok()
 }
 
-/// Adds `pid` unless it is there. `ENOMEM`.
-fn add(list: &mut List, pid: i32, flags: kernel::alloc::Flags) -> Result {
+/// Adds `pid` unless it is there. May sleep. `ENOMEM`.
+fn add(list: &mut List, pid: i32) -> Result {
     let Err(place) = list.binary_search(&pid) else { return Ok(()) };
-    list.reserve(1, flags)?;
+    list.reserve(1, GFP_KERNEL)?;
     // Cannot fail: there is room, and the place is at most the length.
     let _ = list.insert_within_capacity(place, pid);
     Ok(())
@@ -90,6 +90,36 @@ impl Shared {
         let pid = if self.lists.lock().traces(pid) { pid } else { NOBODY };
         self.here.this().store(pid, Relaxed);
     }
+
+    /// Adds `child` to a list that has `parent`.
+    fn follow(&self, which: Which, parent: i32, child: i32) {
+        let mut longer = List::new();
+        loop {
+            let length = {
+                let mut lists = self.lists.lock();
+                let list = lists.list(which);
+                let Err(place) = list.binary_search(&child) else { return };
+                if !has(list, parent) {
+                    return;
+                }
+                if list.len() == list.capacity() && longer.capacity() > list.len() {
+                    for pid in list.iter() {
+                        let _there_is_room = longer.push_within_capacity(*pid);
+                    }
+                    core::mem::swap(list, &mut longer);
+                }
+                if list.len() < list.capacity() {
+                    let _there_is_room = list.insert_within_capacity(place, child);
+                    return;
+                }
+                list.len()
+            };
+            // Not under the lock: the allocator may wake a task, and a CPU that turns to another waits with its run queue
+            // locked for the lists.
+            let Ok(list) = List::with_capacity(length + length / 2 + 1, GFP_NOWAIT) else { return };
+            longer = list;
+        }
+    }
 }
 
 impl TaskProbe for Shared {
@@ -99,12 +129,8 @@ impl TaskProbe for Shared {
 
     /// A child is listed where its parent is. Without memory for that it is not, as tracing must not fail a fork.
     fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
-        let mut lists = self.lists.lock();
         for which in [Which::Only, Which::Not] {
-            let list = lists.list(which);
-            if has(list, parent.pid()) {
-                let _ = add(list, child.pid(), GFP_NOWAIT);
-            }
+            self.follow(which, parent.pid(), child.pid());
         }
     }
 
@@ -161,7 +187,7 @@ impl PidFilter {
     pub(crate) fn write(&self, which: Which, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let mut new = self.pids(which)?;
-        let used = text::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32, GFP_KERNEL)?))?;
+        let used = text::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
         self.install(&mut state, which, new)?;
         Ok(used)
     }
