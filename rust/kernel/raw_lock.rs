@@ -6,7 +6,9 @@
 //! With one CPU only, and no NMIs there (User Mode Linux), interrupts off are all the lock.
 //!
 //! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place in the lock
-//! order where it is used.
+//! order where it is used. While it is held nothing may sleep, and memory is neither asked for nor freed: where a probe
+//! of a switch takes the lock, too, the allocator could wake a task and wait for a run queue whose CPU waits for the lock.
+//! A guard that is a temporary lives to the end of its statement, arguments included.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};

@@ -4,7 +4,7 @@ wake() { # What is measured is the timer that wakes a task which sleeps already.
 	echo 0 > tracing_on
 	chrt -f 5 sleep 0.01 # its files are in memory after that
 	chrt -f 5 sleep 2 &
-	until grep -q nanosleep /proc/$!/wchan; do sleep 0.1; done
+	until grep -q nanosleep /proc/$!/wchan || ! kill -0 $!; do sleep 0.1; done
 	echo "$1" > current_tracer
 	echo 0 > tracing_max_latency
 	echo 1 > tracing_on
