@@ -5,8 +5,8 @@
 //! This is the root of the one crate that kbuild makes of the project (kbuild does not link dependent Rust
 //! crates by itself). Layers, from the bottom up; a module uses only those above its own line here:
 //!
-//! - [`rcore`]: platform-neutral core, also built and tested on the host as `rtrace-core`;
-//! - [`kapi`]: safe wrappers over the kernel's C interfaces, additions to the `kernel` crate;
+//! - [`crate::core`]: platform-neutral core, also built and tested on the host as `rtrace-core`;
+//! - [`crate::kernel`]: safe wrappers over the kernel's C interfaces, additions to the `kernel` crate;
 //! - [`trace`]: the subsystem itself, safe Rust;
 //! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
 //! - [`abi`]: every C-callable function and C-visible static.
@@ -21,10 +21,10 @@ mod arch;
 // Both are libraries: what is public there and has no user yet has tests, or waits for the parts to come.
 #[allow(dead_code)]
 #[path = "kernel/mod.rs"]
-mod kapi;
+mod kernel;
 #[allow(dead_code, unreachable_pub)]
-#[path = "core/lib.rs"]
-mod rcore;
+#[path = "core/mod.rs"]
+mod core;
 // Some of it serves patch sites alone.
 #[cfg_attr(not(CONFIG_FUNCTION_TRACER), allow(dead_code))]
 #[path = "trace/mod.rs"]

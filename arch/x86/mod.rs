@@ -14,7 +14,7 @@ mod text;
 #[path = "trampoline.rs"]
 mod trampoline;
 
-use crate::trace::arch::{Arch, Found, Trampoline};
+use crate::trace::ftrace::arch::{Arch, Found, Trampoline};
 use kernel::{bindings, prelude::*};
 
 /// x86-64.

@@ -3,7 +3,7 @@
 //! Reading and changing kernel text.
 
 use super::insn::{self, Insn};
-use crate::trace::arch::{self, Found, Target};
+use crate::trace::ftrace::arch::{self, Found, Target};
 use kernel::{bindings, types::NotThreadSafe};
 
 /// The 5 bytes at `addr`, which need not be mapped.

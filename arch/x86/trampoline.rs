@@ -7,7 +7,7 @@
 //! own `text_poke_apply_relocation()`, which also covers what mitigations patched into the model at boot.
 
 use super::insn;
-use crate::trace::arch::Trampoline;
+use crate::trace::ftrace::arch::Trampoline;
 use kernel::{bindings, page, prelude::*};
 
 /// A model's numbers, made by the assembler.

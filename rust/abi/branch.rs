@@ -5,9 +5,10 @@
 //! The hot path of kernels with `CONFIG_TRACE_BRANCH_PROFILING`. As long as nobody traces it counts, and calls nothing.
 //! `Documentation/branch-tracer.md` says where each instruction goes.
 
-use crate::kapi::branch_profile::Annotated;
+use crate::trace::profilers::branch::Annotated;
 #[cfg(CONFIG_BRANCH_TRACER)]
-use crate::{kapi::context::UserClosed, trace::branch};
+use crate::kernel::context::UserClosed;
+use crate::trace::tracers::branch::recording as branch;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;

@@ -5,11 +5,9 @@
 //! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
 //! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Tables are in `dump.c`.
 
-use crate::trace::{
-    dump::{self, Cpus},
-    entry::kind,
-    instance::Instance,
-};
+use crate::trace::output::dump::{self, Cpus};
+use crate::trace::buffer::entry::kind;
+use crate::trace::instance::Instance;
 use core::ffi::{c_void, CStr};
 use kernel::{
     bindings,
@@ -64,7 +62,7 @@ pub(crate) extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
     on_oops();
-    crate::trace::instances::stop_persistent();
+    crate::trace::instance::list::stop_persistent();
     bindings::NOTIFY_DONE as c_int
 }
 

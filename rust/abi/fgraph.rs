@@ -4,11 +4,12 @@
 //!
 //! None of these is exported to modules.
 
-use crate::kapi::for_c::errno;
-use crate::kapi::ret_stack::{self, Current};
-use crate::trace::arch::{Arch, Machine};
-use crate::trace::graph::filter::{self, Which};
-use crate::trace::graph::{self, UserRef, Way};
+use crate::kernel::for_c::errno;
+use crate::trace::fgraph::{UserRef, Way};
+use crate::trace::fgraph::ret_stack::{self, Current};
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::fgraph::filter::{self, Which};
+use crate::trace::fgraph as graph;
 use core::ptr;
 use kernel::bindings::{fgraph_ops, task_struct};
 use kernel::ffi::{c_int, c_ulong};

@@ -4,12 +4,12 @@
 //! context and may sleep.
 
 use super::ftrace::ftrace_lookup_symbols;
-use crate::kapi::for_c::errno;
-use crate::kapi::kallsyms;
-use crate::kapi::sort::sort_by;
-use crate::rcore::text::glob::glob;
-use crate::trace::fprobe::{self, Probe};
-use crate::trace::sites;
+use crate::kernel::for_c::errno;
+use crate::kernel::kallsyms;
+use crate::kernel::sort::sort_by;
+use crate::core::parse::glob::glob;
+use crate::trace::fgraph::fprobe::{self, Probe};
+use crate::trace::ftrace::sites;
 use kernel::bindings;
 use kernel::ffi::{c_int, c_ulong};
 use kernel::prelude::*;

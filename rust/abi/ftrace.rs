@@ -5,11 +5,11 @@
 //! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can make: the sysctl's
 //! table and boot parameters. Unless said otherwise these are for task context and may sleep.
 
-use crate::kapi::for_c::errno;
-use crate::kapi::kallsyms;
-use crate::trace::arch::Target;
-use crate::trace::ops::{self, OpsRef, Which};
-use crate::trace::{direct, modules, sites};
+use crate::kernel::for_c::errno;
+use crate::kernel::kallsyms;
+use crate::trace::ftrace::arch::Target;
+use crate::trace::ftrace::{direct, modules, sites};
+use crate::trace::ftrace::ops::{self, OpsRef, Which};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::{
@@ -61,7 +61,7 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
     }
     // SAFETY: By the caller's promise.
     let bytes = unsafe { core::slice::from_raw_parts(buf, usize::try_from(len).unwrap_or(0)) };
-    Some(crate::rcore::text::parser::until_nul(bytes))
+    Some(crate::core::parse::parser::until_nul(bytes))
 }
 
 /// Makes the index of the kernel's sites. Early boot, one CPU, interrupts off.
@@ -74,10 +74,10 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     // SAFETY: Once, before all else, by the caller's promise.
     unsafe {
         ops::init_locks();
-        crate::trace::graph::init_locks();
+        crate::trace::fgraph::init_locks();
         #[cfg(CONFIG_FPROBE)]
-        crate::trace::fprobe::init_lock();
-        crate::trace::profile::init_lock();
+        crate::trace::fgraph::fprobe::init_lock();
+        crate::trace::profilers::function::init_lock();
     }
     let result = ops::Ops::init_global().and_then(|()| {
         let (mut start, mut end, mut init) = (ptr::null_mut(), ptr::null_mut(), [0usize; 2]);

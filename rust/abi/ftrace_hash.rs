@@ -6,11 +6,11 @@
 //! It is opaque to C. Its entries, `struct ftrace_func_entry`, are made here, or are the caller's own, who takes them out
 //! by `ftrace_hash_remove()` before the list is freed. Only built-in code uses these, in task context.
 
-use crate::kapi::for_c::errno;
-use crate::trace::arch::Target;
-use crate::trace::direct;
-use crate::trace::hash::SiteSet;
-use crate::trace::ops::OpsRef;
+use crate::kernel::for_c::errno;
+use crate::trace::ftrace::arch::Target;
+use crate::trace::ftrace::direct;
+use crate::trace::ftrace::hash::SiteSet;
+use crate::trace::ftrace::ops::OpsRef;
 use core::ptr;
 use kernel::{
     bindings::{ftrace_func_entry, ftrace_hash, ftrace_ops},

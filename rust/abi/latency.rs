@@ -5,8 +5,8 @@
 //! The functions that need their caller's address are in `latency.c` and end here. As long as no tracer of such times is
 //! at work each costs a load and a branch.
 
-use crate::kapi::context::{PreemptCount, PreemptOff};
-use crate::trace::critical::Critical;
+use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::trace::tracers::critical::Critical;
 use kernel::bindings;
 use kernel::prelude::*;
 

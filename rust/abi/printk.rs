@@ -4,8 +4,8 @@
 //!
 //! Recording: any context.
 
-use crate::kapi::format::Arguments;
-use crate::trace::printk;
+use crate::kernel::format::Arguments;
+use crate::trace::output::printk;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};

@@ -10,8 +10,8 @@
 //! [`ring_buffer_free`] was not called, or it is the buffer of an instance that is there. Preconditions beyond that are
 //! with each function.
 
-use crate::kapi::clock::ForeignClock;
-use crate::trace::buffer::{made, Buffer, Part};
+use crate::kernel::clock::ForeignClock;
+use crate::trace::buffer::{Buffer, Part, made};
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::cpu::CpuId;

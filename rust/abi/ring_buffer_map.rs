@@ -4,8 +4,8 @@
 //! user space maps one, a buffer lies in memory of the caller's that may outlive the kernel. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
 
 use super::ring_buffer::{buffer_of, part_of};
-use crate::kapi::page_file::Area;
-use crate::kapi::reserved::Reserved;
+use crate::kernel::fs::page_file::Area;
+use crate::kernel::reserved::Reserved;
 use crate::trace::buffer::made;
 use crate::trace::buffer::region::Region;
 use core::ptr::{null_mut, NonNull};

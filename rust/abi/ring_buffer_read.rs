@@ -7,9 +7,9 @@
 //! CPU's part is reset or resized. An iterator's lies in its own memory.
 
 use super::ring_buffer::{buffer_of, part_of};
-use crate::kapi::context::PreemptCount;
-use crate::kapi::pseudo_fs::PollCall;
-use crate::rcore::ring_buffer::Header;
+use crate::kernel::context::PreemptCount;
+use crate::kernel::fs::pseudo_fs::PollCall;
+use crate::core::ring_buffer::Header;
 use crate::trace::buffer::read::ReaderGuard;
 use crate::trace::buffer::{Looking, Part, ReadPage};
 use core::ptr::{null_mut, NonNull};

@@ -2,7 +2,7 @@
 
 //! The stack tracer's boot step and sysctl, whose tables are in `stack_tracer.c`.
 
-use crate::trace::stack_tracer;
+use crate::trace::profilers::stack_depth as stack_tracer;
 use kernel::prelude::*;
 
 /// Makes the tracer; see [`stack_tracer::init`]. Once, at boot.

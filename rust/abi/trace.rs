@@ -3,9 +3,10 @@
 //! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the boot steps of
 //! `include/linux/ftrace.h`. `trace.c` has the exports.
 
-use crate::kapi::reserved::module_text;
-use crate::trace::instance::Instance;
-use crate::trace::{boot, snapshot, stack};
+use crate::kernel::reserved::module_text;
+use crate::trace::instance::{Instance, snapshot};
+use crate::trace::boot;
+use crate::trace::tasks::stack;
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
@@ -16,7 +17,7 @@ pub(crate) extern "C" fn early_trace_init() {
     // SAFETY: once, and no tracer was set before.
     #[cfg(CONFIG_BRANCH_TRACER)]
     unsafe {
-        crate::trace::branch::init_lock();
+        crate::trace::tracers::branch::recording::init_lock();
     }
     // SAFETY: the command line has been parsed, and init memory is still there.
     let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();

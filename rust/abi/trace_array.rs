@@ -7,10 +7,10 @@
 //! was not called for it as often.
 
 use super::printk::arguments;
-use crate::rcore::text::options::Flag;
-use crate::trace::entry::Context;
-use crate::trace::instance::{Held, Instance};
-use crate::trace::{instances, printk};
+use crate::core::parse::options::Flag;
+use crate::trace::buffer::entry::Context;
+use crate::trace::instance::{Held, Instance, list as instances};
+use crate::trace::output::printk;
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::from_result;

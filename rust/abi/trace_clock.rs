@@ -2,7 +2,7 @@
 
 //! The clocks of `include/linux/trace_clock.h`. All are for any context, NMI included.
 
-use crate::kapi::clock;
+use crate::kernel::clock;
 
 /// This CPU's scheduler clock: fast, nanoseconds, not coherent between CPUs.
 #[no_mangle]

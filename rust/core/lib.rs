@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The platform-neutral core of rtrace.
+//! `rtrace-core`: the core as a crate of the host, for unit tests, model checking, fuzzing and benchmarks.
 //!
-//! Nothing here names the `kernel` crate or its bindings, and nothing allocates: pages, the clock and
-//! atomics come in through small traits and the `sys` module. The kernel build takes these files as a
-//! module of its one crate (`cfg(CONFIG_RTRACE)` is set there), the host builds them as `rtrace-core` for
-//! unit tests, model checking, fuzzing and benchmarks. Paths inside are therefore relative (`super::`).
+//! The module has the name here that it has in the kernel's crate, so that paths inside it are the same in both.
 
-#![cfg_attr(not(CONFIG_RTRACE), no_std)]
+#![no_std]
 
-#[cfg(all(test, not(CONFIG_RTRACE)))]
+#[cfg(test)]
 extern crate std;
 
-pub mod ring_buffer;
-pub mod sys;
-pub mod text;
+#[path = "mod.rs"]
+pub mod core;
+
+pub use crate::core::*;

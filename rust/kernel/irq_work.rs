@@ -5,8 +5,7 @@
 //! C header: `include/linux/irq_work.h`.
 
 use core::marker::PhantomPinned;
-use kernel::bindings;
-use kernel::container_of;
+use kernel::{bindings, container_of};
 use kernel::prelude::*;
 use kernel::types::Opaque;
 

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
-use crate::rcore::text::parser::until_nul;
+use crate::core::parse::parser::until_nul;
 use core::fmt;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 

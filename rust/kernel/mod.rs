@@ -2,31 +2,24 @@
 
 //! Safe wrappers over kernel interfaces that the `kernel` crate lacks; each could go upstream.
 
-#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
-pub(crate) mod branch_profile;
 pub(crate) mod clock;
 pub(crate) mod cpus;
 pub(crate) mod context;
 pub(crate) mod percpu;
 pub(crate) mod for_c;
 pub(crate) mod format;
+pub(crate) mod fs;
 pub(crate) mod raw_lock;
 pub(crate) mod relaxed;
 pub(crate) mod irq_work;
 pub(crate) mod tracepoint;
 pub(crate) mod wait_queue;
-pub(crate) mod pseudo_fs;
-pub(crate) mod seq_file;
-pub(crate) mod tracefs;
 pub(crate) mod entry_made;
-pub(crate) mod page_file;
 pub(crate) mod pages;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-pub(crate) mod ret_stack;
 pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;

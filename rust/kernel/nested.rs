@@ -2,7 +2,7 @@
 
 //! Scratch memory on every CPU, one piece for each context that may interrupt another.
 
-use super::context::{PreemptOff, LEVELS};
+use super::context::{LEVELS, PreemptOff};
 use super::percpu::PerCpu;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{compiler_fence, Ordering};

@@ -3,13 +3,14 @@
 //! Boot: the top instance, and what the command line says about it.
 
 use super::buffer::made;
-use super::instance::Instance;
-use super::{cmdlines, instances, printk, snapshot, stack};
-use crate::kapi::hotplug;
-use crate::kapi::reserved::Reserved;
-use crate::rcore::text::boot_instance::{BootInstance, Where};
-use crate::rcore::text::number;
-use crate::rcore::text::options::{Flag, Request, Target};
+use super::instance::{Instance, list as instances, snapshot};
+use super::tasks::{cmdlines, stack};
+use super::output::printk;
+use crate::kernel::hotplug;
+use crate::kernel::reserved::Reserved;
+use crate::core::parse::boot_instance::{BootInstance, Where};
+use crate::core::parse::number;
+use crate::core::parse::options::{Flag, Request, Target};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;

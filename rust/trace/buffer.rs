@@ -18,6 +18,8 @@
 //! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader lock (innermost).
 
 mod brought;
+pub(crate) mod clock;
+pub(crate) mod entry;
 mod lane;
 mod looking;
 pub(crate) mod made;
@@ -37,16 +39,15 @@ pub(crate) use read::Part;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) use record::Left;
 
-use super::clock::{self, Clock, CLOCKS};
-use crate::kapi;
-use crate::kapi::clock::{ForeignClock, OwnClock};
-use crate::kapi::context::PreemptOff;
-use crate::kapi::cpus::{self, CpuSet};
-use crate::kapi::percpu::PerCpu;
-use crate::kapi::relaxed;
-use crate::kapi::wait_queue::WaitQueue;
-use crate::rcore::ring_buffer::CpuBuffer;
-use crate::rcore::text::stats::Size;
+use self::clock::{self, CLOCKS, Clock};
+use crate::kernel::clock::{ForeignClock, OwnClock, sched_is_native};
+use crate::kernel::context::PreemptOff;
+use crate::kernel::relaxed;
+use crate::kernel::cpus::{self, CpuSet};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::wait_queue::WaitQueue;
+use crate::core::ring_buffer::CpuBuffer;
+use crate::core::format::stats::Size;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -119,7 +120,7 @@ impl Buffer {
             lanes: new_lanes(all)?,
             // INVARIANT: as the callers make them.
             rings: rings()?,
-            clock_in_line: Atomic::new(kapi::clock::sched_is_native()),
+            clock_in_line: Atomic::new(sched_is_native()),
             clock: Atomic::new(clock::LOCAL),
             own_clock: OwnClock::none(),
             on: Atomic::new(true),
@@ -207,7 +208,7 @@ impl Buffer {
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
-        self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
+        self.clock_in_line.store(row == clock::LOCAL && sched_is_native(), Relaxed);
         self.settle_all();
         self.empty(None);
     }
@@ -215,7 +216,7 @@ impl Buffer {
     /// Goes on with a clock that the buffer's content was recorded by. Task context, before anybody records.
     pub(super) fn continue_clock(&self, row: usize) {
         self.clock.store(row, Relaxed);
-        self.clock_in_line.store(row == clock::LOCAL && kapi::clock::sched_is_native(), Relaxed);
+        self.clock_in_line.store(row == clock::LOCAL && sched_is_native(), Relaxed);
         self.settle_all();
     }
 
@@ -229,7 +230,7 @@ impl Buffer {
     pub(crate) fn set_own_clock(&self, clock: Option<ForeignClock>) {
         self.clock.store(clock::LOCAL, Relaxed);
         self.own_clock.set(clock);
-        self.clock_in_line.store(clock.is_none() && kapi::clock::sched_is_native(), Relaxed);
+        self.clock_in_line.store(clock.is_none() && sched_is_native(), Relaxed);
         self.settle_all();
     }
 

@@ -11,26 +11,18 @@
 //! Words: a probe is *counted* when a parameter limits how often it acts; counted and unlimited probes of one
 //! command are two kinds, and a function has at most one probe of a kind.
 //!
-//! Locks: [`Probes`]' mutex, then those of [`super::ops`]. Callbacks take none.
+//! Locks: [`Probes`]' mutex, then those of [`super::ftrace::ops`]. Callbacks take none.
 
-use super::{
-    dump,
-    instance::Instance,
-    ops::{self, Callback, Edit, Flags, Hit, Nothing, Ops, Which},
-    snapshot::{tracing_snapshot_instance_cond, Armed},
-    stack,
-};
-use crate::{
-    kapi::{
-        kallsyms::{self, Symbol},
-        sort::sort_by,
-    },
-    rcore::text::{
-        command::{count, split, Count},
-        glob::Pattern,
-        Out,
-    },
-};
+use super::output::dump;
+use super::instance::Instance;
+use super::ftrace::ops::{self, Callback, Edit, Flags, Hit, Nothing, Ops, Which};
+use super::instance::snapshot::{Armed, tracing_snapshot_instance_cond};
+use super::tasks::stack;
+use crate::kernel::kallsyms::{self, Symbol};
+use crate::kernel::sort::sort_by;
+use crate::core::parse::command::{Count, count, split};
+use crate::core::parse::glob::Pattern;
+use crate::core::format::Out;
 use core::fmt;
 use kernel::{
     new_mutex,

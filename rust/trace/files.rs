@@ -26,21 +26,18 @@
 //! | [`control`], [`listing`], [`words`] | no files: what small files, listings, and files of words have in common |
 //!
 //! The modes are those of C. What follows the table is safe Rust; the file system itself is
-//! [`crate::kapi::tracefs`].
+//! [`crate::kernel::fs::tracefs`].
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::{
-    instance::{Instance, Side},
-    instances,
-};
+use super::instance::{Instance, Side, list as instances};
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use super::{graph::filter::Which as Part, ops::Which as Set, pids::Which};
-use crate::kapi::{
-    cpus,
-    pseudo_fs::{FileType, OpenFlags, Opening},
-    tracefs::{self, Dir},
-};
+use super::fgraph::filter::Which as Part;
+use super::ftrace::ops::Which as Set;
+use super::tasks::pids::Which;
+use crate::kernel::cpus;
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::{self, Dir};
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 pub(crate) mod control;

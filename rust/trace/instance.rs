@@ -5,42 +5,49 @@
 //! An [`Instance`] answers what the control files and the C API ask; the buffer itself is [`super::buffer`], what
 //! records is [`super::tracers`].
 //!
-//! The list of all instances is [`super::instances`]. Beside the buffer stands the *snapshot* ([`super::snapshot`]), a
+//! The list of all instances is [`self::list`]. Beside the buffer stands the *snapshot* ([`self::snapshot`]), a
 //! second buffer that the first exchanges its rings with. What goes with the current tracer is in [`current`].
 //!
 //! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded* says that its
 //! buffer has left the minimum size that it boots with; a *pipe* is an open consuming reader, which holds the
 //! tracer in place.
 //!
-//! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites (`super::ops`), then the reader
+//! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites (`super::ftrace::ops`), then the reader
 //! locks of the buffer (raw spinlocks, innermost). The error log's mutex nests in nothing and holds nothing.
 
 mod current;
+pub(crate) mod error_log;
+pub(crate) mod last_boot;
+pub(crate) mod list;
+pub(crate) mod readers;
+pub(crate) mod snapshot;
 
 #[cfg(CONFIG_BRANCH_TRACER)]
-use super::branch;
+use super::tracers::branch::recording as branch;
 use super::buffer::Buffer;
-use super::clock::{self, Clock};
+use super::buffer::clock::{self, Clock};
 use super::commands::Probes;
-use super::entry::Context;
-use super::error_log::ErrorLog;
-use super::graph::careful::Tracing;
-use super::last_boot::{LastBoot, Persistent};
-use crate::kapi::reserved::Reserved;
-use super::latency::Latency;
-use super::output::readers::Readers;
-use super::ops::Ops;
-use super::pids::{self, PidFilter};
-use super::snapshot::Snapshot;
-use super::tracers::{self, Running, Tracer, TRACERS};
-use super::{cmdlines, instances, printk, stack};
+use super::buffer::entry::Context;
+use self::error_log::ErrorLog;
+use super::fgraph::careful::Tracing;
+use self::last_boot::{LastBoot, Persistent};
+use crate::kernel::reserved::Reserved;
+use super::tracers::latency::Latency;
+use self::readers::Readers;
+use super::ftrace::ops::Ops;
+use super::tasks::{cmdlines, stack};
+use super::tasks::pids::{self, PidFilter};
+use self::snapshot::Snapshot;
+use super::tracers::{self, Running, TRACERS, Tracer};
+use self::list as instances;
+use super::output::printk;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use super::profile;
-use crate::kapi::cpus::{self, CpuSet};
-use crate::kapi::pseudo_fs::Kept;
+use super::profilers::function as profile;
+use crate::kernel::cpus::{self, CpuSet};
+use crate::kernel::fs::pseudo_fs::Kept;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use crate::rcore::text::options::graph::SLEEP_TIME;
-use crate::rcore::text::options::{Flag, Set, TracerOption};
+use crate::core::parse::options::graph::SLEEP_TIME;
+use crate::core::parse::options::{Flag, Set, TracerOption};
 use core::iter::once;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;

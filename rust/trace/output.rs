@@ -23,11 +23,9 @@
 //! Locks: nothing here is held while text is made, except a file's own mutex; a CPU's reader lock covers
 //! one look at a record or its removal. Order: file mutex, [`readers::Readers`], reader lock.
 
-use crate::rcore::text::{
-    line::{Lost, Unit},
-    options::{Flag, Set},
-    Out,
-};
+use crate::core::format::line::{Lost, Unit};
+use crate::core::parse::options::{Flag, Set};
+use crate::core::format::Out;
 use crate::trace::instance::{Instance, Side};
 use core::fmt;
 use kernel::cpu::CpuId;
@@ -35,11 +33,12 @@ use line::Kallsyms;
 use source::Look;
 
 pub(crate) mod cursor;
+pub(crate) mod dump;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod line;
-pub(crate) mod readers;
+pub(crate) mod printk;
 pub(crate) mod source;
 
 /// Room for the text of one record, notices included; what C's `trace_seq` has.

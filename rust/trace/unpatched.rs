@@ -3,34 +3,37 @@
 //! What instances and stacks ask of patch sites where the kernel has none (`CONFIG_FUNCTION_TRACER=n`, as on User Mode
 //! Linux): ops that nothing hits, no commands, no trampolines. The files and tracers that need sites do not exist there.
 
-/// In place of `ops.rs`.
-pub(crate) mod ops {
-    use kernel::prelude::*;
-    use kernel::sync::Arc;
+/// In place of `ftrace.rs`.
+pub(crate) mod ftrace {
+    /// In place of `ops.rs`.
+    pub(crate) mod ops {
+        use kernel::prelude::*;
+        use kernel::sync::Arc;
 
-    /// The ops of an instance.
-    pub(crate) struct Ops;
+        /// The ops of an instance.
+        pub(crate) struct Ops;
 
-    impl Ops {
-        /// The ops of the top instance.
-        pub(crate) fn global() -> Option<Arc<Self>> {
+        impl Ops {
+            /// The ops of the top instance.
+            pub(crate) fn global() -> Option<Arc<Self>> {
+                None
+            }
+
+            /// The ops of another instance. `ENOMEM`.
+            pub(crate) fn without_callback() -> Result<Arc<Self>> {
+                Ok(Arc::new(Self, GFP_KERNEL)?)
+            }
+        }
+
+        /// Whose trampoline is at `addr`?
+        pub(crate) fn trampoline_at(_addr: usize) -> Option<Ops> {
             None
         }
-
-        /// The ops of another instance. `ENOMEM`.
-        pub(crate) fn without_callback() -> Result<Arc<Self>> {
-            Ok(Arc::new(Self, GFP_KERNEL)?)
-        }
-    }
-
-    /// Whose trampoline is at `addr`?
-    pub(crate) fn trampoline_at(_addr: usize) -> Option<Ops> {
-        None
     }
 }
 
-/// In place of `graph.rs`.
-pub(crate) mod graph {
+/// In place of `fgraph.rs`.
+pub(crate) mod fgraph {
     pub(crate) mod careful {
         /// What an instance has of function_graph.
         pub(crate) struct Tracing;

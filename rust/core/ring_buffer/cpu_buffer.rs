@@ -6,10 +6,10 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::super::sys::{word, Local, Shared, Shared32, SharedPtr};
+use crate::core::sys::{Local, Shared, Shared32, SharedPtr, word};
 use super::env::Env;
 use super::reader::ReaderState;
-use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
+use super::sub_buffer::{HEADER_SIZE, Slot, SubBuffer};
 use super::word::{Position, Sequence, Tag};
 
 /// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.

@@ -7,7 +7,7 @@
 
 use core::ptr::NonNull;
 
-use super::super::sys::barrier;
+use crate::core::sys::barrier;
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{get_u32, put_u32};

@@ -7,11 +7,11 @@
 //! looks at the copy. When writers or a reader have been faster it goes on with the oldest there is and says how
 //! many events it has missed.
 
-use super::super::sys::fence_acquire;
+use crate::core::sys::fence_acquire;
 use super::cpu_buffer::CpuBuffer;
 use super::parse::Cursor;
 use super::reader::Reader;
-use super::sub_buffer::{copy_racing, SubBuffer};
+use super::sub_buffer::{SubBuffer, copy_racing};
 use super::word::{Position, Sequence};
 
 /// An event that stays in the buffer.

@@ -7,12 +7,12 @@
 //!
 //! Same rules as there: no lock, no wait, no panic, any context.
 
-use super::super::sys::{apart, barrier, word};
+use crate::core::sys::{apart, barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{event_size, Header, Position};
-use super::writer::{put_event_header, Context, Wake, Writer};
+use super::word::{Header, Position, event_size};
+use super::writer::{Context, Wake, Writer, put_event_header};
 
 /// What became of an attempt to write an event the plain way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

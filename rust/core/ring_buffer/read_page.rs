@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
 use super::reader::{Reader, ReaderState};
-use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
+use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE, put_header};
 use super::word::Position;
 
 /// Why no page was read.

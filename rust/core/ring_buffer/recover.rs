@@ -17,7 +17,7 @@ use core::mem::{offset_of, size_of};
 use super::cpu_buffer::{CommitLine, CpuBuffer};
 use super::parse::Cursor;
 use super::reader::ReaderState;
-use super::sub_buffer::{SubBuffer, HEADER_SIZE};
+use super::sub_buffer::{HEADER_SIZE, SubBuffer};
 use super::word::{Position, Sequence, Tag};
 
 /// The memory of one CPU's buffer, which nobody writes.

@@ -8,12 +8,12 @@
 
 use core::ptr::NonNull;
 
-use super::super::sys::{barrier, fence_release, word};
+use crate::core::sys::{barrier, fence_release, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_header, put_u32};
-use super::word::{event_size, Header, Position, Sequence, Tag};
-use super::writer::{put_event_header, Context, Wake};
+use super::word::{Header, Position, Sequence, Tag, event_size};
+use super::writer::{Context, Wake, put_event_header};
 
 /// The time record in front of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -75,7 +75,7 @@ impl CpuBuffer {
             let events = sub_buffer.first_event.get().wrapping_add(commit.events());
             let bytes = sub_buffer.first_byte.get().wrapping_add(commit.used());
             // The descriptor's numbers stay while the commit position is on its sub-buffer.
-            super::super::sys::fence_acquire();
+            crate::core::sys::fence_acquire();
             if self.committed().same_sub_buffer(commit) {
                 return (events, bytes);
             }

@@ -7,7 +7,7 @@
 
 use core::ptr::NonNull;
 
-use super::super::sys::{Local, Shared, SharedPtr};
+use crate::core::sys::{Local, Shared, SharedPtr};
 use super::word::{Position, Sequence, Tag};
 
 /// Bytes before the first record of a sub-buffer.

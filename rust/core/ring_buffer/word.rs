@@ -4,7 +4,7 @@
 //!
 //! Field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1 MiB.
 
-use super::super::sys::plus_words;
+use crate::core::sys::plus_words;
 
 /// Declares a bit field word: `name: first bit, width;` gives the getter.
 macro_rules! fields {

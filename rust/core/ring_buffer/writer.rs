@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use super::super::sys::{apart, barrier, word, Local};
+use crate::core::sys::{Local, apart, barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{small_type_len, Header, Position};
+use super::word::{Header, Position, small_type_len};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///

@@ -4,7 +4,7 @@
 //!
 //! C header: `arch/x86/include/asm/timer.h`.
 
-use crate::kapi::percpu;
+use crate::kernel::percpu;
 use core::mem::{offset_of, size_of};
 use kernel::bindings;
 use kernel::sync::atomic::{Atomic, Relaxed};

@@ -3,8 +3,8 @@
 //! Whole sub-buffers, read by way of pages that readers allocate beforehand.
 
 use super::read::{Part, ReaderGuard};
-use crate::kapi::pages::Pages;
-use crate::rcore::ring_buffer::HEADER_SIZE;
+use crate::kernel::pages::Pages;
+use crate::core::ring_buffer::HEADER_SIZE;
 use kernel::prelude::*;
 
 /// What a reader reads into: memory of a sub-buffer's size (`struct buffer_data_read_page`).

@@ -3,11 +3,11 @@
 //! What one CPU's part of a buffer has beside the ring that its writers see: who sleeps and who holds it.
 
 use super::ring::Ring;
-use crate::kapi::irq_work::{IrqWork, Run};
-use crate::kapi::pages::Pages;
-use crate::kapi::raw_lock::RawLock;
-use crate::kapi::wait_queue::WaitQueue;
-use crate::rcore::ring_buffer;
+use crate::kernel::irq_work::{IrqWork, Run};
+use crate::kernel::pages::Pages;
+use crate::kernel::raw_lock::RawLock;
+use crate::kernel::wait_queue::WaitQueue;
+use crate::core::ring_buffer;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};

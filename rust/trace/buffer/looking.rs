@@ -3,7 +3,7 @@
 //! One CPU's part read by a C caller without consuming.
 
 use super::read::Part;
-use crate::rcore::ring_buffer::{Iter, IterEvent};
+use crate::core::ring_buffer::{Iter, IterEvent};
 use kernel::alloc::Flags;
 use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;

@@ -7,7 +7,7 @@
 
 use super::region::Region;
 use super::Buffer;
-use crate::kapi::{cpus, hotplug};
+use crate::kernel::{cpus, hotplug};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;

@@ -8,9 +8,9 @@
 use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
-use crate::kapi::context::{PreemptCount, PreemptOff};
-use crate::rcore::ring_buffer::{Attempt, Context as Level, Ended, Wake};
-use crate::rcore::sys::apart;
+use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake};
+use crate::core::sys::apart;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;

@@ -6,11 +6,11 @@ use super::lane::Lane;
 use super::mapped::Shown;
 use super::ring::{Past, Reading, Ring};
 use super::Buffer;
-use crate::kapi::context::PreemptOff;
-use crate::kapi::pages::Pages;
-use crate::kapi::raw_lock::RawGuard;
-use crate::rcore::ring_buffer::{Reader, Stats};
-use crate::rcore::text;
+use crate::kernel::context::PreemptOff;
+use crate::kernel::pages::Pages;
+use crate::kernel::raw_lock::RawGuard;
+use crate::core::ring_buffer::{Reader, Stats};
+use crate::core::format as text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -19,7 +19,7 @@ use kernel::sync::rcu;
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.
 ///
-/// It derefs to the core's [`Reader`]: `peek`, `consume`, `copy_page`; an [`Iter`](crate::rcore::ring_buffer::Iter)
+/// It derefs to the core's [`Reader`]: `peek`, `consume`, `copy_page`; an [`Iter`](crate::core::ring_buffer::Iter)
 /// takes it, too, and as it copies whole sub-buffers it may keep its place from one guard to the next
 /// while a [`Hold`] keeps the ring.
 pub(crate) struct ReaderGuard<'a> {

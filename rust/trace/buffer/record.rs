@@ -7,11 +7,10 @@
 
 use super::ring::Ring;
 use super::Buffer;
-use crate::kapi::clock as sys;
-use crate::kapi::context::PreemptOff;
-use crate::kapi::entry_made;
-use crate::rcore::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
-use crate::trace::entry::Context;
+use crate::kernel::{clock as sys, entry_made};
+use crate::kernel::context::PreemptOff;
+use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
+use crate::trace::buffer::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};

@@ -11,10 +11,10 @@
 
 use super::ring::{Memory, Reading, Ring, Shape};
 use super::Buffer;
-use crate::kapi::percpu::PerCpu;
-use crate::kapi::raw_lock::RawLock;
-use crate::kapi::reserved::Reserved;
-use crate::rcore::ring_buffer::{place_of, CpuBuffer, Find, Parts, Relics, SubBuffer, Survey};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::raw_lock::RawLock;
+use crate::kernel::reserved::Reserved;
+use crate::core::ring_buffer::{CpuBuffer, Find, Parts, Relics, SubBuffer, Survey, place_of};
 use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 use kernel::cpu::{nr_cpu_ids, CpuId};

@@ -3,9 +3,9 @@
 //! One CPU's core buffer together with the memory it is made of.
 
 use super::mapped::Shown;
-use crate::kapi::pages::{self, Pages};
-use crate::kapi::raw_lock::RawLock;
-use crate::rcore::ring_buffer::{Context, CpuBuffer, Env, Iter, Parts, Stats, SubBuffer, Wake, HEADER_SIZE};
+use crate::kernel::pages::{self, Pages};
+use crate::kernel::raw_lock::RawLock;
+use crate::core::ring_buffer::{Context, CpuBuffer, Env, HEADER_SIZE, Iter, Parts, Stats, SubBuffer, Wake};
 use core::ptr::NonNull;
 use kernel::alloc::Allocator;
 use kernel::cpu::CpuId;

@@ -16,7 +16,7 @@
 use super::lane::Lane;
 use super::ring::Ring;
 use super::Buffer;
-use crate::kapi::raw_lock::RawLock;
+use crate::kernel::raw_lock::RawLock;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};

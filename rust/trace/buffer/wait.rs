@@ -6,10 +6,10 @@
 //! irq_work. Writers do not pay for a barrier between committing and looking for the mark, so one that commits at
 //! the very moment may miss it: sleepers therefore look again by themselves a few times a second.
 
-use super::lane::{self, Lane};
 use super::Buffer;
-use crate::kapi::pseudo_fs::{PollCall, PollEvents};
-use crate::kapi::wait_queue::WaitQueue;
+use super::lane::{self, Lane};
+use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
+use crate::kernel::wait_queue::WaitQueue;
 use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;

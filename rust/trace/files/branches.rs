@@ -6,20 +6,15 @@
 //! what they show; those of `branch_all`, in the order of the section, show what is counted when they are read.
 
 use super::listing::{self, Lines};
-use crate::{
-    kapi::{
-        branch_profile::{self, Annotated, Site},
-        pseudo_fs::{FileType, OpenFlags, Opening},
-        sort::sort_by,
-        tracefs::Dir,
-    },
-    rcore::text::{
-        branch::{Counts, Place, ANNOTATED_TITLES},
-        Out,
-    },
-};
+use crate::trace::profilers::branch as branch_profile;
+use crate::trace::profilers::branch::{Annotated, Site};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::sort::sort_by;
+use crate::kernel::fs::tracefs::Dir;
+use crate::core::format::branch::{ANNOTATED_TITLES, Counts, Place};
+use crate::core::format::Out;
 #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
-use crate::rcore::text::branch::ALL_TITLES;
+use crate::core::format::branch::ALL_TITLES;
 use core::fmt;
 use kernel::prelude::*;
 

@@ -5,11 +5,11 @@
 //! The text is made anew for each read, and every write is taken by itself whatever the file offset, as
 //! such files of ftrace do.
 
-use super::{listing::through_memory, Node, Place};
-use crate::{
-    kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall},
-    rcore::text::{self, Out},
-};
+use super::listing::through_memory;
+use super::{Node, Place};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::core::format as text;
+use crate::core::format::Out;
 use core::{fmt, ops::Deref};
 use kernel::{alloc::AllocError, prelude::*};
 

@@ -2,11 +2,10 @@
 
 //! `error_log`: why the last commands were refused. `O_TRUNC` clears it; what is written is ignored.
 
-use super::{control::Text, Node, Place};
-use crate::kapi::{
-    pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-    seq_file::{Cursor, Rows, SeqOut},
-};
+use super::control::Text;
+use super::{Node, Place};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use kernel::prelude::*;
 
 /// The file's row.

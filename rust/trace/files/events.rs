@@ -3,26 +3,16 @@
 //! `events/`: how sub-buffers and entries are laid out, for tools that read the binary buffer.
 //!
 //! No event of the kernel's is known yet, so `enable` stands for the empty set, which reads `?` as in C, and below
-//! `ftrace/` are the entries that the core itself records. The texts come from `rcore::text::entry`, where the entries'
+//! `ftrace/` are the entries that the core itself records. The texts come from `format::entry`, where the entries'
 //! layout is described once.
 
-use super::{
-    control::{errno, Control, Text},
-    Place, Row, Scope,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall},
-        tracefs::Dir,
-    },
-    rcore::{
-        ring_buffer::{Header, HEADER_SIZE},
-        text::{
-            entry::{self, Branch, Entry},
-            number,
-        },
-    },
-};
+use super::control::{Control, Text, errno};
+use super::{Place, Row, Scope};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
+use crate::kernel::fs::tracefs::Dir;
+use crate::core::ring_buffer::{HEADER_SIZE, Header};
+use crate::core::format::entry::{self, Branch, Entry};
+use crate::core::parse::number;
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString};
 

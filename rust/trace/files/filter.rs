@@ -5,26 +5,16 @@
 //! An open file for writing holds a private copy of the filter. Each write takes one token and changes the
 //! copy; closing the file takes a token still held and makes the copy current. What goes wrong at the close nobody can be told.
 
-use super::{
-    listing::{self, Lines},
-    words::{self, Words},
-    Node, Place,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-        seq_file::{Cursor, Rows},
-    },
-    rcore::text::{
-        command::{self, Rule},
-        Out,
-    },
-    trace::{
-        commands,
-        instance::Instance,
-        ops::{Edit, List, Ops, Which},
-    },
-};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use super::words::{self, Words};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::core::parse::command::{self, Rule};
+use crate::core::format::Out;
+use crate::trace::commands;
+use crate::trace::instance::Instance;
+use crate::trace::ftrace::ops::{Edit, List, Ops, Which};
 use core::fmt;
 use kernel::{
     new_mutex,

@@ -5,16 +5,12 @@
 //!
 //! The listings walk the sites by number, so a module that goes between two reads shifts what follows.
 
-use super::{
-    control::{shown, Control, Text},
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::pseudo_fs::{OpenFlags, Opening},
-    rcore::text::Out,
-    trace::sites::{self, Site},
-};
+use super::control::{Control, Text, shown};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::core::format::Out;
+use crate::trace::ftrace::sites::{self, Site};
 use core::fmt;
 use kernel::prelude::*;
 

@@ -4,21 +4,16 @@
 //!
 //! As with filters, an open file for writing holds a private copy of the set, and closing it makes that current.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    listing::{self, Lines},
-    words::{self, Words},
-    Node, Place,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-        seq_file::{Cursor, Rows},
-    },
-    rcore::text::{number, Out},
-    trace::graph::filter::{self, Edit, Which},
-    trace::sites::Site,
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use super::words::{self, Words};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::core::parse::number;
+use crate::core::format::Out;
+use crate::trace::fgraph::filter::{self, Edit, Which};
+use crate::trace::ftrace::sites::Site;
 use core::fmt::{self, Write};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 

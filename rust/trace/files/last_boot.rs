@@ -2,15 +2,13 @@
 
 //! What instances have whose buffer outlives the kernel: `last_boot_info`, and `buffer_meta` of each CPU.
 
-use super::{
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::pseudo_fs::{OpenFlags, Opening},
-    rcore::text::Out,
-    trace::{buffer::Part, instance::Instance, last_boot::LastBoot},
-};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::core::format::Out;
+use crate::trace::buffer::Part;
+use crate::trace::instance::Instance;
+use crate::trace::instance::last_boot::LastBoot;
 use core::fmt;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 

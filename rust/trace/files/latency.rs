@@ -2,14 +2,11 @@
 
 //! `tracing_max_latency` and `tracing_thresh`: latencies in microseconds.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    Place,
-};
-use crate::{
-    rcore::text::number,
-    trace::{instance::Instance, latency},
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::Place;
+use crate::core::parse::number;
+use crate::trace::instance::Instance;
+use crate::trace::tracers::latency;
 use core::fmt::Write;
 use kernel::prelude::*;
 

@@ -4,13 +4,9 @@
 //!
 //! A [`Lines`] prints line after line; [`open`] makes an open file of one, with C's `seq_file` behaviour.
 
-use crate::{
-    kapi::{
-        pseudo_fs::{OpenFile, Opening},
-        seq_file::{Cursor, Rows, SeqOut},
-    },
-    rcore::text::Out,
-};
+use crate::kernel::fs::pseudo_fs::{OpenFile, Opening};
+use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
+use crate::core::format::Out;
 use core::fmt;
 use kernel::prelude::*;
 

@@ -7,14 +7,11 @@
 //! of their own.
 
 use super::{Node, Place};
-use crate::{
-    kapi::{
-        context::PreemptOff,
-        pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall},
-    },
-    rcore::text::options::Flag,
-    trace::{entry::kind, instance::Instance, instances},
-};
+use crate::kernel::context::PreemptOff;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
+use crate::core::parse::options::Flag;
+use crate::trace::buffer::entry::kind;
+use crate::trace::instance::{Instance, list as instances};
 use kernel::prelude::*;
 
 /// At most so many bytes are taken of one write.

@@ -2,16 +2,13 @@
 
 //! Saved names of tasks: `saved_cmdlines`, `saved_cmdlines_size` and `saved_tgids`.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::pseudo_fs::{OpenFlags, Opening},
-    rcore::text::{number, stats, Out},
-    trace::cmdlines::{self, Comm},
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::core::parse::number;
+use crate::core::format::{Out, stats};
+use crate::trace::tasks::cmdlines::{self, Comm};
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 

@@ -5,21 +5,13 @@
 //! `trace_options` lists the core options and those of the current tracer; `options/` has a file for each of
 //! the former and for those of every tracer, which keep their value while their tracer is not current.
 
-use super::{
-    control::{self, errno, shown, Control, Limit, Text},
-    Place,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{FileType, OpenFlags, Opening},
-        tracefs::Dir,
-    },
-    rcore::text::{
-        number,
-        options::{self, Flag, Request, Target, TracerOption, WRITE_MAX},
-    },
-    trace::tracers::TRACERS,
-};
+use super::Place;
+use super::control::{self, Control, Limit, Text, errno, shown};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::Dir;
+use crate::core::parse::number;
+use crate::core::parse::options::{self, Flag, Request, Target, TracerOption, WRITE_MAX};
+use crate::trace::tracers::TRACERS;
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString, sync::Arc};
 

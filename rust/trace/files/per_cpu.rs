@@ -3,11 +3,9 @@
 //! `per_cpu/cpuN/stats`: what that CPU's buffer counts. The other files there are those of the whole buffer,
 //! opened for one CPU.
 
-use super::{
-    control::{Control, Text},
-    Place,
-};
-use crate::rcore::text::line::Unit;
+use super::control::{Control, Text};
+use super::Place;
+use crate::core::format::line::Unit;
 use kernel::prelude::*;
 
 /// The file's row.

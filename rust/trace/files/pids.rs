@@ -2,18 +2,12 @@
 
 //! Which tasks are traced: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
 
-use super::{
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-        seq_file::{Cursor, Rows},
-    },
-    rcore::text::Out,
-    trace::pids::Which,
-};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::core::format::Out;
+use crate::trace::tasks::pids::Which;
 use core::fmt;
 use kernel::{page::PAGE_SIZE, prelude::*};
 

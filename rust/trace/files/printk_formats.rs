@@ -2,15 +2,12 @@
 
 //! `printk_formats`: the addresses that bprint and bputs entries hold, and what is there.
 
-use super::{
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::pseudo_fs::{OpenFlags, Opening},
-    rcore::text::{printk_formats::write_line, Out},
-    trace::printk,
-};
+use super::{Node, Place};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::core::format::printk_formats::write_line;
+use crate::core::format::Out;
+use crate::trace::output::printk;
 use core::fmt;
 use kernel::prelude::*;
 

@@ -2,24 +2,20 @@
 
 //! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`, made anew at each open.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    listing::{self, Lines},
-    Place,
-};
-use crate::{
-    kapi::{
-        cpus,
-        kallsyms::{self, Symbol},
-        pseudo_fs::{FileType, OpenFlags, Opening},
-        tracefs::Dir,
-    },
-    rcore::text::{graph::write_duration, number, options::Flag, Out},
-    trace::{
-        instance::Instance,
-        profile::{self, Row},
-    },
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::Place;
+use super::listing::{self, Lines};
+use crate::kernel::cpus;
+use crate::kernel::kallsyms::{self, Symbol};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::Dir;
+use crate::core::format::graph::write_duration;
+use crate::core::parse::number;
+use crate::core::parse::options::Flag;
+use crate::core::format::Out;
+use crate::trace::instance::Instance;
+use crate::trace::profilers::function as profile;
+use crate::trace::profilers::function::Row;
 use core::fmt::{self, Write};
 use kernel::{cpu::CpuId, prelude::*, str::CString};
 

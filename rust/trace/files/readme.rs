@@ -3,11 +3,9 @@
 //! `README`: what the files are for. The text of each is in its row of the table, so that it names what
 //! there is and nothing else: selftests look here to learn which features exist.
 
-use super::{
-    control::{shown, Control, Text},
-    Place, Row, Scope, FILES,
-};
-use crate::rcore::text::Out;
+use super::control::{Control, Text, shown};
+use super::{FILES, Place, Row, Scope};
+use crate::core::format::Out;
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 

@@ -3,18 +3,16 @@
 //! What is recorded, and whether: `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`,
 //! `tracing_cpumask` and `free_buffer`.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    Node, Place,
-};
-use crate::{
-    kapi::{
-        cpus::CpuSet,
-        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-    },
-    rcore::text::{cpumask, number, parser::trim, Out},
-    trace::{clock::CLOCKS, instance::Instance, tracers::TRACERS},
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::{Node, Place};
+use crate::kernel::cpus::CpuSet;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::core::parse::{cpumask, number};
+use crate::core::parse::parser::trim;
+use crate::core::format::Out;
+use crate::trace::buffer::clock::CLOCKS;
+use crate::trace::instance::Instance;
+use crate::trace::tracers::TRACERS;
 use core::fmt::Write;
 use kernel::{
     cpu::{nr_cpu_ids, CpuId},

@@ -3,11 +3,9 @@
 //! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`, and that of its sub-buffers,
 //! `buffer_subbuf_size_kb`; and how full it has to be, `buffer_percent`.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    Place,
-};
-use crate::rcore::text::number;
+use super::control::{Control, Limit, Text, errno, shown};
+use super::Place;
+use crate::core::parse::number;
 use core::fmt::Write;
 use kernel::{page::PAGE_SIZE, prelude::*};
 

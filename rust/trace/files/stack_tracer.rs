@@ -2,17 +2,16 @@
 
 //! `stack_trace`, `stack_max_size` and `stack_trace_filter`.
 
-use super::{
-    control::{errno, shown, Control, Limit, Text},
-    filter::{self, Owner},
-    listing::{self, Lines},
-    Node, Place,
-};
-use crate::{
-    kapi::pseudo_fs::{OpenFlags, Opening},
-    rcore::text::{number, stack_depth, Out},
-    trace::{ops::Which, output::line::Kallsyms, stack_tracer},
-};
+use super::control::{Control, Limit, Text, errno, shown};
+use super::{Node, Place};
+use super::filter::{self, Owner};
+use super::listing::{self, Lines};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::core::parse::number;
+use crate::core::format::{Out, stack_depth};
+use crate::trace::ftrace::ops::Which;
+use crate::trace::output::line::Kallsyms;
+use crate::trace::profilers::stack_depth as stack_tracer;
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 

@@ -8,27 +8,19 @@
 //! file is read from a place that it is not at. Opening `trace` with `O_TRUNC` clears the buffer (of that CPU); what
 //! is written to it is ignored. While a tracer keeps its worst trace in the snapshot, `trace` is about that.
 
-use super::{
-    control::{errno, Limit},
-    Node, Place,
-};
-use crate::{
-    kapi::{
-        pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall},
-        seq_file::{self, Rows, SeqOut},
-    },
-    rcore::text::{header::write_snapshot_help, number, options::Flag, LineBuf},
-    trace::{
-        instance::{Instance, Side},
-        output::{
-            cursor::{Ahead, Cursor, Room},
-            header, line,
-            source::Look,
-            Style, TracerOutput, LINE_ROOM,
-        },
-        tracers::Tracer,
-    },
-};
+use super::control::{Limit, errno};
+use super::{Node, Place};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
+use crate::core::format::header::write_snapshot_help;
+use crate::core::parse::number;
+use crate::core::parse::options::Flag;
+use crate::core::format::LineBuf;
+use crate::trace::instance::{Instance, Side};
+use crate::trace::output::cursor::{Ahead, Cursor, Room};
+use crate::trace::output::{LINE_ROOM, Style, TracerOutput, header, line};
+use crate::trace::output::source::Look;
+use crate::trace::tracers::Tracer;
 use kernel::{
     cpu::CpuId,
     new_mutex,

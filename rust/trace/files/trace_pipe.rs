@@ -2,22 +2,18 @@
 
 //! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: records as text, each taken out of the buffer as it is read.
 //!
-//! There is one reader at a time, of all CPUs or per CPU ([`Readers`](crate::trace::output::readers::Readers)).
+//! There is one reader at a time, of all CPUs or per CPU ([`Readers`](crate::trace::instance::readers::Readers)).
 //! A read waits until there is something, and then returns as many whole lines as fit into about two pages. It
 //! returns 0 when recording is off, the buffer empty, and something was read before: so one can start reading
 //! before recording begins, and `cat` ends when it has ended.
 
 use super::{Node, Place};
-use crate::{
-    kapi::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek},
-    rcore::text::{options::Flag, LineBuf, Out},
-    trace::output::{
-        cursor::{Ahead, Cursor, Room},
-        line,
-        source::Consume,
-        Style, TracerOutput, LINE_ROOM,
-    },
-};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek};
+use crate::core::parse::options::Flag;
+use crate::core::format::{LineBuf, Out};
+use crate::trace::output::cursor::{Ahead, Cursor, Room};
+use crate::trace::output::{LINE_ROOM, Style, TracerOutput, line};
+use crate::trace::output::source::Consume;
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The file's row.

@@ -12,17 +12,12 @@
 //! the buffer.
 
 use super::{Node, Place};
-use crate::{
-    kapi::{
-        page_file::{Area, PageFile, SpliceCall},
-        pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek},
-    },
-    rcore::{ring_buffer::Meta, text::options::Flag},
-    trace::{
-        buffer::{Buffer, Part, ReadPage},
-        instance::{Instance, Side},
-    },
-};
+use crate::kernel::fs::page_file::{Area, PageFile, SpliceCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek};
+use crate::core::ring_buffer::Meta;
+use crate::core::parse::options::Flag;
+use crate::trace::buffer::{Buffer, Part, ReadPage};
+use crate::trace::instance::{Instance, Side};
 use kernel::{
     cpu::CpuId,
     new_mutex,

@@ -2,11 +2,11 @@
 
 //! The current tracer of an instance: starting it, ending it, and what changes with it.
 
-use super::{row, Instance, State};
-use crate::rcore::text::options::{self, Flag, Set};
+use super::{Instance, State, row};
+use crate::core::parse::options::{self, Flag, Set};
 #[cfg(CONFIG_BRANCH_TRACER)]
-use crate::trace::branch;
-use crate::trace::tracers::{self, Tracer, NOP_ROW, TRACERS};
+use crate::trace::tracers::branch::recording as branch;
+use crate::trace::tracers::{self, NOP_ROW, TRACERS, Tracer};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 

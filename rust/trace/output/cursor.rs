@@ -7,7 +7,7 @@
 //! copy; the copy is what counts.
 
 use super::{Neighbours, Record};
-use crate::rcore::text::line::Lost;
+use crate::core::format::line::Lost;
 use kernel::{cpu::CpuId, prelude::*};
 
 /// What is known of a record without its payload.

@@ -5,14 +5,15 @@
 //! An entry is one line with its return where that is the next record of the CPU; then the return is taken out of the
 //! reading with it.
 
-use super::{header, line, source::Look, Neighbours, Printed, Record, Style, TracerOutput};
-use crate::kapi::memory;
-use crate::rcore::text::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
-use crate::rcore::text::graph::{write_titles, Call, CpuState, Line};
-use crate::rcore::text::options::Flag;
-use crate::rcore::text::Out;
-use crate::trace::cmdlines;
-use crate::trace::entry::kind;
+use super::{Neighbours, Printed, Record, Style, TracerOutput, header, line};
+use super::source::Look;
+use crate::kernel::memory;
+use crate::core::format::Out;
+use crate::core::format::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
+use crate::core::format::graph::{Call, CpuState, Line, write_titles};
+use crate::core::parse::options::Flag;
+use crate::trace::tasks::cmdlines;
+use crate::trace::buffer::entry::kind;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;

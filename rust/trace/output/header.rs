@@ -3,22 +3,17 @@
 //! What stands above the records in `trace`: the tracer, how full the buffer is, the column titles.
 
 use super::{Printed, Style, TracerOutput};
-use crate::{
-    kapi::{cpus, tracepoint::user_here, uts},
-    rcore::text::{
-        header::{self, Counts, Latency},
-        parser::until_nul,
-        symbol, Out,
-    },
-    trace::{
-        instance::{Instance, Side},
-        latency::Worst,
-        output::source::Look,
-    },
-};
+use crate::kernel::{cpus, uts};
+use crate::kernel::tracepoint::user_here;
+use crate::core::format::{Out, symbol};
+use crate::core::format::header::{self, Counts, Latency};
+use crate::core::parse::parser::until_nul;
+use crate::trace::instance::{Instance, Side};
+use crate::trace::tracers::latency::Worst;
+use crate::trace::output::source::Look;
 use core::fmt;
 
-pub(crate) use crate::rcore::text::header::write_tracer;
+pub(crate) use crate::core::format::header::write_tracer;
 
 /// Prints the header of what `look` reads. `empty` says whether there is nothing to read.
 ///

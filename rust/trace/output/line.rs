@@ -2,23 +2,21 @@
 
 //! One record as text: the notice of lost ones, the prefix, and the event by its type.
 //!
-//! Built-in types are printed by [`rcore::text::print`](crate::rcore::text::print), whose table lists them.
+//! Built-in types are printed by [`format::print`](crate::core::format::print), whose table lists them.
 //! Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here sleeps or
 //! allocates, so a dump can print in any context.
 
 use super::{Neighbours, Printed, Record, Style, TracerOutput};
-use crate::{
-    kapi::kallsyms::{self, Symbol, SymbolOffset},
-    rcore::text::{
-        line::{write_lost, write_started, Latency, Prefix},
-        options::Flag,
-        parser::until_nul,
-        print::{self, Env},
-        symbol::Symbols,
-        Out,
-    },
-    trace::{cmdlines, last_boot::LastBoot, printk},
-};
+use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
+use crate::core::format::line::{Latency, Prefix, write_lost, write_started};
+use crate::core::parse::options::Flag;
+use crate::core::parse::parser::until_nul;
+use crate::core::format::Out;
+use crate::core::format::print::{self, Env};
+use crate::core::format::symbol::Symbols;
+use crate::trace::tasks::cmdlines;
+use crate::trace::instance::last_boot::LastBoot;
+use crate::trace::output::printk;
 use core::fmt;
 use kernel::sync::SetOnce;
 

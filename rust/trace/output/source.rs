@@ -4,13 +4,11 @@
 //! them there.
 
 use super::cursor::{Head, Source};
-use crate::{
-    rcore::{ring_buffer::Iter, text::line::Lost},
-    trace::{
-        buffer::{read::ReaderGuard, Buffer},
-        instance::{Instance, Side},
-    },
-};
+use crate::core::ring_buffer::Iter;
+use crate::core::format::line::Lost;
+use crate::trace::buffer::read::ReaderGuard;
+use crate::trace::buffer::Buffer;
+use crate::trace::instance::{Instance, Side};
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
 
 fn lost(count: u64) -> Option<Lost> {

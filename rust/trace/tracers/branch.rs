@@ -2,15 +2,18 @@
 
 //! `branch`: an entry for each condition that is marked as likely or unlikely, and whether it was.
 //!
-//! The recording is [`branch`](crate::trace::branch)'s. Names of tasks are not saved for it, as with ftrace: entries show
+//! The recording is [`branch`](crate::trace::tracers::branch::recording)'s. Names of tasks are not saved for it, as with ftrace: entries show
 //! them where something else does.
 
+pub(crate) mod recording;
+
 use super::{Running, Tracer};
-use crate::rcore::text::branch::TRACE_TITLES;
-use crate::rcore::text::Out;
-use crate::trace::branch::{self, Recording};
+use crate::core::format::branch::TRACE_TITLES;
+use crate::core::format::Out;
+use self::recording::Recording;
 use crate::trace::instance::Instance;
-use crate::trace::output::{source::Look, Printed, Style, TracerOutput};
+use crate::trace::output::source::Look;
+use crate::trace::output::{Printed, Style, TracerOutput};
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;

@@ -9,14 +9,14 @@
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
 use super::{Running, Tracer};
-use crate::kapi::context::{PreemptCount, PreemptOff};
-use crate::kapi::percpu::PerCpu;
-use crate::rcore::text::options::{TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE};
-use crate::trace::cmdlines::{self, Saving};
-use crate::trace::entry::{kind, Context};
+use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::kernel::percpu::PerCpu;
+use crate::core::parse::options::{FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE, TracerOption};
+use crate::trace::tasks::stack;
+use crate::trace::tasks::cmdlines::{self, Saving};
+use crate::trace::buffer::entry::{Context, kind};
 use crate::trace::instance::Instance;
-use crate::trace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
-use crate::trace::stack;
+use crate::trace::ftrace::ops::{Callback, Hit, Nothing, Ops, callback_symbol};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;

@@ -2,13 +2,13 @@
 
 //! `function_graph`: an entry when a function is called and one when it returns, shown as a call graph with durations.
 //!
-//! The recording is [`graph`](crate::trace::graph)'s, the text [`output::graph`](crate::trace::output::graph)'s.
+//! The recording is [`graph`](crate::trace::fgraph)'s, the text [`output::graph`](crate::trace::output::graph)'s.
 
 use super::{Running, Tracer};
-use crate::rcore::text::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
-use crate::rcore::text::options::TracerOption;
-use crate::trace::cmdlines::{self, Saving};
-use crate::trace::graph::Sleepless;
+use crate::core::parse::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
+use crate::core::parse::options::TracerOption;
+use crate::trace::tasks::cmdlines::{self, Saving};
+use crate::trace::fgraph::Sleepless;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;

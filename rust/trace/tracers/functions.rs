@@ -2,13 +2,13 @@
 
 //! The functions that are called while a latency is measured: options `function-trace` and `display-graph`.
 
-use crate::rcore::text::entry::ARGUMENTS;
-use crate::rcore::text::options::Flag;
-use crate::kapi::context::PreemptOff;
+use crate::core::format::entry::ARGUMENTS;
+use crate::core::parse::options::Flag;
+use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::Buffer;
-use crate::trace::entry::{kind, Context};
-use crate::trace::graph::meanwhile::{Meanwhile, Measures};
-use crate::trace::ops::{Arguments, Callback, Hit, Ops};
+use crate::trace::buffer::entry::{Context, kind};
+use crate::trace::fgraph::meanwhile::{Meanwhile, Measures};
+use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 

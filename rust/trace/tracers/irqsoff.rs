@@ -2,15 +2,15 @@
 
 //! `irqsoff`, `preemptoff`, `preemptirqsoff`: the longest time with interrupts off, with preemption off, with either.
 //!
-//! The measuring is [`critical`](crate::trace::critical)'s; what is here starts and ends it, and records the functions
+//! The measuring is [`critical`](crate::trace::tracers::critical)'s; what is here starts and ends it, and records the functions
 //! that are called meanwhile (option `function-trace`).
 
 use super::functions::Functions;
 use super::{Running, Tracer};
-use crate::kapi::published::Claim;
-use crate::rcore::text::options::graph::{CPU, DURATION, PROC, REL_TIME};
-use crate::rcore::text::options::{Flag, Set};
-use crate::trace::critical::{Critical, Kinds};
+use crate::kernel::published::Claim;
+use crate::core::parse::options::graph::{CPU, DURATION, PROC, REL_TIME};
+use crate::core::parse::options::{Flag, Set};
+use crate::trace::tracers::critical::{Critical, Kinds};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;

@@ -7,7 +7,9 @@
 //! methods run in task context under the instance's state mutex and may sleep.
 
 #[cfg(CONFIG_BRANCH_TRACER)]
-mod branch;
+pub(crate) mod branch;
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+pub(crate) mod critical;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -16,13 +18,14 @@ mod function_graph;
 mod functions;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod irqsoff;
+pub(crate) mod latency;
 mod nop;
 #[cfg(CONFIG_SCHED_TRACER)]
 mod wakeup;
 
 use super::instance::Instance;
 use super::output::TracerOutput;
-use crate::rcore::text::options::{Flag, Set, TracerOption};
+use crate::core::parse::options::{Flag, Set, TracerOption};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! `nop`: records nothing of its own. Its two options exist to test what accepting and refusing looks like.
 
 use super::{Running, Tracer};
-use crate::rcore::text::options::{TracerOption, NOP_REFUSE, NOP_TRACER};
+use crate::core::parse::options::{NOP_REFUSE, NOP_TRACER, TracerOption};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and what a record of the branch tracer
+//! says of its site.
+//!
+//! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is counted how often the
+//! annotation was right, of any other how often it was taken.
+
+use super::entry::Branch;
+use super::Out;
+use core::cmp::Ordering;
+use core::fmt;
+use core::mem::offset_of;
+
+/// What stands above the rows of `branch_annotated`.
+pub const ANNOTATED_TITLES: &[u8] = b" correct incorrect  %        Function                  File              Line\n \
+    ------- ---------  -        --------                  ----              ----\n";
+
+/// What stands above the rows of `branch_all`.
+pub const ALL_TITLES: &[u8] = b"   miss      hit    %        Function                  File              Line\n \
+    ------- ---------  -        --------                  ----              ----\n";
+
+/// Where a branch is in the source.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The function's name.
+    pub function: &'a [u8],
+    /// The file's, with the path that the compiler knows it by.
+    pub file: &'a [u8],
+    /// The line.
+    pub line: u32,
+}
+
+/// How often which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// As annotated; of an `if` how often it was not taken.
+    pub correct: u64,
+    /// The other way.
+    pub incorrect: u64,
+}
+
+impl Counts {
+    /// The share of `incorrect`, in percent rounded down; -1 where there is nothing to divide. Wraps as C's does.
+    fn percent(self) -> i64 {
+        let Self { correct, incorrect } = self;
+        match (correct, incorrect) {
+            (0, 0) => -1,
+            (0, _) => 100,
+            _ => {
+                let sum = correct.wrapping_add(incorrect);
+                incorrect.wrapping_mul(100).checked_div(sum).unwrap_or(0) as i64
+            }
+        }
+    }
+
+    /// The order of `branch_annotated`: the worst share first, then the most wrong, then the fewest right.
+    pub fn worst_first(self, other: Self) -> Ordering {
+        let key = |counts: Self| (counts.percent(), counts.incorrect);
+        key(other).cmp(&key(self)).then(self.correct.cmp(&other.correct))
+    }
+}
+
+impl<'a> Place<'a> {
+    /// The file's name without its path.
+    fn base_name(&self) -> &'a [u8] {
+        self.file.rsplit(|&c| c == b'/').next().unwrap_or(self.file)
+    }
+
+    /// Writes a row; `constant` is how often the condition was one that the compiler knew, which is told where not 0.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn write_row(&self, out: &mut dyn Out, counts: Counts, constant: u64) -> fmt::Result {
+        let Counts { correct, incorrect } = counts;
+        match constant {
+            0 => write!(out, "{correct:8} {incorrect:8} ")?,
+            _ => {
+                let taken = constant.ilog10() as usize + "/0".len();
+                write!(out, "{correct:8}/{constant} {incorrect:width$} ", width = 8usize.saturating_sub(taken))?;
+            }
+        }
+        match counts.percent() {
+            ..0 => out.bytes(b"  X ")?,
+            percent => write!(out, "{percent:3} ")?,
+        }
+        left(out, self.function, 30)?;
+        out.bytes(b" ")?;
+        left(out, self.base_name(), 20)?;
+        // C takes the line for a signed number.
+        writeln!(out, " {}", self.line as i32)
+    }
+
+    /// The bytes of a [`Branch`](super::entry::Branch) record from `line` up to `correct`, names cut short where they are
+    /// too long for it.
+    pub fn words(&self) -> [u64; WORDS] {
+        let mut bytes = [0; 8 * WORDS];
+        let (line, names) = bytes.split_at_mut(size_of::<u32>());
+        let (function, file) = names.split_at_mut(FUNCTION_ROOM);
+        line.copy_from_slice(&self.line.to_ne_bytes());
+        put_name(function, self.function);
+        put_name(file, self.base_name());
+        let mut words = [0; WORDS];
+        for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = chunk.first_chunk().copied().map_or(0, u64::from_ne_bytes);
+        }
+        words
+    }
+}
+
+/// 64-bit words in a [`Branch`](super::entry::Branch) record between the common header and `correct`.
+pub const WORDS: usize = 7;
+
+/// Bytes for a function's name there, its NUL included.
+const FUNCTION_ROOM: usize = 31;
+
+const _: () = assert!(
+    offset_of!(Branch, line) == 8
+        && offset_of!(Branch, func) == 12
+        && offset_of!(Branch, file) == 12 + FUNCTION_ROOM
+        && offset_of!(Branch, correct) == 8 + 8 * WORDS
+);
+
+/// What a [`Branch`](super::entry::Branch) record has from `correct` on. Of `constant` only the low byte counts, as in C.
+pub const fn tail(correct: bool, constant: u64) -> u32 {
+    u32::from_le_bytes([correct as u8, constant as u8, 0, 0])
+}
+
+/// Puts as much of `name` into `room` as fits before a NUL.
+fn put_name(room: &mut [u8], name: &[u8]) {
+    let most = room.len().saturating_sub(1);
+    for (place, byte) in room.iter_mut().take(most).zip(name) {
+        *place = *byte;
+    }
+}
+
+/// Writes the first `width` bytes of `text`, filled up with blanks to so many.
+fn left(out: &mut dyn Out, text: &[u8], width: usize) -> fmt::Result {
+    out.bytes(text.get(..width).unwrap_or(text))?;
+    (text.len()..width).try_for_each(|_| out.bytes(b" "))
+}
+
+/// The column titles of the branch tracer in `trace`.
+pub const TRACE_TITLES: &[u8] = b"#           TASK-PID    CPU#    TIMESTAMP  CORRECT  FUNC:FILE:LINE\n\
+    #              | |       |          |         |       |\n";
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::super::entry::Entry;
+    use super::super::symbol::tests::text;
+    use super::*;
+    use std::string::String;
+    use std::vec::{self, Vec};
+
+    const PLACE: Place<'static> = Place { function: b"vfs_read", file: b"fs/read_write.c", line: 567 };
+
+    fn row(correct: u64, incorrect: u64, constant: u64) -> String {
+        text(|out| PLACE.write_row(out, Counts { correct, incorrect }, constant))
+    }
+
+    #[test]
+    fn rows() {
+        assert_eq!(row(0, 0, 0), "       0        0   X vfs_read                       read_write.c         567\n");
+        assert_eq!(row(3, 1, 0), "       3        1  25 vfs_read                       read_write.c         567\n");
+        assert_eq!(row(0, 7, 0), "       0        7 100 vfs_read                       read_write.c         567\n");
+        assert_eq!(row(123456789, 0, 0), "123456789        0   0 vfs_read                       read_write.c         567\n");
+        assert_eq!(row(12, 0, 12), "      12/12     0   0 vfs_read                       read_write.c         567\n");
+        assert_eq!(row(9, 0, 1234567), "       9/1234567 0   0 vfs_read                       read_write.c         567\n");
+        assert_eq!(row(9, 5, 123456789), "       9/123456789 5  35 vfs_read                       read_write.c         567\n");
+    }
+
+    #[test]
+    fn long_and_odd_names() {
+        let show = |function: &'static [u8], file: &'static [u8]| {
+            text(|out| Place { function, file, line: 1 }.write_row(out, Counts { correct: 1, incorrect: 0 }, 0))
+        };
+        assert_eq!(
+            show(b"a_function_of_more_than_thirty_letters", b"./include/linux/a_file_of_more_than_20.h"),
+            "       1        0   0 a_function_of_more_than_thirty a_file_of_more_than_ 1\n"
+        );
+        assert_eq!(show(b"f", b"plain.c"), show(b"f", b"/plain.c"));
+        assert!(show(b"f", b"dir/").contains("f                                                   1\n"));
+        let wrapped = text(|out| Place { line: u32::MAX, ..PLACE }.write_row(out, Counts { correct: 1, incorrect: 0 }, 0));
+        assert!(wrapped.ends_with(" -1\n"));
+    }
+
+    #[test]
+    fn shares() {
+        let percent = |correct, incorrect| Counts { correct, incorrect }.percent();
+        assert_eq!((percent(0, 0), percent(0, 1), percent(1, 0)), (-1, 100, 0));
+        assert_eq!((percent(2, 1), percent(1, 99), percent(u64::MAX, 1)), (33, 99, 0));
+    }
+
+    #[test]
+    fn order() {
+        let counts = |(correct, incorrect)| Counts { correct, incorrect };
+        let want = [(0, 9), (0, 1), (1, 3), (10, 10), (1, 1), (2, 1), (5, 0), (6, 0), (0, 0)];
+        let mut rows: Vec<_> = want.iter().rev().copied().map(counts).collect();
+        rows.sort_by(|a, b| a.worst_first(*b));
+        assert_eq!(rows, want.map(counts));
+    }
+
+    #[test]
+    fn records() {
+        let bytes = |place: Place<'_>| place.words().iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let mut record = vec![9, 0, 0, 0, 0, 0, 0, 0];
+        record.extend(bytes(PLACE));
+        record.extend(tail(true, 0x1ff).to_ne_bytes());
+        let entry = Branch::parse(&record).unwrap();
+        assert_eq!((entry.line, entry.correct, entry.constant), (567, 1, 0xff));
+        assert!(entry.func.starts_with(b"vfs_read\0") && entry.file.starts_with(b"read_write.c\0"));
+        let long = bytes(Place { function: &[b'f'; 40], file: &[b'g'; 40], line: 1 });
+        assert_eq!(long[4..], [&[b'f'; 30][..], b"\0", &[b'g'; 20], b"\0"].concat());
+        assert_eq!(tail(false, 0x100), 0);
+    }
+
+    #[test]
+    fn titles() {
+        for titles in [ANNOTATED_TITLES, ALL_TITLES] {
+            let lines: Vec<_> = titles.split(|&c| c == b'\n').collect();
+            assert!(lines[1] == b" ------- ---------  -        --------                  ----              ----" && lines.len() == 3);
+        }
+    }
+}

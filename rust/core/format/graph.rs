@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The call graph as text: `function_graph`'s columns, one line for an entry, a return, or both of a function that called
+//! nothing recorded.
+//!
+//! ```text
+//!  TIME | CPU)  TASK-PID | flags | mark DURATION us |  FUNCTION CALLS
+//! ```
+//!
+//! Which columns there are the options say ([`crate::core::parse::options::graph`]). Reading is in order, so each CPU has a
+//! [`CpuState`] between lines: whose line was the last, how deep it was, and which function is open at each depth.
+
+use super::entry::{Common, FuncgraphEntry, FuncgraphExit};
+use super::{Out, line};
+use crate::core::parse::options::graph::*;
+use crate::core::parse::options::{Flag, Set};
+use crate::core::parse::parser::until_nul;
+use super::symbol::{self, Style, Symbols};
+use core::fmt;
+use core::ops::Range;
+
+/// Functions are remembered up to this depth.
+const DEPTHS: usize = 50;
+/// Columns that a task's name and pid are centred in.
+const TASK_WIDTH: usize = 14;
+/// Bytes of a task's name that are shown.
+const TASK_NAME: usize = 7;
+
+/// What is known of a CPU from its lines before.
+#[derive(Clone, Debug)]
+pub struct CpuState {
+    /// Whose line was the last.
+    pid: Option<i32>,
+    /// The depth of comments, less one.
+    depth: i64,
+    /// The depth of the interrupt's function whose calls are left out.
+    irq: Option<i64>,
+    /// Entered functions by depth, 0 where none is open.
+    open: [usize; DEPTHS],
+}
+
+impl CpuState {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            pid: None,
+            depth: 0,
+            irq: None,
+            open: [0; DEPTHS],
+        }
+    }
+
+    fn at(&mut self, depth: i64) -> Option<&mut usize> {
+        self.open.get_mut(usize::try_from(depth).ok()?)
+    }
+}
+
+impl Default for CpuState {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A task's name with its NUL.
+pub type Comm = [u8; 16];
+
+/// A function was entered.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The function.
+    pub func: usize,
+    /// Traced functions around it.
+    pub depth: i64,
+    /// Where it returns to, where that was recorded.
+    pub retaddr: Option<usize>,
+}
+
+impl From<FuncgraphEntry> for Call {
+    fn from(entry: FuncgraphEntry) -> Self {
+        Self {
+            func: entry.func,
+            depth: entry.depth as i64,
+            retaddr: None,
+        }
+    }
+}
+
+/// A line's place and looks.
+pub struct Line<'a> {
+    /// The CPU.
+    pub cpu: u32,
+    /// Digits of the largest CPU number there can be.
+    pub cpu_width: usize,
+    /// The record's time.
+    pub ts: u64,
+    /// What the relative time counts from.
+    pub start: u64,
+    /// How every record begins.
+    pub common: Common,
+    /// The graph's options that are on, and [`REL_TIME`] where that is wanted.
+    pub own: u32,
+    /// The core options.
+    pub set: Set,
+    /// Names of addresses.
+    pub symbols: &'a dyn Symbols,
+    /// Names of tasks.
+    pub comm: &'a dyn Fn(i32) -> Comm,
+    /// The text of interrupts' first functions.
+    pub irqs: Range<usize>,
+}
+
+/// Which side of an interrupt's function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Enter,
+    Leave,
+}
+
+impl Line<'_> {
+    fn is(&self, option: &crate::core::parse::options::TracerOption) -> bool {
+        self.own & option.bit != 0
+    }
+
+    fn context(&self) -> bool {
+        self.set.has(Flag::ContextInfo)
+    }
+
+    /// Is the entry of `call` left out, as part of an interrupt?
+    pub fn hides_entry(&self, state: &mut CpuState, call: &Call) -> bool {
+        if self.is(&IRQS) || state.irq.is_none() && !self.irqs.contains(&call.func) {
+            return false;
+        }
+        state.irq.get_or_insert(call.depth);
+        true
+    }
+
+    /// Is a return from `depth` left out, as part of an interrupt?
+    pub fn hides_return(&self, state: &mut CpuState, depth: i64) -> bool {
+        let Some(irq) = state.irq.filter(|_| !self.is(&IRQS)) else {
+            return false;
+        };
+        if irq >= depth {
+            state.irq = None;
+        }
+        true
+    }
+
+    /// Writes an entry; with `leaf`, the return that followed at once, both.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn entry(
+        &self,
+        out: &mut dyn Out,
+        state: &mut CpuState,
+        call: &Call,
+        leaf: Option<&FuncgraphExit>,
+    ) -> fmt::Result {
+        self.task_change(out, state)?;
+        self.irq(out, call.func, Side::Enter)?;
+        self.columns(out)?;
+        match leaf {
+            Some(ret) => self.leaf(out, state, call, ret),
+            None => self.nested(out, state, call),
+        }
+    }
+
+    fn leaf(
+        &self,
+        out: &mut dyn Out,
+        state: &mut CpuState,
+        call: &Call,
+        ret: &FuncgraphExit,
+    ) -> fmt::Result {
+        // Comments stand one deeper than this.
+        state.depth = call.depth.wrapping_sub(1);
+        if let Some(open) = state.at(call.depth) {
+            *open = 0;
+        }
+        self.duration(out, ret.rettime.wrapping_sub(ret.calltime))?;
+        indent(out, call.depth)?;
+        self.symbols.write_name(ret.func, out)?;
+        out.bytes(b"();")?;
+        let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
+        if self.is(&RETVAL) || retaddr.is_some() {
+            out.bytes(b" /*")?;
+            if let Some(retaddr) = retaddr {
+                self.retaddr(out, retaddr)?;
+            }
+            if self.is(&RETVAL) {
+                self.retval(out, ret)?;
+            }
+            out.bytes(b" */")?;
+        }
+        out.bytes(b"\n")?;
+        self.irq(out, ret.func, Side::Leave)
+    }
+
+    fn nested(&self, out: &mut dyn Out, state: &mut CpuState, call: &Call) -> fmt::Result {
+        state.depth = call.depth;
+        if let Some(open) = state.at(call.depth) {
+            *open = call.func;
+        }
+        self.no_duration(out)?;
+        indent(out, call.depth)?;
+        self.symbols.write_name(call.func, out)?;
+        out.bytes(b"() {")?;
+        if let Some(retaddr) = call.retaddr.filter(|_| self.is(&RETADDR)) {
+            out.bytes(b" /*")?;
+            self.retaddr(out, retaddr)?;
+            out.bytes(b" */")?;
+        }
+        out.bytes(b"\n")
+    }
+
+    /// Writes a return that does not follow its entry.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn ret(
+        &self,
+        out: &mut dyn Out,
+        state: &mut CpuState,
+        ret: &FuncgraphExit,
+    ) -> fmt::Result {
+        let depth = i64::from(ret.depth as i32);
+        state.depth = depth.wrapping_sub(1);
+        // Deeper than is remembered, it is taken for the open one.
+        let mut known = true;
+        if let Some(open) = state.at(depth) {
+            known = core::mem::take(open) == ret.func;
+        }
+        self.task_change(out, state)?;
+        self.columns(out)?;
+        self.duration(out, ret.rettime.wrapping_sub(ret.calltime))?;
+        indent(out, depth)?;
+        if self.is(&RETVAL) {
+            out.bytes(b"} /* ")?;
+            self.symbols.write_name(ret.func, out)?;
+            self.retval(out, ret)?;
+            out.bytes(b" */")?;
+        } else if known && !self.is(&TAIL) {
+            out.bytes(b"}")?;
+        } else {
+            out.bytes(b"} /* ")?;
+            self.symbols.write_name(ret.func, out)?;
+            out.bytes(b" */")?;
+        }
+        out.bytes(b"\n")?;
+        if self.is(&OVERRUN) {
+            writeln!(out, " (Overruns: {})", ret.overrun)?;
+        }
+        self.irq(out, ret.func, Side::Leave)
+    }
+
+    /// Writes a record of another type as a comment; `text` writes it, with or without a newline.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn comment(
+        &self,
+        out: &mut dyn Out,
+        state: &mut CpuState,
+        text: &mut dyn FnMut(&mut dyn Out) -> fmt::Result,
+    ) -> fmt::Result {
+        self.task_change(out, state)?;
+        self.columns(out)?;
+        self.no_duration(out)?;
+        if state.depth > 0 {
+            indent(out, state.depth.wrapping_add(1))?;
+        }
+        out.bytes(b"/* ")?;
+        let mut text_out = HeldNewline { out, held: false };
+        text(&mut text_out)?;
+        out.bytes(b" */\n")
+    }
+
+    /// Says that another task's lines follow on this CPU.
+    fn task_change(&self, out: &mut dyn Out, state: &mut CpuState) -> fmt::Result {
+        const RULE: &[u8] = b" ------------------------------------------\n";
+        let pid = self.common.pid;
+        let Some(before) = state.pid.replace(pid).filter(|before| *before != pid) else {
+            return Ok(());
+        };
+        // C marks "none yet" by this pid.
+        if before == -1 {
+            return Ok(());
+        }
+        out.bytes(RULE)?;
+        self.cpu(out)?;
+        self.task(out, before)?;
+        out.bytes(b" => ")?;
+        self.task(out, pid)?;
+        out.bytes(b"\n")?;
+        out.bytes(RULE)?;
+        out.bytes(b"\n")
+    }
+
+    /// Marks the border of an interrupt, if `func` is its first function.
+    fn irq(&self, out: &mut dyn Out, func: usize, side: Side) -> fmt::Result {
+        if !self.irqs.contains(&func) {
+            return Ok(());
+        }
+        self.columns(out)?;
+        let filled = self.is(&DURATION) && self.context();
+        if filled {
+            out.bytes(b"  ")?;
+        }
+        out.bytes(match side {
+            Side::Enter => b"==========>",
+            Side::Leave => b"<==========",
+        })?;
+        if filled {
+            out.bytes(b" |")?;
+        }
+        out.bytes(b"\n")
+    }
+
+    /// The columns before the duration.
+    fn columns(&self, out: &mut dyn Out) -> fmt::Result {
+        if !self.context() {
+            return Ok(());
+        }
+        if self.is(&ABS_TIME) {
+            let us = self.ts / 1000;
+            write!(out, "{:5}.{:06} |  ", us / 1_000_000, us % 1_000_000)?;
+        }
+        if self.own & REL_TIME != 0 {
+            write!(out, "{:9} us |  ", self.ts.wrapping_sub(self.start) / 1000)?;
+        }
+        if self.is(&CPU) {
+            self.cpu(out)?;
+        }
+        if self.is(&PROC) {
+            self.task(out, self.common.pid)?;
+            out.bytes(b" | ")?;
+        }
+        if self.set.has(Flag::LatencyFormat) {
+            out.bytes(b" ")?;
+            out.bytes(&line::state(self.common.flags, self.common.preempt_count))?;
+            out.bytes(b" | ")?;
+        }
+        Ok(())
+    }
+
+    fn cpu(&self, out: &mut dyn Out) -> fmt::Result {
+        write!(out, " {:width$}) ", self.cpu, width = self.cpu_width)
+    }
+
+    fn task(&self, out: &mut dyn Out, pid: i32) -> fmt::Result {
+        let comm = (self.comm)(pid);
+        let name = until_nul(&comm);
+        let name = name.get(..TASK_NAME).unwrap_or(name);
+        let mut digits = [0; 12];
+        let mut number = super::LineBuf::new(&mut digits);
+        write!(&mut number as &mut dyn Out, "{pid}")?;
+        let number = number.as_bytes();
+        let blanks = TASK_WIDTH.saturating_sub(name.len() + number.len() + 1);
+        out.fill(b' ', blanks / 2)?;
+        out.bytes(name)?;
+        out.bytes(b"-")?;
+        out.bytes(number)?;
+        out.fill(b' ', blanks - blanks / 2)
+    }
+
+    fn no_duration(&self, out: &mut dyn Out) -> fmt::Result {
+        if self.is(&DURATION) && self.context() {
+            out.bytes(b"              |  ")?;
+        }
+        Ok(())
+    }
+
+    fn duration(&self, out: &mut dyn Out, ns: u64) -> fmt::Result {
+        if !self.is(&DURATION) || !self.context() {
+            return Ok(());
+        }
+        let mark = if self.is(&OVERHEAD) {
+            line::delay_mark(ns)
+        } else {
+            b' '
+        };
+        out.bytes(&[mark, b' '])?;
+        write_duration(out, ns)?;
+        out.bytes(b"|  ")
+    }
+
+    fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
+        out.bytes(b" <-")?;
+        let style = Style {
+            offset: true,
+            addr: self.set.has(Flag::SymAddr),
+        };
+        symbol::write(out, self.symbols, addr, style)
+    }
+
+    /// Writes ` ret=`: an error number as such, all else in hexadecimal digits.
+    fn retval(&self, out: &mut dyn Out, ret: &FuncgraphExit) -> fmt::Result {
+        let value = ret.retval as u64;
+        // An int that was returned negative has the upper half clear.
+        let signed = match value {
+            0x8000_0000..=0xffff_ffff => i64::from(value as u32 as i32),
+            _ => value as i64,
+        };
+        if (-4095..0).contains(&signed) && !self.is(&RETVAL_HEX) {
+            write!(out, " ret={signed}")
+        } else {
+            write!(out, " ret=0x{value:x}")
+        }
+    }
+}
+
+/// Passes text on, but for one newline at its end.
+struct HeldNewline<'a> {
+    out: &'a mut dyn Out,
+    held: bool,
+}
+
+impl fmt::Write for HeldNewline<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.bytes(text.as_bytes())
+    }
+}
+
+impl Out for HeldNewline<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        let Some((&last, before)) = bytes.split_last() else {
+            return Ok(());
+        };
+        if core::mem::take(&mut self.held) {
+            self.out.bytes(b"\n")?;
+        }
+        if last == b'\n' {
+            self.held = true;
+            return self.out.bytes(before);
+        }
+        self.out.bytes(bytes)
+    }
+
+    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+        // As much as a trace_printk() can say.
+        let mut text = [0; 1024];
+        let len = write(&mut text).min(text.len() - 1);
+        self.bytes(text.get(..len).unwrap_or(&[]))
+    }
+}
+
+/// Two blanks for each level.
+fn indent(out: &mut dyn Out, depth: i64) -> fmt::Result {
+    let blanks = usize::try_from(depth).unwrap_or(0).saturating_mul(2);
+    out.fill(b' ', blanks)
+}
+
+/// Writes nanoseconds as microseconds in at most seven digits and a dot, with ` us ` and blanks up to a fixed width.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_duration(out: &mut dyn Out, ns: u64) -> fmt::Result {
+    let (us, rest) = (ns / 1000, ns % 1000);
+    let digits = us.checked_ilog10().unwrap_or(0) as usize + 1;
+    write!(out, "{us}")?;
+    let mut len = digits;
+    if digits < 7 {
+        let shown = 3.min(7 - digits);
+        let cut = [1, 100, 10, 1][shown];
+        write!(out, ".{:0shown$}", rest / cut)?;
+        len += shown + 1;
+    }
+    out.bytes(b" us ")?;
+    out.fill(b' ', 8usize.saturating_sub(len))
+}
+
+/// Writes the column titles. `latency` is for the latency format.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_titles(out: &mut dyn Out, own: u32, latency: bool) -> fmt::Result {
+    let is = |bit: u32| own & bit != 0;
+    if latency {
+        let width = 16 * usize::from(is(ABS_TIME.bit))
+            + 16 * usize::from(is(REL_TIME))
+            + 4 * usize::from(is(CPU.bit))
+            + 17 * usize::from(is(PROC.bit));
+        for title in [
+            "  _-----=> irqs-off        ",
+            " / _----=> need-resched    ",
+            "| / _---=> hardirq/softirq ",
+            "|| / _--=> preempt-depth   ",
+            "||| /                      ",
+        ] {
+            out.bytes(b"#")?;
+            out.fill(b' ', width)?;
+            writeln!(out, "{title}")?;
+        }
+    }
+    let columns = [
+        (is(ABS_TIME.bit), "     TIME       ", "      |         "),
+        (is(REL_TIME), "   REL TIME     ", "      |         "),
+        (is(CPU.bit), " CPU", " |  "),
+        (is(PROC.bit), "  TASK/PID       ", "   |    |        "),
+        (latency, "||||   ", "||||   "),
+        (is(DURATION.bit), "  DURATION   ", "   |   |      "),
+        (true, "               FUNCTION CALLS\n", "               |   |   |   |\n"),
+    ];
+    out.bytes(b"#")?;
+    for (_, title, _) in columns.iter().filter(|column| column.0) {
+        out.bytes(title.as_bytes())?;
+    }
+    out.bytes(b"#")?;
+    for (_, _, title) in columns.iter().filter(|column| column.0) {
+        out.bytes(title.as_bytes())?;
+    }
+    Ok(())
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::super::symbol::tests::{Names, text};
+    use super::*;
+    use std::string::String;
+
+    fn duration(ns: u64) -> String {
+        text(|out| write_duration(out, ns))
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration(0), "0.000 us    ");
+        assert_eq!(duration(999), "0.999 us    ");
+        assert_eq!(duration(37_986), "37.986 us   ");
+        assert_eq!(duration(140_569), "140.569 us  ");
+        assert_eq!(duration(1_875_614), "1875.614 us ");
+        assert_eq!(duration(12_345_678), "12345.67 us ");
+        assert_eq!(duration(582_926_012), "582926.0 us ");
+        assert_eq!(duration(1_625_956_000), "1625956 us  ");
+        assert_eq!(duration(21_625_956_000), "21625956 us ");
+        assert_eq!(duration(123_321_625_956_000), "123321625956 us ");
+    }
+
+    const DEFAULT: u32 = CPU.bit | OVERHEAD.bit | DURATION.bit | IRQS.bit | SLEEP_TIME.bit;
+
+    fn line(own: u32, pid: i32) -> Line<'static> {
+        Line {
+            cpu: 1,
+            cpu_width: 1,
+            ts: 6_226_899_999,
+            start: 6_226_000_000,
+            common: Common {
+                pid,
+                ..Common::default()
+            },
+            own,
+            set: Set::DEFAULT,
+            symbols: &Names,
+            comm: &|pid| {
+                let mut comm = Comm::default();
+                let name: &[u8] = if pid == 0 { b"<idle>" } else { b"migration/0" };
+                comm[..name.len()].copy_from_slice(name);
+                comm
+            },
+            irqs: 0x5000..0x6000,
+        }
+    }
+
+    fn exit(func: usize, depth: u32, took: u64) -> FuncgraphExit {
+        FuncgraphExit {
+            func,
+            depth,
+            rettime: took,
+            ..FuncgraphExit::default()
+        }
+    }
+
+    fn call(func: usize, depth: i64) -> Call {
+        Call {
+            func,
+            depth,
+            retaddr: None,
+        }
+    }
+
+    #[test]
+    fn a_nested_call_with_a_leaf() {
+        let mut state = CpuState::new();
+        let got = text(|out| {
+            let line = line(DEFAULT, 93);
+            line.entry(out, &mut state, &call(0x1004, 0), None)?;
+            line.entry(out, &mut state, &call(0x2010, 1), Some(&exit(0x2010, 1, 37_986)))?;
+            line.comment(out, &mut state, &mut |out| out.bytes(b"a remark\n"))?;
+            line.ret(out, &mut state, &exit(0x1004, 0, 2_000_001))
+        });
+        assert_eq!(
+            got,
+            " 1)               |  vfs_read() {\n\
+             \x201) + 37.986 us   |    ksys_read();\n\
+             \x201)               |  /* a remark */\n\
+             \x201) # 2000.001 us |  }\n"
+        );
+    }
+
+    #[test]
+    fn a_return_without_its_entry_and_another_task() {
+        let mut state = CpuState::new();
+        let got = text(|out| {
+            line(DEFAULT | TAIL.bit, 0).ret(out, &mut state, &exit(0x1004, 3, 1))?;
+            line(CPU.bit | DURATION.bit, 17).ret(out, &mut state, &exit(0x2010, 2, 100_001))
+        });
+        assert_eq!(
+            got,
+            " 1)   0.001 us    |        } /* vfs_read */\n \
+             ------------------------------------------\n \
+             1)    <idle>-0    =>   migrati-17  \n \
+             ------------------------------------------\n\n \
+             1)   100.001 us  |      } /* ksys_read */\n"
+        );
+    }
+
+    #[test]
+    fn return_values() {
+        let show = |value: usize, own: u32| {
+            let mut ret = exit(0x1004, 0, 0);
+            ret.retval = value;
+            text(|out| line(own, 1).retval(out, &ret))
+        };
+        assert_eq!(show(0, 0), " ret=0x0");
+        assert_eq!(show(1, 0), " ret=0x1");
+        assert_eq!(show(usize::MAX, 0), " ret=-1");
+        assert_eq!(show(0xffff_fff5, 0), " ret=-11");
+        assert_eq!(show(0xffff_fff5, RETVAL_HEX.bit), " ret=0xfffffff5");
+        assert_eq!(show(0x8000_0000, 0), " ret=0x80000000");
+        assert_eq!(show(0xffff_8880_0000_0000, 0), " ret=0xffff888000000000");
+    }
+
+    #[test]
+    fn interrupts() {
+        let mut state = CpuState::new();
+        let shown = line(DEFAULT, 1);
+        let got = text(|out| {
+            shown.entry(out, &mut state, &call(0x5010, 2), Some(&exit(0x5010, 2, 5)))
+        });
+        assert!(
+            got.starts_with(" 1)   ==========> |\n 1)   0.005 us    |      ") && got.ends_with(" 1)   <========== |\n"),
+            "{got}"
+        );
+        let hidden = line(DEFAULT & !IRQS.bit, 1);
+        assert!(!hidden.hides_entry(&mut state, &call(0x1004, 0)));
+        assert!(hidden.hides_entry(&mut state, &call(0x5010, 1)));
+        assert!(hidden.hides_entry(&mut state, &call(0x1004, 2)));
+        assert!(hidden.hides_return(&mut state, 2));
+        assert!(hidden.hides_return(&mut state, 1));
+        assert!(!hidden.hides_return(&mut state, 0));
+    }
+
+    #[test]
+    fn titles() {
+        assert_eq!(
+            text(|out| write_titles(out, DEFAULT, false)),
+            "# CPU  DURATION                  FUNCTION CALLS\n\
+             # |     |   |                     |   |   |   |\n"
+        );
+        let all = text(|out| write_titles(out, DEFAULT | PROC.bit | ABS_TIME.bit, true));
+        assert_eq!(all.lines().count(), 7);
+        assert!(all.ends_with(
+            "#     TIME        CPU  TASK/PID       ||||     DURATION                  FUNCTION CALLS\n\
+             #      |          |     |    |        ||||      |   |                     |   |   |   |\n"
+        ));
+    }
+}

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What stands before the event in a line of `trace` and `trace_pipe`, and the lines between events.
+//!
+//! The columns are tools' business, so they are ftrace's to the byte, in its four [`Form`]s.
+
+use crate::core::parse::options::{Flag, Set};
+use super::Out;
+use core::fmt;
+
+/// How records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Normal,
+    /// Numbers only.
+    Raw,
+    /// Words of hexadecimal digits, most significant first.
+    Hex,
+    /// Words as they are in memory.
+    Bin,
+}
+
+impl Form {
+    /// What the options say; of several, `bin` beats `hex` beats `raw`.
+    pub const fn of(set: Set) -> Self {
+        if set.has(Flag::Bin) {
+            Self::Bin
+        } else if set.has(Flag::Hex) {
+            Self::Hex
+        } else if set.has(Flag::Raw) {
+            Self::Raw
+        } else {
+            Self::Normal
+        }
+    }
+}
+
+/// What a time stamp counts; a property of the trace clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds, shown as seconds or microseconds.
+    Nanoseconds,
+    /// Something else (`counter`, `uptime` in jiffies, `x86-tsc`), shown as it is.
+    Ticks,
+}
+
+/// Bits of a record's flags byte.
+pub mod flag {
+    /// Interrupts were off.
+    pub const IRQS_OFF: u8 = 0x01;
+    /// A lazy reschedule was pending.
+    pub const NEED_RESCHED_LAZY: u8 = 0x02;
+    /// A reschedule was pending.
+    pub const NEED_RESCHED: u8 = 0x04;
+    /// In a hard interrupt.
+    pub const HARDIRQ: u8 = 0x08;
+    /// In a soft interrupt.
+    pub const SOFTIRQ: u8 = 0x10;
+    /// The preemption counter asked for a reschedule.
+    pub const PREEMPT_RESCHED: u8 = 0x20;
+    /// In an NMI.
+    pub const NMI: u8 = 0x40;
+    /// Bottom halves were off.
+    pub const BH_OFF: u8 = 0x80;
+}
+
+/// The five characters of interrupt and preemption state: `d..2.`.
+pub fn state(flags: u8, preempt_count: u8) -> [u8; 5] {
+    let is = |bit: u8| flags & bit != 0;
+    let irqs = match (is(flag::IRQS_OFF), is(flag::BH_OFF)) {
+        (true, true) => b'D',
+        (true, false) => b'd',
+        (false, true) => b'b',
+        (false, false) => b'.',
+    };
+    let resched = match (
+        is(flag::NEED_RESCHED),
+        is(flag::NEED_RESCHED_LAZY),
+        is(flag::PREEMPT_RESCHED),
+    ) {
+        (true, true, true) => b'B',
+        (true, false, true) => b'N',
+        (false, true, true) => b'L',
+        (true, true, false) => b'b',
+        (true, false, false) => b'n',
+        (false, false, true) => b'p',
+        (false, true, false) => b'l',
+        (false, false, false) => b'.',
+    };
+    let context = match (is(flag::NMI), is(flag::HARDIRQ), is(flag::SOFTIRQ)) {
+        (true, true, _) => b'Z',
+        (true, false, _) => b'z',
+        (_, true, true) => b'H',
+        (_, true, false) => b'h',
+        (_, false, true) => b's',
+        _ => b'.',
+    };
+    [
+        irqs,
+        resched,
+        context,
+        depth(preempt_count & 0xf),
+        depth(preempt_count >> 4),
+    ]
+}
+
+/// A depth of up to 15 as one character.
+fn depth(nibble: u8) -> u8 {
+    match nibble {
+        0 => b'.',
+        1..=9 => b'0'.wrapping_add(nibble),
+        _ => b'a'.wrapping_add(nibble & 0xf).wrapping_sub(10),
+    }
+}
+
+/// Nanoseconds as microseconds, rounded to the nearest.
+pub const fn microseconds(ns: u64) -> u64 {
+    ns.wrapping_add(500) / 1000
+}
+
+/// Writes ` seconds.microseconds` or the ticks, each with its leading blank and in its usual width.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_time(out: &mut dyn Out, ts: u64, unit: Unit) -> fmt::Result {
+    match unit {
+        Unit::Nanoseconds => {
+            let us = microseconds(ts);
+            write!(out, " {:5}.{:06}", us / 1_000_000, us % 1_000_000)
+        }
+        Unit::Ticks => write!(out, " {ts:12}"),
+    }
+}
+
+/// The mark for a delay of so many nanoseconds until the next entry.
+pub const fn delay_mark(ns: u64) -> u8 {
+    match ns {
+        1_000_000_001.. => b'$',
+        100_000_001.. => b'@',
+        10_000_001.. => b'*',
+        1_000_001.. => b'#',
+        100_001.. => b'!',
+        10_001.. => b'+',
+        _ => b' ',
+    }
+}
+
+/// What every record tells about where and when it was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Prefix<'a> {
+    /// The task's name as [`comm`] or the saved names give it; at most 15 bytes.
+    pub comm: &'a [u8],
+    /// The task.
+    pub pid: i32,
+    /// Its thread group, 0 if unknown; used only while `record-tgid` is on.
+    pub tgid: i32,
+    /// The CPU whose buffer holds the record.
+    pub cpu: u32,
+    /// See [`flag`].
+    pub flags: u8,
+    /// Depths of preempt-disable (low nibble) and migrate-disable (high nibble).
+    pub preempt_count: u8,
+    /// The time.
+    pub ts: u64,
+    /// What `ts` counts.
+    pub unit: Unit,
+}
+
+/// What the latency format needs besides.
+#[derive(Clone, Copy, Debug)]
+pub struct Latency {
+    /// When the trace began; times count from there.
+    pub start: u64,
+    /// The time of the next entry of all shown CPUs; the record's own if it is the last.
+    pub next: u64,
+    /// The entry's running number among those shown, from 0.
+    pub index: u64,
+}
+
+/// The name to show for `pid` where no name was saved.
+pub const fn unnamed(pid: i32) -> &'static [u8] {
+    match pid {
+        0 => b"<idle>",
+        i32::MIN..=-1 => b"<XXX>",
+        _ => b"<...>",
+    }
+}
+
+/// The name to show for `pid`, `saved` being what was recorded for it.
+pub fn comm(pid: i32, saved: Option<&[u8]>) -> &[u8] {
+    match saved {
+        Some(name) if pid > 0 => name,
+        _ => unnamed(pid),
+    }
+}
+
+impl Prefix<'_> {
+    /// Writes the prefix that `set` asks for; nothing while `context-info` is off.
+    ///
+    /// `latency` is given where the reader began with the latency format; it counts in the normal form only.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn write(&self, out: &mut dyn Out, set: Set, latency: Option<Latency>) -> fmt::Result {
+        if !set.has(Flag::ContextInfo) {
+            return Ok(());
+        }
+        match (Form::of(set), latency) {
+            (Form::Normal, None) => self.normal(out, set),
+            (Form::Normal, Some(latency)) if set.has(Flag::Verbose) => self.verbose(out, latency),
+            (Form::Normal, Some(latency)) => self.latency(out, latency),
+            (Form::Raw, _) => write!(out, "{} {} {} ", self.pid, self.cpu, self.ts),
+            (Form::Hex, _) => write!(out, "{:08x} {:08x} {:016x} ", self.pid, self.cpu, self.ts),
+            (Form::Bin, _) => {
+                out.bytes(&self.pid.to_ne_bytes())?;
+                out.bytes(&self.cpu.to_ne_bytes())?;
+                out.bytes(&self.ts.to_ne_bytes())
+            }
+        }
+    }
+
+    fn normal(&self, out: &mut dyn Out, set: Set) -> fmt::Result {
+        out.right(self.comm, 16)?;
+        write!(out, "-{:<7} ", self.pid)?;
+        if set.has(Flag::RecordTgid) {
+            match self.tgid {
+                0 => out.bytes(b"(-------) ")?,
+                tgid => write!(out, "({tgid:7}) ")?,
+            }
+        }
+        write!(out, "[{:03}] ", self.cpu)?;
+        if set.has(Flag::IrqInfo) {
+            out.bytes(&state(self.flags, self.preempt_count))?;
+        }
+        write_time(out, self.ts, self.unit)?;
+        out.bytes(b": ")
+    }
+
+    fn latency(&self, out: &mut dyn Out, latency: Latency) -> fmt::Result {
+        out.right(self.comm.get(..8).unwrap_or(self.comm), 8)?;
+        write!(out, "-{:<7} {:3}", self.pid, self.cpu)?;
+        out.bytes(&state(self.flags, self.preempt_count))?;
+        let (since, gap) = self.distances(latency);
+        match self.unit {
+            Unit::Nanoseconds => {
+                write!(out, " {since:4}us")?;
+                // Marks go by whole microseconds.
+                out.bytes(&[delay_mark((gap as u64).wrapping_mul(1000))])?;
+                out.bytes(b": ")
+            }
+            Unit::Ticks => write!(out, " {since:4}: "),
+        }
+    }
+
+    fn verbose(&self, out: &mut dyn Out, latency: Latency) -> fmt::Result {
+        out.right(self.comm, 16)?;
+        write!(out, " {:7} {:3} ", self.pid, self.cpu)?;
+        write!(
+            out,
+            "{} {:08x} {:08x} ",
+            self.flags,
+            self.preempt_count & 0xf,
+            latency.index
+        )?;
+        let (since, gap) = self.distances(latency);
+        match self.unit {
+            Unit::Nanoseconds => {
+                let (since, gap) = (since as u64, gap as u64);
+                write!(out, "[{:08x}] ", microseconds(self.ts))?;
+                write!(out, "{}.{:03}ms ", since / 1000, since % 1000)?;
+                write!(out, "(+{}.{:03}ms): ", gap / 1000, gap % 1000)
+            }
+            Unit::Ticks => write!(out, "[{:016x}] {since} (+{gap}): ", self.ts),
+        }
+    }
+
+    /// Time since the start and until the next entry, in microseconds or ticks. Clocks of different CPUs
+    /// may disagree, so ticks may come out negative.
+    fn distances(&self, latency: Latency) -> (i64, i64) {
+        let since = self.ts.wrapping_sub(latency.start);
+        let gap = latency.next.wrapping_sub(self.ts);
+        match self.unit {
+            Unit::Nanoseconds => (microseconds(since) as i64, microseconds(gap) as i64),
+            Unit::Ticks => (since as i64, gap as i64),
+        }
+    }
+}
+
+/// Writes the `annotate` line before the first entry of a CPU that begins after others.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_started(out: &mut dyn Out, cpu: u32) -> fmt::Result {
+    writeln!(out, "##### CPU {cpu} buffer started ####")
+}
+
+/// Events that a reader missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// So many.
+    Events(u64),
+    /// Nobody counted.
+    Unknown,
+}
+
+/// Writes the line before the first entry after a loss.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_lost(out: &mut dyn Out, cpu: u32, lost: Lost) -> fmt::Result {
+    match lost {
+        Lost::Events(count) => writeln!(out, "CPU:{cpu} [LOST {count} EVENTS]"),
+        Lost::Unknown => writeln!(out, "CPU:{cpu} [LOST EVENTS]"),
+    }
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::super::symbol::tests::text;
+    use super::*;
+    use std::string::String;
+
+    fn cat() -> Prefix<'static> {
+        Prefix {
+            comm: b"cat",
+            pid: 93,
+            tgid: 93,
+            cpu: 1,
+            flags: flag::IRQS_OFF,
+            preempt_count: 2,
+            ts: 10_344_610_000,
+            unit: Unit::Nanoseconds,
+        }
+    }
+
+    fn show(prefix: Prefix<'_>, set: Set, latency: Option<Latency>) -> String {
+        text(|out| prefix.write(out, set, latency))
+    }
+
+    #[test]
+    fn normal() {
+        let set = Set::DEFAULT;
+        assert_eq!(
+            show(cat(), set, None),
+            "             cat-93      [001] d..2.    10.344610: "
+        );
+        assert_eq!(
+            show(cat(), set.with(Flag::IrqInfo, false), None),
+            "             cat-93      [001]     10.344610: "
+        );
+        let tgid = set.with(Flag::RecordTgid, true);
+        assert_eq!(
+            show(cat(), tgid, None),
+            "             cat-93      (     93) [001] d..2.    10.344610: "
+        );
+        let unknown = Prefix { tgid: 0, ..cat() };
+        assert_eq!(
+            show(unknown, tgid, None),
+            "             cat-93      (-------) [001] d..2.    10.344610: "
+        );
+        assert_eq!(show(cat(), set.with(Flag::ContextInfo, false), None), "");
+        let ticks = Prefix {
+            ts: 813,
+            unit: Unit::Ticks,
+            ..cat()
+        };
+        assert_eq!(
+            show(ticks, set, None),
+            "             cat-93      [001] d..2.          813: "
+        );
+        let wide = Prefix {
+            comm: b"fifteen-letters",
+            pid: 4194304,
+            cpu: 1000,
+            ..cat()
+        };
+        assert_eq!(
+            show(wide, set, None),
+            " fifteen-letters-4194304 [1000] d..2.    10.344610: "
+        );
+    }
+
+    #[test]
+    fn numbers() {
+        let set = Set::DEFAULT.with(Flag::Raw, true);
+        assert_eq!(show(cat(), set, None), "93 1 10344610000 ");
+        let set = set.with(Flag::Hex, true);
+        assert_eq!(
+            show(cat(), set, None),
+            "0000005d 00000001 00000002689638d0 "
+        );
+        let set = set.with(Flag::Bin, true);
+        let mut mem = [0; 32];
+        let mut out = super::super::LineBuf::new(&mut mem);
+        cat().write(&mut out, set, None).unwrap();
+        assert_eq!(
+            out.as_bytes(),
+            [
+                &93i32.to_ne_bytes()[..],
+                &1u32.to_ne_bytes(),
+                &cat().ts.to_ne_bytes()
+            ]
+            .concat()
+        );
+    }
+
+    #[test]
+    fn latency() {
+        let idle = Prefix {
+            comm: comm(0, None),
+            pid: 0,
+            preempt_count: 1,
+            flags: flag::IRQS_OFF | flag::SOFTIRQ,
+            ts: 5_000_000,
+            ..cat()
+        };
+        let at = Latency {
+            start: 1_001_000,
+            next: 5_150_000,
+            index: 10,
+        };
+        let set = Set::DEFAULT;
+        assert_eq!(
+            show(idle, set, Some(at)),
+            "  <idle>-0         1d.s1. 3999us!: "
+        );
+        let ticks = Prefix {
+            unit: Unit::Ticks,
+            ..idle
+        };
+        assert_eq!(
+            show(ticks, set, Some(at)),
+            "  <idle>-0         1d.s1. 3999000: "
+        );
+        let long = Prefix {
+            comm: b"kworker/0:1",
+            pid: 12,
+            ..idle
+        };
+        assert_eq!(
+            show(long, set, Some(at)),
+            "kworker/-12        1d.s1. 3999us!: "
+        );
+        let set = set.with(Flag::Verbose, true);
+        assert_eq!(
+            show(idle, set, Some(at)),
+            "          <idle>       0   1 17 00000001 0000000a [00001388] 3.999ms (+0.150ms): "
+        );
+        assert_eq!(
+            show(ticks, set, Some(at)),
+            "          <idle>       0   1 17 00000001 0000000a [00000000004c4b40] 3999000 (+150000): "
+        );
+    }
+
+    /// Lines that Linux 7.3.4 printed.
+    #[test]
+    fn as_measured() {
+        let sh = Prefix {
+            comm: b"sh",
+            pid: 78,
+            tgid: 0,
+            cpu: 0,
+            flags: 0,
+            preempt_count: 1,
+            ts: 19_336_522_220,
+            unit: Unit::Nanoseconds,
+        };
+        let at = Latency {
+            start: sh.ts - 23_707_900,
+            next: 19_337_329_931,
+            index: 0,
+        };
+        let set = Set::DEFAULT;
+        assert_eq!(
+            show(sh, set, None),
+            "              sh-78      [000] ...1.    19.336522: "
+        );
+        assert_eq!(
+            show(sh, set, Some(at)),
+            "      sh-78        0...1. 23708us!: "
+        );
+        assert_eq!(
+            show(sh, set.with(Flag::Verbose, true), Some(at)),
+            "              sh      78   0 0 00000001 00000000 [01270d4a] 23.708ms (+0.808ms): "
+        );
+        assert_eq!(
+            show(sh, set.with(Flag::Hex, true), None),
+            "0000004e 00000000 00000004808be9ec "
+        );
+        let counted = Prefix {
+            comm: b"rcu_preempt",
+            pid: 13,
+            preempt_count: 0,
+            ts: 8,
+            unit: Unit::Ticks,
+            ..sh
+        };
+        assert_eq!(
+            show(counted, set, None),
+            "     rcu_preempt-13      [000] .....            8: "
+        );
+    }
+
+    #[test]
+    fn flags() {
+        let show = |f, p| String::from_utf8(state(f, p).to_vec()).unwrap();
+        assert_eq!(show(0, 0), ".....");
+        assert_eq!(show(flag::IRQS_OFF | flag::BH_OFF, 0xff), "D..ff");
+        assert_eq!(show(flag::BH_OFF, 0x1a), "b..a1");
+        let (n, l, p) = (
+            flag::NEED_RESCHED,
+            flag::NEED_RESCHED_LAZY,
+            flag::PREEMPT_RESCHED,
+        );
+        for (bits, c) in [
+            (n | l | p, 'B'),
+            (n | p, 'N'),
+            (l | p, 'L'),
+            (n | l, 'b'),
+            (n, 'n'),
+            (p, 'p'),
+            (l, 'l'),
+        ] {
+            assert_eq!(show(bits, 0).chars().nth(1), Some(c));
+        }
+        let (z, h, s) = (flag::NMI, flag::HARDIRQ, flag::SOFTIRQ);
+        for (bits, c) in [
+            (z | h | s, 'Z'),
+            (z | h, 'Z'),
+            (z, 'z'),
+            (z | s, 'z'),
+            (h | s, 'H'),
+            (h, 'h'),
+            (s, 's'),
+        ] {
+            assert_eq!(show(bits, 0).chars().nth(2), Some(c));
+        }
+    }
+
+    #[test]
+    #[rustfmt::skip]
+    fn marks() {
+        for (ns, mark) in [(10_000, b' '), (10_001, b'+'), (100_001, b'!'), (1_000_001, b'#'), (10_000_001, b'*'),
+            (100_000_001, b'@'), (1_000_000_000, b'@'), (1_000_000_001, b'$'), (u64::MAX, b'$')]
+        {
+            assert_eq!(delay_mark(ns), mark, "{ns}");
+        }
+    }
+
+    #[test]
+    fn names_and_notices() {
+        assert_eq!(comm(5, Some(b"cat")), b"cat");
+        assert_eq!(comm(5, None), b"<...>");
+        assert_eq!(comm(-5, None), b"<XXX>");
+        assert_eq!(comm(0, Some(b"swapper")), b"<idle>");
+        assert_eq!(
+            text(|out| write_started(out, 1)),
+            "##### CPU 1 buffer started ####\n"
+        );
+        assert_eq!(
+            text(|out| write_lost(out, 1, Lost::Events(23297))),
+            "CPU:1 [LOST 23297 EVENTS]\n"
+        );
+        assert_eq!(
+            text(|out| write_lost(out, 1, Lost::Unknown)),
+            "CPU:1 [LOST EVENTS]\n"
+        );
+    }
+}

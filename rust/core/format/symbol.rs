@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kernel addresses as text, in the style that the options ask for.
+
+use crate::core::parse::options::{Flag, Set};
+use super::Out;
+use core::fmt;
+
+/// Knows the names of kernel addresses.
+pub trait Symbols {
+    /// Where what was at `addr` when it was recorded is now: elsewhere, if another kernel recorded it.
+    fn moved(&self, addr: usize) -> usize {
+        addr
+    }
+
+    /// Writes the symbol that holds `addr`: `name`, or with `offset` as `%pS` does (`name+0x4/0x190`, and
+    /// ` [module]` after it). A kretprobe trampoline's name is `[unknown/kretprobe'd]`.
+    ///
+    /// Returns `false`, with nothing written, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn write_symbol(
+        &self,
+        addr: usize,
+        offset: bool,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error>;
+
+    /// Writes the name of the symbol that holds `addr`, [moved](Self::moved), as `%ps` does: `name`, `name [module]`, or
+    /// `0x1004`.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        let addr = self.moved(addr);
+        match self.write_symbol(addr, false, out)? {
+            true => Ok(()),
+            false => write!(out, "0x{addr:x}"),
+        }
+    }
+}
+
+/// How addresses are to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Offset and size after the name.
+    pub offset: bool,
+    /// The address after the name.
+    pub addr: bool,
+}
+
+impl Style {
+    /// What `sym-offset` and `sym-addr` say.
+    pub const fn of(set: Set) -> Self {
+        Self {
+            offset: set.has(Flag::SymOffset),
+            addr: set.has(Flag::SymAddr),
+        }
+    }
+}
+
+/// Writes `addr`: its symbol or, where there is none, the number; `0` for 0. With `style.addr`,
+/// ` <ffffffff81000000>` follows.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write(out: &mut dyn Out, symbols: &dyn Symbols, addr: usize, style: Style) -> fmt::Result {
+    if addr == 0 {
+        return out.bytes(b"0");
+    }
+    let addr = symbols.moved(addr);
+    if !symbols.write_symbol(addr, style.offset, out)? {
+        match style.offset {
+            true => write!(out, "0x{addr:x}")?,
+            false => write!(out, "0x{addr:08x}")?,
+        }
+    }
+    match style.addr {
+        true => write_addr(out, addr),
+        false => Ok(()),
+    }
+}
+
+/// Writes ` <address>` with all its digits.
+pub(super) fn write_addr(out: &mut dyn Out, addr: usize) -> fmt::Result {
+    write!(out, " <{addr:0width$x}>", width = size_of::<usize>() * 2)
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+pub(super) mod tests {
+    use super::super::LineBuf;
+    use super::*;
+    use std::string::String;
+
+    /// Addresses 0x1000, 0x2000, … have names.
+    pub(in crate::core) struct Names;
+
+    impl Symbols for Names {
+        fn write_symbol(
+            &self,
+            addr: usize,
+            offset: bool,
+            out: &mut dyn Out,
+        ) -> Result<bool, fmt::Error> {
+            let name = match addr >> 12 {
+                1 => "vfs_read",
+                2 => "ksys_read",
+                3 => "tracing_mark_write",
+                _ => return Ok(false),
+            };
+            out.write_str(name)?;
+            if offset {
+                write!(out, "+0x{:x}/0x190", addr & 0xfff)?;
+            }
+            Ok(true)
+        }
+    }
+
+    /// Runs `f` on a fresh buffer and returns the text.
+    pub(in crate::core) fn text(f: impl FnOnce(&mut dyn Out) -> fmt::Result) -> String {
+        let mut mem = [0; 4096];
+        let mut out = LineBuf::new(&mut mem);
+        f(&mut out).unwrap();
+        String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    #[test]
+    fn styles() {
+        let show = |addr, offset, show_addr| {
+            text(|out| {
+                write(
+                    out,
+                    &Names,
+                    addr,
+                    Style {
+                        offset,
+                        addr: show_addr,
+                    },
+                )
+            })
+        };
+        assert_eq!(show(0x1004, false, false), "vfs_read");
+        assert_eq!(show(0x1004, true, false), "vfs_read+0x4/0x190");
+        assert_eq!(
+            show(0x1004, true, true),
+            "vfs_read+0x4/0x190 <0000000000001004>"
+        );
+        assert_eq!(show(0, true, true), "0");
+        assert_eq!(show(0xffff, false, true), "0x0000ffff <000000000000ffff>");
+        assert_eq!(show(0xffff, true, false), "0xffff");
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What users write, parsed: tokens, numbers, globs, commands, options, pids.
+//!
+//! Input comes as `&[u8]` that the caller has copied from user space. Nothing here allocates, sleeps, locks or keeps state
+//! outside its arguments, so every function may run in any context that may spend the time.
+//!
+//! | module | answers to |
+//! | --- | --- |
+//! | [`parser`] | one token per `write()`, as in the filter files |
+//! | [`number`], [`cpumask`] | numbers, sizes and masks as the kernel's parsers read them |
+//! | [`glob`], [`command`] | patterns and function commands of `set_ftrace_filter` |
+//! | [`pids`] | `set_ftrace_pid` and its like |
+//! | [`options`] | `trace_options` and `options/` |
+//! | [`boot_instance`] | `trace_instance=` |
+//!
+//! Words: a *token* is what one write yields; a *rule* is a parsed token of a filter file.
+
+#![forbid(unsafe_code)]
+
+pub mod boot_instance;
+pub mod command;
+pub mod cpumask;
+pub mod glob;
+pub mod number;
+pub mod options;
+pub mod parser;
+pub mod pids;

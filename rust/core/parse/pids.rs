@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lists of process ids, as `set_ftrace_pid`, `set_event_pid` and their `notrace` twins take them.
+//!
+//! Unlike the filter files, one write takes all its tokens, the last one included, and is all or nothing.
+
+use super::parser::Parser;
+use super::number;
+use crate::core::format::{Error, Result};
+
+/// Process ids must be below this.
+pub const LIMIT: u32 = 1 << 30;
+
+/// Tokens may have 127 bytes, as in ftrace.
+const TOKEN: usize = 128;
+
+/// Reads all pids in `text` and gives each to `add`; numbers are base 0 and lose what lies above 32 bits.
+///
+/// Returns how much of `text` was used, which is what `write()` returns: a NUL may end the list early.
+/// The caller keeps the old list if this fails; no pid at all (an empty or blank text) is a success.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for a token that is no number or too long, [`Error::Pid`] for a pid of [`LIMIT`] or
+/// more, and whatever `add` returns.
+pub fn parse<E: From<Error>>(
+    text: &[u8],
+    mut add: impl FnMut(u32) -> core::result::Result<(), E>,
+) -> core::result::Result<usize, E> {
+    let mut parser = Parser::<TOKEN>::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let used = parser.feed(rest)?;
+        rest = rest.get(used..).unwrap_or(&[]);
+        parser.finish();
+        let Some(token) = parser.take() else { break };
+        add(pid(token)?)?;
+    }
+    Ok(text.len().saturating_sub(rest.len()))
+}
+
+fn pid(token: &[u8]) -> Result<u32> {
+    // An unsigned long is cut down to a pid before its size is looked at.
+    let value = number::unsigned(token, 0).map_err(|_| Error::Invalid)? as u32;
+    if value < LIMIT {
+        Ok(value)
+    } else {
+        Err(Error::Pid)
+    }
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn read(text: &str) -> Result<(usize, Vec<u32>)> {
+        let mut pids = Vec::new();
+        let used = parse::<Error>(text.as_bytes(), |pid| {
+            pids.push(pid);
+            Ok(())
+        })?;
+        Ok((used, pids))
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(read("1 2\t0x10\n"), Ok((9, [1, 2, 16].to_vec())));
+        assert_eq!(read("7"), Ok((1, [7].to_vec())));
+        assert_eq!(read(" \n"), Ok((2, Vec::new())));
+        assert_eq!(read(""), Ok((0, Vec::new())));
+        assert_eq!(read("1 \0 2"), Ok((3, [1].to_vec())));
+        assert_eq!(read("4294967297"), Ok((10, [1].to_vec())));
+    }
+
+    #[test]
+    fn refusals() {
+        assert_eq!(read("1 x"), Err(Error::Invalid));
+        assert_eq!(read("-1"), Err(Error::Invalid));
+        assert_eq!(read("99999999999999999999999"), Err(Error::Invalid));
+        assert_eq!(read("1073741824"), Err(Error::Pid));
+        assert_eq!(read("1073741823").map(|r| r.0), Ok(10));
+        assert_eq!(read(&"0".repeat(127)).map(|r| r.1), Ok([0].to_vec()));
+        assert_eq!(read(&"0".repeat(128)), Err(Error::Invalid));
+    }
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Inodes of tracefs: who owns them, and what may be done to them.
+
+use super::mount::Super;
+use super::InstanceFn;
+use crate::kernel::for_c::{Table, errno};
+use crate::kernel::fs::pseudo_fs;
+use core::{mem, ptr};
+use kernel::{
+    bindings,
+    error::to_result,
+    prelude::*,
+    sync::{
+        atomic::{Atomic, Relaxed},
+        SetOnce,
+    },
+    types::Opaque,
+};
+
+const DIR_MODE: u32 = bindings::S_IFDIR | 0o750;
+
+/// An inode of tracefs.
+///
+/// # Invariants
+///
+/// `anchor` is null or the inode of a directory above this one, which lives at least as long: the dentries
+/// of both are linked, and inodes are freed after an RCU grace period.
+#[repr(C)]
+pub(super) struct Inode {
+    vfs: Opaque<bindings::inode>,
+    /// The directory whose owner counts before the root's; null when there is none, and for the root.
+    anchor: *const Inode,
+    /// [`Super::epoch`] when this inode was given an owner of its own; 0 when it never was.
+    uid_epoch: Atomic<u32>,
+    /// The same for the group.
+    gid_epoch: Atomic<u32>,
+}
+
+impl Inode {
+    /// The inode of tracefs around a VFS inode.
+    ///
+    /// # Safety
+    ///
+    /// `vfs` is an inode of tracefs and valid for `'a`.
+    pub(super) unsafe fn of<'a>(vfs: *const bindings::inode) -> &'a Self {
+        // SAFETY: all inodes of tracefs come from `alloc`, and `vfs` is the first field.
+        unsafe { &*vfs.cast::<Self>() }
+    }
+
+    /// A new inode without type, in a directory whose inode is `parent`. `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// `sb` is tracefs' superblock.
+    pub(super) unsafe fn new(sb: *mut bindings::super_block, parent: &Self) -> Result<*mut bindings::inode> {
+        // SAFETY: as this function's.
+        let vfs = unsafe { Self::new_root(sb)? };
+        // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and are words.
+        unsafe {
+            (*vfs.cast::<Self>()).anchor = parent.anchor_of_children();
+            (*vfs).i_ino = bindings::get_next_ino().into();
+            (*vfs).i_uid = (*parent.vfs.get()).i_uid;
+            (*vfs).i_gid = (*parent.vfs.get()).i_gid;
+        }
+        Ok(vfs)
+    }
+
+    /// A new inode without type, number or owner.
+    ///
+    /// # Safety
+    ///
+    /// `sb` is tracefs' superblock.
+    pub(super) unsafe fn new_root(sb: *mut bindings::super_block) -> Result<*mut bindings::inode> {
+        // SAFETY: `sb` is valid.
+        let vfs = unsafe { bindings::new_inode(sb) };
+        if vfs.is_null() {
+            return Err(ENOMEM);
+        }
+        // SAFETY: valid and new.
+        unsafe { bindings::simple_inode_init_ts(vfs) };
+        Ok(vfs)
+    }
+
+    fn anchor_of_children(&self) -> *const Self {
+        // SAFETY: the operations are set before the inode is visible and never change.
+        if unsafe { ptr::eq((*self.vfs.get()).i_op, &INSTANCE_DIR.0) } {
+            self
+        } else {
+            self.anchor
+        }
+    }
+
+    fn root(&self) -> *mut bindings::inode {
+        // SAFETY: the superblock and its root outlive every inode that is in use.
+        unsafe { (*(*(*self.vfs.get()).i_sb).s_root).d_inode }
+    }
+
+    fn sb(&self) -> &Super {
+        // SAFETY: an inode in use has a superblock of tracefs.
+        unsafe { Super::of((*self.vfs.get()).i_sb) }
+    }
+
+    /// Brings the owner in the VFS inode up to date. Any task context, RCU walk included.
+    fn update_owner(&self) {
+        let vfs = self.vfs.get();
+        let root = self.root();
+        if ptr::eq(vfs, root) {
+            return;
+        }
+        let (uid_epoch, gid_epoch) = self.sb().epochs();
+        // SAFETY: by the invariant the anchor is alive if there is one.
+        let anchor = unsafe { self.anchor.as_ref() };
+
+        if self.uid_epoch.load(Relaxed) != uid_epoch {
+            let from = match anchor {
+                Some(anchor) if anchor.uid_epoch.load(Relaxed) == uid_epoch => anchor.vfs.get(),
+                _ => root,
+            };
+            // SAFETY: both are live inodes; owners are single words that every reader takes as they come.
+            unsafe {
+                (&raw mut (*vfs).i_uid).write_volatile((&raw const (*from).i_uid).read_volatile())
+            };
+        }
+        if self.gid_epoch.load(Relaxed) != gid_epoch {
+            let from = match anchor {
+                Some(anchor) if anchor.gid_epoch.load(Relaxed) == gid_epoch => anchor.vfs.get(),
+                _ => root,
+            };
+            // SAFETY: as above.
+            unsafe {
+                (&raw mut (*vfs).i_gid).write_volatile((&raw const (*from).i_gid).read_volatile())
+            };
+        }
+    }
+
+    /// Changes attributes; an owner that is given counts until the next mount with that option.
+    ///
+    /// The mark goes first so that no look-up of the owner can come between and undo the change.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those of the VFS' `setattr`, `dentry` one of this inode's.
+    unsafe fn set_attributes(
+        &self,
+        idmap: *mut bindings::mnt_idmap,
+        dentry: *mut bindings::dentry,
+        attributes: *mut bindings::iattr,
+    ) -> Result {
+        // SAFETY: valid by the caller's word.
+        let valid = unsafe { (*attributes).ia_valid };
+        let (uid_epoch, gid_epoch) = self.sb().epochs();
+        let before = (self.uid_epoch.load(Relaxed), self.gid_epoch.load(Relaxed));
+
+        if valid & bindings::ATTR_UID != 0 {
+            self.uid_epoch.store(uid_epoch, Relaxed);
+        }
+        if valid & bindings::ATTR_GID != 0 {
+            self.gid_epoch.store(gid_epoch, Relaxed);
+        }
+        // SAFETY: as this function's.
+        to_result(unsafe { bindings::simple_setattr(idmap, dentry, attributes) }).inspect_err(|_| {
+            self.uid_epoch.store(before.0, Relaxed);
+            self.gid_epoch.store(before.1, Relaxed);
+        })
+    }
+}
+
+/// Makes a new inode a regular file; its file operations are the caller's.
+///
+/// # Safety
+///
+/// `inode` came from [`Inode::new`] and is not visible yet.
+pub(super) unsafe fn become_file(inode: *mut bindings::inode, mode: u16) {
+    // SAFETY: by the caller's word.
+    unsafe {
+        (*inode).i_mode = bindings::S_IFREG as u16 | (mode & bindings::S_IALLUGO as u16);
+        (*inode).i_op = &FILE.0;
+    }
+}
+
+/// Makes a new inode a directory.
+///
+/// # Safety
+///
+/// As for [`become_file`], or from [`Inode::new_root`].
+pub(super) unsafe fn become_dir(
+    inode: *mut bindings::inode,
+    operations: &'static bindings::inode_operations,
+) {
+    // SAFETY: by the caller's word.
+    unsafe {
+        (*inode).i_mode = DIR_MODE as u16;
+        (*inode).i_op = operations;
+        (*inode).__bindgen_anon_3.i_fop = &raw const bindings::simple_dir_operations;
+        // For the entry "." in it.
+        bindings::inc_nlink(inode);
+    }
+}
+
+const COMMON: bindings::inode_operations = bindings::inode_operations {
+    permission: Some(permission),
+    getattr: Some(getattr),
+    setattr: Some(setattr),
+    ..pin_init::zeroed()
+};
+
+static FILE: Table<bindings::inode_operations> = Table(COMMON);
+
+static PLAIN_DIR: Table<bindings::inode_operations> = Table(bindings::inode_operations {
+    lookup: Some(bindings::simple_lookup),
+    ..COMMON
+});
+
+static INSTANCE_DIR: Table<bindings::inode_operations> = Table(bindings::inode_operations {
+    lookup: Some(bindings::simple_lookup),
+    mkdir: Some(mkdir),
+    rmdir: Some(rmdir),
+    ..COMMON
+});
+
+/// Operations of a directory that only the kernel changes.
+pub(super) fn plain_dir() -> &'static bindings::inode_operations {
+    &PLAIN_DIR.0
+}
+
+/// Operations of the directory of instances.
+pub(super) fn instance_dir() -> &'static bindings::inode_operations {
+    &INSTANCE_DIR.0
+}
+
+/// What runs for `mkdir` and `rmdir` in the directory of instances.
+static INSTANCE_FUNCTIONS: SetOnce<(InstanceFn, InstanceFn)> = SetOnce::new();
+
+/// `EBUSY` when they are set already.
+pub(super) fn set_instance_functions(mkdir: InstanceFn, rmdir: InstanceFn) -> Result {
+    if INSTANCE_FUNCTIONS.populate((mkdir, rmdir)) {
+        Ok(())
+    } else {
+        Err(EBUSY)
+    }
+}
+
+/// File operations of a file that its creator gave none.
+pub(super) fn sink() -> *const bindings::file_operations {
+    &SINK.0
+}
+
+static SINK: Table<bindings::file_operations> = Table(bindings::file_operations {
+    open: Some(bindings::simple_open),
+    read: Some(read_nothing),
+    write: Some(write_anything),
+    llseek: Some(bindings::noop_llseek),
+    ..pin_init::zeroed()
+});
+
+unsafe extern "C" fn read_nothing(
+    _file: *mut bindings::file,
+    _to: *mut c_char,
+    _len: usize,
+    _pos: *mut bindings::loff_t,
+) -> isize {
+    0
+}
+
+unsafe extern "C" fn write_anything(
+    _file: *mut bindings::file,
+    _from: *const c_char,
+    len: usize,
+    _pos: *mut bindings::loff_t,
+) -> isize {
+    len as isize
+}
+
+unsafe extern "C" fn permission(
+    idmap: *mut bindings::mnt_idmap,
+    inode: *mut bindings::inode,
+    mask: c_int,
+) -> c_int {
+    // SAFETY: the VFS passes a live inode of tracefs.
+    let is_file = unsafe {
+        Inode::of(inode).update_owner();
+        u32::from((*inode).i_mode) & bindings::S_IFMT == bindings::S_IFREG
+    };
+    // SAFETY: arguments of the VFS passed on.
+    let err = unsafe { bindings::generic_permission(idmap, inode, mask) };
+    if err != 0 {
+        return err;
+    }
+    if is_file && mask as u32 & bindings::MAY_OPEN != 0 {
+        return errno(super::check_lockdown());
+    }
+    0
+}
+
+unsafe extern "C" fn getattr(
+    idmap: *mut bindings::mnt_idmap,
+    path: *const bindings::path,
+    stat: *mut bindings::kstat,
+    request_mask: u32,
+    _flags: c_uint,
+) -> c_int {
+    // SAFETY: the VFS passes a path to a live inode of tracefs.
+    unsafe {
+        let inode = (*(*path).dentry).d_inode;
+        Inode::of(inode).update_owner();
+        bindings::generic_fillattr(idmap, request_mask, inode, stat);
+    }
+    0
+}
+
+unsafe extern "C" fn setattr(
+    idmap: *mut bindings::mnt_idmap,
+    dentry: *mut bindings::dentry,
+    attributes: *mut bindings::iattr,
+) -> c_int {
+    // SAFETY: the VFS passes a dentry with a live inode of tracefs, and arguments that fit it.
+    errno(unsafe { Inode::of((*dentry).d_inode).set_attributes(idmap, dentry, attributes) })
+}
+
+/// A copy of a dentry's name that a rename or removal does not change.
+struct Name(Opaque<bindings::name_snapshot>);
+
+impl Name {
+    /// Runs `f` with the name of `dentry`.
+    ///
+    /// # Safety
+    ///
+    /// `dentry` is valid.
+    unsafe fn with(dentry: *mut bindings::dentry, f: impl FnOnce(*const c_char) -> c_int) -> c_int {
+        let name = Self(Opaque::uninit());
+        // SAFETY: `dentry` is valid; the snapshot stays where it is until released.
+        unsafe {
+            bindings::take_dentry_name_snapshot(name.0.get(), dentry);
+            let result = f((*name.0.get()).name.name.cast());
+            bindings::release_dentry_name_snapshot(name.0.get());
+            result
+        }
+    }
+}
+
+/// A user's `mkdir` among the instances: its maker creates the directory itself, through [`super::create_dir`], so
+/// the lock of the parent that the VFS took is let go meanwhile.
+unsafe extern "C" fn mkdir(
+    _idmap: *mut bindings::mnt_idmap,
+    dir: *mut bindings::inode,
+    dentry: *mut bindings::dentry,
+    _mode: bindings::umode_t,
+) -> *mut bindings::dentry {
+    let Some((make, _)) = INSTANCE_FUNCTIONS.as_ref() else {
+        return EPERM.to_ptr();
+    };
+    // SAFETY: the VFS holds the parent's lock and passes valid objects.
+    let err = unsafe {
+        Name::with(dentry, |name| {
+            bindings::inode_unlock(dir);
+            let err = make(name);
+            bindings::inode_lock(dir);
+            err
+        })
+    };
+    match to_result(err) {
+        Ok(()) => ptr::null_mut(),
+        Err(e) => e.to_ptr(),
+    }
+}
+
+/// A user's `rmdir` among the instances; here the VFS took two locks.
+unsafe extern "C" fn rmdir(dir: *mut bindings::inode, dentry: *mut bindings::dentry) -> c_int {
+    let Some((_, remove)) = INSTANCE_FUNCTIONS.as_ref() else {
+        return EPERM.to_errno();
+    };
+    // SAFETY: the VFS holds the locks of parent and victim, in this order, and passes valid objects.
+    unsafe {
+        let victim = (*dentry).d_inode;
+        Name::with(dentry, |name| {
+            bindings::inode_unlock(dir);
+            bindings::inode_unlock(victim);
+            let err = remove(name);
+            bindings::inode_lock_nested(dir, bindings::inode_i_mutex_lock_class_I_MUTEX_PARENT);
+            bindings::inode_lock(victim);
+            err
+        })
+    }
+}
+
+/// The superblock's operations on inodes.
+pub(super) const SUPER_OPERATIONS: bindings::super_operations = bindings::super_operations {
+    alloc_inode: Some(alloc),
+    free_inode: Some(free),
+    evict_inode: Some(evict),
+    drop_inode: Some(bindings::inode_just_drop),
+    ..pin_init::zeroed()
+};
+
+unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::inode {
+    let Ok(inode) = KBox::<Inode>::new_uninit(GFP_KERNEL) else {
+        return ptr::null_mut();
+    };
+    // INVARIANT: no anchor yet.
+    let inode = KBox::write(
+        inode,
+        Inode {
+            vfs: Opaque::uninit(),
+            anchor: ptr::null(),
+            uid_epoch: Atomic::new(0),
+            gid_epoch: Atomic::new(0),
+        },
+    );
+    let vfs = KBox::into_raw(inode).cast::<bindings::inode>();
+    // SAFETY: memory for an inode, not in use.
+    unsafe { bindings::inode_init_once(vfs) };
+    vfs
+}
+
+/// Runs an RCU grace period after the eviction.
+unsafe extern "C" fn free(inode: *mut bindings::inode) {
+    // SAFETY: came from `alloc`; nobody can see it any more.
+    drop(unsafe { KBox::<mem::MaybeUninit<Inode>>::from_raw(inode.cast()) });
+}
+
+unsafe extern "C" fn evict(inode: *mut bindings::inode) {
+    // SAFETY: the VFS evicts an inode once, when nothing refers to it; pages come from writes to its size.
+    unsafe {
+        bindings::truncate_inode_pages_final(&raw mut (*inode).i_data);
+        bindings::clear_inode(inode);
+        pseudo_fs::detach(inode);
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tracing functions from entry to return: who wants that, and the two places where a function passes by.
+//!
+//! A *user* is a `struct fgraph_ops` (its layout is ABI): an entry and a return function and an ops whose sets say where.
+//! There are up to [`USERS`] at a time. All are parts of one ops, the manager ([`managed`]), since they share the
+//! function's one return address: at a hit the manager's function puts a frame on the task's shadow stack
+//! ([`crate::trace::fgraph::ret_stack`]), hooks the return address, and at the return the frame says whose it is.
+//!
+//! A user that is the only one may be traced *alone*, with an entry and a return of its own that do all in one go
+//! ([`plain`], the function profiler); else the functions are [`shared`]. Frames say which it was, by
+//! [`Top`], so that the way may change while functions are in the middle.
+//!
+//! Users are numbered as they register, and frames bear that number or a later one: what was entered before a user came is not
+//! shown to it, even in the place of another that has gone.
+//!
+//! Lock order: `GRAPH`, then the ftrace lock. Hits take none.
+
+pub(crate) mod careful;
+pub(crate) mod filter;
+#[cfg(CONFIG_FPROBE)]
+pub(crate) mod fprobe;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
+pub(crate) mod meanwhile;
+pub(crate) mod plain;
+pub(crate) mod ret_stack;
+pub(crate) mod shared;
+mod sleep;
+mod user;
+
+use super::ftrace::ops::{self, Func, managed};
+use super::profilers::function as profile;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+pub(crate) use sleep::Sleepless;
+pub(crate) use user::UserRef;
+
+/// So many users there can be.
+pub(crate) const USERS: usize = ret_stack::MAX_USERS;
+
+/// How a user is traced when it is the only one.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// As it would be beside others.
+    Shared,
+    /// By [`plain`].
+    Plain(plain::Aim),
+    /// As the function profiler, by [`profile::hot`].
+    Profile,
+}
+
+impl Way {
+    /// The manager's function for it, which is ready to be called then.
+    fn take(self) -> Func {
+        match self {
+            Way::Shared => shared::ftrace_graph_func,
+            Way::Plain(aim) => {
+                aim.take();
+                plain::ftrace_graph_plain
+            }
+            Way::Profile => profile::hot::ftrace_graph_profile,
+        }
+    }
+}
+
+/// A registered user.
+struct Registered {
+    user: UserRef,
+    way: Way,
+}
+
+kernel::sync::global_lock! {
+    /// The registered users, by number.
+    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
+    unsafe(uninit) static GRAPH: Mutex<[Option<Registered>; USERS]> = [const { None }; USERS];
+}
+
+/// The number of the latest registration.
+static LATEST: Atomic<u64> = Atomic::new(0);
+
+/// Of each place's user, the number of its registration.
+static SINCE: [Atomic<u64>; USERS] = [const { Atomic::new(u64::MAX) }; USERS];
+
+/// Makes the locks.
+///
+/// # Safety
+///
+/// Called once, before anything else here.
+pub(crate) unsafe fn init_locks() {
+    // SAFETY: by the precondition.
+    unsafe {
+        GRAPH.init();
+        ret_stack::init_lock();
+        sleep::init_lock();
+    }
+}
+
+/// The number of the latest registration. Any context.
+pub(crate) fn latest() -> u64 {
+    LATEST.load(Relaxed)
+}
+
+/// The number of the registration of the user in place `i`; larger than all others without one. Any context.
+pub(crate) fn since(i: usize) -> u64 {
+    SINCE.get(i).map_or(u64::MAX, |since| since.load(Relaxed))
+}
+
+fn only(users: &[Option<Registered>; USERS]) -> Option<&Registered> {
+    let mut all = users.iter().flatten();
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// The function for the users there are; none without any.
+fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
+    match only(users) {
+        Some(registered) => Some(registered.way.take()),
+        None => users.iter().any(Option::is_some).then_some(shared::ftrace_graph_func as Func),
+    }
+}
+
+/// Starts calling a user. `numbered` is told the number of the registration before the first call. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace is disarmed.
+pub(crate) fn register(user: UserRef, way: Way, numbered: impl FnOnce(u64)) -> Result {
+    ret_stack::prepare()?;
+    let mut users = GRAPH.lock();
+    if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
+        return Err(EBUSY);
+    }
+    let (place, free) = users.iter_mut().enumerate().find(|(_, user)| user.is_none()).ok_or(ENOSPC)?;
+    let number = latest().wrapping_add(1);
+    LATEST.store(number, Relaxed);
+    user.set_place(place);
+    numbered(number);
+    *free = Some(Registered { user, way });
+    if let Some(since) = SINCE.get(place) {
+        since.store(number, Relaxed);
+    }
+    let func = func(&users).ok_or(EINVAL)?;
+    managed::add(place, user.ops(), func).inspect_err(|_| forget(&mut users, place))
+}
+
+fn forget(users: &mut [Option<Registered>; USERS], place: usize) {
+    if let Some(since) = SINCE.get(place) {
+        since.store(u64::MAX, Relaxed);
+    }
+    if let Some(user) = users.get_mut(place) {
+        *user = None;
+    }
+}
+
+/// Stops calling a user; its functions that have not returned will not be reported. Calls may still be going on
+/// ([`ops::wait_for_trampolines`]). Task context, sleeps. Nothing happens to one that is not registered.
+pub(crate) fn unregister(user: UserRef) {
+    let mut users = GRAPH.lock();
+    let Some(place) = users.iter().position(|u| u.as_ref().is_some_and(|r| r.user == user)) else { return };
+    forget(&mut users, place);
+    managed::remove(place, func(&users));
+}
+
+/// Changes how a registered user is traced when it is alone. Task context, sleeps.
+pub(crate) fn set_way(user: UserRef, way: Way) {
+    let mut users = GRAPH.lock();
+    let Some(registered) = users.iter_mut().flatten().find(|r| r.user == user) else { return };
+    registered.way = way;
+    if let Some(func) = func(&users) {
+        managed::set_func(func);
+    }
+}
+
+/// Waits until no hit uses a user that is unregistered. Task context, sleeps long.
+pub(crate) fn wait() {
+    ops::wait_for_trampolines();
+}
+
+/// The addresses of a user's entry and return functions, for `enabled_functions`; it is one of the manager's parts.
+pub(crate) fn functions_of(part: ops::OpsRef) -> (usize, usize) {
+    let user = UserRef::of(part);
+    (user.entry().map_or(0, |f| f as *const () as usize), user.returned().map_or(0, |f| f as *const () as usize))
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! fprobes: functions of C callers, called at the entry and the return of traced functions. `include/linux/fprobe.h`.
+//!
+//! A *probe* is a `struct fprobe`. Those without a function for returns are behind one ops, the others behind one graph user
+//! ([`Kind`]), whose sites are those of all its probes. A hit looks up the probes of its site in a [`Table`]; a probe that is to
+//! hear of the return has a header and its data on the task's shadow stack ([`hit`]).
+//!
+//! Headers name a registration by its number, so what was entered before a probe went is not shown to one that has come
+//! in its memory since.
+//!
+//! Sites go with their module, or with init text: [`forget`]. As that waits for `FPROBES`, and text is freed after it,
+//! no site that was found under the lock can become another's.
+//!
+//! Lock order: `FPROBES`, then the lock of [`crate::trace::fgraph`] and those of [`crate::trace::ftrace::ops`]. Hits take none.
+
+mod hit;
+mod probe;
+mod table;
+
+use crate::trace::fgraph as graph;
+use super::{UserRef, Way};
+use crate::trace::ftrace::hash::SiteSet;
+use crate::trace::ftrace::sites;
+use crate::trace::ftrace::ops::{self, OpsRef, Shared, Which};
+use crate::kernel::published::Published;
+use core::ops::Range;
+use kernel::bindings::{fgraph_ops, ftrace_ops};
+use kernel::prelude::*;
+use kernel::sync::Arc;
+use kernel::types::Opaque;
+pub(crate) use probe::Probe;
+use probe::List;
+use table::{Entry, Table};
+
+/// How a probe is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// At entries, by an ops.
+    Entry,
+    /// At entries and returns, by a graph user.
+    Return,
+}
+
+/// What hits look into.
+struct Tables {
+    entry: Published<Table>,
+    ret: Published<Table>,
+}
+
+impl Tables {
+    fn of(&self, kind: Kind) -> &Published<Table> {
+        match kind {
+            Kind::Entry => &self.entry,
+            Kind::Return => &self.ret,
+        }
+    }
+}
+
+static TABLES: Tables = Tables { entry: Published::new(), ret: Published::new() };
+
+/// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which `Tables` does for the probes.
+struct Memory<T>(Opaque<T>);
+
+// SAFETY: only reached through an `OpsRef` or a `UserRef`, and written to under `FPROBES`.
+unsafe impl<T> Sync for Memory<T> {}
+
+static OPS: Memory<ftrace_ops> = Memory(Opaque::zeroed());
+static USER: Memory<fgraph_ops> = Memory(Opaque::zeroed());
+
+fn user() -> Result<UserRef> {
+    // SAFETY: static memory of zeros, whose functions are set once, before it is registered.
+    unsafe { UserRef::from_raw(USER.0.get()) }.ok_or(EINVAL)
+}
+
+impl Kind {
+    /// The ops whose sets say where, ready for use.
+    fn ops(self) -> Result<OpsRef> {
+        let op = match self {
+            // SAFETY: static memory of zeros.
+            Kind::Entry => unsafe { OpsRef::from_raw(OPS.0.get()) }.ok_or(EINVAL)?,
+            Kind::Return => user()?.ops(),
+        };
+        op.init();
+        Ok(op)
+    }
+
+    fn start(self) -> Result {
+        if self == Kind::Entry {
+            let op = self.ops()?;
+            op.set_func(Some(hit::fprobe_ftrace_entry));
+            return ops::register(op);
+        }
+        let raw = USER.0.get();
+        // SAFETY: it is not registered, and `FPROBES` is held.
+        unsafe {
+            (*raw).entryfunc = Some(hit::fprobe_fgraph_entry);
+            (*raw).retfunc = Some(hit::fprobe_return);
+        }
+        graph::register(user()?, Way::Shared, |_| {})
+    }
+
+    fn stop(self) -> Result {
+        match self {
+            Kind::Entry => ops::unregister(self.ops()?)?,
+            Kind::Return => graph::unregister(user()?),
+        }
+        ops::free_sets(self.ops()?);
+        Ok(())
+    }
+}
+
+/// A registered probe.
+struct Registered {
+    id: u64,
+    probe: Probe,
+    words: usize,
+    /// As its owner named them: one that is there twice is reported twice, as in C.
+    sites: KVVec<usize>,
+    /// What its owner's structure points to.
+    _list: List,
+}
+
+/// The probes of a kind.
+struct Side {
+    /// By their numbers.
+    probes: KVVec<Registered>,
+    /// Is it started? So while there are sites.
+    on: bool,
+}
+
+/// What `FPROBES` protects, besides [`OPS`] and [`USER`].
+struct State {
+    entry: Side,
+    ret: Side,
+    /// The number of the latest registration.
+    latest: u64,
+}
+
+kernel::sync::global_lock! {
+    // SAFETY: `init_lock` runs before any other use, from `ftrace_init()`.
+    unsafe(uninit) static FPROBES: Mutex<State> = State { entry: Side::new(), ret: Side::new(), latest: 0 };
+}
+
+/// Makes the lock.
+///
+/// # Safety
+///
+/// Called once, before anything else here.
+pub(crate) unsafe fn init_lock() {
+    // SAFETY: by the precondition.
+    unsafe { FPROBES.init() };
+}
+
+impl State {
+    fn side(&mut self, kind: Kind) -> &mut Side {
+        match kind {
+            Kind::Entry => &mut self.entry,
+            Kind::Return => &mut self.ret,
+        }
+    }
+
+    fn has(&self, probe: Probe) -> bool {
+        [&self.entry, &self.ret].iter().any(|side| side.probes.iter().any(|r| r.probe == probe))
+    }
+}
+
+impl Side {
+    const fn new() -> Self {
+        Self { probes: KVVec::new(), on: false }
+    }
+
+    /// Shows hits the probes there are, and waits for those that saw what was before. `ENOMEM`.
+    fn publish(&self, kind: Kind) -> Result {
+        let rows = self.probes.iter().map(|r| (Entry::new(r.id, r.words, r.probe), r.sites.as_slice()));
+        TABLES.of(kind).replace(Some(Arc::new(Table::new(rows)?, GFP_KERNEL)?));
+        Ok(())
+    }
+
+    /// Traces the sites there are, and no others. `ENOMEM`, and the errors of registrations.
+    fn trace(&mut self, kind: Kind) -> Result {
+        let mut set = SiteSet::new();
+        for &site in self.probes.iter().flat_map(|r| r.sites.iter()) {
+            set.insert(site)?;
+        }
+        if set.len() == 0 {
+            if self.on {
+                kind.stop()?;
+                self.on = false;
+            }
+            return Ok(());
+        }
+        ops::change_set(&mut ops::FTRACE.lock(), kind.ops()?, Which::Filter, set, Shared::Ask)?;
+        if !self.on {
+            let op = kind.ops()?;
+            kind.start().inspect_err(|_| ops::free_sets(op))?;
+            self.on = true;
+        }
+        Ok(())
+    }
+
+    /// Both, after sites went. Without memory for less there stays more, in which hits find nothing.
+    fn shrink(&mut self, kind: Kind) {
+        if let Err(error) = self.publish(kind).and(self.trace(kind)) {
+            pr_warn!("fprobe: functions stay traced that are no longer probed: {:?}\n", error);
+        }
+    }
+
+    /// Takes registration `id` out, whose probe nobody looks at any more afterwards.
+    fn end(&mut self, kind: Kind, id: u64) {
+        TABLES.of(kind).with(|table| table.into_iter().for_each(|table| table.forget(id)));
+        self.probes.retain(|r| r.id != id);
+        self.shrink(kind);
+        // Where `publish` had no memory, it has not waited either.
+        kernel::sync::rcu::synchronize_rcu();
+    }
+}
+
+/// Registers a probe at the functions whose addresses `find` gives. Task context, sleeps.
+///
+/// # Errors
+///
+/// Those of `find`; `EEXIST` when it is registered, `EINVAL` without addresses, `E2BIG` for too much data, `ENOENT` for an address
+/// where nothing can be traced, `ENOMEM`, and those of [`graph::register`] and [`ops::register`].
+pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>) -> Result {
+    let mut state = FPROBES.lock();
+    let mut sites = find()?;
+    if state.has(probe) {
+        return Err(EEXIST);
+    }
+    if sites.is_empty() {
+        return Err(EINVAL);
+    }
+    let words = probe.prepare()?;
+    for addr in sites.iter_mut() {
+        *addr = sites::lookup(*addr).ok_or(ENOENT)?.addr();
+    }
+    let (kind, id) = (probe.kind(), state.latest.wrapping_add(1));
+    let list = List::new(probe)?;
+    let mark = list.as_ptr();
+    state.latest = id;
+    let side = state.side(kind);
+    side.probes.push(Registered { id, probe, words, sites, _list: list }, GFP_KERNEL)?;
+    if let Err(error) = side.publish(kind).and_then(|()| side.trace(kind)) {
+        side.end(kind, id);
+        return Err(error);
+    }
+    probe.mark(mark);
+    Ok(())
+}
+
+/// Ends a registration; none of its functions is called any more when this returns. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` when it is not registered.
+pub(crate) fn unregister(probe: Probe) -> Result {
+    let mut state = FPROBES.lock();
+    for kind in [Kind::Entry, Kind::Return] {
+        let side = state.side(kind);
+        if let Some(id) = side.probes.iter().find(|r| r.probe == probe).map(|r| r.id) {
+            probe.mark(core::ptr::null_mut());
+            side.end(kind, id);
+            return Ok(());
+        }
+    }
+    Err(EINVAL)
+}
+
+/// The sites of `text` are gone, and it will be freed: probes lose them. Task context, sleeps.
+pub(crate) fn forget(text: Range<usize>) {
+    let mut state = FPROBES.lock();
+    for kind in [Kind::Entry, Kind::Return] {
+        let side = state.side(kind);
+        let mut lost = false;
+        for r in side.probes.iter_mut() {
+            let count = r.sites.len();
+            r.sites.retain(|site| !text.contains(site));
+            lost |= r.sites.len() != count;
+        }
+        if lost {
+            side.shrink(kind);
+        }
+    }
+}

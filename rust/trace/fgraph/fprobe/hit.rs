@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Hits of probed functions. Any context, NMI included; where RCU does not watch, nothing is reported.
+
+use super::probe::{Call, NO_DATA};
+use super::table::Table;
+use super::{Kind, TABLES};
+use crate::kernel::recursion::Guard;
+use crate::trace::fgraph::ret_stack::Current;
+use crate::kernel::stack::rcu_watches;
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::fgraph::UserRef;
+use kernel::bindings::{self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
+use kernel::ffi::c_int;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// What lies on the shadow stack before a probe's data: whose, and how many words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Header(u64);
+
+impl Header {
+    const BITS: u32 = bindings::FPROBE_DATA_SIZE_BITS;
+    /// After the last one, where there is room left. Registrations are numbered from 1.
+    const END: Self = Self(0);
+
+    fn new(id: u64, words: usize) -> Self {
+        Self(id << Self::BITS | words as u64 & !(!0 << Self::BITS))
+    }
+
+    fn id(self) -> u64 {
+        self.0 >> Self::BITS
+    }
+
+    fn words(self) -> usize {
+        (self.0 & !(!0 << Self::BITS)) as usize
+    }
+}
+
+fn pointer(data: &[Atomic<u64>]) -> *mut c_void {
+    if data.is_empty() {
+        return NO_DATA;
+    }
+    data.as_ptr().cast_mut().cast()
+}
+
+/// The function of the ops: entries alone.
+///
+/// # Safety
+///
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+#[no_mangle]
+pub(super) unsafe extern "C" fn fprobe_ftrace_entry(
+    ip: usize,
+    parent_ip: usize,
+    _op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    if !rcu_watches() {
+        return;
+    }
+    let Some(_guard) = Guard::enter(ip, parent_ip) else { return };
+    let call = Call { site: ip, ret: parent_ip, regs: fregs, data: NO_DATA };
+    TABLES.of(Kind::Entry).with(|table| {
+        for probe in table.iter().flat_map(|table| table.at(ip)).filter_map(|entry| entry.active()) {
+            // SAFETY: by the precondition; there is no return to hear of.
+            let _ = unsafe { probe.entered(call) };
+        }
+    });
+}
+
+/// The graph user's function for entries.
+///
+/// # Safety
+///
+/// For [`crate::trace::fgraph::shared`].
+#[no_mangle]
+pub(super) unsafe extern "C" fn fprobe_fgraph_entry(
+    trace: *mut ftrace_graph_ent,
+    user: *mut fgraph_ops,
+    fregs: *mut ftrace_regs,
+) -> c_int {
+    if !rcu_watches() {
+        return 0;
+    }
+    // SAFETY: by the precondition.
+    let (site, place) = unsafe { ((*trace).func, UserRef::from_raw(user).map_or(0, UserRef::place)) };
+    // SAFETY: by the precondition; the word that the function returns by.
+    let ret = unsafe { Machine::return_address(fregs).read() };
+    let call = Call { site, ret, regs: fregs, data: NO_DATA };
+    let wants = TABLES.of(Kind::Return).with(|table| {
+        // SAFETY: by the precondition.
+        table.is_some_and(|table| unsafe { enter(table, place, call) })
+    });
+    c_int::from(wants)
+}
+
+/// Tells the probes of an entry; does one want to hear of the return?
+///
+/// # Safety
+///
+/// `call.regs` is what a trampoline saved.
+unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
+    let probes = table.at(call.site);
+    let wanted = probes.clone().fold(0usize, |sum, entry| sum.wrapping_add(entry.words).wrapping_add(1));
+    if wanted == 0 {
+        return false;
+    }
+    let current = Current::get();
+    let Some(words) = current.reserve(place, wanted.wrapping_mul(size_of::<u64>())) else {
+        probes.filter_map(|entry| entry.active()).for_each(|probe| probe.missed());
+        return false;
+    };
+    let mut rest = words;
+    for entry in probes {
+        let Some(probe) = entry.active() else { continue };
+        let Some((header, (data, after))) =
+            rest.split_first().and_then(|(header, rest)| Some((header, rest.split_at_checked(entry.words)?)))
+        else {
+            break;
+        };
+        // SAFETY: by the precondition; the data is as many words as the probe has.
+        if unsafe { probe.entered(Call { data: pointer(data), ..call }) } {
+            header.store(Header::new(entry.id, entry.words).0, Relaxed);
+            rest = after;
+        }
+    }
+    if let Some(end) = rest.first() {
+        end.store(Header::END.0, Relaxed);
+    }
+    rest.len() != words.len()
+}
+
+/// The graph user's function for returns.
+///
+/// # Safety
+///
+/// For [`crate::trace::fgraph::shared`].
+#[no_mangle]
+pub(super) unsafe extern "C" fn fprobe_return(
+    trace: *mut ftrace_graph_ret,
+    user: *mut fgraph_ops,
+    fregs: *mut ftrace_regs,
+) {
+    if !rcu_watches() {
+        return;
+    }
+    // SAFETY: by the precondition; what the hook saved has been completed by where the function returns to.
+    let (site, place, ret) = unsafe {
+        let place = UserRef::from_raw(user).map_or(0, UserRef::place);
+        ((*trace).func, place, bindings::rtrace_instruction_pointer(fregs))
+    };
+    let current = Current::get();
+    let Some(words) = current.reserved(place, 0) else { return };
+    TABLES.of(Kind::Return).with(|table| {
+        let Some(table) = table else { return };
+        let mut rest = words;
+        while let Some((header, after)) = rest.split_first() {
+            let header = Header(header.load(Relaxed));
+            if header == Header::END {
+                break;
+            }
+            let Some((data, after)) = after.split_at_checked(header.words()) else { break };
+            rest = after;
+            if let Some(probe) = table.registered(header.id()).and_then(|entry| entry.active()) {
+                // SAFETY: by the precondition; this is what its function for entries got.
+                unsafe { probe.returned(Call { site, ret, regs: fregs, data: pointer(data) }) };
+            }
+        }
+    });
+}

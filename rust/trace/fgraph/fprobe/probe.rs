@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! References to `struct fprobe`, whose memory C code owns.
+
+use super::Kind;
+use crate::kernel::kprobes::Busy;
+use core::ptr::{self, NonNull};
+use kernel::bindings::{self, fprobe, fprobe_hlist, ftrace_regs};
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::types::Opaque;
+
+/// Words of data that a probe can have for each call: `MAX_FPROBE_DATA_SIZE_WORD`.
+const MAX_WORDS: usize = (1 << bindings::FPROBE_DATA_SIZE_BITS) - 1;
+
+/// A `struct fprobe`.
+///
+/// # Invariants
+///
+/// It points to one that lives during the call that brought it here, and if that registered it, until a grace period
+/// after its end. All of it but `flags` and `nmissed` stays as it is meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Probe(NonNull<fprobe>);
+
+// SAFETY: a reference to memory that any context may look at by the rule above.
+unsafe impl Send for Probe {}
+// SAFETY: as above.
+unsafe impl Sync for Probe {}
+
+/// What a call of one of a probe's functions passes on.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    /// The patch site of the function.
+    pub(super) site: usize,
+    /// Where it returns to.
+    pub(super) ret: usize,
+    /// What the trampoline, or the return hook, saved.
+    pub(super) regs: *mut ftrace_regs,
+    /// The probe's data for this call of the function.
+    pub(super) data: *mut c_void,
+}
+
+impl Probe {
+    /// # Safety
+    ///
+    /// `probe` is null or a `struct fprobe` for which the type's invariants hold.
+    pub(crate) unsafe fn from_raw(probe: *mut fprobe) -> Option<Self> {
+        // INVARIANT: by the precondition.
+        NonNull::new(probe).map(Self)
+    }
+
+    /// The pointer.
+    pub(super) fn as_ptr(self) -> *mut fprobe {
+        self.0.as_ptr()
+    }
+
+    fn flags(self) -> u32 {
+        // SAFETY: by the type's invariant; C code changes the word at any time.
+        unsafe { Atomic::<u32>::from_ptr(&raw mut (*self.as_ptr()).flags) }.load(Relaxed)
+    }
+
+    /// Has its owner called `disable_fprobe()`?
+    pub(super) fn is_disabled(self) -> bool {
+        self.flags() & bindings::FPROBE_FL_DISABLED != 0
+    }
+
+    /// How it is called.
+    pub(super) fn kind(self) -> Kind {
+        // SAFETY: by the type's invariant.
+        match unsafe { (*self.as_ptr()).exit_handler } {
+            Some(_) => Kind::Return,
+            None => Kind::Entry,
+        }
+    }
+
+    /// Sets it up for a registration; words of its data. `E2BIG` for more than there can be.
+    pub(super) fn prepare(self) -> Result<usize> {
+        // SAFETY: by the type's invariant; it is not registered, so nobody but its owner, who waits, looks at it.
+        let probe = unsafe { &mut *self.as_ptr() };
+        let words = probe.entry_data_size.div_ceil(size_of::<usize>());
+        if words > MAX_WORDS {
+            return Err(E2BIG);
+        }
+        probe.entry_data_size = words * size_of::<usize>();
+        probe.nmissed = 0;
+        Ok(words)
+    }
+
+    fn list(self) -> &'static Atomic<*mut fprobe_hlist> {
+        // SAFETY: by the type's invariant the field is there, longer than its uses here.
+        unsafe { Atomic::from_ptr(&raw mut (*self.as_ptr()).hlist_array) }
+    }
+
+    /// Does it say that it is registered? Any context.
+    pub(crate) fn is_marked(self) -> bool {
+        !self.list().load(Relaxed).is_null()
+    }
+
+    /// What C code takes for the answer to whether it is registered; null for no.
+    pub(super) fn mark(self, list: *mut fprobe_hlist) {
+        self.list().store(list, Relaxed);
+    }
+
+    /// A call was not reported to it.
+    pub(super) fn missed(self) {
+        // SAFETY: by the type's invariant.
+        let missed = unsafe { Atomic::<usize>::from_ptr(&raw mut (*self.as_ptr()).nmissed) };
+        // As in C, two CPUs may count one for both.
+        missed.store(missed.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// Calls its function for entries. Does it want to hear of the return, too?
+    ///
+    /// # Safety
+    ///
+    /// `call.regs` is what a trampoline saved; `call.data` is null or as many words as [`Probe::prepare`] said.
+    pub(super) unsafe fn entered(self, call: Call) -> bool {
+        let shared = self.flags() & bindings::FPROBE_FL_KPROBE_SHARED != 0;
+        let busy = if shared { Busy::new() } else { None };
+        if shared && busy.is_none() {
+            self.missed();
+            return true;
+        }
+        // SAFETY: by the type's invariant.
+        let Some(handler) = (unsafe { (*self.as_ptr()).entry_handler }) else { return true };
+        // SAFETY: the owner's function, for this.
+        unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) == 0 }
+    }
+
+    /// Calls its function for returns.
+    ///
+    /// # Safety
+    ///
+    /// `call.regs` is what the return hook saved; `call.data` is what its function for entries got.
+    pub(super) unsafe fn returned(self, call: Call) {
+        // SAFETY: by the type's invariant.
+        if let Some(handler) = unsafe { (*self.as_ptr()).exit_handler } {
+            // SAFETY: the owner's function, for this.
+            unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) };
+        }
+    }
+}
+
+/// What a registered probe's `hlist_array` points to: C's list of sites, which is empty, as they are kept elsewhere.
+pub(super) struct List(KBox<Opaque<fprobe_hlist>>);
+
+// SAFETY: nobody looks into it.
+unsafe impl Send for List {}
+
+impl List {
+    /// `ENOMEM`.
+    pub(super) fn new(probe: Probe) -> Result<Self> {
+        let list = KBox::new(Opaque::<fprobe_hlist>::zeroed(), GFP_KERNEL)?;
+        // SAFETY: memory of its own, not shared yet.
+        unsafe { (*list.get()).fp = probe.as_ptr() };
+        Ok(Self(list))
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut fprobe_hlist {
+        self.0.get()
+    }
+}
+
+/// No data.
+pub(super) const NO_DATA: *mut c_void = ptr::null_mut();

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which probes are at a site: what a hit looks up.
+//!
+//! A table is made for each change of the registrations and does not change, but for probes that leave it. Rows are sorted
+//! by bucket, so that a bucket is a range of them.
+
+use super::Probe;
+use crate::kernel::sort::sort_by;
+use core::cmp::Reverse;
+use core::ptr;
+use kernel::bindings::fprobe;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// A probe in a table.
+pub(super) struct Entry {
+    /// The number of its registration.
+    pub(super) id: u64,
+    /// Words of its data.
+    pub(super) words: usize,
+    /// Null once it is unregistered.
+    probe: Atomic<*mut fprobe>,
+}
+
+impl Entry {
+    pub(super) fn new(id: u64, words: usize, probe: Probe) -> Self {
+        Self { id, words, probe: Atomic::new(probe.as_ptr()) }
+    }
+
+    /// The probe, if it is still registered. It stays as long as preemption is off.
+    #[inline]
+    pub(super) fn probe(&self) -> Option<Probe> {
+        // SAFETY: null or a registered probe, whose owner waits a grace period before it goes.
+        unsafe { Probe::from_raw(self.probe.load(Relaxed)) }
+    }
+
+    /// [`Entry::probe`], unless it is disabled.
+    #[inline]
+    pub(super) fn active(&self) -> Option<Probe> {
+        self.probe().filter(|probe| !probe.is_disabled())
+    }
+}
+
+/// A probe's site.
+#[derive(Clone, Copy)]
+struct Row {
+    site: usize,
+    /// Its place in `probes`.
+    probe: u32,
+}
+
+/// See the module.
+///
+/// # Invariants
+///
+/// `starts` has one element more than there are buckets, which are a power of two; those of bucket `i` are the rows from
+/// `starts[i]` to before `starts[i + 1]`. `probes` are sorted by their numbers.
+pub(super) struct Table {
+    starts: KVVec<u32>,
+    rows: KVVec<Row>,
+    probes: KVVec<Entry>,
+}
+
+impl Table {
+    /// A table of these probes, which are in the order of their numbers, each with its sites. `ENOMEM`.
+    pub(super) fn new<'a>(all: impl Iterator<Item = (Entry, &'a [usize])>) -> Result<Self> {
+        let (mut rows, mut probes) = (KVVec::new(), KVVec::new());
+        for (entry, sites) in all {
+            let probe = u32::try_from(probes.len()).map_err(|_| ENOMEM)?;
+            probes.push(entry, GFP_KERNEL)?;
+            for &site in sites {
+                rows.push(Row { site, probe }, GFP_KERNEL)?;
+            }
+        }
+        let count = u32::try_from(rows.len()).map_err(|_| ENOMEM)?;
+        let buckets = rows.len().next_power_of_two();
+        // The newest probe of a site comes first, as in C.
+        let key = |row: &Row| (bucket(row.site, buckets), row.site, Reverse(row.probe));
+        sort_by(&mut rows, |a, b| key(a).cmp(&key(b)));
+        let mut starts = KVVec::with_capacity(buckets + 1, GFP_KERNEL)?;
+        let mut at = 0;
+        for i in 0..buckets {
+            starts.push(at, GFP_KERNEL)?;
+            while at < count && rows.get(at as usize).is_some_and(|row| bucket(row.site, buckets) == i) {
+                at += 1;
+            }
+        }
+        starts.push(at, GFP_KERNEL)?;
+        // INVARIANT: just so.
+        Ok(Self { starts, rows, probes })
+    }
+
+    /// The probes at `site`, the newest first. Any context.
+    #[inline]
+    pub(super) fn at(&self, site: usize) -> impl Iterator<Item = &Entry> + Clone {
+        let i = bucket(site, self.starts.len().wrapping_sub(1));
+        let start = self.starts.get(i).map_or(0, |start| *start as usize);
+        let end = self.starts.get(i.wrapping_add(1)).map_or(0, |end| *end as usize);
+        let rows = self.rows.get(start..end).unwrap_or(&[]);
+        rows.iter().filter(move |row| row.site == site).filter_map(|row| self.probes.get(row.probe as usize))
+    }
+
+    /// The probe of registration `id`. Any context.
+    pub(super) fn registered(&self, id: u64) -> Option<&Entry> {
+        let place = self.probes.binary_search_by_key(&id, |entry| entry.id).ok()?;
+        self.probes.get(place)
+    }
+
+    /// Takes registration `id` out: who looks from now on does not find it.
+    pub(super) fn forget(&self, id: u64) {
+        if let Some(entry) = self.registered(id) {
+            entry.probe.store(ptr::null_mut(), Relaxed);
+        }
+    }
+}
+
+/// Which of `buckets`, a power of two, a site is in: Fibonacci hashing, upper bits.
+#[inline]
+fn bucket(site: usize, buckets: usize) -> usize {
+    let mixed = u64::from((site as u32).wrapping_mul(0x9e37_79b1));
+    (mixed.wrapping_shl(buckets.trailing_zeros()) >> 32) as usize
+}

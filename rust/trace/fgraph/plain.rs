@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `function_graph` alone and without any wish: the hot path, from entry to return.
+//!
+//! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no guard against recursion. Any
+//! context, NMI included. See `Documentation/function-graph.md`.
+
+use crate::kernel::clock;
+use crate::kernel::context::PreemptOff;
+use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::buffer::{Buffer, Left};
+use crate::trace::buffer::entry::{Context, kind};
+use kernel::bindings::{ftrace_ops, ftrace_regs};
+use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
+
+/// Where the hot path records.
+///
+/// # Invariants
+///
+/// `top` is that of no frame, or `buffer` is a buffer that lives until hits are out after the change back.
+pub(crate) struct Target {
+    /// What its frames end in, while it is registered.
+    top: Atomic<u64>,
+    buffer: Atomic<*mut Buffer>,
+}
+
+impl Target {
+    /// Nowhere.
+    pub(crate) const fn new() -> Self {
+        // INVARIANT: no frame ends in 0.
+        Self { top: Atomic::new(0), buffer: Atomic::new(core::ptr::null_mut()) }
+    }
+
+    #[inline(always)]
+    fn top(&self) -> Top {
+        Top(self.top.load(Relaxed))
+    }
+
+    /// Takes entries once it is aimed at, as registration `number`.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` stays until hits are out after [`Target::close`].
+    pub(crate) unsafe fn open(&self, buffer: &Buffer, number: u64) {
+        self.buffer.store(core::ptr::from_ref(buffer).cast_mut(), Relaxed);
+        // INVARIANT: by the precondition.
+        self.top.store(Top::frame(number).0, Release);
+    }
+
+    /// Takes no more.
+    pub(crate) fn close(&self) {
+        // INVARIANT: no frame ends in 0.
+        self.top.store(0, Relaxed);
+    }
+
+    /// Before it goes, and before one waits for hits.
+    pub(crate) fn forget(&self) {
+        self.close();
+        let this = core::ptr::from_ref(self).cast_mut();
+        let nobody = core::ptr::from_ref(&NOBODY).cast_mut();
+        let _ = TARGET.cmpxchg(this, nobody, Full);
+    }
+}
+
+static NOBODY: Target = Target::new();
+
+/// The target that was aimed at last. What it was before has no frames any more that would be reported.
+static TARGET: Atomic<*mut Target> = Atomic::new(core::ptr::from_ref(&NOBODY).cast_mut());
+
+/// A target that is forgotten before it goes, which then waits for hits.
+#[derive(Clone, Copy)]
+pub(crate) struct Aim(*const Target);
+
+// SAFETY: a `Target` may be used from any context.
+unsafe impl Send for Aim {}
+
+impl Aim {
+    /// # Safety
+    ///
+    /// [`Target::forget`] is called and hits are waited for before `target` goes.
+    pub(crate) unsafe fn new(target: &Target) -> Self {
+        Self(target)
+    }
+
+    /// Makes it the one of the hot path.
+    pub(super) fn take(self) {
+        // Pairs with the acquire load in `target`.
+        TARGET.store(self.0.cast_mut(), Release);
+    }
+}
+
+#[inline(always)]
+fn target<'a>() -> &'a Target {
+    // SAFETY: by the promise of `Aim::new`.
+    unsafe { &*TARGET.load(Acquire) }
+}
+
+/// The manager's function while the tracer is alone and plain.
+///
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+///
+/// # Safety
+///
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn ftrace_graph_plain(
+    ip: usize,
+    parent_ip: usize,
+    _op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    let (target, current) = (target(), Current::get());
+    let top = target.top();
+    if top.0 == 0 || current.is_paused() {
+        return;
+    }
+    let depth = current.depth().wrapping_add(1);
+    current.set_depth(depth);
+    let stay = PreemptOff::new();
+    let context = Context::capture();
+    // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    let (mut left, mut time) = (Left::NO_ATTEMPT, 0);
+    if context.is_plain_task() {
+        if let Some(room) = current.room() {
+            (left, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+            if left.is_done() {
+                // SAFETY: by the precondition.
+                return unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) };
+            }
+        }
+    }
+    core::mem::forget(stay);
+    // SAFETY: by the precondition; it takes over the guard.
+    unsafe { enter_any(ip, parent_ip, fregs, target, left, time) }
+}
+
+/// [`ftrace_graph_plain`] in every case, from where it ended with something `left`.
+///
+/// # Safety
+///
+/// As there; the depth has been raised, and a guard that holds preemption off was forgotten since. `target` was open then.
+#[cold]
+#[inline(never)]
+unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target: &Target, left: Left, time: u64) {
+    // SAFETY: by the precondition.
+    let _stay = unsafe { PreemptOff::assume() };
+    let current = Current::get();
+    let depth = current.depth();
+    // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    let made = buffer.complete(left);
+    let top = target.top();
+    let room = current.room().or_else(|| current.make_room(0)).filter(|_| top.0 != 0);
+    let time = room.as_ref().and_then(|_| made.then_some(time).or_else(|| entry_any(buffer, ip, depth)));
+    let (Some(room), Some(time)) = (room, time) else {
+        return current.set_depth(depth.wrapping_sub(1));
+    };
+    // SAFETY: by the precondition.
+    unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) }
+}
+
+/// Records an entry in every case; its time by the clock that functions are timed with.
+fn entry_any(buffer: &Buffer, ip: usize, depth: i32) -> Option<u64> {
+    let time = clock::sched();
+    buffer.write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
+        fill(bytes, &[ip as u64, depth as u64]);
+    })?;
+    Some(time)
+}
+
+/// Keeps `frame`, all of which is there but where it returns by, and exchanges that for the hook.
+///
+/// # Safety
+///
+/// `fregs` is what the trampoline saved at the entry of the frame's function.
+#[inline(always)]
+pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame) {
+    // SAFETY: by the precondition.
+    let retp = unsafe { Machine::return_address(fregs) };
+    room.push(&Frame { retp: retp as usize, ..frame });
+    // SAFETY: the word that the function returns by, of which a frame is kept.
+    unsafe { retp.write(Machine::return_hook()) };
+}
+
+/// The target whose frames end in `top`, if it is open.
+#[inline(always)]
+pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
+    let target = target();
+    (target.top() == top).then_some(target)
+}
+
+/// The return of the function of the frame at `at`, one of `target`: where it goes.
+///
+/// All but the case that nearly always holds leaves by a call at the end, as in [`ftrace_graph_plain`].
+///
+/// # Safety
+///
+/// There is that frame, the innermost one, and `target` is its [`owner`].
+#[inline(never)]
+pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval: usize) -> usize {
+    let stay = PreemptOff::new();
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    let context = Context::capture();
+    // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    let mut left = Left::NO_ATTEMPT;
+    if context.is_plain_task() {
+        let of = Return::of(current, &frame, retval);
+        left = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
+    }
+    if !left.is_done() {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { leave_any(current, at, target, retval, left) };
+    }
+    done(current, &frame)
+}
+
+/// [`leave`] in every case, from where it ended with something `left`.
+///
+/// # Safety
+///
+/// As there; a guard that holds preemption off was forgotten since.
+#[cold]
+#[inline(never)]
+unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize, left: Left) -> usize {
+    // SAFETY: by the precondition.
+    let _stay = unsafe { PreemptOff::assume() };
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
+    let buffer = unsafe { &*target.buffer.load(Relaxed) };
+    if !buffer.complete(left) {
+        exit_any(buffer, Context::capture_all(), Return::of(current, &frame, retval), clock::sched());
+    }
+    done(current, &frame)
+}
+
+/// The frame is done with: where its function returns to.
+#[inline(always)]
+pub(crate) fn done(current: Current, frame: &Held<'_>) -> usize {
+    let ret = frame.ret();
+    current.pop(frame.at());
+    current.set_depth(current.depth().wrapping_sub(1));
+    ret
+}
+
+/// Words of an exit entry.
+const EXIT: usize = 6;
+
+/// What an exit entry says besides its own time.
+pub(super) struct Return {
+    pub(super) func: usize,
+    pub(super) retval: usize,
+    pub(super) depth: i32,
+    pub(super) overrun: u32,
+    pub(super) calltime: u64,
+}
+
+impl Return {
+    #[inline(always)]
+    fn of(current: Current, frame: &Held<'_>, retval: usize) -> Self {
+        let (depth, overrun) = (current.depth(), current.overrun());
+        Self { func: frame.func(), retval, depth, overrun, calltime: frame.data() }
+    }
+
+    #[inline(always)]
+    fn words(&self, header: u64, now: u64) -> [u64; EXIT] {
+        let counts = u64::from(self.depth as u32) | u64::from(self.overrun) << 32;
+        [header, self.func as u64, self.retval as u64, counts, self.calltime, now]
+    }
+}
+
+/// Records a return in every case.
+#[cold]
+#[inline(never)]
+pub(super) fn exit_any(buffer: &Buffer, context: Context, of: Return, now: u64) {
+    let words = of.words(0, now);
+    // No room, or recording is off: then the entry says more than both.
+    let _ = buffer.write_with(context, kind::GRAPH_EXIT, 8 * (EXIT - 1), |_, bytes| {
+        fill(bytes, words.get(1..).unwrap_or(&[]));
+    });
+}
+
+/// Writes words one after the other.
+pub(super) fn fill(bytes: &mut [u8], words: &[u64]) {
+    for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.to_ne_bytes());
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entry and return of functions that several users may want: the manager's function, and what the return hook calls.
+//!
+//! Any context, NMI included. Users' functions may be traced themselves, so both sides keep a context from coming here while
+//! it is here.
+
+use super::{USERS, UserRef, plain};
+use crate::kernel::recursion::Guard;
+use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Returning, Top};
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::ftrace::ops::managed;
+use crate::trace::profilers::function as profile;
+use kernel::bindings::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
+
+/// The kind of frames that are made here.
+const SHARED: Top = Top::frame(0);
+
+/// Words that a tracer keeps of a call, the one that ends them included.
+const TRACERS_WORDS: usize = 3;
+
+/// What such a frame keeps: the users that want to hear of the return, one bit each, and the number of the registration that
+/// was the latest when it was made.
+#[derive(Clone, Copy)]
+struct Wanted(u64);
+
+impl Wanted {
+    fn new(users: u64, latest: u64) -> Self {
+        Self(latest << USERS | users)
+    }
+
+    fn users(self) -> impl Iterator<Item = usize> {
+        (0..USERS).filter(move |i| self.0 >> i & 1 != 0)
+    }
+
+    fn latest(self) -> u64 {
+        self.0 >> USERS
+    }
+}
+
+/// The manager's function when there are several users, or one that is not traced alone.
+///
+/// # Safety
+///
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn ftrace_graph_func(
+    ip: usize,
+    parent_ip: usize,
+    _op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    let current = Current::get();
+    if current.is_paused() {
+        return;
+    }
+    let Some(_guard) = Guard::enter(ip, parent_ip) else { return };
+    // SAFETY: by the precondition.
+    let retp = unsafe { Machine::return_address(fregs) };
+    let depth = current.depth().wrapping_add(1);
+    current.set_depth(depth);
+    if enter(current, ip, retp, depth, fregs) {
+        // SAFETY: by the precondition the word that the function at `ip`, which a frame is kept of, returns by.
+        unsafe { retp.write(Machine::return_hook()) };
+    } else {
+        current.set_depth(depth.wrapping_sub(1));
+    }
+}
+
+/// Asks the users; is a frame there because some want to hear of the return?
+fn enter(current: Current, ip: usize, retp: *mut usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
+    let latest = super::latest();
+    // What tracers keep: with room for that they record it, or it is counted.
+    let words = managed::parts().count().wrapping_mul(TRACERS_WORDS);
+    let Some(room) = current.room_below(words).or_else(|| current.make_room(words)) else { return false };
+    // SAFETY: the caller's, a word on the stack.
+    let ret = unsafe { retp.read() };
+    room.push(&Frame { retp: retp as usize, ret, func: ip, data: 0, top: SHARED });
+    let mut users = 0u64;
+    for i in 0..USERS {
+        let Some(part) = managed::part(i) else { continue };
+        let above = current.used();
+        let user = UserRef::of(part);
+        if part.covers(ip) && call_entry(user, ip, depth, fregs) {
+            users |= 1 << i;
+        } else {
+            // What it has reserved goes.
+            current.pop(above);
+        }
+    }
+    if users == 0 {
+        current.pop(room.at());
+        return false;
+    }
+    if let Some(frame) = current.innermost_below_data() {
+        frame.set_data(Wanted::new(users, latest).0);
+    }
+    true
+}
+
+fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
+    let Some(entry) = user.entry() else { return false };
+    let mut trace = ftrace_graph_ent { func: ip, depth: depth as _ };
+    // SAFETY: the user registered the function for this; `fregs` is what the trampoline saved.
+    unsafe { entry(&mut trace, user.as_ptr(), fregs) != 0 }
+}
+
+/// What the return hook calls: reports the return, and says where it goes.
+///
+/// # Safety
+///
+/// For the hook alone: `fregs` is what it saved, `retval` what the function returned.
+#[no_mangle]
+unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: usize) -> usize {
+    let current = Current::get();
+    // SAFETY: by the precondition.
+    let retp = unsafe { Machine::hooked_address(fregs) };
+    if let Some(frame) = current.innermost().filter(|frame| frame.retp() == retp) {
+        let top = frame.top();
+        if let Some(target) = plain::owner(top) {
+            // SAFETY: it was found just now, as the innermost one.
+            return unsafe { plain::leave(current, frame.at(), target, retval) };
+        }
+        if profile::hot::owns(top) {
+            // SAFETY: as above.
+            return unsafe { profile::hot::leave(current, frame.at()) };
+        }
+    }
+    // SAFETY: by the precondition.
+    unsafe { leave(current, fregs, retp, retval) }
+}
+
+/// # Safety
+///
+/// As for [`ftrace_return_to_handler`].
+#[cold]
+#[inline(never)]
+unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: usize) -> usize {
+    let Some(Returning { frame, skipped, end }) = current.returning_by(retp) else { lost() };
+    if skipped != 0 {
+        // The functions in between were left without returning. Without them it is like any other return.
+        current.set_depth(current.depth().wrapping_sub(skipped as i32));
+        current.pop(end);
+        // SAFETY: by the precondition.
+        return unsafe { ftrace_return_to_handler(fregs, retval) };
+    }
+    let ret = frame.ret();
+    if let Some(_guard) = Guard::enter(frame.func(), ret) {
+        // SAFETY: by the precondition.
+        unsafe { Machine::set_return(fregs, ret) };
+        report(current, &frame, fregs, retval);
+    }
+    current.pop(frame.at());
+    current.set_depth(current.depth().wrapping_sub(1));
+    ret
+}
+
+fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: usize) {
+    if frame.top() != SHARED {
+        return;
+    }
+    let wanted = Wanted(frame.data());
+    let mut trace = ftrace_graph_ret {
+        func: frame.func(),
+        retval,
+        depth: current.depth(),
+        overrun: current.overrun(),
+    };
+    for i in wanted.users() {
+        let Some(user) = managed::part(i).map(UserRef::of) else { continue };
+        if let Some(returned) = user.returned().filter(|_| super::since(i) <= wanted.latest()) {
+            // SAFETY: the user registered the function for this; `fregs` is what the hook saved.
+            unsafe { returned(&mut trace, user.as_ptr(), fregs) };
+        }
+    }
+}
+
+/// A hooked function returns, and nothing says where to.
+#[cold]
+#[inline(never)]
+fn lost() -> ! {
+    // SAFETY: the format is NUL-terminated and has no conversions.
+    unsafe { bindings::panic(c"ftrace: a traced function returns to nowhere: its frame is gone".as_ptr().cast()) }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! References to `struct fgraph_ops`, whose memory C code or an instance owns.
+
+use crate::trace::ftrace::ops::OpsRef;
+use core::ptr::NonNull;
+use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
+use kernel::ffi::c_int;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// A function of type `trace_func_graph_ent_t`.
+pub(crate) type Entry = unsafe extern "C" fn(*mut ftrace_graph_ent, *mut fgraph_ops, *mut ftrace_regs) -> c_int;
+/// A function of type `trace_func_graph_ret_t`.
+pub(crate) type Return = unsafe extern "C" fn(*mut ftrace_graph_ret, *mut fgraph_ops, *mut ftrace_regs);
+
+/// A `struct fgraph_ops`.
+///
+/// # Invariants
+///
+/// It points to one that lives as long as anything here has the reference: while it is registered, after that until hits are out,
+/// and during the call that brought it. Its `entryfunc` and `retfunc` are functions or null, and do not change while it
+/// is registered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UserRef(NonNull<fgraph_ops>);
+
+// SAFETY: a reference to memory that any task may access by the rules above.
+unsafe impl Send for UserRef {}
+
+impl UserRef {
+    /// # Safety
+    ///
+    /// `user` is null or a `struct fgraph_ops` for which the type's invariants hold.
+    pub(crate) unsafe fn from_raw(user: *mut fgraph_ops) -> Option<Self> {
+        // INVARIANT: by the precondition.
+        NonNull::new(user).map(Self)
+    }
+
+    /// The user that `part` of the manager belongs to.
+    pub(super) fn of(part: OpsRef) -> Self {
+        let ops: *mut ftrace_ops = part.as_ptr();
+        // SAFETY: the parts of the manager are the `ops` of users, see `graph::register`.
+        let user = unsafe { kernel::container_of!(ops, fgraph_ops, ops) };
+        // SAFETY: a field's structure is not null.
+        Self(unsafe { NonNull::new_unchecked(user) })
+    }
+
+    /// The pointer.
+    pub(crate) fn as_ptr(self) -> *mut fgraph_ops {
+        self.0.as_ptr()
+    }
+
+    /// Its ops.
+    pub(crate) fn ops(self) -> OpsRef {
+        // SAFETY: by the type's invariant its field lives as long.
+        let ops = unsafe { OpsRef::from_raw(&raw mut (*self.0.as_ptr()).ops) };
+        // A field's address is not null, so there is no other case.
+        ops.unwrap_or_else(|| unreachable!())
+    }
+
+    /// Its place among the users.
+    pub(crate) fn place(self) -> usize {
+        // SAFETY: by the type's invariant the field is there.
+        let place = unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }.load(Relaxed);
+        usize::try_from(place).unwrap_or(0)
+    }
+
+    pub(super) fn set_place(self, place: usize) {
+        // SAFETY: as above.
+        unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }.store(place as i32, Relaxed);
+    }
+
+    /// Its entry function.
+    pub(crate) fn entry(self) -> Option<Entry> {
+        // SAFETY: by the type's invariant it is there and does not change.
+        unsafe { (*self.0.as_ptr()).entryfunc }
+    }
+
+    /// Its return function.
+    pub(crate) fn returned(self) -> Option<Return> {
+        // SAFETY: as above.
+        unsafe { (*self.0.as_ptr()).retfunc }
+    }
+}
+
+/// The place of a user.
+///
+/// # Safety
+///
+/// `user` is a user that is or was registered.
+pub(super) unsafe fn place_of(user: *mut fgraph_ops) -> usize {
+    // SAFETY: by the precondition.
+    unsafe { UserRef::from_raw(user) }.map_or(0, UserRef::place)
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Patch sites and what is called from them: the architecture's part, sites, ops, sets of sites, direct callers, modules.
+
+pub(crate) mod arch;
+pub(crate) mod direct;
+pub(crate) mod hash;
+pub(crate) mod modules;
+pub(crate) mod ops;
+pub(crate) mod sites;

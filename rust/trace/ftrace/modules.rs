@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Where sites come from and go to: the kernel at boot, its init text after boot, modules.
+//!
+//! The build lists sites in `__mcount_loc` and leaves NOPs there. Entries that are 0 (weak functions that lost) or twice are
+//! skipped; so is, with a report, what holds neither a NOP nor the compiler's call. Calls become NOPs here, and are counted:
+//! a build whose `recordmcount` made NOPs has none.
+
+pub(crate) mod freed;
+
+use super::arch::{Arch, Found, Machine};
+use super::ops::{self, FTRACE, OpsRef, Shared, State, Which, update};
+use super::sites::table::{self, Table};
+use crate::kernel::{clock, memory};
+use crate::kernel::kallsyms::SymbolOffset;
+use crate::kernel::sort::sort_by;
+use kernel::{
+    bindings,
+    prelude::*,
+    str::CStr,
+    sync::atomic::{Atomic, Relaxed},
+};
+
+/// Time that boot and module loads took to prepare sites, in ns.
+static BOOT_NS: Atomic<u64> = Atomic::new(0);
+static MODULES_NS: Atomic<u64> = Atomic::new(0);
+
+/// What preparing the sites took, at boot and in all modules together, in ns.
+pub(crate) fn update_times() -> (u64, u64) {
+    (BOOT_NS.load(Relaxed), MODULES_NS.load(Relaxed))
+}
+
+/// What became of a list of addresses.
+#[derive(Default)]
+struct Count {
+    /// Usable sites.
+    sites: usize,
+    /// Of them, those whose call was turned into a NOP.
+    patched: usize,
+    /// Zeros, duplicates, and what is not in text.
+    skipped: usize,
+}
+
+/// Makes the list `addrs` strictly ascending and usable: sites to the front, each of them a NOP afterwards.
+///
+/// # Safety
+///
+/// No CPU executes any of the listed instructions meanwhile.
+unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count {
+    if !addrs.is_sorted() {
+        sort_by(addrs, usize::cmp);
+    }
+    let mut count = Count::default();
+    let mut last = 0;
+    for i in 0..addrs.len() {
+        let Some(&addr) = addrs.get(i) else { break };
+        if addr == last || !in_text(addr) {
+            count.skipped = count.skipped.wrapping_add(1);
+            continue;
+        }
+        match Machine::found(addr) {
+            Found::Nop => {}
+            Found::Compiled => {
+                // SAFETY: The call was found, and the caller says that nothing executes it.
+                unsafe { Machine::clear_compiled(addr) };
+                count.patched = count.patched.wrapping_add(1);
+            }
+            other => {
+                pr_warn!("ftrace: {} is listed as a patch site but holds {:x?}\n", SymbolOffset(addr), other);
+                count.skipped = count.skipped.wrapping_add(1);
+                continue;
+            }
+        }
+        last = addr;
+        if let Some(place) = addrs.get_mut(count.sites) {
+            *place = addr;
+        }
+        count.sites = count.sites.wrapping_add(1);
+    }
+    count
+}
+
+/// Indexes the kernel's own sites, init text apart. At boot, before there are other CPUs.
+///
+/// # Errors
+///
+/// `ENOENT` when there are none, `ENOMEM`.
+pub(crate) fn init_kernel(addrs: &mut [usize], init_text: core::ops::Range<usize>) -> Result {
+    let start = clock::perf();
+    // SAFETY: One CPU, interrupts off, and the code that runs here is not traced.
+    let count = unsafe { prepare(addrs, memory::is_kernel_text) };
+    BOOT_NS.store(clock::perf().wrapping_sub(start), Relaxed);
+    let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
+    if sites.is_empty() {
+        return Err(ENOENT);
+    }
+    let state = FTRACE.lock();
+    let in_init = |addr: &usize| init_text.contains(addr);
+    let mut bytes = 0usize;
+    let mut groups = 0usize;
+    for part in sites.chunk_by(|a, b| in_init(a) == in_init(b)) {
+        let table = Table::new(core::ptr::null(), part)?;
+        table.go_live();
+        bytes = bytes.wrapping_add(table.bytes());
+        groups = groups.wrapping_add(1);
+        table::append(&state.key, table);
+    }
+    pr_info!(
+        "ftrace: {} sites in {} tables ({} KiB), {} patched at boot, {} skipped\n",
+        count.sites,
+        groups,
+        bytes.div_ceil(1024),
+        count.patched,
+        count.skipped
+    );
+    Ok(())
+}
+
+/// A module in the course of being loaded or unloaded.
+#[derive(Clone, Copy)]
+pub(crate) struct Module<'a>(&'a bindings::module);
+
+impl<'a> Module<'a> {
+    /// # Safety
+    ///
+    /// `module` is a module that the loader holds for `'a`.
+    pub(crate) unsafe fn from_raw(module: *mut bindings::module) -> Self {
+        // SAFETY: By the caller's promise.
+        Module(unsafe { &*module })
+    }
+
+    fn id(self) -> *const bindings::module {
+        self.0
+    }
+
+    fn name(self) -> &'a [u8] {
+        // SAFETY: The loader NUL-terminates the name.
+        unsafe { CStr::from_char_ptr(self.0.name.as_ptr()) }.to_bytes()
+    }
+
+    fn part(self, part: bindings::mod_mem_type) -> core::ops::Range<usize> {
+        match self.0.mem.get(part as usize) {
+            Some(mem) => mem.base as usize..(mem.base as usize).wrapping_add(mem.size as usize),
+            None => 0..0,
+        }
+    }
+}
+
+/// Indexes the sites of a module whose text is not final yet; they cannot be used before [`enable`].
+///
+/// # Errors
+///
+/// `ENOMEM`: its functions are then not traceable.
+pub(crate) fn init(module: Module<'_>) -> Result {
+    let (list, len) = (module.0.ftrace_callsites, module.0.num_ftrace_callsites as usize);
+    if list.is_null() || len == 0 || ops::is_dead() {
+        return Ok(());
+    }
+    // SAFETY: The loader says that the list is there; nobody else uses it.
+    let addrs = unsafe { core::slice::from_raw_parts_mut(list, len) };
+    let text = module.part(bindings::mod_mem_type_MOD_TEXT);
+    let init_text = module.part(bindings::mod_mem_type_MOD_INIT_TEXT);
+    let start = clock::perf();
+    // SAFETY: The module's code has not run yet.
+    let count = unsafe { prepare(addrs, |a| text.contains(&a) || init_text.contains(&a)) };
+    MODULES_NS.store(MODULES_NS.load(Relaxed).wrapping_add(clock::perf().wrapping_sub(start)), Relaxed);
+    let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
+    let state = FTRACE.lock();
+    for part in sites.chunk_by(|a, b| init_text.contains(a) == init_text.contains(b)) {
+        table::append(&state.key, Table::new(module.id(), part)?);
+    }
+    Ok(())
+}
+
+/// The text of a module is final: its sites can be used, and those are patched that registered ops cover.
+pub(crate) fn enable(module: Module<'_>) {
+    let mut state = FTRACE.lock();
+    if ops::is_dead() {
+        return;
+    }
+    let mut tables: [Option<*const Table>; 2] = [None; 2];
+    let mine = table::under_lock(&state.key).filter(|t| core::ptr::eq(t.module(), module.id()));
+    for (table, place) in mine.zip(tables.iter_mut()) {
+        table.go_live();
+        *place = Some(table);
+    }
+    apply_pending(&mut state, module);
+    for table in tables.into_iter().flatten() {
+        update::sync(&mut state, update::Scope::Table(table));
+    }
+}
+
+/// Turns waiting patterns for `module` into sites, in all sets.
+fn apply_pending(state: &mut State, module: Module<'_>) {
+    for_each_owned_set(state, |state, op, which| {
+        let Some(set) = op.set_of(which) else { return Ok(()) };
+        let mine = |t: &Table| core::ptr::eq(t.module(), module.id());
+        let new = ops::apply_pending(&state.key, set, module.name(), mine)?;
+        match new {
+            Some(new) => ops::change_set(state, op, which, new, Shared::Ask),
+            None => Ok(()),
+        }
+    });
+}
+
+/// Calls `f` for both sets of every [`ops::Ops`]; an error is reported, and the set stays as it was.
+fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, Which) -> Result) {
+    let mut i = 0usize;
+    while let Some(op) = state.owner(i) {
+        for which in [Which::Filter, Which::NoTrace] {
+            if let Err(e) = f(state, op, which) {
+                pr_warn!("ftrace: a filter could not follow a module: {:?}\n", e);
+            }
+        }
+        i = i.wrapping_add(1);
+    }
+}
+
+/// A module goes: so do its sites, and filters forget them.
+pub(crate) fn release(module: *const bindings::module) {
+    take_out(|t| core::ptr::eq(t.module(), module), false);
+    freed::forget(&FTRACE.lock().key, module);
+}
+
+/// Text from `start` to before `end` is about to be freed: the kernel's init text or a module's.
+pub(crate) fn free_range(start: usize, end: usize) {
+    take_out(|t| t.within(start, end), true);
+}
+
+/// Takes out the tables for which `which` is true. `init`: their module, if they have one, stays.
+fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
+    loop {
+        let mut state = FTRACE.lock();
+        let Some(removed) = table::take_out(&state.key, &which) else { return };
+        let table = removed.table();
+        if init && !table.module().is_null() && ops::any_registered() && freed::remember(&state.key, table).is_err() {
+            pr_warn!("ftrace: no memory for the names of init functions\n");
+        }
+        for i in 0..table.len() {
+            state.targets.put(table.word(i).slot());
+        }
+        let text = text_of(table);
+        forget_sites(&mut state, &text);
+        drop(state);
+        #[cfg(CONFIG_FPROBE)]
+        crate::trace::fgraph::fprobe::forget(text);
+        // Waits for readers.
+        drop(removed);
+    }
+}
+
+/// From the first site of a table to the last.
+fn text_of(table: &Table) -> core::ops::Range<usize> {
+    let last = table.len().checked_sub(1).and_then(|i| table.addr(i));
+    table.addr(0).zip(last).map_or(0..0, |(start, last)| start..last.wrapping_add(1))
+}
+
+/// Takes the sites of `text`, whose table is gone, out of the sets that name them.
+fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
+    for_each_owned_set(state, |state, op, which| {
+        let Some(set) = op.set_of(which) else { return Ok(()) };
+        if !set.iter().any(|(addr, _)| text.contains(&addr)) {
+            return Ok(());
+        }
+        let mut new = set.try_clone()?;
+        new.bereave(text.start, text.end)?;
+        ops::change_set(state, op, which, new, Shared::Shrinks)
+    });
+}
+
+/// Is a module of this name there? Task context.
+pub(crate) fn is_loaded(name: &[u8]) -> bool {
+    let mut buf = [0u8; 64];
+    match buf.get_mut(..name.len()) {
+        Some(place) if name.len() < 56 => place.copy_from_slice(name),
+        _ => return false,
+    }
+    // SAFETY: The name is NUL-terminated, as the buffer is longer.
+    unsafe { bindings::rtrace_module_exists(buf.as_ptr().cast()) }
+}

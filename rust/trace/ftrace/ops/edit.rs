@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Changing the sets of an ops by the words of filter files, and reading them.
+
+use super::owner::Ops;
+use super::raw::{OpsRef, Which};
+use super::register::{Shared, change_set};
+use super::{FTRACE, Key, is_dead};
+use crate::kernel::kallsyms::{self, Symbol};
+use crate::core::parse::command::{ModuleRule, Rule};
+use crate::core::parse::glob::{Kind, Pattern};
+use crate::trace::ftrace::hash::{Pending, SiteSet};
+use crate::trace::ftrace::modules;
+use crate::trace::ftrace::sites::{self, Site, table};
+use core::fmt;
+use kernel::{prelude::*, sync::Arc};
+
+/// A set of an ops being changed; what a filter file is between open and close.
+pub(crate) struct Edit {
+    op: OpsRef,
+    /// Keeps `op` alive, unless it is C code's, which lives through the call.
+    _ops: Option<Arc<Ops>>,
+    which: Which,
+    set: SiteSet,
+}
+
+/// Opens a set of C code's ops for the time of a call. `ENOMEM`.
+pub(crate) fn token_edit(op: OpsRef, which: Which, reset: bool) -> Result<Edit> {
+    op.init();
+    Edit::open(op, None, which, reset)
+}
+
+impl Edit {
+    pub(super) fn open(op: OpsRef, ops: Option<Arc<Ops>>, which: Which, reset: bool) -> Result<Edit> {
+        if is_dead() {
+            return Err(ENODEV);
+        }
+        let _state = FTRACE.lock();
+        let set = match op.set_of(which) {
+            Some(set) if !reset => set.try_clone()?,
+            _ => SiteSet::new(),
+        };
+        Ok(Edit { op, _ops: ops, which, set })
+    }
+
+    /// Applies one token of a filter file without its command part: a name, a glob, a 1-based number, any of
+    /// them after `!` to remove, any of them followed by `:mod:MODULE`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when nothing traceable matches (a pattern for a module that is not loaded is remembered instead), and for a
+    /// command. `ENOMEM`.
+    pub(crate) fn apply(&mut self, token: &[u8]) -> Result {
+        match Rule::parse(token).map_err(|_| EINVAL)? {
+            Rule::Functions(pattern) => {
+                let found = self.put_matching(pattern.negated, &Wanted::Functions(pattern))?;
+                if found == 0 {
+                    return Err(EINVAL);
+                }
+                Ok(())
+            }
+            Rule::Module(rule) => self.apply_module(&rule),
+            Rule::Command(_) => Err(EINVAL),
+        }
+    }
+
+    fn apply_module(&mut self, rule: &ModuleRule<'_>) -> Result {
+        if self.put_matching(rule.functions.negated, &Wanted::Module(*rule))? != 0 {
+            return Ok(());
+        }
+        if let Some(written) = rule.written.strip_prefix(b"!") {
+            let gone = |p: &Pending| {
+                p.module.as_slice() == rule.module && (written == b"*" || p.functions.as_slice() == written)
+            };
+            if !self.set.pending().iter().any(gone) {
+                return Err(EINVAL);
+            }
+            self.set.retain_pending(|p| !gone(p));
+            return Ok(());
+        }
+        if modules::is_loaded(rule.module) {
+            return Err(EINVAL);
+        }
+        self.set.push_pending(Pending::new(rule.written, rule.module)?)
+    }
+
+    fn put_matching(&mut self, remove: bool, wanted: &Wanted<'_>) -> Result<usize> {
+        let set = &mut self.set;
+        if !remove {
+            return for_each_matching(wanted, |site| set.insert(site.addr()));
+        }
+        let mut gone = SiteSet::new();
+        let found = for_each_matching(wanted, |site| gone.insert(site.addr()))?;
+        set.retain(|addr| !gone.contains(addr))?;
+        Ok(found)
+    }
+
+    /// Adds or removes one site, by an address in it or the start of its function.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when there is no site, `ENOENT` when the one to remove is not in the set, `ENOMEM`.
+    pub(crate) fn set_ip(&mut self, addr: usize, remove: bool) -> Result {
+        let site = sites::lookup(addr).ok_or(EINVAL)?;
+        if !remove {
+            return self.set.insert(site.addr());
+        }
+        if self.set.remove(site.addr())? {
+            Ok(())
+        } else {
+            Err(ENOENT)
+        }
+    }
+
+    /// Makes the set current and patches what differs, in one batch. Errors as of
+    /// [`change_set`](super::register::change_set).
+    pub(crate) fn commit(self) -> Result {
+        change_set(&mut FTRACE.lock(), self.op, self.which, self.set, Shared::Ask)
+    }
+}
+
+/// What sites are looked for.
+enum Wanted<'a> {
+    Functions(Pattern<'a>),
+    Module(ModuleRule<'a>),
+}
+
+impl Wanted<'_> {
+    fn pattern(&self) -> &Pattern<'_> {
+        match self {
+            Wanted::Functions(pattern) => pattern,
+            Wanted::Module(rule) => &rule.functions,
+        }
+    }
+
+    fn matches(&self, symbol: &Symbol<'_>) -> bool {
+        match self {
+            Wanted::Functions(pattern) => pattern.matches(symbol.name()),
+            Wanted::Module(rule) => rule.matches(symbol.name(), symbol.module()),
+        }
+    }
+}
+
+/// Calls `f` for the sites that match; how many there were.
+fn for_each_matching(wanted: &Wanted<'_>, mut f: impl FnMut(&Site) -> Result) -> Result<usize> {
+    if is_dead() {
+        return Err(ENODEV);
+    }
+    if wanted.pattern().kind == Kind::Index {
+        let Some(site) = wanted.pattern().index().and_then(sites::by_index) else { return Ok(0) };
+        return f(&site).map(|()| 1);
+    }
+    let state = FTRACE.lock();
+    let mut found = 0usize;
+    // A plain name is looked up where there are many; a module's few sites are asked one by one.
+    let name = match wanted {
+        Wanted::Functions(p) if p.kind == Kind::Full => Some(p.text),
+        _ => None,
+    };
+    if let Some(name) = name {
+        found = match_kernel_name(&state.key, name, &mut f)?;
+    }
+    for table in table::under_lock(&state.key).filter(|t| t.is_live()) {
+        if name.is_none() || !table.module().is_null() {
+            found = found.wrapping_add(match_table(&state.key, table, wanted, &mut f)?);
+        }
+    }
+    Ok(found)
+}
+
+fn match_kernel_name(key: &Key, name: &[u8], f: &mut impl FnMut(&Site) -> Result) -> Result<usize> {
+    let mut found = 0usize;
+    let mut result = Ok(());
+    kallsyms::for_each_named(name, |addr| {
+        let Some((size, _)) = kallsyms::size_offset(addr) else { return };
+        let end = addr.wrapping_add(size).wrapping_sub(1);
+        let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_null());
+        let site = kernel.filter_map(|t| Site::of(t, t.find(addr, end)?)).next();
+        // A function is known by one of its names only.
+        let Some(site) = site.filter(|s| Symbol::with(s.addr(), |symbol| symbol.name() == name) == Some(true)) else { return };
+        found = found.wrapping_add(1);
+        if result.is_ok() {
+            result = f(&site);
+        }
+    });
+    result.map(|()| found)
+}
+
+fn match_table(
+    _key: &Key,
+    table: &table::Table,
+    wanted: &Wanted<'_>,
+    f: &mut impl FnMut(&Site) -> Result,
+) -> Result<usize> {
+    let mut found = 0usize;
+    for i in 0..table.len() {
+        let Some(site) = Site::of(table, i) else { break };
+        if Symbol::with(site.addr(), |symbol| wanted.matches(symbol)) == Some(true) {
+            f(&site)?;
+            found = found.wrapping_add(1);
+        }
+    }
+    Ok(found)
+}
+
+/// A module has come whose sites are in live tables: what its name matches of the waiting patterns becomes sites.
+/// For holders of the ftrace lock.
+pub(crate) fn apply_pending(
+    key: &Key,
+    set: &SiteSet,
+    module: &[u8],
+    mine: impl Fn(&table::Table) -> bool,
+) -> Result<Option<SiteSet>> {
+    let due = |p: &Pending| Pattern::parse(&p.module).matches(module);
+    if !set.pending().iter().any(due) {
+        return Ok(None);
+    }
+    let mut new = set.try_clone()?;
+    for p in set.pending().iter().filter(|p| due(p)) {
+        let rule =
+            ModuleRule { functions: Pattern::parse(&p.functions), written: &p.functions, module: &p.module };
+        for table in table::under_lock(key).filter(|t| mine(t)) {
+            match_table(key, table, &Wanted::Module(rule), &mut |site: &Site| new.insert(site.addr()))?;
+        }
+    }
+    new.retain_pending(|p| !due(p));
+    Ok(Some(new))
+}
+
+/// Sites that `token` (without its command) matches, for function commands. `EINVAL` when none, `ENOMEM`.
+///
+/// The caller keeps its own data per site and puts the sites into an ops of its own by [`Edit::set_ip`].
+pub(crate) fn matching_sites(pattern: &Pattern<'_>) -> Result<KVVec<Site>> {
+    let mut sites = KVVec::new();
+    let found = for_each_matching(&Wanted::Functions(*pattern), |site| Ok(sites.push(*site, GFP_KERNEL)?))?;
+    if found == 0 {
+        return Err(EINVAL);
+    }
+    Ok(sites)
+}
+
+/// A set as it was when listed.
+pub(crate) struct List {
+    sites: KVVec<Site>,
+    patterns: SiteSet,
+    everything: bool,
+}
+
+impl List {
+    pub(super) fn of(op: OpsRef, which: Which) -> Result<List> {
+        let state = FTRACE.lock();
+        let mut list = List { sites: KVVec::new(), patterns: SiteSet::new(), everything: true };
+        let Some(set) = op.set_of(which) else { return Ok(list) };
+        list.everything = set.is_empty();
+        for table in table::under_lock(&state.key) {
+            for site in (0..table.len()).filter_map(|i| Site::of(table, i)) {
+                if set.contains(site.addr()) {
+                    list.sites.push(site, GFP_KERNEL)?;
+                }
+            }
+        }
+        // The newest comes first, as in C.
+        for p in set.pending().iter().rev() {
+            list.patterns.push_pending(Pending::new(&p.functions, &p.module)?)?;
+        }
+        Ok(list)
+    }
+
+    /// No rule at all: everything (filter) or nothing (notrace).
+    pub(crate) fn is_default(&self) -> bool {
+        self.everything
+    }
+
+    /// The sites, in the order of their numbers.
+    pub(crate) fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// The number of remembered module patterns.
+    pub(crate) fn patterns(&self) -> usize {
+        self.patterns.pending().len()
+    }
+
+    /// Writes pattern `n` as `pattern:mod:MODULE`.
+    pub(crate) fn write_pattern(&self, n: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+        let Some(p) = self.patterns.pending().get(n) else { return Ok(()) };
+        let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
+        write!(w, "{}:mod:{}", text(&p.functions), text(&p.module))
+    }
+}

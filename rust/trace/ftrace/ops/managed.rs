@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One ops for several: the graph users at a site are called from one place, since they share the function's return.
+//!
+//! The *manager* is an ops in the list like any other; its *parts* are ops that are not, but whose sets say what the
+//! manager covers. Its function is its owner's ([`crate::trace::fgraph`]), which looks at the parts itself.
+
+use super::raw::{Func, OpsRef, flag};
+use super::register::{ensure_trampoline, start, stop, sync_ops};
+use super::{FTRACE, is_dead};
+use core::ptr;
+use kernel::{
+    bindings::ftrace_ops,
+    prelude::*,
+    sync::atomic::{Acquire, Atomic, Relaxed, Release},
+    types::Opaque,
+};
+
+/// So many parts there can be.
+pub(crate) const PARTS: usize = crate::trace::fgraph::ret_stack::MAX_USERS;
+
+/// In kernel data: it keeps its trampoline, and unregisters without waiting.
+struct Memory(Opaque<ftrace_ops>);
+
+// SAFETY: only reached through an `OpsRef`, whose accesses are atomic or under locks.
+unsafe impl Sync for Memory {}
+
+static MANAGER: Memory = Memory(Opaque::zeroed());
+
+static TABLE: [Atomic<*mut ftrace_ops>; PARTS] = [const { Atomic::new(ptr::null_mut()) }; PARTS];
+
+/// Is it the manager? Any context.
+#[inline]
+pub(super) fn is_manager(op: OpsRef) -> bool {
+    op.as_ptr() == MANAGER.0.get()
+}
+
+fn manager() -> Result<OpsRef> {
+    // SAFETY: static memory of zeros.
+    let op = unsafe { OpsRef::from_raw(MANAGER.0.get()) }.ok_or(EINVAL)?;
+    op.init();
+    Ok(op)
+}
+
+/// Part `i`; it is alive while a caller in a hit stays in it, or holds what keeps parts from going. Any context.
+#[inline]
+pub(crate) fn part(i: usize) -> Option<OpsRef> {
+    // Pairs with the release store in `add`.
+    let part = TABLE.get(i)?.load(Acquire);
+    // SAFETY: null, or what `add` took a reference to.
+    unsafe { OpsRef::from_raw(part) }
+}
+
+/// The parts there are. Any context, as [`part`].
+pub(crate) fn parts() -> impl Iterator<Item = OpsRef> {
+    (0..PARTS).filter_map(part)
+}
+
+/// Adds `new` as part `i`, which is free; hits at any part's sites call `func` from now on.
+///
+/// # Errors
+///
+/// `ENODEV` when ftrace is disarmed.
+pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
+    let manager = manager()?;
+    let mut state = FTRACE.lock();
+    if is_dead() {
+        return Err(ENODEV);
+    }
+    let place = TABLE.get(i).ok_or(EINVAL)?;
+    new.init();
+    new.set(flag::ENABLED);
+    // Pairs with the acquire load in `part`.
+    place.store(new.as_ptr(), Release);
+    manager.set_func(Some(func));
+    if manager.has(flag::ENABLED) {
+        ensure_trampoline(&state, manager);
+        sync_ops(&mut state, new);
+        return Ok(());
+    }
+    start(&mut state, manager, new).inspect_err(|_| {
+        place.store(ptr::null_mut(), Relaxed);
+        new.clear(flag::ENABLED);
+    })
+}
+
+/// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still be at it.
+pub(crate) fn remove(i: usize, func: Option<Func>) {
+    let (Ok(manager), Some(old)) = (manager(), part(i)) else { return };
+    let mut state = FTRACE.lock();
+    if let Some(place) = TABLE.get(i) {
+        place.store(ptr::null_mut(), Relaxed);
+    }
+    old.clear(flag::ENABLED);
+    match func {
+        None => stop(&mut state, manager, old),
+        Some(func) => {
+            manager.set_func(Some(func));
+            ensure_trampoline(&state, manager);
+            sync_ops(&mut state, old);
+        }
+    }
+}
+
+/// Changes what hits call.
+pub(crate) fn set_func(func: Func) {
+    let Ok(manager) = manager() else { return };
+    let state = FTRACE.lock();
+    if manager.func_addr() != func as *const () as usize {
+        manager.set_func(Some(func));
+        if manager.has(flag::ENABLED) && !is_dead() {
+            ensure_trampoline(&state, manager);
+        }
+    }
+}

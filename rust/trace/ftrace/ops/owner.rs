@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`Ops`]: an ops that Rust code owns, with a callback that is a type.
+
+use super::edit::{Edit, List};
+use super::raw::{OpsRef, Which, flag};
+use super::retire::wait_for_trampolines;
+use super::{FTRACE, register};
+use core::marker::PhantomData;
+use core::ptr;
+use crate::core::format::entry::ARGUMENTS;
+use kernel::{
+    bindings::{self, ftrace_ops, ftrace_regs},
+    new_mutex,
+    prelude::*,
+    sync::{Arc, Mutex, SetOnce},
+    types::{ForeignOwnable, Opaque},
+};
+
+/// What a callback sees at a hit, for which the trampoline saves what `S` says.
+pub(crate) struct Hit<'a, S: Saved> {
+    /// Address of the patch site.
+    pub(crate) ip: usize,
+    /// Return address of the traced function.
+    pub(crate) parent_ip: usize,
+    /// Where the trampoline saved registers, if it did.
+    #[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
+    regs: *mut ftrace_regs,
+    _saved: PhantomData<(&'a ftrace_regs, S)>,
+}
+
+/// What a trampoline saves for a callback.
+pub(crate) trait Saved {
+    /// Is it nothing?
+    const NOTHING: bool;
+}
+
+/// The callback looks at no registers.
+pub(crate) enum Nothing {}
+
+impl Saved for Nothing {
+    const NOTHING: bool = true;
+}
+
+/// The callback may look at the function's arguments and at the stack pointer.
+#[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
+pub(crate) enum Arguments {}
+
+impl Saved for Arguments {
+    const NOTHING: bool = false;
+}
+
+impl Hit<'_, Arguments> {
+    /// What the registers hold that the function's first arguments come in, be they used for such or not.
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
+    #[inline(always)]
+    pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
+        let mut arguments = [0; ARGUMENTS];
+        // SAFETY: the trampoline saved these registers, and the array has room for as many.
+        unsafe { bindings::rtrace_arguments(self.regs, arguments.as_mut_ptr()) };
+        arguments
+    }
+
+    /// The stack pointer at the function's entry: where its return address is.
+    #[cfg(CONFIG_STACK_TRACER)]
+    #[inline(always)]
+    pub(crate) fn stack_pointer(&self) -> usize {
+        // SAFETY: the trampoline saved it.
+        unsafe { bindings::rtrace_stack_pointer(self.regs) }
+    }
+}
+
+const _: () = assert!(ARGUMENTS == bindings::FTRACE_REGS_MAX_ARGS as usize);
+
+/// What runs at a hit; one function per type, called straight from the trampoline.
+pub(crate) trait Callback: Send + Sync + Sized + 'static {
+    /// What it looks at.
+    type Saved: Saved;
+
+    /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name that people know.
+    const ENTRY: Entry = thunk::<Self>;
+
+    /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the traced code has it.
+    ///
+    /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its own;
+    /// with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
+    fn hit(&self, hit: &Hit<'_, Self::Saved>);
+}
+
+/// A callback's function as C sees it, `ftrace_func_t`.
+pub(crate) type Entry = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
+
+/// In an `impl Callback for $of`: names the function that trampolines call `$symbol`, which C's tracer of the same kind
+/// has, too.
+macro_rules! callback_symbol {
+    ($symbol:ident, $of:ty) => {
+        const ENTRY: $crate::trace::ops::Entry = {
+            #[no_mangle]
+            unsafe extern "C" fn $symbol(
+                ip: usize,
+                parent_ip: usize,
+                op: *mut kernel::bindings::ftrace_ops,
+                fregs: *mut kernel::bindings::ftrace_regs,
+            ) {
+                // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this function there.
+                unsafe { $crate::trace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
+            }
+            $symbol
+        };
+    };
+}
+pub(crate) use callback_symbol;
+
+/// Flags of an [`Ops`] at its making; values of `FTRACE_OPS_FL_*`.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags(pub(crate) u32);
+
+impl Flags {
+    /// Guard the callback against recursion.
+    pub(crate) const RECURSION: Flags = Flags(flag::RECURSION as u32);
+}
+
+/// A callback with its type forgotten.
+struct Bound {
+    data: *mut c_void,
+    /// Drops a reference that `data` is.
+    ///
+    /// # Safety
+    ///
+    /// Once, for `data`, when nothing calls the callback any more.
+    release: unsafe fn(*mut c_void),
+}
+
+// SAFETY: `data` is an `Arc` of a `Callback`, which is `Send + Sync`.
+unsafe impl Send for Bound {}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        // SAFETY: Once, as this is the drop; who drops it has made sure that nothing calls the callback.
+        unsafe { (self.release)(self.data) };
+    }
+}
+
+/// Owner of a registration. Dropping it unregisters.
+#[pin_data(PinnedDrop)]
+pub(crate) struct Ops {
+    raw: OpsRef,
+    #[pin]
+    held: Mutex<Held>,
+}
+
+/// What must live as long as hits.
+struct Held {
+    bound: Option<Bound>,
+    /// Where [`Ops::raw`] points, but for the global ops, which are static.
+    memory: Option<KBox<Opaque<ftrace_ops>>>,
+}
+
+// SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic.
+unsafe impl Send for Ops {}
+// SAFETY: As above.
+unsafe impl Sync for Ops {}
+
+/// The top instance's ops in kernel data: they keep their trampoline, and unregister without waiting.
+static GLOBAL_MEMORY: GlobalMemory = GlobalMemory(Opaque::zeroed());
+
+struct GlobalMemory(Opaque<ftrace_ops>);
+
+// SAFETY: Only reached through an `OpsRef`, whose accesses are atomic or under locks.
+unsafe impl Sync for GlobalMemory {}
+
+static GLOBAL: SetOnce<Arc<Ops>> = SetOnce::new();
+
+impl Ops {
+    /// A new ops that will call `callback`, not registered, with empty filters. `ENOMEM`.
+    pub(crate) fn new<T: Callback>(callback: Arc<T>, flags: Flags) -> Result<Arc<Ops>> {
+        let ops = Self::without_callback()?;
+        ops.raw.set(flags.0 as usize);
+        ops.set_callback(callback)?;
+        Ok(ops)
+    }
+
+    /// A new ops with empty filters that calls nothing until [`Ops::set_callback`]. `ENOMEM`.
+    pub(crate) fn without_callback() -> Result<Arc<Ops>> {
+        let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
+        Self::adopt(memory.get(), Some(memory))
+    }
+
+    fn adopt(raw: *mut ftrace_ops, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
+        // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and waits for hits.
+        let raw = unsafe { OpsRef::from_raw(raw) }.ok_or(EINVAL)?;
+        raw.init();
+        let ops = Arc::pin_init(
+            pin_init!(Ops { raw, held <- new_mutex!(Held { bound: None, memory }) }),
+            GFP_KERNEL,
+        )?;
+        FTRACE.lock().owners.push(raw, GFP_KERNEL)?;
+        Ok(ops)
+    }
+
+    /// Makes the global ops. Once, at boot. `ENOMEM`.
+    pub(crate) fn init_global() -> Result {
+        GLOBAL.populate(Self::adopt(GLOBAL_MEMORY.0.get(), None)?);
+        Ok(())
+    }
+
+    /// The ops of the top instance: `ftrace_set_global_filter()` and `set_ftrace_filter` at the top edit it.
+    /// It has no callback until [`Ops::set_callback`]. `None` before `ftrace_init()`.
+    pub(crate) fn global() -> Option<Arc<Ops>> {
+        GLOBAL.as_ref().cloned()
+    }
+
+    /// The C structure.
+    pub(crate) fn raw(&self) -> OpsRef {
+        self.raw
+    }
+
+    /// Replaces the callback; may wait, long, for the hits of an earlier one. `EBUSY` while registered.
+    pub(crate) fn set_callback<T: Callback>(&self, callback: Arc<T>) -> Result {
+        let mut held = self.held.lock();
+        self.release_callback(&mut held)?;
+        let data = callback.into_foreign();
+        self.raw.set_private(data.cast());
+        self.raw.set_func(Some(T::ENTRY));
+        {
+            let _state = FTRACE.lock();
+            if T::Saved::NOTHING {
+                self.raw.set(flag::PLAIN);
+            } else {
+                self.raw.clear(flag::PLAIN);
+            }
+        }
+        held.bound = Some(Bound { data: data.cast(), release: release::<T> });
+        Ok(())
+    }
+
+    /// Forgets the callback, which may hold what holds this ops; may wait, long, for its hits. `EBUSY` while registered.
+    pub(crate) fn clear_callback(&self) -> Result {
+        self.release_callback(&mut self.held.lock())
+    }
+
+    fn release_callback(&self, held: &mut Held) -> Result {
+        if self.is_registered() {
+            return Err(EBUSY);
+        }
+        if held.bound.is_some() && !self.raw.has(flag::DYNAMIC) {
+            // Unregistering waited for hits already, unless the ops are static. They read `private` as the type that it
+            // has now.
+            wait_for_trampolines();
+        }
+        self.raw.set_func(None);
+        held.bound = None;
+        Ok(())
+    }
+
+    /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV` when ftrace is
+    /// disarmed.
+    pub(crate) fn register(&self) -> Result {
+        let _held = self.held.lock();
+        if self.is_registered() {
+            return Err(EBUSY);
+        }
+        register::register(self.raw)
+    }
+
+    /// Stops calling; no site leads to the callback when it returns. `EBUSY` when it is not registered, `ENODEV` when
+    /// ftrace is disarmed.
+    pub(crate) fn unregister(&self) -> Result {
+        let _held = self.held.lock();
+        if !self.is_registered() {
+            return Err(EBUSY);
+        }
+        register::unregister(self.raw)
+    }
+
+    /// Is it registered?
+    pub(crate) fn is_registered(&self) -> bool {
+        self.raw.has(flag::ENABLED)
+    }
+
+    /// Opens one of its sets for changes: a private copy until [`Edit::commit`]. `ENOMEM`.
+    ///
+    /// `reset` starts from the empty set (O_TRUNC).
+    pub(crate) fn edit(self: &Arc<Self>, which: Which, reset: bool) -> Result<Edit> {
+        Edit::open(self.raw, Some(self.clone()), which, reset)
+    }
+
+    /// The sites of a set in address order, then the remembered module patterns: what a filter file reads. `ENOMEM`.
+    pub(crate) fn list(&self, which: Which) -> Result<List> {
+        List::of(self.raw, which)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Ops {
+    fn drop(self: Pin<&mut Self>) {
+        if self.is_registered() && register::unregister(self.raw).is_err() {
+            // Disarmed: sites may lead to it for ever, so it must stay.
+            let mut held = self.held.lock();
+            core::mem::forget((held.bound.take(), held.memory.take()));
+            return;
+        }
+        FTRACE.lock().owners.retain(|op| *op != self.raw);
+        register::free_sets(self.raw);
+        // The global ops, which are static and would have to wait here, are never dropped.
+    }
+}
+
+/// # Safety
+///
+/// As for [`Bound::release`].
+unsafe fn release<T: Callback>(data: *mut c_void) {
+    // SAFETY: `set_callback` made it so, and by the caller's promise it is given back once.
+    drop(unsafe { Arc::<T>::from_foreign(data.cast()) });
+}
+
+/// What trampolines call: [`Callback::hit`] of `T`.
+///
+/// # Safety
+///
+/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved, unless that is nothing.
+#[inline(always)]
+pub(crate) unsafe extern "C" fn thunk<T: Callback>(
+    ip: usize,
+    parent_ip: usize,
+    op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit can be here.
+    let callback = unsafe {
+        let private: *mut c_void = ptr::read(&raw const (*op).private);
+        <Arc<T> as ForeignOwnable>::borrow(private.cast())
+    };
+    callback.hit(&Hit { ip, parent_ip, regs: fregs, _saved: PhantomData });
+}

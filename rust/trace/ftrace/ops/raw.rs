@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! References to `struct ftrace_ops`, whose memory C code or [`super::Ops`] owns.
+//!
+//! This is the one place that looks into the C structure. Its fields are of three kinds: `flags`, `next`, `func` and the two
+//! sets are read by hits at any time and written under the ftrace lock, so all accesses are atomic; the
+//! trampoline's fields are read by the unwinder likewise; the rest belongs to holders of the lock.
+
+use super::managed;
+use super::retire::{Retired, SharedSet};
+use crate::trace::ftrace::arch::{Arch, Machine, Target};
+use crate::trace::ftrace::hash::SiteSet;
+use core::ptr::{self, NonNull};
+use kernel::{
+    bindings::{self, ftrace_ops},
+    prelude::*,
+    sync::atomic::{Acquire, Atomic, Relaxed, Release},
+};
+
+/// A function of type `ftrace_func_t`.
+pub(crate) type Func =
+    unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut bindings::ftrace_regs);
+
+/// `FTRACE_OPS_FL_*`.
+pub(crate) mod flag {
+    pub(crate) const ENABLED: usize = 1 << 0;
+    pub(crate) const DYNAMIC: usize = 1 << 1;
+    pub(crate) const SAVE_REGS: usize = 1 << 2;
+    pub(crate) const SAVE_REGS_IF_SUPPORTED: usize = 1 << 3;
+    pub(crate) const RECURSION: usize = 1 << 4;
+    pub(crate) const STUB: usize = 1 << 5;
+    pub(crate) const INITIALIZED: usize = 1 << 6;
+    pub(crate) const DELETED: usize = 1 << 7;
+    pub(crate) const ALLOC_TRAMP: usize = 1 << 11;
+    pub(crate) const IPMODIFY: usize = 1 << 12;
+    pub(crate) const RCU: usize = 1 << 14;
+    pub(crate) const PERMANENT: usize = 1 << 16;
+    pub(crate) const DIRECT: usize = 1 << 17;
+    /// Our own, where C has no flags: the callback looks at no registers.
+    pub(crate) const PLAIN: usize = 1 << 63;
+    /// Our own: the trampoline made for it saves all registers.
+    pub(crate) const ALL_SAVED: usize = 1 << 62;
+}
+
+/// A `struct ftrace_ops`.
+///
+/// # Invariants
+///
+/// It points to a `struct ftrace_ops` that lives as long as anything in this subsystem has the reference: while it
+/// is registered (the rule of `register_ftrace_function()`), and during the call that brought it here. Its
+/// `func_hash` is null before [`OpsRef::init`] and valid after. Set pointers are null or came from [`OpsRef::replace_set`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpsRef(NonNull<ftrace_ops>);
+
+// SAFETY: A reference to memory that any task may access by the rules above.
+unsafe impl Send for OpsRef {}
+
+/// Which of the two sets of an ops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// `set_ftrace_filter`: only these; empty means all.
+    Filter,
+    /// `set_ftrace_notrace`: never these.
+    NoTrace,
+}
+
+macro_rules! field {
+    ($self:ident.$field:ident as $ty:ty) => {
+        // SAFETY: By the type's invariant the structure is alive, and its field has this size and alignment.
+        unsafe { Atomic::<$ty>::from_ptr((&raw mut (*$self.0.as_ptr()).$field).cast()) }
+    };
+}
+
+impl OpsRef {
+    /// # Safety
+    ///
+    /// `ops` is null or a `struct ftrace_ops` for which the type's invariants hold.
+    pub(crate) unsafe fn from_raw(ops: *mut ftrace_ops) -> Option<Self> {
+        // INVARIANT: By the caller's promise.
+        NonNull::new(ops).map(OpsRef)
+    }
+
+    /// The pointer.
+    pub(crate) fn as_ptr(self) -> *mut ftrace_ops {
+        self.0.as_ptr()
+    }
+
+    /// Makes zeroed or partly initialised ops of C code usable. Callers own it alone until the first registration.
+    pub(crate) fn init(self) {
+        if self.has(flag::INITIALIZED) {
+            return;
+        }
+        let p = self.as_ptr();
+        // SAFETY: By the type's invariant; a list head of its own, and a lock that C code may take, are set up once, as
+        // the flag says.
+        unsafe {
+            bindings::rtrace_init_ops_hash(&raw mut (*p).local_hash);
+            (*p).list = list_head(&raw mut (*p).list);
+            (*p).subop_list = list_head(&raw mut (*p).subop_list);
+            (*p).func_hash = &raw mut (*p).local_hash;
+        }
+        self.set(flag::INITIALIZED);
+    }
+
+    /// Uses the sets of `other`, before any own.
+    pub(crate) fn share_sets(self, other: OpsRef) {
+        // SAFETY: By the type's invariant for both.
+        unsafe { (*self.as_ptr()).func_hash = (*other.as_ptr()).func_hash };
+    }
+
+    /// Does it use the same sets as `other`?
+    pub(crate) fn shares_sets(self, other: OpsRef) -> bool {
+        // SAFETY: By the type's invariant for both.
+        unsafe { (*self.as_ptr()).func_hash == (*other.as_ptr()).func_hash }
+    }
+
+    /// Its flags.
+    #[inline]
+    pub(crate) fn flags(self) -> usize {
+        field!(self.flags as usize).load(Relaxed)
+    }
+
+    /// Has it any of `flags`?
+    #[inline]
+    pub(crate) fn has(self, flags: usize) -> bool {
+        self.flags() & flags != 0
+    }
+
+    /// Sets `flags`. For holders of the ftrace lock.
+    pub(crate) fn set(self, flags: usize) {
+        field!(self.flags as usize).store(self.flags() | flags, Relaxed);
+    }
+
+    /// Clears `flags`. For holders of the ftrace lock.
+    pub(crate) fn clear(self, flags: usize) {
+        field!(self.flags as usize).store(self.flags() & !flags, Relaxed);
+    }
+
+    /// Does it want all registers?
+    #[inline]
+    pub(crate) fn wants_regs(self) -> bool {
+        self.has(flag::SAVE_REGS)
+    }
+
+    /// The next one in the list.
+    #[inline]
+    pub(super) fn next(self) -> &'static Atomic<*mut ftrace_ops> {
+        // SAFETY: By the type's invariant; the field outlives its use, which is under the rules of the list.
+        unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).next).cast()) }
+    }
+
+    /// The next one in the list of trampolines, for which C's list head has no other use.
+    #[inline]
+    pub(super) fn next_trampoline(self) -> &'static Atomic<*mut ftrace_ops> {
+        // SAFETY: As for `next`; a pointer is a pointer.
+        unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).list.next).cast()) }
+    }
+
+    /// Address of its function, 0 if none.
+    #[inline]
+    pub(crate) fn func_addr(self) -> usize {
+        field!(self.func as usize).load(Relaxed)
+    }
+
+    /// Its function.
+    #[inline]
+    pub(super) fn func(self) -> Option<Func> {
+        // SAFETY: The field's type is an optional function of this signature, which is what a word of it is.
+        unsafe { core::mem::transmute::<usize, Option<Func>>(self.func_addr()) }
+    }
+
+    /// Sets its function. For holders of the ftrace lock.
+    pub(crate) fn set_func(self, func: Option<Func>) {
+        field!(self.func as usize).store(func.map_or(0, |f| f as *const () as usize), Relaxed);
+    }
+
+    /// Remembers the function at registration.
+    pub(super) fn save_func(self) {
+        let func = self.func_addr();
+        field!(self.saved_func as usize).store(func, Relaxed);
+    }
+
+    /// Sets what C calls `private`.
+    pub(super) fn set_private(self, private: *mut c_void) {
+        field!(self.private as *mut c_void).store(private, Relaxed);
+    }
+
+    /// Address of its trampoline or of the one it brought, 0 if none.
+    #[inline]
+    pub(crate) fn trampoline(self) -> usize {
+        // Pairs with the release store in `set_trampoline`.
+        field!(self.trampoline as usize).load(Acquire)
+    }
+
+    /// What a site of its own calls, given that it has a trampoline.
+    pub(super) fn entry(self) -> usize {
+        if self.has(flag::PLAIN) && self.has(flag::ALLOC_TRAMP) && !self.wants_regs() {
+            Machine::plain_entry(self.trampoline())
+        } else {
+            self.trampoline()
+        }
+    }
+
+    /// Size of its trampoline.
+    #[inline]
+    pub(crate) fn trampoline_size(self) -> usize {
+        field!(self.trampoline_size as usize).load(Relaxed)
+    }
+
+    /// Sets its trampoline. For holders of the ftrace lock.
+    pub(crate) fn set_trampoline(self, addr: usize, size: usize) {
+        field!(self.trampoline_size as usize).store(size, Relaxed);
+        // Pairs with the acquire load in `trampoline`.
+        field!(self.trampoline as usize).store(addr, Release);
+    }
+
+    /// The direct caller of all its sites that have none of their own.
+    pub(crate) fn direct_call(self) -> Target {
+        Target(field!(self.direct_call as usize).load(Relaxed))
+    }
+
+    /// Sets the direct caller. For holders of the ftrace lock.
+    pub(crate) fn set_direct_call(self, target: Target) {
+        field!(self.direct_call as usize).store(target.0, Relaxed);
+    }
+
+    /// Asks the owner of a direct caller whether it can share a site, see `enum ftrace_ops_cmd`. `None`: it has no say.
+    pub(crate) fn ops_func(self, ip: usize, cmd: bindings::ftrace_ops_cmd) -> Option<Result> {
+        // SAFETY: By the type's invariant.
+        let func = unsafe { (*self.as_ptr()).ops_func }?;
+        // SAFETY: The function is its owner's to be called with it.
+        Some(kernel::error::to_result(unsafe { func(self.as_ptr(), ip, cmd) }))
+    }
+
+    fn set_field(self, which: Which) -> Option<&'static Atomic<*mut SharedSet>> {
+        // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid, whose fields outlive
+        // their use.
+        unsafe {
+            let hash = (*self.as_ptr()).func_hash;
+            if hash.is_null() {
+                return None;
+            }
+            Some(Atomic::from_ptr(match which {
+                Which::Filter => (&raw mut (*hash).filter_hash).cast(),
+                Which::NoTrace => (&raw mut (*hash).notrace_hash).cast(),
+            }))
+        }
+    }
+
+    /// One of its sets; `None` if it never had any. Valid while the ftrace lock is held or for the time of a hit,
+    /// which is why it is for this subsystem only, and never kept.
+    #[inline]
+    pub(crate) fn set_of<'a>(self, which: Which) -> Option<&'a SiteSet> {
+        // Pairs with the release store in `replace_set`.
+        let set = self.set_field(which)?.load(Acquire);
+        // SAFETY: Null or a set that is freed only after a grace period, by the type's invariant.
+        Some(unsafe { set.as_ref() }?.set())
+    }
+
+    /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after [`Self::init`].
+    pub(crate) fn replace_set(self, which: Which, new: Option<KBox<SharedSet>>) -> Retired {
+        let old = match self.set_field(which) {
+            Some(field) => {
+                let old = field.load(Relaxed);
+                // Pairs with the acquire load in `set_of`.
+                field.store(new.map_or(ptr::null_mut(), KBox::into_raw), Release);
+                old
+            }
+            None => ptr::null_mut(),
+        };
+        // SAFETY: It is null or came from `KBox::into_raw` here, and is now in no ops.
+        unsafe { Retired::from_raw(old) }
+    }
+
+    /// Would a hit at `ip` be its? Any context, NMI included.
+    #[inline]
+    pub(crate) fn covers(self, ip: usize) -> bool {
+        if managed::is_manager(self) {
+            return managed::parts().any(|part| part.sets_cover(ip));
+        }
+        self.sets_cover(ip)
+    }
+
+    /// Is `ip` in its sets?
+    #[inline]
+    fn sets_cover(self, ip: usize) -> bool {
+        let filter = self.set_of(Which::Filter);
+        let notrace = self.set_of(Which::NoTrace);
+        filter.is_none_or(|f| f.is_empty() || f.contains(ip)) && !notrace.is_some_and(|n| n.contains(ip))
+    }
+
+    /// The direct caller it has at `ip`; off if it has none.
+    pub(crate) fn direct_at(self, ip: usize) -> Target {
+        let own = self.set_of(Which::Filter).map_or(Target::OFF, |f| f.direct(ip));
+        if own.is_off() {
+            self.direct_call()
+        } else {
+            own
+        }
+    }
+}
+
+fn list_head(at: *mut bindings::list_head) -> bindings::list_head {
+    bindings::list_head { next: at, prev: at }
+}

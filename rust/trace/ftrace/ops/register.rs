@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Registration, and changes of sets.
+
+use super::raw::{OpsRef, Which, flag};
+use super::retire::{SharedSet, wait_for_trampolines};
+use super::update::{Scope, sync};
+use super::{DIRECT, FTRACE, State, is_dead, list, managed};
+use crate::kernel::memory;
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::ftrace::direct;
+use crate::trace::ftrace::hash::SiteSet;
+use kernel::{bindings, prelude::*};
+
+/// Starts calling an ops at the sites it covers: `register_ftrace_function()`.
+///
+/// # Errors
+///
+/// `ENODEV` when ftrace is disarmed; `EBUSY` when it is registered, or when another ops that may not share is at one of its
+/// sites; `EINVAL` without function, for one marked deleted, and for one that changes where functions go but
+/// names none.
+pub(crate) fn register(op: OpsRef) -> Result {
+    let _direct = DIRECT.lock();
+    op.init();
+    direct::ask_peers_to_share(op)?;
+    register_locked(op)
+}
+
+/// [`register`] for holders of [`DIRECT`].
+pub(crate) fn register_locked(op: OpsRef) -> Result {
+    op.init();
+    start(&mut FTRACE.lock(), op, op)
+}
+
+/// Registers `op`, of whose sites the sets of `scope` tell.
+pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
+    if is_dead() {
+        return Err(ENODEV);
+    }
+    if op.has(flag::DELETED) || op.func_addr() == 0 {
+        return Err(EINVAL);
+    }
+    if kernel::warn_on!(op.has(flag::ENABLED)) {
+        return Err(EBUSY);
+    }
+    if op.has(flag::PERMANENT) && !crate::abi::ftrace::is_enabled() {
+        return Err(EBUSY);
+    }
+    if op.has(flag::SAVE_REGS_IF_SUPPORTED) {
+        op.set(flag::SAVE_REGS);
+    }
+    if !memory::is_kernel_core_data(op.as_ptr() as usize) {
+        op.set(flag::DYNAMIC);
+    }
+    direct::claim(state, op, None, op.set_of(Which::Filter), direct::Claim::New)?;
+    op.save_func();
+    ensure_trampoline(state, op);
+    list::add(&state.key, op);
+    op.set(flag::ENABLED);
+    sync_ops(state, scope);
+    if is_dead() {
+        list::remove(&state.key, op);
+        op.clear(flag::ENABLED);
+        return Err(ENODEV);
+    }
+    Ok(())
+}
+
+/// Stops calling an ops: `unregister_ftrace_function()`. If its memory is not the kernel's own data, no callback of it runs
+/// any more when this returns.
+///
+/// # Errors
+///
+/// `ENODEV` when ftrace is disarmed, `EBUSY` when it is not registered.
+pub(crate) fn unregister(op: OpsRef) -> Result {
+    {
+        let mut state = FTRACE.lock();
+        if is_dead() {
+            return Err(ENODEV);
+        }
+        if kernel::warn_on!(!op.has(flag::ENABLED)) {
+            return Err(EBUSY);
+        }
+        stop(&mut state, op, op);
+    }
+    if op.has(flag::DYNAMIC) {
+        wait_for_trampolines();
+        free_trampoline(op);
+    }
+    direct::tell_peers_of_leaving(op);
+    Ok(())
+}
+
+/// Takes `op`, of whose sites the sets of `scope` tell, from the list and from its sites.
+pub(super) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
+    list::remove(&state.key, op);
+    op.clear(flag::ENABLED);
+    sync_ops(state, scope);
+}
+
+/// Brings the sites up to date that the sets of `op` name.
+pub(super) fn sync_ops(state: &mut State, op: OpsRef) {
+    match op.set_of(Which::Filter) {
+        Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
+        _ => sync(state, Scope::All),
+    }
+}
+
+/// The function that the trampoline of `op` calls: its own, or the one that protects it.
+fn trampoline_func(op: OpsRef) -> usize {
+    if op.has(flag::RECURSION | flag::RCU) {
+        list::ftrace_ops_assist_func as *const () as usize
+    } else {
+        op.func_addr()
+    }
+}
+
+/// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller. Without memory it goes
+/// without: sites then call it by the list.
+pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
+    if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
+        return;
+    }
+    let (regs, func) = (op.wants_regs(), trampoline_func(op));
+    if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
+        if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
+            return;
+        }
+        // SAFETY: It was made for this ops, by its flag with these `regs`.
+        if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
+            return;
+        }
+    }
+    if op.trampoline() != 0 {
+        // Kept from an earlier registration with another kind of trampoline; only ops in kernel data keep theirs.
+        wait_for_trampolines();
+        release_trampoline(state, op);
+    }
+    if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
+        op.set_trampoline(trampoline.addr, trampoline.size);
+        op.set(if regs { flag::ALLOC_TRAMP | flag::ALL_SAVED } else { flag::ALLOC_TRAMP });
+        list::add_trampoline(&state.key, op);
+        memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true);
+    }
+}
+
+fn free_trampoline(op: OpsRef) {
+    let state = FTRACE.lock();
+    if !op.has(flag::ENABLED) {
+        release_trampoline(&state, op);
+    }
+}
+
+/// Frees the trampoline that was made for `op`, if any, which no task is in.
+fn release_trampoline(state: &State, op: OpsRef) {
+    if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
+        return;
+    }
+    let (addr, size) = (op.trampoline(), op.trampoline_size());
+    memory::announce_code(addr, size, c"ftrace_trampoline", false);
+    list::remove_trampoline(&state.key, op);
+    op.set_trampoline(0, 0);
+    op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
+    // The unwinder may be looking at the ops, whose memory the caller frees next.
+    kernel::sync::rcu::synchronize_rcu();
+    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it, and callers
+    // waited for the tasks in it.
+    unsafe { Machine::free_trampoline(addr) };
+}
+
+/// What [`change_set`] need not ask.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shared {
+    /// An ordinary change: what changes where functions go asks at the sites that are new.
+    Ask,
+    /// No site is new.
+    Shrinks,
+}
+
+/// Makes `new` one of the sets of `op`, and brings the sites to it if it is registered, or an ops that shares the set.
+///
+/// # Errors
+///
+/// `ENODEV` when ftrace is disarmed, `ENOMEM`, `EINVAL` for a notrace set of an ops that changes where functions go and for taking
+/// all functions with it, `EBUSY` when another such is there.
+pub(crate) fn change_set(state: &mut State, op: OpsRef, which: Which, new: SiteSet, how: Shared) -> Result {
+    if is_dead() {
+        return Err(ENODEV);
+    }
+    if op.has(flag::IPMODIFY) && which == Which::NoTrace {
+        return Err(EINVAL);
+    }
+    if op.has(flag::ENABLED) && which == Which::Filter && how == Shared::Ask {
+        direct::claim(state, op, op.set_of(which), Some(&new), direct::Claim::Changed)?;
+    }
+    // No set is quicker to ask than an empty one.
+    let new = if new.is_empty() { None } else { Some(SharedSet::new(new)?) };
+    let old = op.replace_set(which, new);
+    let mut concerned = managed::parts().any(|part| part.shares_sets(op));
+    list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
+    if !concerned {
+        return Ok(());
+    }
+    let empty = SiteSet::new();
+    let old_set = old.set().unwrap_or(&empty);
+    let new_set = op.set_of(which).unwrap_or(&empty);
+    if which == Which::Filter && (old_set.is_empty() || new_set.is_empty()) {
+        sync(state, Scope::All);
+    } else {
+        sync(state, Scope::Sets(&[old_set, new_set]));
+    }
+    Ok(())
+}
+
+/// Frees the sets of an ops that is not registered: `ftrace_free_filter()`.
+pub(crate) fn free_sets(op: OpsRef) {
+    op.init();
+    let _state = FTRACE.lock();
+    if kernel::warn_on!(op.has(flag::ENABLED)) {
+        return;
+    }
+    drop(op.replace_set(Which::Filter, None));
+    drop(op.replace_set(Which::NoTrace, None));
+}
+
+const _: () = {
+    // The values of the C header.
+    assert!(flag::ENABLED == bindings::FTRACE_OPS_FL_ENABLED as usize);
+    assert!(flag::DYNAMIC == bindings::FTRACE_OPS_FL_DYNAMIC as usize);
+    assert!(flag::SAVE_REGS == bindings::FTRACE_OPS_FL_SAVE_REGS as usize);
+    assert!(flag::SAVE_REGS_IF_SUPPORTED == bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize);
+    assert!(flag::RECURSION == bindings::FTRACE_OPS_FL_RECURSION as usize);
+    assert!(flag::STUB == bindings::FTRACE_OPS_FL_STUB as usize);
+    assert!(flag::INITIALIZED == bindings::FTRACE_OPS_FL_INITIALIZED as usize);
+    assert!(flag::DELETED == bindings::FTRACE_OPS_FL_DELETED as usize);
+    assert!(flag::ALLOC_TRAMP == bindings::FTRACE_OPS_FL_ALLOC_TRAMP as usize);
+    assert!(flag::IPMODIFY == bindings::FTRACE_OPS_FL_IPMODIFY as usize);
+    assert!(flag::RCU == bindings::FTRACE_OPS_FL_RCU as usize);
+    assert!(flag::PERMANENT == bindings::FTRACE_OPS_FL_PERMANENT as usize);
+    assert!(flag::DIRECT == bindings::FTRACE_OPS_FL_DIRECT as usize);
+};

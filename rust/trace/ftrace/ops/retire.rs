@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Freeing what hits may still look at.
+
+use crate::trace::ftrace::hash::SiteSet;
+use kernel::{bindings, prelude::*};
+
+/// A set as ops have it: what C calls `struct ftrace_hash`.
+#[repr(C)]
+pub(crate) struct SharedSet {
+    /// The set; first, so that a pointer to one is a pointer to the other.
+    set: SiteSet,
+    rcu: bindings::callback_head,
+}
+
+impl SharedSet {
+    /// Makes `set` ready to be given to an ops. `ENOMEM`.
+    pub(crate) fn new(set: SiteSet) -> Result<KBox<Self>> {
+        Ok(KBox::new(SharedSet { set, rcu: Default::default() }, GFP_KERNEL)?)
+    }
+
+    /// The set.
+    pub(crate) fn set(&self) -> &SiteSet {
+        &self.set
+    }
+}
+
+/// A set that no ops has any more. When dropped it is freed after the hits that may look into it, which run with
+/// preemption disabled.
+///
+/// # Invariants
+///
+/// The pointer is null or came from `KBox::into_raw()`, and no ops has it.
+#[must_use]
+pub(crate) struct Retired(*mut SharedSet);
+
+impl Retired {
+    /// # Safety
+    ///
+    /// `set` is null or came from `KBox::into_raw()`, and no ops has it any more.
+    pub(super) unsafe fn from_raw(set: *mut SharedSet) -> Self {
+        // INVARIANT: By the caller's promise.
+        Retired(set)
+    }
+
+    /// The set; `None` if there was none.
+    pub(crate) fn set(&self) -> Option<&SiteSet> {
+        // SAFETY: By the type's invariant; it is freed only by the drop.
+        unsafe { self.0.as_ref() }.map(SharedSet::set)
+    }
+}
+
+impl Drop for Retired {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: By the type's invariant it is alive, and nobody else frees it.
+            unsafe { bindings::call_rcu(&raw mut (*self.0).rcu, Some(free_now)) };
+        }
+    }
+}
+
+unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
+    // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from `KBox::into_raw()`.
+    drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, SharedSet, rcu)) });
+}
+
+/// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it without locks.
+pub(crate) fn wait_for_trampolines() {
+    // SAFETY: Task context, nothing held. The first waits for tasks that run with preemption disabled or where
+    // RCU does not watch, the second for those that were preempted.
+    unsafe {
+        bindings::synchronize_rcu_tasks_rude();
+        bindings::synchronize_rcu_tasks();
+    }
+}

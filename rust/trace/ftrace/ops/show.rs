@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What `enabled_functions` says of a site.
+
+use super::{FTRACE, managed};
+use super::raw::{OpsRef, flag};
+use super::update::Wanted;
+use crate::kernel::kallsyms::SymbolOffset;
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::fgraph as graph;
+use crate::trace::ftrace::sites::Site;
+use core::fmt;
+use kernel::bindings;
+
+/// Writes what follows the name: how many ops there are, what they want, and what the site calls.
+///
+/// Task context, may sleep.
+pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
+    let state = FTRACE.lock();
+    let wanted = Wanted::at(&state.key, site.addr());
+    let mark = |on: bool, mark: &'static str| if on { mark } else { "  " };
+    write!(
+        w,
+        " ({}){}{}{}  {}",
+        wanted.count,
+        mark(wanted.regs, " R"),
+        mark(wanted.ipmodify, " I"),
+        mark(wanted.direct.is_some(), " D"),
+        if site.is_modified() { " M " } else { "   " },
+    )?;
+    match (wanted.count, wanted.op) {
+        // What C's trampoline calls when there is nothing to call.
+        (0, _) => write!(w, " ->{}", SymbolOffset(bindings::ftrace_stub as *const () as usize))?,
+        (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
+        (1, Some(op)) if op.trampoline() != 0 => {
+            write_own(op.trampoline(), op, w)?;
+            write_calls(op.trampoline(), op.wants_regs(), w)?;
+            if managed::is_manager(op) {
+                write_parts(site.addr(), w)?;
+            }
+        }
+        _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, w)?,
+    }
+    if let Some(op) = wanted.direct {
+        let target = op.direct_at(site.addr());
+        let how = if target.is_jump() { "(jmp)" } else { "" };
+        write!(w, "\n\tdirect{how}-->{}", SymbolOffset(target.addr()))?;
+    }
+    Ok(())
+}
+
+/// Writes the graph users at a site, the newest first as far as their places tell.
+fn write_parts(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+    w.write_str("\tsubops:")?;
+    for part in (0..managed::PARTS).rev().filter_map(managed::part).filter(|part| part.covers(addr)) {
+        let (entry, ret) = graph::functions_of(part);
+        write!(w, " {{ent:{} ret:{}}}", SymbolOffset(entry), SymbolOffset(ret))?;
+    }
+    Ok(())
+}
+
+fn write_own(trampoline: usize, op: OpsRef, w: &mut dyn fmt::Write) -> fmt::Result {
+    write!(w, "\ttramp: {} ({})", SymbolOffset(trampoline), SymbolOffset(op.func_addr()))
+}
+
+fn write_calls(trampoline: usize, regs: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+    match Machine::trampoline_calls(trampoline, regs) {
+        Some(func) => write!(w, " ->{}", SymbolOffset(func)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The `error_log` of an instance: why the last few commands written to it were refused.
+//!
+//! Parsers of commands call [`ErrorLog::push`]; the file [`error_log`](crate::trace::files::error_log) shows and
+//! clears. An errno alone says little about a long command, so a record keeps the command and a column.
+
+use crate::kernel::clock;
+use crate::core::format::error_log::{Newest, RECORDS, Record};
+use crate::core::format::Out;
+use core::fmt;
+use kernel::{alloc::AllocError, new_mutex, prelude::*, sync::Mutex};
+
+struct Refusal {
+    /// Nanoseconds of the kernel's local clock.
+    ts: u64,
+    location: KVec<u8>,
+    message: &'static str,
+    command: KVec<u8>,
+    position: u16,
+}
+
+/// The last refused commands of one instance, oldest first.
+#[pin_data]
+pub(crate) struct ErrorLog {
+    #[pin]
+    kept: Mutex<Newest<Refusal, RECORDS>>,
+}
+
+impl ErrorLog {
+    /// An empty log.
+    pub(crate) fn new() -> impl PinInit<Self> {
+        pin_init!(Self { kept <- new_mutex!(Newest::new()) })
+    }
+
+    /// Adds why `command` was refused: `location` names the parser (`hist:sched:sched_switch`), `position` is
+    /// the byte of `command` to point at.
+    ///
+    /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it failed.
+    #[allow(dead_code)] // The parsers that say why come with events and probes.
+    pub(crate) fn push(&self, location: &[u8], command: &[u8], position: u16, message: &'static str) {
+        let copy = |text: &[u8]| {
+            let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
+            copy.extend_from_slice(text, GFP_KERNEL)?;
+            Ok::<_, AllocError>(copy)
+        };
+        let (Ok(location), Ok(command)) = (copy(location), copy(command)) else {
+            return;
+        };
+        let ts = clock::perf();
+        let oldest = self.kept.lock().push(Refusal { ts, location, message, command, position });
+        drop(oldest);
+    }
+
+    /// Forgets every record. Task context, may sleep.
+    pub(crate) fn clear(&self) {
+        let gone = self.kept.lock().clear();
+        drop(gone);
+    }
+
+    /// Prints record `index`, oldest first; `Ok(false)` when there are not that many.
+    ///
+    /// Task context, may sleep. Errors when `out` is full.
+    pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        let kept = self.kept.lock();
+        let Some(Refusal { ts, location, message, command, position }) = kept.iter().nth(index) else {
+            return Ok(false);
+        };
+        let record = Record { ts: *ts, location, message, command, position: *position };
+        record.write(out).map(|()| true)
+    }
+}

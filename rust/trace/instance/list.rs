@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! All instances: the list of them, what `mkdir` and `rmdir` in `instances/` do, and what concerns several.
+//!
+//! The top instance is the first of the list and never leaves it. Any context may look for an instance; making and
+//! removing them is for tasks. One instance is where `trace_printk()` goes ([`with_printk_dest`]); those that have
+//! option `copy_trace_marker` take what is written to the top's `trace_marker` ([`for_each_marker_copy`]).
+//!
+//! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw lock, innermost).
+
+use super::{Held, Instance};
+use crate::trace::files;
+use super::last_boot::Persistent;
+use crate::kernel::cpus;
+use crate::kernel::published::Published;
+use crate::kernel::raw_lock::RawLock;
+use crate::kernel::reserved::Reserved;
+use crate::kernel::fs::tracefs::{Dir, UserDirs};
+use crate::core::parse::options::Flag;
+use kernel::cpu::CpuId;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::{Arc, Mutex, SetOnce};
+use kernel::workqueue;
+
+/// An instance with its place in time, by which the list is sorted.
+struct Entry {
+    serial: u64,
+    instance: Arc<Instance>,
+}
+
+static LIST: RawLock<KVec<Entry>> = RawLock::new(KVec::new());
+
+/// The directories below `instances/`. Its mutex is held while instances are made and removed.
+struct Directories {
+    parent: Option<Dir>,
+    made: KVec<(Arc<Instance>, Option<Dir>)>,
+    /// The serial number that comes next.
+    next: u64,
+    /// Bytes of buffer per CPU that a new instance gets.
+    size: usize,
+}
+
+static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
+
+/// Where `trace_printk()` goes when that is not the top instance.
+static PRINTK: Published<Instance> = Published::new();
+
+/// How many instances besides the top one have option `copy_trace_marker`.
+static COPIES: Atomic<u32> = Atomic::new(0);
+
+/// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot. `ENOMEM`.
+pub(super) fn init(top: Arc<Instance>, size: usize) -> Result {
+    let state = Directories { parent: None, made: KVec::new(), next: 1, size };
+    DIRECTORIES.populate(KBox::pin_init(new_mutex!(state), GFP_KERNEL)?);
+    list(0, top)
+}
+
+/// Adds to the list. Task context. `ENOMEM`.
+fn list(serial: u64, instance: Arc<Instance>) -> Result {
+    // Memory is asked for outside the lock; who holds the directories' mutex is alone in adding.
+    let length = LIST.lock().len();
+    let mut longer = KVec::with_capacity(length + 1, GFP_KERNEL)?;
+    let old = {
+        let mut list = LIST.lock();
+        for entry in list.drain_all() {
+            // There is room.
+            let _ = longer.push_within_capacity(entry);
+        }
+        let _ = longer.push_within_capacity(Entry { serial, instance });
+        core::mem::replace(&mut *list, longer)
+    };
+    drop(old);
+    Ok(())
+}
+
+/// Takes `instance` out of the list. Task context.
+fn unlist(instance: &Arc<Instance>) {
+    let gone = {
+        let mut list = LIST.lock();
+        let at = list.iter().position(|entry| Arc::ptr_eq(&entry.instance, instance));
+        at.and_then(|at| list.remove(at).ok())
+    };
+    drop(gone);
+}
+
+/// The instances there are, oldest first. One that comes or goes meanwhile may or may not be among them. Task context.
+pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
+    let mut next = 0;
+    core::iter::from_fn(move || {
+        let list = LIST.lock();
+        let entry = list.iter().find(|entry| entry.serial >= next)?;
+        next = entry.serial.wrapping_add(1);
+        Some(entry.instance.clone())
+    })
+}
+
+/// The instance called `name`; the top one has no name. Task context.
+pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
+    LIST.lock().iter().find(|entry| entry.instance.is_called(name)).map(|entry| entry.instance.clone())
+}
+
+/// Runs `f` on the instance called `name`, unless it is not there or the list cannot be looked at. Any context; no
+/// instance can be added or removed meanwhile.
+pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
+    let list = LIST.try_lock()?;
+    f(&list.iter().find(|entry| entry.instance.is_called(name))?.instance);
+    Some(())
+}
+
+/// Stops recording where the buffer outlives the kernel, which is about to end. Any context.
+pub(crate) fn stop_persistent() {
+    // Who adds an instance in this very moment has recorded nothing yet.
+    if let Some(list) = LIST.try_lock() {
+        list.iter().filter(|entry| entry.instance.last_boot().is_some()).for_each(|entry| {
+            entry.instance.buffer().set_on(false);
+        });
+    }
+}
+
+/// A CPU comes up: each instance takes it in. Task context, may sleep. `ENOMEM`.
+pub(super) fn prepare(cpu: CpuId) -> Result {
+    all().try_for_each(|instance| instance.prepare(cpu))
+}
+
+/// Makes an instance with its directory, where there are directories yet. Task context, may sleep.
+///
+/// # Errors
+///
+/// `EEXIST`, `ENOMEM`, and what creating the directory says.
+pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
+    create_by(name, |size| Instance::make(CString::try_from(name)?, size))
+}
+
+/// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the memory is too small.
+pub(super) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
+    create_by(name, |_| Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?))
+}
+
+fn create_by(name: &CStr, make: impl FnOnce(usize) -> Result<Arc<Instance>>) -> Result<Arc<Instance>> {
+    let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+    let Directories { parent, made, next, size } = &mut *directories;
+    if made.iter().any(|(instance, _)| instance.is_called(name.to_bytes())) {
+        return Err(EEXIST);
+    }
+    let instance = make(*size)?;
+    made.reserve(1, GFP_KERNEL)?;
+    list(*next, instance.clone())?;
+    *next = next.wrapping_add(1);
+
+    // A CPU that comes up from here on finds the instance in the list.
+    let ready = cpus::online().try_for_each(|cpu| instance.prepare(cpu));
+    let directory = ready.and_then(|()| parent.as_ref().map(|parent| populate(parent, &instance)).transpose());
+    match directory {
+        Ok(directory) => {
+            // There is room.
+            let _ = made.push_within_capacity((instance.clone(), directory));
+            Ok(instance)
+        }
+        Err(error) => {
+            unlist(&instance);
+            Err(error)
+        }
+    }
+}
+
+/// The instance called `name`, which is made if there is none, kept from being removed. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what creating the directory says.
+pub(crate) fn get(name: &CStr) -> Result<Held> {
+    if let Some(found) = find(name.to_bytes()) {
+        return found.hold();
+    }
+    match create(name) {
+        // Somebody else was faster.
+        Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
+        made => made?.hold(),
+    }
+}
+
+/// Makes the directory of `instance`, with its files.
+fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
+    let directory = parent.create_dir(instance.name().ok_or(EINVAL)?)?;
+    match files::create_all(&directory, instance) {
+        Ok(()) => Ok(directory),
+        Err(error) => {
+            directory.remove();
+            Err(error)
+        }
+    }
+}
+
+/// Removes the instance that `is` picks, with its directory. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENODEV` when there is none, `EBUSY` while somebody has it open or holds it.
+pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
+    let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+    let at = directories.made.iter().position(|(instance, _)| is(instance)).ok_or(ENODEV)?;
+    directories.made.get(at).ok_or(ENODEV)?.0.close()?;
+    let (instance, directory) = directories.made.remove(at)?;
+
+    unlist(&instance);
+    give_printk_back(&instance);
+    set_marker_copy(&instance, false);
+    instance.retire();
+    if let Some(directory) = directory {
+        directory.remove();
+    }
+    Ok(())
+}
+
+/// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until somebody does. Task
+/// context, may sleep.
+pub(super) fn remove_later(instance: &Arc<Instance>) {
+    let instance = instance.clone();
+    let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
+        let _ = remove(|other| Arc::ptr_eq(other, &instance));
+    });
+}
+
+/// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was registered.
+pub(super) fn create_directory(root: &Dir) -> Result {
+    let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+    let parent = root.create_instance_dir::<Users>(c"instances")?;
+    for (instance, directory) in directories.made.iter_mut() {
+        *directory = Some(populate(&parent, instance)?);
+    }
+    directories.parent = Some(parent);
+    Ok(())
+}
+
+/// What users do in `instances/`.
+struct Users;
+
+impl UserDirs for Users {
+    fn make(name: &CStr) -> Result {
+        create(name).map(drop)
+    }
+
+    fn remove(name: &CStr) -> Result {
+        remove(|instance| instance.is_called(name.to_bytes()))
+    }
+}
+
+/// Runs `f` on the instance where `trace_printk()` goes; `None` before there is one. Any context.
+pub(crate) fn with_printk_dest<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
+    PRINTK.with(|other| match other {
+        Some(instance) => Some(f(instance)),
+        None => Instance::top().ok().map(|top| f(top)),
+    })
+}
+
+/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other, clearing it gives it
+/// back to the top. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` for clearing it in the top instance while that has it.
+pub(super) fn set_printk_dest(instance: &Arc<Instance>, on: bool) -> Result {
+    let has = instance.options().has(Flag::TracePrintkDest);
+    match (has, on) {
+        (false, true) => move_printk(instance),
+        (true, false) if instance.is_top() => return Err(EINVAL),
+        (true, false) => give_printk_back(instance),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn move_printk(to: &Arc<Instance>) {
+    let other = PRINTK.replace((!to.is_top()).then(|| to.clone()));
+    match &other {
+        Some(other) => other.show_option(Flag::TracePrintkDest, false),
+        None => Instance::top().iter().for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
+    }
+    to.show_option(Flag::TracePrintkDest, true);
+}
+
+fn give_printk_back(instance: &Arc<Instance>) {
+    if instance.options().has(Flag::TracePrintkDest) {
+        Instance::top().iter().for_each(|top| move_printk(top));
+    }
+}
+
+/// Option `copy_trace_marker`. Task context.
+pub(super) fn set_marker_copy(instance: &Instance, on: bool) {
+    if instance.options().has(Flag::CopyTraceMarker) == on {
+        return;
+    }
+    instance.show_option(Flag::CopyTraceMarker, on);
+    if !instance.is_top() {
+        // OVERFLOW: at most one for each instance.
+        let _ = if on { COPIES.fetch_add(1, Relaxed) } else { COPIES.fetch_sub(1, Relaxed) };
+    }
+}
+
+/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one fails, and gives the
+/// last result. Task context.
+///
+/// # Errors
+///
+/// `ENODEV` when no instance does, and what `f` says.
+pub(crate) fn for_each_marker_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -> Result<R> {
+    let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
+    let mut last = Err(ENODEV);
+    if COPIES.load(Relaxed) != 0 {
+        for instance in all().filter(|instance| !instance.is_top() && copies(instance)) {
+            last = Ok(f(&instance)?);
+        }
+    }
+    if copies(top) {
+        last = Ok(f(top)?);
+    }
+    last
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The buffer on the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and by function commands.
+//!
+//! A dump stops recording for good (it is up to the user to turn it on again), reads consuming, and prints in
+//! the latency format. It runs in any context, NMI included: it neither allocates nor sleeps, only ever tries
+//! a CPU's reader lock (a CPU whose lock is taken counts as empty), and a second dump meanwhile is turned away.
+//! A tracer's own output is not asked for, since it needs memory: records are printed by their types.
+//!
+//! Answers to `ftrace_dump()` of [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h), the
+//! boot parameter and sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the CPU it
+//! happened on, and instances' names, `NAME` or `NAME=2`, separated by commas.
+
+use crate::trace::instance::{Instance, list as instances};
+use super::cursor::{Ahead, Cursor, Source};
+use super::{LINE_ROOM, Style, line};
+use super::source::Consume;
+use crate::kernel::{printk, watchdog};
+use crate::kernel::try_cell::TryCell;
+use crate::core::format::{LineBuf, Out};
+use kernel::cpu::CpuId;
+
+/// Which CPUs' buffers are dumped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cpus {
+    /// All, merged by time.
+    All,
+    /// The one that this runs on.
+    This,
+}
+
+/// Bytes of one line that reach the console.
+const SHOWN: usize = 1000;
+const RULE: &[u8] = b"---------------------------------\n";
+
+struct Scratch {
+    line: [u8; LINE_ROOM],
+    record: [u8; 4096],
+}
+
+static SCRATCH: TryCell<Scratch> = TryCell::new(Scratch { line: [0; LINE_ROOM], record: [0; 4096] });
+
+/// Dumps the top instance. Any context.
+pub(crate) fn top(cpus: Cpus) {
+    let Some(mut scratch) = SCRATCH.try_take() else {
+        return;
+    };
+    if let Ok(top) = Instance::top() {
+        instance(top, cpus, &mut scratch);
+    }
+}
+
+/// Dumps what `setting`, the text of `ftrace_dump_on_oops`, asks for. Any context.
+pub(crate) fn by_setting(setting: &[u8]) {
+    let Some(mut scratch) = SCRATCH.try_take() else {
+        return;
+    };
+    let orig = |text: &[u8]| text == b"2" || text == b"orig_cpu";
+    for (place, part) in setting.split(|&c| c == b',').enumerate() {
+        let mut words = part.splitn(2, |&c| c == b'=');
+        let (name, which) = (words.next().unwrap_or(&[]), words.next());
+        let top = match name {
+            b"0" if place == 0 => continue,
+            b"1" if place == 0 && which.is_none() => Some(Cpus::All),
+            _ if place == 0 && which.is_none() && orig(name) => Some(Cpus::This),
+            _ => None,
+        };
+        let found = match top {
+            Some(cpus) => Instance::top().ok().map(|top| instance(top, cpus, &mut scratch)),
+            None => {
+                let cpus = if which.is_some_and(orig) { Cpus::This } else { Cpus::All };
+                instances::try_with(name, |found| instance(found, cpus, &mut scratch))
+            }
+        };
+        if found.is_none() {
+            let mut text = LineBuf::new(&mut scratch.line);
+            let _ = text.bytes(b"Instance ").and(text.bytes(name)).and(text.bytes(b" not found\n"));
+            printk::emerg(text.as_bytes());
+        }
+    }
+}
+
+/// Dumps one instance.
+fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
+    let buffer = instance.buffer();
+    buffer.set_on(false);
+    let only = (cpus == Cpus::This).then(CpuId::current);
+    let style = Style::of_dump(instance);
+    let mut cursor = Cursor::new(Consume::without_waiting(buffer), only, 1);
+
+    announce(instance, scratch);
+    let mut any = false;
+    while !cursor.is_empty() {
+        if !any {
+            printk::emerg(RULE);
+        }
+        any = true;
+        if !record(&mut cursor, &style, scratch) {
+            break;
+        }
+        watchdog::touch();
+    }
+    printk::emerg(if any { RULE } else { b"   (ftrace buffer empty)\n" });
+}
+
+fn announce(instance: &Instance, scratch: &mut Scratch) {
+    let Some(name) = instance.name() else {
+        return printk::emerg(b"Dumping ftrace buffer:\n");
+    };
+    let mut text = LineBuf::new(&mut scratch.line);
+    let name = name.to_bytes();
+    let _ = text.bytes(b"Dumping ftrace instance ").and(text.bytes(name)).and(text.bytes(b" buffer:\n"));
+    printk::emerg(text.as_bytes());
+}
+
+/// Prints the oldest record and takes it out; false when there is none.
+fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratch) -> bool {
+    let Some((cpu, head)) = cursor.next(&mut scratch.record) else {
+        return false;
+    };
+    let mut text = LineBuf::new(&mut scratch.line);
+    let record = cursor.record(cpu, &head, &scratch.record);
+    let mut nothing = [0u8; 0];
+    let mut ahead = Ahead { cursor, cpu, current: Some(head), store: &mut nothing };
+    // A line that does not fit is printed as far as it goes.
+    let _ = line::write(&mut text, &record, style, None, &mut ahead, false);
+    if let Some(head) = ahead.current {
+        cursor.pass(cpu, &head);
+    }
+    let text = text.as_bytes();
+    printk::emerg(text.get(..SHOWN).unwrap_or(text));
+    true
+}

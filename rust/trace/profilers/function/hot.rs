@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here is traced.
+
+use super::table::{self, Table};
+use crate::kernel::clock;
+use crate::kernel::context::PreemptOff;
+use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
+use crate::trace::fgraph::plain::{done, hook};
+use kernel::bindings::{ftrace_ops, ftrace_regs};
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// What frames end in that are made here; 0, which none does, while it is off.
+static TOP: Atomic<u64> = Atomic::new(0);
+
+/// Frames are made as of registration `number` from now on. The tables are prepared, and the clock can be read in line.
+pub(super) fn open(number: u64) {
+    TOP.store(Top::frame(number).0, Relaxed);
+}
+
+/// No more are made, and those that were do not count.
+pub(super) fn close() {
+    TOP.store(0, Relaxed);
+}
+
+/// The time, for one who has preemption off.
+#[inline(always)]
+fn now(_stay: &PreemptOff) -> u64 {
+    // SAFETY: preemption is off, says the guard.
+    unsafe { clock::sched_native() }
+}
+
+/// This CPU's table, for one who has seen [`TOP`] other than 0 once, or a frame that ends in it.
+#[inline(always)]
+fn table_here(stay: &PreemptOff) -> &'static Table {
+    // SAFETY: `open` says so.
+    unsafe { table::here(stay) }
+}
+
+/// The manager's function while the profiler is alone.
+///
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+///
+/// # Safety
+///
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn ftrace_graph_profile(
+    ip: usize,
+    parent_ip: usize,
+    op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    let top = Top(TOP.load(Relaxed));
+    let current = Current::get();
+    if top.0 == 0 || current.is_paused() {
+        return;
+    }
+    let stay = PreemptOff::new();
+    if let Some(record) = table_here(&stay).find_near(ip as u64) {
+        if let Some(room) = current.room() {
+            record.hit();
+            current.set_depth(current.depth().wrapping_add(1));
+            let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+            // SAFETY: by the precondition.
+            return unsafe { hook(room, fregs, frame) };
+        }
+    }
+    core::mem::forget(stay);
+    // SAFETY: by the precondition; it takes over the guard.
+    unsafe { enter_any(ip, parent_ip, op, fregs) }
+}
+
+/// [`ftrace_graph_profile`] in every case.
+///
+/// # Safety
+///
+/// As there; the caller has forgotten a guard that holds preemption off.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn enter_any(ip: usize, parent_ip: usize, _op: *mut ftrace_ops, fregs: *mut ftrace_regs) {
+    // SAFETY: by the precondition.
+    let stay = unsafe { PreemptOff::assume() };
+    let current = Current::get();
+    let top = Top(TOP.load(Relaxed));
+    if top.0 == 0 {
+        return;
+    }
+    let table = table_here(&stay);
+    let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else { return };
+    record.hit();
+    let Some(room) = current.room().or_else(|| current.make_room(0)) else { return };
+    current.set_depth(current.depth().wrapping_add(1));
+    let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+    // SAFETY: by the precondition.
+    unsafe { hook(room, fregs, frame) }
+}
+
+/// Is a frame that ends in `top` one of the profiler's?
+#[inline(always)]
+pub(crate) fn owns(top: Top) -> bool {
+    top == Top(TOP.load(Relaxed))
+}
+
+/// The return of the function of the frame at `at`, one of the profiler's: where it goes.
+///
+/// # Safety
+///
+/// There is that frame, the innermost one.
+#[inline(never)]
+pub(crate) unsafe fn leave(current: Current, at: usize) -> usize {
+    let stay = PreemptOff::new();
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
+        core::mem::forget(stay);
+        // SAFETY: by the precondition; it takes over the guard.
+        return unsafe { leave_any(current, at) };
+    };
+    record.took(now(&stay).wrapping_sub(frame.data()));
+    done(current, &frame)
+}
+
+/// [`leave`] in every case.
+///
+/// # Safety
+///
+/// As there; a guard that holds preemption off was forgotten since.
+#[cold]
+#[inline(never)]
+unsafe fn leave_any(current: Current, at: usize) -> usize {
+    // SAFETY: by the precondition.
+    let stay = unsafe { PreemptOff::assume() };
+    let time = now(&stay);
+    // SAFETY: by the precondition.
+    let frame = unsafe { current.frame_at(at) };
+    if let Some(record) = table_here(&stay).find(frame.func() as u64) {
+        record.took(time.wrapping_sub(frame.data()));
+    }
+    done(current, &frame)
+}

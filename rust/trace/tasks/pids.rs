@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which tasks an instance traces: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
+//!
+//! A probe at each switch decides once for the task that a CPU turns to, and leaves the answer in a per-CPU word:
+//! the pid that is traced there, or [`NOBODY`]. The callback of a traced function compares that word with its own
+//! task ([`PidFilter::traces_current`]); without pids no callback looks at all.
+//!
+//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`Lists`], a raw lock that probes take, too.
+
+use crate::kernel::{context, cpus};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::raw_lock::RawLock;
+use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
+use crate::core::format as text;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::{Arc, Mutex};
+
+/// Which of the two lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Only these tasks; empty means all.
+    Only,
+    /// Never these.
+    Not,
+}
+
+/// No task is traced on this CPU at the moment.
+const NOBODY: i32 = -1;
+
+/// Pids in ascending order, none twice.
+type List = KVec<i32>;
+
+struct Lists {
+    only: List,
+    not: List,
+}
+
+impl Lists {
+    const EMPTY: Self = Self { only: List::new(), not: List::new() };
+
+    fn list(&mut self, which: Which) -> &mut List {
+        match which {
+            Which::Only => &mut self.only,
+            Which::Not => &mut self.not,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.only.is_empty() && self.not.is_empty()
+    }
+
+    fn traces(&self, pid: i32) -> bool {
+        (self.only.is_empty() || has(&self.only, pid)) && !has(&self.not, pid)
+    }
+}
+
+fn has(list: &List, pid: i32) -> bool {
+    list.binary_search(&pid).is_ok()
+}
+
+/// Adds `pid` unless it is there. May sleep. `ENOMEM`.
+fn add(list: &mut List, pid: i32) -> Result {
+    let Err(place) = list.binary_search(&pid) else { return Ok(()) };
+    list.reserve(1, GFP_KERNEL)?;
+    // Cannot fail: there is room, and the place is at most the length.
+    let _ = list.insert_within_capacity(place, pid);
+    Ok(())
+}
+
+fn take_out(list: &mut List, pid: i32) {
+    if let Ok(place) = list.binary_search(&pid) {
+        let _ = list.remove(place);
+    }
+}
+
+/// What probes and callbacks share.
+struct Shared {
+    lists: RawLock<Lists>,
+    /// On each CPU the pid that is traced there, or [`NOBODY`].
+    here: PerCpu<Atomic<i32>>,
+}
+
+impl Shared {
+    fn decide(&self, task: TaskView<'_>) {
+        let pid = task.pid();
+        let pid = if self.lists.lock().traces(pid) { pid } else { NOBODY };
+        self.here.this().store(pid, Relaxed);
+    }
+
+    /// Adds `child` to a list that has `parent`.
+    fn follow(&self, which: Which, parent: i32, child: i32) {
+        let mut longer = List::new();
+        loop {
+            let length = {
+                let mut lists = self.lists.lock();
+                let list = lists.list(which);
+                let Err(place) = list.binary_search(&child) else { return };
+                if !has(list, parent) {
+                    return;
+                }
+                if list.len() == list.capacity() && longer.capacity() > list.len() {
+                    for pid in list.iter() {
+                        let _there_is_room = longer.push_within_capacity(*pid);
+                    }
+                    core::mem::swap(list, &mut longer);
+                }
+                if list.len() < list.capacity() {
+                    let _there_is_room = list.insert_within_capacity(place, child);
+                    return;
+                }
+                list.len()
+            };
+            // Not under the lock: the allocator may wake a task, and a CPU that turns to another waits with its run queue
+            // locked for the lists.
+            let Ok(list) = List::with_capacity(length + length / 2 + 1, GFP_NOWAIT) else { return };
+            longer = list;
+        }
+    }
+}
+
+impl TaskProbe for Shared {
+    fn switched(&self, _prev: TaskView<'_>, next: TaskView<'_>) {
+        self.decide(next);
+    }
+
+    /// A child is listed where its parent is. Without memory for that it is not, as tracing must not fail a fork.
+    fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
+        for which in [Which::Only, Which::Not] {
+            self.follow(which, parent.pid(), child.pid());
+        }
+    }
+
+    fn freed(&self, task: TaskView<'_>) {
+        let mut lists = self.lists.lock();
+        take_out(&mut lists.only, task.pid());
+        take_out(&mut lists.not, task.pid());
+    }
+}
+
+/// Probes in place.
+#[derive(Default)]
+struct State {
+    switch: Option<Probes<Shared>>,
+    fork: Option<Probes<Shared>>,
+}
+
+/// The pid lists of an instance.
+#[pin_data]
+pub(crate) struct PidFilter {
+    shared: Arc<Shared>,
+    #[pin]
+    state: Mutex<State>,
+}
+
+impl PidFilter {
+    /// No pids. May sleep; `ENOMEM`.
+    pub(crate) fn new() -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            shared: {
+                let here = PerCpu::new(|_| Atomic::new(NOBODY))?;
+                Arc::new(Shared { lists: RawLock::new(Lists::EMPTY), here }, GFP_KERNEL)?
+            },
+            state <- new_mutex!(State::default()),
+        }? Error)
+    }
+
+    /// Is there any pid at all? Task context.
+    pub(crate) fn is_active(&self) -> bool {
+        self.state.lock().switch.is_some()
+    }
+
+    /// Is the current task one to trace, while the filter [is active](Self::is_active)? Any context, preemption off.
+    #[inline(always)]
+    pub(crate) fn traces_current(&self) -> bool {
+        self.shared.here.this().load(Relaxed) == context::current_pid()
+    }
+
+    /// Adds the pids of one write, all or none; gives what the write returns. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    pub(crate) fn write(&self, which: Which, text: &[u8]) -> Result<usize> {
+        let mut state = self.state.lock();
+        let mut new = self.pids(which)?;
+        let used = text::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
+        self.install(&mut state, which, new)?;
+        Ok(used)
+    }
+
+    /// Forgets one list. Task context, may sleep.
+    pub(crate) fn clear(&self, which: Which) {
+        let mut state = self.state.lock();
+        // Only taking away: this asks for no memory, and so cannot fail.
+        let _ = self.install(&mut state, which, List::new());
+    }
+
+    /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn pids(&self, which: Which) -> Result<KVec<i32>> {
+        let length = self.shared.lists.lock().list(which).len();
+        let mut copy = List::with_capacity(length, GFP_KERNEL)?;
+        for pid in self.shared.lists.lock().list(which).iter() {
+            // A fork since may have made it longer than the room; the newest pid is then left out.
+            if copy.push_within_capacity(*pid).is_err() {
+                break;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Option `function-fork`: children are listed as their parents are, and the dead leave. Task context, may sleep.
+    /// `ENOMEM`.
+    pub(crate) fn follow_forks(&self, on: bool) -> Result {
+        let mut state = self.state.lock();
+        state.fork = None;
+        if on {
+            state.fork = Some(Probes::register(&[Point::Fork, Point::Free], self.shared.clone())?);
+        }
+        Ok(())
+    }
+
+    fn install(&self, state: &mut State, which: Which, new: List) -> Result {
+        if state.switch.is_none() && !new.is_empty() {
+            state.switch = Some(Probes::register(&[Point::Switch], self.shared.clone())?);
+        }
+        let (old, empty) = {
+            let mut lists = self.shared.lists.lock();
+            (core::mem::replace(lists.list(which), new), lists.is_empty())
+        };
+        drop(old);
+        if empty {
+            state.switch = None;
+        } else {
+            // The tasks that run now had their switch before.
+            cpus::on_each(|| TaskView::with_current(|task| self.shared.decide(task)));
+        }
+        Ok(())
+    }
+}
+
+/// What can be wrong with a write: the text, or memory.
+struct PidError(Error);
+
+impl From<text::Error> for PidError {
+    fn from(_: text::Error) -> Self {
+        Self(EINVAL)
+    }
+}
+
+impl From<Error> for PidError {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl From<PidError> for Error {
+    fn from(error: PidError) -> Self {
+        error.0
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries for conditions that are marked as likely or unlikely.
+//!
+//! At most one [`Recorder`] is at work, that of whoever began last ([`begin`]): the tracer `branch`, or option `branch` of
+//! an instance whose tracer was set while it was on. When it ends, the one before goes on.
+//!
+//! [`record`] is called in any context, at very many places. It records with interrupts off: then no interrupt's entries
+//! are held up, nothing asks for a reschedule at the end (the scheduler is full of such conditions), and what it looks at
+//! stays. The plain path calls no C function and so meets no condition itself; the other one is guarded, level by level
+//! of contexts, so that an NMI within it records, too. Where RCU does not watch nothing is recorded.
+//!
+//! Locks: the mutex of [`USERS`] is taken under an instance's state mutex, and holds nothing.
+
+use crate::trace::buffer::Left;
+use crate::trace::buffer::entry::{Context, kind};
+use crate::trace::instance::Instance;
+use crate::trace::profilers::branch as branch_profile;
+use crate::trace::profilers::branch::{ANNOTATED_SIZE, Annotated};
+use crate::kernel::context::{IrqsOff, rcu_watches};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::published::Published;
+use crate::core::format::branch::{Place, WORDS, tail};
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+
+/// Who records. Whether there is anybody is also the question of the hot path.
+static CURRENT: Published<Recorder> = Published::new();
+
+kernel::sync::global_lock! {
+    // SAFETY: `init_lock`, which is called before all else.
+    unsafe(uninit) static USERS: Mutex<KVec<Arc<Recorder>>> = KVec::new();
+}
+
+/// Makes the lock.
+///
+/// # Safety
+///
+/// Called once, before anything else here.
+pub(crate) unsafe fn init_lock() {
+    // SAFETY: by the precondition.
+    unsafe { USERS.init() };
+}
+
+/// Records into one instance.
+struct Recorder {
+    instance: Arc<Instance>,
+    /// What is recorded of each annotated site of the kernel's, whichever way it goes.
+    texts: KVVec<[u64; WORDS]>,
+    /// Where those sites begin.
+    first: usize,
+    /// On each CPU a bit for each level of contexts that is in [`Recorder::record_slowly`].
+    inside: PerCpu<Atomic<u32>>,
+}
+
+/// Records as long as it lives, unless somebody begins after it. Dropping it: task context, sleeps.
+pub(crate) struct Recording(Arc<Recorder>);
+
+/// Begins to record into `instance`. Task context, sleeps. `ENOMEM`.
+pub(crate) fn begin(instance: &Arc<Instance>) -> Result<Recording> {
+    let recorder = Arc::new(Recorder::new(instance.clone())?, GFP_KERNEL)?;
+    let mut users = USERS.lock();
+    users.push(recorder.clone(), GFP_KERNEL)?;
+    CURRENT.replace(Some(recorder.clone()));
+    Ok(Recording(recorder))
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let mut users = USERS.lock();
+        users.retain(|user| !Arc::ptr_eq(user, &self.0));
+        CURRENT.replace(users.last().cloned());
+    }
+}
+
+/// Does anybody record? Any context, by one load.
+#[inline(always)]
+pub(crate) fn is_on() -> bool {
+    !CURRENT.is_empty()
+}
+
+/// The condition of `site` was looked at. Any context; access to user memory is closed.
+#[inline(never)]
+pub(crate) fn record(site: Annotated, correct: bool) {
+    let context = Context::capture();
+    let _stay = IrqsOff::new();
+    if !rcu_watches() {
+        return;
+    }
+    // SAFETY: interrupts are off, and RCU watches.
+    if let Some(recorder) = unsafe { CURRENT.get() } {
+        recorder.record(context, site, correct);
+    }
+}
+
+impl Recorder {
+    fn new(instance: Arc<Instance>) -> Result<Self> {
+        let sites = branch_profile::annotated();
+        let mut texts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+        let mut first = 0;
+        for site in sites.iter() {
+            if texts.is_empty() {
+                first = site.address();
+            }
+            texts.push(words(site), GFP_KERNEL)?;
+        }
+        Ok(Self { instance, texts, first, inside: PerCpu::new(|_| Atomic::new(0))? })
+    }
+
+    /// The hot path: preemption and interrupts are off, RCU watches.
+    #[inline(always)]
+    fn record(&self, context: Context, site: Annotated, correct: bool) {
+        let buffer = self.instance.buffer();
+        let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
+        let Some(text) = self.texts.get(index) else { return self.record_of_module(context, site, correct) };
+        if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
+            return self.record_slowly(context, site, correct, text, Left::NO_ATTEMPT);
+        }
+        let header = context.header(kind::BRANCH);
+        let (left, _) = buffer.record_fast(|_| {
+            let [a, b, c, d, e, f, g] = *text;
+            ([header, a, b, c, d, e, f, g], tail(correct, site.constant()))
+        });
+        if !left.is_done() {
+            self.record_slowly(context, site, correct, text, left);
+        }
+    }
+
+    /// A module may be gone when its entries are read: names are copied there and then.
+    #[cold]
+    #[inline(never)]
+    fn record_of_module(&self, context: Context, site: Annotated, correct: bool) {
+        self.record_slowly(context, site, correct, &words(site), Left::NO_ATTEMPT);
+    }
+
+    /// What is `left` after an attempt. It calls C functions, whose conditions are not recorded.
+    #[cold]
+    #[inline(never)]
+    fn record_slowly(&self, context: Context, site: Annotated, correct: bool, text: &[u64; WORDS], left: Left) {
+        let buffer = self.instance.buffer();
+        let inside = self.inside.this();
+        let (bit, before) = (1 << context.level(), inside.load(Relaxed));
+        if before & bit != 0 {
+            // There was no attempt then.
+            return;
+        }
+        inside.store(before | bit, Relaxed);
+        if !buffer.complete(left) && buffer.is_on() {
+            let tail = tail(correct, site.constant());
+            // Where there is no room the buffer counts it.
+            let _ = buffer.write_with(context.rest(), kind::BRANCH, size_of_val(text) + size_of_val(&tail), |_, bytes| {
+                let Some((words, rest)) = bytes.split_at_mut_checked(size_of_val(text)) else { return };
+                for (place, word) in words.chunks_exact_mut(8).zip(text) {
+                    place.copy_from_slice(&word.to_ne_bytes());
+                }
+                rest.copy_from_slice(&tail.to_ne_bytes());
+            });
+        }
+        inside.store(before, Relaxed);
+    }
+}
+
+/// What is recorded of a site but for the way it goes. Any context.
+fn words(annotated: Annotated) -> [u64; WORDS] {
+    let site = annotated.site();
+    Place { function: site.function(), file: site.file(), line: site.line() }.words()
+}

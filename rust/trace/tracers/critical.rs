@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sections with interrupts or preemption off: what happens where they begin and end.
+//!
+//! At most one [`Critical`] is [current](Critical::current), that of the tracer at work, in whichever instance. A section
+//! of a CPU is *open* from where interrupts (or preemption, whichever the tracer looks at) go off to where both are on
+//! again. Its ends are recorded as function entries, under the addresses where they happen; if it was longer than any
+//! before, [`Critical::report`] keeps the trace.
+//!
+//! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is at work: no lock, no
+//! callee that is traced. Nothing of it nests on a CPU: while a section begins or ends, its [`State`] is busy, and what
+//! comes then, from an interrupt or from what is called to keep the trace, does nothing. NMIs open no section.
+
+use crate::trace::buffer::entry::{Context, kind};
+use crate::trace::fgraph::meanwhile::{self, Measures};
+use crate::trace::instance::Instance;
+use super::latency::Found;
+use crate::trace::tasks::stack;
+use crate::kernel::context::{self, PreemptCount, PreemptOff};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::published::{Claim, Published};
+use crate::kernel::raw_lock::RawLock;
+use crate::kernel::tracepoint::TaskView;
+use crate::core::parse::options::Flag;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+
+static CURRENT: Published<Critical> = Published::new();
+
+/// What makes a section.
+#[derive(Clone, Copy)]
+pub(crate) struct Kinds {
+    /// Interrupts off.
+    pub(crate) irqs: bool,
+    /// Preemption off.
+    pub(crate) preemption: bool,
+}
+
+/// Where a CPU is with its section: `CLOSED` to `BUSY` to `OPEN`, and by way of `BUSY` back again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State(u32);
+
+impl State {
+    /// There is none.
+    const CLOSED: Self = Self(0);
+    /// It begins or ends just now.
+    const BUSY: Self = Self(1);
+    /// It is open.
+    const OPEN: Self = Self(2);
+}
+
+/// The section of one CPU; only that CPU looks at it.
+struct Section {
+    state: Atomic<u32>,
+    /// When it was opened, by the buffer's clock.
+    since: Atomic<u64>,
+    /// Where.
+    start: Atomic<usize>,
+    /// [`Critical::reports`] at that time.
+    reports: Atomic<u64>,
+}
+
+impl Section {
+    #[inline(always)]
+    fn is(&self, state: State) -> bool {
+        self.state.load(Relaxed) == state.0
+    }
+
+    #[inline(always)]
+    fn set(&self, state: State) {
+        self.state.store(state.0, Relaxed);
+    }
+}
+
+/// The measurement at work.
+pub(crate) struct Critical {
+    instance: Arc<Instance>,
+    kinds: Kinds,
+    /// Are ends of sections recorded as in a call graph?
+    graph: Atomic<bool>,
+    sections: PerCpu<Section>,
+    /// How many sections were reported. One that was open while another CPU's was being reported is not: it was, if only
+    /// by the report, not left in peace. Turning to a call graph and back counts as a report.
+    reports: Atomic<u64>,
+    /// Held while one is reported. Innermost but for the locks of the buffer and of saved names.
+    reporting: RawLock<()>,
+}
+
+impl Critical {
+    /// A measurement for `instance`, not begun. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds) -> Result<Arc<Self>> {
+        let closed = || Section {
+            state: Atomic::new(State::CLOSED.0),
+            since: Atomic::new(0),
+            start: Atomic::new(0),
+            reports: Atomic::new(0),
+        };
+        let sections = PerCpu::new(|_| closed())?;
+        let graph = Atomic::new(instance.options().has(Flag::DisplayGraph));
+        let new =
+            Self { instance, kinds, graph, sections, reports: Atomic::new(0), reporting: RawLock::new(()) };
+        Ok(Arc::new(new, GFP_KERNEL)?)
+    }
+
+    /// Makes it the current one until the result is dropped. Task context. `EBUSY` while there is another.
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Claim<Self>> {
+        CURRENT.claim(self.clone())
+    }
+
+    /// The current one.
+    ///
+    /// # Safety
+    ///
+    /// As [`Published::get`].
+    #[inline(always)]
+    pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
+        // SAFETY: by the precondition.
+        unsafe { CURRENT.get() }
+    }
+
+    /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no register where there is nothing
+    /// to measure.
+    #[inline(never)]
+    pub(crate) fn irqs_off(&self, ip: usize) {
+        if self.kinds.irqs && !self.holds(PreemptCount::read()) {
+            self.open(ip, 0);
+        }
+    }
+
+    /// Interrupts are about to come on, at `ip`; `own` is the address of the function that says so.
+    #[inline(never)]
+    pub(crate) fn irqs_on(&self, ip: usize, own: usize) {
+        if self.kinds.irqs && !self.holds(PreemptCount::read()) {
+            self.close(ip, 0, own);
+        }
+    }
+
+    /// Preemption went off, at `ip`, on behalf of `parent` if that is not 0.
+    #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
+    #[inline(never)]
+    pub(crate) fn preempt_off(&self, ip: usize, parent: usize) {
+        if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
+            self.open(ip, parent);
+        }
+    }
+
+    /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and [`Critical::irqs_on`].
+    #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
+    #[inline(never)]
+    pub(crate) fn preempt_on(&self, ip: usize, parent: usize, own: usize) {
+        if self.kinds.preemption && !(self.kinds.irqs && context::irqs_off()) {
+            self.close(ip, parent, own);
+        }
+    }
+
+    /// Measures again, after [`Critical::suspend`]; `count` is the preemption count of the caller.
+    pub(crate) fn go_on(&self, count: PreemptCount, ip: usize) {
+        if self.holds(count) || self.kinds.irqs && context::irqs_off() {
+            self.open(ip, 0);
+        }
+    }
+
+    /// Ends the section that is open on this CPU, if there is one, until [`Critical::go_on`].
+    pub(crate) fn suspend(&self, count: PreemptCount, ip: usize, own: usize) {
+        if self.holds(count) || self.kinds.irqs && context::irqs_off() {
+            self.close(ip, 0, own);
+        }
+    }
+
+    /// Does preemption keep a section open, with that count?
+    #[inline(always)]
+    fn holds(&self, count: PreemptCount) -> bool {
+        self.kinds.preemption && count.is_held()
+    }
+
+    #[inline(always)]
+    fn open(&self, ip: usize, parent: usize) {
+        let here = self.sections.this();
+        let buffer = self.instance.buffer();
+        if !here.is(State::CLOSED) || !buffer.is_on() {
+            return;
+        }
+        let context = Context::capture();
+        if context.in_nmi() {
+            return;
+        }
+        here.set(State::BUSY);
+        here.start.store(if parent != 0 { parent } else { ip }, Relaxed);
+        here.reports.store(self.reports.load(Relaxed), Relaxed);
+        let _stay = PreemptOff::new();
+        here.since.store(self.record(context, ip, parent), Relaxed);
+        here.set(State::OPEN);
+    }
+
+    #[inline(always)]
+    fn close(&self, ip: usize, parent: usize, own: usize) {
+        let here = self.sections.this();
+        if !here.is(State::OPEN) {
+            return;
+        }
+        here.set(State::BUSY);
+        if self.instance.buffer().is_on() {
+            let context = Context::capture();
+            let _stay = PreemptOff::new();
+            let end = if parent != 0 { parent } else { ip };
+            let latency = self.record(context, ip, parent).wrapping_sub(here.since.load(Relaxed));
+            if self.instance.latency().is_worse(latency) {
+                self.report(here, latency, context.rest(), ip, end, own);
+            }
+            self.record(context, own, end);
+        }
+        here.set(State::CLOSED);
+    }
+
+    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's time. Preemption is off.
+    #[inline(always)]
+    fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
+        let buffer = self.instance.buffer();
+        if !self.graph.load(Relaxed) && context.is_plain_task() {
+            let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
+            let (left, time) = buffer.record_fast(|_| words);
+            if left.is_done() || buffer.complete(left) {
+                return time;
+            }
+        }
+        self.record_any(context, ip, parent)
+    }
+
+    /// [`Critical::record`] in interrupts, and wherever it takes more than the plain case does.
+    #[cold]
+    #[inline(never)]
+    fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
+        let buffer = self.instance.buffer();
+        let now = buffer.now();
+        match self.graph.load(Relaxed) {
+            true => meanwhile::mark(buffer, context.rest(), ip),
+            false => buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64),
+        }
+        now
+    }
+
+    /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its trace is kept, with the
+    /// stack from the caller of the function of `ip` on.
+    #[cold]
+    #[inline(never)]
+    fn report(&self, here: &Section, latency: u64, context: Context, ip: usize, end: usize, own: usize) {
+        let _alone = self.reporting.lock();
+        if !self.instance.latency().is_worse(latency) {
+            return;
+        }
+        let buffer = self.instance.buffer();
+        self.record_any(context, own, end);
+        stack::record_after(buffer, context, ip);
+        let reports = self.reports.load(Relaxed);
+        if here.reports.load(Relaxed) != reports {
+            return;
+        }
+        let cpu = CpuId::current();
+        TaskView::with_current(|task| {
+            let section = Some((here.start.load(Relaxed), end));
+            self.instance.keep_worst(&Found { cpu, task, since: here.since.load(Relaxed), latency, section }, Some(cpu));
+        });
+        self.reports.store(reports.wrapping_add(1), Relaxed);
+    }
+}
+
+/// Functions are of interest where a section is open.
+impl Measures for Critical {
+    fn is_at_it(&self) -> bool {
+        self.sections.this().is(State::OPEN)
+    }
+
+    fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    fn set_graph(&self, graph: bool) {
+        let _alone = self.reporting.lock();
+        self.graph.store(graph, Relaxed);
+        self.reports.store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+}
