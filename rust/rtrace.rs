@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! rtrace: the kernel's tracing core, in place of `kernel/trace`, `fs/tracefs` and x86's C ftrace code.
+//! rtrace: the kernel's tracing core, in place of `kernel/trace`, `fs/tracefs` and x86's C ftrace
+//! code.
 //!
-//! This is the root of the one crate that kbuild makes of the project (kbuild does not link dependent Rust
-//! crates by itself). Layers, from the bottom up; a module uses only those above its own line here:
+//! This is the root of the one crate that kbuild makes of the project (kbuild does not link
+//! dependent Rust crates by itself). Layers, from the bottom up; a module uses only those above its
+//! own line here:
 //!
 //! - [`crate::core`]: platform-neutral core, also built and tested on the host as `rtrace-core`;
-//! - [`crate::kernel`]: safe wrappers over the kernel's C interfaces, additions to the `kernel` crate;
+//! - [`crate::kernel`]: safe wrappers over the kernel's C interfaces, additions to the `kernel`
+//!   crate;
 //! - [`trace`]: the subsystem itself, safe Rust;
 //! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
 //! - [`abi`]: every C-callable function and C-visible static.
 //!
-//! What needs patch sites is there with `CONFIG_FUNCTION_TRACER`, which User Mode Linux does not have.
+//! What needs patch sites is there with `CONFIG_FUNCTION_TRACER`, which User Mode Linux does not
+//! have.
 
 #[path = "abi/mod.rs"]
 mod abi;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 #[path = "../arch/x86/mod.rs"]
 mod arch;
-// Both are libraries: what is public there and has no user yet has tests, or waits for the parts to come.
-#[allow(dead_code)]
-#[path = "kernel/mod.rs"]
-mod kernel;
+// Both are libraries: what is public there and has no user yet has tests, or waits for the parts to
+// come.
 #[allow(dead_code, unreachable_pub)]
 #[path = "core/mod.rs"]
 mod core;
+#[allow(dead_code)]
+#[path = "kernel/mod.rs"]
+mod kernel;
 // Some of it serves patch sites alone.
 #[cfg_attr(not(CONFIG_FUNCTION_TRACER), allow(dead_code))]
 #[path = "trace/mod.rs"]

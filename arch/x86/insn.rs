@@ -2,8 +2,8 @@
 
 //! Encoders for the three instructions that a patch site can hold: a 5-byte NOP, a call, a jump.
 //!
-//! Plain functions on addresses and bytes, built into the kernel and, as crate `rtrace-x86`, on the host,
-//! where the tests at the end run.
+//! Plain functions on addresses and bytes, built into the kernel and, as crate `rtrace-x86`, on the
+//! host, where the tests at the end run.
 
 #![cfg_attr(not(CONFIG_RTRACE), no_std)]
 
@@ -16,7 +16,8 @@ pub const SITE_SIZE: usize = 5;
 /// The instruction at a patch site.
 pub type Insn = [u8; SITE_SIZE];
 
-/// The NOP that a site holds when it is off: the kernel's `x86_nops[5]`, the one that text patching can emulate.
+/// The NOP that a site holds when it is off: the kernel's `x86_nops[5]`, the one that text patching
+/// can emulate.
 pub const NOP: Insn = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 
 /// The NOP that rustc puts at a function's entry with `-Zpatchable-function-entry=5`.
@@ -30,7 +31,8 @@ pub fn is_nop(insn: &Insn) -> bool {
     *insn == NOP || *insn == RUSTC_NOP
 }
 
-/// `call target` at `at`; `None` when `target` is further than a signed 32-bit displacement reaches.
+/// `call target` at `at`; `None` when `target` is further than a signed 32-bit displacement
+/// reaches.
 pub fn call(at: usize, target: usize) -> Option<Insn> {
     relative(CALL, at, target)
 }
@@ -84,7 +86,12 @@ mod tests {
 
     #[test]
     fn a_call_decodes_to_its_target() {
-        for (at, target) in [(TEXT, MODULE), (MODULE, TEXT), (TEXT, TEXT), (TEXT + 3, TEXT + 8)] {
+        for (at, target) in [
+            (TEXT, MODULE),
+            (MODULE, TEXT),
+            (TEXT, TEXT),
+            (TEXT + 3, TEXT + 8),
+        ] {
             let insn = call(at, target).unwrap();
             assert_eq!(call_target(at, &insn), Some(target));
             assert_eq!(call_target(at, &jmp(at, target).unwrap()), None);
@@ -97,6 +104,9 @@ mod tests {
         assert!(is_nop(&NOP) && is_nop(&RUSTC_NOP));
         assert!(!is_nop(&call(TEXT, MODULE).unwrap()));
         assert!(!is_nop(&[0x90; SITE_SIZE]));
-        assert!(!is_nop(&[0xcc, 0x1f, 0x44, 0x00, 0x00]), "a site that is being patched");
+        assert!(
+            !is_nop(&[0xcc, 0x1f, 0x44, 0x00, 0x00]),
+            "a site that is being patched"
+        );
     }
 }

@@ -2,8 +2,8 @@
 
 //! x86-64: patch sites, trampolines, instruction encoders.
 //!
-//! [`Machine`] implements [`Arch`] by the kernel's text patching (`asm/text-patching.h`) and by copies of the models in
-//! `entry.S`. Lock order: the ftrace lock, then `text_mutex`.
+//! [`Machine`] implements [`Arch`] by the kernel's text patching (`asm/text-patching.h`) and by
+//! copies of the models in `entry.S`. Lock order: the ftrace lock, then `text_mutex`.
 
 #[path = "insn.rs"]
 // A host crate, too, whose tests see what is public.
@@ -37,8 +37,11 @@ impl Arch for Machine {
     }
 
     unsafe fn clear_compiled(addr: usize) {
-        // SAFETY: The caller says that nothing executes it, and that a site is there, so 5 bytes are ours.
-        unsafe { bindings::rtrace_poke_idle_text(addr as _, insn::NOP.as_ptr().cast(), insn::SITE_SIZE) };
+        // SAFETY: The caller says that nothing executes it, and that a site is there, so 5 bytes
+        // are ours.
+        unsafe {
+            bindings::rtrace_poke_idle_text(addr as _, insn::NOP.as_ptr().cast(), insn::SITE_SIZE)
+        };
     }
 
     fn patcher() -> text::Patcher {
@@ -63,8 +66,11 @@ impl Arch for Machine {
     }
 
     unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result {
-        let [first, second] = trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
-        let calls = insn::call(first, func).zip(insn::call(second, func)).ok_or(ERANGE)?;
+        let [first, second] =
+            trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
+        let calls = insn::call(first, func)
+            .zip(insn::call(second, func))
+            .ok_or(ERANGE)?;
         let patcher = text::Patcher::lock();
         // SAFETY: The caller says that this is a trampoline, so calls are there.
         unsafe {

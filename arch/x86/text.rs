@@ -10,7 +10,9 @@ use kernel::{bindings, types::NotThreadSafe};
 pub(super) fn read(addr: usize) -> Option<Insn> {
     let mut bytes: Insn = [0; insn::SITE_SIZE];
     // SAFETY: The destination has the length given; the source is checked by the function.
-    let ret = unsafe { bindings::copy_from_kernel_nofault(bytes.as_mut_ptr().cast(), addr as _, bytes.len()) };
+    let ret = unsafe {
+        bindings::copy_from_kernel_nofault(bytes.as_mut_ptr().cast(), addr as _, bytes.len())
+    };
     (ret == 0).then_some(bytes)
 }
 
@@ -37,7 +39,12 @@ impl Patcher {
     pub(super) unsafe fn replace(&self, at: usize, new: &Insn) {
         // SAFETY: By the caller's promise; `text_mutex` is held by the type's invariant.
         unsafe {
-            bindings::smp_text_poke_batch_add(at as _, new.as_ptr().cast(), new.len(), core::ptr::null())
+            bindings::smp_text_poke_batch_add(
+                at as _,
+                new.as_ptr().cast(),
+                new.len(),
+                core::ptr::null(),
+            )
         };
     }
 }

@@ -2,9 +2,10 @@
 
 //! Trampolines for one ops: copies of the models in `entry.S`.
 //!
-//! A copy differs from its model in places of the same length: the ops's address in each `movabs` that loads the third
-//! argument, and each call's target. References relative to the instruction pointer are adjusted by the kernel's
-//! own `text_poke_apply_relocation()`, which also covers what mitigations patched into the model at boot.
+//! A copy differs from its model in places of the same length: the ops's address in each `movabs`
+//! that loads the third argument, and each call's target. References relative to the instruction
+//! pointer are adjusted by the kernel's own `text_poke_apply_relocation()`, which also covers what
+//! mitigations patched into the model at boot.
 
 use super::insn;
 use crate::trace::ftrace::arch::Trampoline;
@@ -81,12 +82,15 @@ impl Drop for Memory {
 ///
 /// # Errors
 ///
-/// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it should be.
+/// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it
+/// should be.
 pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     let Model { size, calls, .. } = numbers(regs);
     let size = *size;
     // SAFETY: A plain allocation.
-    let memory = Memory(unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast());
+    let memory = Memory(
+        unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast(),
+    );
     if memory.0.is_null() {
         return Err(ENOMEM);
     }
@@ -94,23 +98,38 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
     let code = unsafe { core::slice::from_raw_parts_mut(memory.0, size) };
     // SAFETY: `size` is the length of both, by the assembler's word.
-    let ret = unsafe { bindings::copy_from_kernel_nofault(code.as_mut_ptr().cast(), model(regs) as _, size) };
+    let ret = unsafe {
+        bindings::copy_from_kernel_nofault(code.as_mut_ptr().cast(), model(regs) as _, size)
+    };
     if ret != 0 {
         return Err(EFAULT);
     }
     // SAFETY: `code` holds a copy of the `size` bytes of whole instructions at the model's address.
     unsafe {
-        bindings::text_poke_apply_relocation(code.as_mut_ptr(), code.as_ptr(), size, model(regs) as *mut u8, size)
+        bindings::text_poke_apply_relocation(
+            code.as_mut_ptr(),
+            code.as_ptr(),
+            size,
+            model(regs) as *mut u8,
+            size,
+        )
     };
     for place in calls {
         let call = insn::call(addr.wrapping_add(place.at), func).ok_or(ERANGE)?;
         let movabs = code.get_mut(place.ops..).ok_or(EINVAL)?;
-        let (opcode, rest) = movabs.split_at_mut_checked(MOVABS_RDX.len()).ok_or(EINVAL)?;
+        let (opcode, rest) = movabs
+            .split_at_mut_checked(MOVABS_RDX.len())
+            .ok_or(EINVAL)?;
         if *opcode != MOVABS_RDX {
             return Err(EINVAL);
         }
-        rest.get_mut(..8).ok_or(EINVAL)?.copy_from_slice(&ops.to_le_bytes());
-        code.get_mut(place.at..).and_then(|c| c.get_mut(..call.len())).ok_or(EINVAL)?.copy_from_slice(&call);
+        rest.get_mut(..8)
+            .ok_or(EINVAL)?
+            .copy_from_slice(&ops.to_le_bytes());
+        code.get_mut(place.at..)
+            .and_then(|c| c.get_mut(..call.len()))
+            .ok_or(EINVAL)?
+            .copy_from_slice(&call);
     }
 
     let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;

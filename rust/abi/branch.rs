@@ -2,19 +2,20 @@
 
 //! What each `likely()` and `unlikely()` of the kernel's C code calls: `include/linux/compiler.h`.
 //!
-//! The hot path of kernels with `CONFIG_TRACE_BRANCH_PROFILING`. As long as nobody traces it counts, and calls nothing.
-//! `Documentation/branch-tracer.md` says where each instruction goes.
+//! The hot path of kernels with `CONFIG_TRACE_BRANCH_PROFILING`. As long as nobody traces it
+//! counts, and calls nothing. `Documentation/branch-tracer.md` says where each instruction goes.
 
-use crate::trace::profilers::branch::Annotated;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use crate::kernel::context::UserClosed;
+use crate::trace::profilers::branch::Annotated;
 use crate::trace::tracers::branch::recording as branch;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
 
-/// The condition of the site `data` was `value`, and `expected` was foretold; `constant` says that the compiler knew it.
-/// Any context whatever: before anything is set up, within access to user memory, where RCU does not watch.
+/// The condition of the site `data` was `value`, and `expected` was foretold; `constant` says that
+/// the compiler knew it. Any context whatever: before anything is set up, within access to user
+/// memory, where RCU does not watch.
 ///
 /// # Safety
 ///

@@ -5,9 +5,9 @@
 //! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
 //! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Tables are in `dump.c`.
 
-use crate::trace::output::dump::{self, Cpus};
 use crate::trace::buffer::entry::kind;
 use crate::trace::instance::Instance;
+use crate::trace::output::dump::{self, Cpus};
 use core::ffi::{c_void, CStr};
 use kernel::{
     bindings,
@@ -19,9 +19,11 @@ const MAX: usize = bindings::RTRACE_DUMP_SETTING_MAX as usize;
 
 /// A copy of the setting, up to its NUL.
 fn setting() -> ([u8; MAX], usize) {
-    // SAFETY: the array is static. A write to the sysctl meanwhile can mix two texts, which does no harm: any
-    // bytes are a valid setting.
-    let text = unsafe { core::ptr::read_volatile((&raw const bindings::rtrace_dump_on_oops).cast::<[u8; MAX]>()) };
+    // SAFETY: the array is static. A write to the sysctl meanwhile can mix two texts, which does no
+    // harm: any bytes are a valid setting.
+    let text = unsafe {
+        core::ptr::read_volatile((&raw const bindings::rtrace_dump_on_oops).cast::<[u8; MAX]>())
+    };
     let len = text.iter().position(|&c| c == 0).unwrap_or(MAX);
     (text, len)
 }
@@ -51,16 +53,25 @@ fn on_oops() {
 
 /// Hears of a die event. Any context.
 #[no_mangle]
-pub(crate) extern "C" fn rtrace_died(_: *mut bindings::notifier_block, event: c_ulong, _: *mut c_void) -> c_int {
+pub(crate) extern "C" fn rtrace_died(
+    _: *mut bindings::notifier_block,
+    event: c_ulong,
+    _: *mut c_void,
+) -> c_int {
     if event == bindings::die_val_DIE_OOPS as c_ulong {
         on_oops();
     }
     bindings::NOTIFY_DONE as c_int
 }
 
-/// Hears of a panic. Any context. What outlives the kernel is not to be filled with what comes behind.
+/// Hears of a panic. Any context. What outlives the kernel is not to be filled with what comes
+/// behind.
 #[no_mangle]
-pub(crate) extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_ulong, _: *mut c_void) -> c_int {
+pub(crate) extern "C" fn rtrace_panicked(
+    _: *mut bindings::notifier_block,
+    _: c_ulong,
+    _: *mut c_void,
+) -> c_int {
     on_oops();
     crate::trace::instance::list::stop_persistent();
     bindings::NOTIFY_DONE as c_int
@@ -70,12 +81,15 @@ pub(crate) extern "C" fn rtrace_panicked(_: *mut bindings::notifier_block, _: c_
 #[no_mangle]
 pub(crate) extern "C" fn disable_trace_on_warning() {
     // SAFETY: a static `int` that the sysctl writes whole.
-    let wanted = unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
+    let wanted =
+        unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
     if wanted {
         if let Ok(top) = Instance::top() {
             let ip = (disable_trace_on_warning as extern "C" fn() as usize).to_ne_bytes();
             // Where there is no room for it, the warning itself still tells.
-            let _ = top.buffer().write(kind::PRINT, &[&ip, b"Disabling tracing due to warning\n\0"]);
+            let _ = top
+                .buffer()
+                .write(kind::PRINT, &[&ip, b"Disabling tracing due to warning\n\0"]);
             top.buffer().set_on(false);
         }
     }
@@ -98,11 +112,19 @@ pub(crate) unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c
     };
     let mut text = [0; MAX];
     // The last byte stays NUL.
-    for (to, from) in text.iter_mut().take(MAX - 1).zip(parts.into_iter().flatten()) {
+    for (to, from) in text
+        .iter_mut()
+        .take(MAX - 1)
+        .zip(parts.into_iter().flatten())
+    {
         *to = *from;
     }
     // SAFETY: the array is static and nobody else looks at it yet.
-    unsafe { (&raw mut bindings::rtrace_dump_on_oops).cast::<[u8; MAX]>().write(text) };
+    unsafe {
+        (&raw mut bindings::rtrace_dump_on_oops)
+            .cast::<[u8; MAX]>()
+            .write(text)
+    };
     1
 }
 

@@ -5,11 +5,11 @@
 //! None of these is exported to modules.
 
 use crate::kernel::for_c::errno;
-use crate::trace::fgraph::{UserRef, Way};
-use crate::trace::fgraph::ret_stack::{self, Current};
-use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::fgraph::filter::{self, Which};
 use crate::trace::fgraph as graph;
+use crate::trace::fgraph::filter::{self, Which};
+use crate::trace::fgraph::ret_stack::{self, Current};
+use crate::trace::fgraph::{UserRef, Way};
+use crate::trace::ftrace::arch::{Arch, Machine};
 use core::ptr;
 use kernel::bindings::{fgraph_ops, task_struct};
 use kernel::ffi::{c_int, c_ulong};
@@ -20,12 +20,16 @@ use kernel::str::CStr;
 ///
 /// # Safety
 ///
-/// `user` is a `struct fgraph_ops` under the rules of its header, which stays until it is unregistered and then until calls
-/// of its functions are over; both functions are there.
+/// `user` is a `struct fgraph_ops` under the rules of its header, which stays until it is
+/// unregistered and then until calls of its functions are over; both functions are there.
 #[export]
 pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> c_int {
     // SAFETY: by the precondition.
-    errno(unsafe { UserRef::from_raw(user) }.ok_or(EINVAL).and_then(|user| graph::register(user, Way::Shared, |_| {})))
+    errno(
+        unsafe { UserRef::from_raw(user) }
+            .ok_or(EINVAL)
+            .and_then(|user| graph::register(user, Way::Shared, |_| {})),
+    )
 }
 
 /// Task context, sleeps.
@@ -42,23 +46,34 @@ pub(crate) unsafe extern "C" fn unregister_ftrace_graph(user: *mut fgraph_ops) {
 }
 
 fn place(idx: c_int) -> Option<usize> {
-    usize::try_from(idx).ok().filter(|place| *place < graph::USERS)
+    usize::try_from(idx)
+        .ok()
+        .filter(|place| *place < graph::USERS)
 }
 
-/// Memory that is kept until the function returns that is being entered; null if there is not so much. From entry functions.
+/// Memory that is kept until the function returns that is being entered; null if there is not so
+/// much. From entry functions.
 #[no_mangle]
 pub(crate) extern "C" fn fgraph_reserve_data(idx: c_int, size_bytes: c_int) -> *mut c_void {
-    let (Some(place), Ok(bytes)) = (place(idx), usize::try_from(size_bytes)) else { return ptr::null_mut() };
-    Current::get().reserve(place, bytes).map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
+    let (Some(place), Ok(bytes)) = (place(idx), usize::try_from(size_bytes)) else {
+        return ptr::null_mut();
+    };
+    Current::get()
+        .reserve(place, bytes)
+        .map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
 }
 
-/// What the entry function has reserved for the function that returns; null if nothing. From return functions.
+/// What the entry function has reserved for the function that returns; null if nothing. From return
+/// functions.
 ///
 /// # Safety
 ///
 /// `size_bytes` is null or valid.
 #[export]
-pub(crate) unsafe extern "C" fn fgraph_retrieve_data(idx: c_int, size_bytes: *mut c_int) -> *mut c_void {
+pub(crate) unsafe extern "C" fn fgraph_retrieve_data(
+    idx: c_int,
+    size_bytes: *mut c_int,
+) -> *mut c_void {
     // SAFETY: by the precondition.
     unsafe { fgraph_retrieve_parent_data(idx, size_bytes, 0) }
 }
@@ -74,9 +89,13 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
     size_bytes: *mut c_int,
     depth: c_int,
 ) -> *mut c_void {
-    let (Some(place), Ok(depth)) = (place(idx), usize::try_from(depth)) else { return ptr::null_mut() };
+    let (Some(place), Ok(depth)) = (place(idx), usize::try_from(depth)) else {
+        return ptr::null_mut();
+    };
     let current = Current::get();
-    let Some(words) = current.reserved(place, depth) else { return ptr::null_mut() };
+    let Some(words) = current.reserved(place, depth) else {
+        return ptr::null_mut();
+    };
     // SAFETY: by the precondition.
     if let Some(size) = unsafe { size_bytes.as_mut() } {
         *size = (words.len() * size_of::<u64>()) as c_int;
@@ -92,18 +111,23 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
 #[export]
 pub(crate) unsafe extern "C" fn fgraph_get_task_var(user: *mut fgraph_ops) -> *mut c_ulong {
     // SAFETY: by the precondition.
-    let Some(user) = (unsafe { UserRef::from_raw(user) }) else { return ptr::null_mut() };
+    let Some(user) = (unsafe { UserRef::from_raw(user) }) else {
+        return ptr::null_mut();
+    };
     let current = Current::get();
     let var = current.var(user.place(), graph::since(user.place()));
-    var.map_or(ptr::null_mut(), |word| ptr::from_ref(word).cast_mut().cast())
+    var.map_or(ptr::null_mut(), |word| {
+        ptr::from_ref(word).cast_mut().cast()
+    })
 }
 
-/// Where a function really returns to whose return address, at `retp` on the stack of `task`, reads `ret`. For unwinders; any
-/// context.
+/// Where a function really returns to whose return address, at `retp` on the stack of `task`, reads
+/// `ret`. For unwinders; any context.
 ///
 /// # Safety
 ///
-/// The caller has a reference to `task`; `idx` is null or valid, 0 for the first call of an unwinding.
+/// The caller has a reference to `task`; `idx` is null or valid, 0 for the first call of an
+/// unwinding.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
     task: *mut task_struct,
@@ -116,7 +140,9 @@ pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
         return ret;
     }
     // SAFETY: by the precondition.
-    let Some(idx) = (unsafe { idx.as_mut() }) else { return ret };
+    let Some(idx) = (unsafe { idx.as_mut() }) else {
+        return ret;
+    };
     // SAFETY: by the precondition.
     unsafe { ret_stack::find(task, idx, retp as usize, hook) }.unwrap_or(ret)
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/fprobe.h`. Exported to modules in `fprobe.c`. Unless said otherwise these are for task
-//! context and may sleep.
+//! The functions of `include/linux/fprobe.h`. Exported to modules in `fprobe.c`. Unless said
+//! otherwise these are for task context and may sleep.
 
 use super::ftrace::ftrace_lookup_symbols;
+use crate::core::parse::glob::glob;
 use crate::kernel::for_c::errno;
 use crate::kernel::kallsyms;
 use crate::kernel::sort::sort_by;
-use crate::core::parse::glob::glob;
 use crate::trace::fgraph::fprobe::{self, Probe};
 use crate::trace::ftrace::sites;
 use kernel::bindings;
@@ -23,9 +23,14 @@ unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
-/// Calls `f` with the address of each traceable function whose name matches `filter` and not `notfilter`, once for each
-/// of its names; how many there were. `ENOENT` for none, and what `f` says.
-fn matching(filter: &[u8], notfilter: Option<&[u8]>, mut f: impl FnMut(usize) -> Result) -> Result<usize> {
+/// Calls `f` with the address of each traceable function whose name matches `filter` and not
+/// `notfilter`, once for each of its names; how many there were. `ENOENT` for none, and what `f`
+/// says.
+fn matching(
+    filter: &[u8],
+    notfilter: Option<&[u8]>,
+    mut f: impl FnMut(usize) -> Result,
+) -> Result<usize> {
     let mut found = 0usize;
     let mut result = Ok(());
     kallsyms::for_each_symbol(|name, addr| {
@@ -61,8 +66,8 @@ unsafe fn named(names: &[*const c_char]) -> Result<KVVec<usize>> {
 ///
 /// # Safety
 ///
-/// `fp` is a `struct fprobe` that stays as it is until it is unregistered and a grace period is over, but for its flags; the
-/// patterns are null or strings.
+/// `fp` is a `struct fprobe` that stays as it is until it is unregistered and a grace period is
+/// over, but for its flags; the patterns are null or strings.
 #[export]
 pub(crate) unsafe extern "C" fn register_fprobe(
     fp: *mut bindings::fprobe,
@@ -70,8 +75,11 @@ pub(crate) unsafe extern "C" fn register_fprobe(
     notfilter: *const c_char,
 ) -> c_int {
     // SAFETY: by the precondition.
-    let (probe, filter, notfilter) = unsafe { (Probe::from_raw(fp), bytes(filter), bytes(notfilter)) };
-    let (Some(probe), Some(filter)) = (probe, filter) else { return EINVAL.to_errno() };
+    let (probe, filter, notfilter) =
+        unsafe { (Probe::from_raw(fp), bytes(filter), bytes(notfilter)) };
+    let (Some(probe), Some(filter)) = (probe, filter) else {
+        return EINVAL.to_errno();
+    };
     errno(fprobe::register(probe, || {
         let mut addrs = KVVec::new();
         matching(filter, notfilter, |addr| Ok(addrs.push(addr, GFP_KERNEL)?))?;
@@ -85,14 +93,23 @@ pub(crate) unsafe extern "C" fn register_fprobe(
 ///
 /// `fp` as for [`register_fprobe`]; `addrs` is null or has `num` elements.
 #[export]
-pub(crate) unsafe extern "C" fn register_fprobe_ips(fp: *mut bindings::fprobe, addrs: *mut c_ulong, num: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn register_fprobe_ips(
+    fp: *mut bindings::fprobe,
+    addrs: *mut c_ulong,
+    num: c_int,
+) -> c_int {
     // SAFETY: by the precondition.
     let probe = unsafe { Probe::from_raw(fp) };
-    let (Some(probe), Some(count)) = (probe, count(addrs, num)) else { return EINVAL.to_errno() };
+    let (Some(probe), Some(count)) = (probe, count(addrs, num)) else {
+        return EINVAL.to_errno();
+    };
     errno(fprobe::register(probe, || {
         let mut own = KVVec::new();
         // SAFETY: by the precondition.
-        own.extend_from_slice(unsafe { core::slice::from_raw_parts(addrs, count) }, GFP_KERNEL)?;
+        own.extend_from_slice(
+            unsafe { core::slice::from_raw_parts(addrs, count) },
+            GFP_KERNEL,
+        )?;
         Ok(own)
     }))
 }
@@ -110,17 +127,24 @@ pub(crate) unsafe extern "C" fn register_fprobe_syms(
 ) -> c_int {
     // SAFETY: by the precondition.
     let probe = unsafe { Probe::from_raw(fp) };
-    let (Some(probe), Some(count)) = (probe, count(syms, num)) else { return EINVAL.to_errno() };
+    let (Some(probe), Some(count)) = (probe, count(syms, num)) else {
+        return EINVAL.to_errno();
+    };
     // SAFETY: by the precondition.
-    errno(fprobe::register(probe, || unsafe { named(core::slice::from_raw_parts(syms, count)) }))
+    errno(fprobe::register(probe, || unsafe {
+        named(core::slice::from_raw_parts(syms, count))
+    }))
 }
 
 /// How many elements a C caller's array has; none if it has none.
 fn count<T>(array: *mut T, num: c_int) -> Option<usize> {
-    usize::try_from(num).ok().filter(|num| *num != 0 && !array.is_null())
+    usize::try_from(num)
+        .ok()
+        .filter(|num| *num != 0 && !array.is_null())
 }
 
-/// Ends a registration, and waits until none of its functions runs any more. `EINVAL` if there is none.
+/// Ends a registration, and waits until none of its functions runs any more. `EINVAL` if there is
+/// none.
 ///
 /// # Safety
 ///
@@ -128,7 +152,11 @@ fn count<T>(array: *mut T, num: c_int) -> Option<usize> {
 #[export]
 pub(crate) unsafe extern "C" fn unregister_fprobe(fp: *mut bindings::fprobe) -> c_int {
     // SAFETY: by the precondition.
-    errno(unsafe { Probe::from_raw(fp) }.ok_or(EINVAL).and_then(fprobe::unregister))
+    errno(
+        unsafe { Probe::from_raw(fp) }
+            .ok_or(EINVAL)
+            .and_then(fprobe::unregister),
+    )
 }
 
 /// [`unregister_fprobe`]; the same, though its callers do not rely on the wait.
@@ -159,10 +187,16 @@ pub(crate) unsafe extern "C" fn fprobe_is_registered(fp: *mut bindings::fprobe) 
 ///
 /// The patterns are null or strings.
 #[export]
-pub(crate) unsafe extern "C" fn fprobe_count_ips_from_filter(filter: *const c_char, notfilter: *const c_char) -> c_int {
+pub(crate) unsafe extern "C" fn fprobe_count_ips_from_filter(
+    filter: *const c_char,
+    notfilter: *const c_char,
+) -> c_int {
     // SAFETY: by the precondition.
     let (filter, notfilter) = unsafe { (bytes(filter), bytes(notfilter)) };
-    match filter.ok_or(EINVAL).and_then(|filter| matching(filter, notfilter, |_| Ok(()))) {
+    match filter
+        .ok_or(EINVAL)
+        .and_then(|filter| matching(filter, notfilter, |_| Ok(())))
+    {
         Ok(found) => c_int::try_from(found).unwrap_or(c_int::MAX),
         Err(error) => error.to_errno(),
     }

@@ -2,14 +2,15 @@
 
 //! The functions of `include/linux/ftrace.h` for patch sites, ops, filters and direct callers.
 //!
-//! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can make: the sysctl's
-//! table and boot parameters. Unless said otherwise these are for task context and may sleep.
+//! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can
+//! make: the sysctl's table and boot parameters. Unless said otherwise these are for task context
+//! and may sleep.
 
 use crate::kernel::for_c::errno;
 use crate::kernel::kallsyms;
 use crate::trace::ftrace::arch::Target;
-use crate::trace::ftrace::{direct, modules, sites};
 use crate::trace::ftrace::ops::{self, OpsRef, Which};
+use crate::trace::ftrace::{direct, modules, sites};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::{
@@ -20,7 +21,8 @@ use kernel::{
     sync::atomic::{Atomic, Relaxed},
 };
 
-/// `kernel.ftrace_enabled`, which kexec's inline helpers also touch. 1 but for those and after `ftrace_kill()`.
+/// `kernel.ftrace_enabled`, which kexec's inline helpers also touch. 1 but for those and after
+/// `ftrace_kill()`.
 #[no_mangle]
 static ftrace_enabled: Atomic<c_int> = Atomic::new(0);
 
@@ -108,8 +110,14 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
 pub(crate) unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) {
     // SAFETY: By the caller's promise.
     let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
-    let Some(global) = ops::Ops::global() else { return };
-    let which = if filter { Which::Filter } else { Which::NoTrace };
+    let Some(global) = ops::Ops::global() else {
+        return;
+    };
+    let which = if filter {
+        Which::Filter
+    } else {
+        Which::NoTrace
+    };
     let result = global.edit(which, false).and_then(|mut edit| {
         for token in text.split(|&c| c == b',').filter(|t| !t.is_empty()) {
             // A pattern that matches nothing leaves the others in force, as in C.
@@ -206,7 +214,11 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
     reset: c_int,
 ) -> c_int {
     // SAFETY: By the caller's promise.
-    unsafe { with(ops, |op| set_regex(op, text(buf, len), reset != 0, Which::Filter)) }
+    unsafe {
+        with(ops, |op| {
+            set_regex(op, text(buf, len), reset != 0, Which::Filter)
+        })
+    }
 }
 
 /// # Safety
@@ -220,7 +232,11 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     reset: c_int,
 ) -> c_int {
     // SAFETY: By the caller's promise.
-    unsafe { with(ops, |op| set_regex(op, text(buf, len), reset != 0, Which::NoTrace)) }
+    unsafe {
+        with(ops, |op| {
+            set_regex(op, text(buf, len), reset != 0, Which::NoTrace)
+        })
+    }
 }
 
 fn set_global(buf: Option<&[u8]>, reset: bool, which: Which) {
@@ -267,7 +283,9 @@ pub(crate) unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
     // SAFETY: By the caller's promise.
-    let Some(op) = (unsafe { OpsRef::from_raw(ops) }) else { return };
+    let Some(op) = (unsafe { OpsRef::from_raw(ops) }) else {
+        return;
+    };
     if op.has(ops::flag::INITIALIZED) {
         return;
     }
@@ -277,7 +295,8 @@ pub(crate) unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_op
     }
 }
 
-/// The site at `ip`, or of the function that starts there; 0 if none. Any context in which RCU watches.
+/// The site at `ip`, or of the function that starts there; 0 if none. Any context in which RCU
+/// watches.
 #[no_mangle]
 pub(crate) extern "C" fn ftrace_location(ip: c_ulong) -> c_ulong {
     sites::lookup(ip).map_or(0, |site| site.addr())
@@ -308,14 +327,19 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
 ) -> c_int {
     // SAFETY: By the caller's promise.
     let (names, addrs) = unsafe {
-        (core::slice::from_raw_parts(sorted_syms, cnt), core::slice::from_raw_parts_mut(addrs, cnt))
+        (
+            core::slice::from_raw_parts(sorted_syms, cnt),
+            core::slice::from_raw_parts_mut(addrs, cnt),
+        )
     };
     addrs.fill(0);
     // SAFETY: By the caller's promise the names are strings.
     let bytes = |p: &*const c_char| unsafe { CStr::from_char_ptr(*p) }.to_bytes();
     let mut missing = cnt;
     kallsyms::for_each_symbol(|name, addr| {
-        let Ok(i) = names.binary_search_by(|p| bytes(p).cmp(name)) else { return false };
+        let Ok(i) = names.binary_search_by(|p| bytes(p).cmp(name)) else {
+            return false;
+        };
         if let Some(place) = addrs.get_mut(i).filter(|a| **a == 0) {
             if sites::lookup(addr).is_some() {
                 *place = addr;
@@ -389,9 +413,14 @@ pub(crate) unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
 
 /// # Safety
 ///
-/// The memory from `start` to `end` is text that nothing runs any more, of `module` or of the kernel.
+/// The memory from `start` to `end` is text that nothing runs any more, of `module` or of the
+/// kernel.
 #[export]
-pub(crate) unsafe extern "C" fn ftrace_free_mem(_module: *mut module, start: *mut c_void, end: *mut c_void) {
+pub(crate) unsafe extern "C" fn ftrace_free_mem(
+    _module: *mut module,
+    start: *mut c_void,
+    end: *mut c_void,
+) {
     if start < end {
         modules::free_range(start as usize, end as usize);
     }
@@ -426,8 +455,8 @@ const NAME_ROOM: usize = bindings::KSYM_NAME_LEN as usize;
 /// `MODULE_NAME_LEN`.
 const MODULE_ROOM: usize = 56;
 
-/// The function of a module's init text, now gone, that was at `addr`: length of its name, 0 if there was none. Any
-/// context.
+/// The function of a module's init text, now gone, that was at `addr`: length of its name, 0 if
+/// there was none. Any context.
 ///
 /// # Safety
 ///
@@ -442,7 +471,8 @@ pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
     sym: *mut c_char,
 ) -> c_int {
     let found = modules::freed::at(addr, |found| {
-        // SAFETY: By the caller's promise; the module is there as long as its functions are in the list.
+        // SAFETY: By the caller's promise; the module is there as long as its functions are in the
+        // list.
         unsafe {
             if let Some(size) = size.as_mut() {
                 *size = found.size;
@@ -463,11 +493,13 @@ pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
     found.unwrap_or(0)
 }
 
-/// Functions of modules' init text that is gone, then the trampolines, for `/proc/kallsyms`. `ERANGE` past the last.
+/// Functions of modules' init text that is gone, then the trampolines, for `/proc/kallsyms`.
+/// `ERANGE` past the last.
 ///
 /// # Safety
 ///
-/// The out pointers are those of kallsyms: `name` has `KSYM_NAME_LEN` bytes, `module_name` `MODULE_NAME_LEN`.
+/// The out pointers are those of kallsyms: `name` has `KSYM_NAME_LEN` bytes, `module_name`
+/// `MODULE_NAME_LEN`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
     symnum: u32,
@@ -479,17 +511,24 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
 ) -> c_int {
     let n = symnum as usize;
     let freed = modules::freed::nth(n, |found| {
-        // SAFETY: By the caller's promise; the module is there as long as its functions are in the list, its name a string.
+        // SAFETY: By the caller's promise; the module is there as long as its functions are in the
+        // list, its name a string.
         unsafe {
             put(name, found.name, NAME_ROOM);
-            put(module_name, CStr::from_char_ptr((*found.module).name.as_ptr()).to_bytes(), MODULE_ROOM);
+            put(
+                module_name,
+                CStr::from_char_ptr((*found.module).name.as_ptr()).to_bytes(),
+                MODULE_ROOM,
+            );
         }
         found.addr
     });
     let (addr, kind, is_exported) = match freed {
         Ok(addr) => (addr, b'T', 1),
         Err(count) => {
-            let Some(addr) = ops::nth_trampoline(n.wrapping_sub(count)) else { return ERANGE.to_errno() };
+            let Some(addr) = ops::nth_trampoline(n.wrapping_sub(count)) else {
+                return ERANGE.to_errno();
+            };
             // SAFETY: By the caller's promise.
             unsafe {
                 put(name, b"ftrace_trampoline", NAME_ROOM);
@@ -509,9 +548,13 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
 
 /// # Safety
 ///
-/// `ops` follows the rules of the header; `addr` is code that may be called from sites until it is unregistered.
+/// `ops` follows the rules of the header; `addr` is code that may be called from sites until it is
+/// unregistered.
 #[export]
-pub(crate) unsafe extern "C" fn register_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+pub(crate) unsafe extern "C" fn register_ftrace_direct(
+    ops: *mut ftrace_ops,
+    addr: c_ulong,
+) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, |op| direct::register(op, Target(addr))) }
 }
@@ -550,7 +593,10 @@ pub(crate) unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr:
 ///
 /// As for `modify_ftrace_direct`, from within an `ops_func`.
 #[export]
-pub(crate) unsafe extern "C" fn modify_ftrace_direct_nolock(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
+pub(crate) unsafe extern "C" fn modify_ftrace_direct_nolock(
+    ops: *mut ftrace_ops,
+    addr: c_ulong,
+) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, |op| direct::modify_locked(op, Target(addr))) }
 }
@@ -579,12 +625,15 @@ pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
         return ENODEV.to_errno();
     }
     // SAFETY: By the caller's promise.
-    if let Err(e) = to_result(unsafe { bindings::proc_dointvec(table, write, buffer, lenp, ppos) }) {
+    if let Err(e) = to_result(unsafe { bindings::proc_dointvec(table, write, buffer, lenp, ppos) })
+    {
         return e.to_errno();
     }
     if write != 0 && !is_enabled() {
         set_enabled(true);
-        kernel::pr_warn_once!("The ftrace_enabled file is deprecated and no longer disables ftrace\n");
+        kernel::pr_warn_once!(
+            "The ftrace_enabled file is deprecated and no longer disables ftrace\n"
+        );
         return EOPNOTSUPP.to_errno();
     }
     0

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `struct ftrace_hash` as BPF's trampolines use it: a list of sites and what each shall call, made for one call of an
-//! `update_ftrace_direct_*()`.
+//! `struct ftrace_hash` as BPF's trampolines use it: a list of sites and what each shall call, made
+//! for one call of an `update_ftrace_direct_*()`.
 //!
-//! It is opaque to C. Its entries, `struct ftrace_func_entry`, are made here, or are the caller's own, who takes them out
-//! by `ftrace_hash_remove()` before the list is freed. Only built-in code uses these, in task context.
+//! It is opaque to C. Its entries, `struct ftrace_func_entry`, are made here, or are the caller's
+//! own, who takes them out by `ftrace_hash_remove()` before the list is freed. Only built-in code
+//! uses these, in task context.
 
 use crate::kernel::for_c::errno;
 use crate::trace::ftrace::arch::Target;
@@ -74,7 +75,13 @@ impl Calls {
 /// An empty list; null without memory. The number of bits that C would use does not matter here.
 #[no_mangle]
 pub(crate) extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_hash {
-    match KBox::new(Calls { first: ptr::null_mut(), count: 0 }, GFP_KERNEL) {
+    match KBox::new(
+        Calls {
+            first: ptr::null_mut(),
+            count: 0,
+        },
+        GFP_KERNEL,
+    ) {
         Ok(calls) => KBox::into_raw(calls).cast(),
         Err(_) => ptr::null_mut(),
     }
@@ -84,7 +91,8 @@ pub(crate) extern "C" fn alloc_ftrace_hash(_size_bits: c_int) -> *mut ftrace_has
 ///
 /// # Safety
 ///
-/// `hash` is null or came from `alloc_ftrace_hash()`; its entries from `add_ftrace_hash_entry_direct()`.
+/// `hash` is null or came from `alloc_ftrace_hash()`; its entries from
+/// `add_ftrace_hash_entry_direct()`.
 #[export]
 pub(crate) unsafe extern "C" fn free_ftrace_hash(hash: *mut ftrace_hash) {
     if hash.is_null() {
@@ -110,9 +118,17 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry_direct(
     direct: c_ulong,
 ) -> *mut ftrace_func_entry {
     // SAFETY: By the caller's promise.
-    let Some(calls) = (unsafe { Calls::from_raw(hash) }) else { return ptr::null_mut() };
-    let entry = ftrace_func_entry { ip, direct, ..Default::default() };
-    let Ok(entry) = KBox::new(entry, GFP_KERNEL) else { return ptr::null_mut() };
+    let Some(calls) = (unsafe { Calls::from_raw(hash) }) else {
+        return ptr::null_mut();
+    };
+    let entry = ftrace_func_entry {
+        ip,
+        direct,
+        ..Default::default()
+    };
+    let Ok(entry) = KBox::new(entry, GFP_KERNEL) else {
+        return ptr::null_mut();
+    };
     let entry = KBox::into_raw(entry);
     // SAFETY: It is freed only after it is taken out.
     unsafe { calls.push(entry) };
@@ -125,7 +141,10 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry_direct(
 ///
 /// `hash` came from `alloc_ftrace_hash()`; `entry` stays until it is taken out.
 #[export]
-pub(crate) unsafe extern "C" fn add_ftrace_hash_entry(hash: *mut ftrace_hash, entry: *mut ftrace_func_entry) {
+pub(crate) unsafe extern "C" fn add_ftrace_hash_entry(
+    hash: *mut ftrace_hash,
+    entry: *mut ftrace_func_entry,
+) {
     // SAFETY: By the caller's promise.
     if let Some(calls) = unsafe { Calls::from_raw(hash) } {
         // SAFETY: By the caller's promise.
@@ -177,7 +196,10 @@ unsafe fn with(
 ///
 /// As for `register_ftrace_direct()`; `hash` came from `alloc_ftrace_hash()`.
 #[export]
-pub(crate) unsafe extern "C" fn update_ftrace_direct_add(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
+pub(crate) unsafe extern "C" fn update_ftrace_direct_add(
+    ops: *mut ftrace_ops,
+    hash: *mut ftrace_hash,
+) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, hash, direct::add) }
 }
@@ -186,15 +208,18 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_add(ops: *mut ftrace_ops, h
 ///
 /// `hash` came from `alloc_ftrace_hash()`.
 #[export]
-pub(crate) unsafe extern "C" fn update_ftrace_direct_del(ops: *mut ftrace_ops, hash: *mut ftrace_hash) -> c_int {
+pub(crate) unsafe extern "C" fn update_ftrace_direct_del(
+    ops: *mut ftrace_ops,
+    hash: *mut ftrace_hash,
+) -> c_int {
     // SAFETY: By the caller's promise.
     unsafe { with(ops, hash, direct::del) }
 }
 
 /// # Safety
 ///
-/// As for `register_ftrace_direct()`; `hash` came from `alloc_ftrace_hash()`; without `do_direct_lock` this is called from within an
-/// `ops_func`.
+/// As for `register_ftrace_direct()`; `hash` came from `alloc_ftrace_hash()`; without
+/// `do_direct_lock` this is called from within an `ops_func`.
 #[export]
 pub(crate) unsafe extern "C" fn update_ftrace_direct_mod(
     ops: *mut ftrace_ops,
@@ -202,7 +227,11 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_mod(
     do_direct_lock: bool,
 ) -> c_int {
     // SAFETY: By the caller's promise.
-    unsafe { with(ops, hash, |op, calls| direct::change(op, calls, !do_direct_lock)) }
+    unsafe {
+        with(ops, hash, |op, calls| {
+            direct::change(op, calls, !do_direct_lock)
+        })
+    }
 }
 
 crate::abi::same_in_c! {

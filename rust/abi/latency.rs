@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where interrupts and preemption are turned off and on: `include/linux/irqflags.h`, `include/linux/ftrace.h`.
+//! Where interrupts and preemption are turned off and on: `include/linux/irqflags.h`,
+//! `include/linux/ftrace.h`.
 //!
-//! The functions that need their caller's address are in `latency.c` and end here. As long as no tracer of such times is
-//! at work each costs a load and a branch.
+//! The functions that need their caller's address are in `latency.c` and end here. As long as no
+//! tracer of such times is at work each costs a load and a branch.
 
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::trace::tracers::critical::Critical;
@@ -19,10 +20,12 @@ pub(crate) extern "C" fn tracer_hardirqs_off(ip: c_ulong) {
     }
 }
 
-/// The code at `ip` is about to turn interrupts on. They are still off; any context that RCU watches.
+/// The code at `ip` is about to turn interrupts on. They are still off; any context that RCU
+/// watches.
 #[no_mangle]
 pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
-    // SAFETY: as in `tracer_hardirqs_off`. Where interrupts are on already, no section is open on this CPU.
+    // SAFETY: as in `tracer_hardirqs_off`. Where interrupts are on already, no section is open on
+    // this CPU.
     if let Some(critical) = unsafe { Critical::current() } {
         critical.irqs_on(ip, tracer_hardirqs_on as extern "C" fn(c_ulong) as usize);
     }
@@ -52,12 +55,16 @@ pub(crate) extern "C" fn trace_preempt_on(ip: c_ulong, parent: c_ulong) {
 extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
     // SAFETY: as in `trace_preempt_off`.
     if let Some(critical) = unsafe { Critical::current() } {
-        critical.preempt_on(ip, parent, tracer_preempt_on as extern "C" fn(c_ulong, c_ulong) as usize);
+        critical.preempt_on(
+            ip,
+            parent,
+            tracer_preempt_on as extern "C" fn(c_ulong, c_ulong) as usize,
+        );
     }
 }
 
-/// `start_critical_timings()`, called at `ip`: what [`rtrace_stop_critical_timings`] suspended goes on. Any context that
-/// RCU watches.
+/// `start_critical_timings()`, called at `ip`: what [`rtrace_stop_critical_timings`] suspended goes
+/// on. Any context that RCU watches.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_start_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
@@ -68,15 +75,19 @@ pub(crate) extern "C" fn rtrace_start_critical_timings(ip: c_ulong) {
     }
 }
 
-/// `stop_critical_timings()`, called at `ip`: the CPU is going to be idle, or to print; that is not to count. Any context
-/// that RCU watches.
+/// `stop_critical_timings()`, called at `ip`: the CPU is going to be idle, or to print; that is not
+/// to count. Any context that RCU watches.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_stop_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
     let _stay = PreemptOff::new();
     // SAFETY: as in `rtrace_start_critical_timings`.
     if let Some(critical) = unsafe { Critical::current() } {
-        critical.suspend(count, ip, bindings::stop_critical_timings as unsafe extern "C" fn() as usize);
+        critical.suspend(
+            count,
+            ip,
+            bindings::stop_critical_timings as unsafe extern "C" fn() as usize,
+        );
     }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Every C-callable function and C-visible static: pointers become references, one safe call, errno.
+//! Every C-callable function and C-visible static: pointers become references, one safe call,
+//! errno.
 
-/// Compares functions with what the C headers say of them, for those that are safe to call: `#[export]` does it for all,
-/// but with rustc 1.85 it takes unsafe ones only.
+/// Compares functions with what the C headers say of them, for those that are safe to call:
+/// `#[export]` does it for all, but with rustc 1.85 it takes unsafe ones only.
 macro_rules! same_in_c {
     ($(fn $name:ident($($argument:tt),*) $(-> $result:tt)?;)*) => {
         const _: () = {
@@ -15,24 +16,24 @@ pub(crate) use same_in_c;
 
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
-mod tracefs;
-#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
-mod latency;
-#[cfg(CONFIG_STACK_TRACER)]
-mod stack_tracer;
-mod trace;
-mod printk;
-mod ring_buffer;
-mod ring_buffer_map;
-mod ring_buffer_read;
-mod trace_array;
-mod trace_clock;
+mod dump;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod fgraph;
 #[cfg(CONFIG_FPROBE)]
 mod fprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
-mod dump;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod ftrace_hash;
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+mod latency;
+mod printk;
+mod ring_buffer;
+mod ring_buffer_map;
+mod ring_buffer_read;
+#[cfg(CONFIG_STACK_TRACER)]
+mod stack_tracer;
+mod trace;
+mod trace_array;
+mod trace_clock;
+mod tracefs;

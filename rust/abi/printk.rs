@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The texts of `include/linux/trace_printk.h`. `printk.c` has the variadic functions and the exports.
+//! The texts of `include/linux/trace_printk.h`. `printk.c` has the variadic functions and the
+//! exports.
 //!
 //! Recording: any context.
 
@@ -11,7 +12,8 @@ use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
 
-/// Records `text`, with a newline added if it lacks one; gives its length, 0 if it was not recorded.
+/// Records `text`, with a newline added if it lacks one; gives its length, 0 if it was not
+/// recorded.
 ///
 /// # Safety
 ///
@@ -26,8 +28,8 @@ pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -
 ///
 /// # Safety
 ///
-/// `text` is a NUL-terminated constant of the kernel, or one that [`rtrace_keep_formats`] has kept; or null, where there
-/// was no memory to keep it.
+/// `text` is a NUL-terminated constant of the kernel, or one that [`rtrace_keep_formats`] has kept;
+/// or null, where there was no memory to keep it.
 #[export]
 pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
     if text.is_null() {
@@ -48,7 +50,11 @@ pub(crate) extern "C" fn rtrace_printk_enabled() -> bool {
 ///
 /// `format` is a NUL-terminated format that `args` fit, which are the callee's.
 #[export]
-pub(crate) unsafe extern "C" fn rtrace_print(ip: c_ulong, format: *const c_char, args: *mut bindings::va_list) -> c_int {
+pub(crate) unsafe extern "C" fn rtrace_print(
+    ip: c_ulong,
+    format: *const c_char,
+    args: *mut bindings::va_list,
+) -> c_int {
     // SAFETY: by the precondition.
     unsafe { arguments(format, args) }.map_or(0, |what| printk::print(ip, what))
 }
@@ -57,7 +63,8 @@ pub(crate) unsafe extern "C" fn rtrace_print(ip: c_ulong, format: *const c_char,
 ///
 /// # Safety
 ///
-/// As [`rtrace_print`], and `format` is a constant of the kernel or a kept one, as with [`__trace_bputs`].
+/// As [`rtrace_print`], and `format` is a constant of the kernel or a kept one, as with
+/// [`__trace_bputs`].
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_print_packed(
     ip: c_ulong,
@@ -71,7 +78,10 @@ pub(crate) unsafe extern "C" fn rtrace_print_packed(
 /// # Safety
 ///
 /// `format` is null or a NUL-terminated format that `args` fit, which are the callee's.
-pub(super) unsafe fn arguments(format: *const c_char, args: *mut bindings::va_list) -> Option<Arguments> {
+pub(super) unsafe fn arguments(
+    format: *const c_char,
+    args: *mut bindings::va_list,
+) -> Option<Arguments> {
     let (format, args) = (NonNull::new(format.cast_mut())?, NonNull::new(args)?);
     // SAFETY: by the precondition.
     Some(unsafe { Arguments::new(format, args) })
@@ -91,7 +101,8 @@ pub(crate) extern "C" fn rtrace_printk_start() -> c_int {
     0
 }
 
-/// Hears of modules: keeps the formats and constants of one that comes, and gives it the kept ones. Task context.
+/// Hears of modules: keeps the formats and constants of one that comes, and gives it the kept ones.
+/// Task context.
 ///
 /// # Safety
 ///
@@ -105,7 +116,10 @@ pub(crate) unsafe extern "C" fn rtrace_keep_formats(
     // SAFETY: by the precondition.
     let (start, count) = unsafe {
         let module = module.cast::<bindings::module>();
-        ((*module).trace_bprintk_fmt_start, (*module).num_trace_bprintk_fmt as usize)
+        (
+            (*module).trace_bprintk_fmt_start,
+            (*module).num_trace_bprintk_fmt as usize,
+        )
     };
     if event == bindings::module_state_MODULE_STATE_COMING as c_ulong && count != 0 {
         trace_printk_init_buffers();

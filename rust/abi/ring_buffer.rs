@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/ring_buffer.h`: making a buffer, recording, switches, sizes and counts. Those that
-//! read are in `ring_buffer_read.rs`, exports in `ring_buffer.c`.
+//! The functions of `include/linux/ring_buffer.h`: making a buffer, recording, switches, sizes and
+//! counts. Those that read are in `ring_buffer_read.rs`, exports in `ring_buffer.c`.
 //!
-//! A C caller's `struct trace_buffer` is a [`Buffer`]; its `struct ring_buffer_event` is the header of a record, as it lies
-//! in the buffer. Where a CPU is named that the buffer has no part for, the functions do what C's do: nothing, or 0.
+//! A C caller's `struct trace_buffer` is a [`Buffer`]; its `struct ring_buffer_event` is the header
+//! of a record, as it lies in the buffer. Where a CPU is named that the buffer has no part for, the
+//! functions do what C's do: nothing, or 0.
 //!
-//! What a `struct trace_buffer *` is, is said here once for all of them: it came from [`__ring_buffer_alloc`] and
-//! [`ring_buffer_free`] was not called, or it is the buffer of an instance that is there. Preconditions beyond that are
-//! with each function.
+//! What a `struct trace_buffer *` is, is said here once for all of them: it came from
+//! [`__ring_buffer_alloc`] and [`ring_buffer_free`] was not called, or it is the buffer of an
+//! instance that is there. Preconditions beyond that are with each function.
 
 use crate::kernel::clock::ForeignClock;
-use crate::trace::buffer::{Buffer, Part, made};
+use crate::trace::buffer::{made, Buffer, Part};
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::cpu::CpuId;
@@ -32,7 +33,10 @@ pub(super) unsafe fn buffer_of<'a>(buffer: *mut bindings::trace_buffer) -> &'a B
 /// # Safety
 ///
 /// As [`buffer_of`].
-pub(super) unsafe fn part_of<'a>(buffer: *mut bindings::trace_buffer, cpu: c_int) -> Option<Part<'a>> {
+pub(super) unsafe fn part_of<'a>(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> Option<Part<'a>> {
     // SAFETY: by the precondition.
     CpuId::from_i32(cpu).and_then(|cpu| unsafe { buffer_of(buffer) }.cpu(cpu))
 }
@@ -63,8 +67,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_free(buffer: *mut bindings::trace_bu
     }
 }
 
-/// Reserves an event with a payload of `length` bytes; null if it is not to be recorded. Preemption stays off until it
-/// ends by [`ring_buffer_unlock_commit`] or [`ring_buffer_discard_commit`]. Any context.
+/// Reserves an event with a payload of `length` bytes; null if it is not to be recorded. Preemption
+/// stays off until it ends by [`ring_buffer_unlock_commit`] or [`ring_buffer_discard_commit`]. Any
+/// context.
 ///
 /// # Safety
 ///
@@ -75,7 +80,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_lock_reserve(
     length: c_ulong,
 ) -> *mut bindings::ring_buffer_event {
     // SAFETY: by the precondition.
-    unsafe { buffer_of(buffer) }.reserve(length).map_or(null_mut(), |event| event.as_ptr().cast())
+    unsafe { buffer_of(buffer) }
+        .reserve(length)
+        .map_or(null_mut(), |event| event.as_ptr().cast())
 }
 
 /// Publishes the event that was reserved last. Any context. Gives 0.
@@ -84,7 +91,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_lock_reserve(
 ///
 /// This context has reserved an event and not ended it, and has ended those that it reserved later.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_unlock_commit(buffer: *mut bindings::trace_buffer) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_unlock_commit(
+    buffer: *mut bindings::trace_buffer,
+) -> c_int {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer).commit() };
     0
@@ -123,10 +132,13 @@ pub(crate) unsafe extern "C" fn ring_buffer_write(
         _ => &[],
     };
     // SAFETY: as above.
-    unsafe { buffer_of(buffer) }.write_raw(payload).map_or(EBUSY.to_errno(), |()| 0)
+    unsafe { buffer_of(buffer) }
+        .write_raw(payload)
+        .map_or(EBUSY.to_errno(), |()| 0)
 }
 
-/// Lets this context record inside of an event of its own. Any context; preemption is off until [`ring_buffer_nest_end`].
+/// Lets this context record inside of an event of its own. Any context; preemption is off until
+/// [`ring_buffer_nest_end`].
 ///
 /// # Safety
 ///
@@ -170,7 +182,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_time_stamp(
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_change_overwrite(buffer: *mut bindings::trace_buffer, val: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_change_overwrite(
+    buffer: *mut bindings::trace_buffer,
+    val: c_int,
+) {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.set_overwrite(val != 0);
 }
@@ -225,7 +240,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_on(buffer: *mut bindings::tra
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_record_is_on(buffer: *mut bindings::trace_buffer) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_record_is_on(
+    buffer: *mut bindings::trace_buffer,
+) -> bool {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.is_recording()
 }
@@ -236,7 +253,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_is_on(buffer: *mut bindings::
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_record_is_set_on(buffer: *mut bindings::trace_buffer) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_record_is_set_on(
+    buffer: *mut bindings::trace_buffer,
+) -> bool {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.is_on()
 }
@@ -247,19 +266,26 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_is_set_on(buffer: *mut bindin
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_record_is_on_cpu(buffer: *mut bindings::trace_buffer, cpu: c_int) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_record_is_on_cpu(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> bool {
     // SAFETY: by the precondition.
     let (buffer, part) = unsafe { (buffer_of(buffer), part_of(buffer, cpu)) };
     buffer.is_on() && part.is_some_and(Part::may_record)
 }
 
-/// Stops recording on `cpu`, until [`ring_buffer_record_enable_cpu`] was called as often. Any context.
+/// Stops recording on `cpu`, until [`ring_buffer_record_enable_cpu`] was called as often. Any
+/// context.
 ///
 /// # Safety
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_record_disable_cpu(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_record_disable_cpu(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) {
     // SAFETY: by the precondition.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.disable();
@@ -272,7 +298,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable_cpu(buffer: *mut bind
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) {
     // SAFETY: by the precondition.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.enable();
@@ -292,7 +321,12 @@ pub(crate) unsafe extern "C" fn ring_buffer_time_stamp(buffer: *mut bindings::tr
 
 /// Turns a time stamp into one that others understand, which it is already. Any context.
 #[no_mangle]
-pub(crate) extern "C" fn ring_buffer_normalize_time_stamp(_buffer: *mut bindings::trace_buffer, _cpu: c_int, _ts: *mut u64) {}
+pub(crate) extern "C" fn ring_buffer_normalize_time_stamp(
+    _buffer: *mut bindings::trace_buffer,
+    _cpu: c_int,
+    _ts: *mut u64,
+) {
+}
 
 /// Has events stamped by `clock` from now on. Any context.
 ///
@@ -316,7 +350,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_set_clock(
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_set_time_stamp_abs(buffer: *mut bindings::trace_buffer, abs: bool) {
+pub(crate) unsafe extern "C" fn ring_buffer_set_time_stamp_abs(
+    buffer: *mut bindings::trace_buffer,
+    abs: bool,
+) {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.set_absolute(abs);
 }
@@ -327,12 +364,15 @@ pub(crate) unsafe extern "C" fn ring_buffer_set_time_stamp_abs(buffer: *mut bind
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_time_stamp_abs(buffer: *mut bindings::trace_buffer) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_time_stamp_abs(
+    buffer: *mut bindings::trace_buffer,
+) -> bool {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.is_absolute()
 }
 
-/// Gives `cpu`, or all (`RING_BUFFER_ALL_CPUS`), room for `size` bytes; what fits of the events stays. Task context, sleeps.
+/// Gives `cpu`, or all (`RING_BUFFER_ALL_CPUS`), room for `size` bytes; what fits of the events
+/// stays. Task context, sleeps.
 ///
 /// # Errors
 ///
@@ -366,7 +406,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_resize(
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_size(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_ulong {
+pub(crate) unsafe extern "C" fn ring_buffer_size(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> c_ulong {
     // SAFETY: by the precondition.
     unsafe { part_of(buffer, cpu) }.map_or(0, Part::bytes)
 }
@@ -377,7 +420,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_size(buffer: *mut bindings::trace_bu
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_max_event_size(buffer: *mut bindings::trace_buffer) -> c_ulong {
+pub(crate) unsafe extern "C" fn ring_buffer_max_event_size(
+    buffer: *mut bindings::trace_buffer,
+) -> c_ulong {
     // SAFETY: by the precondition.
     unsafe { buffer_of(buffer) }.max_entry()
 }
@@ -388,7 +433,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_max_event_size(buffer: *mut bindings
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_subbuf_size_get(buffer: *mut bindings::trace_buffer) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_subbuf_size_get(
+    buffer: *mut bindings::trace_buffer,
+) -> c_int {
     // SAFETY: by the precondition.
     (kernel::page::PAGE_SIZE << unsafe { buffer_of(buffer) }.order()) as c_int
 }
@@ -399,7 +446,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_size_get(buffer: *mut binding
 ///
 /// `buffer` may be null.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_get(buffer: *mut bindings::trace_buffer) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_get(
+    buffer: *mut bindings::trace_buffer,
+) -> c_int {
     if buffer.is_null() {
         return EINVAL.to_errno();
     }
@@ -411,20 +460,27 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_get(buffer: *mut bindin
 ///
 /// # Errors
 ///
-/// `EINVAL` without a buffer or for an order that cannot be, `ENOMEM`, `EBUSY` while somebody iterates.
+/// `EINVAL` without a buffer or for an order that cannot be, `ENOMEM`, `EBUSY` while somebody
+/// iterates.
 ///
 /// # Safety
 ///
 /// `buffer` may be null.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_set(buffer: *mut bindings::trace_buffer, order: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_set(
+    buffer: *mut bindings::trace_buffer,
+    order: c_int,
+) -> c_int {
     if buffer.is_null() {
         return EINVAL.to_errno();
     }
     // SAFETY: by the precondition.
     let buffer = unsafe { buffer_of(buffer) };
     from_result(|| {
-        let order = u32::try_from(order).ok().filter(|order| *order <= Buffer::MAX_ORDER).ok_or(EINVAL)?;
+        let order = u32::try_from(order)
+            .ok()
+            .filter(|order| *order <= Buffer::MAX_ORDER)
+            .ok_or(EINVAL)?;
         buffer.set_order(order)?;
         Ok(0)
     })
@@ -436,7 +492,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_set(buffer: *mut bindin
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_reset_cpu(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_reset_cpu(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) {
     // SAFETY: by the precondition.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.reset();
@@ -482,7 +541,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_empty(buffer: *mut bindings::trace_b
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_empty_cpu(buffer: *mut bindings::trace_buffer, cpu: c_int) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_empty_cpu(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> bool {
     // SAFETY: by the precondition.
     unsafe { part_of(buffer, cpu) }.is_none_or(Part::is_empty)
 }
@@ -493,9 +555,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_empty_cpu(buffer: *mut bindings::tra
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_entries(buffer: *mut bindings::trace_buffer) -> c_ulong {
+pub(crate) unsafe extern "C" fn ring_buffer_entries(
+    buffer: *mut bindings::trace_buffer,
+) -> c_ulong {
     // SAFETY: by the precondition.
-    unsafe { buffer_of(buffer) }.cpus().map(|part| part.entries() as c_ulong).sum()
+    unsafe { buffer_of(buffer) }
+        .cpus()
+        .map(|part| part.entries() as c_ulong)
+        .sum()
 }
 
 /// Events that were overwritten unread, on all CPUs. Any context but NMI.
@@ -504,9 +571,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_entries(buffer: *mut bindings::trace
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_overruns(buffer: *mut bindings::trace_buffer) -> c_ulong {
+pub(crate) unsafe extern "C" fn ring_buffer_overruns(
+    buffer: *mut bindings::trace_buffer,
+) -> c_ulong {
     // SAFETY: by the precondition.
-    unsafe { buffer_of(buffer) }.cpus().map(|part| part.counts().overrun as c_ulong).sum()
+    unsafe { buffer_of(buffer) }
+        .cpus()
+        .map(|part| part.counts().overrun as c_ulong)
+        .sum()
 }
 
 /// Declares functions that give one of a CPU's counts, 0 for a CPU that has no part.
@@ -532,23 +604,31 @@ counts! {
     ring_buffer_bytes_cpu: |part| part.counts().bytes;
     /// Events that were overwritten unread on `cpu`. Any context but NMI.
     ring_buffer_overrun_cpu: |part| part.counts().overrun;
-    /// Events that were refused on `cpu` as all room was taken by unfinished ones. Any context but NMI.
+    /// Events that were refused on `cpu` as all room was taken by unfinished ones. Any context but
+    /// NMI.
     ring_buffer_commit_overrun_cpu: |part| part.counts().commit_overrun;
-    /// Events that were refused on `cpu` as the ring was full and not to be overwritten. Any context but NMI.
+    /// Events that were refused on `cpu` as the ring was full and not to be overwritten. Any
+    /// context but NMI.
     ring_buffer_dropped_events_cpu: |part| part.counts().dropped;
     /// Events that were read and consumed on `cpu`. Any context but NMI.
     ring_buffer_read_events_cpu: |part| part.counts().read;
 }
 
-/// Sub-buffers of `cpu` that hold something unread, the one being written not counted. Any context but NMI.
+/// Sub-buffers of `cpu` that hold something unread, the one being written not counted. Any context
+/// but NMI.
 ///
 /// # Safety
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_nr_dirty_pages(buffer: *mut bindings::trace_buffer, cpu: c_int) -> usize {
+pub(crate) unsafe extern "C" fn ring_buffer_nr_dirty_pages(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> usize {
     // SAFETY: by the precondition.
-    unsafe { part_of(buffer, cpu) }.map_or(0, |part| part.counts().dirty_sub_buffers.saturating_sub(1) as usize)
+    unsafe { part_of(buffer, cpu) }.map_or(0, |part| {
+        part.counts().dirty_sub_buffers.saturating_sub(1) as usize
+    })
 }
 
 /// The time of the oldest event that can be read on `cpu`; 0 without one. Any context but NMI.
@@ -557,9 +637,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_nr_dirty_pages(buffer: *mut bindings
 ///
 /// See the module's head.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_oldest_event_ts(buffer: *mut bindings::trace_buffer, cpu: c_int) -> u64 {
+pub(crate) unsafe extern "C" fn ring_buffer_oldest_event_ts(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> u64 {
     // SAFETY: by the precondition.
-    unsafe { part_of(buffer, cpu) }.and_then(|part| part.lock_reader().oldest_time()).unwrap_or(0)
+    unsafe { part_of(buffer, cpu) }
+        .and_then(|part| part.lock_reader().oldest_time())
+        .unwrap_or(0)
 }
 
 crate::abi::same_in_c! {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/ring_buffer.h` by which memory changes hands: two buffers exchange the part of a CPU,
-//! user space maps one, a buffer lies in memory of the caller's that may outlive the kernel. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
+//! The functions of `include/linux/ring_buffer.h` by which memory changes hands: two buffers
+//! exchange the part of a CPU, user space maps one, a buffer lies in memory of the caller's that
+//! may outlive the kernel. What a `struct trace_buffer *` is, is said in `ring_buffer.rs`.
 
 use super::ring_buffer::{buffer_of, part_of};
 use crate::kernel::fs::page_file::Area;
@@ -22,15 +23,18 @@ use kernel::prelude::*;
 /// As [`buffer_of`].
 unsafe fn present(buffer: *mut bindings::trace_buffer, cpu: c_int) -> Result<CpuId> {
     // SAFETY: by the precondition.
-    unsafe { part_of(buffer, cpu) }.map(|part| part.cpu()).ok_or(EINVAL)
+    unsafe { part_of(buffer, cpu) }
+        .map(|part| part.cpu())
+        .ok_or(EINVAL)
 }
 
-/// Exchanges the parts that two buffers have for `cpu`. Any context but NMI, on that CPU or where its writers are kept out.
+/// Exchanges the parts that two buffers have for `cpu`. Any context but NMI, on that CPU or where
+/// its writers are kept out.
 ///
 /// # Errors
 ///
-/// `EINVAL` when one has no such part, or they differ in size; `EAGAIN` while one is kept from recording; `EBUSY` while one
-/// is written to, mapped or resized. Nothing has changed then.
+/// `EINVAL` when one has no such part, or they differ in size; `EAGAIN` while one is kept from
+/// recording; `EBUSY` while one is written to, mapped or resized. Nothing has changed then.
 ///
 /// # Safety
 ///
@@ -48,12 +52,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_swap_cpu(
     })
 }
 
-/// Maps the part of `cpu` into `vma`, to be read (`include/uapi/linux/trace_mmap.h`). Until the last mapping is undone by
-/// [`ring_buffer_unmap`] it is neither resized nor exchanged. Task context, sleeps.
+/// Maps the part of `cpu` into `vma`, to be read (`include/uapi/linux/trace_mmap.h`). Until the
+/// last mapping is undone by [`ring_buffer_unmap`] it is neither resized nor exchanged. Task
+/// context, sleeps.
 ///
 /// # Errors
 ///
-/// `EINVAL` without such a part and for an area that does not fit; `EPERM` for one that is private or writable; `ENOMEM`.
+/// `EINVAL` without such a part and for an area that does not fit; `EPERM` for one that is private
+/// or writable; `ENOMEM`.
 ///
 /// # Safety
 ///
@@ -71,28 +77,39 @@ pub(crate) unsafe extern "C" fn ring_buffer_map(
     })
 }
 
-/// Counts one mapping more of the part of `cpu`, whose area has been duplicated. Task context, sleeps.
+/// Counts one mapping more of the part of `cpu`, whose area has been duplicated. Task context,
+/// sleeps.
 ///
 /// # Safety
 ///
 /// See `ring_buffer.rs`.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_map_dup(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_map_dup(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) {
     // SAFETY: by the precondition.
     let counted = unsafe { present(buffer, cpu).and_then(|cpu| buffer_of(buffer).map_again(cpu)) };
     if let Err(error) = counted {
-        pr_warn!("a mapping of cpu {} was duplicated that there is not: {:?}\n", cpu, error);
+        pr_warn!(
+            "a mapping of cpu {} was duplicated that there is not: {:?}\n",
+            cpu,
+            error
+        );
     }
 }
 
-/// Undoes one [`ring_buffer_map`] or [`ring_buffer_map_dup`]. Task context, sleeps. `EINVAL` without such a part, `ENODEV`
-/// when it is not mapped.
+/// Undoes one [`ring_buffer_map`] or [`ring_buffer_map_dup`]. Task context, sleeps. `EINVAL`
+/// without such a part, `ENODEV` when it is not mapped.
 ///
 /// # Safety
 ///
 /// See `ring_buffer.rs`.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_unmap(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_unmap(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> c_int {
     from_result(|| {
         // SAFETY: by the precondition.
         unsafe { buffer_of(buffer).unmap(present(buffer, cpu)?)? };
@@ -100,14 +117,17 @@ pub(crate) unsafe extern "C" fn ring_buffer_unmap(buffer: *mut bindings::trace_b
     })
 }
 
-/// Takes what comes next on `cpu` for those who map it (`TRACE_MMAP_IOCTL_GET_READER`). Any context but NMI. `EINVAL`
-/// without such a part, `ENODEV` when it is not mapped.
+/// Takes what comes next on `cpu` for those who map it (`TRACE_MMAP_IOCTL_GET_READER`). Any context
+/// but NMI. `EINVAL` without such a part, `ENODEV` when it is not mapped.
 ///
 /// # Safety
 ///
 /// See `ring_buffer.rs`.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) -> c_int {
     from_result(|| {
         // SAFETY: by the precondition.
         let part = unsafe { part_of(buffer, cpu) }.ok_or(EINVAL)?;
@@ -116,13 +136,15 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(buffer: *mut bindings
     })
 }
 
-/// Makes a buffer in the whole pages of `range_size` bytes at `start`, as large as fits, with sub-buffers of 2^`order` pages,
-/// and with `scratch_size` bytes that are the caller's. Holds what a buffer there held before, if it was made alike; null
-/// without memory or where the range is too small. It is neither resized nor swapped. Task context, sleeps.
+/// Makes a buffer in the whole pages of `range_size` bytes at `start`, as large as fits, with
+/// sub-buffers of 2^`order` pages, and with `scratch_size` bytes that are the caller's. Holds what
+/// a buffer there held before, if it was made alike; null without memory or where the range is too
+/// small. It is neither resized nor swapped. Task context, sleeps.
 ///
 /// # Safety
 ///
-/// The range is mapped memory that nobody else uses until [`ring_buffer_free`](super::ring_buffer::ring_buffer_free).
+/// The range is mapped memory that nobody else uses until
+/// [`ring_buffer_free`](super::ring_buffer::ring_buffer_free).
 #[export]
 pub(crate) unsafe extern "C" fn __ring_buffer_alloc_range(
     _size: c_ulong,
@@ -143,21 +165,30 @@ pub(crate) unsafe extern "C" fn __ring_buffer_alloc_range(
     made().map_or(null_mut(), |made| made.as_ptr().cast())
 }
 
-/// The bytes of a buffer's memory that are the caller's, and in `size` how many; null if it has none. What was there before
-/// the buffer stays if the buffer has found what it held. Task context, sleeps.
+/// The bytes of a buffer's memory that are the caller's, and in `size` how many; null if it has
+/// none. What was there before the buffer stays if the buffer has found what it held. Task context,
+/// sleeps.
 ///
 /// # Safety
 ///
-/// `buffer` is null or came from [`__ring_buffer_alloc_range`] and was not freed; `size` is null or may be written.
+/// `buffer` is null or came from [`__ring_buffer_alloc_range`] and was not freed; `size` is null or
+/// may be written.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_meta_scratch(
     buffer: *mut bindings::trace_buffer,
     size: *mut c_uint,
 ) -> *mut c_void {
     let scratch = NonNull::new(buffer.cast()).and_then(|buffer| {
-        made::with_region(buffer, |region| (region.scratch().as_ptr(), core::mem::size_of_val(region.scratch())))
+        made::with_region(buffer, |region| {
+            (
+                region.scratch().as_ptr(),
+                core::mem::size_of_val(region.scratch()),
+            )
+        })
     });
-    let Some((at, bytes)) = scratch else { return null_mut() };
+    let Some((at, bytes)) = scratch else {
+        return null_mut();
+    };
     if !size.is_null() {
         // SAFETY: by the precondition.
         unsafe { size.write(bytes as c_uint) };

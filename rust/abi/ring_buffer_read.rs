@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/ring_buffer.h` that read: events, iterators, whole sub-buffers, waiting. What a
-//! `struct trace_buffer *` is says `ring_buffer.rs`.
+//! The functions of `include/linux/ring_buffer.h` that read: events, iterators, whole sub-buffers,
+//! waiting. What a `struct trace_buffer *` is says `ring_buffer.rs`.
 //!
-//! An event that a reader got lies where it was recorded: it stays until the next one of that CPU is asked for, or the
-//! CPU's part is reset or resized. An iterator's lies in its own memory.
+//! An event that a reader got lies where it was recorded: it stays until the next one of that CPU
+//! is asked for, or the CPU's part is reset or resized. An iterator's lies in its own memory.
 
 use super::ring_buffer::{buffer_of, part_of};
+use crate::core::ring_buffer::Header;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::fs::pseudo_fs::PollCall;
-use crate::core::ring_buffer::Header;
 use crate::trace::buffer::read::ReaderGuard;
 use crate::trace::buffer::{Looking, Part, ReadPage};
 use core::ptr::{null_mut, NonNull};
@@ -39,13 +39,16 @@ unsafe fn skip_time(event: *mut bindings::ring_buffer_event) -> (*mut u32, Heade
     (at, header)
 }
 
-/// The length of an event's payload, rounded up to words; of other records, that of the record. Any context.
+/// The length of an event's payload, rounded up to words; of other records, that of the record. Any
+/// context.
 ///
 /// # Safety
 ///
 /// As [`skip_time`].
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_event_length(event: *mut bindings::ring_buffer_event) -> c_uint {
+pub(crate) unsafe extern "C" fn ring_buffer_event_length(
+    event: *mut bindings::ring_buffer_event,
+) -> c_uint {
     // SAFETY: by the precondition.
     let (at, header) = unsafe { skip_time(event) };
     // SAFETY: a record has at least two words.
@@ -65,7 +68,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_length(event: *mut bindings::r
 ///
 /// As [`skip_time`], and it is an event.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_event_data(event: *mut bindings::ring_buffer_event) -> *mut c_void {
+pub(crate) unsafe extern "C" fn ring_buffer_event_data(
+    event: *mut bindings::ring_buffer_event,
+) -> *mut c_void {
     // SAFETY: by the precondition.
     let header = Header(unsafe { event.cast::<u32>().read() });
     // Nearly always it is a small event.
@@ -111,8 +116,8 @@ unsafe fn answer<T>(at: *mut T, value: T) {
     }
 }
 
-/// The next event of `cpu`, with its time and the number of events lost before it; null if there is none. Any context: in
-/// NMI there is none, too, while somebody else reads.
+/// The next event of `cpu`, with its time and the number of events lost before it; null if there is
+/// none. Any context: in NMI there is none, too, while somebody else reads.
 ///
 /// # Safety
 ///
@@ -125,9 +130,17 @@ unsafe fn next(
     consume: bool,
 ) -> *mut bindings::ring_buffer_event {
     // SAFETY: by the precondition.
-    let Some(part) = (unsafe { part_of(buffer, cpu) }) else { return null_mut() };
+    let Some(part) = (unsafe { part_of(buffer, cpu) }) else {
+        return null_mut();
+    };
     let mut reader = reader(part);
-    let event = reader.as_mut().and_then(|reader| if consume { reader.consume() } else { reader.peek() });
+    let event = reader.as_mut().and_then(|reader| {
+        if consume {
+            reader.consume()
+        } else {
+            reader.peek()
+        }
+    });
     // SAFETY: by the precondition.
     unsafe { answer(ts, event.map_or(0, |event| event.time)) };
     event.map_or(null_mut(), |event| {
@@ -184,8 +197,11 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_start(
     let may_sleep = flags & 1 << bindings::___GFP_DIRECT_RECLAIM_BIT != 0;
     let flags = if may_sleep { GFP_KERNEL } else { GFP_ATOMIC };
     // SAFETY: by the precondition.
-    let Some(part) = (unsafe { part_of(buffer, cpu) }) else { return null_mut() };
-    let begun = Looking::new(part, may_sleep, flags).and_then(|looking| Ok(KBox::new(looking, flags)?));
+    let Some(part) = (unsafe { part_of(buffer, cpu) }) else {
+        return null_mut();
+    };
+    let begun =
+        Looking::new(part, may_sleep, flags).and_then(|looking| Ok(KBox::new(looking, flags)?));
     begun.map_or(null_mut(), |looking| KBox::into_raw(looking).cast())
 }
 
@@ -255,7 +271,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring
 ///
 /// As [`looking`].
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(iter: *mut bindings::ring_buffer_iter) -> c_int {
+pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
+    iter: *mut bindings::ring_buffer_iter,
+) -> c_int {
     // SAFETY: by the precondition.
     unsafe { looking(iter) }.peek().is_none().into()
 }
@@ -266,13 +284,15 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(iter: *mut bindings::ring
 ///
 /// As [`looking`].
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_iter_dropped(iter: *mut bindings::ring_buffer_iter) -> bool {
+pub(crate) unsafe extern "C" fn ring_buffer_iter_dropped(
+    iter: *mut bindings::ring_buffer_iter,
+) -> bool {
     // SAFETY: by the precondition.
     unsafe { looking(iter) }.has_missed()
 }
 
-/// Allocates what [`ring_buffer_read_page`] reads into, or fits what `*rpage` is to the present size of sub-buffers. Task
-/// context, may sleep.
+/// Allocates what [`ring_buffer_read_page`] reads into, or fits what `*rpage` is to the present
+/// size of sub-buffers. Task context, may sleep.
 ///
 /// # Errors
 ///
@@ -330,9 +350,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_free_read_page(
     }
 }
 
-/// Reads what comes next on `cpu` into `data_page`, and consumes it: up to `len` bytes of one sub-buffer, its header
-/// included; with `full` only of one that writers have left. Gives where the data begins, which is 0, or -1 if there is none.
-/// Any context but NMI.
+/// Reads what comes next on `cpu` into `data_page`, and consumes it: up to `len` bytes of one
+/// sub-buffer, its header included; with `full` only of one that writers have left. Gives where the
+/// data begins, which is 0, or -1 if there is none. Any context but NMI.
 ///
 /// # Safety
 ///
@@ -347,8 +367,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page(
 ) -> c_int {
     // SAFETY: by the precondition.
     let (part, page) = unsafe { (part_of(buffer, cpu), data_page.cast::<ReadPage>().as_mut()) };
-    let read = part.zip(page).is_some_and(|(part, page)| part.read_page(page, len, full != 0));
-    if read { 0 } else { -1 }
+    let read = part
+        .zip(page)
+        .is_some_and(|(part, page)| part.read_page(page, len, full != 0));
+    if read {
+        0
+    } else {
+        -1
+    }
 }
 
 /// Where the data of a page that was read is. Any context.
@@ -357,7 +383,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page(
 ///
 /// `page` came from [`ring_buffer_alloc_read_page`].
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_read_page_data(page: *mut bindings::buffer_data_read_page) -> *mut c_void {
+pub(crate) unsafe extern "C" fn ring_buffer_read_page_data(
+    page: *mut bindings::buffer_data_read_page,
+) -> *mut c_void {
     // SAFETY: by the precondition.
     unsafe { &*page.cast::<ReadPage>() }.address().cast()
 }
@@ -368,7 +396,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page_data(page: *mut bindings::
 ///
 /// `page` is null or came from [`ring_buffer_alloc_read_page`].
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_read_page_size(page: *mut bindings::buffer_data_read_page) -> c_uint {
+pub(crate) unsafe extern "C" fn ring_buffer_read_page_size(
+    page: *mut bindings::buffer_data_read_page,
+) -> c_uint {
     // SAFETY: by the precondition.
     unsafe { page.cast::<ReadPage>().as_ref() }.map_or(0, |page| page.size() as c_uint)
 }
@@ -382,8 +412,9 @@ fn which(cpu: c_int) -> Option<Option<CpuId>> {
     }
 }
 
-/// Sleeps until `cpu` has events that fill `full` percent of it (0: any), any CPU has any (`RING_BUFFER_ALL_CPUS`), or
-/// `cond`, asked at each wake-up, says true; without `cond`, until [`ring_buffer_wake_waiters`]. Task context.
+/// Sleeps until `cpu` has events that fill `full` percent of it (0: any), any CPU has any
+/// (`RING_BUFFER_ALL_CPUS`), or `cond`, asked at each wake-up, says true; without `cond`, until
+/// [`ring_buffer_wake_waiters`]. Task context.
 ///
 /// # Errors
 ///
@@ -430,7 +461,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_poll_wait(
     // SAFETY: by the precondition.
     let (buffer, call) = unsafe { (buffer_of(buffer), PollCall::from_raw(filp, poll_table)) };
     let percent = u32::try_from(full).unwrap_or(0);
-    which(cpu).map_or(bindings::POLLERR, |cpu| buffer.poll(cpu, percent, &call).bits())
+    which(cpu).map_or(bindings::POLLERR, |cpu| {
+        buffer.poll(cpu, percent, &call).bits()
+    })
 }
 
 /// Wakes those who wait for events of `cpu`, or of any, to look around. Any context.
@@ -439,7 +472,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_poll_wait(
 ///
 /// `buffer` may be null.
 #[export]
-pub(crate) unsafe extern "C" fn ring_buffer_wake_waiters(buffer: *mut bindings::trace_buffer, cpu: c_int) {
+pub(crate) unsafe extern "C" fn ring_buffer_wake_waiters(
+    buffer: *mut bindings::trace_buffer,
+    cpu: c_int,
+) {
     if !buffer.is_null() {
         // SAFETY: by the precondition.
         let buffer = unsafe { buffer_of(buffer) };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the boot steps of
-//! `include/linux/ftrace.h`. `trace.c` has the exports.
+//! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the
+//! boot steps of `include/linux/ftrace.h`. `trace.c` has the exports.
 
 use crate::kernel::reserved::module_text;
-use crate::trace::instance::{Instance, snapshot};
 use crate::trace::boot;
+use crate::trace::instance::{snapshot, Instance};
 use crate::trace::tasks::stack;
 use kernel::bindings;
 use kernel::ffi::{c_char, c_int};
 use kernel::prelude::*;
 
-/// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory can be had.
+/// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory
+/// can be had.
 #[no_mangle]
 pub(crate) extern "C" fn early_trace_init() {
     // SAFETY: once, and no tracer was set before.
@@ -20,7 +21,9 @@ pub(crate) extern "C" fn early_trace_init() {
         crate::trace::tracers::branch::recording::init_lock();
     }
     // SAFETY: the command line has been parsed, and init memory is still there.
-    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
+    let text = |read: unsafe extern "C" fn() -> *const c_char| {
+        unsafe { CStr::from_char_ptr(read()) }.to_bytes()
+    };
     boot::early(&boot::Parameters {
         tracer: text(bindings::rtrace_boot_tracer),
         clock: text(bindings::rtrace_boot_clock),
@@ -35,11 +38,17 @@ pub(crate) extern "C" fn early_trace_init() {
 #[no_mangle]
 pub(crate) extern "C" fn trace_init() {
     // SAFETY: the command line has been parsed, and init memory is still there.
-    let text = |read: unsafe extern "C" fn() -> *const c_char| unsafe { CStr::from_char_ptr(read()) }.to_bytes();
-    boot::instances(text(bindings::rtrace_boot_instances), text(bindings::rtrace_boot_snapshots));
+    let text = |read: unsafe extern "C" fn() -> *const c_char| {
+        unsafe { CStr::from_char_ptr(read()) }.to_bytes()
+    };
+    boot::instances(
+        text(bindings::rtrace_boot_instances),
+        text(bindings::rtrace_boot_snapshots),
+    );
 }
 
-/// A module comes, or goes: where its text is matters to what outlives the kernel. Task context, sleeps.
+/// A module comes, or goes: where its text is matters to what outlives the kernel. Task context,
+/// sleeps.
 ///
 /// # Safety
 ///
@@ -47,7 +56,11 @@ pub(crate) extern "C" fn trace_init() {
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_module_changed(module: *mut bindings::module, comes: bool) {
     // SAFETY: by the precondition.
-    unsafe { module_text(module, |name, text| boot::note_module(name, comes.then_some(text))) };
+    unsafe {
+        module_text(module, |name, text| {
+            boot::note_module(name, comes.then_some(text))
+        })
+    };
 }
 
 /// Switches recording of the top instance on. Any context.
@@ -80,7 +93,8 @@ pub(crate) extern "C" fn tracing_snapshot() {
     }
 }
 
-/// Allocates the snapshot of the top instance if there is none, and takes one. Task context, sleeps.
+/// Allocates the snapshot of the top instance if there is none, and takes one. Task context,
+/// sleeps.
 #[no_mangle]
 pub(crate) extern "C" fn tracing_snapshot_alloc() {
     if let Ok(top) = Instance::top() {
@@ -90,7 +104,8 @@ pub(crate) extern "C" fn tracing_snapshot_alloc() {
     }
 }
 
-/// Boot has ended, and init memory is still there: takes the snapshot that the command line may have asked for.
+/// Boot has ended, and init memory is still there: takes the snapshot that the command line may
+/// have asked for.
 #[no_mangle]
 pub(crate) extern "C" fn ftrace_boot_snapshot() {
     // SAFETY: the command line has been parsed, and init memory is still there.

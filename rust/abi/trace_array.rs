@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`]. `printk.c` has the exports
-//! and the variadic function.
+//! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`].
+//! `printk.c` has the exports and the variadic function.
 //!
-//! What a `struct trace_array *` is, is said here once: it came from [`trace_array_get_by_name`], and [`trace_array_put`]
-//! was not called for it as often.
+//! What a `struct trace_array *` is, is said here once: it came from [`trace_array_get_by_name`],
+//! and [`trace_array_put`] was not called for it as often.
 
 use super::printk::arguments;
 use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::Context;
-use crate::trace::instance::{Held, Instance, list as instances};
+use crate::trace::instance::{list as instances, Held, Instance};
 use crate::trace::output::printk;
 use core::ptr::null_mut;
 use kernel::bindings;
@@ -26,8 +26,8 @@ unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a Instance> {
     unsafe { tr.cast::<Instance>().as_ref() }
 }
 
-/// The instance called `name`, which is made if there is none; nobody can remove it until [`trace_array_put`]. Null if it
-/// cannot be had. Task context, may sleep.
+/// The instance called `name`, which is made if there is none; nobody can remove it until
+/// [`trace_array_put`]. Null if it cannot be had. Task context, may sleep.
 ///
 /// `_systems` chooses events, of which there are none.
 ///
@@ -95,8 +95,8 @@ pub(crate) unsafe extern "C" fn trace_array_init_printk(tr: *mut bindings::trace
     })
 }
 
-/// Records what `format` makes of `args` in an instance; gives the length of the text, 0 if option `trace_printk` is off
-/// there or it is the top one, which is for `trace_printk()`. Any context.
+/// Records what `format` makes of `args` in an instance; gives the length of the text, 0 if option
+/// `trace_printk` is off there or it is the top one, which is for `trace_printk()`. Any context.
 ///
 /// # Errors
 ///
@@ -104,7 +104,8 @@ pub(crate) unsafe extern "C" fn trace_array_init_printk(tr: *mut bindings::trace
 ///
 /// # Safety
 ///
-/// `tr` is null or as the module's head says; `format` is a NUL-terminated format that `args` fit, which are the callee's.
+/// `tr` is null or as the module's head says; `format` is a NUL-terminated format that `args` fit,
+/// which are the callee's.
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_array_print(
     tr: *mut bindings::trace_array,
@@ -123,8 +124,8 @@ pub(crate) unsafe extern "C" fn rtrace_array_print(
     }
 }
 
-/// Records `size` characters at `text` in an instance, with a newline added if they lack one; gives their number, 0 if
-/// they were not recorded. Any context.
+/// Records `size` characters at `text` in an instance, with a newline added if they lack one; gives
+/// their number, 0 if they were not recorded. Any context.
 ///
 /// # Safety
 ///
@@ -138,9 +139,13 @@ pub(crate) unsafe extern "C" fn __trace_array_puts(
 ) -> c_int {
     let context = Context::capture_all();
     // SAFETY: by the precondition.
-    let Some(to) = (unsafe { instance(tr) }).filter(|to| to.options().has(Flag::Printk)) else { return 0 };
+    let Some(to) = (unsafe { instance(tr) }).filter(|to| to.options().has(Flag::Printk)) else {
+        return 0;
+    };
     // SAFETY: by the precondition.
-    let text = unsafe { core::slice::from_raw_parts(text.cast::<u8>(), usize::try_from(size).unwrap_or(0)) };
+    let text = unsafe {
+        core::slice::from_raw_parts(text.cast::<u8>(), usize::try_from(size).unwrap_or(0))
+    };
     printk::puts_to(to, context, ip, text)
 }
 

@@ -19,8 +19,9 @@ fn or_null(made: Result<*mut bindings::dentry>) -> *mut bindings::dentry {
 ///
 /// # Safety
 ///
-/// `name` is a string, `parent` null (the root) or a directory of tracefs; `fops` is null or operations that can
-/// deal with `data` as the inode's `i_private` and that stay until the file is removed and closed.
+/// `name` is a string, `parent` null (the root) or a directory of tracefs; `fops` is null or
+/// operations that can deal with `data` as the inode's `i_private` and that stay until the file is
+/// removed and closed.
 #[export]
 pub(crate) unsafe extern "C" fn tracefs_create_file(
     name: *const c_char,
@@ -47,11 +48,13 @@ pub(crate) unsafe extern "C" fn tracefs_create_dir(
     or_null(unsafe { tracefs::create_c_dir(CStr::from_char_ptr(name), parent) })
 }
 
-/// Creates the one directory where users may `mkdir` and `rmdir`; see `tracefs.h`. Task context, may sleep.
+/// Creates the one directory where users may `mkdir` and `rmdir`; see `tracefs.h`. Task context,
+/// may sleep.
 ///
 /// # Safety
 ///
-/// As for [`tracefs_create_dir`]; the functions stay callable and create and remove the directory themselves.
+/// As for [`tracefs_create_dir`]; the functions stay callable and create and remove the directory
+/// themselves.
 #[export]
 pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
     name: *const c_char,
@@ -68,7 +71,8 @@ pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
     })
 }
 
-/// Removes a file, or a directory with all that is in it; null and error pointers are ignored. Task context, may sleep.
+/// Removes a file, or a directory with all that is in it; null and error pointers are ignored. Task
+/// context, may sleep.
 ///
 /// # Safety
 ///

@@ -8,9 +8,15 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(asm_goto)");
     println!("cargo::rerun-if-changed=build.rs");
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let version = Command::new(rustc).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+    let version = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .map(|output| output.stdout)
+        .unwrap_or_default();
     let version = String::from_utf8_lossy(&version);
-    let minor = version.strip_prefix("rustc 1.").and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    let minor = version
+        .strip_prefix("rustc 1.")
+        .and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
     if minor.is_some_and(|minor| minor >= 87) {
         println!("cargo::rustc-cfg=asm_goto");
     }

@@ -2,9 +2,10 @@
 
 //! What users read, formatted: entries, lines, headers, symbols, counts.
 //!
-//! Output goes to an [`Out`], which is [`core::fmt::Write`] plus raw bytes, because markers and task names need not be
-//! UTF-8. Nothing here allocates, sleeps, locks or keeps state outside its arguments, so every function may run in any
-//! context that may spend the time; none is meant for the recording path.
+//! Output goes to an [`Out`], which is [`core::fmt::Write`] plus raw bytes, because markers and
+//! task names need not be UTF-8. Nothing here allocates, sleeps, locks or keeps state outside its
+//! arguments, so every function may run in any context that may spend the time; none is meant for
+//! the recording path.
 //!
 //! | module | answers to |
 //! | --- | --- |
@@ -15,8 +16,8 @@
 //! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's records |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
-//! Words: a *prefix* is the part of a line before the event; a *record* is one entry of the ring buffer with its common
-//! header.
+//! Words: a *prefix* is the part of a line before the event; a *record* is one entry of the ring
+//! buffer with its common header.
 
 #![forbid(unsafe_code)]
 

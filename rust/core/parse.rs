@@ -2,8 +2,9 @@
 
 //! What users write, parsed: tokens, numbers, globs, commands, options, pids.
 //!
-//! Input comes as `&[u8]` that the caller has copied from user space. Nothing here allocates, sleeps, locks or keeps state
-//! outside its arguments, so every function may run in any context that may spend the time.
+//! Input comes as `&[u8]` that the caller has copied from user space. Nothing here allocates,
+//! sleeps, locks or keeps state outside its arguments, so every function may run in any context
+//! that may spend the time.
 //!
 //! | module | answers to |
 //! | --- | --- |

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ring buffer: per CPU, lock-free for writers in any context, sub-buffers swapped out whole to readers.
+//! The ring buffer: per CPU, lock-free for writers in any context, sub-buffers swapped out whole to
+//! readers.
 //!
-//! `Documentation/ring-buffer.md` explains it from the start: words, pictures, algorithm, why it is right. In short:
+//! `Documentation/ring-buffer.md` explains it from the start: words, pictures, algorithm, why it is
+//! right. In short:
 //!
-//! - *Sub-buffer*: a piece of memory with a 16-byte header and records; one descriptor ([`SubBuffer`]) each. The ring
-//!   is an array of slots, each holding one; the reader owns one more.
-//! - *Write position*: one word (sub-buffer, events on it, bytes used). *Reserve* moves it by one instruction,
-//!   then the caller fills the event in. *Commit*: the outermost writer of the CPU copies the write position to the
-//!   *commit position*, up to which readers may read.
-//! - *Sequence*: number of a sub-buffer's content. A slot's word says which sub-buffer is there and which content; who
-//!   changes that word by compare-and-swap (writer that needs room, reader that takes the oldest) owns the sub-buffer.
-//! - *Overrun*: events overwritten before they were read. *Lost*: the same as a reader sees it, between two events.
+//! - *Sub-buffer*: a piece of memory with a 16-byte header and records; one descriptor
+//!   ([`SubBuffer`]) each. The ring is an array of slots, each holding one; the reader owns one
+//!   more.
+//! - *Write position*: one word (sub-buffer, events on it, bytes used). *Reserve* moves it by one
+//!   instruction, then the caller fills the event in. *Commit*: the outermost writer of the CPU
+//!   copies the write position to the *commit position*, up to which readers may read.
+//! - *Sequence*: number of a sub-buffer's content. A slot's word says which sub-buffer is there and
+//!   which content; who changes that word by compare-and-swap (writer that needs room, reader that
+//!   takes the oldest) owns the sub-buffer.
+//! - *Overrun*: events overwritten before they were read. *Lost*: the same as a reader sees it,
+//!   between two events.
 //!
-//! Key types: [`CpuBuffer`]; [`Writer`] and [`Reservation`] on the buffer's CPU; [`Reader`] and [`Iter`] anywhere.
-//! Below: [`sys`](super::sys). Above: the kernel's glue, which brings pages, this CPU, the clock ([`Env`]) and the
-//! reader lock. Lock order: the reader lock is the only lock; writers take none.
+//! Key types: [`CpuBuffer`]; [`Writer`] and [`Reservation`] on the buffer's CPU; [`Reader`] and
+//! [`Iter`] anywhere. Below: [`sys`](super::sys). Above: the kernel's glue, which brings pages,
+//! this CPU, the clock ([`Env`]) and the reader lock. Lock order: the reader lock is the only lock;
+//! writers take none.
 //!
 //! The format of a sub-buffer is ABI, see `include/linux/ring_buffer.h` and [`parse`].
 

@@ -4,16 +4,17 @@
 //!
 //! Words come in two kinds, and the kind is the type, so that a wrong access does not compile:
 //!
-//! - [`Local`]: changed only by the CPU that owns the buffer. Contexts of that CPU nest strictly (task, softirq,
-//!   hardirq, NMI), so one instruction that reads and changes the word suffices and no bus lock is needed.
-//!   Other CPUs may look at it, for statistics, without any order.
+//! - [`Local`]: changed only by the CPU that owns the buffer. Contexts of that CPU nest strictly
+//!   (task, softirq, hardirq, NMI), so one instruction that reads and changes the word suffices and
+//!   no bus lock is needed. Other CPUs may look at it, for statistics, without any order.
 //! - [`Shared`]: changed and read by any CPU. Every access names its order.
 //!
-//! Below the door lies `core::sync::atomic`, also in the kernel build: only relaxed, acquire and release accesses
-//! and fences are used, and on every architecture these compile to the same instructions as the kernel's
-//! `READ_ONCE`, `smp_load_acquire`, `smp_store_release` and `cmpxchg`. The core names no kernel crate, and so the
-//! one implementation is what host tests and `loom` (`cfg(loom)`) check too. `Local`'s read-and-change operations
-//! are the exception: on x86-64 they are the instruction without `lock`, from `sys/local_x86_64.rs`.
+//! Below the door lies `core::sync::atomic`, also in the kernel build: only relaxed, acquire and
+//! release accesses and fences are used, and on every architecture these compile to the same
+//! instructions as the kernel's `READ_ONCE`, `smp_load_acquire`, `smp_store_release` and `cmpxchg`.
+//! The core names no kernel crate, and so the one implementation is what host tests and `loom`
+//! (`cfg(loom)`) check too. `Local`'s read-and-change operations are the exception: on x86-64 they
+//! are the instruction without `lock`, from `sys/local_x86_64.rs`.
 
 // As in `ring_buffer`.
 #![cfg_attr(CONFIG_RTRACE, allow(dead_code, unreachable_pub))]
@@ -26,10 +27,18 @@ use loom::sync::atomic as imp;
 use imp::Ordering;
 
 // Kernel builds have `asm_goto` whatever their rustc; of others, `build.rs` knows.
-#[cfg(all(target_arch = "x86_64", any(CONFIG_RTRACE, asm_goto), not(any(loom, miri))))]
+#[cfg(all(
+    target_arch = "x86_64",
+    any(CONFIG_RTRACE, asm_goto),
+    not(any(loom, miri))
+))]
 #[path = "sys/local_x86_64.rs"]
 mod local;
-#[cfg(not(all(target_arch = "x86_64", any(CONFIG_RTRACE, asm_goto), not(any(loom, miri)))))]
+#[cfg(not(all(
+    target_arch = "x86_64",
+    any(CONFIG_RTRACE, asm_goto),
+    not(any(loom, miri))
+)))]
 #[path = "sys/local_generic.rs"]
 mod local;
 
@@ -55,14 +64,16 @@ impl Local {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores `new` if the word holds `old`; says whether it did. On the owning CPU only: atomic against
-    /// interrupts, not against other CPUs. Keeps the compiler from moving memory accesses across it.
+    /// Stores `new` if the word holds `old`; says whether it did. On the owning CPU only: atomic
+    /// against interrupts, not against other CPUs. Keeps the compiler from moving memory accesses
+    /// across it.
     #[inline(always)]
     pub fn replace(&self, old: u64, new: u64) -> bool {
         local::replace(&self.0, old, new)
     }
 
-    /// Does the word, `AT` bytes into `structure`, hold `value`? On the owning CPU only. By [`word!`].
+    /// Does the word, `AT` bytes into `structure`, hold `value`? On the owning CPU only. By
+    /// [`word!`].
     ///
     /// # Safety
     ///
@@ -73,7 +84,8 @@ impl Local {
         unsafe { local::holds::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Is the word, `AT` bytes into `structure`, `VALUE`, sign-extended? On the owning CPU only. By [`word!`].
+    /// Is the word, `AT` bytes into `structure`, `VALUE`, sign-extended? On the owning CPU only. By
+    /// [`word!`].
     ///
     /// # Safety
     ///
@@ -84,7 +96,8 @@ impl Local {
         unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
     }
 
-    /// `value` minus the word, `AT` bytes into `structure`, wrapping. On the owning CPU only. By [`word!`].
+    /// `value` minus the word, `AT` bytes into `structure`, wrapping. On the owning CPU only. By
+    /// [`word!`].
     ///
     /// # Safety
     ///
@@ -95,8 +108,8 @@ impl Local {
         unsafe { local::minus::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Adds `value` to the word, `AT` bytes into `structure`, wrapping. On the owning CPU only, atomic against interrupts. By
-    /// [`word!`].
+    /// Adds `value` to the word, `AT` bytes into `structure`, wrapping. On the owning CPU only,
+    /// atomic against interrupts. By [`word!`].
     ///
     /// # Safety
     ///
@@ -118,8 +131,8 @@ impl Local {
         unsafe { local::plus::<AT, VALUE, T>(structure, &self.0) }
     }
 
-    /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has not set. On the owning CPU
-    /// only, atomic against interrupts. By [`word!`].
+    /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has
+    /// not set. On the owning CPU only, atomic against interrupts. By [`word!`].
     ///
     /// # Safety
     ///
@@ -161,9 +174,9 @@ impl Shared {
 
     /// Reads after all earlier reads, of this word and of plain memory (`smp_rmb`, then a load).
     ///
-    /// loom does not see reads of plain memory and so would give an old value here even if these have seen what was
-    /// written after a newer one; there it is an operation that gives the newest. What the fence is for is checked by
-    /// `tools/testing/litmus/rb-iter-copy.litmus`.
+    /// loom does not see reads of plain memory and so would give an old value here even if these
+    /// have seen what was written after a newer one; there it is an operation that gives the
+    /// newest. What the fence is for is checked by `tools/testing/litmus/rb-iter-copy.litmus`.
     #[inline]
     pub fn load_after_reads(&self) -> u64 {
         fence_acquire();
@@ -185,13 +198,17 @@ impl Shared {
         self.0.store(value, Ordering::Release);
     }
 
-    /// Stores `new` if the word holds `old` and says whether it did. Acquire and release when it did.
+    /// Stores `new` if the word holds `old` and says whether it did. Acquire and release when it
+    /// did.
     #[inline]
     pub fn replace(&self, old: u64, new: u64) -> bool {
-        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.0
+            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
-    /// Is the word, `AT` bytes into `structure`, more than `value`, both signed? Read without order. By [`word!`].
+    /// Is the word, `AT` bytes into `structure`, more than `value`, both signed? Read without
+    /// order. By [`word!`].
     ///
     /// # Safety
     ///
@@ -202,7 +219,8 @@ impl Shared {
         unsafe { local::above::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Adds `value`, wrapping, without order, where a lock keeps others from changing the word meanwhile.
+    /// Adds `value`, wrapping, without order, where a lock keeps others from changing the word
+    /// meanwhile.
     #[inline(always)]
     pub fn add_locked(&self, value: u64) {
         self.store_relaxed(self.load_relaxed().wrapping_add(value));
@@ -254,8 +272,9 @@ pub fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
     local::plus_words::<MORE>(sum, words)
 }
 
-/// The same number (or address) in another register. For what is handed on from a hot path to a slow one: the compiler would
-/// let it live all the way in the register where the slow one wants it, and move others for that.
+/// The same number (or address) in another register. For what is handed on from a hot path to a
+/// slow one: the compiler would let it live all the way in the register where the slow one wants
+/// it, and move others for that.
 #[inline(always)]
 pub fn apart(number: u64) -> u64 {
     local::apart(number)
@@ -277,7 +296,8 @@ impl SharedPtr {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// What the pointer, `AT` bytes into `structure`, points to, so many bytes on. Read without order. By [`word!`].
+    /// What the pointer, `AT` bytes into `structure`, points to, so many bytes on. Read without
+    /// order. By [`word!`].
     ///
     /// # Safety
     ///
@@ -295,14 +315,17 @@ impl SharedPtr {
     }
 }
 
-/// One instruction (and its jump) with a word in memory as its operand, at its offset in a structure:
+/// One instruction (and its jump) with a word in memory as its operand, at its offset in a
+/// structure:
 ///
 /// - `word!(structure: Type, field.word is CONSTANT)`, of a [`Local`] or a [`Shared32`],
 /// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
 /// - `word!(structure: Type, field.word above value)`, of a [`Shared`], both signed,
 /// - `word!(structure: Type, field.word off value)`, of a [`Local`]: value minus word,
-/// - `word!(structure: Type, field.word past value)`, of a [`SharedPtr`]: so many bytes past what it points to,
-/// - `word!(structure: Type, field.word add value)`, `word!(structure: Type, field.word plus CONSTANT)`, of a [`Local`],
+/// - `word!(structure: Type, field.word past value)`, of a [`SharedPtr`]: so many bytes past what
+///   it points to,
+/// - `word!(structure: Type, field.word add value)`, `word!(structure: Type, field.word plus
+///   CONSTANT)`, of a [`Local`],
 /// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
 ///
 /// They keep the compiler from moving memory accesses across them.

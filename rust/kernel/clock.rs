@@ -2,7 +2,8 @@
 
 //! Clocks that may be read in any context, NMI included: safe one-word wrappers.
 //!
-//! C headers: `include/linux/sched/clock.h`, `include/linux/timekeeping.h`, `include/linux/jiffies.h`.
+//! C headers: `include/linux/sched/clock.h`, `include/linux/timekeeping.h`,
+//! `include/linux/jiffies.h`.
 
 #[cfg(CONFIG_UML)]
 mod um;
@@ -26,18 +27,21 @@ pub(crate) fn sched() -> u64 {
     unsafe { bindings::sched_clock() }
 }
 
-/// `local_clock()`, which perf uses, too: nanoseconds since boot, between CPUs off by a jiffy at most.
+/// `local_clock()`, which perf uses, too: nanoseconds since boot, between CPUs off by a jiffy at
+/// most.
 pub(crate) fn perf() -> u64 {
     // SAFETY: no preconditions.
     unsafe { bindings::local_clock() }
 }
 
-/// Nanoseconds, never running backwards over all CPUs (a reading in NMI may repeat another CPU's past).
+/// Nanoseconds, never running backwards over all CPUs (a reading in NMI may repeat another CPU's
+/// past).
 pub(crate) fn global() -> u64 {
     static LAST: Atomic<u64> = Atomic::new(0);
     // SAFETY: no preconditions.
     let now = unsafe { bindings::local_clock() };
-    // The largest reading handed out so far bounds the next one from below: no lock that an NMI could find taken.
+    // The largest reading handed out so far bounds the next one from below: no lock that an NMI
+    // could find taken.
     loop {
         let last = LAST.load(Relaxed);
         if now <= last {
@@ -122,7 +126,12 @@ impl OwnClock {
     /// Puts `clock` there.
     pub(crate) fn set(&self, clock: Option<ForeignClock>) {
         // INVARIANT: one of the two.
-        self.0.store(clock.map_or(core::ptr::null_mut(), |clock| clock.0 as *mut core::ffi::c_void), Relaxed);
+        self.0.store(
+            clock.map_or(core::ptr::null_mut(), |clock| {
+                clock.0 as *mut core::ffi::c_void
+            }),
+            Relaxed,
+        );
     }
 
     /// Reads the clock that is there.
@@ -131,7 +140,10 @@ impl OwnClock {
         if word.is_null() {
             return None;
         }
-        // SAFETY: by the invariant the function of a `ForeignClock`, whose maker vouched for the call.
-        Some(unsafe { core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn() -> u64>(word)() })
+        // SAFETY: by the invariant the function of a `ForeignClock`, whose maker vouched for the
+        // call.
+        Some(unsafe {
+            core::mem::transmute::<*mut core::ffi::c_void, unsafe extern "C" fn() -> u64>(word)()
+        })
     }
 }

@@ -19,12 +19,17 @@ pub(crate) struct PreemptCount(u64);
 impl PreemptCount {
     const DEPTH: u64 = (1 << bindings::PREEMPT_BITS) - 1;
     const SERVING_SOFTIRQ: u64 = bindings::SOFTIRQ_OFFSET as u64;
-    const BH_OFF: u64 = (((1 << bindings::SOFTIRQ_BITS) - 1) << bindings::SOFTIRQ_SHIFT) & !Self::SERVING_SOFTIRQ;
+    const BH_OFF: u64 =
+        (((1 << bindings::SOFTIRQ_BITS) - 1) << bindings::SOFTIRQ_SHIFT) & !Self::SERVING_SOFTIRQ;
     const HARDIRQ: u64 = ((1 << bindings::HARDIRQ_BITS) - 1) << bindings::HARDIRQ_SHIFT;
     /// The rest of the 32 bits.
     const NMI: u64 = (u32::MAX >> bindings::NMI_SHIFT << bindings::NMI_SHIFT) as u64;
     /// Set while nobody asks for a reschedule; no bit where the count does not say that.
-    const NO_RESCHED: u64 = if cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) { 1 << 63 } else { 0 };
+    const NO_RESCHED: u64 = if cfg!(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS) {
+        1 << 63
+    } else {
+        0
+    };
 
     /// Reads it. Any context.
     #[inline(always)]
@@ -105,8 +110,11 @@ fn raw_preempt_count() -> u64 {
 #[cfg(CONFIG_UML)]
 #[inline(always)]
 fn raw_preempt_count() -> u64 {
-    // SAFETY: the table's one entry is the current task, which lives; only this CPU changes its count.
-    unsafe { (&raw const (*bindings::cpu_tasks[0]).thread_info.preempt_count).read_volatile() as u64 }
+    // SAFETY: the table's one entry is the current task, which lives; only this CPU changes its
+    // count.
+    unsafe {
+        (&raw const (*bindings::cpu_tasks[0]).thread_info.preempt_count).read_volatile() as u64
+    }
 }
 
 /// Are interrupts off on this CPU? Any context.
@@ -116,7 +124,8 @@ pub(crate) fn irqs_off() -> bool {
     unsafe { bindings::arch_local_save_flags() & IRQS_ON == 0 }
 }
 
-/// Which kinds of reschedule the current task is asked for: `TIF_NEED_RESCHED`, `TIF_NEED_RESCHED_LAZY`.
+/// Which kinds of reschedule the current task is asked for: `TIF_NEED_RESCHED`,
+/// `TIF_NEED_RESCHED_LAZY`.
 #[inline(always)]
 pub(crate) fn resched_flags() -> Resched {
     // SAFETY: no preconditions.
@@ -129,7 +138,11 @@ pub(crate) struct Resched(u64);
 
 impl Resched {
     const NOW: u64 = 1 << bindings::TIF_NEED_RESCHED;
-    const LAZY: u64 = if cfg!(CONFIG_ARCH_HAS_PREEMPT_LAZY) { 1 << bindings::TIF_NEED_RESCHED_LAZY } else { 0 };
+    const LAZY: u64 = if cfg!(CONFIG_ARCH_HAS_PREEMPT_LAZY) {
+        1 << bindings::TIF_NEED_RESCHED_LAZY
+    } else {
+        0
+    };
 
     /// Neither.
     #[inline(always)]
@@ -151,7 +164,8 @@ impl Resched {
 /// The current task's pid, in the first pid namespace. Any context.
 #[inline(always)]
 pub(crate) fn current_pid() -> i32 {
-    // SAFETY: `current` is a live task whenever code runs, and its pid does not change while it runs.
+    // SAFETY: `current` is a live task whenever code runs, and its pid does not change while it
+    // runs.
     unsafe { (*bindings::get_current()).pid }
 }
 
@@ -170,8 +184,8 @@ pub(crate) fn rcu_watches() -> bool {
     unsafe { bindings::rtrace_rcu_watches() }
 }
 
-/// Interrupts are off on this CPU while it lives, and so is preemption; nothing that is traced is called, and nobody is
-/// scheduled at its end.
+/// Interrupts are off on this CPU while it lives, and so is preemption; nothing that is traced is
+/// called, and nobody is scheduled at its end.
 #[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) struct IrqsOff {
     flags: usize,
@@ -184,7 +198,10 @@ impl IrqsOff {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         // SAFETY: undone by `drop`.
-        Self { flags: unsafe { bindings::raw_local_irq_save() }, _not_send: NotThreadSafe }
+        Self {
+            flags: unsafe { bindings::raw_local_irq_save() },
+            _not_send: NotThreadSafe,
+        }
     }
 }
 
@@ -197,7 +214,8 @@ impl Drop for IrqsOff {
     }
 }
 
-/// The kernel may not touch user memory while it lives, even if it is made within `user_access_begin()`.
+/// The kernel may not touch user memory while it lives, even if it is made within
+/// `user_access_begin()`.
 #[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) struct UserClosed {
     flags: usize,
@@ -210,7 +228,10 @@ impl UserClosed {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         // SAFETY: undone by `drop`.
-        Self { flags: unsafe { bindings::user_access_save() }, _not_send: NotThreadSafe }
+        Self {
+            flags: unsafe { bindings::user_access_save() },
+            _not_send: NotThreadSafe,
+        }
     }
 }
 
@@ -223,8 +244,8 @@ impl Drop for UserClosed {
     }
 }
 
-/// Preemption is off on this CPU while it lives; turning it off and on calls nothing that is traced, but dropping
-/// the guard may schedule.
+/// Preemption is off on this CPU while it lives; turning it off and on calls nothing that is
+/// traced, but dropping the guard may schedule.
 pub(crate) struct PreemptOff(NotThreadSafe);
 
 impl PreemptOff {

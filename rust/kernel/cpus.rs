@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets of CPUs: the kernel's masks read as iterators, and [`CpuSet`], a mask that is a plain value.
+//! Sets of CPUs: the kernel's masks read as iterators, and [`CpuSet`], a mask that is a plain
+//! value.
 //!
 //! C header: `include/linux/cpumask.h`.
 
@@ -31,7 +32,9 @@ impl CpuSet {
     /// Is `cpu` in the set?
     pub(crate) fn contains(&self, cpu: CpuId) -> bool {
         let id = cpu.as_u32() as usize;
-        self.0.get(id / WORD).is_some_and(|w| w & (1 << (id % WORD)) != 0)
+        self.0
+            .get(id / WORD)
+            .is_some_and(|w| w & (1 << (id % WORD)) != 0)
     }
 
     /// Adds `cpu`.
@@ -45,7 +48,10 @@ impl CpuSet {
     /// The set whose words are `words`, lowest CPUs first; missing ones are empty.
     pub(crate) fn from_words(words: &[u64]) -> Self {
         let mut set = Self::EMPTY;
-        set.0.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        set.0
+            .iter_mut()
+            .zip(words)
+            .for_each(|(to, from)| *to = *from);
         set
     }
 
@@ -60,8 +66,8 @@ impl CpuSet {
 /// `mask` is one of the kernel's static masks.
 unsafe fn test(mask: *const bindings::cpumask, cpu: CpuId) -> bool {
     let id = cpu.as_u32() as usize;
-    // SAFETY: `id < nr_cpu_ids`, which a static mask covers; other CPUs change words as a whole, so a volatile
-    // read of one does not tear.
+    // SAFETY: `id < nr_cpu_ids`, which a static mask covers; other CPUs change words as a whole, so
+    // a volatile read of one does not tear.
     let word = unsafe { core::ptr::read_volatile(mask.cast::<u64>().add(id / WORD)) };
     word & (1 << (id % WORD)) != 0
 }
@@ -92,8 +98,8 @@ pub(crate) fn is_online(cpu: CpuId) -> bool {
     unsafe { test(&raw const bindings::__cpu_online_mask, cpu) }
 }
 
-/// Runs `work` once on every CPU that is up, with interrupts off, and waits for all. Task context; `work` must not
-/// sleep.
+/// Runs `work` once on every CPU that is up, with interrupts off, and waits for all. Task context;
+/// `work` must not sleep.
 pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
     /// # Safety
     ///
@@ -105,6 +111,12 @@ pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
     let work = (&raw const work).cast_mut().cast();
     // SAFETY: `call` gets the address of `work`, which outlives the call as it waits for all CPUs.
     unsafe {
-        bindings::on_each_cpu_cond_mask(None, Some(call::<F>), work, true, &raw const bindings::__cpu_online_mask)
+        bindings::on_each_cpu_cond_mask(
+            None,
+            Some(call::<F>),
+            work,
+            true,
+            &raw const bindings::__cpu_online_mask,
+        )
     };
 }

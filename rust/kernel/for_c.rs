@@ -14,5 +14,6 @@ pub(crate) fn errno(result: Result) -> c_int {
 #[repr(transparent)]
 pub(super) struct Table<T>(pub(super) T);
 
-// SAFETY: what can be copied has nothing that changes through a shared reference, and who follows its pointers answers for it.
+// SAFETY: what can be copied has nothing that changes through a shared reference, and who follows
+// its pointers answers for it.
 unsafe impl<T: Copy> Sync for Table<T> {}

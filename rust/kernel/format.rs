@@ -2,7 +2,8 @@
 
 //! C's formats: with the arguments of a variadic function, as text or packed to be printed later.
 //!
-//! C header: `include/linux/sprintf.h`; `Documentation/core-api/printk-formats.rst` has the language.
+//! C header: `include/linux/sprintf.h`; `Documentation/core-api/printk-formats.rst` has the
+//! language.
 
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -40,8 +41,8 @@ impl Arguments {
     ///
     /// # Safety
     ///
-    /// While the result is used, `format` is NUL-terminated and `list` points to a `va_list` of arguments that fit it;
-    /// nobody else uses the list, and nobody at all afterwards.
+    /// While the result is used, `format` is NUL-terminated and `list` points to a `va_list` of
+    /// arguments that fit it; nobody else uses the list, and nobody at all afterwards.
     pub(crate) unsafe fn new(format: NonNull<c_char>, list: NonNull<bindings::va_list>) -> Self {
         // INVARIANT: by the preconditions.
         Self { format, list }
@@ -57,13 +58,18 @@ impl Arguments {
         let room = &mut room.0;
         // SAFETY: by the invariant, and the memory has the size that is said.
         let length = unsafe {
-            bindings::rtrace_vscnprintf(room.as_mut_ptr().cast(), room.len(), self.format.as_ptr(), self.list.as_ptr())
+            bindings::rtrace_vscnprintf(
+                room.as_mut_ptr().cast(),
+                room.len(),
+                self.format.as_ptr(),
+                self.list.as_ptr(),
+            )
         };
         room.get(..length as usize).unwrap_or(&[])
     }
 
-    /// Packs the arguments into `room`; strings are copied. Gives the number of words they take and, where they fit,
-    /// the words. Any context.
+    /// Packs the arguments into `room`; strings are copied. Gives the number of words they take
+    /// and, where they fit, the words. Any context.
     pub(crate) fn packed(self, room: &mut Room) -> (c_int, Option<&[u8]>) {
         let room = &mut room.0;
         // SAFETY: by the invariant; the memory is aligned for words and has as many as are said.
@@ -75,37 +81,52 @@ impl Arguments {
                 self.list.as_ptr(),
             )
         };
-        (words, usize::try_from(words).ok().and_then(|words| room.get(..words.checked_mul(WORD)?)))
+        (
+            words,
+            usize::try_from(words)
+                .ok()
+                .and_then(|words| room.get(..words.checked_mul(WORD)?)),
+        )
     }
 }
 
-/// Formats packed arguments into `out` with a NUL, cutting what does not fit; gives the length there is to the whole
-/// text. Any context.
+/// Formats packed arguments into `out` with a NUL, cutting what does not fit; gives the length
+/// there is to the whole text. Any context.
 ///
 /// # Safety
 ///
-/// `format` is the address of a format that is still there, and `args` is what [`Arguments::packed`] made of arguments
-/// that fit it.
+/// `format` is the address of a format that is still there, and `args` is what
+/// [`Arguments::packed`] made of arguments that fit it.
 pub(crate) unsafe fn unpack(format: usize, args: &[u8], out: &mut [u8]) -> usize {
     let mut aligned = Room::new();
     let args = if args.as_ptr().cast::<u32>().is_aligned() {
         args.as_ptr()
     } else {
-        aligned.0.iter_mut().zip(args).for_each(|(to, from)| *to = *from);
+        aligned
+            .0
+            .iter_mut()
+            .zip(args)
+            .for_each(|(to, from)| *to = *from);
         aligned.0.as_ptr()
     };
     // SAFETY: by the preconditions; `out` has the size that is said.
     let length = unsafe {
-        bindings::bstr_printf(out.as_mut_ptr().cast(), out.len(), format as *const c_char, args.cast())
+        bindings::bstr_printf(
+            out.as_mut_ptr().cast(),
+            out.len(),
+            format as *const c_char,
+            args.cast(),
+        )
     };
     usize::try_from(length).unwrap_or(0)
 }
 
-/// The kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries point to, in the order of
-/// `printk_formats`. An entry is none where a format was no constant.
+/// The kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries point to, in
+/// the order of `printk_formats`. An entry is none where a format was no constant.
 pub(crate) fn built_in() -> impl Iterator<Item = Option<&'static CStr>> {
     // SAFETY: null, or a string constant of the kernel.
-    let text = |text: &*const c_char| (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(*text) });
+    let text =
+        |text: &*const c_char| (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(*text) });
     Iterator::chain(formats().iter(), strings()).map(text)
 }
 
@@ -131,7 +152,10 @@ fn strings() -> &'static [*const c_char] {
 /// # Safety
 ///
 /// They are the ends of an array that stays.
-unsafe fn between(start: *const *const c_char, end: *const *const c_char) -> &'static [*const c_char] {
+unsafe fn between(
+    start: *const *const c_char,
+    end: *const *const c_char,
+) -> &'static [*const c_char] {
     let bytes = (end as usize).wrapping_sub(start as usize);
     // SAFETY: by the precondition.
     unsafe { core::slice::from_raw_parts(start, bytes / size_of::<usize>()) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! File systems whose files are made by code: nodes and files, sequential files, files of pages, tracefs.
+//! File systems whose files are made by code: nodes and files, sequential files, files of pages,
+//! tracefs.
 
 pub(crate) mod page_file;
 pub(crate) mod pseudo_fs;

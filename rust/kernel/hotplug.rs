@@ -11,13 +11,14 @@ use kernel::prelude::*;
 use kernel::sync::SetOnce;
 use kernel::types::NotThreadSafe;
 
-/// What is called for each CPU that is about to come up, on another one. Task context, may sleep; an error keeps the
-/// CPU down.
+/// What is called for each CPU that is about to come up, on another one. Task context, may sleep;
+/// an error keeps the CPU down.
 type Handler = fn(CpuId) -> Result;
 
 static HANDLER: SetOnce<Handler> = SetOnce::new();
 
-/// Has `handler` called from now on, at the step that is reserved for trace buffers. Once, in task context.
+/// Has `handler` called from now on, at the step that is reserved for trace buffers. Once, in task
+/// context.
 pub(crate) fn before_up(handler: Handler) -> Result {
     if !HANDLER.populate(handler) {
         return Err(EBUSY);

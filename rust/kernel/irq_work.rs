@@ -5,9 +5,9 @@
 //! C header: `include/linux/irq_work.h`.
 
 use core::marker::PhantomPinned;
-use kernel::{bindings, container_of};
 use kernel::prelude::*;
 use kernel::types::Opaque;
+use kernel::{bindings, container_of};
 
 /// What an [`IrqWork`] runs: in hard interrupt context, never twice at a time for one work.
 pub(crate) trait Run: Send + Sync {
@@ -38,7 +38,8 @@ impl<T: Run> IrqWork<T> {
     /// Work that will run `data`.
     pub(crate) fn new(data: T) -> impl PinInit<Self> {
         pin_init!(Self {
-            // SAFETY: `slot` is the place of the work. INVARIANT: it is initialised here with `call::<T>`.
+            // SAFETY: `slot` is the place of the work. INVARIANT: it is initialised here with
+            // `call::<T>`.
             work <- Opaque::ffi_init(|slot| unsafe { bindings::init_irq_work(slot, Some(call::<T>)) }),
             data,
             _pin: PhantomPinned,
@@ -69,8 +70,8 @@ unsafe extern "C" fn call<T: Run>(work: *mut bindings::irq_work) {
 #[pinned_drop]
 impl<T: Run> PinnedDrop for IrqWork<T> {
     fn drop(self: Pin<&mut Self>) {
-        // SAFETY: the work is initialised; once this returns it does not run any more, and nobody is left to
-        // queue it. Owners of buffers go in task context, where waiting is allowed.
+        // SAFETY: the work is initialised; once this returns it does not run any more, and nobody
+        // is left to queue it. Owners of buffers go in task context, where waiting is allowed.
         unsafe { bindings::irq_work_sync(self.work.get()) };
     }
 }

@@ -18,8 +18,9 @@ pub(crate) struct Symbol<'a> {
 }
 
 impl Symbol<'_> {
-    /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches. The names take some 600 bytes of
-    /// stack, and not inline, so that callers have them there only meanwhile.
+    /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches. The
+    /// names take some 600 bytes of stack, and not inline, so that callers have them there only
+    /// meanwhile.
     #[inline(never)]
     pub(crate) fn with<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
         let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
@@ -38,26 +39,42 @@ impl Symbol<'_> {
 }
 
 /// The symbol at `addr`, its names copied to `name` and to `module`, which is all zeros.
-fn find<'a>(addr: usize, name: &'a mut [u8; NAME_LEN], module: &'a mut [u8; MODULE_LEN]) -> Option<Symbol<'a>> {
+fn find<'a>(
+    addr: usize,
+    name: &'a mut [u8; NAME_LEN],
+    module: &'a mut [u8; MODULE_LEN],
+) -> Option<Symbol<'a>> {
     let (null, mut from) = (core::ptr::null_mut(), core::ptr::null_mut());
     let _rcu = rcu::read_lock();
-    // SAFETY: The buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out pointers may be null. What
-    // it gives is null or the buffer.
-    let found = !unsafe { bindings::kallsyms_lookup(addr, null, null, &mut from, name.as_mut_ptr().cast()) }.is_null();
-    if !from.is_null() {
-        // SAFETY: The module's name is NUL-terminated, and its memory lives as long as RCU is read-locked.
-        let from = unsafe { CStr::from_char_ptr(from) }.to_bytes();
-        module.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    // SAFETY: The buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out
+    // pointers may be null. What it gives is null or the buffer.
+    let found = !unsafe {
+        bindings::kallsyms_lookup(addr, null, null, &mut from, name.as_mut_ptr().cast())
     }
-    found.then_some(Symbol { name: until_nul(name), module: until_nul(module) })
+    .is_null();
+    if !from.is_null() {
+        // SAFETY: The module's name is NUL-terminated, and its memory lives as long as RCU is
+        // read-locked.
+        let from = unsafe { CStr::from_char_ptr(from) }.to_bytes();
+        module
+            .iter_mut()
+            .zip(from)
+            .for_each(|(to, from)| *to = *from);
+    }
+    found.then_some(Symbol {
+        name: until_nul(name),
+        module: until_nul(module),
+    })
 }
 
-/// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address. Any context in which RCU
-/// watches.
+/// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address. Any
+/// context in which RCU watches.
 pub(crate) fn write_name(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
     let written = Symbol::with(addr, |symbol| {
         write_bytes(w, symbol.name())?;
-        let Some(module) = symbol.module() else { return Ok(()) };
+        let Some(module) = symbol.module() else {
+            return Ok(());
+        };
         w.write_str(" [")?;
         write_bytes(w, module)?;
         w.write_str("]")
@@ -84,7 +101,8 @@ pub(crate) fn size_offset(addr: usize) -> Option<(usize, usize)> {
     (found != 0).then_some((size, offset))
 }
 
-/// An address as `%pS` prints it: `symbol+0xoffset/0xsize [module]`, or a number where there is no symbol.
+/// An address as `%pS` prints it: `symbol+0xoffset/0xsize [module]`, or a number where there is no
+/// symbol.
 pub(crate) struct SymbolOffset(pub(crate) usize);
 
 impl fmt::Display for SymbolOffset {
@@ -117,7 +135,12 @@ impl TextOffset {
         let (mut module, mut offset) = ([0u8; MODULE_LEN], 0);
         // SAFETY: The buffer has the length given, and the out pointer is valid.
         let found = unsafe {
-            bindings::rtrace_text_offset(addr, module.as_mut_ptr().cast(), MODULE_LEN as c_int, &mut offset)
+            bindings::rtrace_text_offset(
+                addr,
+                module.as_mut_ptr().cast(),
+                MODULE_LEN as c_int,
+                &mut offset,
+            )
         };
         found.then_some(Self { module, offset })
     }
@@ -131,8 +154,8 @@ impl fmt::Display for TextOffset {
     }
 }
 
-/// Calls `f` with the address of each of the kernel's own symbols of this name, aliases included; a name with a NUL has
-/// none. May sleep.
+/// Calls `f` with the address of each of the kernel's own symbols of this name, aliases included; a
+/// name with a NUL has none. May sleep.
 pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
     /// # Safety
     ///
@@ -148,10 +171,17 @@ pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
         _ => return,
     }
     // SAFETY: The name is NUL-terminated, `data` is `f`, which outlives the calls.
-    unsafe { bindings::kallsyms_on_each_match_symbol(Some(call::<F>), buf.as_ptr().cast(), (&raw mut f).cast()) };
+    unsafe {
+        bindings::kallsyms_on_each_match_symbol(
+            Some(call::<F>),
+            buf.as_ptr().cast(),
+            (&raw mut f).cast(),
+        )
+    };
 }
 
-/// Calls `f` with name and address of every symbol, the kernel's and then the modules', until it says true. May sleep.
+/// Calls `f` with name and address of every symbol, the kernel's and then the modules', until it
+/// says true. May sleep.
 pub(crate) fn for_each_symbol<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
     /// # Safety
     ///

@@ -7,7 +7,8 @@
 use super::context::PreemptOff;
 use kernel::bindings;
 
-/// To kprobes this CPU is in a handler of theirs: while it lives they call none here, but count what they miss.
+/// To kprobes this CPU is in a handler of theirs: while it lives they call none here, but count
+/// what they miss.
 pub(crate) struct Busy {
     // Goes after what `drop` does.
     _stay: PreemptOff,

@@ -3,36 +3,36 @@
 //! Safe wrappers over kernel interfaces that the `kernel` crate lacks; each could go upstream.
 
 pub(crate) mod clock;
-pub(crate) mod cpus;
 pub(crate) mod context;
-pub(crate) mod percpu;
+pub(crate) mod cpus;
+pub(crate) mod entry_made;
 pub(crate) mod for_c;
 pub(crate) mod format;
 pub(crate) mod fs;
-pub(crate) mod raw_lock;
-pub(crate) mod relaxed;
+pub(crate) mod hotplug;
 pub(crate) mod irq_work;
-pub(crate) mod tracepoint;
-pub(crate) mod wait_queue;
-pub(crate) mod entry_made;
-pub(crate) mod pages;
+pub(crate) mod kallsyms;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod memory;
+pub(crate) mod nested;
+pub(crate) mod pages;
+pub(crate) mod percpu;
+pub(crate) mod printk;
+pub(crate) mod published;
+pub(crate) mod raw_lock;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
+pub(crate) mod relaxed;
 pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) mod stack_tracing;
-pub(crate) mod hotplug;
-pub(crate) mod nested;
-pub(crate) mod kallsyms;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-pub(crate) mod memory;
-pub(crate) mod printk;
-pub(crate) mod published;
+pub(crate) mod tracepoint;
 pub(crate) mod try_cell;
 pub(crate) mod uts;
+pub(crate) mod wait_queue;
 pub(crate) mod watchdog;

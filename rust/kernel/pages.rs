@@ -43,7 +43,10 @@ impl Pages {
             bindings::page_address(page)
         };
         // INVARIANT: just allocated.
-        Ok(Self { address: NonNull::new(address.cast()).ok_or(ENOMEM)?, order })
+        Ok(Self {
+            address: NonNull::new(address.cast()).ok_or(ENOMEM)?,
+            order,
+        })
     }
 
     /// Where they are.
@@ -53,7 +56,8 @@ impl Pages {
 
     /// Its bytes.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: by the type invariant the value's own memory, which was initialised when it was allocated.
+        // SAFETY: by the type invariant the value's own memory, which was initialised when it was
+        // allocated.
         unsafe { core::slice::from_raw_parts_mut(self.address.as_ptr(), self.size()) }
     }
 
@@ -88,7 +92,8 @@ impl Pages {
     ///
     /// # Safety
     ///
-    /// `address` came from [`Pages::into_raw`] of pages of this `order`, and nobody else uses or owns them.
+    /// `address` came from [`Pages::into_raw`] of pages of this `order`, and nobody else uses or
+    /// owns them.
     pub(crate) unsafe fn from_raw(address: NonNull<u8>, order: u32) -> Self {
         // INVARIANT: by the precondition.
         Self { address, order }

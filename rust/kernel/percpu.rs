@@ -19,8 +19,8 @@ use kernel::sync::atomic::Atomic;
 ///
 /// # Invariants
 ///
-/// `base` came from the per-CPU allocator for `T`'s layout, and each possible CPU's copy is a valid `T` that only
-/// shared references lead to.
+/// `base` came from the per-CPU allocator for `T`'s layout, and each possible CPU's copy is a valid
+/// `T` that only shared references lead to.
 pub(crate) struct PerCpu<T> {
     base: NonNull<T>,
     _own: PhantomData<T>,
@@ -50,12 +50,18 @@ impl<T> PerCpu<T> {
         const { assert!(size_of::<T>() != 0) };
         // SAFETY: the size is not 0 and the alignment is a power of two.
         let base = unsafe {
-            bindings::pcpu_alloc_noprof(size_of::<T>(), align_of::<T>(), false, bindings::GFP_KERNEL)
+            bindings::pcpu_alloc_noprof(
+                size_of::<T>(),
+                align_of::<T>(),
+                false,
+                bindings::GFP_KERNEL,
+            )
         };
         let base = NonNull::new(base.cast::<T>()).ok_or(ENOMEM)?;
         for cpu in cpus::possible() {
             match make(cpu) {
-                // SAFETY: the allocation has room for a `T` on every possible CPU, to which nobody refers yet.
+                // SAFETY: the allocation has room for a `T` on every possible CPU, to which nobody
+                // refers yet.
                 Ok(value) => unsafe { copy_of(base, cpu).write(value) },
                 Err(error) => {
                     for made in cpus::possible().take_while(|made| made.as_u32() != cpu.as_u32()) {
@@ -69,7 +75,10 @@ impl<T> PerCpu<T> {
             }
         }
         // INVARIANT: allocated and filled above.
-        Ok(Self { base, _own: PhantomData })
+        Ok(Self {
+            base,
+            _own: PhantomData,
+        })
     }
 
     /// Where the values are, for hot paths.
@@ -88,7 +97,8 @@ impl<T> PerCpu<T> {
         cpus::possible().filter_map(|cpu| Some((cpu, self.get(cpu)?)))
     }
 
-    /// The value of the CPU this runs on; while preemption is on it may turn into another CPU's. Any context.
+    /// The value of the CPU this runs on; while preemption is on it may turn into another CPU's.
+    /// Any context.
     #[inline(always)]
     pub(crate) fn this(&self) -> &T {
         // SAFETY: by the type invariant.
@@ -97,14 +107,15 @@ impl<T> PerCpu<T> {
 }
 
 impl<T> PerCpu<Atomic<*mut T>> {
-    /// The pointer of the CPU this runs on, by one instruction where there is one. As [`PerCpu::this`], and without order.
+    /// The pointer of the CPU this runs on, by one instruction where there is one. As
+    /// [`PerCpu::this`], and without order.
     #[inline(always)]
     pub(crate) fn load_this(&self) -> *mut T {
         #[cfg(all(CONFIG_X86, CONFIG_SMP))]
         {
             let pointer;
-            // SAFETY: from the base of this CPU's data, which `gs` has, the running CPU's copy of the word is where the first
-            // is from 0: see `this_of`. It is only read.
+            // SAFETY: from the base of this CPU's data, which `gs` has, the running CPU's copy of
+            // the word is where the first is from 0: see `this_of`. It is only read.
             unsafe {
                 core::arch::asm!(
                     "mov {pointer}, gs:[{base}]",
@@ -127,8 +138,8 @@ impl<T> PerCpu<Atomic<*mut T>> {
 /// There is such a one, and it stays as long as the result is used.
 #[inline(always)]
 pub(crate) unsafe fn this_of<'a, T>(base: *mut T) -> &'a T {
-    // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by the invariant of `PerCpu` is
-    // a valid, shared `T`.
+    // SAFETY: the running CPU is possible, and its offset leads from `base` to its copy, which by
+    // the invariant of `PerCpu` is a valid, shared `T`.
     unsafe { &*base.wrapping_byte_add(this_offset()) }
 }
 
@@ -167,11 +178,13 @@ impl<T> Drop for PerCpu<T> {
     fn drop(&mut self) {
         if needs_drop::<T>() {
             for cpu in cpus::possible() {
-                // SAFETY: by the type invariant a valid `T`, to which nobody refers now that the owner goes.
+                // SAFETY: by the type invariant a valid `T`, to which nobody refers now that the
+                // owner goes.
                 unsafe { copy_of(self.base, cpu).drop_in_place() };
             }
         }
-        // SAFETY: by the type invariant the allocator gave `base` out, and it is not used after this.
+        // SAFETY: by the type invariant the allocator gave `base` out, and it is not used after
+        // this.
         unsafe { bindings::free_percpu(self.base.as_ptr().cast()) };
     }
 }

@@ -7,7 +7,8 @@
 use core::ffi::CStr;
 use kernel::{bindings, ffi::c_int};
 
-/// Prints `text` at level `KERN_EMERG`, up to its first NUL if it has one. The kernel cuts text beyond about 1000 bytes.
+/// Prints `text` at level `KERN_EMERG`, up to its first NUL if it has one. The kernel cuts text
+/// beyond about 1000 bytes.
 pub(crate) fn emerg(text: &[u8]) {
     print(c"\x010", text);
 }
@@ -29,6 +30,14 @@ pub(crate) fn default(text: &[u8]) {
 
 fn print(level: &CStr, text: &[u8]) {
     let len = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
-    // SAFETY: the format is NUL-terminated and takes a string, and an `int` with a pointer to as many readable bytes.
-    unsafe { bindings::_printk(c"%s%.*s".as_ptr().cast(), level.as_ptr(), len, text.as_ptr()) };
+    // SAFETY: the format is NUL-terminated and takes a string, and an `int` with a pointer to as
+    // many readable bytes.
+    unsafe {
+        bindings::_printk(
+            c"%s%.*s".as_ptr().cast(),
+            level.as_ptr(),
+            len,
+            text.as_ptr(),
+        )
+    };
 }

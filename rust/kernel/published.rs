@@ -14,14 +14,15 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::{rcu, Arc, ArcBorrow};
 
-/// Waits for what runs now with interrupts or preemption off, in code that can be traced. Task context, sleeps.
+/// Waits for what runs now with interrupts or preemption off, in code that can be traced. Task
+/// context, sleeps.
 ///
 /// A CPU that is going or coming is waited for only as long as RCU knows of it.
 pub(crate) fn wait_for_readers() {
     rcu::synchronize_rcu();
-    // For code that RCU does not watch, such as the idle loop. It does nothing where that cannot be traced, as on x86
-    // (`CONFIG_ARCH_WANTS_NO_INSTR`).
-    // SAFETY: task context, where sleeping is allowed.
+    // For code that RCU does not watch, such as the idle loop. It does nothing where that cannot be
+    // traced, as on x86 (`CONFIG_ARCH_WANTS_NO_INSTR`). SAFETY: task context, where sleeping is
+    // allowed.
     #[cfg(CONFIG_TASKS_RUDE_RCU)]
     unsafe {
         kernel::bindings::synchronize_rcu_tasks_rude();
@@ -32,8 +33,8 @@ pub(crate) fn wait_for_readers() {
 ///
 /// # Invariants
 ///
-/// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a [`wait_for_readers`] in which
-/// it was no longer here.
+/// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a
+/// [`wait_for_readers`] in which it was no longer here.
 pub(crate) struct Published<T>(Atomic<*mut T>);
 
 // SAFETY: it hands out `&T` and `Arc<T>` to any context and CPU.
@@ -56,16 +57,19 @@ impl<T> Published<T> {
     ///
     /// # Safety
     ///
-    /// As long as the result is used, interrupts or preemption are off on this CPU, and [`wait_for_readers`] waits for it.
+    /// As long as the result is used, interrupts or preemption are off on this CPU, and
+    /// [`wait_for_readers`] waits for it.
     #[inline(always)]
     pub(crate) unsafe fn get<'a>(&self) -> Option<&'a T> {
         // Pairs with the exchanges in `replace` and `claim`.
         let now = self.0.load(ordering::Acquire);
-        // SAFETY: by the type invariant null or a live `T`, that goes only after a wait for the caller.
+        // SAFETY: by the type invariant null or a live `T`, that goes only after a wait for the
+        // caller.
         unsafe { now.as_ref() }
     }
 
-    /// Runs `f` on what is there now, with preemption off. Any context, NMI included; `f` must not sleep.
+    /// Runs `f` on what is there now, with preemption off. Any context, NMI included; `f` must not
+    /// sleep.
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
         let _stay = PreemptOff::new();
@@ -73,15 +77,18 @@ impl<T> Published<T> {
         f(unsafe { self.get() })
     }
 
-    /// What is there now, to keep. Any context, but who drops the last `Arc` of a `T` must be where that may go.
+    /// What is there now, to keep. Any context, but who drops the last `Arc` of a `T` must be where
+    /// that may go.
     pub(crate) fn share(&self) -> Option<Arc<T>> {
         let _stay = PreemptOff::new();
         let now = self.0.load(ordering::Acquire);
-        // SAFETY: by the type invariant it came from `into_raw`, and its count is there while preemption is off.
+        // SAFETY: by the type invariant it came from `into_raw`, and its count is there while
+        // preemption is off.
         (!now.is_null()).then(|| unsafe { ArcBorrow::from_raw(now) }.into())
     }
 
-    /// Puts `new` there and gives what was there before, which no context looks at any more. Task context, sleeps.
+    /// Puts `new` there and gives what was there before, which no context looks at any more. Task
+    /// context, sleeps.
     pub(crate) fn replace(&self, new: Option<Arc<T>>) -> Option<Arc<T>> {
         let new = new.map_or(ptr::null_mut(), |new| Arc::into_raw(new).cast_mut());
         // INVARIANT: null or from `into_raw`.
@@ -102,7 +109,11 @@ impl<T> Published<T> {
     pub(crate) fn claim(&'static self, new: Arc<T>) -> Result<Claim<T>> {
         let new = Arc::into_raw(new).cast_mut();
         // INVARIANT: it came from `into_raw`.
-        if self.0.cmpxchg(ptr::null_mut(), new, ordering::Full).is_err() {
+        if self
+            .0
+            .cmpxchg(ptr::null_mut(), new, ordering::Full)
+            .is_err()
+        {
             // SAFETY: it came from `into_raw` just now, and nobody else has seen it.
             drop(unsafe { Arc::from_raw(new) });
             return Err(EBUSY);

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A spinlock with interrupts off whose functions are inline, so that a tracer may use it: taking it calls
-//! nothing that could be traced, and it may be tried in any context, NMI included.
+//! A spinlock with interrupts off whose functions are inline, so that a tracer may use it: taking
+//! it calls nothing that could be traced, and it may be tried in any context, NMI included.
 //!
 //! With one CPU only, and no NMIs there (User Mode Linux), interrupts off are all the lock.
 //!
-//! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place in the lock
-//! order where it is used. While it is held nothing may sleep, and memory is neither asked for nor freed: where a probe
-//! of a switch takes the lock, too, the allocator could wake a task and wait for a run queue whose CPU waits for the lock.
-//! A guard that is a temporary lives to the end of its statement, arguments included.
+//! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place
+//! in the lock order where it is used. While it is held nothing may sleep, and memory is neither
+//! asked for nor freed: where a probe of a switch takes the lock, too, the allocator could wake a
+//! task and wait for a run queue whose CPU waits for the lock. A guard that is a temporary lives to
+//! the end of its statement, arguments included.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use kernel::bindings;
 use kernel::types::{NotThreadSafe, Opaque};
 
-const _: () = assert!(cfg!(any(CONFIG_SMP, CONFIG_UML)), "an NMI would find no lock");
+const _: () = assert!(
+    cfg!(any(CONFIG_SMP, CONFIG_UML)),
+    "an NMI would find no lock"
+);
 
 /// A `T` behind the lock.
 pub(crate) struct RawLock<T> {
@@ -33,7 +37,10 @@ impl<T> RawLock<T> {
     pub(crate) const fn new(data: T) -> Self {
         // SAFETY: the open lock is all zeroes (`__ARCH_SPIN_LOCK_UNLOCKED`).
         let lock = Opaque::new(unsafe { core::mem::zeroed() });
-        Self { lock, data: UnsafeCell::new(data) }
+        Self {
+            lock,
+            data: UnsafeCell::new(data),
+        }
     }
 
     /// Waits for the lock and takes it. Any context but NMI; never sleeps.
@@ -45,7 +52,11 @@ impl<T> RawLock<T> {
         unsafe {
             bindings::arch_spin_lock(self.lock.get());
         }
-        RawGuard { lock: self, flags, _not_send: NotThreadSafe }
+        RawGuard {
+            lock: self,
+            flags,
+            _not_send: NotThreadSafe,
+        }
     }
 
     /// Takes the lock unless somebody has it. Any context.
@@ -59,7 +70,11 @@ impl<T> RawLock<T> {
             unsafe { bindings::raw_local_irq_restore(flags) };
             return None;
         }
-        Some(RawGuard { lock: self, flags, _not_send: NotThreadSafe })
+        Some(RawGuard {
+            lock: self,
+            flags,
+            _not_send: NotThreadSafe,
+        })
     }
 }
 
@@ -75,7 +90,8 @@ impl<T> Deref for RawGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the guard's existence says that the lock is held, so nobody else refers to the data.
+        // SAFETY: the guard's existence says that the lock is held, so nobody else refers to the
+        // data.
         unsafe { &*self.lock.data.get() }
     }
 }

@@ -7,12 +7,13 @@
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
-/// The running context (task, softirq, hard interrupt, NMI) is in a callback: no other one that asks for this is called in it.
-/// Preemption is off meanwhile.
+/// The running context (task, softirq, hard interrupt, NMI) is in a callback: no other one that
+/// asks for this is called in it. Preemption is off meanwhile.
 pub(crate) struct Guard(i32, NotThreadSafe);
 
 impl Guard {
-    /// For a hit at `ip`, called from `parent_ip`. None if the context is in a callback already. Any context.
+    /// For a hit at `ip`, called from `parent_ip`. None if the context is in a callback already.
+    /// Any context.
     #[inline(always)]
     pub(crate) fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
         // SAFETY: any context; undone by the drop.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Physical memory that was set aside at boot, and may hold what an earlier kernel has left there. And what of an earlier
-//! kernel's addresses can be found in this one: where text and modules begin.
+//! Physical memory that was set aside at boot, and may hold what an earlier kernel has left there.
+//! And what of an earlier kernel's addresses can be found in this one: where text and modules
+//! begin.
 //!
-//! C headers: `include/linux/mm.h` (`reserve_mem=`), `include/linux/io.h`, `include/linux/module.h`.
+//! C headers: `include/linux/mm.h` (`reserve_mem=`), `include/linux/io.h`,
+//! `include/linux/module.h`.
 
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -41,28 +43,37 @@ unsafe impl Send for Reserved {}
 unsafe impl Sync for Reserved {}
 
 impl Reserved {
-    /// What `reserve_mem=` has set aside under `name`. Boot; `ENOENT` without such, `EINVAL` if it is not made of whole
-    /// pages.
+    /// What `reserve_mem=` has set aside under `name`. Boot; `ENOENT` without such, `EINVAL` if it
+    /// is not made of whole pages.
     pub(crate) fn by_name(name: &CStr) -> Result<Self> {
         let (mut start, mut size) = (0, 0);
         // SAFETY: a NUL-terminated name, and places for the answers.
-        let at = unsafe { bindings::rtrace_reserved_memory(name.as_char_ptr(), &mut start, &mut size) };
+        let at =
+            unsafe { bindings::rtrace_reserved_memory(name.as_char_ptr(), &mut start, &mut size) };
         let at = NonNull::new(at.cast::<u8>()).ok_or(ENOENT)?;
         whole_pages(start, size)?;
         let of = Of::Name(CString::try_from(name)?);
         // INVARIANT: who names it in `trace_instance=` gives it to tracing.
-        Ok(Self { start: at, size: size as usize, of })
+        Ok(Self {
+            start: at,
+            size: size as usize,
+            of,
+        })
     }
 
-    /// Physical memory that the command line has kept from the kernel, as its `memmap=` says. Boot; `EINVAL` for what is
-    /// not made of whole pages, `ENOMEM` where it cannot be mapped.
+    /// Physical memory that the command line has kept from the kernel, as its `memmap=` says. Boot;
+    /// `EINVAL` for what is not made of whole pages, `ENOMEM` where it cannot be mapped.
     pub(crate) fn by_address(start: u64, size: u64) -> Result<Self> {
         whole_pages(start, size)?;
         // SAFETY: maps, and touches nothing.
         let at = unsafe { bindings::rtrace_map_memory(start, size as usize) };
         let at = NonNull::new(at.cast::<u8>()).ok_or(ENOMEM)?;
         // INVARIANT: who names it in `trace_instance=` vouches that the kernel does not use it.
-        Ok(Self { start: at, size: size as usize, of: Of::Address })
+        Ok(Self {
+            start: at,
+            size: size as usize,
+            of: Of::Address,
+        })
     }
 
     /// Memory of a C caller's, of which the whole pages are used. `EINVAL` if there is none.
@@ -73,24 +84,38 @@ impl Reserved {
     pub(crate) unsafe fn lent(start: usize, size: usize) -> Result<Self> {
         let end = start.checked_add(size).ok_or(EINVAL)? & !(PAGE_SIZE - 1);
         let start = start.checked_next_multiple_of(PAGE_SIZE).ok_or(EINVAL)?;
-        let size = end.checked_sub(start).filter(|size| *size != 0).ok_or(EINVAL)?;
+        let size = end
+            .checked_sub(start)
+            .filter(|size| *size != 0)
+            .ok_or(EINVAL)?;
         let start = NonNull::new(start as *mut u8).ok_or(EINVAL)?;
         // INVARIANT: by the precondition.
-        Ok(Self { start, size, of: Of::Owner })
+        Ok(Self {
+            start,
+            size,
+            of: Of::Owner,
+        })
     }
 
-    /// Memory that holds what this holds now, of which bytes may change meanwhile. Task context, may sleep. `ENOMEM`.
+    /// Memory that holds what this holds now, of which bytes may change meanwhile. Task context,
+    /// may sleep. `ENOMEM`.
     pub(crate) fn copy(&self) -> Result<Self> {
         let count = self.size / size_of::<u64>();
         let mut words = VVec::with_capacity(count, GFP_KERNEL)?;
         for index in 0..count {
-            // SAFETY: by the type invariant within the memory, which begins with a page; volatile for who changes it.
+            // SAFETY: by the type invariant within the memory, which begins with a page; volatile
+            // for who changes it.
             let word = unsafe { self.start.cast::<u64>().add(index).read_volatile() };
             words.push(word, GFP_KERNEL)?;
         }
         let start = NonNull::new(words.as_mut_ptr().cast()).ok_or(ENOMEM)?;
-        // INVARIANT: `vmalloc()` gives whole pages, which stay where they are, and have as many bytes.
-        Ok(Self { start, size: self.size, of: Of::Allocated { _words: words } })
+        // INVARIANT: `vmalloc()` gives whole pages, which stay where they are, and have as many
+        // bytes.
+        Ok(Self {
+            start,
+            size: self.size,
+            of: Of::Allocated { _words: words },
+        })
     }
 
     /// Is it such a copy?
@@ -117,8 +142,8 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if let Of::Name(name) = &self.of {
-            // SAFETY: a NUL-terminated name; by the type invariant nobody uses the memory any more. Should the name be gone,
-            // the memory stays reserved.
+            // SAFETY: a NUL-terminated name; by the type invariant nobody uses the memory any more.
+            // Should the name be gone, the memory stays reserved.
             unsafe { bindings::reserve_mem_release_by_name(name.as_char_ptr()) };
         }
     }
@@ -148,7 +173,9 @@ pub(crate) fn is_kernel_image(addr: usize) -> bool {
 pub(crate) fn for_each_module(mut f: impl FnMut(&[u8], usize)) {
     let mut each: &mut dyn FnMut(&[u8], usize) = &mut f;
     // SAFETY: `with_module` gets the address of `each`, which outlives the call.
-    unsafe { bindings::rtrace_for_each_module(Some(with_module), core::ptr::from_mut(&mut each).cast()) };
+    unsafe {
+        bindings::rtrace_for_each_module(Some(with_module), core::ptr::from_mut(&mut each).cast())
+    };
 }
 
 unsafe extern "C" fn with_module(module: *mut bindings::module, data: *mut c_void) -> c_int {

@@ -2,17 +2,18 @@
 
 //! Sorting in place without recursion: `sort_r()` of `lib/sort.c`, a heapsort.
 //!
-//! The sorts of `core` keep kilobytes of elements on the stack, once for each level of their recursion; a kernel stack
-//! has no room for that.
+//! The sorts of `core` keep kilobytes of elements on the stack, once for each level of their
+//! recursion; a kernel stack has no room for that.
 
 use core::cmp::Ordering;
 use core::ffi::{c_int, c_void};
 use kernel::bindings;
 
-/// Sorts `slice` by `order`, equal elements in any order. O(*n* log *n*). Task context; does not sleep.
+/// Sorts `slice` by `order`, equal elements in any order. O(*n* log *n*). Task context; does not
+/// sleep.
 pub(crate) fn sort_by<T: Copy, F: Fn(&T, &T) -> Ordering>(slice: &mut [T], order: F) {
-    // SAFETY: the slice is ours alone, `compare::<T, F>` is given elements of it and `order`, which both outlive the call, and
-    // any order of `Copy` elements is a valid one.
+    // SAFETY: the slice is ours alone, `compare::<T, F>` is given elements of it and `order`, which
+    // both outlive the call, and any order of `Copy` elements is a valid one.
     unsafe {
         bindings::sort_r(
             slice.as_mut_ptr().cast(),
@@ -28,7 +29,11 @@ pub(crate) fn sort_by<T: Copy, F: Fn(&T, &T) -> Ordering>(slice: &mut [T], order
 /// # Safety
 ///
 /// `a` and `b` point to a `T` each, and `order` to an `F`.
-unsafe extern "C" fn compare<T, F: Fn(&T, &T) -> Ordering>(a: *const c_void, b: *const c_void, order: *const c_void) -> c_int {
+unsafe extern "C" fn compare<T, F: Fn(&T, &T) -> Ordering>(
+    a: *const c_void,
+    b: *const c_void,
+    order: *const c_void,
+) -> c_int {
     // SAFETY: by the precondition.
     let (a, b, order) = unsafe { (&*a.cast::<T>(), &*b.cast::<T>(), &*order.cast::<F>()) };
     order(a, b) as c_int

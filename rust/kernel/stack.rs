@@ -18,7 +18,8 @@ pub(crate) struct Caller(Opaque<bindings::rtrace_caller>);
 impl Caller {
     /// # Safety
     ///
-    /// `caller` is that of a function which has not returned yet, for the lifetime that the caller picks.
+    /// `caller` is that of a function which has not returned yet, for the lifetime that the caller
+    /// picks.
     pub(super) unsafe fn new<'a>(caller: *const bindings::rtrace_caller) -> &'a Self {
         // SAFETY: by the precondition.
         unsafe { &*caller.cast() }
@@ -41,25 +42,44 @@ impl Stacks {
         Ok(Self(Nested::new([0; DEPTH])?))
     }
 
-    /// Gives `f` the return addresses on the stack, innermost first. Any context; `f` runs with preemption off.
+    /// Gives `f` the return addresses on the stack, innermost first. Any context; `f` runs with
+    /// preemption off.
     ///
-    /// None where RCU does not watch (the unwinder needs it) or the memory is in use many times over.
+    /// None where RCU does not watch (the unwinder needs it) or the memory is in use many times
+    /// over.
     #[inline(always)]
     pub(crate) fn with_current<R>(&self, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
         // SAFETY: the memory has room for as many entries as are said.
-        self.with(|calls| unsafe { bindings::stack_trace_save(calls.as_mut_ptr(), DEPTH as c_uint, 0) }, f)
+        self.with(
+            |calls| unsafe { bindings::stack_trace_save(calls.as_mut_ptr(), DEPTH as c_uint, 0) },
+            f,
+        )
     }
 
     /// [`Stacks::with_current`] from `caller` on: what lies deeper is not unwound.
     #[cfg(CONFIG_SCHED_TRACER)]
-    pub(crate) fn with_caller<R>(&self, caller: &Caller, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
+    pub(crate) fn with_caller<R>(
+        &self,
+        caller: &Caller,
+        f: impl FnOnce(&[usize]) -> R,
+    ) -> Option<R> {
         let caller = caller.0.get();
-        // SAFETY: as above; by the precondition of `Caller::new` these are the registers of a frame of this stack.
-        self.with(|calls| unsafe { bindings::rtrace_save_stack_of(caller, calls.as_mut_ptr(), DEPTH as c_uint) }, f)
+        // SAFETY: as above; by the precondition of `Caller::new` these are the registers of a frame
+        // of this stack.
+        self.with(
+            |calls| unsafe {
+                bindings::rtrace_save_stack_of(caller, calls.as_mut_ptr(), DEPTH as c_uint)
+            },
+            f,
+        )
     }
 
     #[inline(always)]
-    fn with<R>(&self, save: impl FnOnce(&mut [usize; DEPTH]) -> c_uint, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
+    fn with<R>(
+        &self,
+        save: impl FnOnce(&mut [usize; DEPTH]) -> c_uint,
+        f: impl FnOnce(&[usize]) -> R,
+    ) -> Option<R> {
         rcu_watches().then_some(())?;
         self.0.with(|calls| {
             let count = save(calls);
@@ -68,8 +88,8 @@ impl Stacks {
     }
 }
 
-/// Writes the return addresses on the stack to `into`, innermost first, as many as fit; says how many. Any context that
-/// RCU watches.
+/// Writes the return addresses on the stack to `into`, innermost first, as many as fit; says how
+/// many. Any context that RCU watches.
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) fn save(into: &mut [usize]) -> usize {
     let room = c_uint::try_from(into.len()).unwrap_or(c_uint::MAX);
@@ -83,7 +103,8 @@ pub(crate) fn rcu_watches() -> bool {
     unsafe { bindings::rcu_is_watching() }
 }
 
-/// How far the place `at` is from the beginning of the task stack that it lies on, if it is one. Any context.
+/// How far the place `at` is from the beginning of the task stack that it lies on, if it is one.
+/// Any context.
 #[cfg(CONFIG_STACK_TRACER)]
 #[inline(always)]
 pub(crate) fn depth_of(at: usize) -> usize {
@@ -98,8 +119,8 @@ const SIZE: usize = bindings::RTRACE_THREAD_SIZE;
 ///
 /// # Invariants
 ///
-/// The `count` words at `start` are on the stack of the task that made this, which has not left its function since: they
-/// are the words of functions that wait for others to return.
+/// The `count` words at `start` are on the stack of the task that made this, which has not left its
+/// function since: they are the words of functions that wait for others to return.
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) struct Own {
     start: *const usize,
@@ -108,8 +129,8 @@ pub(crate) struct Own {
 
 #[cfg(CONFIG_STACK_TRACER)]
 impl Own {
-    /// The stack from the place `at` of a word on, if that is on the current task's stack and `f` runs deeper on it, too;
-    /// gives what `f` makes of it. Any context.
+    /// The stack from the place `at` of a word on, if that is on the current task's stack and `f`
+    /// runs deeper on it, too; gives what `f` makes of it. Any context.
     pub(crate) fn with<R>(at: usize, f: impl FnOnce(&Own) -> R) -> Option<R> {
         let mark = 0usize;
         let here = (&raw const mark).expose_provenance();
@@ -119,14 +140,20 @@ impl Own {
         if !within(at) || !within(here) || here > at || at % align_of::<usize>() != 0 {
             return None;
         }
-        // INVARIANT: between this function's frame and the stack's beginning, until `f` has returned.
-        Some(f(&Own { start: core::ptr::with_exposed_provenance(at), count: depth_of(at) / size_of::<usize>() }))
+        // INVARIANT: between this function's frame and the stack's beginning, until `f` has
+        // returned.
+        Some(f(&Own {
+            start: core::ptr::with_exposed_provenance(at),
+            count: depth_of(at) / size_of::<usize>(),
+        }))
     }
 
     /// The first place from the `from`th word on where `value` is, as a number of words.
     pub(crate) fn find(&self, from: usize, value: usize) -> Option<usize> {
-        // SAFETY: by the type invariant. Other functions' variables change, but a word is read at once.
-        (from..self.count).find(|word| unsafe { self.start.wrapping_add(*word).read_volatile() } == value)
+        // SAFETY: by the type invariant. Other functions' variables change, but a word is read at
+        // once.
+        (from..self.count)
+            .find(|word| unsafe { self.start.wrapping_add(*word).read_volatile() } == value)
     }
 
     /// How deep the stack is at the `word`th word: bytes from there to its beginning.

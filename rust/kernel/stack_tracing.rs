@@ -2,14 +2,14 @@
 
 //! The per-CPU count of those who do not want the stack tracer to look.
 //!
-//! C header: `stack_tracer_disable()` of `include/linux/ftrace.h`. The counter is in `rust/abi/stack_tracer.c`, as Rust
-//! cannot define static per-CPU data.
+//! C header: `stack_tracer_disable()` of `include/linux/ftrace.h`. The counter is in
+//! `rust/abi/stack_tracer.c`, as Rust cannot define static per-CPU data.
 
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
-/// The stack tracer does not look at this CPU's functions while it lives. Preemption must be off meanwhile, which the
-/// borrow checker does not see: a CPU's counter would be left wrong, no more.
+/// The stack tracer does not look at this CPU's functions while it lives. Preemption must be off
+/// meanwhile, which the borrow checker does not see: a CPU's counter would be left wrong, no more.
 pub(crate) struct Disabled(NotThreadSafe);
 
 impl Disabled {

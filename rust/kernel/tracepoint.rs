@@ -54,7 +54,8 @@ impl TaskView<'_> {
         unsafe { (&raw const (*self.0.get()).tgid).read_volatile() }
     }
 
-    /// Its priority as the scheduler has it now: below 0 for deadlines, below 100 for real time, 120 by default.
+    /// Its priority as the scheduler has it now: below 0 for deadlines, below 100 for real time,
+    /// 120 by default.
     pub(crate) fn prio(self) -> i32 {
         // SAFETY: the task is live; the word does not tear.
         unsafe { (&raw const (*self.0.get()).prio).read_volatile() }
@@ -128,10 +129,15 @@ impl TaskView<'_> {
         unsafe { &*self.0.get().cast::<Task>() }.into()
     }
 
-    /// Its name, up to and including a NUL. It may be changing: a mix of two names is possible, bytes beyond not.
+    /// Its name, up to and including a NUL. It may be changing: a mix of two names is possible,
+    /// bytes beyond not.
     pub(crate) fn comm(self) -> [u8; COMM] {
         // SAFETY: the task is live, and the array is plain bytes of this length, read one by one.
-        unsafe { (&raw const (*self.0.get()).comm).cast::<[u8; COMM]>().read_volatile() }
+        unsafe {
+            (&raw const (*self.0.get()).comm)
+                .cast::<[u8; COMM]>()
+                .read_volatile()
+        }
     }
 }
 
@@ -154,9 +160,9 @@ pub(crate) fn pid_max() -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock: in `switched`, `woken` and
-/// `migrated` preemption is off, and nearly always a lock of the scheduler's is held with interrupts off. In `forked` and
-/// `freed` preemption may be on.
+/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock:
+/// in `switched`, `woken` and `migrated` preemption is off, and nearly always a lock of the
+/// scheduler's is held with interrupts off. In `forked` and `freed` preemption may be on.
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
@@ -237,13 +243,25 @@ pub(crate) struct Probes<T: TaskProbe> {
 impl<T: TaskProbe> Probes<T> {
     /// Calls `data` at `points`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn register(points: &'static [Point], data: Arc<T>) -> Result<Self> {
-        let entry = bindings::rtrace_sched_probe { switched: Some(on_switch::<T>), woken: Some(on_wakeup::<T>) };
-        let mut probes = Self { points, registered: 0, bound: KBox::new(Bound { entry, data }, GFP_KERNEL)? };
+        let entry = bindings::rtrace_sched_probe {
+            switched: Some(on_switch::<T>),
+            woken: Some(on_wakeup::<T>),
+        };
+        let mut probes = Self {
+            points,
+            registered: 0,
+            bound: KBox::new(Bound { entry, data }, GFP_KERNEL)?,
+        };
         for point in points {
-            // SAFETY: the function has the prototype of the tracepoint with a leading pointer, for which it gets
-            // the address of a `Bound<T>`; that lives until `drop` has removed the probe.
+            // SAFETY: the function has the prototype of the tracepoint with a leading pointer, for
+            // which it gets the address of a `Bound<T>`; that lives until `drop` has removed the
+            // probe.
             to_result(unsafe {
-                bindings::tracepoint_probe_register(point.tracepoint(), point.function::<T>(), probes.address())
+                bindings::tracepoint_probe_register(
+                    point.tracepoint(),
+                    point.function::<T>(),
+                    probes.address(),
+                )
             })?;
             probes.registered += 1;
         }
@@ -258,14 +276,19 @@ impl<T: TaskProbe> Probes<T> {
 impl<T: TaskProbe> Drop for Probes<T> {
     fn drop(&mut self) {
         for point in self.points.iter().take(self.registered) {
-            // SAFETY: undoes the registration with the same arguments. It can only fail for want of memory, and
-            // then the tracepoint code itself has put a function that does nothing in the probe's place.
+            // SAFETY: undoes the registration with the same arguments. It can only fail for want of
+            // memory, and then the tracepoint code itself has put a function that does nothing in
+            // the probe's place.
             unsafe {
-                bindings::tracepoint_probe_unregister(point.tracepoint(), point.function::<T>(), self.address());
+                bindings::tracepoint_probe_unregister(
+                    point.tracepoint(),
+                    point.function::<T>(),
+                    self.address(),
+                );
             }
         }
-        // Probes run in SRCU read sections, where they may be preempted: after this none uses `bound` any more.
-        // SAFETY: task context, where sleeping is allowed.
+        // Probes run in SRCU read sections, where they may be preempted: after this none uses
+        // `bound` any more. SAFETY: task context, where sleeping is allowed.
         unsafe { bindings::tracepoint_synchronize_unregister() };
     }
 }
@@ -282,28 +305,45 @@ unsafe extern "C" fn on_switch<T: TaskProbe>(
     // SAFETY: by the precondition; both tasks stay during the probe, and so does who called it.
     unsafe {
         let from = Caller::new(from);
-        (*probe.cast::<Bound<T>>()).data.switched_at(TaskView::new(prev), TaskView::new(next), from);
+        (*probe.cast::<Bound<T>>()).data.switched_at(
+            TaskView::new(prev),
+            TaskView::new(next),
+            from,
+        );
     }
 }
 
 /// # Safety
 ///
-/// As a probe of `sched_wakeup` or `sched_wakeup_new` that was registered with the address of a live `Bound<T>`.
+/// As a probe of `sched_wakeup` or `sched_wakeup_new` that was registered with the address of a
+/// live `Bound<T>`.
 unsafe extern "C" fn on_wakeup<T: TaskProbe>(
     probe: *mut bindings::rtrace_sched_probe,
     task: *mut bindings::task_struct,
     from: *const bindings::rtrace_caller,
 ) {
     // SAFETY: by the precondition; the task stays during the probe, and so does who called it.
-    unsafe { (*probe.cast::<Bound<T>>()).data.woken_at(TaskView::new(task), Caller::new(from)) };
+    unsafe {
+        (*probe.cast::<Bound<T>>())
+            .data
+            .woken_at(TaskView::new(task), Caller::new(from))
+    };
 }
 
 /// # Safety
 ///
 /// As a probe of `sched_migrate_task` that was registered with the address of a live `Bound<T>`.
-unsafe extern "C" fn on_migrate<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct, cpu: c_int) {
+unsafe extern "C" fn on_migrate<T: TaskProbe>(
+    data: *mut c_void,
+    task: *mut bindings::task_struct,
+    cpu: c_int,
+) {
     // SAFETY: by the precondition; the task stays during the probe.
-    unsafe { (*data.cast::<Bound<T>>()).data.migrated(TaskView::new(task), cpu as u32) };
+    unsafe {
+        (*data.cast::<Bound<T>>())
+            .data
+            .migrated(TaskView::new(task), cpu as u32)
+    };
 }
 
 /// # Safety
@@ -315,7 +355,11 @@ unsafe extern "C" fn on_fork<T: TaskProbe>(
     child: *mut bindings::task_struct,
 ) {
     // SAFETY: by the precondition; both tasks stay during the probe.
-    unsafe { (*data.cast::<Bound<T>>()).data.forked(TaskView::new(parent), TaskView::new(child)) };
+    unsafe {
+        (*data.cast::<Bound<T>>())
+            .data
+            .forked(TaskView::new(parent), TaskView::new(child))
+    };
 }
 
 /// # Safety

@@ -10,7 +10,8 @@ use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 ///
 /// # Invariants
 ///
-/// `value` is touched only by the holder of the one [`TryGuard`], which exists while `taken` is true.
+/// `value` is touched only by the holder of the one [`TryGuard`], which exists while `taken` is
+/// true.
 pub(crate) struct TryCell<T> {
     taken: Atomic<bool>,
     value: UnsafeCell<T>,
@@ -23,13 +24,16 @@ impl<T> TryCell<T> {
     /// A free cell.
     pub(crate) const fn new(value: T) -> Self {
         // INVARIANT: nobody has a guard yet.
-        Self { taken: Atomic::new(false), value: UnsafeCell::new(value) }
+        Self {
+            taken: Atomic::new(false),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// The value, unless somebody has it.
     pub(crate) fn try_take(&self) -> Option<TryGuard<'_, T>> {
-        // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs with the
-        // release in `TryGuard::drop`.
+        // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs
+        // with the release in `TryGuard::drop`.
         (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire)).then_some(TryGuard(self))
     }
 }

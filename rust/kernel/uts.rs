@@ -10,7 +10,8 @@ use kernel::bindings;
 
 /// The release as `uname -r` shows it outside containers.
 pub(crate) fn release() -> &'static [u8] {
-    // SAFETY: the initial name space lives forever; its release is a string that does not change after boot.
+    // SAFETY: the initial name space lives forever; its release is a string that does not change
+    // after boot.
     unsafe { CStr::from_ptr(bindings::init_utsname_release().cast()) }.to_bytes()
 }
 

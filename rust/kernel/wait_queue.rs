@@ -26,15 +26,16 @@ impl WaitQueue {
     /// An empty queue of the given lock class.
     pub(crate) fn new(name: &'static CStr, key: Pin<&'static LockClassKey>) -> impl PinInit<Self> {
         pin_init!(Self {
-            // SAFETY: `slot` is the queue's place, which stays where it is; name and key live forever.
+            // SAFETY: `slot` is the queue's place, which stays where it is; name and key live
+            // forever.
             head <- Opaque::ffi_init(|slot| unsafe {
                 bindings::__init_waitqueue_head(slot, name.as_char_ptr(), key.as_ptr())
             }),
         })
     }
 
-    /// Sleeps until `ready` says true, looking again after each [`wake_all`](Self::wake_all) and at least once
-    /// every `ticks` jiffies. Task context.
+    /// Sleeps until `ready` says true, looking again after each [`wake_all`](Self::wake_all) and at
+    /// least once every `ticks` jiffies. Task context.
     ///
     /// # Errors
     ///
@@ -69,7 +70,14 @@ impl WaitQueue {
     /// Wakes everybody who waits or polls. Any context but NMI, no scheduler lock held.
     pub(crate) fn wake_all(&self) {
         // SAFETY: the queue is initialised.
-        unsafe { bindings::__wake_up(self.head.get(), bindings::TASK_NORMAL, 0, core::ptr::null_mut()) };
+        unsafe {
+            bindings::__wake_up(
+                self.head.get(),
+                bindings::TASK_NORMAL,
+                0,
+                core::ptr::null_mut(),
+            )
+        };
     }
 
     /// The C queue, for `poll_wait()`. It lives as long as `self`.

@@ -3,14 +3,14 @@
 //! Boot: the top instance, and what the command line says about it.
 
 use super::buffer::made;
-use super::instance::{Instance, list as instances, snapshot};
-use super::tasks::{cmdlines, stack};
+use super::instance::{list as instances, snapshot, Instance};
 use super::output::printk;
-use crate::kernel::hotplug;
-use crate::kernel::reserved::Reserved;
+use super::tasks::{cmdlines, stack};
 use crate::core::parse::boot_instance::{BootInstance, Where};
 use crate::core::parse::number;
 use crate::core::parse::options::{Flag, Request, Target};
+use crate::kernel::hotplug;
+use crate::kernel::reserved::Reserved;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -35,10 +35,14 @@ pub(crate) struct Parameters<'a> {
     pub(crate) snapshot: bool,
 }
 
-/// Makes the top instance and sets it up. Early boot: one CPU, allocating works, nothing may sleep for long. What goes
-/// wrong is said in the log, and tracing stays as it was.
+/// Makes the top instance and sets it up. Early boot: one CPU, allocating works, nothing may sleep
+/// for long. What goes wrong is said in the log, and tracing stays as it was.
 pub(crate) fn early(parameters: &Parameters<'_>) {
-    let size = if parameters.size.is_empty() { SIZE } else { buffer_size(parameters.size) };
+    let size = if parameters.size.is_empty() {
+        SIZE
+    } else {
+        buffer_size(parameters.size)
+    };
     let top = match make(size) {
         Ok(top) => top,
         Err(error) => return pr_err!("no memory for tracing: {:?}\n", error),
@@ -51,7 +55,8 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
         pr_warn!("trace clock {} not defined\n", Text(parameters.clock));
     }
-    // Options of the tracer can only be found once it is the current one; the others should hold before it starts.
+    // Options of the tracer can only be found once it is the current one; the others should hold
+    // before it starts.
     options(top, parameters.options);
     if !parameters.tracer.is_empty() {
         start(top, parameters.tracer);
@@ -59,8 +64,9 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     }
 }
 
-/// Makes the instances of `list`, the texts of `trace_instance=` with a tab behind each; those named in `snapshots` have
-/// theirs allocated. Boot. What goes wrong is said in the log, and that instance is not there or lacks something.
+/// Makes the instances of `list`, the texts of `trace_instance=` with a tab behind each; those
+/// named in `snapshots` have theirs allocated. Boot. What goes wrong is said in the log, and that
+/// instance is not there or lacks something.
 pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
     let texts = |list| <[u8]>::split(list, |byte| *byte == b'\t').filter(|text| !text.is_empty());
     for text in texts(list) {
@@ -71,26 +77,44 @@ pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
         }
     }
     // Behind all the others: one may be to hold a copy of what was there before another records.
-    texts(list).map(BootInstance::parse).filter(|wanted| wanted.events().next().is_some()).for_each(|wanted| {
-        if let Some(Err(error)) = instances::find(wanted.name).map(|instance| instance.expand()) {
-            pr_warn!("instance {} has a small buffer: {:?}\n", Text(wanted.name), error);
-        }
-        wanted.events().for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
-    });
+    texts(list)
+        .map(BootInstance::parse)
+        .filter(|wanted| wanted.events().next().is_some())
+        .for_each(|wanted| {
+            if let Some(Err(error)) = instances::find(wanted.name).map(|instance| instance.expand())
+            {
+                pr_warn!(
+                    "instance {} has a small buffer: {:?}\n",
+                    Text(wanted.name),
+                    error
+                );
+            }
+            wanted
+                .events()
+                .for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
+        });
 }
 
 fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     let name = CString::try_from_fmt(fmt!("{}", Text(wanted.name)))?;
     let copy = wanted.copy_of.map(copy_of).transpose()?;
     for flag in wanted.unknown_flags() {
-        pr_info!("instance {}: unknown flag {}\n", Text(wanted.name), Text(flag));
+        pr_info!(
+            "instance {}: unknown flag {}\n",
+            Text(wanted.name),
+            Text(flag)
+        );
     }
     let instance = match (wanted.memory, copy) {
         (None, None) => instances::create(&name)?,
         (None, Some(copy)) => instances::create_persistent(&name, copy)?,
         (Some(memory), _) => {
             let memory = memory_of(memory)?;
-            pr_info!("instance {} has {} bytes of memory that outlives the kernel\n", Text(wanted.name), memory.size());
+            pr_info!(
+                "instance {} has {} bytes of memory that outlives the kernel\n",
+                Text(wanted.name),
+                memory.size()
+            );
             instances::create_persistent(&name, memory)?
         }
     };
@@ -117,7 +141,8 @@ fn memory_of(memory: Where<'_>) -> Result<Reserved> {
     match memory {
         Where::Name(name) => {
             let name = CString::try_from_fmt(fmt!("{}", Text(name)))?;
-            Reserved::by_name(&name).inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", &*name))
+            Reserved::by_name(&name)
+                .inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", &*name))
         }
         Where::Address { start, size } => Reserved::by_address(start, size),
         Where::NoAddress | Where::NoSize => Err(EINVAL),
@@ -145,8 +170,8 @@ fn prepare(cpu: CpuId) -> Result {
     made::prepare(cpu)
 }
 
-/// The end of boot, for `ftrace_boot_snapshot`: takes a snapshot wherever one is allocated. Task context.
-/// What it says about that names the function at `ip`.
+/// The end of boot, for `ftrace_boot_snapshot`: takes a snapshot wherever one is allocated. Task
+/// context. What it says about that names the function at `ip`.
 pub(crate) fn end_with_snapshot(ip: usize) {
     for instance in instances::all().filter(|instance| instance.snapshot().is_allocated()) {
         snapshot::take_at_boot(&instance, ip);
@@ -180,7 +205,9 @@ fn buffer_size(text: &[u8]) -> usize {
         Some((b'g' | b'G', digits)) => (digits, 30),
         _ => (text, 0),
     };
-    let bytes = number::unsigned(digits, 0).ok().and_then(|n| usize::try_from(n).ok()?.checked_mul(1 << shift));
+    let bytes = number::unsigned(digits, 0)
+        .ok()
+        .and_then(|n| usize::try_from(n).ok()?.checked_mul(1 << shift));
     bytes.map_or(SIZE, |bytes| bytes.max(LEAST))
 }
 
@@ -189,6 +216,8 @@ struct Text<'a>(&'a [u8]);
 
 impl kernel::fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut kernel::fmt::Formatter<'_>) -> kernel::fmt::Result {
-        self.0.utf8_chunks().try_for_each(|chunk| f.write_str(chunk.valid()))
+        self.0
+            .utf8_chunks()
+            .try_for_each(|chunk| f.write_str(chunk.valid()))
     }
 }

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An instance's ring buffer: the core's per-CPU buffers joined to pages, locks, clocks and sleepers.
+//! An instance's ring buffer: the core's per-CPU buffers joined to pages, locks, clocks and
+//! sleepers.
 //!
-//! Each possible CPU has a [`Ring`](ring::Ring), reached by one per-CPU pointer, and a [`Lane`](lane::Lane) with what
-//! writers seldom need. A CPU that was never up has a ring of the least size; [`Buffer::prepare`] gives it its own
-//! when it comes up. Writers ([`record`](self::record)) take no lock and may be in any context; a writer ends its entry
-//! on the ring where it has begun it. Readers take the ring's reader lock ([`Part::lock_reader`]), a raw spinlock with
-//! interrupts off, or try to.
+//! Each possible CPU has a [`Ring`](ring::Ring), reached by one per-CPU pointer, and a
+//! [`Lane`](lane::Lane) with what writers seldom need. A CPU that was never up has a ring of the
+//! least size; [`Buffer::prepare`] gives it its own when it comes up. Writers
+//! ([`record`](self::record)) take no lock and may be in any context; a writer ends its entry on
+//! the ring where it has begun it. Readers take the ring's reader lock ([`Part::lock_reader`]), a
+//! raw spinlock with interrupts off, or try to.
 //!
-//! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is the CPU's bit in
-//! `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
+//! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is
+//! the CPU's bit in `tracing_cpumask`. A ring records while on, not paused and allowed
+//! ([`Buffer::settle`]).
 //!
-//! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for writers, and the pointer
-//! changed under the reader lock. Two buffers exchange rings ([`swap`]) without any of this: writers and readers that
-//! are under way stay with the ring they have.
+//! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for
+//! writers, and the pointer changed under the reader lock. Two buffers exchange rings ([`swap`])
+//! without any of this: writers and readers that are under way stay with the ring they have.
 //!
-//! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader lock (innermost).
+//! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader
+//! lock (innermost).
 
 mod brought;
 pub(crate) mod clock;
@@ -39,20 +43,20 @@ pub(crate) use read::Part;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) use record::Left;
 
-use self::clock::{self, CLOCKS, Clock};
-use crate::kernel::clock::{ForeignClock, OwnClock, sched_is_native};
+use self::clock::{self, Clock, CLOCKS};
+use crate::core::format::stats::Size;
+use crate::core::ring_buffer::CpuBuffer;
+use crate::kernel::clock::{sched_is_native, ForeignClock, OwnClock};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::relaxed;
 use crate::kernel::cpus::{self, CpuSet};
 use crate::kernel::percpu::PerCpu;
+use crate::kernel::relaxed;
 use crate::kernel::wait_queue::WaitQueue;
-use crate::core::ring_buffer::CpuBuffer;
-use crate::core::format::stats::Size;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::barrier::smp_mb;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
+use kernel::sync::barrier::smp_mb;
 use kernel::sync::{new_mutex, rcu, Arc, Mutex};
 use lane::Lane;
 use ring::{Ring, Shape};
@@ -61,9 +65,10 @@ use ring::{Ring, Shape};
 ///
 /// # Invariants
 ///
-/// Each pointer of `rings` came from `KBox::into_raw`, or is of a ring that lies in a region, and is in one place of one buffer. It changes places with the swap
-/// lock held. It is replaced while rings are kept (`kept`), with the resize mutex and the ring's reader lock held, and
-/// what it pointed to goes after a grace period.
+/// Each pointer of `rings` came from `KBox::into_raw`, or is of a ring that lies in a region, and
+/// is in one place of one buffer. It changes places with the swap lock held. It is replaced while
+/// rings are kept (`kept`), with the resize mutex and the ring's reader lock held, and what it
+/// pointed to goes after a grace period.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Buffer {
     rings: PerCpu<Atomic<*mut Ring>>,
@@ -101,10 +106,11 @@ struct Sizes {
 
 impl Buffer {
     /// The highest order of a sub-buffer, which the core's words can count the bytes of.
-    pub(crate) const MAX_ORDER: u32 = (*CpuBuffer::SUB_BUFFER_SIZES.end() / kernel::page::PAGE_SIZE as u32).ilog2();
+    pub(crate) const MAX_ORDER: u32 =
+        (*CpuBuffer::SUB_BUFFER_SIZES.end() / kernel::page::PAGE_SIZE as u32).ilog2();
 
-    /// A buffer of `bytes` per CPU, of the least size for now unless `expanded`, switched on. Task context, sleeps.
-    /// `ENOMEM`.
+    /// A buffer of `bytes` per CPU, of the least size for now unless `expanded`, switched on. Task
+    /// context, sleeps. `ENOMEM`.
     pub(crate) fn new(bytes: usize, expanded: bool) -> impl PinInit<Self, Error> {
         Self::with_rings(least_rings, bytes, expanded)
     }
@@ -199,7 +205,9 @@ impl Buffer {
 
     /// The clock that stamps entries, of a buffer that has none of a C caller's. Any context.
     pub(crate) fn clock(&self) -> &'static Clock {
-        CLOCKS.get(self.clock.load(Relaxed)).unwrap_or(&CLOCKS[clock::LOCAL])
+        CLOCKS
+            .get(self.clock.load(Relaxed))
+            .unwrap_or(&CLOCKS[clock::LOCAL])
     }
 
     /// Changes the clock (a row of [`CLOCKS`]) and empties the buffer. Task context, sleeps.
@@ -208,15 +216,18 @@ impl Buffer {
         let _quiet = self.pause();
         rcu::synchronize_rcu();
         self.clock.store(row, Relaxed);
-        self.clock_in_line.store(row == clock::LOCAL && sched_is_native(), Relaxed);
+        self.clock_in_line
+            .store(row == clock::LOCAL && sched_is_native(), Relaxed);
         self.settle_all();
         self.empty(None);
     }
 
-    /// Goes on with a clock that the buffer's content was recorded by. Task context, before anybody records.
+    /// Goes on with a clock that the buffer's content was recorded by. Task context, before anybody
+    /// records.
     pub(super) fn continue_clock(&self, row: usize) {
         self.clock.store(row, Relaxed);
-        self.clock_in_line.store(row == clock::LOCAL && sched_is_native(), Relaxed);
+        self.clock_in_line
+            .store(row == clock::LOCAL && sched_is_native(), Relaxed);
         self.settle_all();
     }
 
@@ -225,18 +236,21 @@ impl Buffer {
         self.clock.load(Relaxed)
     }
 
-    /// Has entries stamped by a C caller's clock from now on, or by the clock `local`. What the buffer holds stays, with
-    /// the times it has. Any context.
+    /// Has entries stamped by a C caller's clock from now on, or by the clock `local`. What the
+    /// buffer holds stays, with the times it has. Any context.
     pub(crate) fn set_own_clock(&self, clock: Option<ForeignClock>) {
         self.clock.store(clock::LOCAL, Relaxed);
         self.own_clock.set(clock);
-        self.clock_in_line.store(clock.is_none() && sched_is_native(), Relaxed);
+        self.clock_in_line
+            .store(clock.is_none() && sched_is_native(), Relaxed);
         self.settle_all();
     }
 
     /// Reads the clock that stamps entries. Any context.
     pub(crate) fn now(&self) -> u64 {
-        self.own_clock.read().unwrap_or_else(|| (self.clock().read)())
+        self.own_clock
+            .read()
+            .unwrap_or_else(|| (self.clock().read)())
     }
 
     /// The parts of the CPUs that were ever up, by CPU. Any context.
@@ -264,13 +278,20 @@ impl Buffer {
         let sizes = self.sizes.lock();
         let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64);
         let expanded = (!sizes.expanded).then_some(sizes.full as u64);
-        Size::of(self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).map(bytes), expanded)
+        Size::of(
+            self.lanes()
+                .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+                .map(bytes),
+            expanded,
+        )
     }
 
-    /// What `buffer_total_size_kb` shows: the KiB of each CPU added up, and of what they will expand to. Task context.
+    /// What `buffer_total_size_kb` shows: the KiB of each CPU added up, and of what they will
+    /// expand to. Task context.
     pub(crate) fn total_size(&self) -> Size {
         let sizes = self.sizes.lock();
-        let whole_kb = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64) >> 10 << 10;
+        let whole_kb =
+            |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64) >> 10 << 10;
         let now = self.lanes().map(whole_kb).sum();
         let later = sizes.full as u64 * self.lanes().count() as u64;
         Size::of([now], (!sizes.expanded).then_some(later))
@@ -278,7 +299,9 @@ impl Buffer {
 
     /// A sub-buffer has 2^this pages, on the first CPU if they differ for a moment. Any context.
     pub(crate) fn order(&self) -> u32 {
-        self.lanes().next().map_or(0, |lane| self.with_ring(lane, |ring| ring.shape().order))
+        self.lanes()
+            .next()
+            .map_or(0, |lane| self.with_ring(lane, |ring| ring.shape().order))
     }
 
     /// Does the buffer record, as far as all of it is concerned? Any context.
@@ -293,7 +316,10 @@ impl Buffer {
 
     /// The longest that an entry can be, in bytes, its common header included. Any context.
     pub(crate) fn max_entry(&self) -> usize {
-        let longest = self.lanes().map(|lane| self.with_ring(lane, |ring| ring.core.max_payload())).min();
+        let longest = self
+            .lanes()
+            .map(|lane| self.with_ring(lane, |ring| ring.core.max_payload()))
+            .min();
         longest.unwrap_or(0)
     }
 
@@ -324,12 +350,18 @@ impl Buffer {
         let _rings = self.keep_rings();
         let _quiet = self.pause();
         rcu::synchronize_rcu();
-        self.cpus().filter(|part| cpus::is_online(part.cpu())).for_each(|part| self.empty(Some(part.cpu())));
+        self.cpus()
+            .filter(|part| cpus::is_online(part.cpu()))
+            .for_each(|part| self.empty(Some(part.cpu())));
     }
 
-    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came before.
+    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
+    /// before.
     fn empty(&self, cpu: Option<CpuId>) {
-        for lane in self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+        for lane in self
+            .all_lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+        {
             let mut reader = Part { buffer: self, lane }.lock_reader();
             // SAFETY: the rings are kept, and recording is paused since before a grace period.
             unsafe { reader.reset() };
@@ -346,8 +378,8 @@ impl Buffer {
         }
     }
 
-    /// Makes `ring` record, or not, as the switches say. Two that settle at the same time agree in the end, as each
-    /// looks at the switches again after it has acted. Any context.
+    /// Makes `ring` record, or not, as the switches say. Two that settle at the same time agree in
+    /// the end, as each looks at the switches again after it has acted. Any context.
     fn settle(&self, lane: &Lane, ring: &Ring) {
         loop {
             let on = self.wants(lane);
@@ -381,7 +413,8 @@ impl Buffer {
     }
 
     fn lane(&self, cpu: CpuId) -> Option<&Lane> {
-        self.any_lane(cpu).filter(|lane| relaxed::load(&lane.present))
+        self.any_lane(cpu)
+            .filter(|lane| relaxed::load(&lane.present))
     }
 
     /// The part of `cpu`, whether that was ever up or not.
@@ -392,8 +425,13 @@ impl Buffer {
     /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
     fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
         let _stays = PreemptOff::new();
-        let ring = self.rings.get(lane.cpu).unwrap_or_else(|| self.rings.this()).load(ordering::Acquire);
-        // SAFETY: by the type invariant a live ring, that goes only after a grace period, which preemption off holds up.
+        let ring = self
+            .rings
+            .get(lane.cpu)
+            .unwrap_or_else(|| self.rings.this())
+            .load(ordering::Acquire);
+        // SAFETY: by the type invariant a live ring, that goes only after a grace period, which
+        // preemption off holds up.
         f(unsafe { &*ring })
     }
 }
@@ -411,7 +449,10 @@ impl Drop for Pause<'_> {
 
 /// A new wait queue.
 fn queue() -> Result<Arc<WaitQueue>> {
-    Arc::pin_init(WaitQueue::new(c"trace_readers", kernel::static_lock_class!()), GFP_KERNEL)
+    Arc::pin_init(
+        WaitQueue::new(c"trace_readers", kernel::static_lock_class!()),
+        GFP_KERNEL,
+    )
 }
 
 fn new_lanes(all: &Arc<WaitQueue>) -> Result<KVec<Option<Pin<KBox<Lane>>>>> {
@@ -444,7 +485,8 @@ fn least_rings() -> Result<PerCpu<Atomic<*mut Ring>>> {
 fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
     for (_, place) in rings.iter() {
         if let Some(ring) = NonNull::new(place.xchg(core::ptr::null_mut(), ordering::Full)) {
-            // SAFETY: by the invariant of `Buffer`, of which only `least_rings` and `drop` get here.
+            // SAFETY: by the invariant of `Buffer`, of which only `least_rings` and `drop` get
+            // here.
             unsafe { Ring::end(ring) };
         }
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Function commands: `PATTERN:COMMAND[:PARAM…]` in `set_ftrace_filter` has something done when the functions
-//! are called.
+//! Function commands: `PATTERN:COMMAND[:PARAM…]` in `set_ftrace_filter` has something done when the
+//! functions are called.
 //!
-//! [`COMMANDS`] says what exists. A write that names new functions makes one [`Probe`]: a command with its
-//! parameters, an ops of its own, and for each of its sites what is left of the count. Its set of sites never
-//! grows, so that the callback can look a site up without a lock; removing marks a site and takes it out of
-//! the ops' filter, and the last one takes the probe away.
+//! [`COMMANDS`] says what exists. A write that names new functions makes one [`Probe`]: a command
+//! with its parameters, an ops of its own, and for each of its sites what is left of the count. Its
+//! set of sites never grows, so that the callback can look a site up without a lock; removing marks
+//! a site and takes it out of the ops' filter, and the last one takes the probe away.
 //!
-//! Words: a probe is *counted* when a parameter limits how often it acts; counted and unlimited probes of one
-//! command are two kinds, and a function has at most one probe of a kind.
+//! Words: a probe is *counted* when a parameter limits how often it acts; counted and unlimited
+//! probes of one command are two kinds, and a function has at most one probe of a kind.
 //!
 //! Locks: [`Probes`]' mutex, then those of [`super::ftrace::ops`]. Callbacks take none.
 
-use super::output::dump;
-use super::instance::Instance;
 use super::ftrace::ops::{self, Callback, Edit, Flags, Hit, Nothing, Ops, Which};
-use super::instance::snapshot::{Armed, tracing_snapshot_instance_cond};
+use super::instance::snapshot::{tracing_snapshot_instance_cond, Armed};
+use super::instance::Instance;
+use super::output::dump;
 use super::tasks::stack;
+use crate::core::format::Out;
+use crate::core::parse::command::{count, split, Count};
+use crate::core::parse::glob::Pattern;
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::kernel::sort::sort_by;
-use crate::core::parse::command::{Count, count, split};
-use crate::core::parse::glob::Pattern;
-use crate::core::format::Out;
 use core::fmt;
 use kernel::{
     new_mutex,
@@ -40,7 +40,8 @@ pub(crate) trait Action: Send + Sync {
     /// Any context up to NMI; must neither sleep nor allocate.
     fn hit(&self, instance: &Instance, left: &Left);
 
-    /// Writes the command as the filter file shows it, without the count: `traceoff`, `enable_event:a:b`.
+    /// Writes the command as the filter file shows it, without the count: `traceoff`,
+    /// `enable_event:a:b`.
     fn write(&self, out: &mut dyn Out) -> fmt::Result;
 }
 
@@ -59,7 +60,11 @@ pub(crate) trait Command: Sync {
     /// # Errors
     ///
     /// `EINVAL` and `ERANGE` for bad numbers, and what the command says.
-    fn arm(&self, instance: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)>;
+    fn arm(
+        &self,
+        instance: &Arc<Instance>,
+        params: Option<&[u8]>,
+    ) -> Result<(KBox<dyn Action>, Count)>;
 }
 
 /// What is left of a count at one site.
@@ -73,15 +78,20 @@ pub(crate) struct Left {
 impl Left {
     /// Whether the count allows one more. Any context.
     pub(crate) fn any(&self) -> bool {
-        self.count.as_ref().is_none_or(|count| count.load(Relaxed) > 0)
+        self.count
+            .as_ref()
+            .is_none_or(|count| count.load(Relaxed) > 0)
     }
 
     /// Whether the count was below 0 from the start (a colon without number). Any context.
     pub(crate) fn endless(&self) -> bool {
-        self.count.as_ref().is_some_and(|count| count.load(Relaxed) < 0)
+        self.count
+            .as_ref()
+            .is_some_and(|count| count.load(Relaxed) < 0)
     }
 
-    /// Takes one off the count if it allows that; several CPUs never take the same one. Any context.
+    /// Takes one off the count if it allows that; several CPUs never take the same one. Any
+    /// context.
     pub(crate) fn spend(&self) -> bool {
         let Some(count) = &self.count else {
             return true;
@@ -113,7 +123,10 @@ struct Probe {
 
 impl Probe {
     fn site(&self, addr: usize) -> Option<&Left> {
-        let at = self.sites.binary_search_by_key(&addr, |site| site.addr).ok()?;
+        let at = self
+            .sites
+            .binary_search_by_key(&addr, |site| site.addr)
+            .ok()?;
         self.sites.get(at)
     }
 
@@ -166,13 +179,14 @@ impl Probes {
         pin_init!(Self { entries <- new_mutex!(KVec::new()) })
     }
 
-    /// Applies one token of `set_ftrace_filter` that has a command: adds it for `instance`, whose probes these
-    /// are, or removes it after `!`. Task context, sleeps.
+    /// Applies one token of `set_ftrace_filter` that has a command: adds it for `instance`, whose
+    /// probes these are, or removes it after `!`. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown command, bad parameters, no such function, or functions that all have the
-    /// command; `ENODEV` and `EINVAL` when there is nothing to remove, of the kind or of these functions.
+    /// `EINVAL` for an unknown command, bad parameters, no such function, or functions that all
+    /// have the command; `ENODEV` and `EINVAL` when there is nothing to remove, of the kind or of
+    /// these functions.
     pub(crate) fn apply(&self, instance: &Arc<Instance>, token: &[u8]) -> Result {
         let (pattern, rest) = split(token);
         let (name, params) = split(rest.ok_or(EINVAL)?);
@@ -207,14 +221,27 @@ impl Probes {
                 Count::Unlimited => None,
                 Count::Times(n) => Some(Atomic::new(n)),
             };
-            sites.push(Left { addr, count, live: Atomic::new(true) }, GFP_KERNEL)?;
+            sites.push(
+                Left {
+                    addr,
+                    count,
+                    live: Atomic::new(true),
+                },
+                GFP_KERNEL,
+            )?;
         }
         if sites.is_empty() {
             return Err(EINVAL);
         }
 
         // INVARIANT: made in the order of what was found.
-        let probe = Probe { command, counted, action, instance: instance.clone(), sites };
+        let probe = Probe {
+            command,
+            counted,
+            action,
+            instance: instance.clone(),
+            sites,
+        };
         let probe = Arc::new(probe, GFP_KERNEL)?;
         entries.reserve(1, GFP_KERNEL)?;
         let ops = Ops::new(probe.clone(), Flags::RECURSION)?;
@@ -231,7 +258,9 @@ impl Probes {
     fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
-        let wanted = |site: &Left| all || Symbol::with(site.addr, |symbol| pattern.matches(symbol.name())) == Some(true);
+        let wanted = |site: &Left| {
+            all || Symbol::with(site.addr, |symbol| pattern.matches(symbol.name())) == Some(true)
+        };
 
         let mut entries = self.entries.lock();
         let kind = |entry: &&Entry| entry.probe.is_kind(command, counted);
@@ -260,16 +289,24 @@ impl Probes {
 
     /// How many lines there are for [`Self::write`]. Task context, may sleep.
     pub(crate) fn count(&self) -> usize {
-        self.entries.lock().iter().map(|entry| entry.probe.live().count()).sum()
+        self.entries
+            .lock()
+            .iter()
+            .map(|entry| entry.probe.live().count())
+            .sum()
     }
 
-    /// Writes line `index` of the commands' part of `set_ftrace_filter`; `Ok(false)` past the last one.
+    /// Writes line `index` of the commands' part of `set_ftrace_filter`; `Ok(false)` past the last
+    /// one.
     ///
     /// Task context, may sleep. Errors when `out` is full.
     pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let entries = self.entries.lock();
         // The newest first.
-        let mut lines = entries.iter().rev().flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
+        let mut lines = entries
+            .iter()
+            .rev()
+            .flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
         match lines.nth(index) {
             Some((probe, site)) => probe.write(site, out).map(|()| true),
             None => Ok(false),
@@ -302,10 +339,22 @@ fn drop_sites(entry: &Entry, wanted: impl Fn(&Left) -> bool) -> Result<bool> {
 
 /// The commands there are.
 static COMMANDS: [&dyn Command; 6] = [
-    &OnOff { name: "traceon", on: true },
-    &OnOff { name: "traceoff", on: false },
-    &Dump { name: "dump", all: true },
-    &Dump { name: "cpudump", all: false },
+    &OnOff {
+        name: "traceon",
+        on: true,
+    },
+    &OnOff {
+        name: "traceoff",
+        on: false,
+    },
+    &Dump {
+        name: "dump",
+        all: true,
+    },
+    &Dump {
+        name: "cpudump",
+        all: false,
+    },
     &StackTrace,
     &TakeSnapshot,
 ];
@@ -316,7 +365,10 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
 }
 
 fn find(name: &[u8]) -> Option<&'static dyn Command> {
-    COMMANDS.iter().copied().find(|command| command.name().as_bytes() == name)
+    COMMANDS
+        .iter()
+        .copied()
+        .find(|command| command.name().as_bytes() == name)
 }
 
 /// `traceon` and `traceoff`: only a change counts.
@@ -350,7 +402,8 @@ impl Action for OnOff {
     }
 }
 
-/// `dump` and `cpudump`: the buffer goes to the console, of all CPUs or of this one. Parameters are ignored.
+/// `dump` and `cpudump`: the buffer goes to the console, of all CPUs or of this one. Parameters are
+/// ignored.
 #[derive(Clone, Copy)]
 struct Dump {
     name: &'static str,
@@ -367,7 +420,11 @@ impl Command for Dump {
     }
 
     fn arm(&self, _: &Arc<Instance>, _: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
-        let count = if self.all { Count::Times(1) } else { Count::Unlimited };
+        let count = if self.all {
+            Count::Times(1)
+        } else {
+            Count::Unlimited
+        };
         Ok((KBox::new(*self, GFP_KERNEL)?, count))
     }
 }
@@ -375,7 +432,11 @@ impl Command for Dump {
 impl Action for Dump {
     fn hit(&self, _: &Instance, left: &Left) {
         if left.spend() {
-            dump::top(if self.all { dump::Cpus::All } else { dump::Cpus::This });
+            dump::top(if self.all {
+                dump::Cpus::All
+            } else {
+                dump::Cpus::This
+            });
         }
     }
 
@@ -410,7 +471,8 @@ impl Action for StackTrace {
     }
 }
 
-/// `snapshot`: takes one. Adding the command allocates it. A count without number allows none, as in C.
+/// `snapshot`: takes one. Adding the command allocates it. A count without number allows none, as
+/// in C.
 struct TakeSnapshot;
 
 impl Command for TakeSnapshot {
@@ -418,7 +480,11 @@ impl Command for TakeSnapshot {
         "snapshot"
     }
 
-    fn arm(&self, instance: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+    fn arm(
+        &self,
+        instance: &Arc<Instance>,
+        params: Option<&[u8]>,
+    ) -> Result<(KBox<dyn Action>, Count)> {
         let count = read_count(params)?;
         Ok((KBox::new(Armed::new(instance)?, GFP_KERNEL)?, count))
     }

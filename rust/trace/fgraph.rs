@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracing functions from entry to return: who wants that, and the two places where a function passes by.
+//! Tracing functions from entry to return: who wants that, and the two places where a function
+//! passes by.
 //!
-//! A *user* is a `struct fgraph_ops` (its layout is ABI): an entry and a return function and an ops whose sets say where.
-//! There are up to [`USERS`] at a time. All are parts of one ops, the manager ([`managed`]), since they share the
-//! function's one return address: at a hit the manager's function puts a frame on the task's shadow stack
-//! ([`crate::trace::fgraph::ret_stack`]), hooks the return address, and at the return the frame says whose it is.
+//! A *user* is a `struct fgraph_ops` (its layout is ABI): an entry and a return function and an ops
+//! whose sets say where. There are up to [`USERS`] at a time. All are parts of one ops, the manager
+//! ([`managed`]), since they share the function's one return address: at a hit the manager's
+//! function puts a frame on the task's shadow stack ([`crate::trace::fgraph::ret_stack`]), hooks
+//! the return address, and at the return the frame says whose it is.
 //!
-//! A user that is the only one may be traced *alone*, with an entry and a return of its own that do all in one go
-//! ([`plain`], the function profiler); else the functions are [`shared`]. Frames say which it was, by
-//! [`Top`], so that the way may change while functions are in the middle.
+//! A user that is the only one may be traced *alone*, with an entry and a return of its own that do
+//! all in one go ([`plain`], the function profiler); else the functions are [`shared`]. Frames say
+//! which it was, by [`Top`], so that the way may change while functions are in the middle.
 //!
-//! Users are numbered as they register, and frames bear that number or a later one: what was entered before a user came is not
-//! shown to it, even in the place of another that has gone.
+//! Users are numbered as they register, and frames bear that number or a later one: what was
+//! entered before a user came is not shown to it, even in the place of another that has gone.
 //!
 //! Lock order: `GRAPH`, then the ftrace lock. Hits take none.
 
@@ -28,7 +30,7 @@ pub(crate) mod shared;
 mod sleep;
 mod user;
 
-use super::ftrace::ops::{self, Func, managed};
+use super::ftrace::ops::{self, managed, Func};
 use super::profilers::function as profile;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -100,7 +102,8 @@ pub(crate) fn latest() -> u64 {
     LATEST.load(Relaxed)
 }
 
-/// The number of the registration of the user in place `i`; larger than all others without one. Any context.
+/// The number of the registration of the user in place `i`; larger than all others without one. Any
+/// context.
 pub(crate) fn since(i: usize) -> u64 {
     SINCE.get(i).map_or(u64::MAX, |since| since.load(Relaxed))
 }
@@ -114,22 +117,31 @@ fn only(users: &[Option<Registered>; USERS]) -> Option<&Registered> {
 fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
     match only(users) {
         Some(registered) => Some(registered.way.take()),
-        None => users.iter().any(Option::is_some).then_some(shared::ftrace_graph_func as Func),
+        None => users
+            .iter()
+            .any(Option::is_some)
+            .then_some(shared::ftrace_graph_func as Func),
     }
 }
 
-/// Starts calling a user. `numbered` is told the number of the registration before the first call. Task context, sleeps.
+/// Starts calling a user. `numbered` is told the number of the registration before the first call.
+/// Task context, sleeps.
 ///
 /// # Errors
 ///
-/// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace is disarmed.
+/// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace
+/// is disarmed.
 pub(crate) fn register(user: UserRef, way: Way, numbered: impl FnOnce(u64)) -> Result {
     ret_stack::prepare()?;
     let mut users = GRAPH.lock();
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
         return Err(EBUSY);
     }
-    let (place, free) = users.iter_mut().enumerate().find(|(_, user)| user.is_none()).ok_or(ENOSPC)?;
+    let (place, free) = users
+        .iter_mut()
+        .enumerate()
+        .find(|(_, user)| user.is_none())
+        .ok_or(ENOSPC)?;
     let number = latest().wrapping_add(1);
     LATEST.store(number, Relaxed);
     user.set_place(place);
@@ -151,11 +163,17 @@ fn forget(users: &mut [Option<Registered>; USERS], place: usize) {
     }
 }
 
-/// Stops calling a user; its functions that have not returned will not be reported. Calls may still be going on
-/// ([`ops::wait_for_trampolines`]). Task context, sleeps. Nothing happens to one that is not registered.
+/// Stops calling a user; its functions that have not returned will not be reported. Calls may still
+/// be going on ([`ops::wait_for_trampolines`]). Task context, sleeps. Nothing happens to one that
+/// is not registered.
 pub(crate) fn unregister(user: UserRef) {
     let mut users = GRAPH.lock();
-    let Some(place) = users.iter().position(|u| u.as_ref().is_some_and(|r| r.user == user)) else { return };
+    let Some(place) = users
+        .iter()
+        .position(|u| u.as_ref().is_some_and(|r| r.user == user))
+    else {
+        return;
+    };
     forget(&mut users, place);
     managed::remove(place, func(&users));
 }
@@ -163,7 +181,9 @@ pub(crate) fn unregister(user: UserRef) {
 /// Changes how a registered user is traced when it is alone. Task context, sleeps.
 pub(crate) fn set_way(user: UserRef, way: Way) {
     let mut users = GRAPH.lock();
-    let Some(registered) = users.iter_mut().flatten().find(|r| r.user == user) else { return };
+    let Some(registered) = users.iter_mut().flatten().find(|r| r.user == user) else {
+        return;
+    };
     registered.way = way;
     if let Some(func) = func(&users) {
         managed::set_func(func);
@@ -175,8 +195,12 @@ pub(crate) fn wait() {
     ops::wait_for_trampolines();
 }
 
-/// The addresses of a user's entry and return functions, for `enabled_functions`; it is one of the manager's parts.
+/// The addresses of a user's entry and return functions, for `enabled_functions`; it is one of the
+/// manager's parts.
 pub(crate) fn functions_of(part: ops::OpsRef) -> (usize, usize) {
     let user = UserRef::of(part);
-    (user.entry().map_or(0, |f| f as *const () as usize), user.returned().map_or(0, |f| f as *const () as usize))
+    (
+        user.entry().map_or(0, |f| f as *const () as usize),
+        user.returned().map_or(0, |f| f as *const () as usize),
+    )
 }

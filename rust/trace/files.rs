@@ -2,8 +2,8 @@
 
 //! The files of tracefs: one table that says what exists, and the places where each row stands.
 //!
-//! A [`Row`] is a name with its mode; its [`Node`] answers when that name is opened at some [`Place`]: at the
-//! top or in an instance, for one CPU or for all. Adding a file is adding a row.
+//! A [`Row`] is a name with its mode; its [`Node`] answers when that name is opened at some
+//! [`Place`]: at the top or in an instance, for one CPU or for all. Adding a file is adding a row.
 //!
 //! | module | files |
 //! | --- | --- |
@@ -30,23 +30,23 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-use super::instance::{Instance, Side, list as instances};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::fgraph::filter::Which as Part;
 use super::ftrace::ops::Which as Set;
+use super::instance::{list as instances, Instance, Side};
 use super::tasks::pids::Which;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::{self, Dir};
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
-pub(crate) mod control;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branches;
+pub(crate) mod control;
+mod error_log;
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod filter;
-mod error_log;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod functions;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -74,9 +74,9 @@ mod trace_pipe_raw;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod words;
 
+use error_log::ErrorLog;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;
-use error_log::ErrorLog;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use functions::{Functions, TotalInfo};
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -177,7 +177,13 @@ const fn row(
     node: &'static dyn Node,
     help: &'static str,
 ) -> Row {
-    Row { name, mode, scope, node, help }
+    Row {
+        name,
+        mode,
+        scope,
+        node,
+        help,
+    }
 }
 
 /// The files there are, but those of `options/`.
@@ -319,7 +325,8 @@ impl FileType for Placed {
 ///
 /// A file that cannot be created is reported and left out.
 pub(crate) fn init() -> Result {
-    tracefs::check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
+    tracefs::check_lockdown()
+        .inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
     create_all(&root, &Instance::top_ref()?)?;
@@ -328,8 +335,14 @@ pub(crate) fn init() -> Result {
 
 /// Creates the files of `instance` in its directory.
 pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
-    let all = Place { instance: instance.clone(), cpu: None };
-    FILES.iter().filter(|row| row.scope.includes(&all)).for_each(|row| row.create(dir, &all));
+    let all = Place {
+        instance: instance.clone(),
+        cpu: None,
+    };
+    FILES
+        .iter()
+        .filter(|row| row.scope.includes(&all))
+        .for_each(|row| row.create(dir, &all));
     options::create_all(&dir.create_dir(c"options")?, &all)?;
     events::create(dir, &all)?;
     #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_TRACE_BRANCH_PROFILING))]
@@ -345,8 +358,14 @@ pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     for cpu in cpus::possible() {
         let name = CString::try_from_fmt(fmt!("cpu{}", cpu.as_u32()))?;
         let dir = per_cpu.create_dir(&name)?;
-        let at = Place { instance: instance.clone(), cpu: Some(cpu) };
-        FILES.iter().filter(|row| row.scope.includes(&at)).for_each(|row| row.create(&dir, &at));
+        let at = Place {
+            instance: instance.clone(),
+            cpu: Some(cpu),
+        };
+        FILES
+            .iter()
+            .filter(|row| row.scope.includes(&at))
+            .for_each(|row| row.create(&dir, &at));
     }
     Ok(())
 }
@@ -354,11 +373,19 @@ pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
 impl Row {
     /// Creates the file; a failure is reported, and the file is missing.
     fn create(&'static self, dir: &Dir, at: &Place) {
-        let placed = KBox::new(Placed { row: self, at: at.clone() }, GFP_KERNEL);
+        let placed = KBox::new(
+            Placed {
+                row: self,
+                at: at.clone(),
+            },
+            GFP_KERNEL,
+        );
         // The mode of a CPU's own says nothing of that, as in C.
         let shut = at.cpu.is_none() && self.node.is_shut_in_copies() && at.instance.is_copy();
         let mode = if shut { self.mode & 0o444 } else { self.mode };
-        let made = placed.map_err(Error::from).and_then(|of| dir.create_file(self.name, mode, of));
+        let made = placed
+            .map_err(Error::from)
+            .and_then(|of| dir.create_file(self.name, mode, of));
         if let Err(e) = made {
             pr_warn!("no tracefs file {}: {:?}\n", self.name, e);
         }

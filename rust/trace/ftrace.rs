@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Patch sites and what is called from them: the architecture's part, sites, ops, sets of sites, direct callers, modules.
+//! Patch sites and what is called from them: the architecture's part, sites, ops, sets of sites,
+//! direct callers, modules.
 
 pub(crate) mod arch;
 pub(crate) mod direct;

@@ -2,18 +2,20 @@
 
 //! Instances: a buffer, a current tracer, a set of options. The kernel starts with the top one.
 //!
-//! An [`Instance`] answers what the control files and the C API ask; the buffer itself is [`super::buffer`], what
-//! records is [`super::tracers`].
+//! An [`Instance`] answers what the control files and the C API ask; the buffer itself is
+//! [`super::buffer`], what records is [`super::tracers`].
 //!
-//! The list of all instances is [`self::list`]. Beside the buffer stands the *snapshot* ([`self::snapshot`]), a
-//! second buffer that the first exchanges its rings with. What goes with the current tracer is in [`current`].
+//! The list of all instances is [`self::list`]. Beside the buffer stands the *snapshot*
+//! ([`self::snapshot`]), a second buffer that the first exchanges its rings with. What goes with
+//! the current tracer is in [`current`].
 //!
-//! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded* says that its
-//! buffer has left the minimum size that it boots with; a *pipe* is an open consuming reader, which holds the
-//! tracer in place.
+//! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded*
+//! says that its buffer has left the minimum size that it boots with; a *pipe* is an open consuming
+//! reader, which holds the tracer in place.
 //!
-//! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites (`super::ftrace::ops`), then the reader
-//! locks of the buffer (raw spinlocks, innermost). The error log's mutex nests in nothing and holds nothing.
+//! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites
+//! (`super::ftrace::ops`), then the reader locks of the buffer (raw spinlocks, innermost). The
+//! error log's mutex nests in nothing and holds nothing.
 
 mod current;
 pub(crate) mod error_log;
@@ -22,38 +24,38 @@ pub(crate) mod list;
 pub(crate) mod readers;
 pub(crate) mod snapshot;
 
-#[cfg(CONFIG_BRANCH_TRACER)]
-use super::tracers::branch::recording as branch;
-use super::buffer::Buffer;
-use super::buffer::clock::{self, Clock};
-use super::commands::Probes;
-use super::buffer::entry::Context;
 use self::error_log::ErrorLog;
-use super::fgraph::careful::Tracing;
 use self::last_boot::{LastBoot, Persistent};
-use crate::kernel::reserved::Reserved;
-use super::tracers::latency::Latency;
-use self::readers::Readers;
-use super::ftrace::ops::Ops;
-use super::tasks::{cmdlines, stack};
-use super::tasks::pids::{self, PidFilter};
-use self::snapshot::Snapshot;
-use super::tracers::{self, Running, TRACERS, Tracer};
 use self::list as instances;
+use self::readers::Readers;
+use self::snapshot::Snapshot;
+use super::buffer::clock::{self, Clock};
+use super::buffer::entry::Context;
+use super::buffer::Buffer;
+use super::commands::Probes;
+use super::fgraph::careful::Tracing;
+use super::ftrace::ops::Ops;
 use super::output::printk;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::profilers::function as profile;
-use crate::kernel::cpus::{self, CpuSet};
-use crate::kernel::fs::pseudo_fs::Kept;
+use super::tasks::pids::{self, PidFilter};
+use super::tasks::{cmdlines, stack};
+#[cfg(CONFIG_BRANCH_TRACER)]
+use super::tracers::branch::recording as branch;
+use super::tracers::latency::Latency;
+use super::tracers::{self, Running, Tracer, TRACERS};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::core::parse::options::graph::SLEEP_TIME;
 use crate::core::parse::options::{Flag, Set, TracerOption};
+use crate::kernel::cpus::{self, CpuSet};
+use crate::kernel::fs::pseudo_fs::Kept;
+use crate::kernel::reserved::Reserved;
 use core::iter::once;
 use kernel::cpu::CpuId;
+use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
-use kernel::new_mutex;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// What changes under the state mutex.
@@ -122,7 +124,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `ENODEV` before `early_trace_init()`, and for good when that could not allocate it. Any context.
+    /// `ENODEV` before `early_trace_init()`, and for good when that could not allocate it. Any
+    /// context.
     pub(crate) fn top() -> Result<&'static Arc<Instance>> {
         TOP.as_ref().ok_or(ENODEV)
     }
@@ -132,26 +135,43 @@ impl Instance {
         Self::top().cloned()
     }
 
-    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot. `ENOMEM`.
+    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot.
+    /// `ENOMEM`.
     pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
-        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, Ops::global(), None)?;
+        let top = Self::new(
+            None,
+            Buffer::new(bytes, false),
+            Set::DEFAULT,
+            Ops::global(),
+            None,
+        )?;
         cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
         instances::init(top.clone(), bytes)?;
         TOP.populate(top);
         Self::top()
     }
 
-    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far as they are handed
-    /// down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
+    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far
+    /// as they are handed down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
     pub(super) fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
         let options = Self::top()?.options().for_instance();
-        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, Some(Ops::without_callback()?), None)?;
+        let instance = Self::new(
+            Some(name),
+            Buffer::new(bytes, true),
+            options,
+            Some(Ops::without_callback()?),
+            None,
+        )?;
         instance.buffer.set_overwrite(options.has(Flag::Overwrite));
         Ok(instance)
     }
 
-    /// [`Instance::make`] with the buffer where `persistent` says, and with what is found there. Boot. `ENOMEM`.
-    pub(super) fn make_persistent(name: CString, persistent: Pin<KBox<Persistent>>) -> Result<Arc<Instance>> {
+    /// [`Instance::make`] with the buffer where `persistent` says, and with what is found there.
+    /// Boot. `ENOMEM`.
+    pub(super) fn make_persistent(
+        name: CString,
+        persistent: Pin<KBox<Persistent>>,
+    ) -> Result<Arc<Instance>> {
         let options = Self::top()?.options().for_instance();
         let ops = Some(Ops::without_callback()?);
         // The box stays where it is, also when it moves into the instance.
@@ -208,7 +228,10 @@ impl Instance {
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
         while users != CLOSED && !self.is_leaving() {
-            match self.users.cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full) {
+            match self
+                .users
+                .cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full)
+            {
                 Ok(_) => return Ok(Held(self.clone())),
                 Err(now) => users = now,
             }
@@ -216,12 +239,20 @@ impl Instance {
         Err(ENODEV)
     }
 
-    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, and where its memory cannot be given back.
+    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, and where its memory
+    /// cannot be given back.
     pub(super) fn close(&self) -> Result {
-        if self.persistent.as_ref().is_some_and(|persistent| !persistent.region().can_go()) {
+        if self
+            .persistent
+            .as_ref()
+            .is_some_and(|persistent| !persistent.region().can_go())
+        {
             return Err(EBUSY);
         }
-        self.users.cmpxchg(0, CLOSED, ordering::Full).map(drop).map_err(|_| EBUSY)
+        self.users
+            .cmpxchg(0, CLOSED, ordering::Full)
+            .map(drop)
+            .map_err(|_| EBUSY)
     }
 
     /// Ends what it does; it is closed, and no longer in the list. Task context, sleeps.
@@ -261,20 +292,27 @@ impl Instance {
 
     /// What is known of the last boot, if its buffer outlives the kernel.
     pub(crate) fn last_boot(&self) -> Option<&'static LastBoot> {
-        self.persistent.as_ref().map(|persistent| persistent.last_boot())
+        self.persistent
+            .as_ref()
+            .map(|persistent| persistent.last_boot())
     }
 
-    /// What its buffer's memory holds now, if that outlives the kernel. Boot. `EINVAL` if it does not, `ENOMEM`.
+    /// What its buffer's memory holds now, if that outlives the kernel. Boot. `EINVAL` if it does
+    /// not, `ENOMEM`.
     pub(super) fn copy_memory(&self) -> Result<Reserved> {
         self.persistent.as_ref().ok_or(EINVAL)?.region().copy()
     }
 
-    /// Does it hold a copy of what another instance had from the last boot? Nothing is recorded in such a one.
+    /// Does it hold a copy of what another instance had from the last boot? Nothing is recorded in
+    /// such a one.
     pub(crate) fn is_copy(&self) -> bool {
-        self.persistent.as_ref().is_some_and(|persistent| persistent.region().is_copy())
+        self.persistent
+            .as_ref()
+            .is_some_and(|persistent| persistent.region().is_copy())
     }
 
-    /// Was that read or cleared? Then nobody can open it any more, and it goes with the last who has.
+    /// Was that read or cleared? Then nobody can open it any more, and it goes with the last who
+    /// has.
     fn is_leaving(&self) -> bool {
         self.is_copy() && self.last_boot().is_some_and(|last| !last.holds())
     }
@@ -286,8 +324,8 @@ impl Instance {
         }
     }
 
-    /// What is recorded from now on is of this kernel: forgets what the last boot has left. The state mutex is held. Task
-    /// context, sleeps.
+    /// What is recorded from now on is of this kernel: forgets what the last boot has left. The
+    /// state mutex is held. Task context, sleeps.
     fn begin_anew(&self) {
         if let Some(persistent) = &self.persistent {
             if persistent.begin(self.buffer.clock_row()) {
@@ -297,9 +335,11 @@ impl Instance {
         }
     }
 
-    /// The same if the last boot has left something, and that was all read; says whether it was so. Task context, sleeps.
+    /// The same if the last boot has left something, and that was all read; says whether it was so.
+    /// Task context, sleeps.
     pub(crate) fn begin_if_empty(&self) -> bool {
-        let over = || self.last_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
+        let over =
+            || self.last_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
         if !over() {
             return false;
         }
@@ -356,8 +396,8 @@ impl Instance {
         &self.graph
     }
 
-    /// Tells the current tracer to look at its options, and what else it goes by. Task context, may sleep. Errors as of
-    /// [`Running::changed`].
+    /// Tells the current tracer to look at its options, and what else it goes by. Task context, may
+    /// sleep. Errors as of [`Running::changed`].
     #[cfg(CONFIG_FUNCTION_TRACER)]
     pub(crate) fn refresh_tracer(&self) -> Result {
         self.state.lock().changed()
@@ -368,7 +408,8 @@ impl Instance {
         self.buffer.is_on()
     }
 
-    /// Sets `tracing_on`; the current tracer hears of it, and sleeping readers look around. Task context, may sleep.
+    /// Sets `tracing_on`; the current tracer hears of it, and sleeping readers look around. Task
+    /// context, may sleep.
     pub(crate) fn set_tracing_on(&self, on: bool) {
         let mut state = self.state.lock();
         if self.buffer.set_on(on) != on {
@@ -386,15 +427,15 @@ impl Instance {
         row(&self.state.lock())
     }
 
-    /// Does what a write of `number` to the file `snapshot` of `cpu`, or to that of all, asks for. Expands the buffer.
-    /// Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
+    /// Does what a write of `number` to the file `snapshot` of `cpu`, or to that of all, asks for.
+    /// Expands the buffer. Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
     pub(crate) fn command_snapshot(&self, cpu: Option<CpuId>, number: u64) -> Result {
         let _state = self.state.lock();
         self.snapshot.command(&self.buffer, cpu, number)
     }
 
-    /// Expands the buffer from the size of boot, once; what the last boot has left in it is forgotten. Task context, sleeps.
-    /// `ENOMEM`.
+    /// Expands the buffer from the size of boot, once; what the last boot has left in it is
+    /// forgotten. Task context, sleeps. `ENOMEM`.
     pub(crate) fn expand(&self) -> Result {
         let _state = self.state.lock();
         self.begin_anew();
@@ -407,8 +448,8 @@ impl Instance {
         self.snapshot.allocate(&self.buffer)
     }
 
-    /// Allocates it for somebody who takes snapshots at any time; [`Snapshot::disarm`] undoes it. Task context, sleeps.
-    /// `ENOMEM`.
+    /// Allocates it for somebody who takes snapshots at any time; [`Snapshot::disarm`] undoes it.
+    /// Task context, sleeps. `ENOMEM`.
     #[cfg(CONFIG_FUNCTION_TRACER)]
     pub(crate) fn arm_snapshot(&self) -> Result {
         let _state = self.state.lock();
@@ -458,7 +499,10 @@ impl Instance {
     /// Sets an option's bit, and does nothing else. Any context.
     pub(super) fn show_option(&self, flag: Flag, on: bool) {
         let mut bits = self.options.load(Relaxed);
-        while let Err(now) = self.options.cmpxchg(bits, Set::from_bits(bits).with(flag, on).bits(), Relaxed) {
+        while let Err(now) =
+            self.options
+                .cmpxchg(bits, Set::from_bits(bits).with(flag, on).bits(), Relaxed)
+        {
             bits = now;
         }
     }
@@ -469,12 +513,19 @@ impl Instance {
         (row(&state).options(), state.tracer_flags[state.tracer])
     }
 
-    /// The options of the tracer in row `tracer` of [`TRACERS`] that are on, current or not. Task context.
+    /// The options of the tracer in row `tracer` of [`TRACERS`] that are on, current or not. Task
+    /// context.
     pub(crate) fn flags_of(&self, tracer: usize) -> u32 {
-        self.state.lock().tracer_flags.get(tracer).copied().unwrap_or(0)
+        self.state
+            .lock()
+            .tracer_flags
+            .get(tracer)
+            .copied()
+            .unwrap_or(0)
     }
 
-    /// Sets an option of the current tracer. Task context, may sleep. Errors as [`Instance::set_flag_of`].
+    /// Sets an option of the current tracer. Task context, may sleep. Errors as
+    /// [`Instance::set_flag_of`].
     pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
         let mut state = self.state.lock();
         let tracer = state.tracer;
@@ -483,11 +534,13 @@ impl Instance {
         self.tell_profiler(option, on)
     }
 
-    /// Sets an option of the tracer in row `tracer` of [`TRACERS`], current or not. Task context, may sleep.
+    /// Sets an option of the tracer in row `tracer` of [`TRACERS`], current or not. Task context,
+    /// may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then as before.
+    /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then
+    /// as before.
     pub(crate) fn set_flag_of(&self, tracer: usize, option: &TracerOption, on: bool) -> Result {
         self.state.lock().set_flag(tracer, option, on)?;
         self.tell_profiler(option, on)
@@ -508,7 +561,8 @@ impl Instance {
         self.buffer.clock()
     }
 
-    /// Changes the clock, which empties the buffer: stamps of two clocks do not compare. Task context, may sleep.
+    /// Changes the clock, which empties the buffer: stamps of two clocks do not compare. Task
+    /// context, may sleep.
     ///
     /// # Errors
     ///
@@ -537,12 +591,13 @@ impl Instance {
         state.cpumask = mask;
     }
 
-    /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data stays.
-    /// Task context, sleeps.
+    /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data
+    /// stays. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0; `ENOMEM`, `EBUSY` while somebody reads without consuming (the old buffer is then still there).
+    /// `EINVAL` for 0; `ENOMEM`, `EBUSY` while somebody reads without consuming (the old buffer is
+    /// then still there).
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         if bytes == 0 {
             return Err(EINVAL);
@@ -551,8 +606,9 @@ impl Instance {
         self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
     }
 
-    /// Has `change` done to the snapshot's buffer, if that is allocated, and to the live one: to both or none. The state
-    /// mutex is held. `EBUSY` while somebody reads or maps one of them, of `cpu` or of all.
+    /// Has `change` done to the snapshot's buffer, if that is allocated, and to the live one: to
+    /// both or none. The state mutex is held. `EBUSY` while somebody reads or maps one of them, of
+    /// `cpu` or of all.
     fn change_both(&self, cpu: Option<CpuId>, change: impl Fn(&Buffer) -> Result) -> Result {
         // A snapshot in between would exchange rings that differ.
         let _rings = self.buffer.keep_rings();
@@ -575,21 +631,24 @@ impl Instance {
         self.change_both(None, |buffer| buffer.set_order(order))
     }
 
-    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken; 0 means any event.
-    /// Any context.
+    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken;
+    /// 0 means any event. Any context.
     pub(crate) fn buffer_percent(&self) -> u32 {
         self.buffer_percent.load(Relaxed)
     }
 
     /// Sets [`Instance::buffer_percent`]. `EINVAL` for more than 100.
     pub(crate) fn set_buffer_percent(&self, percent: u64) -> Result {
-        let percent = u32::try_from(percent).ok().filter(|&percent| percent <= 100).ok_or(EINVAL)?;
+        let percent = u32::try_from(percent)
+            .ok()
+            .filter(|&percent| percent <= 100)
+            .ok_or(EINVAL)?;
         self.buffer_percent.store(percent, Relaxed);
         Ok(())
     }
 
-    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with option
-    /// `disable_on_free` recording is switched off, too. Task context, sleeps.
+    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with
+    /// option `disable_on_free` recording is switched off, too. Task context, sleeps.
     ///
     /// # Errors
     ///
@@ -607,7 +666,8 @@ impl Instance {
         &self.pids
     }
 
-    /// Adds the pids of one write to a list, all or none; gives what the write returns. Task context, may sleep.
+    /// Adds the pids of one write to a list, all or none; gives what the write returns. Task
+    /// context, may sleep.
     ///
     /// # Errors
     ///
@@ -626,13 +686,23 @@ impl Instance {
         state.changed()
     }
 
-    /// Records an entry of type `kind` made in `context` at `ip`, of `ip` and `parts`; where option `stacktrace` is on,
-    /// the stack from the function around `ip` on follows. It may be made while an entry of this context is unfinished.
-    /// Any context. None when it was not recorded.
-    pub(crate) fn record_message(&self, context: Context, kind: u16, ip: usize, parts: &[&[u8]]) -> Option<()> {
+    /// Records an entry of type `kind` made in `context` at `ip`, of `ip` and `parts`; where option
+    /// `stacktrace` is on, the stack from the function around `ip` on follows. It may be made while
+    /// an entry of this context is unfinished. Any context. None when it was not recorded.
+    pub(crate) fn record_message(
+        &self,
+        context: Context,
+        kind: u16,
+        ip: usize,
+        parts: &[&[u8]],
+    ) -> Option<()> {
         self.buffer.nested(|| {
             let ip_bytes = ip.to_ne_bytes();
-            self.buffer.write_parts(context, kind, Iterator::chain(once(&ip_bytes[..]), parts.iter().copied()))?;
+            self.buffer.write_parts(
+                context,
+                kind,
+                Iterator::chain(once(&ip_bytes[..]), parts.iter().copied()),
+            )?;
             if self.options().has(Flag::StackTrace) {
                 stack::record_caller(&self.buffer, context, ip);
             }
@@ -647,7 +717,8 @@ pub(crate) struct Held(Arc<Instance>);
 impl Kept for Held {}
 
 impl Held {
-    /// The instance as a C caller knows it (`struct trace_array *`); [`Held::from_raw`] ends what it is held for.
+    /// The instance as a C caller knows it (`struct trace_array *`); [`Held::from_raw`] ends what
+    /// it is held for.
     pub(crate) fn into_raw(self) -> *const Instance {
         // What is not dropped goes on counting.
         Arc::as_ptr(&core::mem::ManuallyDrop::new(self).0)
@@ -676,10 +747,15 @@ impl State {
     fn set_flag(&mut self, tracer: usize, option: &TracerOption, on: bool) -> Result {
         TRACERS.get(tracer).ok_or(EINVAL)?.accept(option, on)?;
         let old = self.tracer_flags[tracer];
-        let new = if on { old | option.bit } else { old & !option.bit };
+        let new = if on {
+            old | option.bit
+        } else {
+            old & !option.bit
+        };
         self.tracer_flags[tracer] = new;
         if old != new && tracer == self.tracer {
-            self.changed().inspect_err(|_| self.tracer_flags[tracer] = old)?;
+            self.changed()
+                .inspect_err(|_| self.tracer_flags[tracer] = old)?;
         }
         Ok(())
     }
@@ -687,7 +763,9 @@ impl State {
     /// Tells the current tracer that it should look at its options and pids.
     fn changed(&mut self) -> Result {
         let flags = self.tracer_flags[self.tracer];
-        self.running.as_mut().map_or(Ok(()), |running| running.changed(flags))
+        self.running
+            .as_mut()
+            .map_or(Ok(()), |running| running.changed(flags))
     }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From records in a ring buffer to text: what `trace`, `trace_pipe`, their per-CPU twins and the dump on
-//! oops have in common.
+//! From records in a ring buffer to text: what `trace`, `trace_pipe`, their per-CPU twins and the
+//! dump on oops have in common.
 //!
-//! A reading file owns a [`cursor::Cursor`] that picks, record by record, the oldest one of its CPUs. It goes
-//! to the tracer's [`TracerOutput`] and, where that does not know it, to the printer of the record's type in
-//! [`line`]. Everything is written to an [`Out`]; an error there means "no room", and the caller decides
-//! whether the line is kept for later.
+//! A reading file owns a [`cursor::Cursor`] that picks, record by record, the oldest one of its
+//! CPUs. It goes to the tracer's [`TracerOutput`] and, where that does not know it, to the printer
+//! of the record's type in [`line`]. Everything is written to an [`Out`]; an error there means "no
+//! room", and the caller decides whether the line is kept for later.
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -17,15 +17,16 @@
 //! | [`header`] | what stands above the records in `trace` |
 //! | [`readers`] | who consumes an instance's buffer: `EBUSY` for second pipes and for tracer changes |
 //!
-//! Words: a *record* is one entry with its common header; a *line* is its text, which may be several lines;
-//! *consuming* readers take records away, the others leave them for the next reader.
+//! Words: a *record* is one entry with its common header; a *line* is its text, which may be
+//! several lines; *consuming* readers take records away, the others leave them for the next reader.
 //!
-//! Locks: nothing here is held while text is made, except a file's own mutex; a CPU's reader lock covers
-//! one look at a record or its removal. Order: file mutex, [`readers::Readers`], reader lock.
+//! Locks: nothing here is held while text is made, except a file's own mutex; a CPU's reader lock
+//! covers one look at a record or its removal. Order: file mutex, [`readers::Readers`], reader
+//! lock.
 
 use crate::core::format::line::{Lost, Unit};
-use crate::core::parse::options::{Flag, Set};
 use crate::core::format::Out;
+use crate::core::parse::options::{Flag, Set};
 use crate::trace::instance::{Instance, Side};
 use core::fmt;
 use kernel::cpu::CpuId;
@@ -85,7 +86,8 @@ impl Record<'_> {
     }
 }
 
-/// How records are to be printed: the instance's options as they are now, and what a file fixes at open.
+/// How records are to be printed: the instance's options as they are now, and what a file fixes at
+/// open.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     /// The options.
@@ -118,21 +120,42 @@ impl Style {
 
     /// As a dump prints it, which asks no tracer how. Any context.
     pub(crate) fn of_dump(instance: &Instance) -> Self {
-        Self { latency: true, ..Self::new(instance, Side::Live, 0) }
+        Self {
+            latency: true,
+            ..Self::new(instance, Side::Live, 0)
+        }
     }
 
     fn new(instance: &Instance, side: Side, own: u32) -> Self {
         let set = instance.options();
-        let unit = if instance.clock().in_ns { Unit::Nanoseconds } else { Unit::Ticks };
+        let unit = if instance.clock().in_ns {
+            Unit::Nanoseconds
+        } else {
+            Unit::Ticks
+        };
         let start = instance.side(side).time_start();
         let symbols = Kallsyms(instance.last_boot());
-        Self { set, latency: set.has(Flag::LatencyFormat), unit, start, side, own, symbols }
+        Self {
+            set,
+            latency: set.has(Flag::LatencyFormat),
+            unit,
+            start,
+            side,
+            own,
+            symbols,
+        }
     }
 
-    /// The same with the options as they are now; what was fixed at open stays. Task context, may sleep.
+    /// The same with the options as they are now; what was fixed at open stays. Task context, may
+    /// sleep.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
         let (_, own) = instance.tracer_options();
-        Self { set: instance.options(), start: instance.side(self.side).time_start(), own, ..self }
+        Self {
+            set: instance.options(),
+            start: instance.side(self.side).time_start(),
+            own,
+            ..self
+        }
     }
 }
 
@@ -158,11 +181,14 @@ pub(crate) enum Printed {
 }
 
 /// How a tracer prints, for one open file; made by `Tracer::output` when a reader opens `trace` or
-/// `trace_pipe` and dropped when it closes or the tracer changes, so it can hold the state of one reading.
+/// `trace_pipe` and dropped when it closes or the tracer changes, so it can hold the state of one
+/// reading.
 pub(crate) trait TracerOutput: Send {
-    /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the usual ones.
+    /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the
+    /// usual ones.
     ///
-    /// `look` reads what is to be shown, `empty` says whether that is nothing. Task context, may sleep. Errors when `out` is full.
+    /// `look` reads what is to be shown, `empty` says whether that is nothing. Task context, may
+    /// sleep. Errors when `out` is full.
     fn header(
         &mut self,
         instance: &Instance,
@@ -177,8 +203,8 @@ pub(crate) trait TracerOutput: Send {
 
     /// Prints one record.
     ///
-    /// Task context. Errors when `out` is full; it may then be called again with the same record and an
-    /// empty `out`.
+    /// Task context. Errors when `out` is full; it may then be called again with the same record
+    /// and an empty `out`.
     fn line(
         &mut self,
         record: &Record<'_>,

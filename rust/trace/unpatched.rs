@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What instances and stacks ask of patch sites where the kernel has none (`CONFIG_FUNCTION_TRACER=n`, as on User Mode
-//! Linux): ops that nothing hits, no commands, no trampolines. The files and tracers that need sites do not exist there.
+//! What instances and stacks ask of patch sites where the kernel has none
+//! (`CONFIG_FUNCTION_TRACER=n`, as on User Mode Linux): ops that nothing hits, no commands, no
+//! trampolines. The files and tracers that need sites do not exist there.
 
 /// In place of `ftrace.rs`.
 pub(crate) mod ftrace {

@@ -23,7 +23,9 @@ fn write(memory: &Memory, clock: &Clock) {
 fn benches(criterion: &mut Criterion) {
     let memory = Memory::new(64, 4096);
     let clock = Clock::default();
-    criterion.bench_function("write 16 bytes", |bencher| bencher.iter(|| write(&memory, &clock)));
+    criterion.bench_function("write 16 bytes", |bencher| {
+        bencher.iter(|| write(&memory, &clock))
+    });
     criterion.bench_function("write 16 bytes and consume", |bencher| {
         let mut reader = memory.reader();
         bencher.iter(|| {
@@ -36,7 +38,10 @@ fn benches(criterion: &mut Criterion) {
     for _ in 0..1000 {
         write(&memory, &clock);
     }
-    memory.reader().copy_page(&mut page, false).expect("events were written");
+    memory
+        .reader()
+        .copy_page(&mut page, false)
+        .expect("events were written");
     criterion.bench_function("parse a page", |bencher| {
         bencher.iter(|| Page::parse(black_box(&page)).map(|page| page.events().count()))
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The path of an event as one function, to look at with objdump and to count (`scripts` and the ring buffer's
-//! document say how). Stands for a tracer's callback with a 16-byte entry.
+//! The path of an event as one function, to look at with objdump and to count (`scripts` and the
+//! ring buffer's document say how). Stands for a tracer's callback with a 16-byte entry.
 
 use std::hint::black_box;
 
@@ -31,7 +31,9 @@ unsafe extern "C" fn hot_path(buffer: &CpuBuffer, tick: &u64, level: u32, a: u64
     let env = Tick(*tick);
     // SAFETY: by the function's precondition.
     let writer = unsafe { buffer.writer(Context::from_interrupt_level(level)) };
-    let Some(header) = writer.reserve_raw(&env, 16) else { return false };
+    let Some(header) = writer.reserve_raw(&env, 16) else {
+        return false;
+    };
     // SAFETY: 16 bytes of payload follow the header.
     unsafe {
         header.as_ptr().add(4).cast::<u64>().write_unaligned(a);
@@ -44,7 +46,15 @@ fn main() {
     let memory = memory::Memory::new(8, 4096);
     for i in 0..1000 {
         // SAFETY: one thread, no nesting.
-        unsafe { hot_path(black_box(memory.buffer()), black_box(&i), black_box(0), i, i) };
+        unsafe {
+            hot_path(
+                black_box(memory.buffer()),
+                black_box(&i),
+                black_box(0),
+                i,
+                i,
+            )
+        };
     }
     println!("{:?}", memory.buffer().stats());
 }

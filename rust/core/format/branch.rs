@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and what a record of the branch tracer
-//! says of its site.
+//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and what a record
+//! of the branch tracer says of its site.
 //!
-//! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is counted how often the
-//! annotation was right, of any other how often it was taken.
+//! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is
+//! counted how often the annotation was right, of any other how often it was taken.
 
 use super::entry::Branch;
 use super::Out;
@@ -13,11 +13,13 @@ use core::fmt;
 use core::mem::offset_of;
 
 /// What stands above the rows of `branch_annotated`.
-pub const ANNOTATED_TITLES: &[u8] = b" correct incorrect  %        Function                  File              Line\n \
+pub const ANNOTATED_TITLES: &[u8] =
+    b" correct incorrect  %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
 
 /// What stands above the rows of `branch_all`.
-pub const ALL_TITLES: &[u8] = b"   miss      hit    %        Function                  File              Line\n \
+pub const ALL_TITLES: &[u8] =
+    b"   miss      hit    %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
 
 /// Where a branch is in the source.
@@ -41,7 +43,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The share of `incorrect`, in percent rounded down; -1 where there is nothing to divide. Wraps as C's does.
+    /// The share of `incorrect`, in percent rounded down; -1 where there is nothing to divide.
+    /// Wraps as C's does.
     fn percent(self) -> i64 {
         let Self { correct, incorrect } = self;
         match (correct, incorrect) {
@@ -54,10 +57,13 @@ impl Counts {
         }
     }
 
-    /// The order of `branch_annotated`: the worst share first, then the most wrong, then the fewest right.
+    /// The order of `branch_annotated`: the worst share first, then the most wrong, then the fewest
+    /// right.
     pub fn worst_first(self, other: Self) -> Ordering {
         let key = |counts: Self| (counts.percent(), counts.incorrect);
-        key(other).cmp(&key(self)).then(self.correct.cmp(&other.correct))
+        key(other)
+            .cmp(&key(self))
+            .then(self.correct.cmp(&other.correct))
     }
 }
 
@@ -67,7 +73,8 @@ impl<'a> Place<'a> {
         self.file.rsplit(|&c| c == b'/').next().unwrap_or(self.file)
     }
 
-    /// Writes a row; `constant` is how often the condition was one that the compiler knew, which is told where not 0.
+    /// Writes a row; `constant` is how often the condition was one that the compiler knew, which is
+    /// told where not 0.
     ///
     /// # Errors
     ///
@@ -78,7 +85,11 @@ impl<'a> Place<'a> {
             0 => write!(out, "{correct:8} {incorrect:8} ")?,
             _ => {
                 let taken = constant.ilog10() as usize + "/0".len();
-                write!(out, "{correct:8}/{constant} {incorrect:width$} ", width = 8usize.saturating_sub(taken))?;
+                write!(
+                    out,
+                    "{correct:8}/{constant} {incorrect:width$} ",
+                    width = 8usize.saturating_sub(taken)
+                )?;
             }
         }
         match counts.percent() {
@@ -92,8 +103,8 @@ impl<'a> Place<'a> {
         writeln!(out, " {}", self.line as i32)
     }
 
-    /// The bytes of a [`Branch`](super::entry::Branch) record from `line` up to `correct`, names cut short where they are
-    /// too long for it.
+    /// The bytes of a [`Branch`](super::entry::Branch) record from `line` up to `correct`, names
+    /// cut short where they are too long for it.
     pub fn words(&self) -> [u64; WORDS] {
         let mut bytes = [0; 8 * WORDS];
         let (line, names) = bytes.split_at_mut(size_of::<u32>());
@@ -109,7 +120,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// 64-bit words in a [`Branch`](super::entry::Branch) record between the common header and `correct`.
+/// 64-bit words in a [`Branch`](super::entry::Branch) record between the common header and
+/// `correct`.
 pub const WORDS: usize = 7;
 
 /// Bytes for a function's name there, its NUL included.
@@ -122,7 +134,8 @@ const _: () = assert!(
         && offset_of!(Branch, correct) == 8 + 8 * WORDS
 );
 
-/// What a [`Branch`](super::entry::Branch) record has from `correct` on. Of `constant` only the low byte counts, as in C.
+/// What a [`Branch`](super::entry::Branch) record has from `correct` on. Of `constant` only the low
+/// byte counts, as in C.
 pub const fn tail(correct: bool, constant: u64) -> u32 {
     u32::from_le_bytes([correct as u8, constant as u8, 0, 0])
 }
@@ -142,7 +155,8 @@ fn left(out: &mut dyn Out, text: &[u8], width: usize) -> fmt::Result {
 }
 
 /// The column titles of the branch tracer in `trace`.
-pub const TRACE_TITLES: &[u8] = b"#           TASK-PID    CPU#    TIMESTAMP  CORRECT  FUNC:FILE:LINE\n\
+pub const TRACE_TITLES: &[u8] =
+    b"#           TASK-PID    CPU#    TIMESTAMP  CORRECT  FUNC:FILE:LINE\n\
     #              | |       |          |         |       |\n";
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -151,9 +165,14 @@ mod tests {
     use super::super::symbol::tests::text;
     use super::*;
     use std::string::String;
-    use std::vec::{self, Vec};
+    use std::vec;
+    use std::vec::Vec;
 
-    const PLACE: Place<'static> = Place { function: b"vfs_read", file: b"fs/read_write.c", line: 567 };
+    const PLACE: Place<'static> = Place {
+        function: b"vfs_read",
+        file: b"fs/read_write.c",
+        line: 567,
+    };
 
     fn row(correct: u64, incorrect: u64, constant: u64) -> String {
         text(|out| PLACE.write_row(out, Counts { correct, incorrect }, constant))
@@ -161,27 +180,80 @@ mod tests {
 
     #[test]
     fn rows() {
-        assert_eq!(row(0, 0, 0), "       0        0   X vfs_read                       read_write.c         567\n");
-        assert_eq!(row(3, 1, 0), "       3        1  25 vfs_read                       read_write.c         567\n");
-        assert_eq!(row(0, 7, 0), "       0        7 100 vfs_read                       read_write.c         567\n");
-        assert_eq!(row(123456789, 0, 0), "123456789        0   0 vfs_read                       read_write.c         567\n");
-        assert_eq!(row(12, 0, 12), "      12/12     0   0 vfs_read                       read_write.c         567\n");
-        assert_eq!(row(9, 0, 1234567), "       9/1234567 0   0 vfs_read                       read_write.c         567\n");
-        assert_eq!(row(9, 5, 123456789), "       9/123456789 5  35 vfs_read                       read_write.c         567\n");
+        assert_eq!(
+            row(0, 0, 0),
+            "       0        0   X vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(3, 1, 0),
+            "       3        1  25 vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(0, 7, 0),
+            "       0        7 100 vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(123456789, 0, 0),
+            "123456789        0   0 vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(12, 0, 12),
+            "      12/12     0   0 vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(9, 0, 1234567),
+            "       9/1234567 0   0 vfs_read                       read_write.c         567\n"
+        );
+        assert_eq!(
+            row(9, 5, 123456789),
+            "       9/123456789 5  35 vfs_read                       read_write.c         567\n"
+        );
     }
 
     #[test]
     fn long_and_odd_names() {
         let show = |function: &'static [u8], file: &'static [u8]| {
-            text(|out| Place { function, file, line: 1 }.write_row(out, Counts { correct: 1, incorrect: 0 }, 0))
+            text(|out| {
+                Place {
+                    function,
+                    file,
+                    line: 1,
+                }
+                .write_row(
+                    out,
+                    Counts {
+                        correct: 1,
+                        incorrect: 0,
+                    },
+                    0,
+                )
+            })
         };
         assert_eq!(
-            show(b"a_function_of_more_than_thirty_letters", b"./include/linux/a_file_of_more_than_20.h"),
+            show(
+                b"a_function_of_more_than_thirty_letters",
+                b"./include/linux/a_file_of_more_than_20.h"
+            ),
             "       1        0   0 a_function_of_more_than_thirty a_file_of_more_than_ 1\n"
         );
         assert_eq!(show(b"f", b"plain.c"), show(b"f", b"/plain.c"));
-        assert!(show(b"f", b"dir/").contains("f                                                   1\n"));
-        let wrapped = text(|out| Place { line: u32::MAX, ..PLACE }.write_row(out, Counts { correct: 1, incorrect: 0 }, 0));
+        assert!(
+            show(b"f", b"dir/").contains("f                                                   1\n")
+        );
+        let wrapped = text(|out| {
+            Place {
+                line: u32::MAX,
+                ..PLACE
+            }
+            .write_row(
+                out,
+                Counts {
+                    correct: 1,
+                    incorrect: 0,
+                },
+                0,
+            )
+        });
         assert!(wrapped.ends_with(" -1\n"));
     }
 
@@ -189,13 +261,26 @@ mod tests {
     fn shares() {
         let percent = |correct, incorrect| Counts { correct, incorrect }.percent();
         assert_eq!((percent(0, 0), percent(0, 1), percent(1, 0)), (-1, 100, 0));
-        assert_eq!((percent(2, 1), percent(1, 99), percent(u64::MAX, 1)), (33, 99, 0));
+        assert_eq!(
+            (percent(2, 1), percent(1, 99), percent(u64::MAX, 1)),
+            (33, 99, 0)
+        );
     }
 
     #[test]
     fn order() {
         let counts = |(correct, incorrect)| Counts { correct, incorrect };
-        let want = [(0, 9), (0, 1), (1, 3), (10, 10), (1, 1), (2, 1), (5, 0), (6, 0), (0, 0)];
+        let want = [
+            (0, 9),
+            (0, 1),
+            (1, 3),
+            (10, 10),
+            (1, 1),
+            (2, 1),
+            (5, 0),
+            (6, 0),
+            (0, 0),
+        ];
         let mut rows: Vec<_> = want.iter().rev().copied().map(counts).collect();
         rows.sort_by(|a, b| a.worst_first(*b));
         assert_eq!(rows, want.map(counts));
@@ -203,15 +288,28 @@ mod tests {
 
     #[test]
     fn records() {
-        let bytes = |place: Place<'_>| place.words().iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let bytes = |place: Place<'_>| {
+            place
+                .words()
+                .iter()
+                .flat_map(|word| word.to_ne_bytes())
+                .collect::<Vec<u8>>()
+        };
         let mut record = vec![9, 0, 0, 0, 0, 0, 0, 0];
         record.extend(bytes(PLACE));
         record.extend(tail(true, 0x1ff).to_ne_bytes());
         let entry = Branch::parse(&record).unwrap();
         assert_eq!((entry.line, entry.correct, entry.constant), (567, 1, 0xff));
         assert!(entry.func.starts_with(b"vfs_read\0") && entry.file.starts_with(b"read_write.c\0"));
-        let long = bytes(Place { function: &[b'f'; 40], file: &[b'g'; 40], line: 1 });
-        assert_eq!(long[4..], [&[b'f'; 30][..], b"\0", &[b'g'; 20], b"\0"].concat());
+        let long = bytes(Place {
+            function: &[b'f'; 40],
+            file: &[b'g'; 40],
+            line: 1,
+        });
+        assert_eq!(
+            long[4..],
+            [&[b'f'; 30][..], b"\0", &[b'g'; 20], b"\0"].concat()
+        );
         assert_eq!(tail(false, 0x100), 0);
     }
 

@@ -2,12 +2,14 @@
 
 //! The built-in records: struct, layout check, `format` file and reader, each from one description.
 //!
-//! Ids, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent read binary records by
-//! them. A description in this file yields the `#[repr(C)]` struct that the recorder writes, compile-time
-//! assertions on its offsets, [`Entry::FIELDS`] for the `format` file, and [`Entry::parse`] for the printers.
-//! (It is a `macro_rules!` and not a derive because kbuild builds no procedural macros outside its own.)
+//! Ids, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent read binary
+//! records by them. A description in this file yields the `#[repr(C)]` struct that the recorder
+//! writes, compile-time assertions on its offsets, [`Entry::FIELDS`] for the `format` file, and
+//! [`Entry::parse`] for the printers. (It is a `macro_rules!` and not a derive because kbuild
+//! builds no procedural macros outside its own.)
 //!
-//! A struct ends in an array of length 0 where the record has a variable part, as C's flexible array does.
+//! A struct ends in an array of length 0 where the record has a variable part, as C's flexible
+//! array does.
 
 use super::Out;
 use core::fmt;
@@ -207,7 +209,8 @@ pub trait Entry: Sized {
     ///
     /// # Errors
     ///
-    /// [`Truncated`] if `record` is shorter than [`SIZE`](Self::SIZE); what it then holds is unspecified.
+    /// [`Truncated`] if `record` is shorter than [`SIZE`](Self::SIZE); what it then holds is
+    /// unspecified.
     fn store(&self, record: &mut [u8]) -> Result<(), Truncated>;
 
     /// The variable part of a record.
@@ -523,9 +526,13 @@ entries! {
 /// How many of a function's arguments a [`Function`] record has, where it has any.
 pub const ARGUMENTS: usize = 6;
 
-/// The letter of a task state in [`ContextSwitch`] and [`Wakeup`] records, `?` where there is no such state.
+/// The letter of a task state in [`ContextSwitch`] and [`Wakeup`] records, `?` where there is no
+/// such state.
 pub fn state_letter(state: u8) -> u8 {
-    b"RSDTtXZPI".get(usize::from(state)).copied().unwrap_or(b'?')
+    b"RSDTtXZPI"
+        .get(usize::from(state))
+        .copied()
+        .unwrap_or(b'?')
 }
 
 /// A caller of [`KernelStack`] that stands for some ftrace trampoline.

@@ -16,8 +16,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The positive errno value on Linux (the generic numbering, which every Rust architecture uses for
-    /// these four except `EOVERFLOW` on MIPS).
+    /// The positive errno value on Linux (the generic numbering, which every Rust architecture uses
+    /// for these four except `EOVERFLOW` on MIPS).
     pub const fn errno(self) -> i32 {
         match self {
             Self::Pid => 1,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `error_log`: what was wrong with the commands that parsers refused, with a caret under the place.
+//! `error_log`: what was wrong with the commands that parsers refused, with a caret under the
+//! place.
 
 use super::Out;
 use core::fmt;

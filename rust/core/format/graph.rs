@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The call graph as text: `function_graph`'s columns, one line for an entry, a return, or both of a function that called
-//! nothing recorded.
+//! The call graph as text: `function_graph`'s columns, one line for an entry, a return, or both of
+//! a function that called nothing recorded.
 //!
 //! ```text
 //!  TIME | CPU)  TASK-PID | flags | mark DURATION us |  FUNCTION CALLS
 //! ```
 //!
-//! Which columns there are the options say ([`crate::core::parse::options::graph`]). Reading is in order, so each CPU has a
-//! [`CpuState`] between lines: whose line was the last, how deep it was, and which function is open at each depth.
+//! Which columns there are the options say ([`crate::core::parse::options::graph`]). Reading is in
+//! order, so each CPU has a [`CpuState`] between lines: whose line was the last, how deep it was,
+//! and which function is open at each depth.
 
 use super::entry::{Common, FuncgraphEntry, FuncgraphExit};
-use super::{Out, line};
+use super::symbol::{self, Style, Symbols};
+use super::{line, Out};
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::{Flag, Set};
 use crate::core::parse::parser::until_nul;
-use super::symbol::{self, Style, Symbols};
 use core::fmt;
 use core::ops::Range;
 
@@ -219,12 +220,7 @@ impl Line<'_> {
     /// # Errors
     ///
     /// Only `out`'s own.
-    pub fn ret(
-        &self,
-        out: &mut dyn Out,
-        state: &mut CpuState,
-        ret: &FuncgraphExit,
-    ) -> fmt::Result {
+    pub fn ret(&self, out: &mut dyn Out, state: &mut CpuState, ret: &FuncgraphExit) -> fmt::Result {
         let depth = i64::from(ret.depth as i32);
         state.depth = depth.wrapping_sub(1);
         // Deeper than is remembered, it is taken for the open one.
@@ -453,7 +449,8 @@ fn indent(out: &mut dyn Out, depth: i64) -> fmt::Result {
     out.fill(b' ', blanks)
 }
 
-/// Writes nanoseconds as microseconds in at most seven digits and a dot, with ` us ` and blanks up to a fixed width.
+/// Writes nanoseconds as microseconds in at most seven digits and a dot, with ` us ` and blanks up
+/// to a fixed width.
 ///
 /// # Errors
 ///
@@ -504,7 +501,11 @@ pub fn write_titles(out: &mut dyn Out, own: u32, latency: bool) -> fmt::Result {
         (is(PROC.bit), "  TASK/PID       ", "   |    |        "),
         (latency, "||||   ", "||||   "),
         (is(DURATION.bit), "  DURATION   ", "   |   |      "),
-        (true, "               FUNCTION CALLS\n", "               |   |   |   |\n"),
+        (
+            true,
+            "               FUNCTION CALLS\n",
+            "               |   |   |   |\n",
+        ),
     ];
     out.bytes(b"#")?;
     for (_, title, _) in columns.iter().filter(|column| column.0) {
@@ -519,7 +520,7 @@ pub fn write_titles(out: &mut dyn Out, own: u32, latency: bool) -> fmt::Result {
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::symbol::tests::{Names, text};
+    use super::super::symbol::tests::{text, Names};
     use super::*;
     use std::string::String;
 
@@ -589,7 +590,12 @@ mod tests {
         let got = text(|out| {
             let line = line(DEFAULT, 93);
             line.entry(out, &mut state, &call(0x1004, 0), None)?;
-            line.entry(out, &mut state, &call(0x2010, 1), Some(&exit(0x2010, 1, 37_986)))?;
+            line.entry(
+                out,
+                &mut state,
+                &call(0x2010, 1),
+                Some(&exit(0x2010, 1, 37_986)),
+            )?;
             line.comment(out, &mut state, &mut |out| out.bytes(b"a remark\n"))?;
             line.ret(out, &mut state, &exit(0x1004, 0, 2_000_001))
         });
@@ -639,11 +645,11 @@ mod tests {
     fn interrupts() {
         let mut state = CpuState::new();
         let shown = line(DEFAULT, 1);
-        let got = text(|out| {
-            shown.entry(out, &mut state, &call(0x5010, 2), Some(&exit(0x5010, 2, 5)))
-        });
+        let got =
+            text(|out| shown.entry(out, &mut state, &call(0x5010, 2), Some(&exit(0x5010, 2, 5))));
         assert!(
-            got.starts_with(" 1)   ==========> |\n 1)   0.005 us    |      ") && got.ends_with(" 1)   <========== |\n"),
+            got.starts_with(" 1)   ==========> |\n 1)   0.005 us    |      ")
+                && got.ends_with(" 1)   <========== |\n"),
             "{got}"
         );
         let hidden = line(DEFAULT & !IRQS.bit, 1);

@@ -3,12 +3,12 @@
 //! The comment block that a read of `trace` begins with. `trace_pipe` has none.
 //!
 //! Every tracer's file begins with [`write_tracer`]; tracers without titles of their own then show
-//! [`write_normal`] or, where the reader began with the latency format, [`write_latency`]. An empty `snapshot` shows
-//! [`write_snapshot_help`] instead.
+//! [`write_normal`] or, where the reader began with the latency format, [`write_latency`]. An empty
+//! `snapshot` shows [`write_snapshot_help`] instead.
 
-use crate::core::parse::options::{Flag, Set};
-use super::Out;
 use super::symbol::{self, Style, Symbols};
+use super::Out;
+use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
 /// Writes `# tracer: NAME` and a blank comment line.
@@ -31,8 +31,8 @@ pub struct Counts {
     pub cpus: u32,
 }
 
-/// Writes the normal header: the counts and the column titles. Nothing while `context-info` is off or
-/// `verbose` is on.
+/// Writes the normal header: the counts and the column titles. Nothing while `context-info` is off
+/// or `verbose` is on.
 ///
 /// # Errors
 ///
@@ -90,8 +90,8 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
     )
 }
 
-/// Writes what an empty `snapshot` says: whether it is allocated, and what can be written to the file, of one CPU or
-/// of all. The text is C's to the letter, since scripts look for it.
+/// Writes what an empty `snapshot` says: whether it is allocated, and what can be written to the
+/// file, of one CPU or of all. The text is C's to the letter, since scripts look for it.
 ///
 /// # Errors
 ///
@@ -100,15 +100,32 @@ pub fn write_snapshot_help(out: &mut dyn Out, allocated: bool, one_cpu: bool) ->
     let state = if allocated { "allocated" } else { "freed" };
     writeln!(out, "#\n# * Snapshot is {state} *\n#\n# Snapshot commands:")?;
     let (free, of_cpu, whose, or_free) = if one_cpu {
-        ("Invalid for per_cpu snapshot file.", " for this cpu", "this cpu's ", "")
+        (
+            "Invalid for per_cpu snapshot file.",
+            " for this cpu",
+            "this cpu's ",
+            "",
+        )
     } else {
         ("Clears and frees snapshot buffer", "", "", " or free")
     };
     writeln!(out, "# echo 0 > snapshot : {free}")?;
-    writeln!(out, "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.")?;
-    writeln!(out, "#                      Takes a snapshot of the main buffer{of_cpu}.")?;
-    writeln!(out, "# echo 2 > snapshot : Clears {whose}snapshot buffer (but does not allocate{or_free})")?;
-    writeln!(out, "#                      (Doesn't have to be '2' works with any number that")?;
+    writeln!(
+        out,
+        "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated."
+    )?;
+    writeln!(
+        out,
+        "#                      Takes a snapshot of the main buffer{of_cpu}."
+    )?;
+    writeln!(
+        out,
+        "# echo 2 > snapshot : Clears {whose}snapshot buffer (but does not allocate{or_free})"
+    )?;
+    writeln!(
+        out,
+        "#                      (Doesn't have to be '2' works with any number that"
+    )?;
     writeln!(out, "#                       is not a '0' or '1')")
 }
 
@@ -143,8 +160,8 @@ pub struct Latency<'a> {
     pub critical: Option<(usize, usize)>,
 }
 
-/// Writes the latency header and, unless `verbose`, its column titles. Nothing while `context-info` is off
-/// or, `data` being `None`, while the buffers are empty. `style` is the top level's.
+/// Writes the latency header and, unless `verbose`, its column titles. Nothing while `context-info`
+/// is off or, `data` being `None`, while the buffers are empty. `style` is the top level's.
 ///
 /// # Errors
 ///
@@ -233,7 +250,7 @@ const LATENCY_TITLES: &[u8] = b"\
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::symbol::tests::{Names, text};
+    use super::super::symbol::tests::{text, Names};
     use super::*;
 
     const COUNTS: Counts = Counts {

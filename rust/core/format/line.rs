@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands before the event in a line of `trace` and `trace_pipe`, and the lines between events.
+//! What stands before the event in a line of `trace` and `trace_pipe`, and the lines between
+//! events.
 //!
 //! The columns are tools' business, so they are ftrace's to the byte, in its four [`Form`]s.
 
-use crate::core::parse::options::{Flag, Set};
 use super::Out;
+use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
 /// How records are written.
@@ -199,7 +200,8 @@ pub fn comm(pid: i32, saved: Option<&[u8]>) -> &[u8] {
 impl Prefix<'_> {
     /// Writes the prefix that `set` asks for; nothing while `context-info` is off.
     ///
-    /// `latency` is given where the reader began with the latency format; it counts in the normal form only.
+    /// `latency` is given where the reader began with the latency format; it counts in the normal
+    /// form only.
     ///
     /// # Errors
     ///
@@ -277,8 +279,8 @@ impl Prefix<'_> {
         }
     }
 
-    /// Time since the start and until the next entry, in microseconds or ticks. Clocks of different CPUs
-    /// may disagree, so ticks may come out negative.
+    /// Time since the start and until the next entry, in microseconds or ticks. Clocks of different
+    /// CPUs may disagree, so ticks may come out negative.
     fn distances(&self, latency: Latency) -> (i64, i64) {
         let since = self.ts.wrapping_sub(latency.start);
         let gap = latency.next.wrapping_sub(self.ts);

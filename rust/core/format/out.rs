@@ -12,8 +12,9 @@ pub trait Out: fmt::Write {
     /// Appends `bytes` unchanged.
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result;
 
-    /// Appends what `write` puts into the memory it is given, and which it may use up but for one byte. It says how
-    /// many bytes there were to write in all; where that was too much for the memory it may be called again with more.
+    /// Appends what `write` puts into the memory it is given, and which it may use up but for one
+    /// byte. It says how many bytes there were to write in all; where that was too much for the
+    /// memory it may be called again with more.
     fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result;
 }
 
@@ -32,8 +33,8 @@ impl dyn Out + '_ {
 
 /// A caller's buffer as an [`Out`].
 ///
-/// A piece that does not fit whole is dropped and marks the buffer full, as in the kernel's `trace_seq`;
-/// pieces already there stay.
+/// A piece that does not fit whole is dropped and marks the buffer full, as in the kernel's
+/// `trace_seq`; pieces already there stay.
 pub struct LineBuf<'a> {
     buf: &'a mut [u8],
     len: usize,
@@ -80,7 +81,8 @@ impl<'a> LineBuf<'a> {
         self.full = false;
     }
 
-    /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need be.
+    /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need
+    /// be.
     pub fn close_too_big(&mut self) {
         self.len = self
             .len

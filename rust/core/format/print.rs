@@ -3,15 +3,15 @@
 //! Lines of the built-in records, after their prefix.
 //!
 //! A line of `trace` is: a notice of lost events, an `annotate` line ([`super::line`]), the prefix
-//! ([`super::line::Prefix`]), the event, and in the hex form a newline of its own. [`write()`] does the
-//! event. Formats that a type does not have say only `type: ID`, as ftrace's do.
+//! ([`super::line::Prefix`]), the event, and in the hex form a newline of its own. [`write()`] does
+//! the event. Formats that a type does not have say only `type: ID`, as ftrace's do.
 
+use super::entry::{self, words, Common, ContextSwitch as Switch, Entry, Truncated};
+use super::line::{write_time, Form, Unit};
+use super::symbol::{self, Style, Symbols};
 use super::Out;
-use super::entry::{self, Common, ContextSwitch as Switch, Entry, Truncated, words};
-use super::line::{Form, Unit, write_time};
 use crate::core::parse::options::{Flag, Set};
 use crate::core::parse::parser::until_nul;
-use super::symbol::{self, Style, Symbols};
 use core::fmt;
 
 /// Why a line was not written whole.
@@ -37,7 +37,8 @@ impl From<Truncated> for Error {
 
 /// What trace_printk() records point to.
 pub trait Strings {
-    /// Writes the format at address `format` with the arguments that vbin_printf() packed into `args`.
+    /// Writes the format at address `format` with the arguments that vbin_printf() packed into
+    /// `args`.
     ///
     /// # Errors
     ///
@@ -79,8 +80,8 @@ pub struct Env<'a> {
 
 /// Writes the event of a built-in `record` with its newline, in the form that `env.set` asks for.
 ///
-/// Returns `false`, with nothing written, if the record's type is none of the built-in ones: it is some
-/// event's, or [`write_unknown`] has the last word. `ts` is the record's time.
+/// Returns `false`, with nothing written, if the record's type is none of the built-in ones: it is
+/// some event's, or [`write_unknown`] has the last word. `ts` is the record's time.
 ///
 /// # Errors
 ///
@@ -104,8 +105,8 @@ pub fn write(out: &mut dyn Out, record: &[u8], ts: u64, env: &Env<'_>) -> Result
 
 /// Writes the text of a `trace_printk()` record alone, as option `printk-msg-only` has it.
 ///
-/// Returns `false`, with nothing written, if the record is none, or it is one whose text needs [`Env::strings`] and
-/// there are none.
+/// Returns `false`, with nothing written, if the record is none, or it is one whose text needs
+/// [`Env::strings`] and there are none.
 ///
 /// # Errors
 ///
@@ -118,7 +119,9 @@ pub fn write_message(out: &mut dyn Out, record: &[u8], env: &Env<'_>) -> Result<
             entry::Print::parse(record)?;
             out.bytes(until_nul(entry::Print::tail(record)))?;
         }
-        entry::Bprint::ID | entry::Bputs::ID if env.strings.is_some() => line.packed(out, id, |_, _| Ok(()))?,
+        entry::Bprint::ID | entry::Bputs::ID if env.strings.is_some() => {
+            line.packed(out, id, |_, _| Ok(()))?
+        }
         _ => return Ok(false),
     }
     Ok(true)
@@ -165,11 +168,30 @@ impl Line<'_> {
                 out.bytes(b"\n")?;
             }
             entry::ContextSwitch::ID | entry::Wakeup::ID => {
-                let Switch { prev_pid, prev_prio, next_cpu, next_pid, next_prio, .. } = self.switch()?;
+                let Switch {
+                    prev_pid,
+                    prev_prio,
+                    next_cpu,
+                    next_pid,
+                    next_prio,
+                    ..
+                } = self.switch()?;
                 let (prev, next) = self.states(None)?;
-                let arrow = if id == entry::Wakeup::ID { "  +" } else { "==>" };
-                write!(out, " {prev_pid:7}:{prev_prio:3}:{} {arrow} ", char::from(prev))?;
-                write!(out, "[{next_cpu:03}] {next_pid:7}:{next_prio:3}:{} ", char::from(next))?;
+                let arrow = if id == entry::Wakeup::ID {
+                    "  +"
+                } else {
+                    "==>"
+                };
+                write!(
+                    out,
+                    " {prev_pid:7}:{prev_prio:3}:{} {arrow} ",
+                    char::from(prev)
+                )?;
+                write!(
+                    out,
+                    "[{next_cpu:03}] {next_pid:7}:{next_prio:3}:{} ",
+                    char::from(next)
+                )?;
                 self.env.tasks.write_name(next_pid as i32, out)?;
                 out.bytes(b"\n")?;
             }
@@ -206,10 +228,21 @@ impl Line<'_> {
                 writeln!(out, "{:x} {:x}", call.ip, call.parent_ip)?;
             }
             entry::ContextSwitch::ID | entry::Wakeup::ID => {
-                let Switch { prev_pid, prev_prio, next_cpu, next_pid, next_prio, .. } = self.switch()?;
+                let Switch {
+                    prev_pid,
+                    prev_prio,
+                    next_cpu,
+                    next_pid,
+                    next_prio,
+                    ..
+                } = self.switch()?;
                 let (prev, next) = self.states(Some(b'+'))?;
                 write!(out, "{prev_pid} {prev_prio} {} ", char::from(prev))?;
-                writeln!(out, "{next_cpu} {next_pid} {next_prio} {}", char::from(next))?;
+                writeln!(
+                    out,
+                    "{next_cpu} {next_pid} {next_prio} {}",
+                    char::from(next)
+                )?;
             }
             entry::Print::ID => {
                 let print = entry::Print::parse(self.record)?;
@@ -262,8 +295,16 @@ impl Line<'_> {
     }
 
     fn switch_words(&self, out: &mut dyn Out) -> Result<(), Error> {
-        let Switch { prev_pid, prev_prio, prev_state, next_cpu, next_pid, next_prio, next_state, .. } =
-            self.switch()?;
+        let Switch {
+            prev_pid,
+            prev_prio,
+            prev_state,
+            next_cpu,
+            next_pid,
+            next_prio,
+            next_state,
+            ..
+        } = self.switch()?;
         if Form::of(self.env.set) == Form::Bin {
             out.bytes(&prev_pid.to_ne_bytes())?;
             out.bytes(&[prev_prio, prev_state])?;
@@ -274,7 +315,10 @@ impl Line<'_> {
         // The second letter is an `int` there, unlike the first.
         let (prev, next) = self.states(Some(b'+'))?;
         write!(out, "{prev_pid:08x} {prev_prio:02x} {prev:02x} ")?;
-        Ok(write!(out, "{next_cpu:08x} {next_pid:08x} {next_prio:02x} {next:08x} ")?)
+        Ok(write!(
+            out,
+            "{next_cpu:08x} {next_pid:08x} {next_prio:02x} {next:08x} "
+        )?)
     }
 
     fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
@@ -324,7 +368,11 @@ impl Line<'_> {
 
     fn branch(&self, out: &mut dyn Out) -> Result<(), Error> {
         let branch = entry::Branch::parse(self.record)?;
-        out.bytes(if branch.correct != 0 { b"[  ok  ] " } else { b"[ MISS ] " })?;
+        out.bytes(if branch.correct != 0 {
+            b"[  ok  ] "
+        } else {
+            b"[ MISS ] "
+        })?;
         out.bytes(until_nul(&branch.func))?;
         out.bytes(b":")?;
         out.bytes(until_nul(&branch.file))?;
@@ -368,7 +416,7 @@ fn no_format(out: &mut dyn Out, id: u16) -> fmt::Result {
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::symbol::tests::{Names, text};
+    use super::super::symbol::tests::{text, Names};
     use super::super::LineBuf;
     use super::*;
     use proptest::prelude::*;
@@ -554,13 +602,24 @@ mod tests {
 
     #[test]
     fn branches() {
-        let mut branch = entry::Branch { common: common(9), line: 42, correct: 1, ..Default::default() };
+        let mut branch = entry::Branch {
+            common: common(9),
+            line: 42,
+            correct: 1,
+            ..Default::default()
+        };
         branch.func[..8].copy_from_slice(b"vfs_read");
         branch.file = [b'f'; 21];
-        assert_eq!(show(&record(branch, &[]), Set::DEFAULT), "[  ok  ] vfs_read:fffffffffffffffffffff:42\n");
+        assert_eq!(
+            show(&record(branch, &[]), Set::DEFAULT),
+            "[  ok  ] vfs_read:fffffffffffffffffffff:42\n"
+        );
         branch.correct = 0;
         branch.file[3] = 0;
-        assert_eq!(show(&record(branch, &[]), Set::DEFAULT), "[ MISS ] vfs_read:fff:42\n");
+        assert_eq!(
+            show(&record(branch, &[]), Set::DEFAULT),
+            "[ MISS ] vfs_read:fff:42\n"
+        );
         for form in [Flag::Raw, Flag::Hex, Flag::Bin] {
             assert_eq!(show(&record(branch, &[]), with(&[form])), "type: 9\n");
         }
@@ -667,20 +726,39 @@ mod tests {
         );
         assert_eq!(show(&puts, with(&[Flag::Hex])), "type: 15\n");
 
-        let marker = record(entry::Print { common: common(5), ip: 0x3000, buf: [] }, b"hello\n\0junk");
+        let marker = record(
+            entry::Print {
+                common: common(5),
+                ip: 0x3000,
+                buf: [],
+            },
+            b"hello\n\0junk",
+        );
         let alone = |record: &[u8], strings: Option<&'static dyn Strings>| {
-            let env = Env { strings, ..env(Set::DEFAULT) };
+            let env = Env {
+                strings,
+                ..env(Set::DEFAULT)
+            };
             let mut mem = [0; 100];
             let mut out = LineBuf::new(&mut mem);
             let known = write_message(&mut out, record, &env);
             (known, String::from_utf8_lossy(out.as_bytes()).into_owned())
         };
-        assert_eq!(alone(&print, Some(&Formats)), (Ok(true), "99 of 12 bytes\n".into()));
-        assert_eq!(alone(&puts, Some(&Formats)), (Ok(true), "string 98\n".into()));
+        assert_eq!(
+            alone(&print, Some(&Formats)),
+            (Ok(true), "99 of 12 bytes\n".into())
+        );
+        assert_eq!(
+            alone(&puts, Some(&Formats)),
+            (Ok(true), "string 98\n".into())
+        );
         assert_eq!(alone(&marker, None), (Ok(true), "hello\n".into()));
         assert_eq!(alone(&puts, None), (Ok(false), "".into()));
         assert_eq!(alone(&call(), Some(&Formats)), (Ok(false), "".into()));
-        assert_eq!(alone(&marker[..12], None), (Err(Error::Truncated), "".into()));
+        assert_eq!(
+            alone(&marker[..12], None),
+            (Err(Error::Truncated), "".into())
+        );
     }
 
     #[test]

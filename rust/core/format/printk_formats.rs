@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lines of `printk_formats`, by which tools turn the addresses in bprint and bputs records into text.
+//! Lines of `printk_formats`, by which tools turn the addresses in bprint and bputs records into
+//! text.
 
 use super::Out;
 use core::fmt;
 
 /// Writes the line of the format (or constant string) `text` at `addr`.
 ///
-/// As ftrace writes it, backslashes stay single: a tool cannot tell one before an `n` from a newline.
+/// As ftrace writes it, backslashes stay single: a tool cannot tell one before an `n` from a
+/// newline.
 ///
 /// # Errors
 ///
@@ -34,7 +36,10 @@ mod tests {
     fn escapes() {
         let line = |text_: &[u8]| text(|out| write_line(out, 0xffff_ffff_8210_0a00, text_));
         assert_eq!(line(b"pid %d\n"), "0xffffffff82100a00 : \"pid %d\\n\"\n");
-        assert_eq!(line(b"a\tb \"c\" d\\e"), "0xffffffff82100a00 : \"a\\tb \\\"c\\\" d\\e\"\n");
+        assert_eq!(
+            line(b"a\tb \"c\" d\\e"),
+            "0xffffffff82100a00 : \"a\\tb \\\"c\\\" d\\e\"\n"
+        );
         assert_eq!(line(b""), "0xffffffff82100a00 : \"\"\n");
     }
 }

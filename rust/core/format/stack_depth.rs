@@ -30,8 +30,8 @@ pub fn write_header(out: &mut dyn Out, count: usize, off: bool) -> fmt::Result {
     Ok(())
 }
 
-/// Writes row `index`: the stack is `depth` bytes deep up to where the function returns to `call`, and `beyond` bytes
-/// without what lies above that, its caller's part.
+/// Writes row `index`: the stack is `depth` bytes deep up to where the function returns to `call`,
+/// and `beyond` bytes without what lies above that, its caller's part.
 ///
 /// # Errors
 ///
@@ -53,14 +53,20 @@ pub fn write_row(
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::symbol::tests::{Names, text};
+    use super::super::symbol::tests::{text, Names};
     use super::*;
 
     #[test]
     fn rows() {
         let row = |index, row, beyond| text(|out| write_row(out, &Names, index, row, beyond));
-        assert_eq!(row(0, (0x1004, 1200), 1152), "  0)     1200      48   vfs_read+0x4/0x190\n");
-        assert_eq!(row(12, (0x2010, 8), 0), " 12)        8       8   ksys_read+0x10/0x190\n");
+        assert_eq!(
+            row(0, (0x1004, 1200), 1152),
+            "  0)     1200      48   vfs_read+0x4/0x190\n"
+        );
+        assert_eq!(
+            row(12, (0x2010, 8), 0),
+            " 12)        8       8   ksys_read+0x10/0x190\n"
+        );
         assert_eq!(row(1, (0x77, 8), 0), "  1)        8       8   0x77\n");
     }
 

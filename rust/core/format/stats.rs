@@ -2,7 +2,7 @@
 
 //! Small files of numbers: `per_cpu/cpuN/stats`, the buffer sizes, saved names and thread groups.
 
-use super::line::{Unit, microseconds};
+use super::line::{microseconds, Unit};
 use super::Out;
 use core::fmt;
 
@@ -64,8 +64,8 @@ pub enum Size {
 }
 
 impl Size {
-    /// The common size of `cpus`, given in bytes; `expanded` is the size in bytes that an unused buffer will
-    /// grow to, `None` once it has.
+    /// The common size of `cpus`, given in bytes; `expanded` is the size in bytes that an unused
+    /// buffer will grow to, `None` once it has.
     pub fn of(cpus: impl IntoIterator<Item = u64>, expanded: Option<u64>) -> Self {
         let mut cpus = cpus.into_iter();
         let first = cpus.next().unwrap_or(0);

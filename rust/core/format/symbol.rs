@@ -2,19 +2,21 @@
 
 //! Kernel addresses as text, in the style that the options ask for.
 
-use crate::core::parse::options::{Flag, Set};
 use super::Out;
+use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
 /// Knows the names of kernel addresses.
 pub trait Symbols {
-    /// Where what was at `addr` when it was recorded is now: elsewhere, if another kernel recorded it.
+    /// Where what was at `addr` when it was recorded is now: elsewhere, if another kernel recorded
+    /// it.
     fn moved(&self, addr: usize) -> usize {
         addr
     }
 
-    /// Writes the symbol that holds `addr`: `name`, or with `offset` as `%pS` does (`name+0x4/0x190`, and
-    /// ` [module]` after it). A kretprobe trampoline's name is `[unknown/kretprobe'd]`.
+    /// Writes the symbol that holds `addr`: `name`, or with `offset` as `%pS` does
+    /// (`name+0x4/0x190`, and ` [module]` after it). A kretprobe trampoline's name is
+    /// `[unknown/kretprobe'd]`.
     ///
     /// Returns `false`, with nothing written, if there is none.
     ///
@@ -28,8 +30,8 @@ pub trait Symbols {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
 
-    /// Writes the name of the symbol that holds `addr`, [moved](Self::moved), as `%ps` does: `name`, `name [module]`, or
-    /// `0x1004`.
+    /// Writes the name of the symbol that holds `addr`, [moved](Self::moved), as `%ps` does:
+    /// `name`, `name [module]`, or `0x1004`.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `trace_instance=` asks for: `NAME[^FLAG...][@WHERE][,EVENT...]`, where WHERE is the name of memory that
-//! `reserve_mem=` has set aside, or `ADDRESS:SIZE`. And what of the modules of an earlier kernel can be believed.
+//! What `trace_instance=` asks for: `NAME[^FLAG...][@WHERE][,EVENT...]`, where WHERE is the name of
+//! memory that `reserve_mem=` has set aside, or `ADDRESS:SIZE`. And what of the modules of an
+//! earlier kernel can be believed.
 
 /// One instance that is to be made at boot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +47,11 @@ impl<'a> BootInstance<'a> {
         let (head, memory) = split(head, b'@');
         let (name, flags) = split(head, b'^');
         let flags = flags.unwrap_or(b"");
-        let has = |names: &[&[u8]]| flags.split(|byte| *byte == b'^').any(|flag| names.contains(&flag));
+        let has = |names: &[&[u8]]| {
+            flags
+                .split(|byte| *byte == b'^')
+                .any(|flag| names.contains(&flag))
+        };
         Self {
             name,
             copy_of,
@@ -61,14 +66,20 @@ impl<'a> BootInstance<'a> {
     /// Flags that mean nothing.
     pub fn unknown_flags(&self) -> impl Iterator<Item = &'a [u8]> {
         const KNOWN: [&[u8]; 4] = [b"traceoff", b"printk", b"traceprintk", b"trace_printk"];
-        let flags = self.flags.split(|byte| *byte == b'^').filter(|_| !self.flags.is_empty());
-        let flags: core::iter::Filter<_, fn(&&'a [u8]) -> bool> = flags.filter(|flag| !KNOWN.contains(flag));
+        let flags = self
+            .flags
+            .split(|byte| *byte == b'^')
+            .filter(|_| !self.flags.is_empty());
+        let flags: core::iter::Filter<_, fn(&&'a [u8]) -> bool> =
+            flags.filter(|flag| !KNOWN.contains(flag));
         flags
     }
 
     /// Events to be enabled.
     pub fn events(&self) -> impl Iterator<Item = &'a [u8]> {
-        self.events.split(|byte| *byte == b',').filter(|event| !event.is_empty())
+        self.events
+            .split(|byte| *byte == b',')
+            .filter(|event| !event.is_empty())
     }
 }
 
@@ -78,7 +89,9 @@ impl<'a> Where<'a> {
             return Self::Name(text);
         }
         let (start, size) = split(text, b':');
-        let Some(start) = bytes(start).filter(|start| *start != 0) else { return Self::NoAddress };
+        let Some(start) = bytes(start).filter(|start| *start != 0) else {
+            return Self::NoAddress;
+        };
         match size.and_then(bytes).filter(|size| *size != 0) {
             Some(size) => Self::Address { start, size },
             None => Self::NoSize,
@@ -86,7 +99,8 @@ impl<'a> Where<'a> {
     }
 }
 
-/// A number of bytes: decimal, octal with a `0` or hexadecimal with `0x` in front, and `K`, `M`, `G` or `T` behind it.
+/// A number of bytes: decimal, octal with a `0` or hexadecimal with `0x` in front, and `K`, `M`,
+/// `G` or `T` behind it.
 pub fn bytes(text: &[u8]) -> Option<u64> {
     let (digits, shift) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 10),
@@ -95,17 +109,23 @@ pub fn bytes(text: &[u8]) -> Option<u64> {
         (b't' | b'T', digits) => (digits, 40),
         _ => (text, 0),
     };
-    super::number::unsigned(digits, 0).ok()?.checked_mul(1 << shift)
+    super::number::unsigned(digits, 0)
+        .ok()?
+        .checked_mul(1 << shift)
 }
 
 fn split(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     match text.iter().position(|byte| *byte == at) {
-        Some(index) => (text.get(..index).unwrap_or(text), text.get(index.saturating_add(1)..)),
+        Some(index) => (
+            text.get(..index).unwrap_or(text),
+            text.get(index.saturating_add(1)..),
+        ),
         None => (text, None),
     }
 }
 
-/// Words that a module takes in what is kept for the next kernel: its address, and its name with zeros behind.
+/// Words that a module takes in what is kept for the next kernel: its address, and its name with
+/// zeros behind.
 pub const MODULE_WORDS: usize = 8;
 /// So many modules are kept at most.
 pub const MODULES: usize = 128;
@@ -114,7 +134,11 @@ pub const MODULES: usize = 128;
 pub fn module_words(name: &[u8], text: u64) -> [u64; MODULE_WORDS] {
     let mut bytes = [0u8; 8 * (MODULE_WORDS - 1)];
     let longest = bytes.len().saturating_sub(1);
-    bytes.iter_mut().take(longest).zip(name).for_each(|(to, from)| *to = *from);
+    bytes
+        .iter_mut()
+        .take(longest)
+        .zip(name)
+        .for_each(|(to, from)| *to = *from);
     let mut words = [text; MODULE_WORDS];
     for (word, chunk) in words.iter_mut().skip(1).zip(bytes.chunks_exact(8)) {
         *word = chunk.try_into().map_or(0, u64::from_ne_bytes);
@@ -129,7 +153,10 @@ pub fn module_name(words: &[u64; MODULE_WORDS]) -> Option<([u8; 8 * (MODULE_WORD
         chunk.copy_from_slice(&word.to_ne_bytes());
     }
     let length = bytes.iter().position(|byte| *byte == 0)?;
-    let printable = bytes.iter().take(length).all(|byte| (b' '..=b'~').contains(byte));
+    let printable = bytes
+        .iter()
+        .take(length)
+        .all(|byte| (b' '..=b'~').contains(byte));
     printable.then_some((bytes, length))
 }
 
@@ -140,28 +167,65 @@ mod tests {
     #[test]
     fn parameters() {
         let plain = BootInstance::parse(b"foo");
-        assert_eq!((plain.name, plain.copy_of, plain.memory), (&b"foo"[..], None, None));
-        assert!(!plain.traceoff && !plain.printk && plain.events().next().is_none() && plain.unknown_flags().next().is_none());
+        assert_eq!(
+            (plain.name, plain.copy_of, plain.memory),
+            (&b"foo"[..], None, None)
+        );
+        assert!(
+            !plain.traceoff
+                && !plain.printk
+                && plain.events().next().is_none()
+                && plain.unknown_flags().next().is_none()
+        );
 
-        let all = BootInstance::parse(b"boot_map^traceoff^traceprintk^no@trace,sched,irq:irq_handler_entry");
-        assert_eq!((all.name, all.memory), (&b"boot_map"[..], Some(Where::Name(b"trace"))));
+        let all = BootInstance::parse(
+            b"boot_map^traceoff^traceprintk^no@trace,sched,irq:irq_handler_entry",
+        );
+        assert_eq!(
+            (all.name, all.memory),
+            (&b"boot_map"[..], Some(Where::Name(b"trace")))
+        );
         assert!(all.traceoff && all.printk);
         assert!(all.unknown_flags().eq([&b"no"[..]]));
         assert!(all.events().eq([&b"sched"[..], b"irq:irq_handler_entry"]));
 
-        assert!(BootInstance::parse(b"a^printk").printk && BootInstance::parse(b"a^trace_printk").printk);
+        assert!(
+            BootInstance::parse(b"a^printk").printk
+                && BootInstance::parse(b"a^trace_printk").printk
+        );
         assert_eq!(BootInstance::parse(b"new=old,x").copy_of, Some(&b"old"[..]));
     }
 
     #[test]
     fn addresses() {
         let memory = |text: &'static [u8]| BootInstance::parse(text).memory.unwrap();
-        assert_eq!(memory(b"a@0x284500000:12M"), Where::Address { start: 0x2_8450_0000, size: 12 << 20 });
-        assert_eq!(memory(b"a@1G:4096"), Where::Address { start: 1 << 30, size: 4096 });
-        assert_eq!((memory(b"a@0:12M"), memory(b"a@1x:1M")), (Where::NoAddress, Where::NoAddress));
-        assert_eq!((memory(b"a@1M"), memory(b"a@1M:0"), memory(b"a@1M:")), (Where::NoSize, Where::NoSize, Where::NoSize));
+        assert_eq!(
+            memory(b"a@0x284500000:12M"),
+            Where::Address {
+                start: 0x2_8450_0000,
+                size: 12 << 20
+            }
+        );
+        assert_eq!(
+            memory(b"a@1G:4096"),
+            Where::Address {
+                start: 1 << 30,
+                size: 4096
+            }
+        );
+        assert_eq!(
+            (memory(b"a@0:12M"), memory(b"a@1x:1M")),
+            (Where::NoAddress, Where::NoAddress)
+        );
+        assert_eq!(
+            (memory(b"a@1M"), memory(b"a@1M:0"), memory(b"a@1M:")),
+            (Where::NoSize, Where::NoSize, Where::NoSize)
+        );
         assert_eq!(memory(b"a@1M:99999999999999999999T"), Where::NoSize);
-        assert_eq!((bytes(b"8388608T"), bytes(b"16777216T"), bytes(b"")), (Some(1 << 63), None, None));
+        assert_eq!(
+            (bytes(b"8388608T"), bytes(b"16777216T"), bytes(b"")),
+            (Some(1 << 63), None, None)
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One token of `set_ftrace_filter` and `set_ftrace_notrace`: a pattern, a module rule or a function command.
+//! One token of `set_ftrace_filter` and `set_ftrace_notrace`: a pattern, a module rule or a
+//! function command.
 //!
 //! ```text
 //!   PATTERN                      functions by name, glob or index
@@ -8,8 +9,8 @@
 //!   PATTERN:COMMAND[:PARAM…]     do something when they are called
 //! ```
 //!
-//! Which commands exist, and what their parameters mean, is the caller's table; [`split`], [`count`] and
-//! [`EventParams`] read the parameters that ftrace's own commands share.
+//! Which commands exist, and what their parameters mean, is the caller's table; [`split`],
+//! [`count`] and [`EventParams`] read the parameters that ftrace's own commands share.
 
 use super::glob::Pattern;
 use super::number;
@@ -23,17 +24,19 @@ pub enum Rule<'a> {
     Functions(Pattern<'a>),
     /// A pattern with a module.
     Module(ModuleRule<'a>),
-    /// A pattern with a command. An unknown command, and any command in set_ftrace_notrace, is `EINVAL`.
+    /// A pattern with a command. An unknown command, and any command in set_ftrace_notrace, is
+    /// `EINVAL`.
     Command(CommandRule<'a>),
 }
 
 /// `[PATTERN]:mod:MODULE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleRule<'a> {
-    /// The functions; an empty pattern means all of the module's. A [`super::glob::Kind::Index`] pattern
-    /// counts lines whatever the module is, which is for the caller to see to.
+    /// The functions; an empty pattern means all of the module's. A [`super::glob::Kind::Index`]
+    /// pattern counts lines whatever the module is, which is for the caller to see to.
     pub functions: Pattern<'a>,
-    /// The pattern as written, its `!` included, which is how a rule for an absent module reads back.
+    /// The pattern as written, its `!` included, which is how a rule for an absent module reads
+    /// back.
     pub written: &'a [u8],
     /// The module as written.
     pub module: &'a [u8],
@@ -45,8 +48,8 @@ impl<'a> ModuleRule<'a> {
         Pattern::parse(self.module)
     }
 
-    /// Whether a function `name` of `module` (`None` for the kernel proper) is meant; the negation of the
-    /// functions' pattern, which is about adding or removing, is left aside.
+    /// Whether a function `name` of `module` (`None` for the kernel proper) is meant; the negation
+    /// of the functions' pattern, which is about adding or removing, is left aside.
     pub fn matches(&self, name: &[u8], module: Option<&[u8]>) -> bool {
         let wanted = self.module_pattern();
         let inside = match module {
@@ -66,7 +69,8 @@ pub struct CommandRule<'a> {
     pub functions: Pattern<'a>,
     /// The command's name, to be looked up by the caller.
     pub name: &'a [u8],
-    /// What follows the name after a colon; `None` without colon, which several commands tell from empty.
+    /// What follows the name after a colon; `None` without colon, which several commands tell from
+    /// empty.
     pub params: Option<&'a [u8]>,
 }
 
@@ -126,8 +130,8 @@ pub enum Count {
     Times(i64),
 }
 
-/// Reads the count parameter of traceon, traceoff, stacktrace and snapshot; what follows a further colon
-/// is ignored. (dump counts 1 and cpudump is unlimited, whatever parameter they get.)
+/// Reads the count parameter of traceon, traceoff, stacktrace and snapshot; what follows a further
+/// colon is ignored. (dump counts 1 and cpudump is unlimited, whatever parameter they get.)
 ///
 /// # Errors
 ///
@@ -153,7 +157,8 @@ pub struct EventParams<'a> {
 }
 
 impl<'a> EventParams<'a> {
-    /// Takes the parameters apart; the count is not read yet, because removing a rule does not care for it.
+    /// Takes the parameters apart; the count is not read yet, because removing a rule does not care
+    /// for it.
     ///
     /// # Errors
     ///
@@ -197,8 +202,8 @@ pub fn write(out: &mut dyn Out, function: &[u8], name: &str, count: Count) -> fm
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
     use super::super::glob::Kind;
-    use crate::core::format::LineBuf;
     use super::*;
+    use crate::core::format::LineBuf;
     use proptest::prelude::*;
 
     fn command(token: &str) -> CommandRule<'_> {

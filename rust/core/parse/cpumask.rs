@@ -2,14 +2,15 @@
 
 //! CPU masks as hexadecimal text: `%*pb` and `bitmap_parse()`.
 //!
-//! A mask is a slice of `u64` words, bit `n` of the whole standing for CPU `n`. Text comes in groups of
-//! 32 bits, most significant first.
+//! A mask is a slice of `u64` words, bit `n` of the whole standing for CPU `n`. Text comes in
+//! groups of 32 bits, most significant first.
 
 use super::parser::{is_space, until_nul};
 use crate::core::format::{Error, Out, Result};
 use core::fmt;
 
-/// Writes the first `bits` bits of `mask` as `%*pb` does, without newline: `00000000,00000003` for 64 bits.
+/// Writes the first `bits` bits of `mask` as `%*pb` does, without newline: `00000000,00000003` for
+/// 64 bits.
 ///
 /// # Errors
 ///
@@ -33,14 +34,14 @@ pub fn write(out: &mut dyn Out, mask: &[u64], bits: usize) -> fmt::Result {
 
 /// Reads a mask of `bits` bits into `mask`, which is cleared first; words beyond `bits` stay 0.
 ///
-/// Groups are separated by commas or white space and hold up to eight digits; empty groups are allowed
-/// and mean nothing. A newline ends the text.
+/// Groups are separated by commas or white space and hold up to eight digits; empty groups are
+/// allowed and mean nothing. A newline ends the text.
 ///
 /// # Errors
 ///
-/// [`Error::Overflow`] for a group of more than 32 bits, more groups than `bits` needs, or a bit that is
-/// set beyond `bits` or beyond `mask`; [`Error::Invalid`] for anything that is no hexadecimal digit.
-/// What `mask` holds is then unspecified.
+/// [`Error::Overflow`] for a group of more than 32 bits, more groups than `bits` needs, or a bit
+/// that is set beyond `bits` or beyond `mask`; [`Error::Invalid`] for anything that is no
+/// hexadecimal digit. What `mask` holds is then unspecified.
 pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     mask.fill(0);
     let text = until_nul(text);
@@ -87,8 +88,8 @@ fn get(mask: &[u64], group: usize) -> u32 {
     }
 }
 
-/// One group, read from the right as C does: a ninth digit is too much, and anything else in its place
-/// begins a further group, which is too many unless `more` may come, and wrong then.
+/// One group, read from the right as C does: a ninth digit is too much, and anything else in its
+/// place begins a further group, which is too many unless `more` may come, and wrong then.
 fn group(digits: &[u8], more: bool) -> Result<u32> {
     let (too_many, digits) = match digits.split_last_chunk::<8>() {
         Some((rest, last)) => (rest.last(), &last[..]),
@@ -107,8 +108,8 @@ fn group(digits: &[u8], more: bool) -> Result<u32> {
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use crate::core::format::LineBuf;
     use super::*;
+    use crate::core::format::LineBuf;
     use proptest::prelude::*;
     use std::string::String;
 

@@ -64,7 +64,8 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// The 0-based line that an [`Kind::Index`] pattern names; `None` for 0 and for no number (`7x`).
+    /// The 0-based line that an [`Kind::Index`] pattern names; `None` for 0 and for no number
+    /// (`7x`).
     pub fn index(&self) -> Option<usize> {
         match self.kind {
             Kind::Index => {
@@ -109,9 +110,9 @@ fn classify(body: &[u8]) -> (Kind, &[u8]) {
 
 /// Whether all of `name` matches the glob(7) `pattern`.
 ///
-/// `*` and `?` match any byte, `/` and leading dots included; `[…]` is a class, `[!…]` its complement, a
-/// `[` that is never closed means itself; `\` takes the meaning from what follows it. Time is at most the
-/// product of the lengths, without recursion.
+/// `*` and `?` match any byte, `/` and leading dots included; `[…]` is a class, `[!…]` its
+/// complement, a `[` that is never closed means itself; `\` takes the meaning from what follows it.
+/// Time is at most the product of the lengths, without recursion.
 pub fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pat, mut rest) = (pattern, name);
     // The text after the last star, and where in the name it was last tried.
@@ -174,7 +175,8 @@ fn step(pat: &[u8], byte: Option<u8>) -> Step<'_> {
     }
 }
 
-/// Length of the class that `pat` starts with and whether `byte` is in it; `None` if it never closes.
+/// Length of the class that `pat` starts with and whether `byte` is in it; `None` if it never
+/// closes.
 ///
 /// A `]` that comes first, and a `-` next to either bracket, are members like others.
 fn class(pat: &[u8], byte: Option<u8>) -> Option<(usize, bool)> {

@@ -2,10 +2,11 @@
 
 //! Numbers as the kernel reads them.
 //!
-//! [`unsigned`] and [`signed`] answer to `kstrtoull()` and `kstrtoll()`: a sign, a radix prefix where base 0
-//! or 16 allows one, digits, and at most one newline; anything else, blanks included, is refused. The files
-//! of numbers (`tracing_on`, `buffer_size_kb`, `options/` …) read base 10, so `010` is ten and `0x10` is
-//! refused; filter indexes, pids, counts and boot parameters read base 0.
+//! [`unsigned`] and [`signed`] answer to `kstrtoull()` and `kstrtoll()`: a sign, a radix prefix
+//! where base 0 or 16 allows one, digits, and at most one newline; anything else, blanks included,
+//! is refused. The files of numbers (`tracing_on`, `buffer_size_kb`, `options/` …) read base 10, so
+//! `010` is ten and `0x10` is refused; filter indexes, pids, counts and boot parameters read base
+//! 0.
 
 use super::parser::until_nul;
 use crate::core::format::{Error, Result};
@@ -60,8 +61,8 @@ pub fn zero_or_one(text: &[u8]) -> Result<bool> {
     }
 }
 
-/// Reads a size in bytes with an optional binary suffix `K M G T P E` of either case, as `memparse()` does
-/// for boot parameters, and returns it with what follows it.
+/// Reads a size in bytes with an optional binary suffix `K M G T P E` of either case, as
+/// `memparse()` does for boot parameters, and returns it with what follows it.
 ///
 /// Too large a size becomes [`u64::MAX`]; no digits are 0 and leave the text as it was.
 pub fn size(text: &[u8]) -> (u64, &[u8]) {

@@ -2,9 +2,10 @@
 
 //! Trace options: the words of `trace_options`, the files of `options/`, and the sets they switch.
 //!
-//! [`TABLE`] is the one list of core options, in the order in which `trace_options` shows them. A row that
-//! is not [`offered`](Row::offered) names an option of ftrace that rtrace does not implement yet: it has no
-//! file, is not listed, and writing it is `EINVAL`. Tracers bring their own [`TracerOption`]s.
+//! [`TABLE`] is the one list of core options, in the order in which `trace_options` shows them. A
+//! row that is not [`offered`](Row::offered) names an option of ftrace that rtrace does not
+//! implement yet: it has no file, is not listed, and writing it is `EINVAL`. Tracers bring their
+//! own [`TracerOption`]s.
 
 use super::parser::trim;
 use crate::core::format::{Error, Out, Result};
@@ -30,7 +31,8 @@ pub struct Row {
 pub enum Scope {
     /// Top level and instances; a new instance takes the top level's value.
     Every,
-    /// Its file is in the top level's `options/` only; the word is listed for instances all the same.
+    /// Its file is in the top level's `options/` only; the word is listed for instances all the
+    /// same.
     Top,
     /// Top level and instances; off in a new instance.
     Fresh,
@@ -38,7 +40,8 @@ pub enum Scope {
 
 macro_rules! table {
     ($($(#[$doc:meta])* $flag:ident $name:literal $default:literal $scope:ident $offered:expr;)*) => {
-        /// The core options; a discriminant is the option's bit in a [`Set`], which no interface shows.
+        /// The core options; a discriminant is the option's bit in a [`Set`], which no interface
+        /// shows.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Flag { $($(#[$doc])* $flag,)* }
@@ -138,7 +141,8 @@ const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
 impl Flag {
     /// The option's row.
     pub fn row(self) -> &'static Row {
-        // `table!` gives row and discriminant the same place, so the first row is never the answer by default.
+        // `table!` gives row and discriminant the same place, so the first row is never the answer
+        // by default.
         TABLE.get(usize::from(self as u8)).unwrap_or(&TABLE[0])
     }
 }
@@ -236,7 +240,8 @@ pub const NOP_REFUSE: TracerOption = TracerOption {
 /// The nop tracer's options; all are off at first.
 pub const NOP_TRACER: &[TracerOption] = &[NOP_ACCEPT, NOP_REFUSE];
 
-/// The options of function_graph. Those that say what is printed hold for what was recorded before, too.
+/// The options of function_graph. Those that say what is printed hold for what was recorded before,
+/// too.
 pub mod graph {
     use super::TracerOption;
 
@@ -373,7 +378,8 @@ pub fn files(top: bool) -> impl Iterator<Item = &'static Row> {
     offered().filter(move |row| top || row.scope != Scope::Top)
 }
 
-/// Writes the text of `trace_options`: the core options, then the current tracer's with its bits `on`.
+/// Writes the text of `trace_options`: the core options, then the current tracer's with its bits
+/// `on`.
 ///
 /// # Errors
 ///
@@ -388,8 +394,8 @@ pub fn write(out: &mut dyn Out, set: Set, tracer: &[TracerOption], on: u32) -> f
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use crate::core::format::LineBuf;
     use super::*;
+    use crate::core::format::LineBuf;
     use std::string::String;
     use std::vec::Vec;
 

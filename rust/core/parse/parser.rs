@@ -2,10 +2,10 @@
 
 //! How filter files take text: one token per `write()`.
 //!
-//! A write skips leading white space and consumes one token with the separator after it; the caller of
-//! `write()` comes back with the rest. A token that ends with the write is *held*: more of it may come with
-//! the next write, and closing the file ends it. A NUL separates like white space. Answers to
-//! `trace_get_user()`; the states are
+//! A write skips leading white space and consumes one token with the separator after it; the caller
+//! of `write()` comes back with the rest. A token that ends with the write is *held*: more of it
+//! may come with the next write, and closing the file ends it. A NUL separates like white space.
+//! Answers to `trace_get_user()`; the states are
 //!
 //! ```text
 //!   empty --token + separator--> ready --take()--> empty
@@ -57,8 +57,8 @@ impl<const N: usize> Parser<N> {
 
     /// Consumes from `text` up to and with the separator that ends the first token.
     ///
-    /// Returns the number of bytes taken, which is what `write()` returns. Afterwards [`take`](Self::take)
-    /// yields the token if it is complete.
+    /// Returns the number of bytes taken, which is what `write()` returns. Afterwards
+    /// [`take`](Self::take) yields the token if it is complete.
     ///
     /// # Errors
     ///

@@ -2,10 +2,11 @@
 
 //! Lists of process ids, as `set_ftrace_pid`, `set_event_pid` and their `notrace` twins take them.
 //!
-//! Unlike the filter files, one write takes all its tokens, the last one included, and is all or nothing.
+//! Unlike the filter files, one write takes all its tokens, the last one included, and is all or
+//! nothing.
 
-use super::parser::Parser;
 use super::number;
+use super::parser::Parser;
 use crate::core::format::{Error, Result};
 
 /// Process ids must be below this.
@@ -14,15 +15,17 @@ pub const LIMIT: u32 = 1 << 30;
 /// Tokens may have 127 bytes, as in ftrace.
 const TOKEN: usize = 128;
 
-/// Reads all pids in `text` and gives each to `add`; numbers are base 0 and lose what lies above 32 bits.
+/// Reads all pids in `text` and gives each to `add`; numbers are base 0 and lose what lies above 32
+/// bits.
 ///
-/// Returns how much of `text` was used, which is what `write()` returns: a NUL may end the list early.
-/// The caller keeps the old list if this fails; no pid at all (an empty or blank text) is a success.
+/// Returns how much of `text` was used, which is what `write()` returns: a NUL may end the list
+/// early. The caller keeps the old list if this fails; no pid at all (an empty or blank text) is a
+/// success.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for a token that is no number or too long, [`Error::Pid`] for a pid of [`LIMIT`] or
-/// more, and whatever `add` returns.
+/// [`Error::Invalid`] for a token that is no number or too long, [`Error::Pid`] for a pid of
+/// [`LIMIT`] or more, and whatever `add` returns.
 pub fn parse<E: From<Error>>(
     text: &[u8],
     mut add: impl FnMut(u32) -> core::result::Result<(), E>,

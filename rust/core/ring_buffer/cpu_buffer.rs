@@ -6,11 +6,11 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::ptr::NonNull;
 
-use crate::core::sys::{Local, Shared, Shared32, SharedPtr, word};
 use super::env::Env;
 use super::reader::ReaderState;
-use super::sub_buffer::{HEADER_SIZE, Slot, SubBuffer};
+use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
+use crate::core::sys::{word, Local, Shared, Shared32, SharedPtr};
 
 /// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,8 @@ pub(super) struct WriteLine {
     pub(super) event_stamp: [Local; 5],
 }
 
-/// What every event looks at: the context word, which the writer changes, and settings that hardly ever change.
+/// What every event looks at: the context word, which the writer changes, and settings that hardly
+/// ever change.
 #[repr(C, align(64))]
 pub(super) struct SetupLine {
     /// One bit for each context that is writing; see [`Context`](super::Context).
@@ -51,8 +52,9 @@ pub(super) struct SetupLine {
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
     pub(super) capacity: u32,
-    /// `capacity`, less 2^32 for each reason not to record the short way: a count of those who disable, and bits above it. Most
-    /// mean not to record. So one comparison tells writers that nothing is against it and that the event fits.
+    /// `capacity`, less 2^32 for each reason not to record the short way: a count of those who
+    /// disable, and bits above it. Most mean not to record. So one comparison tells writers that
+    /// nothing is against it and that the event fits.
     pub(super) limit: Shared,
     /// Not zero when somebody wants to hear of new events.
     pub(super) waiters: Shared32,
@@ -77,7 +79,8 @@ pub(super) struct CommitLine {
 /// What `nest_start` puts aside.
 #[repr(C, align(64))]
 pub(super) struct NestLine {
-    /// For each level of the context word, the time of the event that its innermost context has reserved.
+    /// For each level of the context word, the time of the event that its innermost context has
+    /// reserved.
     pub(super) event_stamp: [Local; 13],
 }
 
@@ -94,10 +97,10 @@ pub(super) struct ReadLine {
 ///
 /// # Invariants
 ///
-/// - `setup.sub_buffers` points to `nr_slots + 1` live descriptors, and the `data` of each to `capacity + HEADER_SIZE`
-///   bytes, as [`Parts`] and [`CpuBuffer::new`] ask.
-/// - Every id in `write.position`, `commit`, a slot or the reader's state is at most `nr_slots`; each sub-buffer is
-///   in exactly one slot or is the reader's.
+/// - `setup.sub_buffers` points to `nr_slots + 1` live descriptors, and the `data` of each to
+///   `capacity + HEADER_SIZE` bytes, as [`Parts`] and [`CpuBuffer::new`] ask.
+/// - Every id in `write.position`, `commit`, a slot or the reader's state is at most `nr_slots`;
+///   each sub-buffer is in exactly one slot or is the reader's.
 /// - `used` of a position is at most `capacity`, and a multiple of 4.
 #[repr(C)]
 pub struct CpuBuffer {
@@ -110,9 +113,9 @@ pub struct CpuBuffer {
 
 // SAFETY: the parts are owned through `CpuBuffer::new`'s contract and may be used from any thread.
 unsafe impl Send for CpuBuffer {}
-// SAFETY: `Local` and `Shared` words are atomics; `ReadLine::state` is reached only through `CpuBuffer::reader`,
-// whose contract makes that exclusive; sub-buffer memory is written through `Writer`, whose contract makes that one
-// CPU, and read where a commit has published it.
+// SAFETY: `Local` and `Shared` words are atomics; `ReadLine::state` is reached only through
+// `CpuBuffer::reader`, whose contract makes that exclusive; sub-buffer memory is written through
+// `Writer`, whose contract makes that one CPU, and read where a commit has published it.
 unsafe impl Sync for CpuBuffer {}
 
 /// The bits of the count of those who disable.
@@ -129,7 +132,8 @@ const fn limit(capacity: u32, reasons: u32) -> u64 {
     (capacity as u64).wrapping_sub((reasons as u64) << 32)
 }
 
-/// The reasons in a [`limit`]: the capacity is positive, so that what is above it is their negation.
+/// The reasons in a [`limit`]: the capacity is positive, so that what is above it is their
+/// negation.
 const fn reasons_in(limit: u64) -> u32 {
     (limit >> 32).wrapping_neg() as u32
 }
@@ -146,9 +150,9 @@ impl CpuBuffer {
     ///
     /// # Safety
     ///
-    /// `parts` point to as many live elements as they say, for nobody else to use until the buffer is gone. Each
-    /// descriptor's memory is `sub_buffer_size` initialised bytes, 8-byte aligned, that stay valid as long and that
-    /// nobody else writes.
+    /// `parts` point to as many live elements as they say, for nobody else to use until the buffer
+    /// is gone. Each descriptor's memory is `sub_buffer_size` initialised bytes, 8-byte aligned,
+    /// that stay valid as long and that nobody else writes.
     pub unsafe fn new(parts: Parts) -> Result<Self, BadParts> {
         let nr_slots = parts.nr_slots as usize;
         let size = parts.sub_buffer_size;
@@ -194,7 +198,9 @@ impl CpuBuffer {
                 sub_buffers: Shared::new(0),
                 state: UnsafeCell::new(ReaderState::new(parts.nr_slots as u64)),
             },
-            nest: NestLine { event_stamp: core::array::from_fn(|_| Local::new(0)) },
+            nest: NestLine {
+                event_stamp: core::array::from_fn(|_| Local::new(0)),
+            },
         };
         // SAFETY: nobody else can know the new buffer.
         unsafe { this.reset() };
@@ -205,18 +211,23 @@ impl CpuBuffer {
     ///
     /// # Safety
     ///
-    /// No writer is active or can become active during the call (recording disabled and a grace period waited for),
-    /// and the caller holds the reader lock.
+    /// No writer is active or can become active during the call (recording disabled and a grace
+    /// period waited for), and the caller holds the reader lock.
     pub unsafe fn reset(&self) {
         // SAFETY: by the function's preconditions.
         unsafe { self.reader().reset() };
     }
 
-    /// Empties all but the reader's state. Preconditions as [`reset`](Self::reset), which the reader's own has checked.
+    /// Empties all but the reader's state. Preconditions as [`reset`](Self::reset), which the
+    /// reader's own has checked.
     pub(super) fn reset_ring(&self) {
         let nr_slots = self.setup.nr_slots as u64;
         for slot in 0..nr_slots {
-            let tag = if slot == 0 { Tag::used(0, Sequence(1)) } else { Tag::empty(slot) };
+            let tag = if slot == 0 {
+                Tag::used(0, Sequence(1))
+            } else {
+                Tag::empty(slot)
+            };
             self.slot(slot).0.store_relaxed(tag.0);
         }
         for id in 0..=nr_slots {
@@ -261,7 +272,11 @@ impl CpuBuffer {
     pub fn enable(&self) {
         self.change_reasons(|reasons| {
             debug_assert!(reasons & COUNT != 0);
-            if reasons & COUNT == 0 { reasons } else { reasons.wrapping_sub(1) }
+            if reasons & COUNT == 0 {
+                reasons
+            } else {
+                reasons.wrapping_sub(1)
+            }
         });
     }
 
@@ -271,7 +286,13 @@ impl CpuBuffer {
     }
 
     fn set_reason(&self, reason: u32, holds: bool) {
-        self.change_reasons(|reasons| if holds { reasons | reason } else { reasons & !reason });
+        self.change_reasons(|reasons| {
+            if holds {
+                reasons | reason
+            } else {
+                reasons & !reason
+            }
+        });
     }
 
     #[inline(always)]
@@ -282,7 +303,11 @@ impl CpuBuffer {
     fn change_reasons(&self, change: impl Fn(u32) -> u32) {
         loop {
             let old = self.setup.limit.load_relaxed();
-            if self.setup.limit.replace(old, limit(self.setup.capacity, change(reasons_in(old)))) {
+            if self
+                .setup
+                .limit
+                .replace(old, limit(self.setup.capacity, change(reasons_in(old))))
+            {
                 return;
             }
         }
@@ -290,14 +315,18 @@ impl CpuBuffer {
 
     /// Takes over the reasons of `other`, which nobody changes meanwhile.
     pub(super) fn set_reasons_of(&self, other: &Self) {
-        self.setup.limit.store_relaxed(limit(self.setup.capacity, other.reasons()));
+        self.setup
+            .limit
+            .store_relaxed(limit(self.setup.capacity, other.reasons()));
     }
 
-    /// May a writer with the surroundings `E` go the short way with an event that would end at `end` if it had no header: does
-    /// it fit, is there no reason against it, and no writer under way?
+    /// May a writer with the surroundings `E` go the short way with an event that would end at
+    /// `end` if it had no header: does it fit, is there no reason against it, and no writer under
+    /// way?
     #[inline(always)]
     pub(super) fn is_free<E: Env>(&self, end: u64) -> bool {
-        // The header takes 4 bytes, and all of this are multiples of 4: so it fits if the rest ends before the capacity does.
+        // The header takes 4 bytes, and all of this are multiples of 4: so it fits if the rest ends
+        // before the capacity does.
         let free = if E::IS_SHORT_CLOCK {
             word!(self: Self, setup.limit above end)
         } else {
@@ -343,24 +372,25 @@ impl CpuBuffer {
         self.reasons() & LONG_CLOCK == 0
     }
 
-    /// Says whether writers may stamp events with the clock that they read in line. If not, the attempts to write the short
-    /// way are refused to them ([`Plain::Not`](super::Plain), [`Attempt::Not`](super::Attempt)), and they come again with
-    /// other surroundings.
+    /// Says whether writers may stamp events with the clock that they read in line. If not, the
+    /// attempts to write the short way are refused to them ([`Plain::Not`](super::Plain),
+    /// [`Attempt::Not`](super::Attempt)), and they come again with other surroundings.
     pub fn set_short_clock(&self, short: bool) {
         self.set_reason(LONG_CLOCK, !short);
     }
 
     /// Makes commits report [`Wake::Wanted`](super::Wake) from now on (`true`), or no longer.
     ///
-    /// A writer that commits at the same moment may miss the change: it publishes, then looks, without a barrier
-    /// between. Who must not sleep through a single event makes the writer's CPU take an interrupt after setting
-    /// this and before looking for events.
+    /// A writer that commits at the same moment may miss the change: it publishes, then looks,
+    /// without a barrier between. Who must not sleep through a single event makes the writer's CPU
+    /// take an interrupt after setting this and before looking for events.
     pub fn set_waiters(&self, waiting: bool) {
         self.setup.waiters.swap(waiting.into());
     }
 
-    /// Whether a writer is between reserve and commit (or one that has gone on to another sub-buffer has left at this moment).
-    /// Meaningful on the buffer's own CPU, and once writers are kept out.
+    /// Whether a writer is between reserve and commit (or one that has gone on to another
+    /// sub-buffer has left at this moment). Meaningful on the buffer's own CPU, and once writers
+    /// are kept out.
     pub fn is_writing(&self) -> bool {
         self.setup.context.get() != 0
     }
@@ -395,8 +425,8 @@ impl CpuBuffer {
         }
     }
 
-    /// The memory of sub-buffer `id` (0 up to and including `nr_slots`), for mapping it; ids stay while the buffer
-    /// is not taken apart.
+    /// The memory of sub-buffer `id` (0 up to and including `nr_slots`), for mapping it; ids stay
+    /// while the buffer is not taken apart.
     pub fn sub_buffer_memory(&self, id: u32) -> Option<*mut u8> {
         (id <= self.setup.nr_slots).then(|| self.sub_buffer(id.into()).data())
     }
@@ -405,7 +435,8 @@ impl CpuBuffer {
     #[inline(always)]
     pub(super) fn sub_buffer(&self, id: u64) -> &SubBuffer {
         debug_assert!(id <= self.setup.nr_slots as u64);
-        // SAFETY: by the type's invariant ids are at most `nr_slots` and the table has one more than that.
+        // SAFETY: by the type's invariant ids are at most `nr_slots` and the table has one more
+        // than that.
         unsafe { &*self.setup.sub_buffers.as_ptr().add(id as usize) }
     }
 
@@ -420,7 +451,11 @@ impl CpuBuffer {
     #[inline]
     pub(super) fn next_slot(&self, index: u64) -> u64 {
         let next = index.wrapping_add(1);
-        if next >= self.setup.nr_slots as u64 { 0 } else { next }
+        if next >= self.setup.nr_slots as u64 {
+            0
+        } else {
+            next
+        }
     }
 }
 
@@ -437,7 +472,8 @@ impl fmt::Debug for CpuBuffer {
 #[cfg(not(loom))]
 const _: () = {
     use core::mem::{align_of, offset_of, size_of};
-    // One line for the writer alone, one that it shares with settings, one that it shares with readers.
+    // One line for the writer alone, one that it shares with settings, one that it shares with
+    // readers.
     assert!(size_of::<WriteLine>() == 64);
     assert!(size_of::<SetupLine>() == 64);
     assert!(size_of::<CommitLine>() == 64);
@@ -446,7 +482,8 @@ const _: () = {
     assert!(offset_of!(CpuBuffer, commit) == 128);
     assert!(offset_of!(CpuBuffer, read) == 192);
     assert!(size_of::<SubBuffer>() == 64);
-    // No line of one CPU's buffer is another's, and none that an event writes holds what reading writes.
+    // No line of one CPU's buffer is another's, and none that an event writes holds what reading
+    // writes.
     assert!(align_of::<CpuBuffer>() == 64 && size_of::<CpuBuffer>() % 64 == 0);
     assert!(offset_of!(WriteLine, event_stamp) + size_of::<[Local; 5]>() <= 64);
     assert!(offset_of!(SetupLine, context) == 0 && offset_of!(CommitLine, commit) == 0);

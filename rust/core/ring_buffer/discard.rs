@@ -2,17 +2,17 @@
 
 //! Giving up a reserved event.
 //!
-//! The last event on the buffer is taken back, time and all. One that others have followed becomes padding, which
-//! readers skip; it no longer counts as an event. Same rules as in `writer.rs`.
+//! The last event on the buffer is taken back, time and all. One that others have followed becomes
+//! padding, which readers skip; it no longer counts as an event. Same rules as in `writer.rs`.
 
 use core::ptr::NonNull;
 
-use crate::core::sys::barrier;
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{get_u32, put_u32};
 use super::word::{Header, Position};
 use super::writer::Wake;
+use crate::core::sys::barrier;
 
 /// A reserved event, looked at again.
 #[derive(Clone, Copy)]
@@ -33,9 +33,14 @@ impl CpuBuffer {
     pub(super) unsafe fn discard<E: Env>(&self, env: &E, at: NonNull<u8>) -> Wake {
         env.step(Step::DiscardStarted);
         // SAFETY: the event's bytes are the caller's until it ends; its size is 8 or more.
-        let (header, array) = unsafe { (Header(get_u32(at.as_ptr())), get_u32(at.as_ptr().add(4))) };
+        let (header, array) =
+            unsafe { (Header(get_u32(at.as_ptr())), get_u32(at.as_ptr().add(4))) };
         let words = header.type_len() as u64;
-        let size = if words == 0 { (array as u64).wrapping_add(4) } else { words.wrapping_add(1) << 2 };
+        let size = if words == 0 {
+            (array as u64).wrapping_add(4)
+        } else {
+            words.wrapping_add(1) << 2
+        };
         let event = Event { at, header, size };
         if !self.take_back(env, event) {
             // The time first, while the event is still the last of its context.
@@ -53,11 +58,14 @@ impl CpuBuffer {
         (offset < self.setup.capacity as u64).then_some(offset)
     }
 
-    /// Takes the event back if nothing was reserved after it: position and time become what they were before.
-    /// A time record in front of it stays, so that the time to go back to is the event's minus its own delta.
+    /// Takes the event back if nothing was reserved after it: position and time become what they
+    /// were before. A time record in front of it stays, so that the time to go back to is the
+    /// event's minus its own delta.
     fn take_back<E: Env>(&self, env: &E, event: Event) -> bool {
         let position = Position(self.write.position.get());
-        let Some(offset) = self.offset_on(position.id(), event) else { return false };
+        let Some(offset) = self.offset_on(position.id(), event) else {
+            return false;
+        };
         if offset.wrapping_add(event.size) != position.used() {
             return false;
         }
@@ -75,8 +83,8 @@ impl CpuBuffer {
         }
         env.step(Step::DiscardTakenBack);
         let previous = stamp.wrapping_sub(event.header.delta() as u64);
-        // On an empty sub-buffer the next event brings its own time; a writer that came in and went back may have put
-        // another one into the header.
+        // On an empty sub-buffer the next event brings its own time; a writer that came in and went
+        // back may have put another one into the header.
         if known && before.used() != 0 {
             self.write.stamp.set(previous);
             barrier();
@@ -122,10 +130,11 @@ impl CpuBuffer {
 
     /// Rewrites the event as records that readers skip and that move the time as it did.
     ///
-    /// ABI: padding must have a delta other than zero. So an event of delta zero becomes a time extend by zero if it is
-    /// 8 bytes, otherwise (16 or more, see `event_size`) padding of delta one and its time as an absolute one, which
-    /// takes the one back. (Beyond 2^59 units of time readers may take a step back for a wrap; there the time stays
-    /// one unit late up to the next absolute stamp or sub-buffer.)
+    /// ABI: padding must have a delta other than zero. So an event of delta zero becomes a time
+    /// extend by zero if it is 8 bytes, otherwise (16 or more, see `event_size`) padding of delta
+    /// one and its time as an absolute one, which takes the one back. (Beyond 2^59 units of time
+    /// readers may take a step back for a wrap; there the time stays one unit late up to the next
+    /// absolute stamp or sub-buffer.)
     ///
     /// # Safety
     ///
@@ -142,7 +151,11 @@ impl CpuBuffer {
                 return;
             }
             let back = delta == 0 && time >> Header::TIME_BITS == 0;
-            let size = if back { event.size.wrapping_sub(Header::TIME_SIZE) } else { event.size };
+            let size = if back {
+                event.size.wrapping_sub(Header::TIME_SIZE)
+            } else {
+                event.size
+            };
             put_u32(at.add(4), size.wrapping_sub(4) as u32);
             put_u32(at, Header::new(Header::PADDING, delta.max(1)).0);
             if back {

@@ -2,17 +2,17 @@
 
 //! Reading without consuming, while writers go on.
 //!
-//! Writers may overwrite a sub-buffer in the ring at any time. So the iterator copies one whole sub-buffer, up to
-//! the commit position, to memory of its own, then checks that the slot still holds the same content, and only then
-//! looks at the copy. When writers or a reader have been faster it goes on with the oldest there is and says how
-//! many events it has missed.
+//! Writers may overwrite a sub-buffer in the ring at any time. So the iterator copies one whole
+//! sub-buffer, up to the commit position, to memory of its own, then checks that the slot still
+//! holds the same content, and only then looks at the copy. When writers or a reader have been
+//! faster it goes on with the oldest there is and says how many events it has missed.
 
-use crate::core::sys::fence_acquire;
 use super::cpu_buffer::CpuBuffer;
 use super::parse::Cursor;
 use super::reader::Reader;
-use super::sub_buffer::{SubBuffer, copy_racing};
+use super::sub_buffer::{copy_racing, SubBuffer};
 use super::word::{Position, Sequence};
+use crate::core::sys::fence_acquire;
 
 /// An event that stays in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ pub struct IterEvent<'a> {
     pub payload: &'a [u8],
 }
 
-/// An iterator over the events of a buffer that leaves them there. `S` is memory for a copy of one sub-buffer's
-/// records: at least [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes.
+/// An iterator over the events of a buffer that leaves them there. `S` is memory for a copy of one
+/// sub-buffer's records: at least [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes.
 #[derive(Debug)]
 pub struct Iter<S> {
     scratch: S,
@@ -55,11 +55,20 @@ enum Copy {
 impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// An iterator that starts at the oldest event.
     pub fn new(scratch: S) -> Self {
-        Self { scratch, filled: 0, cursor: Cursor::start(0), sequence: None, next_event: 0, missed: 0, limit: None }
+        Self {
+            scratch,
+            filled: 0,
+            cursor: Cursor::start(0),
+            sequence: None,
+            next_event: 0,
+            missed: 0,
+            limit: None,
+        }
     }
 
-    /// Makes it end behind what is committed now, until [`reset`](Self::reset) or [`unlimit`](Self::unlimit): writers
-    /// that are faster than the reader would else keep it going for ever.
+    /// Makes it end behind what is committed now, until [`reset`](Self::reset) or
+    /// [`unlimit`](Self::unlimit): writers that are faster than the reader would else keep it going
+    /// for ever.
     pub fn limit(&mut self, reader: &Reader<'_>) {
         self.limit = Some(reader.buffer.written().0);
     }
@@ -87,9 +96,11 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.scratch
     }
 
-    /// The next event, which stays the next. `None` at the end of what was committed; later there may be more.
+    /// The next event, which stays the next. `None` at the end of what was committed; later there
+    /// may be more.
     ///
-    /// `reader` is the right to read from the buffer that all calls on this iterator are about; nothing is consumed.
+    /// `reader` is the right to read from the buffer that all calls on this iterator are about;
+    /// nothing is consumed.
     pub fn peek(&mut self, reader: &mut Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, false)
     }
@@ -106,8 +117,12 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             if let Ok(Some(found)) = cursor.next_event(records) {
                 break (found, cursor);
             }
-            // As in `Reader::find_next`. Where the reader is there may be no copy yet; what it has read stays passed.
-            self.cursor = Cursor { offset: records.len().max(cursor.offset), ..cursor };
+            // As in `Reader::find_next`. Where the reader is there may be no copy yet; what it has
+            // read stays passed.
+            self.cursor = Cursor {
+                offset: records.len().max(cursor.offset),
+                ..cursor
+            };
             if !self.refill(reader) {
                 return None;
             }
@@ -130,20 +145,26 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         })
     }
 
-    /// Copies further records: of the same sub-buffer if it has grown, else of the next, else of the oldest.
+    /// Copies further records: of the same sub-buffer if it has grown, else of the next, else of
+    /// the oldest.
     fn refill(&mut self, reader: &mut Reader<'_>) -> bool {
         let buffer = reader.buffer;
         let own = reader.own();
         let sequence = match self.sequence {
             Some(sequence) if own.sequence().before(sequence) => sequence,
-            Some(sequence) if sequence == own.sequence() && self.cursor.offset >= reader.state.cursor.offset => {
+            Some(sequence)
+                if sequence == own.sequence()
+                    && self.cursor.offset >= reader.state.cursor.offset =>
+            {
                 sequence
             }
-            // The start, or a reader has consumed what came next; its memory may even have been swapped out.
+            // The start, or a reader has consumed what came next; its memory may even have been
+            // swapped out.
             _ => self.start_at(reader, own),
         };
         let mut wanted = sequence;
-        // Looked at before what is committed on a sub-buffer: only if there was a newer one then, that is all of it.
+        // Looked at before what is committed on a sub-buffer: only if there was a newer one then,
+        // that is all of it.
         let mut last = newest(buffer);
         if sequence == own.sequence() {
             let end = buffer.readable(reader.state.id);
@@ -164,7 +185,9 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
                     if self.sequence != Some(wanted) {
                         self.sequence = Some(wanted);
                         self.cursor = Cursor::start(time);
-                        self.missed = self.missed.wrapping_add(first_event.wrapping_sub(self.next_event));
+                        self.missed = self
+                            .missed
+                            .wrapping_add(first_event.wrapping_sub(self.next_event));
                         self.next_event = first_event;
                     }
                     if self.cursor.offset == 0 {
@@ -186,7 +209,9 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         let number = own.first_event.get().wrapping_add(reader.state.events_read);
         self.missed = match self.sequence {
             None => reader.state.lost,
-            Some(_) => self.missed.wrapping_add(number.wrapping_sub(self.next_event)),
+            Some(_) => self
+                .missed
+                .wrapping_add(number.wrapping_sub(self.next_event)),
         };
         self.next_event = number;
         self.sequence = Some(own.sequence());
@@ -199,12 +224,14 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     fn copy_own(&mut self, own: &SubBuffer, end: Position) {
         self.filled = self.copy(own, end);
         if self.cursor.offset == 0 {
-            // SAFETY: `own` is the reader's sub-buffer and its first record is committed, so its time stays.
+            // SAFETY: `own` is the reader's sub-buffer and its first record is committed, so its
+            // time stays.
             self.cursor.time = unsafe { own.data().cast::<u64>().read() };
         }
     }
 
-    /// Copies the content of number `wanted`, which is committed at least in part and newer than the reader's.
+    /// Copies the content of number `wanted`, which is committed at least in part and newer than
+    /// the reader's.
     fn copy_from_ring(&mut self, reader: &Reader<'_>, own: &SubBuffer, wanted: Sequence) -> Copy {
         let buffer = reader.buffer;
         let nr_slots = buffer.setup.nr_slots as u64;
@@ -219,8 +246,8 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             // SAFETY: the memory is valid; a writer that changes it meanwhile is found out below.
             let time = unsafe { sub_buffer.data().cast::<u64>().read_volatile() };
             let filled = self.copy(sub_buffer, end);
-            // Pairs with `fence_release` in `claim_next`: had anything that was copied been written after the claim,
-            // the tag would show the claim.
+            // Pairs with `fence_release` in `claim_next`: had anything that was copied been written
+            // after the claim, the tag would show the claim.
             if slot.0.load_after_reads() == tag.0 {
                 self.filled = filled;
                 return Copy::Done { first_event, time };
@@ -234,8 +261,11 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     fn copy(&mut self, sub_buffer: &SubBuffer, end: Position) -> usize {
         let scratch = self.scratch.as_mut();
         let length = scratch.len().min(end.used() as usize);
-        let Some(into) = scratch.get_mut(..length) else { return 0 };
-        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and so many bytes follow the header.
+        let Some(into) = scratch.get_mut(..length) else {
+            return 0;
+        };
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and so many bytes follow
+        // the header.
         unsafe { copy_racing(sub_buffer.records(), into) };
         length
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The first page of a mapping: what user space needs to know to find its way among the sub-buffers behind it.
+//! The first page of a mapping: what user space needs to know to find its way among the sub-buffers
+//! behind it.
 //!
 //! ABI: `include/uapi/linux/trace_mmap.h`.
 
@@ -60,9 +61,16 @@ impl Meta {
             meta_struct_len: core::mem::size_of::<Self>() as u32,
             subbuf_size: size,
             nr_subbufs: count,
-            reader: MetaReader { lost_events: page.lost, id: page.id, read: page.read },
+            reader: MetaReader {
+                lost_events: page.lost,
+                id: page.id,
+                read: page.read,
+            },
             flags: 0,
-            entries: stats.entries.wrapping_add(stats.overrun).wrapping_add(stats.read),
+            entries: stats
+                .entries
+                .wrapping_add(stats.overrun)
+                .wrapping_add(stats.read),
             overrun: stats.overrun,
             read: stats.read,
             pages_lost: stats.sub_buffers_lost,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading the records of a sub-buffer out of its bytes, whatever they are. Safe code; malformed bytes are an error.
+//! Reading the records of a sub-buffer out of its bytes, whatever they are. Safe code; malformed
+//! bytes are an error.
 //!
-//! The format is ABI (`include/linux/ring_buffer.h`, `enum ring_buffer_type`): each record starts with a [`Header`];
-//! `type_len` 1 to 28 is an event with as many words of payload, 0 one whose next word is the length (itself
-//! included), 29 padding or a discarded event, 30 and 31 time records.
+//! The format is ABI (`include/linux/ring_buffer.h`, `enum ring_buffer_type`): each record starts
+//! with a [`Header`]; `type_len` 1 to 28 is an event with as many words of payload, 0 one whose
+//! next word is the length (itself included), 29 padding or a discarded event, 30 and 31 time
+//! records.
 
 use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Header;
@@ -29,7 +31,8 @@ pub struct Found {
     pub end: usize,
 }
 
-/// A position in the records of a sub-buffer: an offset and the time there. Moves from event to event.
+/// A position in the records of a sub-buffer: an offset and the time there. Moves from event to
+/// event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cursor {
     /// Offset of the next record.
@@ -51,12 +54,13 @@ impl Cursor {
         Self { offset: 0, time }
     }
 
-    /// Moves behind the next event of `records` and says where it is; `None` at the end. Records that are no event
-    /// are passed, their time added.
+    /// Moves behind the next event of `records` and says where it is; `None` at the end. Records
+    /// that are no event are passed, their time added.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if a record reaches beyond the end of `records`; the cursor then stands in front of it.
+    /// [`Malformed`] if a record reaches beyond the end of `records`; the cursor then stands in
+    /// front of it.
     #[inline]
     pub fn next_event(&mut self, records: &[u8]) -> Result<Option<Found>, Malformed> {
         match self.plain_event(records) {
@@ -77,7 +81,12 @@ impl Cursor {
         }
         self.time = self.time.wrapping_add(word.delta().into());
         self.offset = end;
-        Some(Found { time: self.time, header, payload, end })
+        Some(Found {
+            time: self.time,
+            header,
+            payload,
+            end,
+        })
     }
 
     #[inline(never)]
@@ -87,7 +96,12 @@ impl Cursor {
             match self.record(records)? {
                 Record::Event { payload, end } => {
                     self.offset = end;
-                    return Ok(Some(Found { time: self.time, header, payload, end }));
+                    return Ok(Some(Found {
+                        time: self.time,
+                        header,
+                        payload,
+                        end,
+                    }));
                 }
                 Record::Skip { end } => self.offset = end,
                 Record::Rest => self.offset = records.len(),
@@ -98,7 +112,9 @@ impl Cursor {
 
     /// Looks at the record at the cursor and adds its time.
     fn record(&mut self, records: &[u8]) -> Result<Record, Malformed> {
-        let malformed = Malformed { offset: self.offset };
+        let malformed = Malformed {
+            offset: self.offset,
+        };
         let header = Header(word(records, self.offset).ok_or(malformed)?);
         let array_at = self.offset.checked_add(4).ok_or(malformed)?;
         let array = || word(records, array_at).ok_or(malformed);
@@ -115,15 +131,24 @@ impl Cursor {
             Header::PADDING if delta == 0 => (Record::Rest, self.time),
             Header::PADDING => {
                 let length = u64::from(array()?);
-                // The length counts its own word; and without this a length of zero would stay a padding's header.
+                // The length counts its own word; and without this a length of zero would stay a
+                // padding's header.
                 if length < 4 {
                     return Err(malformed);
                 }
-                (Record::Skip { end: behind(length)? }, self.time.wrapping_add(delta))
+                (
+                    Record::Skip {
+                        end: behind(length)?,
+                    },
+                    self.time.wrapping_add(delta),
+                )
             }
             Header::TIME_EXTEND => {
                 let extend = u64::from(array()?) << Header::DELTA_BITS | delta;
-                (Record::Skip { end: behind(4)? }, self.time.wrapping_add(extend))
+                (
+                    Record::Skip { end: behind(4)? },
+                    self.time.wrapping_add(extend),
+                )
             }
             Header::TIME_STAMP => {
                 let stamp = u64::from(array()?) << Header::DELTA_BITS | delta;
@@ -135,11 +160,23 @@ impl Cursor {
                     return Err(malformed);
                 }
                 let payload = behind(4)?;
-                (Record::Event { payload, end: behind(length.wrapping_add(3) & !3)? }, self.time.wrapping_add(delta))
+                (
+                    Record::Event {
+                        payload,
+                        end: behind(length.wrapping_add(3) & !3)?,
+                    },
+                    self.time.wrapping_add(delta),
+                )
             }
             words => {
                 let end = behind(u64::from(words) << 2)?;
-                (Record::Event { payload: array_at, end }, self.time.wrapping_add(delta))
+                (
+                    Record::Event {
+                        payload: array_at,
+                        end,
+                    },
+                    self.time.wrapping_add(delta),
+                )
             }
         };
         self.time = time;
@@ -152,9 +189,13 @@ fn absolute(stamp: u64, running: u64) -> u64 {
     const LOW: u64 = (1 << Header::TIME_BITS) - 1;
     let high = running & !LOW;
     let time = stamp & LOW | high;
-    // A stamp far below the running time has wrapped. (The C kernel says so of any that is below, if high bits are
-    // set, and so moves a stamp that has only stepped back a little by 2^59.)
-    if high != 0 && running.wrapping_sub(time) > LOW / 2 && time < running { time.wrapping_add(LOW + 1) } else { time }
+    // A stamp far below the running time has wrapped. (The C kernel says so of any that is below,
+    // if high bits are set, and so moves a stamp that has only stepped back a little by 2^59.)
+    if high != 0 && running.wrapping_sub(time) > LOW / 2 && time < running {
+        time.wrapping_add(LOW + 1)
+    } else {
+        time
+    }
 }
 
 #[inline(always)]
@@ -199,7 +240,11 @@ impl<'a> Page<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let malformed = Malformed { offset: 0 };
         let long = |at: usize| -> Option<u64> {
-            bytes.get(at..at.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes)
+            bytes
+                .get(at..at.checked_add(8)?)?
+                .try_into()
+                .ok()
+                .map(u64::from_ne_bytes)
         };
         let time = long(0).ok_or(malformed)?;
         let commit = long(COMMIT_OFFSET).ok_or(malformed)?;
@@ -212,16 +257,24 @@ impl<'a> Page<'a> {
             (true, false) => Lost::Some,
             (true, true) => Lost::Count(long(end).ok_or(malformed)?),
         };
-        Ok(Self { time, lost, records })
+        Ok(Self {
+            time,
+            lost,
+            records,
+        })
     }
 
     /// The events in order.
     pub fn events(&self) -> Events<'a> {
-        Events { records: self.records, cursor: Cursor::start(self.time) }
+        Events {
+            records: self.records,
+            cursor: Cursor::start(self.time),
+        }
     }
 }
 
-/// Iterator over the events of a [`Page`]: time and payload. Ends at the end or at the first malformed record.
+/// Iterator over the events of a [`Page`]: time and payload. Ends at the end or at the first
+/// malformed record.
 #[derive(Clone, Debug)]
 pub struct Events<'a> {
     records: &'a [u8],

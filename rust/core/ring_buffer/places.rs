@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where things lie that outlive the kernel, for `per_cpu/cpuN/buffer_meta`. Sub-buffers are called by the place of their
-//! memory ([`place_of`]).
+//! Where things lie that outlive the kernel, for `per_cpu/cpuN/buffer_meta`. Sub-buffers are called
+//! by the place of their memory ([`place_of`]).
 
 use super::reader::Reader;
 use super::recover::place_of;
@@ -23,18 +23,25 @@ impl Reader<'_> {
         self.place(self.buffer.committed().id())
     }
 
-    /// Of the reader's sub-buffer (0) and those in the ring, as they stand there (from 1): where it is, and how many bytes
-    /// of it are committed. None behind the last.
+    /// Of the reader's sub-buffer (0) and those in the ring, as they stand there (from 1): where it
+    /// is, and how many bytes of it are committed. None behind the last.
     pub fn place_at(&self, index: u32) -> Option<(usize, u64)> {
         let slots = self.buffer.nr_slots();
         if index > slots {
             return None;
         }
         let Some(slot) = index.checked_sub(1) else {
-            return Some((self.place(self.state.id), self.buffer.readable(self.state.id).used()));
+            return Some((
+                self.place(self.state.id),
+                self.buffer.readable(self.state.id).used(),
+            ));
         };
         let tag = self.buffer.slot(slot.into()).load();
-        let used = if tag.free() == 1 { 0 } else { self.buffer.readable(tag.id()).used() };
+        let used = if tag.free() == 1 {
+            0
+        } else {
+            self.buffer.readable(tag.id()).used()
+        };
         Some((self.place(tag.id()), used))
     }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The shortest way into the buffer: a whole event of a few words at once, for the case that nearly always holds.
+//! The shortest way into the buffer: a whole event of a few words at once, for the case that nearly
+//! always holds.
 //!
-//! It is reserve and commit of `writer.rs` with what they must ask each other left out: no writer of this CPU is
-//! interrupted, the event and its time fit. Where that does not hold, nothing has been written, and `writer.rs` does it.
+//! It is reserve and commit of `writer.rs` with what they must ask each other left out: no writer
+//! of this CPU is interrupted, the event and its time fit. Where that does not hold, nothing has
+//! been written, and `writer.rs` does it.
 //!
 //! Same rules as there: no lock, no wait, no panic, any context.
 
-use crate::core::sys::{apart, barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{Header, Position, event_size};
-use super::writer::{Context, Wake, Writer, put_event_header};
+use super::word::{event_size, Header, Position};
+use super::writer::{put_event_header, Context, Wake, Writer};
+use crate::core::sys::{apart, barrier, word};
 
 /// What became of an attempt to write an event the plain way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,9 +27,11 @@ pub enum Plain {
     Wanted,
     /// Written; [`Writer::publish`] has to follow.
     Unpublished,
-    /// Nothing is written: recording is disabled, a writer is interrupted, or the event does not fit.
+    /// Nothing is written: recording is disabled, a writer is interrupted, or the event does not
+    /// fit.
     Not,
-    /// Nothing is written: the event's time does not fit, or it was interrupted. [`Writer::abandon`] has to follow.
+    /// Nothing is written: the event's time does not fit, or it was interrupted.
+    /// [`Writer::abandon`] has to follow.
     Abandoned,
 }
 
@@ -40,7 +44,8 @@ pub trait Payload {
     ///
     /// # Safety
     ///
-    /// `at` is inside a sub-buffer's memory, and [`LENGTH`](Self::LENGTH) bytes from there are the caller's reservation.
+    /// `at` is inside a sub-buffer's memory, and [`LENGTH`](Self::LENGTH) bytes from there are the
+    /// caller's reservation.
     unsafe fn put(self, at: *mut u8);
 }
 
@@ -60,7 +65,8 @@ impl<const N: usize> Payload for ([u64; N], u32) {
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        // SAFETY: by the precondition; payloads begin 4-byte aligned, and so the last four bytes do.
+        // SAFETY: by the precondition; payloads begin 4-byte aligned, and so the last four bytes
+        // do.
         unsafe {
             self.0.put(at);
             put_u32(at.add(8 * N), self.1);
@@ -75,10 +81,20 @@ impl Writer<'_> {
         self.write_plain_at(env, |_| *words)
     }
 
-    /// [`write_plain`](Self::write_plain) of a payload that depends on the event's time, which `payload` is told once.
+    /// [`write_plain`](Self::write_plain) of a payload that depends on the event's time, which
+    /// `payload` is told once.
     #[inline(always)]
-    pub fn write_plain_at<E: Env, P: Payload>(&self, env: &E, payload: impl FnOnce(u64) -> P) -> Plain {
-        const { assert!(P::LENGTH <= Header::MAX_SMALL, "the event must fit the small header") };
+    pub fn write_plain_at<E: Env, P: Payload>(
+        &self,
+        env: &E,
+        payload: impl FnOnce(u64) -> P,
+    ) -> Plain {
+        const {
+            assert!(
+                P::LENGTH <= Header::MAX_SMALL,
+                "the event must fit the small header"
+            )
+        };
         let size = const { event_size(P::LENGTH) };
         let buffer = self.buffer;
         let context = &buffer.setup.context;
@@ -101,7 +117,8 @@ impl Writer<'_> {
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
-        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new one.)
+        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new
+        // one.)
         let old = Position(apart(position.0));
         let next = old.plus_event(size);
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
@@ -114,7 +131,8 @@ impl Writer<'_> {
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         let header = Header::new((size >> 2).wrapping_sub(1) as u32, delta);
-        // SAFETY: the event, of 4 bytes of header and the payload's bytes, is ours until it is published.
+        // SAFETY: the event, of 4 bytes of header and the payload's bytes, is ours until it is
+        // published.
         unsafe {
             let event = put_event_header(at, header);
             payload(now).put(event.as_ptr().add(4));

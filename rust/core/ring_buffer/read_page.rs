@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 
 use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
 use super::reader::{Reader, ReaderState};
-use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE, put_header};
+use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Position;
 
 /// Why no page was read.
@@ -33,9 +33,9 @@ pub struct MappedPage {
 const MISSED_EVENTS_WORD: u64 = MISSED_EVENTS | 0xffff_ffff_0000_0000;
 
 impl Reader<'_> {
-    /// Copies a page's worth of what comes next to `into`, header first, and consumes it: as much of the rest of one
-    /// sub-buffer as fits. Gives the number of bytes of header and records; what follows in `into` is zero or the
-    /// number of lost events.
+    /// Copies a page's worth of what comes next to `into`, header first, and consumes it: as much
+    /// of the rest of one sub-buffer as fits. Gives the number of bytes of header and records; what
+    /// follows in `into` is zero or the number of lost events.
     ///
     /// With `full`, a sub-buffer that is still being written is left alone.
     ///
@@ -51,12 +51,18 @@ impl Reader<'_> {
         let start = self.state.cursor;
         let space = into.len().saturating_sub(HEADER_SIZE);
         let rest = records.get(start.offset..).unwrap_or(&[]);
-        let length = if rest.len() <= space { self.consume_rest(records) } else { self.consume_fitting(records, space) };
+        let length = if rest.len() <= space {
+            self.consume_rest(records)
+        } else {
+            self.consume_fitting(records, space)
+        };
         if length == 0 {
             return Err(NoPage::TooSmall);
         }
         let lost = core::mem::take(&mut self.state.lost);
-        let Some((header, data)) = into.split_at_mut_checked(HEADER_SIZE) else { return Err(NoPage::TooSmall) };
+        let Some((header, data)) = into.split_at_mut_checked(HEADER_SIZE) else {
+            return Err(NoPage::TooSmall);
+        };
         let (copy, tail) = data.split_at_mut(length);
         copy.copy_from_slice(&rest[..length]);
         tail.fill(0);
@@ -67,13 +73,15 @@ impl Reader<'_> {
         Ok(HEADER_SIZE.wrapping_add(length))
     }
 
-    /// Swaps the memory of the next sub-buffer with `page` and consumes it, if all of it is unread and writers have
-    /// left it. `None`, and nothing done, if not: then [`copy_page`](Self::copy_page) is the way.
+    /// Swaps the memory of the next sub-buffer with `page` and consumes it, if all of it is unread
+    /// and writers have left it. `None`, and nothing done, if not: then
+    /// [`copy_page`](Self::copy_page) is the way.
     ///
     /// # Safety
     ///
-    /// `page` is memory as [`CpuBuffer::new`](super::CpuBuffer::new) asks of a sub-buffer's, of the same size; it
-    /// becomes the buffer's, and what it pointed to before the caller's. No mapping shows the buffer's memory.
+    /// `page` is memory as [`CpuBuffer::new`](super::CpuBuffer::new) asks of a sub-buffer's, of the
+    /// same size; it becomes the buffer's, and what it pointed to before the caller's. No mapping
+    /// shows the buffer's memory.
     pub unsafe fn swap_page(&mut self, page: &mut NonNull<u8>) -> Option<usize> {
         self.find_next()?;
         if self.state.cursor.offset != 0 || self.is_being_written() {
@@ -90,16 +98,18 @@ impl Reader<'_> {
         *page = data;
         // The descriptor now stands for nothing, behind what has gone.
         let sealed = own.sealed();
-        own.first_event.set(own.first_event.get().wrapping_add(sealed.events()));
+        own.first_event
+            .set(own.first_event.get().wrapping_add(sealed.events()));
         own.sealed.set(Position::new(self.state.id, 0, 0).0);
         *self.state = ReaderState::new(self.state.id);
-        // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`) and is no longer
-        // anybody else's.
+        // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`)
+        // and is no longer anybody else's.
         unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
         Some(HEADER_SIZE.wrapping_add(length))
     }
 
-    /// The ids of all sub-buffers: the reader's, then the others as they stand in the ring behind it.
+    /// The ids of all sub-buffers: the reader's, then the others as they stand in the ring behind
+    /// it.
     pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         let buffer = self.buffer;
         let mut index = self.own().slot.get();
@@ -112,11 +122,16 @@ impl Reader<'_> {
 
     /// The sub-buffer that a mapping shows now; nothing is consumed.
     pub fn shown_page(&self) -> MappedPage {
-        MappedPage { id: self.state.id as u32, read: self.state.cursor.offset as u32, lost: self.state.lost }
+        MappedPage {
+            id: self.state.id as u32,
+            read: self.state.cursor.offset as u32,
+            lost: self.state.lost,
+        }
     }
 
-    /// What `TRACE_MMAP_IOCTL_GET_READER` does: consumes what is left of the mapped sub-buffer, taking the next one
-    /// from the ring if there is nothing left; fills in its header's commit word.
+    /// What `TRACE_MMAP_IOCTL_GET_READER` does: consumes what is left of the mapped sub-buffer,
+    /// taking the next one from the ring if there is nothing left; fills in its header's commit
+    /// word.
     pub fn mapped_page(&mut self) -> MappedPage {
         let mut lost = 0;
         if self.find_next().is_some() {
@@ -127,7 +142,11 @@ impl Reader<'_> {
         let records = self.records();
         self.consume_rest(records);
         self.finish_mapped(records.len(), written);
-        MappedPage { id: self.state.id as u32, read: self.state.cursor.offset as u32, lost }
+        MappedPage {
+            id: self.state.id as u32,
+            read: self.state.cursor.offset as u32,
+            lost,
+        }
     }
 
     /// Fills in the commit word of the reader's sub-buffer, `length` bytes of which are committed.
@@ -138,7 +157,13 @@ impl Reader<'_> {
             // No number behind the records: that is where the next event goes.
             let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
             // SAFETY: the reader owns the commit word of its sub-buffer's header.
-            unsafe { put_header(own.data(), COMMIT_OFFSET, (length as u64).wrapping_add(flag)) };
+            unsafe {
+                put_header(
+                    own.data(),
+                    COMMIT_OFFSET,
+                    (length as u64).wrapping_add(flag),
+                )
+            };
         } else if let Some(data) = NonNull::new(own.data()) {
             // SAFETY: the reader owns the sub-buffer, and writers have left it.
             unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
@@ -164,12 +189,16 @@ impl Reader<'_> {
                 events = events.wrapping_add(1);
             }
         }
-        self.state.cursor = Cursor { offset: records.len(), ..cursor };
+        self.state.cursor = Cursor {
+            offset: records.len(),
+            ..cursor
+        };
         self.count_read(events, records.len() as u64);
         records.len().wrapping_sub(start)
     }
 
-    /// Consumes as many events as fit `space` bytes, each with its time record; gives the number of bytes.
+    /// Consumes as many events as fit `space` bytes, each with its time record; gives the number of
+    /// bytes.
     fn consume_fitting(&mut self, records: &[u8], space: usize) -> usize {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
@@ -187,7 +216,8 @@ impl Reader<'_> {
     }
 }
 
-/// Stores the number of lost events at the start of `tail`, if there is room, and gives the commit word.
+/// Stores the number of lost events at the start of `tail`, if there is room, and gives the commit
+/// word.
 fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
     if lost == 0 {
         return length as u64;
@@ -201,12 +231,13 @@ fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
     }
 }
 
-/// Completes a sub-buffer that leaves the buffer: commit word, lost events, nothing old behind the records.
+/// Completes a sub-buffer that leaves the buffer: commit word, lost events, nothing old behind the
+/// records.
 ///
 /// # Safety
 ///
-/// `data` is a sub-buffer's memory with `capacity` bytes behind the header, `length` at most that, and the caller
-/// owns it.
+/// `data` is a sub-buffer's memory with `capacity` bytes behind the header, `length` at most that,
+/// and the caller owns it.
 unsafe fn finish_page(data: NonNull<u8>, length: usize, capacity: usize, lost: u64) {
     // SAFETY: by the function's preconditions.
     unsafe {

@@ -2,9 +2,9 @@
 
 //! The consuming reader: takes sub-buffers out of the ring, oldest first, and reads their events.
 //!
-//! The reader always owns one sub-buffer. It may be the one that writers are still filling: then it is read up to
-//! the commit position. Only when writers have left it and all is read does the reader put it back, empty, in place
-//! of the next.
+//! The reader always owns one sub-buffer. It may be the one that writers are still filling: then it
+//! is read up to the commit position. Only when writers have left it and all is read does the
+//! reader put it back, empty, in place of the next.
 
 use super::cpu_buffer::CpuBuffer;
 use super::parse::{Cursor, Found};
@@ -30,7 +30,14 @@ pub(super) struct ReaderState {
 
 impl ReaderState {
     pub(super) const fn new(id: u64) -> Self {
-        Self { id, cursor: Cursor::start(0), events_read: 0, bytes_read: 0, lost: 0, lost_mapped: 0 }
+        Self {
+            id,
+            cursor: Cursor::start(0),
+            events_read: 0,
+            bytes_read: 0,
+            lost: 0,
+            lost_mapped: 0,
+        }
     }
 }
 
@@ -59,11 +66,15 @@ impl CpuBuffer {
     ///
     /// # Safety
     ///
-    /// The caller holds the buffer's reader lock, or excludes other readers in another way, while the result lives.
+    /// The caller holds the buffer's reader lock, or excludes other readers in another way, while
+    /// the result lives.
     pub unsafe fn reader(&self) -> Reader<'_> {
         // SAFETY: exclusive, by the function's precondition.
         let state = unsafe { &mut *self.read.state.get() };
-        Reader { buffer: self, state }
+        Reader {
+            buffer: self,
+            state,
+        }
     }
 
     /// The commit position; what lies before it may be read.
@@ -77,8 +88,13 @@ impl CpuBuffer {
     #[inline(always)]
     pub(super) fn readable(&self, id: u64) -> Position {
         let commit = self.committed();
-        // A sub-buffer that the commit position has left was sealed before; the acquire load above makes that visible.
-        if commit.id() == id { commit } else { self.sub_buffer(id).sealed() }
+        // A sub-buffer that the commit position has left was sealed before; the acquire load above
+        // makes that visible.
+        if commit.id() == id {
+            commit
+        } else {
+            self.sub_buffer(id).sealed()
+        }
     }
 }
 
@@ -87,7 +103,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Safety
     ///
-    /// No writer is active or can become active during the call (recording disabled and a grace period waited for).
+    /// No writer is active or can become active during the call (recording disabled and a grace
+    /// period waited for).
     pub unsafe fn reset(&mut self) {
         *self.state = ReaderState::new(self.buffer.nr_slots().into());
         self.buffer.reset_ring();
@@ -121,7 +138,10 @@ impl<'a> Reader<'a> {
     fn consumed(&mut self, found: Found, cursor: Cursor) -> Event<'_> {
         let lost = self.state.lost;
         self.advance(found, cursor);
-        Event { lost, ..self.event(found) }
+        Event {
+            lost,
+            ..self.event(found)
+        }
     }
 
     /// The time of the oldest event that can be read.
@@ -134,7 +154,8 @@ impl<'a> Reader<'a> {
         self.find_next().is_none()
     }
 
-    /// Finds the next event on the reader's sub-buffer, taking others from the ring as long as there is none.
+    /// Finds the next event on the reader's sub-buffer, taking others from the ring as long as
+    /// there is none.
     #[inline]
     pub(super) fn find_next(&mut self) -> Option<(Found, Cursor)> {
         let records = self.records();
@@ -154,8 +175,12 @@ impl<'a> Reader<'a> {
             if let Ok(Some(found)) = cursor.next_event(records) {
                 return Some((found, cursor));
             }
-            // Time records and padding at the end are read. Malformed records cannot be; what follows is given up.
-            self.state.cursor = Cursor { offset: records.len(), ..cursor };
+            // Time records and padding at the end are read. Malformed records cannot be; what
+            // follows is given up.
+            self.state.cursor = Cursor {
+                offset: records.len(),
+                ..cursor
+            };
             self.count_read(self.state.events_read, records.len() as u64);
             if !self.take_next() {
                 return None;
@@ -175,8 +200,14 @@ impl<'a> Reader<'a> {
     /// Counts as read, of the reader's sub-buffer, so many events and bytes in all.
     #[inline(always)]
     pub(super) fn count_read(&mut self, events: u64, bytes: u64) {
-        self.buffer.read.events.add_locked(events.wrapping_sub(self.state.events_read));
-        self.buffer.read.bytes.add_locked(bytes.wrapping_sub(self.state.bytes_read));
+        self.buffer
+            .read
+            .events
+            .add_locked(events.wrapping_sub(self.state.events_read));
+        self.buffer
+            .read
+            .bytes
+            .add_locked(bytes.wrapping_sub(self.state.bytes_read));
         self.state.events_read = events;
         self.state.bytes_read = bytes;
     }
@@ -187,17 +218,20 @@ impl<'a> Reader<'a> {
         self.buffer.sub_buffer(self.state.id)
     }
 
-    /// The records on the reader's sub-buffer that may be read; sets the cursor's time when it is at the start.
+    /// The records on the reader's sub-buffer that may be read; sets the cursor's time when it is
+    /// at the start.
     #[inline(always)]
     pub(super) fn records(&mut self) -> &'a [u8] {
         let end = self.buffer.readable(self.state.id);
         let data = self.own().data();
         if self.state.cursor.offset == 0 && end.used() != 0 {
-            // SAFETY: the sub-buffer's first record is committed, so its time stamp is written, and stays.
+            // SAFETY: the sub-buffer's first record is committed, so its time stamp is written, and
+            // stays.
             self.state.cursor.time = unsafe { data.cast::<u64>().read() };
         }
-        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Up to `end` events are committed, which
-        // nobody writes any more until the reader puts the sub-buffer back; the slice is not used after that.
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Up to `end` events are
+        // committed, which nobody writes any more until the reader puts the sub-buffer back; the
+        // slice is not used after that.
         unsafe { core::slice::from_raw_parts(self.own().records(), end.used() as usize) }
     }
 
@@ -208,16 +242,28 @@ impl<'a> Reader<'a> {
         // SAFETY: `found` came from the records of this sub-buffer, see `records`.
         let (record, payload) = unsafe {
             (
-                core::slice::from_raw_parts(at.add(found.header), found.end.wrapping_sub(found.header)),
-                core::slice::from_raw_parts(at.add(found.payload), found.end.wrapping_sub(found.payload)),
+                core::slice::from_raw_parts(
+                    at.add(found.header),
+                    found.end.wrapping_sub(found.header),
+                ),
+                core::slice::from_raw_parts(
+                    at.add(found.payload),
+                    found.end.wrapping_sub(found.payload),
+                ),
             )
         };
-        Event { time: found.time, lost, record, payload }
+        Event {
+            time: found.time,
+            lost,
+            record,
+            payload,
+        }
     }
 
-    /// Puts the reader's sub-buffer, read as far as `records` showed it, back into the ring and takes the oldest out.
-    /// `false`, and nothing done, if writers are still on the reader's or there is nothing newer; `true`, and nothing
-    /// done, if they have added to it in the meantime and left.
+    /// Puts the reader's sub-buffer, read as far as `records` showed it, back into the ring and
+    /// takes the oldest out. `false`, and nothing done, if writers are still on the reader's or
+    /// there is nothing newer; `true`, and nothing done, if they have added to it in the meantime
+    /// and left.
     pub(super) fn take_next(&mut self) -> bool {
         let buffer = self.buffer;
         let commit = buffer.committed();
@@ -236,20 +282,30 @@ impl<'a> Reader<'a> {
         }
         self.count_read(sealed.events(), sealed.used());
         let (id, lost) = self.take(done);
-        *self.state = ReaderState { lost: self.state.lost.wrapping_add(lost), ..ReaderState::new(id) };
+        *self.state = ReaderState {
+            lost: self.state.lost.wrapping_add(lost),
+            ..ReaderState::new(id)
+        };
         buffer.read.sub_buffers.add_locked(1);
         true
     }
 
-    /// Swaps the reader's sub-buffer with the oldest in the ring. Gives the new one and the events lost before it.
+    /// Swaps the reader's sub-buffer with the oldest in the ring. Gives the new one and the events
+    /// lost before it.
     fn take(&mut self, done: &SubBuffer) -> (u64, u64) {
         let buffer = self.buffer;
         let expected = done.first_event.get().wrapping_add(done.sealed().events());
         loop {
             let (sequence, index) = buffer.oldest_after(done);
             let tag = buffer.slot(index).load();
-            // Pairs with the compare-and-swap in `claim_next`: what was read here is read before writers get it.
-            if tag.holds(sequence) && buffer.slot(index).0.replace(tag.0, Tag::empty(self.state.id).0) {
+            // Pairs with the compare-and-swap in `claim_next`: what was read here is read before
+            // writers get it.
+            if tag.holds(sequence)
+                && buffer
+                    .slot(index)
+                    .0
+                    .replace(tag.0, Tag::empty(self.state.id).0)
+            {
                 let taken = buffer.sub_buffer(tag.id());
                 return (tag.id(), taken.first_event.get().wrapping_sub(expected));
             }
@@ -263,14 +319,17 @@ impl CpuBuffer {
         let mut sequence = done.sequence().plus(1);
         let mut index = self.next_slot(done.slot.get());
         loop {
-            // Pairs with the compare-and-swap in `claim_next`: a newer tag shows the commit position behind it.
+            // Pairs with the compare-and-swap in `claim_next`: a newer tag shows the commit
+            // position behind it.
             let tag = self.slot(index).load();
             if tag.holds(sequence) {
                 return (sequence, index);
             }
-            // Writers have overtaken the reader. The slot holds newer content than expected, so the oldest is in
-            // the next slot, numbered as many before it as there are other slots.
-            sequence = Sequence(tag.sequence()).minus(self.setup.nr_slots as u64).plus(1);
+            // Writers have overtaken the reader. The slot holds newer content than expected, so the
+            // oldest is in the next slot, numbered as many before it as there are other slots.
+            sequence = Sequence(tag.sequence())
+                .minus(self.setup.nr_slots as u64)
+                .plus(1);
             index = self.next_slot(index);
         }
     }

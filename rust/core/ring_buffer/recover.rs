@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an earlier kernel has left in a ring buffer's memory: found again, checked, and put in place.
+//! What an earlier kernel has left in a ring buffer's memory: found again, checked, and put in
+//! place.
 //!
-//! A buffer whose memory outlives the kernel is found as mere bytes ([`Relics`]). [`Relics::survey`] takes nothing of them
-//! for granted: ids, lengths and numbers are compared with the limits and with each other, each sub-buffer's records are
-//! parsed, and of those whose times contradict each other the largest part that agrees stays. A sub-buffer that fails is
-//! left out and counted. [`CpuBuffer::adopt`] then arranges a new, empty buffer on the same memory so that its reader
-//! finds what was kept, oldest first. Everything that was written is there again, also what had been read.
+//! A buffer whose memory outlives the kernel is found as mere bytes ([`Relics`]).
+//! [`Relics::survey`] takes nothing of them for granted: ids, lengths and numbers are compared with
+//! the limits and with each other, each sub-buffer's records are parsed, and of those whose times
+//! contradict each other the largest part that agrees stays. A sub-buffer that fails is left out
+//! and counted. [`CpuBuffer::adopt`] then arranges a new, empty buffer on the same memory so that
+//! its reader finds what was kept, oldest first. Everything that was written is there again, also
+//! what had been read.
 //!
 //! Not kept: events that were not committed, which are those behind the commit position.
 //!
-//! Words of `Documentation/persistent-buffers.md`: *relics* are the bytes, a *find* is a sub-buffer that passed.
+//! Words of `Documentation/persistent-buffers.md`: *relics* are the bytes, a *find* is a sub-buffer
+//! that passed.
 
 use core::mem::{offset_of, size_of};
 
 use super::cpu_buffer::{CommitLine, CpuBuffer};
 use super::parse::Cursor;
 use super::reader::ReaderState;
-use super::sub_buffer::{HEADER_SIZE, SubBuffer};
+use super::sub_buffer::{SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
 
 /// The memory of one CPU's buffer, which nobody writes.
@@ -37,7 +41,11 @@ pub struct Relics<'a> {
 
 /// Where, counted in sub-buffers, the memory of sub-buffer `id` lies: the reader's comes first.
 pub const fn place_of(id: u32, nr_slots: u32) -> usize {
-    if id >= nr_slots { 0 } else { id as usize + 1 }
+    if id >= nr_slots {
+        0
+    } else {
+        id as usize + 1
+    }
 }
 
 /// A sub-buffer that has passed.
@@ -81,21 +89,34 @@ impl Relics<'_> {
     pub fn survey(&self, finds: &mut [Find]) -> Survey {
         let mut survey = Survey::default();
         let commit = self.commit();
-        let newest = commit.and_then(|position| self.relic(position.id() as u32)).map(|relic| relic.sequence);
+        let newest = commit
+            .and_then(|position| self.relic(position.id() as u32))
+            .map(|relic| relic.sequence);
         let mut found = 0;
         for id in 0..=self.nr_slots {
             let Some(relic) = self.relic(id) else {
                 survey.discarded += 1;
                 continue;
             };
-            let end = commit.filter(|position| position.id() == u64::from(id)).unwrap_or(relic.sealed);
+            let end = commit
+                .filter(|position| position.id() == u64::from(id))
+                .unwrap_or(relic.sealed);
             // Without a newest one, all are counted from the last that there can be.
-            let age = age_of(relic.sequence, newest.unwrap_or(Sequence(Sequence::MODULUS / 2 - 1)));
+            let age = age_of(
+                relic.sequence,
+                newest.unwrap_or(Sequence(Sequence::MODULUS / 2 - 1)),
+            );
             // What was begun behind the commit position is no loss.
-            let Some(age) = age.filter(|_| end.used() != 0) else { continue };
+            let Some(age) = age.filter(|_| end.used() != 0) else {
+                continue;
+            };
             match (self.find(id, end), finds.get_mut(found)) {
                 (Some(find), Some(place)) => {
-                    *place = Find { age, number: relic.first_event, ..find };
+                    *place = Find {
+                        age,
+                        number: relic.first_event,
+                        ..find
+                    };
                     found += 1;
                 }
                 _ => survey.discarded += 1,
@@ -117,13 +138,18 @@ impl Relics<'_> {
     fn commit(&self) -> Option<Position> {
         let at = offset_of!(CpuBuffer, commit) + offset_of!(CommitLine, commit);
         let position = Position(word(self.buffer, at)?);
-        let id = u32::try_from(position.id()).ok().filter(|id| *id <= self.nr_slots)?;
+        let id = u32::try_from(position.id())
+            .ok()
+            .filter(|id| *id <= self.nr_slots)?;
         let empty = position.used() == 0 && position.events() == 0;
         if empty || self.find(id, position).is_some() {
             return Some(position);
         }
-        // Either the position is wrong, and the sub-buffer is as its descriptor says, or the sub-buffer is.
-        let wrong = self.relic(id).is_none_or(|relic| self.find(id, relic.sealed).is_some());
+        // Either the position is wrong, and the sub-buffer is as its descriptor says, or the
+        // sub-buffer is.
+        let wrong = self
+            .relic(id)
+            .is_none_or(|relic| self.find(id, relic.sealed).is_some());
         (!wrong).then_some(position)
     }
 
@@ -134,20 +160,27 @@ impl Relics<'_> {
         let sealed = Position(word(offset_of!(SubBuffer, sealed))?);
         let sequence = Sequence(word(offset_of!(SubBuffer, sequence))?);
         let slot = word(offset_of!(SubBuffer, slot))?;
-        // Content 1 is in slot 0 and so on; what was never written has number 0, in slot 0 or the last.
+        // Content 1 is in slot 0 and so on; what was never written has number 0, in slot 0 or the
+        // last.
         let slots = u64::from(self.nr_slots);
         let right = match sequence.0 {
             0 => slot == 0 || slot == slots.wrapping_sub(1),
             s => s < Sequence::MODULUS && s.wrapping_sub(1).checked_rem(slots) == Some(slot),
         };
         let first_event = word(offset_of!(SubBuffer, first_event))?;
-        (sealed.id() == u64::from(id) && right).then_some(Relic { sealed, sequence, first_event })
+        (sealed.id() == u64::from(id) && right).then_some(Relic {
+            sealed,
+            sequence,
+            first_event,
+        })
     }
 
     /// Sub-buffer `id`, written up to `end`, if its records are as many events in as many bytes.
     fn find(&self, id: u32, end: Position) -> Option<Find> {
         let start = place_of(id, self.nr_slots).checked_mul(self.sub_buffer_size as usize)?;
-        let memory = self.memory.get(start..start.checked_add(self.sub_buffer_size as usize)?)?;
+        let memory = self
+            .memory
+            .get(start..start.checked_add(self.sub_buffer_size as usize)?)?;
         let records = memory.get(HEADER_SIZE..HEADER_SIZE.checked_add(end.used() as usize)?)?;
         let first = word(memory, 0)?;
         let mut cursor = Cursor::start(first);
@@ -159,9 +192,17 @@ impl Relics<'_> {
                 Err(_) => return None,
             }
         }
-        let sound = events == end.events() && events != 0 && end.used() % 4 == 0 && cursor.time >= first;
+        let sound =
+            events == end.events() && events != 0 && end.used() % 4 == 0 && cursor.time >= first;
         let (events, used) = (events as u32, end.used() as u32);
-        sound.then_some(Find { id, events, used, first, last: cursor.time, ..Find::default() })
+        sound.then_some(Find {
+            id,
+            events,
+            used,
+            first,
+            last: cursor.time,
+            ..Find::default()
+        })
     }
 }
 
@@ -188,7 +229,9 @@ fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
         finds.swap(root, top);
         root = top;
     };
-    (0..finds.len() / 2).rev().for_each(|root| sift(finds, root));
+    (0..finds.len() / 2)
+        .rev()
+        .for_each(|root| sift(finds, root));
     for end in (1..finds.len()).rev() {
         finds.swap(0, end);
         sift(finds.get_mut(..end).unwrap_or_default(), 0);
@@ -198,20 +241,33 @@ fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
 impl Find {
     /// How many events are missing between this one and `next`, as far as that can be believed.
     fn missing(&self, next: &Find) -> u64 {
-        let most = self.age.wrapping_sub(next.age).wrapping_sub(1).saturating_mul(Position::MAX_USED / 8);
-        let missing = next.number.wrapping_sub(self.number.wrapping_add(self.events.into()));
-        if missing <= most { missing } else { 0 }
+        let most = self
+            .age
+            .wrapping_sub(next.age)
+            .wrapping_sub(1)
+            .saturating_mul(Position::MAX_USED / 8);
+        let missing = next
+            .number
+            .wrapping_sub(self.number.wrapping_add(self.events.into()));
+        if missing <= most {
+            missing
+        } else {
+            0
+        }
     }
 }
 
-/// Of `finds`, oldest first by number, moves the longest part to the front in which each begins when the one before has
-/// ended, or later; gives its length. Of several with the same number at most one is in it.
+/// Of `finds`, oldest first by number, moves the longest part to the front in which each begins
+/// when the one before has ended, or later; gives its length. Of several with the same number at
+/// most one is in it.
 fn choose(finds: &mut [Find]) -> usize {
-    // The end of the best chain of n members is in `finds[n - 1].end`: the one that ends first, as index plus one. These
-    // ends come one after the other, so that they can be searched.
+    // The end of the best chain of n members is in `finds[n - 1].end`: the one that ends first, as
+    // index plus one. These ends come one after the other, so that they can be searched.
     let mut longest = 0usize;
     for at in 0..finds.len() {
-        let Some(new) = finds.get(at).copied() else { break };
+        let Some(new) = finds.get(at).copied() else {
+            break;
+        };
         let end_of = |length: usize, finds: &[Find]| {
             let index = finds.get(length.wrapping_sub(1))?.end;
             finds.get((index as usize).wrapping_sub(1)).copied()
@@ -219,14 +275,20 @@ fn choose(finds: &mut [Find]) -> usize {
         let (mut low, mut high) = (0, longest);
         while low < high {
             let middle = (low + high).div_ceil(2);
-            let fits = end_of(middle, finds).is_some_and(|end| end.last <= new.first && end.age > new.age);
-            if fits { low = middle } else { high = middle - 1 }
+            let fits =
+                end_of(middle, finds).is_some_and(|end| end.last <= new.first && end.age > new.age);
+            if fits {
+                low = middle
+            } else {
+                high = middle - 1
+            }
         }
         let before = finds.get(low.wrapping_sub(1)).map_or(0, |entry| entry.end);
         if let Some(entry) = finds.get_mut(at) {
             entry.before = before;
         }
-        let better = low == longest || end_of(low + 1, finds).is_some_and(|end| new.last < end.last);
+        let better =
+            low == longest || end_of(low + 1, finds).is_some_and(|end| new.last < end.last);
         if better {
             if let Some(entry) = finds.get_mut(low) {
                 entry.end = at as u32 + 1;
@@ -235,7 +297,9 @@ fn choose(finds: &mut [Find]) -> usize {
         }
     }
     // Backwards along the chain, noting the members; then they move to the front in order.
-    let mut next = finds.get(longest.wrapping_sub(1)).map_or(0, |entry| entry.end);
+    let mut next = finds
+        .get(longest.wrapping_sub(1))
+        .map_or(0, |entry| entry.end);
     for length in (0..longest).rev() {
         let member = (next as usize).wrapping_sub(1);
         next = finds.get(member).map_or(0, |entry| entry.before);
@@ -247,7 +311,10 @@ fn choose(finds: &mut [Find]) -> usize {
         let member = finds.get(length).map_or(0, |entry| entry.end);
         if let Some(chosen) = finds.get(member as usize).copied() {
             if let Some(place) = finds.get_mut(length) {
-                *place = Find { end: place.end, ..chosen };
+                *place = Find {
+                    end: place.end,
+                    ..chosen
+                };
             }
         }
     }
@@ -255,19 +322,24 @@ fn choose(finds: &mut [Find]) -> usize {
 }
 
 impl CpuBuffer {
-    /// Arranges the empty buffer so that it holds `finds`, which a survey of the memory it was made on has given; up to
-    /// `nr_slots + 1` of them, oldest first. What is written from now on comes behind them.
+    /// Arranges the empty buffer so that it holds `finds`, which a survey of the memory it was made
+    /// on has given; up to `nr_slots + 1` of them, oldest first. What is written from now on comes
+    /// behind them.
     ///
     /// # Safety
     ///
-    /// Nobody else uses the buffer yet. Sub-buffer `id` is the memory where [`place_of`] has it in the surveyed relics, and
-    /// that is as it was then; slots and sizes are the same, and the finds are that survey's.
+    /// Nobody else uses the buffer yet. Sub-buffer `id` is the memory where [`place_of`] has it in
+    /// the surveyed relics, and that is as it was then; slots and sizes are the same, and the finds
+    /// are that survey's.
     pub unsafe fn adopt(&self, finds: &[Find]) {
         let slots = u64::from(self.setup.nr_slots);
-        let Some((oldest, rest)) = finds.split_first() else { return };
+        let Some((oldest, rest)) = finds.split_first() else {
+            return;
+        };
         let (mut events, mut bytes, mut missing) = (0u64, 0u64, 0u64);
         let mut put = |id: u64, sequence: Sequence, slot: u64, find: Option<(&Find, u64)>| {
-            let (number, used, lost) = find.map_or((0, 0, 0), |(find, lost)| (find.events, find.used, lost));
+            let (number, used, lost) =
+                find.map_or((0, 0, 0), |(find, lost)| (find.events, find.used, lost));
             missing = missing.wrapping_add(lost);
             let sub_buffer = self.sub_buffer(id);
             let end = Position::new(id, number.into(), used.into());
@@ -282,16 +354,30 @@ impl CpuBuffer {
             end
         };
         // The reader has the oldest, as the content before the first.
-        put(oldest.id.into(), Sequence(0), slots.wrapping_sub(1), Some((oldest, 0)));
+        put(
+            oldest.id.into(),
+            Sequence(0),
+            slots.wrapping_sub(1),
+            Some((oldest, 0)),
+        );
         let mut commit = Position::NONE;
         let mut free = 0u64;
         for (before, find) in finds.iter().zip(rest) {
             let sequence = Sequence(free.wrapping_add(1));
-            commit = put(find.id.into(), sequence, free, Some((find, before.missing(find))));
-            self.slot(free).0.store_relaxed(Tag::used(commit.id(), sequence).0);
+            commit = put(
+                find.id.into(),
+                sequence,
+                free,
+                Some((find, before.missing(find))),
+            );
+            self.slot(free)
+                .0
+                .store_relaxed(Tag::used(commit.id(), sequence).0);
             free = free.wrapping_add(1);
         }
-        self.commit.sub_buffers_touched.set(free.min(slots.wrapping_sub(1)));
+        self.commit
+            .sub_buffers_touched
+            .set(free.min(slots.wrapping_sub(1)));
         // The others fill the slots behind, and the first of them is where writers go on.
         let mut first = true;
         for id in (0..=slots).filter(|id| self.sub_buffer(*id).sealed().used() == 0) {
@@ -299,7 +385,11 @@ impl CpuBuffer {
                 break;
             }
             let sequence = Sequence(free.wrapping_add(1));
-            let tag = if first { Tag::used(id, sequence) } else { Tag::empty(id) };
+            let tag = if first {
+                Tag::used(id, sequence)
+            } else {
+                Tag::empty(id)
+            };
             if first {
                 commit = put(id, sequence, free, None);
             }
@@ -318,5 +408,9 @@ impl CpuBuffer {
 
 /// The 64-bit word at `offset`.
 fn word(bytes: &[u8], offset: usize) -> Option<u64> {
-    bytes.get(offset..offset.checked_add(8)?)?.try_into().ok().map(u64::from_ne_bytes)
+    bytes
+        .get(offset..offset.checked_add(8)?)?
+        .try_into()
+        .ok()
+        .map(u64::from_ne_bytes)
 }

@@ -2,8 +2,9 @@
 
 //! Moving the content of a buffer to one with more or fewer sub-buffers.
 //!
-//! The memory of sub-buffers moves, nothing is copied. The newest events stay; those that do not fit any more count
-//! as overrun. Whoever calls replaces the old buffer by the new one where writers find it.
+//! The memory of sub-buffers moves, nothing is copied. The newest events stay; those that do not
+//! fit any more count as overrun. Whoever calls replaces the old buffer by the new one where
+//! writers find it.
 
 use core::ptr::NonNull;
 
@@ -13,27 +14,40 @@ use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 
 impl CpuBuffer {
-    /// A buffer on `parts` with the content, counts and settings of `old`, which must not be used any more.
+    /// A buffer on `parts` with the content, counts and settings of `old`, which must not be used
+    /// any more.
     ///
-    /// All memory of `old` moves to the first descriptors of `parts`; what these had is forgotten, so they may be
-    /// made with a dangling pointer. If `parts` has more descriptors than `old`, the further ones must have memory.
-    /// If it has fewer, the memory that is left over goes to `left_over`, for the caller to free.
+    /// All memory of `old` moves to the first descriptors of `parts`; what these had is forgotten,
+    /// so they may be made with a dangling pointer. If `parts` has more descriptors than `old`, the
+    /// further ones must have memory. If it has fewer, the memory that is left over goes to
+    /// `left_over`, for the caller to free.
     ///
     /// # Errors
     ///
-    /// [`BadParts`] as [`new`](Self::new), or if sub-buffers differ in size. Nothing is changed then.
+    /// [`BadParts`] as [`new`](Self::new), or if sub-buffers differ in size. Nothing is changed
+    /// then.
     ///
     /// # Safety
     ///
-    /// As [`new`](Self::new), but for the memory of descriptors with an index that `old` has. No writer of `old` is
-    /// active or can become active, the caller holds its reader lock, and no iterator on it is used any more.
-    pub unsafe fn resized(old: &Self, parts: Parts, left_over: impl FnMut(NonNull<u8>)) -> Result<Self, BadParts> {
+    /// As [`new`](Self::new), but for the memory of descriptors with an index that `old` has. No
+    /// writer of `old` is active or can become active, the caller holds its reader lock, and no
+    /// iterator on it is used any more.
+    pub unsafe fn resized(
+        old: &Self,
+        parts: Parts,
+        left_over: impl FnMut(NonNull<u8>),
+    ) -> Result<Self, BadParts> {
         if parts.sub_buffer_size != old.sub_buffer_size() {
             return Err(BadParts);
         }
-        // SAFETY: by the function's precondition; memory is not touched before `Move::run` has put the old in place.
+        // SAFETY: by the function's precondition; memory is not touched before `Move::run` has put
+        // the old in place.
         let new = unsafe { Self::new(parts) }?;
-        let mut moving = Move { old, new: &new, next_id: 0 };
+        let mut moving = Move {
+            old,
+            new: &new,
+            next_id: 0,
+        };
         // SAFETY: the caller holds the reader lock.
         let state = unsafe { &*old.read.state.get() };
         let reader = moving.run(state, left_over);
@@ -70,7 +84,8 @@ impl Move<'_> {
             let too_many = newest.minus(oldest.0).plus(1).0.saturating_sub(nr_slots);
             kept = oldest.plus(too_many);
             let mut sequence = oldest;
-            // The reader's content gets the number before that of the first kept, and so the ring has no gap.
+            // The reader's content gets the number before that of the first kept, and so the ring
+            // has no gap.
             new.sub_buffer(reader).sequence.set(kept.minus(1).0);
             let mut slot = 0;
             while sequence != newest.plus(1) {
@@ -90,10 +105,14 @@ impl Move<'_> {
         self.free_ones(kept, last, &mut left_over);
         self.fill_slots(reader);
         self.positions(commit, end);
-        ReaderState { id: reader, ..*state }
+        ReaderState {
+            id: reader,
+            ..*state
+        }
     }
 
-    /// Gives the memory and numbers of an old descriptor to the next new one; gives its id and descriptor.
+    /// Gives the memory and numbers of an old descriptor to the next new one; gives its id and
+    /// descriptor.
     fn give(&mut self, old: &SubBuffer) -> (u64, &SubBuffer) {
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);
@@ -102,7 +121,8 @@ impl Move<'_> {
             new.set_data(memory);
         }
         let sealed = old.sealed();
-        new.sealed.set(Position::new(id, sealed.events(), sealed.used()).0);
+        new.sealed
+            .set(Position::new(id, sealed.events(), sealed.used()).0);
         new.sequence.set(old.sequence.get());
         new.first_event.set(old.first_event.get());
         new.first_byte.set(old.first_byte.get());
@@ -113,16 +133,25 @@ impl Move<'_> {
     fn keep(&mut self, old: &SubBuffer, sequence: Sequence, slot: u64) -> u64 {
         let (id, new) = self.give(old);
         new.slot.set(slot);
-        self.new.slot(slot).0.store_relaxed(Tag::used(id, sequence).0);
+        self.new
+            .slot(slot)
+            .0
+            .store_relaxed(Tag::used(id, sequence).0);
         id
     }
 
     /// Gives away the memory of sub-buffers with nothing to keep on them.
-    fn free_ones(&mut self, kept: Sequence, last: Option<Sequence>, left_over: &mut impl FnMut(NonNull<u8>)) {
+    fn free_ones(
+        &mut self,
+        kept: Sequence,
+        last: Option<Sequence>,
+        left_over: &mut impl FnMut(NonNull<u8>),
+    ) {
         for index in 0..u64::from(self.old.setup.nr_slots) {
             let tag = self.old.slot(index).load();
             let sequence = Sequence(tag.sequence());
-            let after_kept = last.is_some_and(|last| !sequence.before(kept) && !last.before(sequence));
+            let after_kept =
+                last.is_some_and(|last| !sequence.before(kept) && !last.before(sequence));
             if tag.free() == 0 && after_kept {
                 continue;
             }
@@ -135,14 +164,18 @@ impl Move<'_> {
         }
     }
 
-    /// Puts the sub-buffers that are neither kept nor the reader's into the slots that hold nothing.
+    /// Puts the sub-buffers that are neither kept nor the reader's into the slots that hold
+    /// nothing.
     fn fill_slots(&self, reader: u64) {
         let nr_slots = u64::from(self.new.setup.nr_slots);
         // Ids were given in the order reader (0), kept, others; kept ones fill the first slots.
         debug_assert!(reader == 0);
         for index in 0..nr_slots {
             if self.new.slot(index).load().free() != 0 {
-                self.new.slot(index).0.store_relaxed(Tag::empty(index.wrapping_add(1)).0);
+                self.new
+                    .slot(index)
+                    .0
+                    .store_relaxed(Tag::empty(index.wrapping_add(1)).0);
             }
         }
     }
@@ -153,8 +186,12 @@ impl Move<'_> {
         let known = old.write.stamp_position.get() == commit.0;
         new.write.position.set(position.0);
         new.write.stamp.set(old.write.stamp.get());
-        new.setup.records.store_relaxed(new.sub_buffer(id).records());
-        new.write.stamp_position.set(if known { position.0 } else { Position::NONE.0 });
+        new.setup
+            .records
+            .store_relaxed(new.sub_buffer(id).records());
+        new.write
+            .stamp_position
+            .set(if known { position.0 } else { Position::NONE.0 });
         new.commit.commit.store_release(position.0);
     }
 
@@ -165,9 +202,15 @@ impl Move<'_> {
             (&old.commit.overrun_bytes, &new.commit.overrun_bytes),
             (&old.commit.commit_overrun, &new.commit.commit_overrun),
             (&old.commit.dropped, &new.commit.dropped),
-            (&old.commit.sub_buffers_touched, &new.commit.sub_buffers_touched),
+            (
+                &old.commit.sub_buffers_touched,
+                &new.commit.sub_buffers_touched,
+            ),
             (&old.commit.sub_buffers_lost, &new.commit.sub_buffers_lost),
-            (&old.commit.time_went_backwards, &new.commit.time_went_backwards),
+            (
+                &old.commit.time_went_backwards,
+                &new.commit.time_went_backwards,
+            ),
         ] {
             to.set(from.get());
         }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the path of every event goes when it is not the plain case: time records, the step to the next sub-buffer,
-//! a full ring, an event inside an event, and publishing more than one sub-buffer.
+//! Where the path of every event goes when it is not the plain case: time records, the step to the
+//! next sub-buffer, a full ring, an event inside an event, and publishing more than one sub-buffer.
 //!
-//! Same rules as in `writer.rs`: no lock, no wait, no panic, any context. Loops end because an interrupting writer
-//! is what makes them go round, or a reader that took a sub-buffer.
+//! Same rules as in `writer.rs`: no lock, no wait, no panic, any context. Loops end because an
+//! interrupting writer is what makes them go round, or a reader that took a sub-buffer.
 
 use core::ptr::NonNull;
 
-use crate::core::sys::{barrier, fence_release, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::{put_header, put_u32};
-use super::word::{Header, Position, Sequence, Tag, event_size};
-use super::writer::{Context, Wake, put_event_header};
+use super::word::{event_size, Header, Position, Sequence, Tag};
+use super::writer::{put_event_header, Context, Wake};
+use crate::core::sys::{barrier, fence_release, word};
 
 /// The time record in front of an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,23 +36,31 @@ impl TimeRecord {
 struct Full;
 
 impl CpuBuffer {
-    /// Reserves if recording is on, also where another writer has been interrupted. In a context that is writing already it is
-    /// allowed once, as the context word may lag behind the CPU.
+    /// Reserves if recording is on, also where another writer has been interrupted. In a context
+    /// that is writing already it is allowed once, as the context word may lag behind the CPU.
     #[cold]
     #[inline(never)]
-    pub(super) fn reserve_inside<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+    pub(super) fn reserve_inside<E: Env>(
+        &self,
+        env: &E,
+        context: Context,
+        length: usize,
+    ) -> Option<NonNull<u8>> {
         if !self.is_recording() {
             return None;
         }
         let word = self.setup.context.get();
-        let context = [context, Context::TRANSITION].into_iter().find(|context| word & context.bit() == 0)?;
+        let context = [context, Context::TRANSITION]
+            .into_iter()
+            .find(|context| word & context.bit() == 0)?;
         self.change_context(|word| word | context.bit());
         barrier();
         env.step(Step::ContextEntered);
         self.reserve_slow(env, context, length)
     }
 
-    /// Changes the context word, which interrupts leave as it was but for [`Context::CROSSED`]; gives the word before.
+    /// Changes the context word, which interrupts leave as it was but for [`Context::CROSSED`];
+    /// gives the word before.
     pub(super) fn change_context(&self, change: impl Fn(u64) -> u64) -> u64 {
         loop {
             let word = self.setup.context.get();
@@ -62,7 +70,8 @@ impl CpuBuffer {
         }
     }
 
-    /// Leaves the innermost context; the outermost writer publishes everything up to the write position.
+    /// Leaves the innermost context; the outermost writer publishes everything up to the write
+    /// position.
     #[cold]
     #[inline(never)]
     pub(super) fn leave<E: Env>(&self, env: &E) -> Wake {
@@ -76,14 +85,24 @@ impl CpuBuffer {
         Wake::Unwanted
     }
 
-    /// Reserves in every case. Entered with `context` set in the context word; leaves it if there is no room.
+    /// Reserves in every case. Entered with `context` set in the context word; leaves it if there
+    /// is no room.
     #[cold]
     #[inline(never)]
-    pub(super) fn reserve_slow<E: Env>(&self, env: &E, context: Context, length: usize) -> Option<NonNull<u8>> {
+    pub(super) fn reserve_slow<E: Env>(
+        &self,
+        env: &E,
+        context: Context,
+        length: usize,
+    ) -> Option<NonNull<u8>> {
         // Looked at once: an event that has room with one setting need not have it with the other.
         let absolute = self.absolute_stamps();
         let fits = length <= self.max_payload_with(absolute);
-        let reserved = if fits { self.reserve_any(env, context, length, absolute) } else { None };
+        let reserved = if fits {
+            self.reserve_any(env, context, length, absolute)
+        } else {
+            None
+        };
         if reserved.is_none() {
             // As after any event: the outermost writer publishes what others have left to it.
             let _ = self.leave(env);
@@ -91,10 +110,17 @@ impl CpuBuffer {
         reserved
     }
 
-    fn reserve_any<E: Env>(&self, env: &E, context: Context, length: usize, absolute: bool) -> Option<NonNull<u8>> {
+    fn reserve_any<E: Env>(
+        &self,
+        env: &E,
+        context: Context,
+        length: usize,
+        absolute: bool,
+    ) -> Option<NonNull<u8>> {
         let size = event_size(length);
         loop {
-            // The position first: if it is the same when it is moved, what was read in between belongs to it.
+            // The position first: if it is the same when it is moved, what was read in between
+            // belongs to it.
             let position = Position(self.write.position.get());
             barrier();
             env.step(Step::PositionRead);
@@ -106,22 +132,36 @@ impl CpuBuffer {
 
             let first = position.used() == 0 && !known;
             let backwards = known && now < stamp;
-            let delta = if first || backwards { 0 } else { now.wrapping_sub(stamp) };
+            let delta = if first || backwards {
+                0
+            } else {
+                now.wrapping_sub(stamp)
+            };
             let record = Self::time_record(known || first, delta, absolute);
-            let fits = position.used().wrapping_add(record.size()).wrapping_add(size) <= self.setup.capacity as u64;
+            let fits = position
+                .used()
+                .wrapping_add(record.size())
+                .wrapping_add(size)
+                <= self.setup.capacity as u64;
             // The sub-buffer's own time stamp is the only one of 64 bits.
             let too_far = !first && (delta | (now ^ stamp)) >> Header::TIME_BITS != 0;
 
             let (start, record, first) = if fits && !too_far {
                 (position, record, first)
             } else {
-                let Ok(id) = self.claim_next(env, position) else { return None };
-                // An interrupted writer may have left the stamp's position behind on an older content of this very
-                // sub-buffer, where ours is going to pass.
+                let Ok(id) = self.claim_next(env, position) else {
+                    return None;
+                };
+                // An interrupted writer may have left the stamp's position behind on an older
+                // content of this very sub-buffer, where ours is going to pass.
                 self.write.stamp_position.set(Position::NONE.0);
                 barrier();
                 env.step(Step::StampForgotten);
-                (Position::new(id, 0, 0), Self::time_record(true, 0, absolute), true)
+                (
+                    Position::new(id, 0, 0),
+                    Self::time_record(true, 0, absolute),
+                    true,
+                )
             };
             let next = start.plus_event(record.size().wrapping_add(size));
             if !self.write.position.replace(position.0, next.0) {
@@ -136,7 +176,8 @@ impl CpuBuffer {
                 env.step(Step::SubBufferSealed);
             }
             if first {
-                // SAFETY: moving the position to the first event of the sub-buffer gave us its header.
+                // SAFETY: moving the position to the first event of the sub-buffer gave us its
+                // header.
                 unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
                 env.step(Step::SubBufferStamped);
             }
@@ -161,15 +202,19 @@ impl CpuBuffer {
         }
     }
 
-    /// Says that `now` is the time of the last event before `next`, and where the records of its sub-buffer lie.
+    /// Says that `now` is the time of the last event before `next`, and where the records of its
+    /// sub-buffer lie.
     ///
-    /// `known` false says that there may be an interrupted writer between moving the position and storing its stamp, and
-    /// that will put its older one over ours; or that this one has gone on to another sub-buffer, of which an interrupted one
-    /// must learn that has read the position and is going to compare the stamp's. So only the outermost writer, who has
-    /// interrupted none, makes an unknown stamp known; until then events carry absolute times.
+    /// `known` false says that there may be an interrupted writer between moving the position and
+    /// storing its stamp, and that will put its older one over ours; or that this one has gone on
+    /// to another sub-buffer, of which an interrupted one must learn that has read the position and
+    /// is going to compare the stamp's. So only the outermost writer, who has interrupted none,
+    /// makes an unknown stamp known; until then events carry absolute times.
     fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
         if known || Context::is_outermost(self.setup.context.get()) {
-            self.setup.records.store_relaxed(self.sub_buffer(next.id()).records());
+            self.setup
+                .records
+                .store_relaxed(self.sub_buffer(next.id()).records());
             self.write.stamp.set(now);
             barrier();
             env.step(Step::StampStored);
@@ -178,11 +223,24 @@ impl CpuBuffer {
         env.step(Step::StampPublished);
     }
 
-    /// Writes the header of an event that has been reserved at `used` bytes of `records`; gives its address.
-    fn put_event(&self, records: *mut u8, used: u64, length: usize, size: u64, delta: u64) -> NonNull<u8> {
+    /// Writes the header of an event that has been reserved at `used` bytes of `records`; gives its
+    /// address.
+    fn put_event(
+        &self,
+        records: *mut u8,
+        used: u64,
+        length: usize,
+        size: u64,
+        delta: u64,
+    ) -> NonNull<u8> {
         let small = length <= Header::MAX_SMALL;
-        let type_len = if small { (size >> 2).wrapping_sub(1) as u32 } else { 0 };
-        // SAFETY: moving the position gave the caller alone the `size` bytes from `used` on, and `size` is 8 or more.
+        let type_len = if small {
+            (size >> 2).wrapping_sub(1) as u32
+        } else {
+            0
+        };
+        // SAFETY: moving the position gave the caller alone the `size` bytes from `used` on, and
+        // `size` is 8 or more.
         unsafe {
             let event = put_event_header(records.add(used as usize), Header::new(type_len, delta));
             if !small {
@@ -216,11 +274,18 @@ impl CpuBuffer {
             put_u32(at, Header::new(kind, time).0);
             put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
         }
-        self.put_event(records, start.used().wrapping_add(record.size()), length, size, delta)
+        self.put_event(
+            records,
+            start.used().wrapping_add(record.size()),
+            length,
+            size,
+            delta,
+        )
     }
 
-    /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number of writers may
-    /// do this one after the other, each interrupting the one before: all get the same id.
+    /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number
+    /// of writers may do this one after the other, each interrupting the one before: all get the
+    /// same id.
     fn claim_next<E: Env>(&self, env: &E, position: Position) -> Result<u64, Full> {
         let current = self.sub_buffer(position.id());
         let sequence = current.sequence().plus(1);
@@ -232,17 +297,24 @@ impl CpuBuffer {
             env.step(Step::SlotRead);
             if !tag.holds(sequence) {
                 let unread = tag.free() == 0;
-                // Read before the claim: writers that interrupt behind it write and seal new content.
+                // Read before the claim: writers that interrupt behind it write and seal new
+                // content.
                 let lost = self.sub_buffer(tag.id()).sealed();
                 if unread {
                     self.may_overwrite(old)?;
                 }
-                // Pairs with the compare-and-swap in `Reader::take` (who gets an unread sub-buffer; and what the
-                // reader did with the empty one is done) and with the tag loads of readers and iterators.
-                if !self.slot(index).0.replace(tag.0, Tag::used(tag.id(), sequence).0) {
+                // Pairs with the compare-and-swap in `Reader::take` (who gets an unread sub-buffer;
+                // and what the reader did with the empty one is done) and with the tag loads of
+                // readers and iterators.
+                if !self
+                    .slot(index)
+                    .0
+                    .replace(tag.0, Tag::used(tag.id(), sequence).0)
+                {
                     continue;
                 }
-                // Pairs with `fence_acquire` in `Iter::copy`: who copies what is written from now on sees the tag.
+                // Pairs with `fence_acquire` in `Iter::copy`: who copies what is written from now
+                // on sees the tag.
                 fence_release();
                 env.step(Step::SlotClaimed);
                 if unread {
@@ -265,7 +337,8 @@ impl CpuBuffer {
             self.commit.dropped.add(1);
             return Err(Full);
         }
-        // From the commit position on, events are not complete: their writers have been interrupted.
+        // From the commit position on, events are not complete: their writers have been
+        // interrupted.
         let commit = Position(self.commit.commit.load_relaxed());
         if !old.before(self.sub_buffer(commit.id()).sequence()) {
             self.commit.commit_overrun.add(1);
@@ -281,12 +354,14 @@ impl CpuBuffer {
         self.commit.sub_buffers_lost.add(1);
     }
 
-    /// Publishes, across sub-buffers, until no writer has slipped in, and leaves. Entered by the outermost writer.
+    /// Publishes, across sub-buffers, until no writer has slipped in, and leaves. Entered by the
+    /// outermost writer.
     #[cold]
     #[inline(never)]
     pub(super) fn publish_slow<E: Env>(&self, env: &E) -> Wake {
         loop {
-            // Any context's bit shows the others that this writer is here; that of tasks hides none of theirs.
+            // Any context's bit shows the others that this writer is here; that of tasks hides none
+            // of theirs.
             self.setup.context.set(Context::NORMAL.bit());
             barrier();
             env.step(Step::ContextEnteredAgain);
@@ -299,7 +374,8 @@ impl CpuBuffer {
             env.step(Step::CommitStored);
             word!(self: Self, setup.context and Context::LEFT);
             env.step(Step::ContextLeft);
-            // A writer that has crossed since may have come in before the position was read, and been walked over.
+            // A writer that has crossed since may have come in before the position was read, and
+            // been walked over.
             if self.write.position.get() == position.0 && self.setup.context.get() == 0 {
                 return self.wake();
             }
@@ -314,8 +390,10 @@ impl CpuBuffer {
             let sealed = done.sealed();
             let next_id = self.slot(self.next_slot(done.slot.get())).load().id();
             let next = self.sub_buffer(next_id);
-            next.first_event.set(done.first_event.get().wrapping_add(sealed.events()));
-            next.first_byte.set(done.first_byte.get().wrapping_add(sealed.used()));
+            next.first_event
+                .set(done.first_event.get().wrapping_add(sealed.events()));
+            next.first_byte
+                .set(done.first_byte.get().wrapping_add(sealed.used()));
             self.commit.sub_buffers_touched.add(1);
             id = next_id;
         }

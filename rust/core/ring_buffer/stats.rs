@@ -5,8 +5,8 @@
 //! For a buffer at rest, and since the last reset:
 //!
 //! - events committed = `entries + overrun + read`;
-//! - events asked for, with room in principle and recording on = events committed + discarded + `dropped` +
-//!   `commit_overrun`.
+//! - events asked for, with room in principle and recording on = events committed + discarded +
+//!   `dropped` + `commit_overrun`.
 
 use super::cpu_buffer::CpuBuffer;
 
@@ -17,7 +17,8 @@ pub struct Stats {
     pub entries: u64,
     /// Events that were overwritten before they were read.
     pub overrun: u64,
-    /// Events for which there was no room because the sub-buffers were full of events of interrupted writers.
+    /// Events for which there was no room because the sub-buffers were full of events of
+    /// interrupted writers.
     pub commit_overrun: u64,
     /// Bytes that the entries take, with headers and time records.
     pub bytes: u64,
@@ -53,9 +54,9 @@ impl CpuBuffer {
             bytes: bytes.saturating_sub(overrun_bytes.wrapping_add(read_bytes)),
             dropped: self.commit.dropped.get(),
             read,
-            dirty_sub_buffers: touched
-                .wrapping_add(1)
-                .saturating_sub(sub_buffers_lost.wrapping_add(self.read.sub_buffers.load_relaxed())),
+            dirty_sub_buffers: touched.wrapping_add(1).saturating_sub(
+                sub_buffers_lost.wrapping_add(self.read.sub_buffers.load_relaxed()),
+            ),
             time_went_backwards: self.commit.time_went_backwards.get(),
             sub_buffers_touched: touched,
             sub_buffers_lost,

@@ -2,27 +2,28 @@
 
 //! Descriptors of sub-buffers, and the raw accesses to their memory.
 //!
-//! The memory of a sub-buffer has the layout that leaves the kernel (ABI: `events/header_page`): the time of the
-//! first event (u64), the commit word (u64), then records.
+//! The memory of a sub-buffer has the layout that leaves the kernel (ABI: `events/header_page`):
+//! the time of the first event (u64), the commit word (u64), then records.
 
 use core::ptr::NonNull;
 
-use crate::core::sys::{Local, Shared, SharedPtr};
 use super::word::{Position, Sequence, Tag};
+use crate::core::sys::{Local, Shared, SharedPtr};
 
 /// Bytes before the first record of a sub-buffer.
 pub const HEADER_SIZE: usize = 16;
 /// Offset of the commit word.
 pub const COMMIT_OFFSET: usize = 8;
 
-/// Descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id; one per ring slot and one
-/// for the reader.
+/// Descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id; one per ring
+/// slot and one for the reader.
 ///
-/// Apart from `data` and the slot everything here is changed by the CPU that writes, while the sub-buffer is part of what that
-/// CPU may write; readers look only at what a commit has published.
+/// Apart from `data` and the slot everything here is changed by the CPU that writes, while the
+/// sub-buffer is part of what that CPU may write; readers look only at what a commit has published.
 #[repr(C, align(64))]
 pub struct SubBuffer {
-    /// The memory behind the header. Changes only while the reader owns the sub-buffer (swapped out to user space).
+    /// The memory behind the header. Changes only while the reader owns the sub-buffer (swapped out
+    /// to user space).
     records: SharedPtr,
     /// The last write position on it, stored by the writer that moved on.
     pub(super) sealed: Local,
@@ -30,11 +31,13 @@ pub struct SubBuffer {
     pub(super) sequence: Local,
     /// Index of the ring slot the content was written in.
     pub(super) slot: Local,
-    /// Number of the first event on it: how many events were committed before, since the last reset.
+    /// Number of the first event on it: how many events were committed before, since the last
+    /// reset.
     pub(super) first_event: Local,
     /// The same for bytes.
     pub(super) first_byte: Local,
-    /// The ring's slot with this index; what it holds is another sub-buffer as a rule. The reader's id has none.
+    /// The ring's slot with this index; what it holds is another sub-buffer as a rule. The reader's
+    /// id has none.
     pub(super) slot_here: Slot,
 }
 
@@ -50,7 +53,8 @@ impl Slot {
 }
 
 impl SubBuffer {
-    /// A descriptor of the memory at `data`. What the memory must be is said at [`Parts`](super::Parts).
+    /// A descriptor of the memory at `data`. What the memory must be is said at
+    /// [`Parts`](super::Parts).
     pub fn new(data: NonNull<u8>) -> Self {
         Self {
             records: SharedPtr::new(data.as_ptr().wrapping_add(HEADER_SIZE)),
@@ -77,7 +81,8 @@ impl SubBuffer {
 
     /// Puts other memory in place.
     pub(super) fn set_data(&self, data: NonNull<u8>) {
-        self.records.store_relaxed(data.as_ptr().wrapping_add(HEADER_SIZE));
+        self.records
+            .store_relaxed(data.as_ptr().wrapping_add(HEADER_SIZE));
     }
 
     #[inline]
@@ -95,7 +100,8 @@ impl SubBuffer {
 ///
 /// # Safety
 ///
-/// `at` is 4-byte aligned, inside a sub-buffer's memory, and the four bytes belong to the caller's reservation.
+/// `at` is 4-byte aligned, inside a sub-buffer's memory, and the four bytes belong to the caller's
+/// reservation.
 #[inline(always)]
 pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
     // SAFETY: by the function's preconditions.
@@ -106,7 +112,8 @@ pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
 ///
 /// # Safety
 ///
-/// `at` is 4-byte aligned, inside a sub-buffer's memory, and nobody writes the four bytes meanwhile.
+/// `at` is 4-byte aligned, inside a sub-buffer's memory, and nobody writes the four bytes
+/// meanwhile.
 #[inline(always)]
 pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
     // SAFETY: by the function's preconditions.
@@ -117,8 +124,8 @@ pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
 ///
 /// # Safety
 ///
-/// `data` is the start of a sub-buffer's memory, `offset` is 0 or [`COMMIT_OFFSET`], and the caller owns the header:
-/// the writer that moved to the sub-buffer, or the reader that took it.
+/// `data` is the start of a sub-buffer's memory, `offset` is 0 or [`COMMIT_OFFSET`], and the caller
+/// owns the header: the writer that moved to the sub-buffer, or the reader that took it.
 #[inline]
 pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
     // SAFETY: by the function's preconditions; sub-buffers are 8-byte aligned.
@@ -129,11 +136,13 @@ pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
 ///
 /// # Safety
 ///
-/// `from` is 4-byte aligned and valid for reading `into.len()` bytes, a multiple of 4, but for the race.
+/// `from` is 4-byte aligned and valid for reading `into.len()` bytes, a multiple of 4, but for the
+/// race.
 pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
     let from = from.cast::<u32>();
     for (index, word) in into.chunks_exact_mut(4).enumerate() {
-        // SAFETY: by the function's preconditions; volatile, so each word is read once and as a whole.
+        // SAFETY: by the function's preconditions; volatile, so each word is read once and as a
+        // whole.
         let value = unsafe { from.add(index).read_volatile() };
         word.copy_from_slice(&value.to_ne_bytes());
     }

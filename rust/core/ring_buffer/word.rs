@@ -19,8 +19,9 @@ macro_rules! fields {
     };
 }
 
-/// Where the next event goes: sub-buffer, events on it so far, bytes of it used so far (the sub-buffer's header
-/// not counted). One word, so that one instruction reserves room and counts the event.
+/// Where the next event goes: sub-buffer, events on it so far, bytes of it used so far (the
+/// sub-buffer's header not counted). One word, so that one instruction reserves room and counts the
+/// event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Position(pub u64);
@@ -87,8 +88,8 @@ impl Position {
     }
 }
 
-/// What a slot of the ring holds: a sub-buffer's id, and either the sequence number of what was written there or
-/// the mark that it is free.
+/// What a slot of the ring holds: a sub-buffer's id, and either the sequence number of what was
+/// written there or the mark that it is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Tag(pub u64);
@@ -122,8 +123,8 @@ impl Tag {
     }
 }
 
-/// The number of a sub-buffer's content: each sub-buffer the writer moves to gets the next. Wraps at 2^39, so it is
-/// compared by distance only.
+/// The number of a sub-buffer's content: each sub-buffer the writer moves to gets the next. Wraps
+/// at 2^39, so it is compared by distance only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Sequence(pub u64);
@@ -195,8 +196,9 @@ impl Header {
     }
 }
 
-/// Bytes an event with a payload of `length` takes, header included. As the C kernel, no event is 12 bytes: so a
-/// discarded one of zero delta can be rewritten without moving the clock (see `discard.rs`).
+/// Bytes an event with a payload of `length` takes, header included. As the C kernel, no event is
+/// 12 bytes: so a discarded one of zero delta can be rewritten without moving the clock (see
+/// `discard.rs`).
 #[inline(always)]
 pub const fn event_size(length: usize) -> u64 {
     let array = if length > Header::MAX_SMALL { 4 } else { 0 };
@@ -230,7 +232,10 @@ mod tests {
     #[test]
     fn position_fields() {
         let position = Position::new(0xabcdef, 0x12345, 0xfedcb);
-        assert_eq!((position.id(), position.events(), position.used()), (0xabcdef, 0x12345, 0xfedcb));
+        assert_eq!(
+            (position.id(), position.events(), position.used()),
+            (0xabcdef, 0x12345, 0xfedcb)
+        );
         let next = Position::new(1, 0, 0).plus_event(24);
         assert_eq!(next, Position::new(1, 1, 24));
         assert_eq!(next.minus_event(24), Position::new(1, 0, 0));
@@ -244,7 +249,11 @@ mod tests {
         for type_len in 0..32 {
             let small = type_len != 0 && type_len < Header::PADDING;
             for delta in [0, 1, (1 << Header::DELTA_BITS) - 1] {
-                assert_eq!(Header::new(type_len, delta).is_small_event(), small, "{type_len}");
+                assert_eq!(
+                    Header::new(type_len, delta).is_small_event(),
+                    small,
+                    "{type_len}"
+                );
             }
         }
     }
@@ -265,13 +274,28 @@ mod tests {
 
     #[test]
     fn event_sizes() {
-        let sizes = [(0, 8), (1, 8), (4, 8), (5, 16), (8, 16), (9, 16), (12, 16), (13, 20), (16, 20)];
+        let sizes = [
+            (0, 8),
+            (1, 8),
+            (4, 8),
+            (5, 16),
+            (8, 16),
+            (9, 16),
+            (12, 16),
+            (13, 20),
+            (16, 20),
+        ];
         for (length, size) in sizes {
             assert_eq!(event_size(length), size, "payload of {length}");
         }
         assert_eq!(event_size(112), 116);
-        assert!((0..=112).all(|length| small_type_len(length).map(|words| 4 * words + 4) == Some(event_size(length))));
-        assert_eq!((small_type_len(113), small_type_len(usize::MAX)), (None, None));
+        assert!((0..=112)
+            .all(|length| small_type_len(length).map(|words| 4 * words + 4)
+                == Some(event_size(length))));
+        assert_eq!(
+            (small_type_len(113), small_type_len(usize::MAX)),
+            (None, None)
+        );
         assert_eq!(event_size(113), 124);
         assert_eq!(event_size(4072), 4080);
     }

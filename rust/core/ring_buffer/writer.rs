@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The path of every event: reserve, commit. It leaves by one slow path each, in `slow.rs`; discarding is in
-//! `discard.rs`.
+//! The path of every event: reserve, commit. It leaves by one slow path each, in `slow.rs`;
+//! discarding is in `discard.rs`.
 //!
-//! Nothing here locks, allocates, waits or can panic; it runs in task, softirq, hardirq and NMI context.
+//! Nothing here locks, allocates, waits or can panic; it runs in task, softirq, hardirq and NMI
+//! context.
 
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use crate::core::sys::{Local, apart, barrier, word};
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
 use super::sub_buffer::put_u32;
-use super::word::{Header, Position, small_type_len};
+use super::word::{small_type_len, Header, Position};
+use crate::core::sys::{apart, barrier, word, Local};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///
-/// The bit in the buffer's context word is that of the C kernel: bit 0 is kept for an event of a context that is
-/// already writing, as happens when an interrupt is taken before `preempt_count` shows it.
+/// The bit in the buffer's context word is that of the C kernel: bit 0 is kept for an event of a
+/// context that is already writing, as happens when an interrupt is taken before `preempt_count`
+/// shows it.
 ///
 /// # Invariants
 ///
@@ -38,14 +40,16 @@ impl Context {
     pub(super) const TRANSITION: Self = Self(0);
     /// Bits of the context word that one nesting level takes.
     const BITS: u64 = 5;
-    /// The bit of the context word that says that writers have gone on to another sub-buffer than that of the commit
-    /// position: who publishes then has sub-buffers to walk. It outlasts the writer that set it.
+    /// The bit of the context word that says that writers have gone on to another sub-buffer than
+    /// that of the commit position: who publishes then has sub-buffers to walk. It outlasts the
+    /// writer that set it.
     pub(super) const CROSSED: u64 = 1 << 63;
-    /// Leaves of the context word, sign-extended, [`Self::CROSSED`] and nothing that a writer has who is in no other.
+    /// Leaves of the context word, sign-extended, [`Self::CROSSED`] and nothing that a writer has
+    /// who is in no other.
     pub(super) const LEFT: i32 = i32::MIN;
 
-    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are no others, and of
-    /// a larger number only the lowest two bits count.
+    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are
+    /// no others, and of a larger number only the lowest two bits count.
     #[inline(always)]
     pub const fn from_interrupt_level(level: u32) -> Self {
         // INVARIANT: at most 3, plus 1. (4 minus the level, in fewer instructions.)
@@ -63,7 +67,8 @@ impl Context {
         (word & !Self::CROSSED | 1).ilog2() as usize / Self::BITS as usize
     }
 
-    /// The context word without the innermost context; without any of them it is [`Self::CROSSED`] or 0.
+    /// The context word without the innermost context; without any of them it is [`Self::CROSSED`]
+    /// or 0.
     pub(super) const fn without_innermost(word: u64) -> u64 {
         let writers = word & !Self::CROSSED;
         word & Self::CROSSED | writers & writers.wrapping_sub(1)
@@ -84,7 +89,8 @@ impl Context {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Wake {
-    /// Nobody waits, or the events are not visible yet because an interrupted writer has to commit first.
+    /// Nobody waits, or the events are not visible yet because an interrupted writer has to commit
+    /// first.
     Unwanted,
     /// Events became visible and [`CpuBuffer::set_waiters`] has asked to be told.
     Wanted,
@@ -96,8 +102,8 @@ pub enum Wake {
 pub enum Ended {
     /// It is published.
     Done(Wake),
-    /// Nothing has happened: a writer is interrupted, there are sub-buffers to walk, or this writer has another bit of the context
-    /// word than that of tasks.
+    /// Nothing has happened: a writer is interrupted, there are sub-buffers to walk, or this writer
+    /// has another bit of the context word than that of tasks.
     Inside,
     /// It is published, but not what came in meanwhile.
     Unpublished,
@@ -109,11 +115,11 @@ pub enum Ended {
 pub enum Attempt {
     /// As [`Writer::reserve_raw`] would have; the address of the event's header.
     Reserved(NonNull<u8>),
-    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long or does not fit.
-    /// [`Writer::reserve_raw`] may do it.
+    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long
+    /// or does not fit. [`Writer::reserve_raw`] may do it.
     Not,
-    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow, with this length, which
-    /// takes as much room.
+    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow,
+    /// with this length, which takes as much room.
     Entered(u64),
 }
 
@@ -131,33 +137,45 @@ impl CpuBuffer {
     ///
     /// # Safety
     ///
-    /// As long as the writer or an event reserved with it lives, the code runs on the one CPU that writes to this
-    /// buffer, is not preempted, and `context` is the context it runs in (a deeper one that is about to begin or has
-    /// just ended is allowed; and that of tasks for [`reserve_plain`](Writer::reserve_plain) and what follows it, which goes on
-    /// only if no other writer is under way: then all that come later are deeper).
+    /// As long as the writer or an event reserved with it lives, the code runs on the one CPU that
+    /// writes to this buffer, is not preempted, and `context` is the context it runs in (a deeper
+    /// one that is about to begin or has just ended is allowed; and that of tasks for
+    /// [`reserve_plain`](Writer::reserve_plain) and what follows it, which goes on only if no other
+    /// writer is under way: then all that come later are deeper).
     #[inline(always)]
     pub unsafe fn writer(&self, context: Context) -> Writer<'_> {
-        Writer { buffer: self, context, _not_send: PhantomData }
+        Writer {
+            buffer: self,
+            context,
+            _not_send: PhantomData,
+        }
     }
 }
 
 impl<'a> Writer<'a> {
-    /// Reserves an event with a payload of `length` bytes, filled in later. Until the event is committed or
-    /// discarded nothing that this CPU writes becomes visible to readers.
+    /// Reserves an event with a payload of `length` bytes, filled in later. Until the event is
+    /// committed or discarded nothing that this CPU writes becomes visible to readers.
     ///
-    /// `None` if recording is disabled, the payload is longer than [`CpuBuffer::max_payload`], this context is
-    /// already writing twice over (recursion), or there is no room (counted as dropped or commit overrun).
+    /// `None` if recording is disabled, the payload is longer than [`CpuBuffer::max_payload`], this
+    /// context is already writing twice over (recursion), or there is no room (counted as dropped
+    /// or commit overrun).
     #[inline(always)]
     pub fn reserve<'e, E: Env>(&self, env: &'e E, length: usize) -> Option<Reservation<'a, 'e, E>> {
         let header = self.reserve_raw(env, length)?;
-        Some(Reservation { writer: *self, env, header, length })
+        Some(Reservation {
+            writer: *self,
+            env,
+            header,
+            length,
+        })
     }
 
     /// [`reserve`](Self::reserve) for the C interface: the address of the event's header
     /// (`struct ring_buffer_event`), 4-byte aligned.
     ///
-    /// After `Some` exactly one [`commit_raw`](Self::commit_raw) or [`discard_raw`](Self::discard_raw) must follow,
-    /// in the reverse order of reservations; until then the event's bytes are the caller's.
+    /// After `Some` exactly one [`commit_raw`](Self::commit_raw) or
+    /// [`discard_raw`](Self::discard_raw) must follow, in the reverse order of reservations; until
+    /// then the event's bytes are the caller's.
     #[inline(always)]
     pub fn reserve_raw<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
         match self.reserve_plain(env, length) {
@@ -167,15 +185,19 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// [`reserve_raw`](Self::reserve_raw) if it is the case that nearly always holds: no writer of this CPU is interrupted,
-    /// the event and its time fit. Where it is not, and nothing lives across the rest, that can be a call at the end.
+    /// [`reserve_raw`](Self::reserve_raw) if it is the case that nearly always holds: no writer of
+    /// this CPU is interrupted, the event and its time fit. Where it is not, and nothing lives
+    /// across the rest, that can be a call at the end.
     #[inline(always)]
     pub fn reserve_plain<E: Env>(&self, env: &E, length: usize) -> Attempt {
         let buffer = self.buffer;
         let context = &buffer.setup.context;
-        let Some(type_len) = small_type_len(length) else { return Attempt::Not };
-        // The position comes before the context word is set. If it and the stamp's position are the same below, it is on the commit
-        // position's sub-buffer, and what was read in between belongs to it (Documentation/ring-buffer.md, section 3).
+        let Some(type_len) = small_type_len(length) else {
+            return Attempt::Not;
+        };
+        // The position comes before the context word is set. If it and the stamp's position are the
+        // same below, it is on the commit position's sub-buffer, and what was read in between
+        // belongs to it (Documentation/ring-buffer.md, section 3).
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
@@ -184,7 +206,8 @@ impl<'a> Writer<'a> {
         }
         let now = env.now();
         env.step(Step::ClockRead);
-        // From here on the commit position stands still: it is the writer that found the word zero who moves it.
+        // From here on the commit position stands still: it is the writer that found the word zero
+        // who moves it.
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
@@ -195,9 +218,11 @@ impl<'a> Writer<'a> {
         env.step(Step::StampPositionRead);
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
-        // Before the position is moved: until then a writer that goes on to another sub-buffer is found out.
+        // Before the position is moved: until then a writer that goes on to another sub-buffer is
+        // found out.
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
-        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new one.)
+        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new
+        // one.)
         let old = Position(apart(position.0));
         let next = old.plus_small_event(type_len);
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
@@ -205,8 +230,8 @@ impl<'a> Writer<'a> {
         }
         env.step(Step::PositionMoved);
 
-        // Reserved. Writers that come in before the last of these stores find no stamp for the position and leave both
-        // words alone (`publish_stamp`).
+        // Reserved. Writers that come in before the last of these stores find no stamp for the
+        // position and leave both words alone (`publish_stamp`).
         buffer.write.stamp.set(now);
         barrier();
         env.step(Step::StampStored);
@@ -223,7 +248,8 @@ impl<'a> Writer<'a> {
         self.buffer.reserve_slow(env, self.context, length)
     }
 
-    /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was interrupted.
+    /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was
+    /// interrupted.
     #[inline(always)]
     pub fn commit_raw<E: Env>(&self, env: &E) -> Wake {
         match self.commit_plain(env) {
@@ -232,12 +258,16 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a writer alone. Otherwise
-    /// [`commit_rest`](Self::commit_rest) has to follow; where nothing lives across it, by a call at the end.
+    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a
+    /// writer alone. Otherwise [`commit_rest`](Self::commit_rest) has to follow; where nothing
+    /// lives across it, by a call at the end.
     #[inline(always)]
     pub fn commit_plain<E: Env>(&self, env: &E) -> Ended {
         let buffer = self.buffer;
-        buffer.leave_plain(env, || word!(buffer: CpuBuffer, setup.context is Context::NORMAL.bit() as i32))
+        buffer.leave_plain(
+            env,
+            || word!(buffer: CpuBuffer, setup.context is Context::NORMAL.bit() as i32),
+        )
     }
 
     /// Does what [`commit_plain`](Self::commit_plain) has left.
@@ -260,9 +290,9 @@ impl<'a> Writer<'a> {
         unsafe { self.buffer.discard(env, header) }
     }
 
-    /// Allows the caller, who has an event reserved, to reserve further ones of its own in the same context
-    /// (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end), all inner events ended
-    /// before. Up to 11 deep.
+    /// Allows the caller, who has an event reserved, to reserve further ones of its own in the same
+    /// context (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end),
+    /// all inner events ended before. Up to 11 deep.
     pub fn nest_start(&self) {
         let buffer = self.buffer;
         let time = buffer.event_time();
@@ -277,16 +307,20 @@ impl<'a> Writer<'a> {
     /// Undoes one [`nest_start`](Self::nest_start).
     pub fn nest_end(&self) {
         let buffer = self.buffer;
-        let outer = |word: u64| word & Context::CROSSED | (word & !Context::CROSSED) >> Context::BITS;
+        let outer =
+            |word: u64| word & Context::CROSSED | (word & !Context::CROSSED) >> Context::BITS;
         let context = outer(buffer.setup.context.get());
         if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
-            buffer.event_stamp_of(Context::innermost(context)).set(aside.get());
+            buffer
+                .event_stamp_of(Context::innermost(context))
+                .set(aside.get());
         }
         barrier();
         buffer.change_context(outer);
     }
 
-    /// The time of the event that was reserved last and is not ended yet (`ring_buffer_event_time_stamp`).
+    /// The time of the event that was reserved last and is not ended yet
+    /// (`ring_buffer_event_time_stamp`).
     pub fn event_time(&self) -> u64 {
         self.buffer.event_time()
     }
@@ -307,22 +341,25 @@ impl CpuBuffer {
 
     /// The time of the event that the innermost context has reserved.
     pub(super) fn event_time(&self) -> u64 {
-        self.event_stamp_of(Context::innermost(self.setup.context.get())).get()
+        self.event_stamp_of(Context::innermost(self.setup.context.get()))
+            .get()
     }
 
-    /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the outermost, and all have stayed
-    /// on the commit position's sub-buffer.
+    /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the
+    /// outermost, and all have stayed on the commit position's sub-buffer.
     #[inline(always)]
     fn leave_plain<E: Env>(&self, env: &E, alone: impl FnOnce() -> bool) -> Ended {
         env.step(Step::CommitStarted);
-        // The position first: if the word has no `CROSSED` afterwards, it is on the commit position's sub-buffer.
+        // The position first: if the word has no `CROSSED` afterwards, it is on the commit
+        // position's sub-buffer.
         let position = Position(self.write.position.get());
         barrier();
         env.step(Step::CommitPositionRead);
         if !alone() {
             return Ended::Inside;
         }
-        // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the events before it.
+        // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the
+        // events before it.
         self.commit.commit.store_release(position.0);
         barrier();
         env.step(Step::CommitStored);
@@ -337,7 +374,11 @@ impl CpuBuffer {
 
     #[inline(always)]
     pub(super) fn wake(&self) -> Wake {
-        if word!(self: Self, setup.waiters is 0) { Wake::Unwanted } else { Wake::Wanted }
+        if word!(self: Self, setup.waiters is 0) {
+            Wake::Unwanted
+        } else {
+            Wake::Wanted
+        }
     }
 }
 
@@ -355,7 +396,8 @@ pub(super) unsafe fn put_event_header(at: *mut u8, header: Header) -> NonNull<u8
     }
 }
 
-/// A reserved event. Ends in [`commit`](Self::commit) or [`discard`](Self::discard); dropping it discards.
+/// A reserved event. Ends in [`commit`](Self::commit) or [`discard`](Self::discard); dropping it
+/// discards.
 #[must_use = "dropping a reservation discards the event"]
 pub struct Reservation<'a, 'e, E: Env> {
     writer: Writer<'a>,
@@ -368,9 +410,13 @@ impl<E: Env> Reservation<'_, '_, E> {
     /// The payload's bytes; what was there before is not cleared.
     #[inline(always)]
     pub fn payload(&mut self) -> &mut [u8] {
-        let skip = if self.length <= Header::MAX_SMALL { 4 } else { 8 };
-        // SAFETY: the reservation owns the event's bytes until it ends, and `length` bytes of them follow the header;
-        // sub-buffer memory is initialised (see `CpuBuffer::new`).
+        let skip = if self.length <= Header::MAX_SMALL {
+            4
+        } else {
+            8
+        };
+        // SAFETY: the reservation owns the event's bytes until it ends, and `length` bytes of them
+        // follow the header; sub-buffer memory is initialised (see `CpuBuffer::new`).
         unsafe { core::slice::from_raw_parts_mut(self.header.as_ptr().add(skip), self.length) }
     }
 
@@ -386,7 +432,10 @@ impl<E: Env> Reservation<'_, '_, E> {
         let this = ManuallyDrop::new(self);
         let context = this.writer.context;
         let buffer = this.writer.buffer;
-        match buffer.leave_plain(this.env, || word!(buffer: CpuBuffer, setup.context holds context.bit())) {
+        match buffer.leave_plain(
+            this.env,
+            || word!(buffer: CpuBuffer, setup.context holds context.bit()),
+        ) {
             Ended::Done(wake) => wake,
             rest => this.writer.commit_rest(this.env, rest),
         }
@@ -403,7 +452,8 @@ impl<E: Env> Reservation<'_, '_, E> {
 impl<E: Env> Drop for Reservation<'_, '_, E> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: as in `discard`. Who forgets to end an event also forgets to wake; the next commit does.
+        // SAFETY: as in `discard`. Who forgets to end an event also forgets to wake; the next
+        // commit does.
         let _ = unsafe { self.writer.buffer.discard(self.env, self.header) };
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Read-and-change on one CPU where no cheaper instruction is known, and under `loom` and Miri: the full atomics.
+//! Read-and-change on one CPU where no cheaper instruction is known, and under `loom` and Miri: the
+//! full atomics.
 
 use super::imp::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
-    let done = word.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    let done = word
+        .compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed)
+        .is_ok();
     super::barrier();
     done
 }
@@ -15,7 +18,11 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn holds<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn holds<const AT: usize, T>(
+    _structure: &T,
+    word: &AtomicU64,
+    value: u64,
+) -> bool {
     let same = word.load(Ordering::Relaxed) == value;
     super::barrier();
     same
@@ -25,7 +32,10 @@ pub(super) unsafe fn holds<const AT: usize, T>(_structure: &T, word: &AtomicU64,
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, word: &AtomicU64) -> bool {
+pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(
+    structure: &T,
+    word: &AtomicU64,
+) -> bool {
     // SAFETY: no preconditions.
     unsafe { holds::<AT, T>(structure, word, i64::from(VALUE) as u64) }
 }
@@ -34,7 +44,10 @@ pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, wor
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(_structure: &T, word: &AtomicU32) -> bool {
+pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(
+    _structure: &T,
+    word: &AtomicU32,
+) -> bool {
     let same = word.load(Ordering::Relaxed) == VALUE as u32;
     super::barrier();
     same
@@ -44,7 +57,11 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(_structure: &T,
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn above<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn above<const AT: usize, T>(
+    _structure: &T,
+    word: &AtomicU64,
+    value: u64,
+) -> bool {
     let more = word.load(Ordering::Relaxed) as i64 > value as i64;
     super::barrier();
     more
@@ -54,7 +71,11 @@ pub(super) unsafe fn above<const AT: usize, T>(_structure: &T, word: &AtomicU64,
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn minus<const AT: usize, T>(_structure: &T, word: &AtomicU64, value: u64) -> u64 {
+pub(super) unsafe fn minus<const AT: usize, T>(
+    _structure: &T,
+    word: &AtomicU64,
+    value: u64,
+) -> u64 {
     let difference = value.wrapping_sub(word.load(Ordering::Relaxed));
     super::barrier();
     difference
@@ -89,7 +110,11 @@ pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(_structure: &T, wo
 ///
 /// None here.
 #[inline(always)]
-pub(super) unsafe fn pointer_plus<const AT: usize, T>(_structure: &T, word: &AtomicPtr<u8>, bytes: u64) -> *mut u8 {
+pub(super) unsafe fn pointer_plus<const AT: usize, T>(
+    _structure: &T,
+    word: &AtomicPtr<u8>,
+    bytes: u64,
+) -> *mut u8 {
     let sum = word.load(Ordering::Relaxed).wrapping_add(bytes as usize);
     super::barrier();
     sum
@@ -97,7 +122,8 @@ pub(super) unsafe fn pointer_plus<const AT: usize, T>(_structure: &T, word: &Ato
 
 #[inline(always)]
 pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
-    sum.wrapping_add(words.wrapping_mul(4)).wrapping_add(i64::from(MORE) as u64)
+    sum.wrapping_add(words.wrapping_mul(4))
+        .wrapping_add(i64::from(MORE) as u64)
 }
 
 #[inline(always)]

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Read-and-change on one CPU, x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix, as the kernel's `local_t`
-//! does; and words in memory as operands, which the compiler does not make of an atomic load.
+//! Read-and-change on one CPU, x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix, as the
+//! kernel's `local_t` does; and words in memory as operands, which the compiler does not make of an
+//! atomic load.
 //!
-//! An interrupt or NMI comes before or after an instruction, never in its middle. So for a word that only one CPU
-//! changes the plain instruction is atomic, at a fraction of the price of the locked one.
+//! An interrupt or NMI comes before or after an instruction, never in its middle. So for a word
+//! that only one CPU changes the plain instruction is atomic, at a fraction of the price of the
+//! locked one.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-/// What a jump leads to, kept apart: what callers make of it, by several of them, would be put together otherwise, and what
-/// tells them from each other be stored before each jump.
+/// What a jump leads to, kept apart: what callers make of it, by several of them, would be put
+/// together otherwise, and what tells them from each other be stored before each jump.
 #[inline(always)]
 fn other() -> bool {
     // SAFETY: it is empty.
@@ -20,8 +22,8 @@ fn other() -> bool {
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
-    // SAFETY: the operand is a live, aligned 64-bit word (`&AtomicU64`); the instructions touch nothing else but
-    // `rax` and the flags, both declared.
+    // SAFETY: the operand is a live, aligned 64-bit word (`&AtomicU64`); the instructions touch
+    // nothing else but `rax` and the flags, both declared.
     unsafe {
         asm!(
             "cmpxchg qword ptr [{word}], {new}",
@@ -36,7 +38,8 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     true
 }
 
-/// Compares a word, so many bytes into a structure, with an operand, and returns what that says: false where it jumps.
+/// Compares a word, so many bytes into a structure, with an operand, and returns what that says:
+/// false where it jumps.
 macro_rules! compare {
     ($word:literal at $at:expr, in $structure:expr, jump $jump:literal, with $($operand:tt)+) => {{
         // SAFETY: by the caller's word a live one is there, which is only read.
@@ -77,7 +80,11 @@ macro_rules! combine {
 ///
 /// The word lies `AT` bytes into `structure`.
 #[inline(always)]
-pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn holds<const AT: usize, T>(
+    structure: &T,
+    _word: &AtomicU64,
+    value: u64,
+) -> bool {
     compare!("qword" at AT, in structure, jump "jne", with in(reg) value)
 }
 
@@ -85,7 +92,10 @@ pub(super) unsafe fn holds<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 ///
 /// As [`holds`].
 #[inline(always)]
-pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU64) -> bool {
+pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(
+    structure: &T,
+    _word: &AtomicU64,
+) -> bool {
     compare!("qword" at AT, in structure, jump "jne", with const VALUE)
 }
 
@@ -93,7 +103,10 @@ pub(super) unsafe fn is<const AT: usize, const VALUE: i32, T>(structure: &T, _wo
 ///
 /// As [`holds`].
 #[inline(always)]
-pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, _word: &AtomicU32) -> bool {
+pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(
+    structure: &T,
+    _word: &AtomicU32,
+) -> bool {
     compare!("dword" at AT, in structure, jump "jne", with const VALUE)
 }
 
@@ -101,7 +114,11 @@ pub(super) unsafe fn is_32<const AT: usize, const VALUE: i32, T>(structure: &T, 
 ///
 /// As [`holds`].
 #[inline(always)]
-pub(super) unsafe fn above<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> bool {
+pub(super) unsafe fn above<const AT: usize, T>(
+    structure: &T,
+    _word: &AtomicU64,
+    value: u64,
+) -> bool {
     compare!("qword" at AT, in structure, jump "jle", with in(reg) value)
 }
 
@@ -109,7 +126,11 @@ pub(super) unsafe fn above<const AT: usize, T>(structure: &T, _word: &AtomicU64,
 ///
 /// As [`holds`].
 #[inline(always)]
-pub(super) unsafe fn minus<const AT: usize, T>(structure: &T, _word: &AtomicU64, value: u64) -> u64 {
+pub(super) unsafe fn minus<const AT: usize, T>(
+    structure: &T,
+    _word: &AtomicU64,
+    value: u64,
+) -> u64 {
     combine!("sub" value, with the word at AT, in structure)
 }
 
@@ -168,7 +189,11 @@ pub(super) unsafe fn and<const AT: usize, const MASK: i32, T>(structure: &T, _wo
 ///
 /// As [`holds`].
 #[inline(always)]
-pub(super) unsafe fn pointer_plus<const AT: usize, T>(structure: &T, _word: &AtomicPtr<u8>, bytes: u64) -> *mut u8 {
+pub(super) unsafe fn pointer_plus<const AT: usize, T>(
+    structure: &T,
+    _word: &AtomicPtr<u8>,
+    bytes: u64,
+) -> *mut u8 {
     combine!("add" bytes, with the word at AT, in structure)
 }
 

@@ -12,7 +12,9 @@ use rtrace_core::ring_buffer::{Context, Iter};
 
 fn write(memory: &Memory, clock: &Clock, value: u64) -> bool {
     clock.advance(1);
-    let Some(mut event) = memory.writer(Context::NORMAL).reserve(clock, 8) else { return false };
+    let Some(mut event) = memory.writer(Context::NORMAL).reserve(clock, 8) else {
+        return false;
+    };
     event.payload().copy_from_slice(&value.to_ne_bytes());
     let _ = event.commit();
     true
@@ -33,7 +35,10 @@ fn written_events_are_read_in_order() {
     let mut reader = memory.reader();
     for i in 0..20 {
         let event = reader.consume().unwrap();
-        assert_eq!((value(event.payload), event.time, event.lost), (i, i + 1, 0));
+        assert_eq!(
+            (value(event.payload), event.time, event.lost),
+            (i, i + 1, 0)
+        );
     }
     assert!(reader.consume().is_none());
     assert_eq!(memory.buffer().stats().entries, 0);
@@ -52,7 +57,10 @@ fn overwriting_loses_the_oldest_and_says_how_many() {
     assert_eq!(stats.entries + stats.overrun, 100);
     let mut reader = memory.reader();
     let first = reader.consume().unwrap();
-    assert_eq!((value(first.payload), first.lost), (stats.overrun, stats.overrun));
+    assert_eq!(
+        (value(first.payload), first.lost),
+        (stats.overrun, stats.overrun)
+    );
     for i in stats.overrun + 1..100 {
         let event = reader.consume().unwrap();
         assert_eq!((value(event.payload), event.lost), (i, 0));
@@ -66,7 +74,10 @@ fn without_overwriting_the_newest_are_dropped() {
     let clock = Clock::default();
     let written = (0..100).filter(|i| write(&memory, &clock, *i)).count() as u64;
     let stats = memory.buffer().stats();
-    assert_eq!((stats.entries, stats.dropped, stats.overrun), (written, 100 - written, 0));
+    assert_eq!(
+        (stats.entries, stats.dropped, stats.overrun),
+        (written, 100 - written, 0)
+    );
     let mut reader = memory.reader();
     for i in 0..written {
         assert_eq!(value(reader.consume().unwrap().payload), i);
@@ -85,7 +96,10 @@ fn an_iterator_leaves_events_there() {
     let mut iter = Iter::new(vec![0; 128]);
     for i in 1..20 {
         let event = iter.next(&mut reader).unwrap();
-        assert_eq!((value(event.payload), event.time, event.lost), (i, i + 1, 0));
+        assert_eq!(
+            (value(event.payload), event.time, event.lost),
+            (i, i + 1, 0)
+        );
     }
     assert!(iter.next(&mut reader).is_none());
     write(&memory, &clock, 20);

@@ -12,7 +12,12 @@ mod memory;
 use machine::{interrupt_everywhere, interrupt_twice, Machine, Op};
 use rtrace_core::ring_buffer::Context;
 
-const DEEPER: [Context; 4] = [Context::NORMAL, Context::SOFTIRQ, Context::IRQ, Context::NMI];
+const DEEPER: [Context; 4] = [
+    Context::NORMAL,
+    Context::SOFTIRQ,
+    Context::IRQ,
+    Context::NMI,
+];
 /// An interrupt whose context word bit is still that of the one it interrupts.
 const LATE: [Context; 4] = [Context::IRQ, Context::IRQ, Context::NMI, Context::NMI];
 
@@ -21,16 +26,34 @@ const SIZE: u32 = 64;
 
 const OPS: [Op; 8] = [
     Op::Plain,
-    Op::Write { count: 1, length: 8 },
-    Op::Write { count: 1, length: 30 },
-    Op::Write { count: 12, length: 12 },
+    Op::Write {
+        count: 1,
+        length: 8,
+    },
+    Op::Write {
+        count: 1,
+        length: 30,
+    },
+    Op::Write {
+        count: 12,
+        length: 12,
+    },
     Op::Discard { length: 8 },
-    Op::Wait { time: 1 << 28, length: 4 },
+    Op::Wait {
+        time: 1 << 28,
+        length: 4,
+    },
     Op::Consume { count: 4 },
     Op::Iterate,
 ];
 
-fn machine(prepared: usize, overwrite: bool, tick: u64, contexts: [Context; 4], ops: [Op; 4]) -> Machine {
+fn machine(
+    prepared: usize,
+    overwrite: bool,
+    tick: u64,
+    contexts: [Context; 4],
+    ops: [Op; 4],
+) -> Machine {
     let machine = Machine::new(2, SIZE, tick, contexts, ops);
     machine.memory.buffer().set_overwrite(overwrite);
     machine.prepare(prepared, 8);
@@ -50,7 +73,8 @@ fn one_interrupt() {
             for prepared in 0..10 {
                 for (overwrite, tick) in [(true, 1), (true, 0), (false, 1)] {
                     let ops = [outer, inner, inner, inner];
-                    ways += interrupt_everywhere(1, || machine(prepared, overwrite, tick, DEEPER, ops));
+                    ways +=
+                        interrupt_everywhere(1, || machine(prepared, overwrite, tick, DEEPER, ops));
                 }
             }
         }
@@ -74,7 +98,15 @@ fn one_late_interrupt() {
 /// Two interrupts, one inside the other.
 #[test]
 fn two_interrupts() {
-    let mut settings = [(1, true, 1), (3, true, 0), (8, false, 1), (2, true, 0), (3, true, 1)].into_iter().cycle();
+    let mut settings = [
+        (1, true, 1),
+        (3, true, 0),
+        (8, false, 1),
+        (2, true, 0),
+        (3, true, 1),
+    ]
+    .into_iter()
+    .cycle();
     for outer in OPS.into_iter().filter(is_write) {
         for middle in OPS.into_iter().filter(is_write) {
             for inner in OPS {
@@ -89,7 +121,15 @@ fn two_interrupts() {
 /// Two interrupts, one after the other.
 #[test]
 fn two_interrupts_in_turn() {
-    let mut settings = [(1, true, 1), (3, true, 0), (8, false, 1), (2, true, 0), (3, true, 1)].into_iter().cycle();
+    let mut settings = [
+        (1, true, 1),
+        (3, true, 0),
+        (8, false, 1),
+        (2, true, 0),
+        (3, true, 1),
+    ]
+    .into_iter()
+    .cycle();
     for outer in OPS.into_iter().filter(is_write) {
         for first in OPS {
             for second in OPS {
@@ -101,13 +141,14 @@ fn two_interrupts_in_turn() {
     }
 }
 
-/// The position that a writer has read comes back: one that interrupts it before its context is entered goes round the ring, and
-/// one behind that goes on to the very same position.
+/// The position that a writer has read comes back: one that interrupts it before its context is
+/// entered goes round the ring, and one behind that goes on to the very same position.
 #[test]
 fn a_position_that_comes_back() {
     let write = |count| Op::Write { count, length: 8 };
     for outer in [Op::Plain, write(1)] {
-        for (first, second) in (1..10).flat_map(|first| (1..10).map(move |second| (first, second))) {
+        for (first, second) in (1..10).flat_map(|first| (1..10).map(move |second| (first, second)))
+        {
             for (prepared, tick) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
                 let ops = [outer, write(first), write(second), write(1)];
                 interrupt_twice(|| machine(prepared, true, tick, DEEPER, ops));
@@ -119,14 +160,32 @@ fn a_position_that_comes_back() {
 /// Four contexts at once, at the end of a sub-buffer.
 #[test]
 fn three_interrupts() {
-    let write = Op::Write { count: 1, length: 8 };
+    let write = Op::Write {
+        count: 1,
+        length: 8,
+    };
     for (a, b, c, d) in [
         (write, write, write, write),
-        (write, Op::Discard { length: 8 }, write, Op::Discard { length: 8 }),
-        (Op::Discard { length: 8 }, write, Op::Wait { time: 1 << 28, length: 4 }, write),
+        (
+            write,
+            Op::Discard { length: 8 },
+            write,
+            Op::Discard { length: 8 },
+        ),
+        (
+            Op::Discard { length: 8 },
+            write,
+            Op::Wait {
+                time: 1 << 28,
+                length: 4,
+            },
+            write,
+        ),
     ] {
         for prepared in [2, 3] {
-            interrupt_everywhere(3, || machine(prepared, true, prepared as u64 - 2, DEEPER, [a, b, c, d]));
+            interrupt_everywhere(3, || {
+                machine(prepared, true, prepared as u64 - 2, DEEPER, [a, b, c, d])
+            });
         }
     }
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader, iterator, resize and swap, in every order of their accesses that the memory model allows:
+//! Writer against reader, iterator, resize and swap, in every order of their accesses that the
+//! memory model allows:
 //!
-//! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test ring_buffer_loom`
+//! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
+//! ring_buffer_loom`
 //!
-//! loom knows threads, not interrupts: a nested writer is a call from a step of the outer one, as in
-//! `ring_buffer_interrupted.rs`. It does not see the bytes of events either; their order is that of the words that
-//! publish them, and the payload is compared. (Sub-buffers of one or two events, a ring of two.)
+//! loom knows threads, not interrupts: a nested writer is a call from a step of the outer one, as
+//! in `ring_buffer_interrupted.rs`. It does not see the bytes of events either; their order is that
+//! of the words that publish them, and the payload is compared. (Sub-buffers of one or two events,
+//! a ring of two.)
 
 #![cfg(loom)]
 
@@ -25,7 +28,8 @@ const WHOLE: usize = 30;
 /// One that leaves room for two.
 const HALF: usize = 16;
 
-/// The writer's surroundings: time is the number of the event; at `interrupt_at`, once, a nested writer.
+/// The writer's surroundings: time is the number of the event; at `interrupt_at`, once, a nested
+/// writer.
 struct Cpu<'a> {
     memory: &'a Memory,
     /// Where to look for the ring instead.
@@ -76,17 +80,21 @@ impl Env for Cpu<'_> {
     }
 }
 
-/// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold meanwhile.
+/// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold
+/// meanwhile.
 struct Place {
     ring: AtomicPtr<Memory>,
-    /// Held by who has preemption off. Taking it and letting go is a grace period: what began before has ended, and what
-    /// begins later sees what came before.
+    /// Held by who has preemption off. Taking it and letting go is a grace period: what began
+    /// before has ended, and what begins later sees what came before.
     section: Mutex<()>,
 }
 
 impl Place {
     fn new(ring: Box<Memory>) -> Self {
-        Self { ring: AtomicPtr::new(Box::into_raw(ring)), section: Mutex::new(()) }
+        Self {
+            ring: AtomicPtr::new(Box::into_raw(ring)),
+            section: Mutex::new(()),
+        }
     }
 
     /// The ring that is there. Until the next grace period after it was replaced, it lives.
@@ -105,11 +113,20 @@ impl Place {
         drop(self.section.lock().unwrap());
     }
 
-    /// A thread that writes `count` events, each with preemption off; it gives how many were written, nested ones too.
-    fn writing(place: &Arc<Self>, count: u64, length: usize, interrupt_at: Option<Step>) -> thread::JoinHandle<u64> {
+    /// A thread that writes `count` events, each with preemption off; it gives how many were
+    /// written, nested ones too.
+    fn writing(
+        place: &Arc<Self>,
+        count: u64,
+        length: usize,
+        interrupt_at: Option<Step>,
+    ) -> thread::JoinHandle<u64> {
         let place = place.clone();
         thread::spawn(move || {
-            let cpu = Cpu { place: Some(&place), ..Cpu::new(place.ring(), interrupt_at) };
+            let cpu = Cpu {
+                place: Some(&place),
+                ..Cpu::new(place.ring(), interrupt_at)
+            };
             for _ in 0..count {
                 let _off = place.section.lock().unwrap();
                 cpu.write(Context::NORMAL, length);
@@ -145,7 +162,8 @@ fn check(last: &mut u64, time: u64, payload: &[u8]) {
     *last = time;
 }
 
-/// A writer of `count` events and a reader that consumes at the same time; nothing may be missing in the end.
+/// A writer of `count` events and a reader that consumes at the same time; nothing may be missing
+/// in the end.
 fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: Option<Step>) {
     loom::model(move || {
         let memory = Arc::new(Memory::new(2, 64));
@@ -174,8 +192,16 @@ fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: O
         consume(8);
         let stats = memory.buffer().stats();
         let written = count + u64::from(interrupt_at.is_some()) - refused;
-        assert_eq!((seen + lost, stats.entries, stats.read), (written, 0, seen), "{stats:?}");
-        assert_eq!((stats.overrun, stats.dropped + stats.commit_overrun), (lost, refused), "{stats:?}");
+        assert_eq!(
+            (seen + lost, stats.entries, stats.read),
+            (written, 0, seen),
+            "{stats:?}"
+        );
+        assert_eq!(
+            (stats.overrun, stats.dropped + stats.commit_overrun),
+            (lost, refused),
+            "{stats:?}"
+        );
     });
 }
 
@@ -206,13 +232,19 @@ fn consuming_while_a_writer_is_interrupted_in_leaving() {
 
 #[test]
 fn consuming_while_a_writer_is_interrupted_elsewhere() {
-    for step in [Step::PositionRead, Step::PositionMoved, Step::StampStored, Step::CommitPositionRead, Step::ContextLeft] {
+    for step in [
+        Step::PositionRead,
+        Step::PositionMoved,
+        Step::StampStored,
+        Step::CommitPositionRead,
+        Step::ContextLeft,
+    ] {
         write_and_consume(2, HALF, true, Some(step));
     }
 }
 
-/// What the glue does to give a CPU a ring of another size: recording off, a grace period, the content copied, the
-/// ring replaced.
+/// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
+/// content copied, the ring replaced.
 fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
@@ -230,7 +262,11 @@ fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>) {
         let written = writer.join().unwrap();
         let (seen, lost) = drain(place.ring(), &mut 0);
         let after = place.ring().buffer().stats();
-        assert_eq!(seen + before.overrun + after.overrun, written, "{before:?} {after:?}");
+        assert_eq!(
+            seen + before.overrun + after.overrun,
+            written,
+            "{before:?} {after:?}"
+        );
         assert_eq!(lost, after.overrun);
     });
 }
@@ -247,7 +283,10 @@ fn refill(new: &Memory, old: &Memory) {
     let mut iter = Iter::new([0; 64]);
     while let Some(event) = iter.next(&mut reader) {
         let time = At(event.time);
-        let mut copy = new.writer(Context::NORMAL).reserve(&time, event.payload.len()).unwrap();
+        let mut copy = new
+            .writer(Context::NORMAL)
+            .reserve(&time, event.payload.len())
+            .unwrap();
         copy.payload().copy_from_slice(event.payload);
         let _ = copy.commit();
     }
@@ -263,8 +302,8 @@ fn shrinking_while_nested_writers_write() {
     resize_while_writing(2, Some(Step::PositionMoved));
 }
 
-/// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is writing ends where it
-/// began, so the snapshot is complete after a grace period.
+/// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is
+/// writing ends where it began, so the snapshot is complete after a grace period.
 fn swap_while_writing(interrupt_at: Option<Step>) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
@@ -280,8 +319,14 @@ fn swap_while_writing(interrupt_at: Option<Step>) {
 
         let written = writer.join().unwrap();
         // An interrupt of the last writer on the snapshot may already have found the other ring.
-        let (rest, _) = drain(place.ring(), &mut if interrupt_at.is_some() { 0 } else { last });
-        assert_eq!((early + late + rest, written), (written, 2 + u64::from(interrupt_at.is_some())));
+        let (rest, _) = drain(
+            place.ring(),
+            &mut if interrupt_at.is_some() { 0 } else { last },
+        );
+        assert_eq!(
+            (early + late + rest, written),
+            (written, 2 + u64::from(interrupt_at.is_some()))
+        );
     });
 }
 

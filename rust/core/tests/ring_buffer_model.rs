@@ -7,7 +7,6 @@
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
-
 use memory::{free_page, new_page, Clock, Memory};
 use proptest::prelude::*;
 use rtrace_core::ring_buffer::parse::{Lost, Page};
@@ -79,12 +78,24 @@ struct Model {
 impl Model {
     fn new(nr_slots: u32, size: u32) -> Self {
         let memory = Memory::new(nr_slots, size);
-        Self { memory, clock: Clock::default(), entries: Vec::new(), passed: 0, refused: 0, count: 0, late: 0 }
+        Self {
+            memory,
+            clock: Clock::default(),
+            entries: Vec::new(),
+            passed: 0,
+            refused: 0,
+            count: 0,
+            late: 0,
+        }
     }
 
     /// The clock does not wrap.
     fn advance(&self, time: u64) {
-        self.clock.advance(if self.clock.time.get() >> 63 == 0 { time } else { time & 0xff });
+        self.clock.advance(if self.clock.time.get() >> 63 == 0 {
+            time
+        } else {
+            time & 0xff
+        });
     }
 
     fn write(&mut self, context: Context, length: usize, discard: bool, inner: Option<usize>) {
@@ -98,7 +109,11 @@ impl Model {
             return;
         };
         event.payload().fill(fill);
-        let entry = Entry { length, fill, time: self.clock.time.get() };
+        let entry = Entry {
+            length,
+            fill,
+            time: self.clock.time.get(),
+        };
         if !discard {
             self.entries.push(entry);
         }
@@ -110,27 +125,46 @@ impl Model {
                 None => self.refused += u64::from(length <= self.memory.buffer().max_payload()),
                 Some(mut event) => {
                     event.payload().fill(!fill);
-                    self.entries.push(Entry { length, fill: !fill, time: self.clock.time.get() });
+                    self.entries.push(Entry {
+                        length,
+                        fill: !fill,
+                        time: self.clock.time.get(),
+                    });
                     let _ = event.commit();
                 }
             }
             assert!(self.entries.len() <= before + 1);
         }
         self.late += u64::from(discard && self.clock.time.get() >> 59 != 0);
-        let _ = if discard { event.discard() } else { event.commit() };
+        let _ = if discard {
+            event.discard()
+        } else {
+            event.commit()
+        };
     }
 
     fn check(&self, index: usize, time: u64, payload: &[u8]) {
         let entry = self.entries.get(index).expect("an event nobody wrote");
         let late = time.wrapping_sub(entry.time);
-        assert!(late <= self.late, "time of event {index}: {time} for {}", entry.time);
-        assert!(payload[..entry.length].iter().all(|byte| *byte == entry.fill), "payload of event {index}");
+        assert!(
+            late <= self.late,
+            "time of event {index}: {time} for {}",
+            entry.time
+        );
+        assert!(
+            payload[..entry.length]
+                .iter()
+                .all(|byte| *byte == entry.fill),
+            "payload of event {index}"
+        );
     }
 
     fn consume(&mut self, count: usize) {
         let mut reader = self.memory.reader();
         for _ in 0..count {
-            let peeked = reader.peek().map(|event| (event.time, event.lost, event.payload.len()));
+            let peeked = reader
+                .peek()
+                .map(|event| (event.time, event.lost, event.payload.len()));
             let Some(event) = reader.consume() else {
                 assert_eq!(peeked, None);
                 break;
@@ -153,7 +187,11 @@ impl Model {
             index += 1;
             seen += 1;
         }
-        assert_eq!(seen, self.memory.buffer().entries(), "an iterator sees all that is left");
+        assert_eq!(
+            seen,
+            self.memory.buffer().entries(),
+            "an iterator sees all that is left"
+        );
     }
 
     fn lost(&self) -> u64 {
@@ -189,7 +227,11 @@ impl Model {
         match self.memory.reader().copy_page(&mut bytes, full) {
             Ok(used) => self.page(&bytes, used, lost),
             Err(_) => {
-                assert_eq!(self.memory.buffer().stats().entries, before.entries, "an error consumes nothing");
+                assert_eq!(
+                    self.memory.buffer().stats().entries,
+                    before.entries,
+                    "an error consumes nothing"
+                );
                 assert!(bytes.iter().all(|byte| *byte == 0xee));
             }
         }
@@ -202,7 +244,8 @@ impl Model {
         // SAFETY: the page is one for a buffer of this size, and nothing is mapped.
         if let Some(used) = unsafe { self.memory.reader().swap_page(&mut page) } {
             // SAFETY: the page is ours.
-            let bytes = unsafe { std::slice::from_raw_parts(page.as_ptr(), size as usize) }.to_vec();
+            let bytes =
+                unsafe { std::slice::from_raw_parts(page.as_ptr(), size as usize) }.to_vec();
             self.page(&bytes, used, lost);
         }
         // SAFETY: the page is ours, and of this size.
@@ -263,8 +306,16 @@ impl Model {
             }
         }
         let stats = self.memory.buffer().stats();
-        assert_eq!(stats.entries + stats.overrun + stats.read, self.entries.len() as u64, "{stats:?}");
-        assert_eq!(stats.dropped + stats.commit_overrun, self.refused, "{stats:?}");
+        assert_eq!(
+            stats.entries + stats.overrun + stats.read,
+            self.entries.len() as u64,
+            "{stats:?}"
+        );
+        assert_eq!(
+            stats.dropped + stats.commit_overrun,
+            self.refused,
+            "{stats:?}"
+        );
         assert_eq!(stats.entries == 0, self.memory.reader().is_empty());
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ring buffer when something happens at a bad moment: an interrupt that writes a lot, a setting that changes, a
-//! writer that moves on while a reader looks.
+//! The ring buffer when something happens at a bad moment: an interrupt that writes a lot, a
+//! setting that changes, a writer that moves on while a reader looks.
 
 #![cfg(not(loom))]
 
@@ -18,7 +18,9 @@ use rtrace_core::ring_buffer::{parse, Context, Env, Iter, Step};
 const BIG: usize = 96;
 
 fn write<E: Env>(memory: &Memory, env: &E, context: Context, value: u64, length: usize) -> bool {
-    let Some(mut event) = memory.writer(context).reserve(env, length) else { return false };
+    let Some(mut event) = memory.writer(context).reserve(env, length) else {
+        return false;
+    };
     event.payload().fill(0);
     event.payload()[..8].copy_from_slice(&value.to_ne_bytes());
     let _ = event.commit();
@@ -45,7 +47,11 @@ struct At<'a> {
 
 impl<'a> At<'a> {
     fn new(clock: &'a Clock, step: Step, action: impl FnOnce() + 'a) -> Self {
-        Self { clock, step, action: RefCell::new(Some(Box::new(action))) }
+        Self {
+            clock,
+            step,
+            action: RefCell::new(Some(Box::new(action))),
+        }
     }
 
     fn done(&self) -> bool {
@@ -76,7 +82,8 @@ fn overrun_counts_what_was_overwritten_and_not_what_overwrote_it() {
     for i in 0..35 {
         assert!(write(&memory, &clock, Context::NORMAL, i, 8));
     }
-    // The interrupt fills the sub-buffer that the interrupted writer has just claimed, and leaves it.
+    // The interrupt fills the sub-buffer that the interrupted writer has just claimed, and leaves
+    // it.
     let env = At::new(&clock, Step::SlotClaimed, || {
         assert!(write(&memory, &clock, Context::IRQ, 100, BIG));
         assert!(write(&memory, &clock, Context::IRQ, 101, BIG));
@@ -87,7 +94,10 @@ fn overrun_counts_what_was_overwritten_and_not_what_overwrote_it() {
     let stats = memory.buffer().stats();
     let mut reader = memory.reader();
     let first = reader.consume().unwrap();
-    assert_eq!((first.lost, value(first.payload)), (stats.overrun, stats.overrun));
+    assert_eq!(
+        (first.lost, value(first.payload)),
+        (stats.overrun, stats.overrun)
+    );
     let mut left = 1;
     while reader.consume().is_some() {
         left += 1;
@@ -113,13 +123,19 @@ fn an_event_fits_its_sub_buffer_when_absolute_stamps_are_switched_on_meanwhile()
     let memory = Memory::new(2, 256);
     let length = memory.buffer().max_payload();
     let env = SwitchInClock(&memory, Cell::new(false));
-    let mut event = memory.writer(Context::NORMAL).reserve(&env, length).unwrap();
+    let mut event = memory
+        .writer(Context::NORMAL)
+        .reserve(&env, length)
+        .unwrap();
     let payload = event.payload().as_ptr_range();
     let fits = |id| {
         let data = memory.buffer().sub_buffer_memory(id).unwrap() as usize;
         data < payload.start as usize && payload.end as usize <= data + 256
     };
-    assert!((0..=2).any(fits), "the payload reaches out of its sub-buffer");
+    assert!(
+        (0..=2).any(fits),
+        "the payload reaches out of its sub-buffer"
+    );
     let _ = event.commit();
     let mut reader = memory.reader();
     assert_eq!(reader.consume().unwrap().payload.len(), length);
@@ -221,13 +237,18 @@ fn an_iterator_sees_the_time_of_a_sub_buffer_that_was_empty() {
     let clock = Clock::default();
     clock.advance(100);
     write(&memory, &clock, Context::NORMAL, 0, 8);
-    // An interrupt at the same time as what it interrupts: the time of the last event is not known afterwards.
+    // An interrupt at the same time as what it interrupts: the time of the last event is not known
+    // afterwards.
     let env = At::new(&clock, Step::PositionMoved, || {
         write(&memory, &clock, Context::IRQ, 1, 8);
     });
     write(&memory, &env, Context::NORMAL, 2, 8);
     assert!(env.done());
-    let _ = memory.writer(Context::NORMAL).reserve(&clock, BIG).unwrap().discard();
+    let _ = memory
+        .writer(Context::NORMAL)
+        .reserve(&clock, BIG)
+        .unwrap()
+        .discard();
 
     let mut reader = memory.reader();
     let mut iter = Iter::new(vec![0; 128]);
@@ -255,7 +276,11 @@ fn discarding_does_not_move_a_clock_that_needs_all_64_bits() {
     let mut reader = memory.reader();
     let event = reader.consume().unwrap();
     // To become padding the discarded event may move the time by one.
-    assert!(event.time - (start + 10) <= 1, "{} too late", event.time - (start + 10));
+    assert!(
+        event.time - (start + 10) <= 1,
+        "{} too late",
+        event.time - (start + 10)
+    );
 }
 
 #[test]
@@ -352,14 +377,23 @@ fn a_mapped_page_shows_every_event() {
             let last = done.load(Ordering::Acquire);
             let page = reader.mapped_page();
             // What is on the page from where it was read to before.
-            let start = if page.id == shown.0 && page.read >= shown.1 { shown.1 } else { 0 };
+            let start = if page.id == shown.0 && page.read >= shown.1 {
+                shown.1
+            } else {
+                0
+            };
             let data = memory.buffer().sub_buffer_memory(page.id).unwrap();
-            // SAFETY: so many bytes are committed, and the reader keeps the sub-buffer until the next call.
+            // SAFETY: so many bytes are committed, and the reader keeps the sub-buffer until the
+            // next call.
             let records = unsafe { std::slice::from_raw_parts(data.add(16), page.read as usize) };
-            let mut cursor = parse::Cursor { offset: start as usize, time: 0 };
+            let mut cursor = parse::Cursor {
+                offset: start as usize,
+                time: 0,
+            };
             while let Some(found) = cursor.next_event(records).unwrap() {
                 let got = value(&records[found.payload..]);
-                // A page that comes back shows old events first if it has grown as far as it was read.
+                // A page that comes back shows old events first if it has grown as far as it was
+                // read.
                 assert!(got <= expected, "{} events not shown", got - expected);
                 if got == expected {
                     expected += 1;

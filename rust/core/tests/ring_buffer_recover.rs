@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A buffer's memory as another kernel finds it: whole, cut off at any moment, with words changed, as mere noise.
+//! A buffer's memory as another kernel finds it: whole, cut off at any moment, with words changed,
+//! as mere noise.
 
 #![cfg(not(loom))]
 
 use proptest::prelude::*;
-use rtrace_core::ring_buffer::{place_of, Context, CpuBuffer, Env, Find, Iter, Parts, Relics, SubBuffer, Survey};
+use rtrace_core::ring_buffer::{
+    place_of, Context, CpuBuffer, Env, Find, Iter, Parts, Relics, SubBuffer, Survey,
+};
 use std::mem::{size_of, size_of_val};
 use std::ptr::NonNull;
 
@@ -36,8 +39,12 @@ impl Env for At {
 }
 
 fn bytes_of<T: ?Sized>(value: &T) -> Vec<u8> {
-    // SAFETY: the bytes of a live value, of types without padding that matters; nobody writes them meanwhile.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of_val(value)) }.to_vec()
+    // SAFETY: the bytes of a live value, of types without padding that matters; nobody writes them
+    // meanwhile.
+    unsafe {
+        std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of_val(value))
+    }
+    .to_vec()
 }
 
 impl Region {
@@ -52,7 +59,11 @@ impl Region {
         };
         // SAFETY: as many as they say, aligned, initialised, and kept as long as the buffer.
         let buffer = Box::new(unsafe { CpuBuffer::new(parts) }.unwrap());
-        Self { buffer, descriptors, memory }
+        Self {
+            buffer,
+            descriptors,
+            memory,
+        }
     }
 
     fn new() -> Self {
@@ -86,7 +97,8 @@ impl Region {
         }
     }
 
-    /// What is there, as time and number; those with a wrong complement left out. And how many are said to be lost.
+    /// What is there, as time and number; those with a wrong complement left out. And how many are
+    /// said to be lost.
     fn read(&self) -> (Vec<(u64, u64)>, u64) {
         // SAFETY: one thread reads.
         let mut reader = unsafe { self.buffer.reader() };
@@ -94,7 +106,12 @@ impl Region {
         let (mut found, mut lost) = (Vec::new(), 0);
         while let Some(event) = iter.next(&mut reader) {
             lost += event.lost;
-            let word = |at: usize| event.payload.get(at..at + 8).map(|b| u64::from_ne_bytes(b.try_into().unwrap()));
+            let word = |at: usize| {
+                event
+                    .payload
+                    .get(at..at + 8)
+                    .map(|b| u64::from_ne_bytes(b.try_into().unwrap()))
+            };
             if let Some((number, other)) = word(0).zip(word(8)) {
                 if number == !other {
                     found.push((event.time, number));
@@ -120,7 +137,11 @@ impl Image {
     fn recover(&self) -> (Region, Survey) {
         let mut finds = [Find::default(); SLOTS as usize + 1];
         let survey = self.survey(&mut finds);
-        let words = self.memory.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())).collect();
+        let words = self
+            .memory
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()))
+            .collect();
         let region = Region::on(words);
         // SAFETY: new, on the memory that was surveyed.
         unsafe { region.buffer.adopt(&finds[..survey.kept]) };
@@ -134,7 +155,8 @@ impl Image {
     }
 
     fn change(&mut self, (part, word): (usize, usize), change: impl Fn(u64) -> u64) {
-        let bytes = [&mut self.buffer, &mut self.descriptors, &mut self.memory][part].as_mut_slice();
+        let bytes =
+            [&mut self.buffer, &mut self.descriptors, &mut self.memory][part].as_mut_slice();
         let bytes = &mut bytes[8 * word..8 * word + 8];
         let old = u64::from_ne_bytes(bytes[..].try_into().unwrap());
         bytes.copy_from_slice(&change(old).to_ne_bytes());
@@ -146,7 +168,11 @@ fn fill(region: &Region, count: u64) -> Vec<(u64, u64)> {
     let mut time = 1 << 30;
     (0..count)
         .map(|number| {
-            time += if number % 17 == 3 { 1 << 28 } else { number % 5 };
+            time += if number % 17 == 3 {
+                1 << 28
+            } else {
+                number % 5
+            };
             region.write(time, number, 1 + (number % 3) as usize);
             (time, number)
         })
@@ -154,7 +180,9 @@ fn fill(region: &Region, count: u64) -> Vec<(u64, u64)> {
 }
 
 fn in_order(events: &[(u64, u64)]) -> bool {
-    events.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1)
+    events
+        .windows(2)
+        .all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 < pair[1].1)
 }
 
 #[test]
@@ -168,8 +196,16 @@ fn all_is_there_at_any_length() {
             let (again, survey) = region.image().recover();
             let (found, lost) = again.read();
             assert_eq!((survey.discarded, lost), (0, 0), "{count} {consumed}");
-            assert!(found.len() >= unread, "{count} {consumed}: {} of {unread}", found.len());
-            assert_eq!(found, written[written.len() - found.len()..], "{count} {consumed}");
+            assert!(
+                found.len() >= unread,
+                "{count} {consumed}: {} of {unread}",
+                found.len()
+            );
+            assert_eq!(
+                found,
+                written[written.len() - found.len()..],
+                "{count} {consumed}"
+            );
             assert_eq!(again.buffer.entries(), found.len() as u64);
 
             // Nothing is done with it until it is lost again.
@@ -177,15 +213,32 @@ fn all_is_there_at_any_length() {
             assert_eq!(third.read().0, found);
 
             // Or it goes on: what is new comes behind what is old, until that is overwritten.
-            let new: Vec<_> = (0..150).map(|number| (written.last().map_or(0, |last| last.0) + number, 1000 + number)).collect();
+            let new: Vec<_> = (0..150)
+                .map(|number| {
+                    (
+                        written.last().map_or(0, |last| last.0) + number,
+                        1000 + number,
+                    )
+                })
+                .collect();
             for (index, (time, number)) in new.iter().enumerate() {
                 again.write(*time, *number, 1);
                 let (now, lost) = again.read();
                 let all: Vec<_> = found.iter().chain(&new[..=index]).copied().collect();
                 // The reader has the oldest sub-buffer; what is lost is lost behind that.
-                let split = now.len() - now.iter().rev().zip(all.iter().rev()).take_while(|(a, b)| a == b).count();
+                let split = now.len()
+                    - now
+                        .iter()
+                        .rev()
+                        .zip(all.iter().rev())
+                        .take_while(|(a, b)| a == b)
+                        .count();
                 assert_eq!(now[..split], all[..split], "{count} {consumed} {index}");
-                assert_eq!(now.len() as u64 + lost, all.len() as u64, "{count} {consumed} {index}");
+                assert_eq!(
+                    now.len() as u64 + lost,
+                    all.len() as u64,
+                    "{count} {consumed} {index}"
+                );
                 let stats = again.buffer.stats();
                 assert_eq!(stats.entries + stats.overrun, all.len() as u64);
             }
@@ -221,8 +274,9 @@ fn what_was_not_committed_is_not_there() {
     assert_eq!(found, written[written.len() - found.len()..]);
 }
 
-/// Whatever word is changed in whatever way: of what is found, all is in order, and at most the sub-buffer is gone that was
-/// hit, and with the commit position the newest; unless the commit position has become another one that can be.
+/// Whatever word is changed in whatever way: of what is found, all is in order, and at most the
+/// sub-buffer is gone that was hit, and with the commit position the newest; unless the commit
+/// position has become another one that can be.
 #[test]
 fn each_word_changed() {
     for (count, consumed) in [(20, 0), (90, 0), (90, 20)] {
@@ -232,7 +286,12 @@ fn each_word_changed() {
         let mut image = region.image();
         let whole = image.recover().0.read().0;
         let commit_word = (0, 128 / 8);
-        let patterns = (0..64).map(|bit| 1u64 << bit).chain([u64::MAX, 0xffff, 0xffff << 32, 0x0101_0101_0101_0101]);
+        let patterns = (0..64).map(|bit| 1u64 << bit).chain([
+            u64::MAX,
+            0xffff,
+            0xffff << 32,
+            0x0101_0101_0101_0101,
+        ]);
         let patterns: Vec<_> = patterns.collect();
         for word in image.clone().words() {
             for pattern in &patterns {
@@ -240,12 +299,22 @@ fn each_word_changed() {
                 let (again, survey) = image.recover();
                 let (found, lost) = again.read();
                 // A changed length may shift a payload, which nothing but the payload could tell.
-                let found: Vec<_> = found.into_iter().filter(|(_, number)| *number < count).collect();
+                let found: Vec<_> = found
+                    .into_iter()
+                    .filter(|(_, number)| *number < count)
+                    .collect();
                 assert!(in_order(&found), "{word:?} {pattern:x}: {found:?}");
                 if word != commit_word {
                     assert!(survey.discarded <= 2, "{word:?} {pattern:x}: {survey:?}");
-                    assert!(found.len() + 2 * SIZE as usize / 20 >= whole.len(), "{word:?} {pattern:x}: {}", found.len());
-                    assert!(lost <= 2 * u64::from(SIZE) / 20, "{word:?} {pattern:x}: {lost}");
+                    assert!(
+                        found.len() + 2 * SIZE as usize / 20 >= whole.len(),
+                        "{word:?} {pattern:x}: {}",
+                        found.len()
+                    );
+                    assert!(
+                        lost <= 2 * u64::from(SIZE) / 20,
+                        "{word:?} {pattern:x}: {lost}"
+                    );
                 }
                 image.change(word, |old| old ^ pattern);
             }
@@ -265,15 +334,31 @@ fn a_bad_sub_buffer_is_left_out_and_counted() {
     let (whole, all) = image.recover();
     let whole = whole.read().0;
     // Nothing was consumed, so the reader's is empty.
-    assert_eq!(all, Survey { kept: SLOTS as usize, discarded: 0 });
+    assert_eq!(
+        all,
+        Survey {
+            kept: SLOTS as usize,
+            discarded: 0
+        }
+    );
     for place in 1..=SLOTS as usize {
         let saved = image.clone();
         image.memory[place * SIZE as usize + 16..(place + 1) * SIZE as usize].fill(0);
         let (again, survey) = image.recover();
         let (found, lost) = again.read();
-        assert_eq!(survey, Survey { kept: SLOTS as usize - 1, discarded: 1 }, "{place}");
+        assert_eq!(
+            survey,
+            Survey {
+                kept: SLOTS as usize - 1,
+                discarded: 1
+            },
+            "{place}"
+        );
         // A gap in the middle is told to the reader, with its size.
-        let gap = found.windows(2).find(|pair| pair[0].1 + 1 != pair[1].1).map_or(0, |pair| pair[1].1 - pair[0].1 - 1);
+        let gap = found
+            .windows(2)
+            .find(|pair| pair[0].1 + 1 != pair[1].1)
+            .map_or(0, |pair| pair[1].1 - pair[0].1 - 1);
         assert_eq!(lost, gap, "{place}");
         assert!(in_order(&found) && found.len() < whole.len());
         let stats = again.buffer.stats();
@@ -324,7 +409,12 @@ fn too_little_memory() {
     let region = Region::new();
     fill(&region, 90);
     let image = region.image();
-    for (buffer, descriptors, memory) in [(0, 0, 0), (128, 64, 255), (size_of::<CpuBuffer>(), 7 * 64, 256), (200, 447, 1792)] {
+    for (buffer, descriptors, memory) in [
+        (0, 0, 0),
+        (128, 64, 255),
+        (size_of::<CpuBuffer>(), 7 * 64, 256),
+        (200, 447, 1792),
+    ] {
         let cut = Image {
             buffer: image.buffer[..buffer].to_vec(),
             descriptors: image.descriptors[..descriptors].to_vec(),

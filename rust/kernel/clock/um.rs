@@ -24,5 +24,7 @@ pub(crate) unsafe fn sched_native() -> u64 {
     }
     // SAFETY: a single word, which does not tear.
     let ticks = unsafe { (&raw const bindings::jiffies_64).read_volatile() };
-    ticks.wrapping_sub(super::initial_jiffies()).wrapping_mul(NS_PER_TICK)
+    ticks
+        .wrapping_sub(super::initial_jiffies())
+        .wrapping_mul(NS_PER_TICK)
 }

@@ -9,16 +9,19 @@ use core::mem::{offset_of, size_of};
 use kernel::bindings;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
-/// Is [`sched`](super::sched) the processor's cycle counter, scaled? Then [`sched_native`] reads the same. Any context;
-/// the answer may turn into yes once, during boot, and stays.
+/// Is [`sched`](super::sched) the processor's cycle counter, scaled? Then [`sched_native`] reads
+/// the same. Any context; the answer may turn into yes once, during boot, and stays.
 pub(crate) fn sched_is_native() -> bool {
     // SAFETY: no preconditions.
     let native = unsafe { bindings::using_native_sched_clock() };
     let half = &this_scale().data[0];
     let (mul, shift) = (half.mul.load(Relaxed), half.shift.load(Relaxed));
-    // The scale is set by what makes the counter the clock. What `sched_native` needs: a cycle takes less than 4 ns, and the
-    // counter will not come to its upper bits.
-    native && mul != 0 && mul.checked_shr(shift).is_some_and(|ns| ns < 1 << MORE) && cycles() >> (63 - MORE) == 0
+    // The scale is set by what makes the counter the clock. What `sched_native` needs: a cycle
+    // takes less than 4 ns, and the counter will not come to its upper bits.
+    native
+        && mul != 0
+        && mul.checked_shr(shift).is_some_and(|ns| ns < 1 << MORE)
+        && cycles() >> (63 - MORE) == 0
 }
 
 /// How many of the counter's upper bits the product leaves out.
@@ -32,18 +35,21 @@ const MORE: u32 = 2;
 #[inline(always)]
 pub(crate) unsafe fn sched_native() -> u64 {
     let now: u64;
-    // The time is cycles * mul >> shift, plus offset. With the factor shifted to the left as far as that leaves no bit behind,
-    // and the cycles by what is missing to 64, it is the upper half of the product: no shift by a variable. Cycles do not need
-    // their upper two bits in 36 years at 4 GHz.
+    // The time is cycles * mul >> shift, plus offset. With the factor shifted to the left as far as
+    // that leaves no bit behind, and the cycles by what is missing to 64, it is the upper half of
+    // the product: no shift by a variable. Cycles do not need their upper two bits in 36 years at 4
+    // GHz.
     //
-    // The scale is a latch: who changes it makes the sequence odd, changes half 0, makes it even, changes half 1. So half 0
-    // stands still at an even sequence. The CPU keeps the factor in that form, with the even sequence that it was made at: if
-    // that is there after the factor and half 0's offset were used, they belonged together. Otherwise the half that the
-    // sequence points to is used, as often as it takes for that to be the same before and after, and the factor made anew; not
-    // by who has interrupted one that is at it, so that no sequence comes to stand beside another's factor. (The offset is
-    // not kept: when the system resumes it changes, and the sequence does not.)
-    // SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is asserted below, and writes nothing but this
-    // CPU's `rtrace_scale`. What it pushes it takes back.
+    // The scale is a latch: who changes it makes the sequence odd, changes half 0, makes it even,
+    // changes half 1. So half 0 stands still at an even sequence. The CPU keeps the factor in that
+    // form, with the even sequence that it was made at: if that is there after the factor and half
+    // 0's offset were used, they belonged together. Otherwise the half that the sequence points to
+    // is used, as often as it takes for that to be the same before and after, and the factor made
+    // anew; not by who has interrupted one that is at it, so that no sequence comes to stand beside
+    // another's factor. (The offset is not kept: when the system resumes it changes, and the
+    // sequence does not.) SAFETY: reads the cycle counter and this CPU's `cyc2ns`, whose layout is
+    // asserted below, and writes nothing but this CPU's `rtrace_scale`. What it pushes it takes
+    // back.
     unsafe {
         core::arch::asm!(
             "rdtsc",
@@ -133,8 +139,8 @@ const _: () = {
 /// This CPU's scale.
 fn this_scale() -> &'static Scale {
     let base = &raw const bindings::cyc2ns;
-    // SAFETY: per-CPU data of this layout (asserted above), of a possible CPU; its words are changed by C code one at
-    // a time, without tearing.
+    // SAFETY: per-CPU data of this layout (asserted above), of a possible CPU; its words are
+    // changed by C code one at a time, without tearing.
     unsafe { &*base.wrapping_byte_add(percpu::this_offset()).cast() }
 }
 

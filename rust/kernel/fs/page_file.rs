@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files that give away whole blocks of pages: into a pipe by `splice(2)`, into an address space by `mmap(2)`.
+//! Files that give away whole blocks of pages: into a pipe by `splice(2)`, into an address space by
+//! `mmap(2)`.
 //!
 //! [`super::pseudo_fs`] asks an open file for its [`PageFile`] and calls it from here.
 //!
@@ -18,11 +19,12 @@ use kernel::sync::Arc;
 
 /// What such a file does. Task context, may sleep.
 pub(crate) trait PageFile {
-    /// Answers one `splice(2)` to a pipe; returns the number of bytes that went there, 0 at the end.
+    /// Answers one `splice(2)` to a pipe; returns the number of bytes that went there, 0 at the
+    /// end.
     fn splice(&self, call: &mut SpliceCall<'_>) -> Result<usize>;
 
-    /// Maps the file into `area`; the result is dropped when the last of the mapping goes. The default is a file that
-    /// cannot be mapped. The address space's lock is held.
+    /// Maps the file into `area`; the result is dropped when the last of the mapping goes. The
+    /// default is a file that cannot be mapped. The address space's lock is held.
     ///
     /// # Errors
     ///
@@ -42,7 +44,8 @@ pub(crate) struct SpliceCall<'a> {
 }
 
 impl<'a> SpliceCall<'a> {
-    /// The call of a `splice_read` operation; `nonblock` says whether file or caller do not want to wait.
+    /// The call of a `splice_read` operation; `nonblock` says whether file or caller do not want to
+    /// wait.
     ///
     /// # Safety
     ///
@@ -53,7 +56,12 @@ impl<'a> SpliceCall<'a> {
         len: usize,
         nonblock: bool,
     ) -> Self {
-        Self { pipe, pos, len, nonblock }
+        Self {
+            pipe,
+            pos,
+            len,
+            nonblock,
+        }
     }
 
     /// How many bytes are wanted at most; the pipe has room for so many one-page buffers.
@@ -66,7 +74,8 @@ impl<'a> SpliceCall<'a> {
         self.nonblock
     }
 
-    /// Puts blocks into the pipe, one buffer each; gives the number of bytes. What the pipe has no room for is dropped.
+    /// Puts blocks into the pipe, one buffer each; gives the number of bytes. What the pipe has no
+    /// room for is dropped.
     ///
     /// # Errors
     ///
@@ -83,7 +92,11 @@ impl<'a> SpliceCall<'a> {
             let (page, len) = (block.page(), block.size() as u32);
             let private = Arc::<Pages>::into_raw(block) as usize;
             let _ = pages.push_within_capacity(page);
-            let _ = partial.push_within_capacity(bindings::partial_page { offset: 0, len, private });
+            let _ = partial.push_within_capacity(bindings::partial_page {
+                offset: 0,
+                len,
+                private,
+            });
         }
         let mut given = bindings::splice_pipe_desc {
             pages: pages.as_mut_ptr(),
@@ -93,8 +106,8 @@ impl<'a> SpliceCall<'a> {
             ops: &OPERATIONS.0,
             spd_release: Some(drop_unused),
         };
-        // SAFETY: the pipe is locked (`from_raw`); the descriptor and its arrays live until the call returns; each
-        // `private` is a reference to the block that its page belongs to.
+        // SAFETY: the pipe is locked (`from_raw`); the descriptor and its arrays live until the
+        // call returns; each `private` is a reference to the block that its page belongs to.
         let done = unsafe { bindings::splice_to_pipe(self.pipe.as_ptr(), &mut given) };
         usize::try_from(done).map_err(|_| Error::from_errno(done as c_int))
     }
@@ -116,12 +129,18 @@ unsafe fn block_of(buffer: *mut bindings::pipe_buffer) -> *const Pages {
     unsafe { (*buffer).private as *const Pages }
 }
 
-unsafe extern "C" fn release(_pipe: *mut bindings::pipe_inode_info, buffer: *mut bindings::pipe_buffer) {
+unsafe extern "C" fn release(
+    _pipe: *mut bindings::pipe_inode_info,
+    buffer: *mut bindings::pipe_buffer,
+) {
     // SAFETY: the pipe gives its reference up.
     drop(unsafe { Arc::from_raw(block_of(buffer)) });
 }
 
-unsafe extern "C" fn get(_pipe: *mut bindings::pipe_inode_info, buffer: *mut bindings::pipe_buffer) -> bool {
+unsafe extern "C" fn get(
+    _pipe: *mut bindings::pipe_inode_info,
+    buffer: *mut bindings::pipe_buffer,
+) -> bool {
     // SAFETY: the pipe has a reference, which stays its own.
     let block = core::mem::ManuallyDrop::new(unsafe { Arc::from_raw(block_of(buffer)) });
     core::mem::forget(Arc::clone(&block));
@@ -182,8 +201,8 @@ impl Area<'_> {
     ///
     /// # Safety
     ///
-    /// Each address is that of a page in a live block of [`Pages`], whose bytes anybody may read. (The mapping has a
-    /// reference of its own on it.)
+    /// Each address is that of a page in a live block of [`Pages`], whose bytes anybody may read.
+    /// (The mapping has a reference of its own on it.)
     pub(crate) unsafe fn show(&self, addresses: &[NonNull<u8>]) -> Result {
         if addresses.len() != self.len() {
             return Err(EINVAL);
@@ -191,22 +210,31 @@ impl Area<'_> {
         let mut pages = KVVec::with_capacity(addresses.len(), GFP_KERNEL)?;
         for address in addresses {
             // SAFETY: by the precondition the address has a page.
-            pages.push(unsafe { bindings::rtrace_page_at(address.as_ptr().cast()) }, GFP_KERNEL)?;
+            pages.push(
+                unsafe { bindings::rtrace_page_at(address.as_ptr().cast()) },
+                GFP_KERNEL,
+            )?;
         }
         let mut left = pages.len();
         // SAFETY: the area is being made, and is as long as there are pages.
         to_result(unsafe {
-            bindings::vm_insert_pages(self.0.as_ptr(), self.0.start(), pages.as_mut_ptr(), &mut left)
+            bindings::vm_insert_pages(
+                self.0.as_ptr(),
+                self.0.start(),
+                pages.as_mut_ptr(),
+                &mut left,
+            )
         })
     }
 }
 
-static AREA_OPERATIONS: Table<bindings::vm_operations_struct> = Table(bindings::vm_operations_struct {
-    open: Some(area_open),
-    close: Some(area_close),
-    may_split: Some(area_split),
-    ..pin_init::zeroed()
-});
+static AREA_OPERATIONS: Table<bindings::vm_operations_struct> =
+    Table(bindings::vm_operations_struct {
+        open: Some(area_open),
+        close: Some(area_close),
+        may_split: Some(area_split),
+        ..pin_init::zeroed()
+    });
 
 /// What the areas of one mapping share.
 struct Mapped {
@@ -221,7 +249,12 @@ struct Mapped {
 pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struct) -> Result {
     // SAFETY: by the precondition.
     let new = unsafe { Area::from_raw(area) };
-    let mapped = Arc::new(Mapped { _held: file.map(&new)? }, GFP_KERNEL)?;
+    let mapped = Arc::new(
+        Mapped {
+            _held: file.map(&new)?,
+        },
+        GFP_KERNEL,
+    )?;
     // SAFETY: as above; `area_close` takes the reference back.
     unsafe {
         (*area).vm_private_data = Arc::into_raw(mapped).cast_mut().cast();
@@ -233,7 +266,9 @@ pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struc
 /// An area of ours is moved: for a moment there are two.
 unsafe extern "C" fn area_open(area: *mut bindings::vm_area_struct) {
     // SAFETY: `map` has put the reference there, and the other area keeps it.
-    let mapped = core::mem::ManuallyDrop::new(unsafe { Arc::from_raw((*area).vm_private_data.cast::<Mapped>()) });
+    let mapped = core::mem::ManuallyDrop::new(unsafe {
+        Arc::from_raw((*area).vm_private_data.cast::<Mapped>())
+    });
     core::mem::forget(Arc::clone(&mapped));
 }
 

@@ -2,22 +2,23 @@
 
 //! Files of pseudo file systems: what happens between `open(2)` and the last `close(2)`.
 //!
-//! A [`FileType`] is what a name in the directory stands for; opening it yields an [`OpenFile`], one for
-//! each `open(2)`, which answers reads, writes and polls and is dropped at the last close. Neither knows
-//! inodes or `struct file`; this module alone does.
+//! A [`FileType`] is what a name in the directory stands for; opening it yields an [`OpenFile`],
+//! one for each `open(2)`, which answers reads, writes and polls and is dropped at the last close.
+//! Neither knows inodes or `struct file`; this module alone does.
 //!
 //! Neighbours: [`super::tracefs`] makes the directories and attaches a `FileType` to an inode;
 //! [`super::seq_file`] serves listings whose `OpenFile` answers [`OpenFile::rows`].
 //!
-//! Everything here runs in task context and may sleep. No lock of this module is held while a method runs;
-//! the VFS holds the file position's lock around `read` and `write` of one `struct file`, unless the file
-//! said [`Seek::Never`], so such files must be ready for concurrent calls (`&self` is all they get).
+//! Everything here runs in task context and may sleep. No lock of this module is held while a
+//! method runs; the VFS holds the file position's lock around `read` and `write` of one `struct
+//! file`, unless the file said [`Seek::Never`], so such files must be ready for concurrent calls
+//! (`&self` is all they get).
 //!
 //! C headers: `include/linux/fs.h`, `include/linux/poll.h`.
 
-use crate::kernel::for_c::{Table, errno};
-use super::seq_file;
 use super::page_file::{self, PageFile, SpliceCall};
+use super::seq_file;
+use crate::kernel::for_c::{errno, Table};
 use core::{
     ops::Deref,
     ptr::{self, NonNull},
@@ -65,7 +66,10 @@ impl Opening {
     /// Boxes an open file. `ENOMEM`.
     pub(crate) fn new(file: impl OpenFile + 'static) -> Result<Self> {
         // INVARIANT: this module only ever derefs the box.
-        Ok(Self { file: KBox::new(file, GFP_KERNEL)?, _kept: None })
+        Ok(Self {
+            file: KBox::new(file, GFP_KERNEL)?,
+            _kept: None,
+        })
     }
 
     /// Boxes an open file that has to be initialised in place, say because it holds a lock.
@@ -84,7 +88,10 @@ impl Opening {
 
     /// Keeps `what` until after the file was released. `ENOMEM`.
     pub(crate) fn keep(self, what: impl Kept + 'static) -> Result<Self> {
-        Ok(Self { _kept: Some(KBox::new(what, GFP_KERNEL)?), ..self })
+        Ok(Self {
+            _kept: Some(KBox::new(what, GFP_KERNEL)?),
+            ..self
+        })
     }
 }
 
@@ -101,7 +108,8 @@ impl Deref for Opening {
 pub(crate) enum Seek {
     /// `lseek(2)` works, `pread(2)` and `pwrite(2)` too.
     Any,
-    /// There is a position, which reading moves; `lseek(2)` and positioned input and output are `ESPIPE`.
+    /// There is a position, which reading moves; `lseek(2)` and positioned input and output are
+    /// `ESPIPE`.
     Onward,
     /// A stream: `lseek(2)` and positioned input and output are `ESPIPE`.
     Never,
@@ -121,13 +129,14 @@ pub(crate) trait OpenFile: Send + Sync {
         Err(EINVAL)
     }
 
-    /// The listing that reads are served from, for files with C `seq_file` semantics; [`Self::read`] is
-    /// not called then. Asked once, right after the open.
+    /// The listing that reads are served from, for files with C `seq_file` semantics;
+    /// [`Self::read`] is not called then. Asked once, right after the open.
     fn rows(&self) -> Option<&dyn seq_file::Rows> {
         None
     }
 
-    /// How it gives away whole pages, if it does. Asked at each such call, and right after the open.
+    /// How it gives away whole pages, if it does. Asked at each such call, and right after the
+    /// open.
     fn pages(&self) -> Option<&dyn PageFile> {
         None
     }
@@ -147,8 +156,8 @@ pub(crate) trait OpenFile: Send + Sync {
         Err(ENOTTY)
     }
 
-    /// Called at each `close(2)` of a descriptor of this file, so possibly more than once; an error is
-    /// what that close returns.
+    /// Called at each `close(2)` of a descriptor of this file, so possibly more than once; an error
+    /// is what that close returns.
     fn flush(&self) -> Result {
         Ok(())
     }
@@ -234,20 +243,26 @@ impl PollCall<'_> {
     /// # Safety
     ///
     /// `file` is open and `table` null or that of the call, both while the result lives.
-    pub(crate) unsafe fn from_raw(file: *mut bindings::file, table: *mut bindings::poll_table) -> Self {
+    pub(crate) unsafe fn from_raw(
+        file: *mut bindings::file,
+        table: *mut bindings::poll_table,
+    ) -> Self {
         // SAFETY: by the precondition; no `fdget_pos` is needed to look at it.
-        Self { file: unsafe { File::from_raw_file(file) }, table }
+        Self {
+            file: unsafe { File::from_raw_file(file) },
+            table,
+        }
     }
 
     /// Has the caller woken when `queue` is.
     ///
     /// # Safety
     ///
-    /// `queue` is an initialised wait queue which stays valid until the file is released, or is emptied by
-    /// `wake_up_pollfree()` and then kept for an RCU grace period.
+    /// `queue` is an initialised wait queue which stays valid until the file is released, or is
+    /// emptied by `wake_up_pollfree()` and then kept for an RCU grace period.
     pub(crate) unsafe fn wait_on(&self, queue: *mut bindings::wait_queue_head) {
-        // SAFETY: `file` is valid by its type, `table` is null or valid for this call by construction, and
-        // the caller vouches for `queue`.
+        // SAFETY: `file` is valid by its type, `table` is null or valid for this call by
+        // construction, and the caller vouches for `queue`.
         unsafe { bindings::poll_wait(self.file.as_ptr(), queue, self.table) }
     }
 }
@@ -295,7 +310,8 @@ static FILE_OPERATIONS: Operations = Table(bindings::file_operations {
     ..COMMON
 });
 
-/// The operations of an open file whose reads are served by C's `seq_file`; put in place by [`open`].
+/// The operations of an open file whose reads are served by C's `seq_file`; put in place by
+/// [`open`].
 static SEQ_OPERATIONS: Operations = Table(bindings::file_operations {
     llseek: Some(seq_file::llseek),
     read_iter: Some(bindings::seq_read_iter),
@@ -326,8 +342,8 @@ const COMMON: bindings::file_operations = bindings::file_operations {
 ///
 /// # Safety
 ///
-/// `inode` is a valid regular-file inode that nobody else can see yet, and its owner calls [`detach`] on it
-/// when it is freed.
+/// `inode` is a valid regular-file inode that nobody else can see yet, and its owner calls
+/// [`detach`] on it when it is freed.
 pub(super) unsafe fn attach(inode: *mut bindings::inode, of: KBox<dyn FileType>) -> Result {
     let thin = KBox::new(of, GFP_KERNEL)?;
     // SAFETY: the caller alone uses the inode.
@@ -348,7 +364,9 @@ pub(super) unsafe fn detach(inode: *mut bindings::inode) {
     unsafe {
         if ptr::eq((*inode).__bindgen_anon_3.i_fop, &FILE_OPERATIONS.0) {
             // `attach` made the pointer and set the operations together.
-            drop(KBox::<KBox<dyn FileType>>::from_raw((*inode).i_private.cast()));
+            drop(KBox::<KBox<dyn FileType>>::from_raw(
+                (*inode).i_private.cast(),
+            ));
             (*inode).i_private = ptr::null_mut();
         }
     }
@@ -363,7 +381,8 @@ fn count(result: Result<usize>) -> isize {
 }
 
 unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-    // SAFETY: the VFS passes a valid inode, pinned by the file, with our operations, hence `attach`ed.
+    // SAFETY: the VFS passes a valid inode, pinned by the file, with our operations, hence
+    // `attach`ed.
     let of = unsafe { &*(*inode).i_private.cast::<KBox<dyn FileType>>() };
     // SAFETY: the file is valid and not yet shared.
     let (flags, mode) = unsafe { ((*file).f_flags, (*file).f_mode) };
@@ -386,7 +405,11 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
 /// # Safety
 ///
 /// Called from the open of `file`, which has no private data yet.
-unsafe fn install(inode: *mut bindings::inode, file: *mut bindings::file, opened: KBox<Opened>) -> Result {
+unsafe fn install(
+    inode: *mut bindings::inode,
+    file: *mut bindings::file,
+    opened: KBox<Opened>,
+) -> Result {
     let seek = opened.file.seek();
     if opened.file.pages().is_some() {
         // SAFETY: `file` is not yet shared; neither table has a module.
@@ -419,7 +442,8 @@ unsafe fn install(inode: *mut bindings::inode, file: *mut bindings::file, opened
 ///
 /// # Safety
 ///
-/// `file` is valid and [`install`] succeeded for it; the result is used no longer than the VFS call lasts.
+/// `file` is valid and [`install`] succeeded for it; the result is used no longer than the VFS call
+/// lasts.
 unsafe fn of_file<'a>(file: *mut bindings::file) -> &'a Opened {
     // SAFETY: `install` set the private data to one of two things, told apart by the operations.
     unsafe {
@@ -434,7 +458,8 @@ unsafe fn of_file<'a>(file: *mut bindings::file) -> &'a Opened {
 }
 
 unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-    // SAFETY: the last reference to the file goes, nobody else uses it, and `install` made the data.
+    // SAFETY: the last reference to the file goes, nobody else uses it, and `install` made the
+    // data.
     unsafe {
         let data = (*file).private_data;
         if ptr::eq((*file).f_op, &SEQ_OPERATIONS.0) {
@@ -447,11 +472,16 @@ unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::
 }
 
 unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::iov_iter) -> isize {
-    // SAFETY: the VFS passes a valid control block of an open file of ours and a destination that is ours
-    // for the call; nothing else uses `ki_pos` meanwhile.
+    // SAFETY: the VFS passes a valid control block of an open file of ours and a destination that
+    // is ours for the call; nothing else uses `ki_pos` meanwhile.
     let (file, pos, to, nowait) = unsafe {
         let nowait = (*kiocb).ki_flags & bindings::IOCB_NOWAIT != 0;
-        ((*kiocb).ki_filp, &mut (*kiocb).ki_pos, IovIterDest::from_raw(to), nowait)
+        (
+            (*kiocb).ki_filp,
+            &mut (*kiocb).ki_pos,
+            IovIterDest::from_raw(to),
+            nowait,
+        )
     };
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
@@ -518,7 +548,10 @@ unsafe extern "C" fn poll(
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
     // SAFETY: the VFS passes the table of this call.
-    opened.file.poll(&unsafe { PollCall::from_raw(file, table) }).bits()
+    opened
+        .file
+        .poll(&unsafe { PollCall::from_raw(file, table) })
+        .bits()
 }
 
 unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {

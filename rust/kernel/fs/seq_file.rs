@@ -2,14 +2,14 @@
 
 //! Listings read through C's `seq_file`: of any length, one row at a time.
 //!
-//! A file's [`Rows`] start a [`Cursor`] at some row, which shows rows and moves on until the reader's
-//! buffer is full; then it is dropped, and the next read starts another where that one stopped. A row that
-//! did not fit is shown again, so showing must not change anything.
+//! A file's [`Rows`] start a [`Cursor`] at some row, which shows rows and moves on until the
+//! reader's buffer is full; then it is dropped, and the next read starts another where that one
+//! stopped. A row that did not fit is shown again, so showing must not change anything.
 //!
 //! C header: `include/linux/seq_file.h`, text: `Documentation/filesystems/seq_file.rst`.
 
-use crate::kernel::for_c::errno;
 use super::pseudo_fs::Opened;
+use crate::kernel::for_c::errno;
 use core::{cell::UnsafeCell, fmt, mem::transmute, ptr};
 use kernel::{bindings, prelude::*};
 
@@ -17,8 +17,8 @@ use kernel::{bindings, prelude::*};
 pub(crate) trait Rows: Send + Sync {
     /// A cursor on row `at`, counted from 0; `None` when there are no more than `at` rows.
     ///
-    /// Called at the beginning of each read. What the cursor holds (a lock's guard, for example) is held
-    /// until the end of that read, in the same task.
+    /// Called at the beginning of each read. What the cursor holds (a lock's guard, for example) is
+    /// held until the end of that read, in the same task.
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>>;
 }
 
@@ -30,14 +30,15 @@ pub(crate) trait Cursor {
     /// Moves to the next row; false when this was the last one, and then nothing more is called.
     fn next(&mut self) -> bool;
 
-    /// The number of the row now, for listings that leave numbers out: at the start it may be more than what
-    /// was asked for. `None` means one more than before.
+    /// The number of the row now, for listings that leave numbers out: at the start it may be more
+    /// than what was asked for. `None` means one more than before.
     fn number(&self) -> Option<u64> {
         None
     }
 }
 
-/// Where a row is printed. Printing never fails: when the buffer is full the row is shown again in a larger one.
+/// Where a row is printed. Printing never fails: when the buffer is full the row is shown again in
+/// a larger one.
 pub(crate) struct SeqOut<'a>(&'a mut bindings::seq_file);
 
 impl SeqOut<'_> {
@@ -59,13 +60,13 @@ impl fmt::Write for SeqOut<'_> {
 ///
 /// # Invariants
 ///
-/// The cell is touched only by the four `seq_operations` below, which C calls with the `seq_file`'s mutex
-/// held, and by the drop of its owner. The cursor's true lifetime is that of the `Opened::file` beside it,
-/// which does not move (it is boxed) and outlives it.
+/// The cell is touched only by the four `seq_operations` below, which C calls with the `seq_file`'s
+/// mutex held, and by the drop of its owner. The cursor's true lifetime is that of the
+/// `Opened::file` beside it, which does not move (it is boxed) and outlives it.
 pub(super) struct Reading(UnsafeCell<Option<KBox<dyn Cursor>>>);
 
-// SAFETY: by the invariant one task at a time uses the cell, and C starts, uses and stops a cursor within
-// one read of one task.
+// SAFETY: by the invariant one task at a time uses the cell, and C starts, uses and stops a cursor
+// within one read of one task.
 unsafe impl Send for Reading {}
 // SAFETY: as above.
 unsafe impl Sync for Reading {}
@@ -165,7 +166,10 @@ fn position(cursor: &dyn Cursor) -> Option<bindings::loff_t> {
     cursor.number()?.try_into().ok()
 }
 
-unsafe extern "C" fn start(seq: *mut bindings::seq_file, pos: *mut bindings::loff_t) -> *mut c_void {
+unsafe extern "C" fn start(
+    seq: *mut bindings::seq_file,
+    pos: *mut bindings::loff_t,
+) -> *mut c_void {
     // SAFETY: C passes our `seq_file` and its own position.
     let (opened, pos) = unsafe { (opened(seq), &mut *pos) };
     let rows = opened.file.rows().ok_or(EINVAL);
@@ -175,8 +179,8 @@ unsafe extern "C" fn start(seq: *mut bindings::seq_file, pos: *mut bindings::lof
         Err(e) => return e.to_ptr(),
     };
     *pos = position(&*cursor).unwrap_or(*pos);
-    // SAFETY: only the lifetime changes; by the invariant of `Reading` the cursor is dropped before what it
-    // borrows from.
+    // SAFETY: only the lifetime changes; by the invariant of `Reading` the cursor is dropped before
+    // what it borrows from.
     let cursor = unsafe { transmute::<KBox<dyn Cursor + '_>, KBox<dyn Cursor>>(cursor) };
     // SAFETY: this is an operation of `seq`.
     unsafe { *cell(seq) = Some(cursor) };
@@ -190,8 +194,13 @@ unsafe extern "C" fn next(
 ) -> *mut c_void {
     // SAFETY: C passes its own position, and this is an operation of `seq`.
     let (cursor, pos) = unsafe { (cell(seq), &mut *pos) };
-    let more = cursor.as_mut().and_then(|cursor| cursor.next().then_some(cursor));
-    *pos = more.as_ref().and_then(|cursor| position(&***cursor)).unwrap_or(pos.wrapping_add(1));
+    let more = cursor
+        .as_mut()
+        .and_then(|cursor| cursor.next().then_some(cursor));
+    *pos = more
+        .as_ref()
+        .and_then(|cursor| position(&***cursor))
+        .unwrap_or(pos.wrapping_add(1));
     match more {
         Some(_) => element(seq),
         None => ptr::null_mut(),
@@ -199,7 +208,8 @@ unsafe extern "C" fn next(
 }
 
 unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -> c_int {
-    // SAFETY: this is an operation of `seq`; the cell is not in the `seq_file`, so the borrows are disjoint.
+    // SAFETY: this is an operation of `seq`; the cell is not in the `seq_file`, so the borrows are
+    // disjoint.
     let (cursor, out) = unsafe { (cell(seq), &mut *seq) };
     let Some(cursor) = cursor else {
         return 0;

@@ -2,14 +2,15 @@
 
 //! tracefs: the file system on `/sys/kernel/tracing`.
 //!
-//! One tree in memory, made by the kernel alone: [`Dir`] creates directories and files, [`remove`] removes them,
-//! and the files' behaviour is a [`FileType`]. Users may change owners and modes, and may make and remove
-//! directories only where [`create_instance_dir`] allows it.
+//! One tree in memory, made by the kernel alone: [`Dir`] creates directories and files, [`remove`]
+//! removes them, and the files' behaviour is a [`FileType`]. Users may change owners and modes, and
+//! may make and remove directories only where [`create_instance_dir`] allows it.
 //!
-//! Owners: a file belongs to whoever owns the root directory (or the nearest directory of instances above
-//! it), unless it was given an owner by itself (`chown`); a mount or remount with `uid=` or `gid=` gives
-//! the whole tree that owner and forgets what was given before. So the owner is looked up rather than kept
-//! ([`inode`]), and a counter of such mounts tells which gifts still count ([`mount`]).
+//! Owners: a file belongs to whoever owns the root directory (or the nearest directory of instances
+//! above it), unless it was given an owner by itself (`chown`); a mount or remount with `uid=` or
+//! `gid=` gives the whole tree that owner and forgets what was given before. So the owner is looked
+//! up rather than kept ([`inode`]), and a counter of such mounts tells which gifts still count
+//! ([`mount`]).
 //!
 //! Lockdown: with `LOCKDOWN_TRACEFS` nothing is created and every open of a file is `EPERM`.
 //!
@@ -20,8 +21,8 @@
 mod inode;
 mod mount;
 
-use crate::kernel::for_c::errno;
 use super::pseudo_fs::{self, FileType};
+use crate::kernel::for_c::errno;
 use core::{mem, ptr::NonNull};
 use inode::Inode;
 use kernel::{bindings, error::from_err_ptr, prelude::*, types::Opaque};
@@ -40,9 +41,14 @@ struct Pin;
 
 impl Pin {
     fn new() -> Result<Self> {
-        // SAFETY: the type and the two words are static, and `simple_pin_fs()` has a lock for the latter.
+        // SAFETY: the type and the two words are static, and `simple_pin_fs()` has a lock for the
+        // latter.
         let err = unsafe {
-            bindings::simple_pin_fs(mount::fs_type(), mount::PINNED.mount.get(), mount::PINNED.count.get())
+            bindings::simple_pin_fs(
+                mount::fs_type(),
+                mount::PINNED.mount.get(),
+                mount::PINNED.count.get(),
+            )
         };
         kernel::error::to_result(err)?;
         // INVARIANT: just taken.
@@ -74,7 +80,9 @@ impl Pin {
 impl Drop for Pin {
     fn drop(&mut self) {
         // SAFETY: a count is owned; the words are static.
-        unsafe { bindings::simple_release_fs(mount::PINNED.mount.get(), mount::PINNED.count.get()) };
+        unsafe {
+            bindings::simple_release_fs(mount::PINNED.mount.get(), mount::PINNED.count.get())
+        };
     }
 }
 
@@ -94,7 +102,8 @@ unsafe impl Send for Dir {}
 unsafe impl Sync for Dir {}
 
 impl Dir {
-    /// The root directory. Task context, may sleep. `ENODEV` before tracefs is registered, `ENOMEM`.
+    /// The root directory. Task context, may sleep. `ENODEV` before tracefs is registered,
+    /// `ENOMEM`.
     pub(crate) fn root() -> Result<Self> {
         let pin = Pin::new()?;
         let root = pin.root();
@@ -122,18 +131,26 @@ impl Dir {
         unsafe { Self::hold(dentry, Pin::new()?) }
     }
 
-    /// Makes the directory in which users may make and remove directories, which `T` is told of; there can be one.
+    /// Makes the directory in which users may make and remove directories, which `T` is told of;
+    /// there can be one.
     ///
     /// Task context, may sleep. `EBUSY` for a second, else as [`Dir::create_dir`].
     pub(crate) fn create_instance_dir<T: UserDirs>(&self, name: &CStr) -> Result<Self> {
         // SAFETY: the parent is a directory by the invariant, and the functions are static.
-        let dentry =
-            unsafe { create_instance_dir(name, self.dentry.as_ptr(), make_user_dir::<T>, remove_user_dir::<T>)? };
+        let dentry = unsafe {
+            create_instance_dir(
+                name,
+                self.dentry.as_ptr(),
+                make_user_dir::<T>,
+                remove_user_dir::<T>,
+            )?
+        };
         // SAFETY: just made; nobody removes it.
         unsafe { Self::hold(dentry, Pin::new()?) }
     }
 
-    /// Removes the directory, made by [`Dir::create_dir`], with all that is in it. Task context, may sleep.
+    /// Removes the directory, made by [`Dir::create_dir`], with all that is in it. Task context,
+    /// may sleep.
     pub(crate) fn remove(self) {
         // SAFETY: the dentry is valid by the invariant.
         if unsafe { (*self.dentry.as_ptr()).d_parent } != self.dentry.as_ptr() {
@@ -144,12 +161,15 @@ impl Dir {
 
     /// Makes a file in this directory, with the permission bits `mode`.
     ///
-    /// Task context, may sleep. `EEXIST`, `ENOMEM`, `EPERM` under lockdown. The file goes with its directory.
+    /// Task context, may sleep. `EEXIST`, `ENOMEM`, `EPERM` under lockdown. The file goes with its
+    /// directory.
     pub(crate) fn create_file(&self, name: &CStr, mode: u16, of: KBox<dyn FileType>) -> Result {
-        // SAFETY: the parent is a directory by the invariant; the inode is new when `attach` sees it, and
-        // inodes are `detach`ed when evicted.
+        // SAFETY: the parent is a directory by the invariant; the inode is new when `attach` sees
+        // it, and inodes are `detach`ed when evicted.
         unsafe {
-            create_file(name, mode, self.dentry.as_ptr(), |inode| pseudo_fs::attach(inode, of))?;
+            create_file(name, mode, self.dentry.as_ptr(), |inode| {
+                pseudo_fs::attach(inode, of)
+            })?;
         }
         Ok(())
     }
@@ -164,10 +184,12 @@ impl Drop for Dir {
 
 /// What users' `mkdir` and `rmdir` in the directory of instances mean.
 pub(crate) trait UserDirs: 'static {
-    /// A user made `name`; the handler creates the directory. Task context, may sleep, no lock held. Any error.
+    /// A user made `name`; the handler creates the directory. Task context, may sleep, no lock
+    /// held. Any error.
     fn make(name: &CStr) -> Result;
 
-    /// A user removes `name`; the handler removes the directory. Task context, may sleep, no lock held. Any error.
+    /// A user removes `name`; the handler removes the directory. Task context, may sleep, no lock
+    /// held. Any error.
     fn remove(name: &CStr) -> Result;
 }
 
@@ -207,16 +229,17 @@ impl Creation {
         check_lockdown()?;
         let pin = Pin::new()?;
         let parent = if parent.is_null() { pin.root() } else { parent };
-        // SAFETY: `parent` is a directory, pinned, and no inode lock of tracefs is held by this task.
-        let dentry = from_err_ptr(unsafe {
-            bindings::simple_start_creating(parent, name.as_char_ptr())
-        })?;
+        // SAFETY: `parent` is a directory, pinned, and no inode lock of tracefs is held by this
+        // task.
+        let dentry =
+            from_err_ptr(unsafe { bindings::simple_start_creating(parent, name.as_char_ptr()) })?;
         // INVARIANT: just returned.
         Ok(Self { dentry, pin })
     }
 
     fn parent(&self) -> *mut bindings::dentry {
-        // SAFETY: the dentry is valid by the invariant, and its parent is fixed under the held lock.
+        // SAFETY: the dentry is valid by the invariant, and its parent is fixed under the held
+        // lock.
         unsafe { (*self.dentry).d_parent }
     }
 
@@ -229,7 +252,8 @@ impl Creation {
         }
     }
 
-    /// Gives the name its inode; `notify` tells watchers. The reference on the result is the tree's.
+    /// Gives the name its inode; `notify` tells watchers. The reference on the result is the
+    /// tree's.
     ///
     /// # Safety
     ///
@@ -334,12 +358,13 @@ pub(crate) unsafe fn remove(dentry: *mut bindings::dentry) {
 
 /// Creates a file whose operations are C's: `tracefs_create_file()`.
 ///
-/// Without `operations` the file reads as empty and takes what is written. Errors as [`Dir::create_file`].
+/// Without `operations` the file reads as empty and takes what is written. Errors as
+/// [`Dir::create_file`].
 ///
 /// # Safety
 ///
-/// `parent` is null, for the root, or a directory made here; `data` and `operations` are good for each other
-/// and outlive the file.
+/// `parent` is null, for the root, or a directory made here; `data` and `operations` are good for
+/// each other and outlive the file.
 pub(crate) unsafe fn create_c_file(
     name: &CStr,
     mode: u16,
@@ -347,15 +372,20 @@ pub(crate) unsafe fn create_c_file(
     data: *mut c_void,
     operations: *const bindings::file_operations,
 ) -> Result<*mut bindings::dentry> {
-    if u32::from(mode) & bindings::S_IFMT != 0 && u32::from(mode) & bindings::S_IFMT != bindings::S_IFREG {
+    if u32::from(mode) & bindings::S_IFMT != 0
+        && u32::from(mode) & bindings::S_IFMT != bindings::S_IFREG
+    {
         return Err(EINVAL);
     }
     // SAFETY: `parent` as this function's; the inode is new.
     unsafe {
         create_file(name, mode, parent, |inode| {
             (*inode).i_private = data;
-            (*inode).__bindgen_anon_3.i_fop =
-                if operations.is_null() { inode::sink() } else { operations };
+            (*inode).__bindgen_anon_3.i_fop = if operations.is_null() {
+                inode::sink()
+            } else {
+                operations
+            };
             Ok(())
         })
     }
@@ -366,12 +396,16 @@ pub(crate) unsafe fn create_c_file(
 /// # Safety
 ///
 /// `parent` is null, for the root, or a directory made here.
-pub(crate) unsafe fn create_c_dir(name: &CStr, parent: *mut bindings::dentry) -> Result<*mut bindings::dentry> {
+pub(crate) unsafe fn create_c_dir(
+    name: &CStr,
+    parent: *mut bindings::dentry,
+) -> Result<*mut bindings::dentry> {
     // SAFETY: as this function's.
     unsafe { create_dir(name, parent, inode::plain_dir()) }
 }
 
-/// Creates the directory in which users may make and remove directories; there can be one. `EBUSY` for a second.
+/// Creates the directory in which users may make and remove directories; there can be one. `EBUSY`
+/// for a second.
 ///
 /// # Safety
 ///

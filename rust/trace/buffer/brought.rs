@@ -3,8 +3,8 @@
 //! Whole sub-buffers, read by way of pages that readers allocate beforehand.
 
 use super::read::{Part, ReaderGuard};
-use crate::kernel::pages::Pages;
 use crate::core::ring_buffer::HEADER_SIZE;
+use crate::kernel::pages::Pages;
 use kernel::prelude::*;
 
 /// What a reader reads into: memory of a sub-buffer's size (`struct buffer_data_read_page`).
@@ -37,15 +37,24 @@ impl Part<'_> {
     /// Memory for a reader. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new_read_page(self) -> Result<ReadPage> {
         let order = self.order();
-        let spare = self.lane.spare.lock().take().filter(|spare| spare.order() == order);
+        let spare = self
+            .lane
+            .spare
+            .lock()
+            .take()
+            .filter(|spare| spare.order() == order);
         let mut pages = spare.map_or_else(|| Pages::new(self.lane.cpu, order), Ok)?;
         // Empty until it is read into.
-        pages.bytes_mut().iter_mut().take(HEADER_SIZE).for_each(|byte| *byte = 0);
+        pages
+            .bytes_mut()
+            .iter_mut()
+            .take(HEADER_SIZE)
+            .for_each(|byte| *byte = 0);
         Ok(ReadPage(pages))
     }
 
-    /// Makes `page` one of this buffer's present sub-buffer size; what it held is lost if it was not. Task context, may
-    /// sleep. `ENOMEM`.
+    /// Makes `page` one of this buffer's present sub-buffer size; what it held is lost if it was
+    /// not. Task context, may sleep. `ENOMEM`.
     pub(crate) fn fit_read_page(self, page: &mut ReadPage) -> Result {
         if page.0.order() != self.order() {
             *page = self.new_read_page()?;
@@ -62,8 +71,9 @@ impl Part<'_> {
         let _one_too_many = self.lane.spare.lock().replace(page.0);
     }
 
-    /// Reads into `page` what comes next, of one sub-buffer: all of it if that fits `length` bytes with its header, else
-    /// what does; with `full` only what writers have left. Says whether there was anything. Any context but NMI.
+    /// Reads into `page` what comes next, of one sub-buffer: all of it if that fits `length` bytes
+    /// with its header, else what does; with `full` only what writers have left. Says whether there
+    /// was anything. Any context but NMI.
     pub(crate) fn read_page(self, page: &mut ReadPage, length: usize, full: bool) -> bool {
         let length = length.min(page.size());
         length > HEADER_SIZE && self.lock_reader().read_page(&mut page.0, length, full)

@@ -2,8 +2,8 @@
 
 //! Trace clocks: what stamps an entry. One clock is one row of [`CLOCKS`].
 //!
-//! Every clock may be read in any context, NMI included, and never sleeps. The first row is the default.
-//! `trace_clock` shows the rows in this order. C side: `include/linux/trace_clock.h`.
+//! Every clock may be read in any context, NMI included, and never sleeps. The first row is the
+//! default. `trace_clock` shows the rows in this order. C side: `include/linux/trace_clock.h`.
 
 use crate::kernel::clock as sys;
 use kernel::prelude::*;
@@ -20,17 +20,57 @@ pub(crate) struct Clock {
 
 /// The clocks there are. [`LOCAL`] is the row that the hot path knows by heart.
 pub(crate) static CLOCKS: &[Clock] = &[
-    Clock { name: "local", in_ns: true, read: sys::sched },
-    Clock { name: "global", in_ns: true, read: sys::global },
-    Clock { name: "counter", in_ns: false, read: sys::counter },
-    Clock { name: "uptime", in_ns: false, read: sys::uptime },
-    Clock { name: "perf", in_ns: true, read: sys::perf },
-    Clock { name: "mono", in_ns: true, read: sys::mono },
-    Clock { name: "mono_raw", in_ns: true, read: sys::mono_raw },
-    Clock { name: "boot", in_ns: true, read: sys::boot },
-    Clock { name: "tai", in_ns: true, read: sys::tai },
+    Clock {
+        name: "local",
+        in_ns: true,
+        read: sys::sched,
+    },
+    Clock {
+        name: "global",
+        in_ns: true,
+        read: sys::global,
+    },
+    Clock {
+        name: "counter",
+        in_ns: false,
+        read: sys::counter,
+    },
+    Clock {
+        name: "uptime",
+        in_ns: false,
+        read: sys::uptime,
+    },
+    Clock {
+        name: "perf",
+        in_ns: true,
+        read: sys::perf,
+    },
+    Clock {
+        name: "mono",
+        in_ns: true,
+        read: sys::mono,
+    },
+    Clock {
+        name: "mono_raw",
+        in_ns: true,
+        read: sys::mono_raw,
+    },
+    Clock {
+        name: "boot",
+        in_ns: true,
+        read: sys::boot,
+    },
+    Clock {
+        name: "tai",
+        in_ns: true,
+        read: sys::tai,
+    },
     #[cfg(CONFIG_X86)]
-    Clock { name: "x86-tsc", in_ns: false, read: sys::cycles },
+    Clock {
+        name: "x86-tsc",
+        in_ns: false,
+        read: sys::cycles,
+    },
 ];
 
 /// Index of the clock that buffers start with.
@@ -43,5 +83,8 @@ pub(crate) const LOCAL: usize = 0;
 /// `EINVAL` when there is none of that name.
 pub(crate) fn find(name: &[u8]) -> Result<usize> {
     let name = name.trim_ascii();
-    CLOCKS.iter().position(|c| c.name.as_bytes() == name).ok_or(EINVAL)
+    CLOCKS
+        .iter()
+        .position(|c| c.name.as_bytes() == name)
+        .ok_or(EINVAL)
 }

@@ -2,8 +2,8 @@
 
 //! The header that every entry starts with, and where it was made.
 //!
-//! Eight bytes, common to all types: `u16` type, `u8` flags, `u8` preempt_count, `s32` pid. In the buffer they are
-//! one 64-bit word, built and stored as such.
+//! Eight bytes, common to all types: `u16` type, `u8` flags, `u8` preempt_count, `s32` pid. In the
+//! buffer they are one 64-bit word, built and stored as such.
 
 use crate::kernel::context::{self, PreemptCount};
 
@@ -40,7 +40,10 @@ pub(crate) mod kind {
     pub(crate) const FUNC_REPEATS: u16 = 20;
 }
 
-const _: () = assert!(cfg!(target_endian = "little"), "the header is stored as one little-endian word");
+const _: () = assert!(
+    cfg!(target_endian = "little"),
+    "the header is stored as one little-endian word"
+);
 
 /// Where and by whom an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
@@ -62,14 +65,21 @@ impl Context {
     const MIGRATE_SHIFT: u32 = 28;
     const PID_SHIFT: u32 = 32;
 
-    /// Takes down what holds for tasks in peace ([`Context::is_plain_task`]); others need [`Context::rest`]. Any
-    /// context; before the recorder itself disables preemption.
+    /// Takes down what holds for tasks in peace ([`Context::is_plain_task`]); others need
+    /// [`Context::rest`]. Any context; before the recorder itself disables preemption.
     #[inline(always)]
     pub(crate) fn capture() -> Self {
         let count = PreemptCount::read();
         let pid = u64::from(context::current_pid() as u32) << Self::PID_SHIFT;
-        let irqs = if context::irqs_off() { Self::IRQS_OFF } else { 0 };
-        Self { word: pid | irqs | count.depth() << Self::PREEMPT_SHIFT, count }
+        let irqs = if context::irqs_off() {
+            Self::IRQS_OFF
+        } else {
+            0
+        };
+        Self {
+            word: pid | irqs | count.depth() << Self::PREEMPT_SHIFT,
+            count,
+        }
     }
 
     /// The complete context. Any context; before the recorder itself disables preemption.
@@ -80,7 +90,9 @@ impl Context {
     /// A task with no more to its name than [`Context::capture`] takes down?
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
-        self.count.is_plain_task() && context::resched_flags().none() && context::migrate_disabled() == 0
+        self.count.is_plain_task()
+            && context::resched_flags().none()
+            && context::migrate_disabled() == 0
     }
 
     /// With all that can be said.
@@ -104,7 +116,10 @@ impl Context {
     /// The context of an entry of type `kind`: its word is the entry's header.
     #[inline(always)]
     pub(crate) fn of_kind(self, kind: u16) -> Self {
-        Self { word: self.header(kind), ..self }
+        Self {
+            word: self.header(kind),
+            ..self
+        }
     }
 
     /// The header of an entry of [`the type`](Context::of_kind) it is for.

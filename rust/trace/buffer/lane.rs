@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one CPU's part of a buffer has beside the ring that its writers see: who sleeps and who holds it.
+//! What one CPU's part of a buffer has beside the ring that its writers see: who sleeps and who
+//! holds it.
 
 use super::ring::Ring;
+use crate::core::ring_buffer;
 use crate::kernel::irq_work::{IrqWork, Run};
 use crate::kernel::pages::Pages;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::wait_queue::WaitQueue;
-use crate::core::ring_buffer;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -41,8 +42,8 @@ pub(super) struct Lane {
     pub(super) allowed: Atomic<bool>,
     /// How many C callers do not want it to record.
     pub(super) disabled: Atomic<u32>,
-    /// The ring that was swapped away last: a writer in two calls may have found it before, and reserved on it after. To be
-    /// looked at by such a writer only, since when the ring cannot end.
+    /// The ring that was swapped away last: a writer in two calls may have found it before, and
+    /// reserved on it after. To be looked at by such a writer only, since when the ring cannot end.
     pub(super) gone: Atomic<*mut Ring>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
@@ -61,7 +62,10 @@ impl Lane {
     /// The part of `cpu`; `all` is the queue of those who wait for any CPU.
     pub(super) fn new(cpu: CpuId, all: Arc<WaitQueue>) -> Result<Pin<KBox<Self>>> {
         let queue = super::queue()?;
-        let wakers = Wakers { own: queue.clone(), all };
+        let wakers = Wakers {
+            own: queue.clone(),
+            all,
+        };
         KBox::pin_init(
             pin_init!(Self {
                 cpu,
@@ -85,7 +89,8 @@ impl Lane {
         self.allowed.load(Relaxed) && self.disabled.load(Relaxed) == 0
     }
 
-    /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the wake-up itself.
+    /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the
+    /// wake-up itself.
     pub(super) fn want(&self, ring: &Ring, percent: u32) {
         let bit = if percent == 0 { ANY } else { MARK };
         if bit == MARK {
@@ -108,7 +113,8 @@ impl Lane {
     #[inline(never)]
     pub(super) fn committed(&self, ring: &Ring) {
         let wanted = self.wanted.load(Relaxed);
-        let enough = wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
+        let enough =
+            wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
         if wanted == 0 || enough {
             ring.core.set_waiters(false);
             self.wanted.store(0, Relaxed);
@@ -119,9 +125,12 @@ impl Lane {
     }
 }
 
-/// Is at least `percent` of the ring's sub-buffers in use? As ftrace counts, the one being written included; but not
-/// while that is the one that the reader has.
+/// Is at least `percent` of the ring's sub-buffers in use? As ftrace counts, the one being written
+/// included; but not while that is the one that the reader has.
 pub(super) fn filled(ring: &Ring, percent: u32) -> bool {
-    let ring_buffer::Stats { dirty_sub_buffers, .. } = ring.core.stats();
-    dirty_sub_buffers != 0 && dirty_sub_buffers * 100 >= u64::from(percent) * u64::from(ring.core.nr_slots())
+    let ring_buffer::Stats {
+        dirty_sub_buffers, ..
+    } = ring.core.stats();
+    dirty_sub_buffers != 0
+        && dirty_sub_buffers * 100 >= u64::from(percent) * u64::from(ring.core.nr_slots())
 }

@@ -8,7 +8,8 @@ use kernel::alloc::Flags;
 use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 
-/// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it lives.
+/// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it
+/// lives.
 pub(crate) struct Looking<'a> {
     part: Part<'a>,
     iter: Iter<Copied>,
@@ -34,8 +35,8 @@ impl AsMut<[u8]> for Copied {
 }
 
 impl<'a> Looking<'a> {
-    /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may not sees to it that no
-    /// one resizes at this moment.
+    /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may
+    /// not sees to it that no one resizes at this moment.
     pub(crate) fn new(part: Part<'a>, may_sleep: bool, flags: Flags) -> Result<Self> {
         if may_sleep {
             part.buffer.hold_rings(Some(part.cpu()));
@@ -44,7 +45,12 @@ impl<'a> Looking<'a> {
         }
         // From here on dropping it undoes that.
         let iter = Iter::new(Copied(KVVec::new()));
-        let mut looking = Self { part, iter, begun: false, missed: false };
+        let mut looking = Self {
+            part,
+            iter,
+            begun: false,
+            missed: false,
+        };
         let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
         looking.iter = Iter::new(Copied(memory));
         Ok(looking)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Buffers that C callers make with `ring_buffer_alloc()`. They belong to no instance; all that the core does for them
-//! by itself is to take in CPUs that come up.
+//! Buffers that C callers make with `ring_buffer_alloc()`. They belong to no instance; all that the
+//! core does for them by itself is to take in CPUs that come up.
 //!
 //! Lock order: the lock of CPU hotplug, [`Registry`]'s mutex, a buffer's resize mutex.
 
@@ -22,7 +22,8 @@ struct Registry {
     buffers: Mutex<KVec<Known>>,
 }
 
-/// A buffer that [`free`] takes out before it goes, and where it lies if that is a C caller's memory.
+/// A buffer that [`free`] takes out before it goes, and where it lies if that is a C caller's
+/// memory.
 struct Known(NonNull<Buffer>, Option<KBox<Region>>);
 
 // SAFETY: a `Buffer` may be used from any thread.
@@ -43,7 +44,11 @@ pub(crate) fn init() -> Result {
 ///
 /// `ENOMEM`; `ENODEV` before [`init`].
 pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
-    known(KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?, None, overwrite)
+    known(
+        KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?,
+        None,
+        overwrite,
+    )
 }
 
 /// Makes a buffer in `region`, with what is found there. Otherwise as [`make`].
@@ -57,11 +62,20 @@ pub(crate) fn make_in(region: Region, overwrite: bool) -> Result<NonNull<Buffer>
 /// Runs `f` on the region that `buffer` lies in, if it lies in one. Task context, sleeps.
 pub(crate) fn with_region<R>(buffer: NonNull<Buffer>, f: impl FnOnce(&Region) -> R) -> Option<R> {
     let buffers = REGISTRY.as_ref()?.buffers.lock();
-    buffers.iter().find(|known| known.0 == buffer)?.1.as_deref().map(f)
+    buffers
+        .iter()
+        .find(|known| known.0 == buffer)?
+        .1
+        .as_deref()
+        .map(f)
 }
 
 /// Has all CPUs that are up in a new buffer, and gives it to the registry.
-fn known(made: Pin<KBox<Buffer>>, region: Option<KBox<Region>>, overwrite: bool) -> Result<NonNull<Buffer>> {
+fn known(
+    made: Pin<KBox<Buffer>>,
+    region: Option<KBox<Region>>,
+    overwrite: bool,
+) -> Result<NonNull<Buffer>> {
     let registry = REGISTRY.as_ref().ok_or(ENODEV)?;
     made.set_overwrite(overwrite);
     // No CPU comes up between the two steps, without which one could be missed by both.
@@ -87,7 +101,8 @@ pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
         let at = buffers.iter().position(|known| known.0 == buffer)?;
         buffers.remove(at).ok()
     });
-    // SAFETY: by the precondition it is a box that `known` leaked, and no CPU that comes up finds it any more.
+    // SAFETY: by the precondition it is a box that `known` leaked, and no CPU that comes up finds
+    // it any more.
     drop(unsafe { KBox::from_raw(buffer.as_ptr()) });
     // Where it lay goes behind it.
     drop(known);
@@ -95,8 +110,12 @@ pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
 
 /// A CPU is about to come up. Task context, sleeps. `ENOMEM`.
 pub(crate) fn prepare(cpu: CpuId) -> Result {
-    let Some(registry) = REGISTRY.as_ref() else { return Ok(()) };
+    let Some(registry) = REGISTRY.as_ref() else {
+        return Ok(());
+    };
     let buffers = registry.buffers.lock();
     // SAFETY: those in the list live; `free` needs the mutex to take one out.
-    buffers.iter().try_for_each(|known| unsafe { known.0.as_ref() }.prepare(cpu))
+    buffers
+        .iter()
+        .try_for_each(|known| unsafe { known.0.as_ref() }.prepare(cpu))
 }

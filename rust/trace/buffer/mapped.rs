@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rings that user space sees: a first page that says what is where ([`Meta`]), and the sub-buffers behind it.
+//! Rings that user space sees: a first page that says what is where ([`Meta`]), and the sub-buffers
+//! behind it.
 //!
-//! While anybody maps a ring it stays as it is: it is neither resized nor swapped, and its sub-buffers are copied to
-//! readers, not given away. User space calls sub-buffers by the places they have in the mapping: the reader's at that
-//! time is 0, and the others follow as they stand in the ring.
+//! While anybody maps a ring it stays as it is: it is neither resized nor swapped, and its
+//! sub-buffers are copied to readers, not given away. User space calls sub-buffers by the places
+//! they have in the mapping: the reader's at that time is 0, and the others follow as they stand in
+//! the ring.
 //!
 //! Locks: the resize mutex for mapping and unmapping, then the reader lock.
 
@@ -12,9 +14,9 @@ use super::lane::Lane;
 use super::read::{Part, ReaderGuard};
 use super::ring::{Past, Ring, Shape};
 use super::Buffer;
+use crate::core::ring_buffer::{MappedPage, Meta};
 use crate::kernel::fs::page_file::Area;
 use crate::kernel::pages::Pages;
-use crate::core::ring_buffer::{MappedPage, Meta};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::page::PAGE_SIZE;
@@ -31,13 +33,25 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Writes the first page. The caller has the reader lock of `ring`, whose reader has `page`; `past` is the ring's.
+    /// Writes the first page. The caller has the reader lock of `ring`, whose reader has `page`;
+    /// `past` is the ring's.
     pub(super) fn update(&self, ring: &Ring, past: &Past, page: MappedPage) {
         let place = self.places.get(page.id as usize).copied().unwrap_or(0);
         let (size, count) = (ring.core.sub_buffer_size(), ring.sub_buffers());
-        let meta = Meta::new(size, count, MappedPage { id: place, ..page }, &past.and(ring.core.stats()));
+        let meta = Meta::new(
+            size,
+            count,
+            MappedPage { id: place, ..page },
+            &past.and(ring.core.stats()),
+        );
         // SAFETY: the block is the value's own, one page or more; user space only reads it.
-        unsafe { self.meta.address().cast::<Meta>().as_ptr().write_volatile(meta) };
+        unsafe {
+            self.meta
+                .address()
+                .cast::<Meta>()
+                .as_ptr()
+                .write_volatile(meta)
+        };
     }
 }
 
@@ -46,8 +60,8 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a CPU that was never up and for an area that begins or ends at no such page; `EPERM` for one that is
-    /// not shared and read-only; `ENOMEM`.
+    /// `EINVAL` for a CPU that was never up and for an area that begins or ends at no such page;
+    /// `EPERM` for one that is not shared and read-only; `ENOMEM`.
     pub(crate) fn map(&self, cpu: CpuId, area: &Area<'_>) -> Result {
         let _sizes = self.sizes.lock();
         let lane = self.lane(cpu).ok_or(EINVAL)?;
@@ -56,19 +70,30 @@ impl Buffer {
         let Shape { slots, order } = self.with_ring(lane, |ring| ring.shape());
         let count = slots as usize + 1;
         let places = KVVec::from_elem(0, count, GFP_KERNEL)?;
-        let new = KBox::new(Shown { meta: Pages::new(cpu, order)?, places, users: 0 }, GFP_KERNEL)?;
+        let new = KBox::new(
+            Shown {
+                meta: Pages::new(cpu, order)?,
+                places,
+                users: 0,
+            },
+            GFP_KERNEL,
+        )?;
         let mut blocks = KVVec::from_elem(new.meta.address(), count + 1, GFP_KERNEL)?;
-        let unneeded = Part { buffer: self, lane }.lock_reader().begin_showing(new, &mut blocks);
+        let unneeded = Part { buffer: self, lane }
+            .lock_reader()
+            .begin_showing(new, &mut blocks);
         drop(unneeded);
         show(area, &blocks, order).inspect_err(|_| self.end_showing(lane))?;
-        // Both stay as long as the mapping; the resize mutex has held the place of the first so far.
+        // Both stay as long as the mapping; the resize mutex has held the place of the first so
+        // far.
         lane.held.fetch_add(1, Relaxed);
         core::mem::forget(kept);
         Ok(())
     }
 
-    /// Counts one more of a mapping that there is, without showing anything: an area has become two. Undone by
-    /// [`Buffer::unmap`]. Task context, sleeps. `EINVAL` for a CPU that was never up, `ENODEV` where nothing is mapped.
+    /// Counts one more of a mapping that there is, without showing anything: an area has become
+    /// two. Undone by [`Buffer::unmap`]. Task context, sleeps. `EINVAL` for a CPU that was never
+    /// up, `ENODEV` where nothing is mapped.
     pub(crate) fn map_again(&self, cpu: CpuId) -> Result {
         let _sizes = self.sizes.lock();
         let lane = self.lane(cpu).ok_or(EINVAL)?;
@@ -100,8 +125,13 @@ impl Buffer {
 }
 
 impl ReaderGuard<'_> {
-    /// One mapping more, of `new` if there is none yet; gives what is not needed. Fills in the `blocks` of the mapping.
-    fn begin_showing(&mut self, new: KBox<Shown>, blocks: &mut [NonNull<u8>]) -> Option<KBox<Shown>> {
+    /// One mapping more, of `new` if there is none yet; gives what is not needed. Fills in the
+    /// `blocks` of the mapping.
+    fn begin_showing(
+        &mut self,
+        new: KBox<Shown>,
+        blocks: &mut [NonNull<u8>],
+    ) -> Option<KBox<Shown>> {
         let mut new = Some(new);
         let past = self.past();
         let (reader, ring, shown) = self.parts();
@@ -122,7 +152,10 @@ impl ReaderGuard<'_> {
         let (first, rest) = blocks.split_first_mut()?;
         *first = shown.meta.address();
         for (id, place) in shown.places.iter().enumerate() {
-            let memory = ring.core.sub_buffer_memory(id as u32).and_then(NonNull::new);
+            let memory = ring
+                .core
+                .sub_buffer_memory(id as u32)
+                .and_then(NonNull::new);
             if let (Some(block), Some(memory)) = (rest.get_mut(*place as usize), memory) {
                 *block = memory;
             }
@@ -154,7 +187,8 @@ impl ReaderGuard<'_> {
         }
     }
 
-    /// Takes what comes next for the mapping (`TRACE_MMAP_IOCTL_GET_READER`). `ENODEV` when the ring is not mapped.
+    /// Takes what comes next for the mapping (`TRACE_MMAP_IOCTL_GET_READER`). `ENODEV` when the
+    /// ring is not mapped.
     pub(crate) fn next_shown(&mut self) -> Result {
         let past = self.past();
         let (reader, ring, shown) = self.parts();
@@ -177,8 +211,12 @@ fn show(area: &Area<'_>, blocks: &[NonNull<u8>], order: u32) -> Result {
     for page in first..last {
         let block = blocks.get(page / per_block).ok_or(EINVAL)?;
         // SAFETY: the block has `per_block` pages.
-        pages.push(unsafe { block.add(page % per_block * PAGE_SIZE) }, GFP_KERNEL)?;
+        pages.push(
+            unsafe { block.add(page % per_block * PAGE_SIZE) },
+            GFP_KERNEL,
+        )?;
     }
-    // SAFETY: these are pages of blocks of the ring and of its `Shown`; who may open the file may read what is traced.
+    // SAFETY: these are pages of blocks of the ring and of its `Shown`; who may open the file may
+    // read what is traced.
     unsafe { area.show(&pages) }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Recording as C callers do it: an event is reserved, filled in by them, and committed or discarded, in three calls.
+//! Recording as C callers do it: an event is reserved, filled in by them, and committed or
+//! discarded, in three calls.
 //!
-//! Preemption is off from the first to the last. Nothing here locks, allocates, sleeps or can panic; any context, NMI
-//! included. `Documentation/ring-buffer-api.md` says where each instruction goes.
+//! Preemption is off from the first to the last. Nothing here locks, allocates, sleeps or can
+//! panic; any context, NMI included. `Documentation/ring-buffer-api.md` says where each instruction
+//! goes.
 
 use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
-use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake};
 use crate::core::sys::apart;
+use crate::kernel::context::{PreemptCount, PreemptOff};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
@@ -19,14 +21,15 @@ impl Buffer {
     /// Reserves an event with a payload of `length` bytes; gives the address of its header (`struct
     /// ring_buffer_event`). None as with [`Writer::reserve`].
     ///
-    /// After it, preemption stays off until the caller ends the event with [`Buffer::commit`] or [`Buffer::discard`];
-    /// so long its bytes are the caller's.
+    /// After it, preemption stays off until the caller ends the event with [`Buffer::commit`] or
+    /// [`Buffer::discard`]; so long its bytes are the caller's.
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
         let ring = self.this_ring();
-        // SAFETY: preemption is off and the ring is this CPU's. The short way asks whether another writer is under way: where
-        // none is, it does no harm to take the context of tasks, whichever this is.
+        // SAFETY: preemption is off and the ring is this CPU's. The short way asks whether another
+        // writer is under way: where none is, it does no harm to take the context of tasks,
+        // whichever this is.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         match writer.reserve_plain(&InLine, length) {
             Attempt::Reserved(event) => {
@@ -42,7 +45,8 @@ impl Buffer {
         }
     }
 
-    /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that nothing lives across the call.
+    /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that
+    /// nothing lives across the call.
     #[cold]
     #[inline(never)]
     fn reserve_any(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
@@ -55,7 +59,14 @@ impl Buffer {
         } else if Clocked::is_read(ring, level) {
             return None;
         } else {
-            writer.reserve_raw(&Clocked { buffer: self, ring, level }, length)?
+            writer.reserve_raw(
+                &Clocked {
+                    buffer: self,
+                    ring,
+                    level,
+                },
+                length,
+            )?
         };
         core::mem::forget(stay);
         Some(event)
@@ -66,7 +77,8 @@ impl Buffer {
     #[inline(never)]
     fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
         // SAFETY: as in `reserve`, whose ring it is.
-        let event = unsafe { ring.core.writer(Level::NORMAL) }.reserve_entered(&InLine, length as usize)?;
+        let event =
+            unsafe { ring.core.writer(Level::NORMAL) }.reserve_entered(&InLine, length as usize)?;
         core::mem::forget(stay);
         Some(event)
     }
@@ -75,8 +87,8 @@ impl Buffer {
     ///
     /// # Safety
     ///
-    /// The caller has reserved an event here, on this CPU and in this context, and has not ended it; events that it
-    /// has reserved later have ended.
+    /// The caller has reserved an event here, on this CPU and in this context, and has not ended
+    /// it; events that it has reserved later have ended.
     #[inline(always)]
     pub(crate) unsafe fn commit(&self) {
         // SAFETY: the event's `reserve` has left preemption off.
@@ -94,21 +106,28 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn commit_rest(&self, _stay: PreemptOff, ring: &Ring, rest: Ended) {
-        let ring = if rest == Ended::Inside { self.written_ring(ring) } else { ring };
+        let ring = if rest == Ended::Inside {
+            self.written_ring(ring)
+        } else {
+            ring
+        };
         // SAFETY: as in `commit`.
         if unsafe { ring.core.writer(Level::NORMAL) }.commit_rest(&InLine, rest) == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
     }
 
-    /// The ring on which the caller has an event reserved: `ring`, which is this CPU's, unless that was swapped while the event
-    /// was being reserved ([`Buffer::swap_at_rest`]).
+    /// The ring on which the caller has an event reserved: `ring`, which is this CPU's, unless that
+    /// was swapped while the event was being reserved ([`Buffer::swap_at_rest`]).
     fn written_ring<'a>(&'a self, ring: &'a Ring) -> &'a Ring {
         if ring.core.is_writing() {
             return ring;
         }
-        let gone = self.lane(CpuId::current()).map_or(core::ptr::null_mut(), |lane| lane.gone.load(Relaxed));
-        // SAFETY: null, or the ring that the caller has reserved on: it was live then, and preemption is off since.
+        let gone = self
+            .lane(CpuId::current())
+            .map_or(core::ptr::null_mut(), |lane| lane.gone.load(Relaxed));
+        // SAFETY: null, or the ring that the caller has reserved on: it was live then, and
+        // preemption is off since.
         unsafe { gone.as_ref() }.unwrap_or(ring)
     }
 
@@ -139,7 +158,11 @@ impl Buffer {
         }
         // SAFETY: as in `reserve`.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        let clock = Clocked { buffer: self, ring, level };
+        let clock = Clocked {
+            buffer: self,
+            ring,
+            level,
+        };
         let mut event = writer.reserve(&clock, payload.len())?;
         event.payload().copy_from_slice(payload);
         if event.commit() == Wake::Wanted {
@@ -148,15 +171,19 @@ impl Buffer {
         Some(())
     }
 
-    /// The time of the event that this context has reserved last and not ended. None while it has none.
+    /// The time of the event that this context has reserved last and not ended. None while it has
+    /// none.
     pub(crate) fn event_time(&self) -> Option<u64> {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         // SAFETY: preemption is off; this only reads.
-        ring.core.is_writing().then(|| unsafe { ring.core.writer(Level::NORMAL) }.event_time())
+        ring.core
+            .is_writing()
+            .then(|| unsafe { ring.core.writer(Level::NORMAL) }.event_time())
     }
 
-    /// Lets this context record although it has an event reserved, until [`Buffer::nest_end`]; preemption is off so long.
+    /// Lets this context record although it has an event reserved, until [`Buffer::nest_end`];
+    /// preemption is off so long.
     pub(crate) fn nest_start(&self) {
         core::mem::forget(PreemptOff::new());
         // SAFETY: preemption is off; this only moves the context word.
@@ -167,7 +194,8 @@ impl Buffer {
     ///
     /// # Safety
     ///
-    /// This context, on this CPU, has called `nest_start` and has not undone it; what it has reserved since has ended.
+    /// This context, on this CPU, has called `nest_start` and has not undone it; what it has
+    /// reserved since has ended.
     pub(crate) unsafe fn nest_end(&self) {
         // SAFETY: `nest_start` has left preemption off.
         let _stay = unsafe { PreemptOff::assume() };
@@ -175,7 +203,8 @@ impl Buffer {
         unsafe { self.this_ring().core.writer(Level::NORMAL) }.nest_end();
     }
 
-    /// Runs `f`, in which this context may record although it has an event reserved. Preemption is off in it.
+    /// Runs `f`, in which this context may record although it has an event reserved. Preemption is
+    /// off in it.
     pub(crate) fn nested<R>(&self, f: impl FnOnce() -> R) -> R {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();

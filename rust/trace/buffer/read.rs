@@ -6,11 +6,11 @@ use super::lane::Lane;
 use super::mapped::Shown;
 use super::ring::{Past, Reading, Ring};
 use super::Buffer;
+use crate::core::format as text;
+use crate::core::ring_buffer::{Reader, Stats};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::pages::Pages;
 use crate::kernel::raw_lock::RawGuard;
-use crate::core::ring_buffer::{Reader, Stats};
-use crate::core::format as text;
 use core::ops::{Deref, DerefMut};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -19,9 +19,9 @@ use kernel::sync::rcu;
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.
 ///
-/// It derefs to the core's [`Reader`]: `peek`, `consume`, `copy_page`; an [`Iter`](crate::core::ring_buffer::Iter)
-/// takes it, too, and as it copies whole sub-buffers it may keep its place from one guard to the next
-/// while a [`Hold`] keeps the ring.
+/// It derefs to the core's [`Reader`]: `peek`, `consume`, `copy_page`; an
+/// [`Iter`](crate::core::ring_buffer::Iter) takes it, too, and as it copies whole sub-buffers it
+/// may keep its place from one guard to the next while a [`Hold`] keeps the ring.
 pub(crate) struct ReaderGuard<'a> {
     reader: Reader<'a>,
     ring: &'a Ring,
@@ -43,7 +43,8 @@ impl<'a> DerefMut for ReaderGuard<'a> {
 }
 
 impl<'a> ReaderGuard<'a> {
-    /// Changes whenever positions in this CPU's part lose their meaning: it was emptied, or has another ring.
+    /// Changes whenever positions in this CPU's part lose their meaning: it was emptied, or has
+    /// another ring.
     pub(crate) fn epoch(&self) -> u64 {
         self.ring.epoch.load(Relaxed)
     }
@@ -84,23 +85,29 @@ impl<'a> ReaderGuard<'a> {
         self.reading.past
     }
 
-    /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the length of its
-    /// header and records. `None`: copy it instead.
+    /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the
+    /// length of its header and records. `None`: copy it instead.
     pub(crate) fn swap_page(&mut self, page: &mut Pages) -> Option<usize> {
-        if self.reading.shown.is_some() || self.ring.is_in_region() || page.size() != self.ring.core.sub_buffer_size() as usize {
+        if self.reading.shown.is_some()
+            || self.ring.is_in_region()
+            || page.size() != self.ring.core.sub_buffer_size() as usize
+        {
             return None;
         }
         let mut address = page.address();
-        // SAFETY: `page` owns its memory, of a sub-buffer's size; ownership is exchanged below. It is not mapped.
+        // SAFETY: `page` owns its memory, of a sub-buffer's size; ownership is exchanged below. It
+        // is not mapped.
         let length = unsafe { self.reader.swap_page(&mut address) }?;
-        // SAFETY: `address` was a block of the ring, which gave it up, of the same order as all of them.
+        // SAFETY: `address` was a block of the ring, which gave it up, of the same order as all of
+        // them.
         let taken = unsafe { Pages::from_raw(address, self.ring.shape().order) };
         let _now_the_rings = core::mem::replace(page, taken).into_raw();
         Some(length)
     }
 }
 
-/// A non-consuming reader is under way: until it goes, the rings it reads are not replaced; see [`Buffer::hold`].
+/// A non-consuming reader is under way: until it goes, the rings it reads are not replaced; see
+/// [`Buffer::hold`].
 pub(crate) struct Hold<'a> {
     buffer: &'a Buffer,
     cpu: Option<CpuId>,
@@ -136,16 +143,34 @@ impl<'a> Part<'a> {
 
     /// Is there nothing to read? Any context.
     pub(crate) fn is_empty(self) -> bool {
-        self.buffer.with_ring(self.lane, |ring| ring.core.entries() == 0)
+        self.buffer
+            .with_ring(self.lane, |ring| ring.core.entries() == 0)
     }
 
     /// What `per_cpu/cpuN/stats` shows. Any context but NMI.
     pub(crate) fn stats(self) -> text::stats::Stats {
         let mut reader = self.lock_reader();
         let oldest = reader.peek().map_or(0, |event| event.time);
-        let Stats { entries, overrun, commit_overrun, bytes, dropped, read, .. } = reader.counts();
+        let Stats {
+            entries,
+            overrun,
+            commit_overrun,
+            bytes,
+            dropped,
+            read,
+            ..
+        } = reader.counts();
         let now = self.buffer.now();
-        text::stats::Stats { entries, overrun, commit_overrun, bytes, oldest, now, dropped, read }
+        text::stats::Stats {
+            entries,
+            overrun,
+            commit_overrun,
+            bytes,
+            oldest,
+            now,
+            dropped,
+            read,
+        }
     }
 
     /// Events that can be read. Any context.
@@ -160,12 +185,14 @@ impl<'a> Part<'a> {
 
     /// Bytes for records. Any context.
     pub(crate) fn bytes(self) -> usize {
-        self.buffer.with_ring(self.lane, |ring| ring.shape().bytes())
+        self.buffer
+            .with_ring(self.lane, |ring| ring.shape().bytes())
     }
 
     /// The size of a sub-buffer in bytes, its header included. Any context.
     pub(crate) fn sub_buffer_size(self) -> usize {
-        self.buffer.with_ring(self.lane, |ring| ring.core.sub_buffer_size() as usize)
+        self.buffer
+            .with_ring(self.lane, |ring| ring.core.sub_buffer_size() as usize)
     }
 
     /// Does the CPU record, as far as it alone is concerned? Any context.
@@ -176,13 +203,15 @@ impl<'a> Part<'a> {
     /// Stops recording on this CPU, until [`Part::enable`] was called as often. Any context.
     pub(crate) fn disable(self) {
         self.lane.disabled.fetch_add(1, ordering::Full);
-        self.buffer.with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
+        self.buffer
+            .with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
     }
 
     /// Undoes one [`Part::disable`]. Any context.
     pub(crate) fn enable(self) {
         self.lane.disabled.fetch_sub(1, ordering::Full);
-        self.buffer.with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
+        self.buffer
+            .with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
     }
 
     /// Empties it. Task context, sleeps.
@@ -194,28 +223,38 @@ impl<'a> Part<'a> {
         self.enable();
     }
 
-    /// Locks the ring that the CPU has; none if `lock` gives none, or the ring was exchanged before it was locked.
-    fn guard(self, lock: impl FnOnce(&'a Ring) -> Option<RawGuard<'a, Reading>>) -> Option<ReaderGuard<'a>> {
+    /// Locks the ring that the CPU has; none if `lock` gives none, or the ring was exchanged before
+    /// it was locked.
+    fn guard(
+        self,
+        lock: impl FnOnce(&'a Ring) -> Option<RawGuard<'a, Reading>>,
+    ) -> Option<ReaderGuard<'a>> {
         let rings = &self.buffer.rings;
         let place = rings.get(self.lane.cpu).unwrap_or_else(|| rings.this());
         let _stays = PreemptOff::new();
         let address = place.load(ordering::Acquire);
-        // SAFETY: by the type invariant a live ring, that goes only after a grace period. Preemption off, and then the
-        // lock, which has interrupts off, hold that up.
+        // SAFETY: by the type invariant a live ring, that goes only after a grace period.
+        // Preemption off, and then the lock, which has interrupts off, hold that up.
         let ring: &'a Ring = unsafe { &*address };
         let reading = lock(ring)?;
-        // From now on it is not replaced. If it goes to another buffer by a swap, then that comes after this reading.
+        // From now on it is not replaced. If it goes to another buffer by a swap, then that comes
+        // after this reading.
         if place.load(ordering::Acquire) != address {
             return None;
         }
         // SAFETY: the guard holds the reader lock.
         let reader = unsafe { ring.core.reader() };
-        Some(ReaderGuard { reader, ring, reading })
+        Some(ReaderGuard {
+            reader,
+            ring,
+            reading,
+        })
     }
 }
 
 impl Buffer {
-    /// Keeps the rings of `cpu`, or of all: resizing them is `EBUSY` until the result is dropped. Task context.
+    /// Keeps the rings of `cpu`, or of all: resizing them is `EBUSY` until the result is dropped.
+    /// Task context.
     pub(crate) fn hold(&self, cpu: Option<CpuId>) -> Hold<'_> {
         let _sizes = self.sizes.lock();
         let hold = Hold { buffer: self, cpu };
@@ -225,7 +264,9 @@ impl Buffer {
 
     /// Does anybody hold the rings of `cpu`, or any? Any context.
     pub(crate) fn is_held(&self, cpu: Option<CpuId>) -> bool {
-        let mut lanes = self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu));
+        let mut lanes = self
+            .all_lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu));
         lanes.any(|lane| lane.held.load(Relaxed) != 0)
     }
 
@@ -242,7 +283,10 @@ impl Buffer {
 
 impl Hold<'_> {
     fn lanes(&self, change: impl Fn(&Lane)) {
-        self.buffer.all_lanes().filter(|lane| self.cpu.is_none_or(|cpu| cpu == lane.cpu)).for_each(change);
+        self.buffer
+            .all_lanes()
+            .filter(|lane| self.cpu.is_none_or(|cpu| cpu == lane.cpu))
+            .for_each(change);
     }
 }
 

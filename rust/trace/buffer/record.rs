@@ -2,14 +2,14 @@
 
 //! The writers' side: the path of every entry, on one screen, and its slower sisters.
 //!
-//! Nothing here locks, allocates, sleeps or can panic; any context, NMI included. `Documentation/function-tracer.md`
-//! says where each instruction goes.
+//! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
+//! `Documentation/function-tracer.md` says where each instruction goes.
 
 use super::ring::Ring;
 use super::Buffer;
-use crate::kernel::{clock as sys, entry_made};
-use crate::kernel::context::PreemptOff;
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
+use crate::kernel::context::PreemptOff;
+use crate::kernel::{clock as sys, entry_made};
 use crate::trace::buffer::entry::Context;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -20,8 +20,9 @@ const TASK: u32 = 0;
 
 /// The buffer's clock, whichever it is. For writers, which have preemption off.
 ///
-/// Some clocks call functions that are traced. An entry of such a call would move the very position for which the
-/// writer reads the clock, and it would have to start again, for ever: so there is none.
+/// Some clocks call functions that are traced. An entry of such a call would move the very position
+/// for which the writer reads the clock, and it would have to start again, for ever: so there is
+/// none.
 pub(super) struct Clocked<'a> {
     pub(super) buffer: &'a Buffer,
     pub(super) ring: &'a Ring,
@@ -29,7 +30,8 @@ pub(super) struct Clocked<'a> {
 }
 
 impl Clocked<'_> {
-    /// Is the code that `ring` is to record called by a clock that a writer of the same `level` reads?
+    /// Is the code that `ring` is to record called by a clock that a writer of the same `level`
+    /// reads?
     pub(super) fn is_read(ring: &Ring, level: u32) -> bool {
         ring.in_clock.load(Relaxed) & 1 << level != 0
     }
@@ -63,8 +65,9 @@ fn report_clock(from: u64, to: u64) {
     }
 }
 
-/// The clock `local`, where it can be read in line: to be used for nothing but the short way, which is open only then
-/// ([`Buffer::settle`]), and where a ring's `short_clock` has been seen. For writers, which have preemption off.
+/// The clock `local`, where it can be read in line: to be used for nothing but the short way, which
+/// is open only then ([`Buffer::settle`]), and where a ring's `short_clock` has been seen. For
+/// writers, which have preemption off.
 pub(super) struct InLine;
 
 impl Env for InLine {
@@ -79,8 +82,9 @@ impl Env for InLine {
     }
 }
 
-/// What is left to be done of an attempt to record, and on which ring: another one may have taken its place since. One word, to
-/// be handed on in a register. It is of no use once preemption is on again.
+/// What is left to be done of an attempt to record, and on which ring: another one may have taken
+/// its place since. One word, to be handed on in a register. It is of no use once preemption is on
+/// again.
 ///
 /// # Invariants
 ///
@@ -93,7 +97,13 @@ impl Left {
     pub(crate) const NO_ATTEMPT: Self = Self(0);
     /// The entry is there.
     const NOTHING: Self = Self(1);
-    const OUTCOMES: [Plain; 5] = [Plain::Done, Plain::Wanted, Plain::Unpublished, Plain::Not, Plain::Abandoned];
+    const OUTCOMES: [Plain; 5] = [
+        Plain::Done,
+        Plain::Wanted,
+        Plain::Unpublished,
+        Plain::Not,
+        Plain::Abandoned,
+    ];
     const MASK: usize = align_of::<Ring>() - 1;
 
     #[inline(always)]
@@ -110,7 +120,8 @@ impl Left {
     }
 
     fn get<'a>(self) -> Option<(&'a Ring, Plain)> {
-        // SAFETY: by the invariant a ring or null; who has this has preemption off since, which holds up its end.
+        // SAFETY: by the invariant a ring or null; who has this has preemption off since, which
+        // holds up its end.
         let ring = unsafe { ((self.0 & !Self::MASK) as *const Ring).as_ref() }?;
         Some((ring, *Self::OUTCOMES.get(self.0 & Self::MASK)?))
     }
@@ -127,10 +138,12 @@ impl Buffer {
         }
     }
 
-    /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header. Any context.
+    /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header.
+    /// Any context.
     ///
-    /// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call. The
-    /// words go there first, as a callback has its arguments, so that they stay where they are.
+    /// All but the case that nearly always holds leaves by a call at the end: that way nothing here
+    /// lives across a call. The words go there first, as a callback has its arguments, so that they
+    /// stay where they are.
     #[inline(always)]
     pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
         let context = Context::capture().of_kind(kind);
@@ -140,7 +153,8 @@ impl Buffer {
         }
         let header = context.word();
         let ring = self.this_ring();
-        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
+        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
+        // task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         match writer.write_plain(&InLine, &[header, one, two]) {
             Plain::Done => entry_made::set(),
@@ -151,13 +165,15 @@ impl Buffer {
         }
     }
 
-    /// Records an entry of `payload`, header included, that depends on its time, if this is the plain case; and that time. For
-    /// a context that [`is_plain_task`](Context::is_plain_task); preemption stays off from there to [`Buffer::complete`],
-    /// which has to follow unless it [`is_done`](Left::is_done).
+    /// Records an entry of `payload`, header included, that depends on its time, if this is the
+    /// plain case; and that time. For a context that [`is_plain_task`](Context::is_plain_task);
+    /// preemption stays off from there to [`Buffer::complete`], which has to follow unless it
+    /// [`is_done`](Left::is_done).
     #[inline(always)]
     pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Left, u64) {
         let ring = self.this_ring();
-        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a task.
+        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
+        // task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         let mut time = 0;
         let outcome = writer.write_plain_at(&InLine, |now| {
@@ -171,11 +187,14 @@ impl Buffer {
         (Left::of(ring, outcome), time)
     }
 
-    /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and [`Buffer::write_with`] may.
+    /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and
+    /// [`Buffer::write_with`] may.
     #[cold]
     #[inline(never)]
     pub(crate) fn complete(&self, left: Left) -> bool {
-        let Some((ring, outcome)) = left.get() else { return left.is_done() };
+        let Some((ring, outcome)) = left.get() else {
+            return left.is_done();
+        };
         match outcome {
             Plain::Done => {}
             Plain::Wanted => self.wake(PreemptOff::new(), ring),
@@ -192,7 +211,8 @@ impl Buffer {
         true
     }
 
-    /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other clocks.
+    /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other
+    /// clocks.
     #[cold]
     #[inline(never)]
     fn record_any(one: u64, two: u64, buffer: &Self, stay: PreemptOff, context: Context) {
@@ -221,8 +241,14 @@ impl Buffer {
         }
         // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
-        let clock = Clocked { buffer, ring, level };
-        let Some(mut entry) = writer.reserve(&clock, 24) else { return };
+        let clock = Clocked {
+            buffer,
+            ring,
+            level,
+        };
+        let Some(mut entry) = writer.reserve(&clock, 24) else {
+            return;
+        };
         for (place, word) in entry.payload().chunks_exact_mut(8).zip([header, one, two]) {
             place.copy_from_slice(&word.to_ne_bytes());
         }
@@ -256,7 +282,8 @@ impl Buffer {
         Self::record_any(one, two, self, PreemptOff::new(), context.of_kind(kind));
     }
 
-    /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any context.
+    /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any
+    /// context.
     ///
     /// None when it was not: recording is off, it is too long, or there is no room.
     pub(crate) fn write(&self, kind: u16, parts: &[&[u8]]) -> Option<()> {
@@ -270,18 +297,23 @@ impl Buffer {
         kind: u16,
         parts: impl Iterator<Item = &'p [u8]> + Clone,
     ) -> Option<()> {
-        let length = parts.clone().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        let length = parts
+            .clone()
+            .fold(0usize, |sum, part| sum.saturating_add(part.len()));
         self.write_with(context, kind, length, |_, mut rest| {
             for part in parts {
-                let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else { break };
+                let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else {
+                    break;
+                };
                 place.copy_from_slice(part);
                 rest = behind;
             }
         })
     }
 
-    /// Records an entry of type `kind`, made in `context`, whose `length` bytes after the header `fill` writes; it is
-    /// told the entry's time. `fill` runs with preemption off and must neither sleep nor record. Any context.
+    /// Records an entry of type `kind`, made in `context`, whose `length` bytes after the header
+    /// `fill` writes; it is told the entry's time. `fill` runs with preemption off and must neither
+    /// sleep nor record. Any context.
     ///
     /// None as with [`Buffer::write`].
     pub(crate) fn write_with(
@@ -302,10 +334,22 @@ impl Buffer {
         if Clocked::is_read(ring, level) {
             return None;
         }
-        self.write_by(&Clocked { buffer: self, ring, level }, ring, &writer, context.header(kind), length, fill)
+        self.write_by(
+            &Clocked {
+                buffer: self,
+                ring,
+                level,
+            },
+            ring,
+            &writer,
+            context.header(kind),
+            length,
+            fill,
+        )
     }
 
-    /// Does so by a clock of the caller's choice; the caller has preemption off, and `ring` is this CPU's.
+    /// Does so by a clock of the caller's choice; the caller has preemption off, and `ring` is this
+    /// CPU's.
     #[inline(always)]
     fn write_by(
         &self,
@@ -337,7 +381,8 @@ impl Buffer {
     /// The ring of this CPU; the caller has preemption off.
     #[inline(always)]
     pub(super) fn this_ring(&self) -> &Ring {
-        // SAFETY: by the type invariant a live ring; it goes only after a grace period, which preemption off holds up.
+        // SAFETY: by the type invariant a live ring; it goes only after a grace period, which
+        // preemption off holds up.
         unsafe { &*self.rings.load_this() }
     }
 }

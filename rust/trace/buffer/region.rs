@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory that a whole buffer lies in, so that the next kernel finds it (`Documentation/persistent-buffers.md`).
+//! Memory that a whole buffer lies in, so that the next kernel finds it
+//! (`Documentation/persistent-buffers.md`).
 //!
 //!     first page(s)     header (`Header`), then the scratch area, which is the owner's
 //!     for each CPU      the ring with its words and descriptors; then, page-aligned, its sub-buffers
 //!
-//! What is found there at first is bytes. The header says whether they were laid out as they would be now; if so the core
-//! looks at each CPU's part ([`Relics`]) and says which sub-buffers can be believed. Only then the ring is built anew in its
-//! place, around those. A ring in a region is never replaced, swapped or resized.
+//! What is found there at first is bytes. The header says whether they were laid out as they would
+//! be now; if so the core looks at each CPU's part ([`Relics`]) and says which sub-buffers can be
+//! believed. Only then the ring is built anew in its place, around those. A ring in a region is
+//! never replaced, swapped or resized.
 
 use super::ring::{Memory, Reading, Ring, Shape};
 use super::Buffer;
+use crate::core::ring_buffer::{place_of, CpuBuffer, Find, Parts, Relics, SubBuffer, Survey};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
-use crate::core::ring_buffer::{CpuBuffer, Find, Parts, Relics, SubBuffer, Survey, place_of};
 use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 use kernel::cpu::{nr_cpu_ids, CpuId};
@@ -45,16 +47,28 @@ impl Plan {
         let cpus = nr_cpu_ids() as usize;
         let scratch = scratch.div_ceil(8);
         let plan = |slots: usize| {
-            let shape = Shape { slots: slots as u32, order };
+            let shape = Shape {
+                slots: slots as u32,
+                order,
+            };
             let stride = Self::before_memory(slots) + (slots + 1) * (PAGE_SIZE << order);
-            Self { scratch, cpus, stride, shape }
+            Self {
+                scratch,
+                cpus,
+                stride,
+                shape,
+            }
         };
         let rest = size.checked_sub(plan(2).first()).ok_or(EINVAL)? / cpus;
         let mut slots = (rest / (PAGE_SIZE << order)).min(Shape::MAX_SLOTS);
         while slots >= 2 && plan(slots).stride > rest {
             slots -= 1;
         }
-        if slots < 2 { Err(EINVAL) } else { Ok(plan(slots)) }
+        if slots < 2 {
+            Err(EINVAL)
+        } else {
+            Ok(plan(slots))
+        }
     }
 
     /// Where the first part begins.
@@ -69,10 +83,21 @@ impl Plan {
 
     /// What the header must say, besides [`MAGIC`].
     fn words(&self, size: usize) -> [u64; HEADER - 1] {
-        let types = [size_of::<Ring>(), offset_of!(Ring, core), size_of::<CpuBuffer>(), size_of::<SubBuffer>()];
-        let types = types.into_iter().fold(0u64, |all, size| all << 16 | size as u64);
+        let types = [
+            size_of::<Ring>(),
+            offset_of!(Ring, core),
+            size_of::<CpuBuffer>(),
+            size_of::<SubBuffer>(),
+        ];
+        let types = types
+            .into_iter()
+            .fold(0u64, |all, size| all << 16 | size as u64);
         let Shape { slots, order } = self.shape;
-        [types, (size as u64) << 16 | self.cpus as u64, (self.scratch as u64) << 32 | u64::from(slots) << 8 | u64::from(order)]
+        [
+            types,
+            (size as u64) << 16 | self.cpus as u64,
+            (self.scratch as u64) << 32 | u64::from(slots) << 8 | u64::from(order),
+        ]
     }
 }
 
@@ -89,20 +114,30 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// A region on `memory` with a scratch area of so many bytes and sub-buffers of 2^`order` pages. What is in the scratch
-    /// area stays if it was such a region before, else it is cleared. `EINVAL` if the memory is too small.
+    /// A region on `memory` with a scratch area of so many bytes and sub-buffers of 2^`order`
+    /// pages. What is in the scratch area stays if it was such a region before, else it is cleared.
+    /// `EINVAL` if the memory is too small.
     pub(crate) fn new(memory: Reserved, scratch: usize, order: u32) -> Result<Self> {
         if order > Buffer::MAX_ORDER {
             return Err(EINVAL);
         }
         let plan = Plan::for_size(memory.size(), scratch, order)?;
         // INVARIANT: just made.
-        let region = Self { memory, plan, found: Atomic::new(false) };
+        let region = Self {
+            memory,
+            plan,
+            found: Atomic::new(false),
+        };
         let words = Iterator::chain([MAGIC].into_iter(), plan.words(region.memory.size()));
-        let known = region.words(0, HEADER).iter().zip(words).all(|(is, wanted)| is.load(Relaxed) == wanted);
+        let known = region
+            .words(0, HEADER)
+            .iter()
+            .zip(words)
+            .all(|(is, wanted)| is.load(Relaxed) == wanted);
         region.found.store(known, Relaxed);
         if !known {
-            Iterator::chain(region.words(0, HEADER).iter(), region.scratch()).for_each(|word| word.store(0, Relaxed));
+            Iterator::chain(region.words(0, HEADER).iter(), region.scratch())
+                .for_each(|word| word.store(0, Relaxed));
         }
         Ok(region)
     }
@@ -138,9 +173,14 @@ impl Region {
 
     /// Words of its first pages, before the first part.
     fn words(&self, from: usize, count: usize) -> &[Atomic<u64>] {
-        // SAFETY: by the type invariants so many words, and a multiple of pages behind them, are in the memory, which is
-        // aligned; words there are used as atomics only.
-        unsafe { core::slice::from_raw_parts(self.memory.start().cast::<Atomic<u64>>().add(from).as_ptr(), count) }
+        // SAFETY: by the type invariants so many words, and a multiple of pages behind them, are in
+        // the memory, which is aligned; words there are used as atomics only.
+        unsafe {
+            core::slice::from_raw_parts(
+                self.memory.start().cast::<Atomic<u64>>().add(from).as_ptr(),
+                count,
+            )
+        }
     }
 
     /// Says that it is laid out: all rings are in their places.
@@ -154,7 +194,8 @@ impl Region {
         }
     }
 
-    /// Puts rings in place for all CPUs, with what can be kept of what was there. Gives them. Task context. `ENOMEM`.
+    /// Puts rings in place for all CPUs, with what can be kept of what was there. Gives them. Task
+    /// context. `ENOMEM`.
     pub(super) fn rings(&self) -> Result<PerCpu<Atomic<*mut Ring>>> {
         let slots = self.plan.shape.slots as usize;
         let mut finds = KVVec::from_elem(Find::default(), slots + 1, GFP_KERNEL)?;
@@ -168,24 +209,34 @@ impl Region {
 
     /// Puts the ring of `cpu` in place.
     fn ring(&self, cpu: CpuId, finds: &mut [Find]) -> Result<NonNull<Ring>> {
-        let Plan { stride, shape, cpus, .. } = self.plan;
+        let Plan {
+            stride,
+            shape,
+            cpus,
+            ..
+        } = self.plan;
         let index = cpu.as_u32() as usize;
         if index >= cpus {
             return Err(EINVAL);
         }
         let (slots, size) = (shape.slots as usize, PAGE_SIZE << shape.order);
         let count = slots + 1;
-        // SAFETY: by the type invariants each CPU's part, and all of what is said to be in it, is within the memory.
+        // SAFETY: by the type invariants each CPU's part, and all of what is said to be in it, is
+        // within the memory.
         let (part, descriptors, memory) = unsafe {
             let part = self.memory.start().add(self.plan.first() + index * stride);
             let descriptors = part.add(size_of::<Ring>());
             (part, descriptors, part.add(Plan::before_memory(slots)))
         };
         // SAFETY: as above; bytes of it, which nobody writes before `kept` is known.
-        let bytes = |at: NonNull<u8>, count: usize| unsafe { core::slice::from_raw_parts(at.as_ptr().cast_const(), count) };
+        let bytes = |at: NonNull<u8>, count: usize| unsafe {
+            core::slice::from_raw_parts(at.as_ptr().cast_const(), count)
+        };
         let survey = if self.was_found() {
             let relics = Relics {
-                buffer: bytes(part, size_of::<Ring>()).get(offset_of!(Ring, core)..).unwrap_or(&[]),
+                buffer: bytes(part, size_of::<Ring>())
+                    .get(offset_of!(Ring, core)..)
+                    .unwrap_or(&[]),
                 descriptors: bytes(descriptors, count * size_of::<SubBuffer>()),
                 memory: bytes(memory, count * size),
                 nr_slots: shape.slots,
@@ -199,18 +250,36 @@ impl Region {
 
         let sub_buffers = descriptors.cast::<SubBuffer>();
         for id in 0..count {
-            // SAFETY: places for so many descriptors and sub-buffers are in the part, aligned: the part and the
-            // memory to pages, a ring's size to its alignment, which is a descriptor's.
-            unsafe { sub_buffers.add(id).write(SubBuffer::new(memory.add(place_of(id as u32, shape.slots) * size))) };
+            // SAFETY: places for so many descriptors and sub-buffers are in the part, aligned: the
+            // part and the memory to pages, a ring's size to its alignment, which is a
+            // descriptor's.
+            unsafe {
+                sub_buffers.add(id).write(SubBuffer::new(
+                    memory.add(place_of(id as u32, shape.slots) * size),
+                ))
+            };
         }
-        let parts = Parts { sub_buffers, nr_slots: shape.slots, sub_buffer_size: size as u32 };
-        // SAFETY: just written, as many as `parts` says; the memory is the region's own, and any byte is a valid value.
+        let parts = Parts {
+            sub_buffers,
+            nr_slots: shape.slots,
+            sub_buffer_size: size as u32,
+        };
+        // SAFETY: just written, as many as `parts` says; the memory is the region's own, and any
+        // byte is a valid value.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
-        // SAFETY: nobody else has it; the sub-buffers are where they were surveyed, and untouched since.
+        // SAFETY: nobody else has it; the sub-buffers are where they were surveyed, and untouched
+        // since.
         unsafe { core.adopt(finds.get(..survey.kept).unwrap_or(&[])) };
         let ring = part.cast::<Ring>();
         // SAFETY: room for it is at the start of the part.
-        unsafe { ring.write(Ring::of(core, shape.order, Memory::Region, RawLock::new(Reading::default()))) };
+        unsafe {
+            ring.write(Ring::of(
+                core,
+                shape.order,
+                Memory::Region,
+                RawLock::new(Reading::default()),
+            ))
+        };
         Ok(ring)
     }
 }
@@ -224,16 +293,24 @@ fn report(cpu: CpuId, survey: Survey) {
     let Survey { kept, discarded } = survey;
     let cpu = cpu.as_u32();
     if kept != 0 || discarded != 0 {
-        pr_info!("ring buffer of cpu {} is of the last boot: {} sub-buffers\n", cpu, kept);
+        pr_info!(
+            "ring buffer of cpu {} is of the last boot: {} sub-buffers\n",
+            cpu,
+            kept
+        );
     }
     if discarded != 0 {
-        pr_warn!("ring buffer of cpu {}: {} invalid sub-buffers of the last boot were left out\n", cpu, discarded);
+        pr_warn!(
+            "ring buffer of cpu {}: {} invalid sub-buffers of the last boot were left out\n",
+            cpu,
+            discarded
+        );
     }
 }
 
 impl Buffer {
-    /// A buffer in `region`, switched on, with what the region was found to hold. It is never resized, swapped or mapped.
-    /// Task context, sleeps. `ENOMEM`.
+    /// A buffer in `region`, switched on, with what the region was found to hold. It is never
+    /// resized, swapped or mapped. Task context, sleeps. `ENOMEM`.
     ///
     /// # Safety
     ///

@@ -2,9 +2,9 @@
 
 //! Other sizes: what fits of the data stays, in order.
 //!
-//! The new ring is made first, so that the old one is there as before when memory runs out. Then recording pauses
-//! (what happens meanwhile is not recorded), writers leave, what the old ring holds is written to the new one with
-//! its times, and the pointer changes under the reader lock.
+//! The new ring is made first, so that the old one is there as before when memory runs out. Then
+//! recording pauses (what happens meanwhile is not recorded), writers leave, what the old ring
+//! holds is written to the new one with its times, and the pointer changes under the reader lock.
 
 use super::lane::Lane;
 use super::ring::{Ring, Shape};
@@ -19,7 +19,8 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; `EBUSY` while somebody holds the ring ([`Buffer::hold`]). Nothing has changed then.
+    /// `ENOMEM`; `EBUSY` while somebody holds the ring ([`Buffer::hold`]). Nothing has changed
+    /// then.
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(bytes, sizes.order)?;
@@ -42,7 +43,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`,
+    /// `EBUSY`.
     pub(crate) fn shrink(&self) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, sizes.order)?;
@@ -51,8 +53,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Gives the memory back as far as can be: the least size in sub-buffers of one page. Forgets the data. Task
-    /// context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Gives the memory back as far as can be: the least size in sub-buffers of one page. Forgets
+    /// the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn give_back(&self) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, 0)?;
@@ -61,17 +63,22 @@ impl Buffer {
         Ok(())
     }
 
-    /// Gives the ring of `cpu`, or all, the shape that `other` has there. What fits of the data stays, unless
-    /// sub-buffers differ in size. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Gives the ring of `cpu`, or all, the shape that `other` has there. What fits of the data
+    /// stays, unless sub-buffers differ in size. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn shape_like(&self, other: &Self, cpu: Option<CpuId>) -> Result {
         let order = other.sizes.lock().order;
         let mut sizes = self.sizes.lock();
-        self.reshape(cpu, |lane| other.with_ring(lane, |ring| ring.shape()), order == sizes.order)?;
+        self.reshape(
+            cpu,
+            |lane| other.with_ring(lane, |ring| ring.shape()),
+            order == sizes.order,
+        )?;
         sizes.order = order;
         Ok(())
     }
 
-    /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps. `ENOMEM`,
+    /// `EBUSY`.
     pub(crate) fn set_order(&self, order: u32) -> Result {
         let mut sizes = self.sizes.lock();
         if order == sizes.order {
@@ -79,16 +86,24 @@ impl Buffer {
         }
         // All that are wanted can be numbered.
         let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes());
-        self.lanes().try_for_each(|lane| Shape::with_room(bytes(lane), order).map(drop))?;
-        self.reshape(None, |lane| Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST), false)?;
+        self.lanes()
+            .try_for_each(|lane| Shape::with_room(bytes(lane), order).map(drop))?;
+        self.reshape(
+            None,
+            |lane| Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST),
+            false,
+        )?;
         sizes.order = order;
         Ok(())
     }
 
-    /// Takes in a CPU that comes up, giving it the size the others have. Task context, sleeps. `ENOMEM`.
+    /// Takes in a CPU that comes up, giving it the size the others have. Task context, sleeps.
+    /// `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
         let sizes = self.sizes.lock();
-        let Some(lane) = self.all_lanes().find(|lane| lane.cpu == cpu) else { return Ok(()) };
+        let Some(lane) = self.all_lanes().find(|lane| lane.cpu == cpu) else {
+            return Ok(());
+        };
         if lane.present.load(Relaxed) {
             return Ok(());
         }
@@ -105,18 +120,26 @@ impl Buffer {
 
     /// The shape that most CPUs have: that of the first that is present.
     fn usual(&self, sizes: &Sizes) -> Result<Shape> {
-        let first = self.lanes().next().map(|lane| self.with_ring(lane, |ring| ring.shape()));
+        let first = self
+            .lanes()
+            .next()
+            .map(|lane| self.with_ring(lane, |ring| ring.shape()));
         let bytes = if sizes.expanded { sizes.full } else { 1 };
         first.map_or_else(|| Shape::with_room(bytes, sizes.order), Ok)
     }
 
-    /// Gives the present CPUs that `cpu` means rings of a shape. All new rings are made before the first is used.
+    /// Gives the present CPUs that `cpu` means rings of a shape. All new rings are made before the
+    /// first is used.
     fn reshape(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape, keep: bool) -> Result {
         let wanted = |lane: &&Lane| {
             let differs = || self.with_ring(lane, |ring| ring.shape()) != shape(lane);
             cpu.is_none_or(|cpu| cpu == lane.cpu) && (!keep || differs())
         };
-        if self.lanes().filter(wanted).any(|lane| lane.held.load(Relaxed) != 0) {
+        if self
+            .lanes()
+            .filter(wanted)
+            .any(|lane| lane.held.load(Relaxed) != 0)
+        {
             return Err(EBUSY);
         }
         let mut new = KVec::new();
@@ -126,7 +149,11 @@ impl Buffer {
         if new.is_empty() {
             return Ok(());
         }
-        let mut scratch = KVVec::from_elem(0u8, kernel::page::PAGE_SIZE << self.largest_order(), GFP_KERNEL)?;
+        let mut scratch = KVVec::from_elem(
+            0u8,
+            kernel::page::PAGE_SIZE << self.largest_order(),
+            GFP_KERNEL,
+        )?;
         let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
 
         let _rings = self.keep_rings();
@@ -134,7 +161,8 @@ impl Buffer {
         rcu::synchronize_rcu();
         for (lane, ring) in new {
             // There is room for each.
-            let _ = old.push_within_capacity(self.replace(lane, ring, keep.then_some(&mut scratch)));
+            let _ =
+                old.push_within_capacity(self.replace(lane, ring, keep.then_some(&mut scratch)));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
@@ -144,16 +172,26 @@ impl Buffer {
     }
 
     fn largest_order(&self) -> u32 {
-        self.lanes().map(|lane| self.with_ring(lane, |ring| ring.shape().order)).max().unwrap_or(0)
+        self.lanes()
+            .map(|lane| self.with_ring(lane, |ring| ring.shape().order))
+            .max()
+            .unwrap_or(0)
     }
 
-    /// Puts `ring` in the place of the one that `lane` has, and gives that. With `scratch` what that one holds goes over;
-    /// writers are out then. The resize mutex is held, and the rings are kept.
-    fn replace(&self, lane: &Lane, ring: KBox<Ring>, scratch: Option<&mut KVVec<u8>>) -> Option<KBox<Ring>> {
+    /// Puts `ring` in the place of the one that `lane` has, and gives that. With `scratch` what
+    /// that one holds goes over; writers are out then. The resize mutex is held, and the rings are
+    /// kept.
+    fn replace(
+        &self,
+        lane: &Lane,
+        ring: KBox<Ring>,
+        scratch: Option<&mut KVVec<u8>>,
+    ) -> Option<KBox<Ring>> {
         let place = self.rings.get(lane.cpu)?;
         let address = place.load(ordering::Acquire);
         {
-            // SAFETY: by the type invariant a live ring; nobody else replaces or swaps it meanwhile.
+            // SAFETY: by the type invariant a live ring; nobody else replaces or swaps it
+            // meanwhile.
             let old = unsafe { &*address };
             let reading = old.reader.lock();
             if let Some(scratch) = scratch {
@@ -166,7 +204,8 @@ impl Buffer {
         // A switch that was thrown since has only found the old ring.
         self.with_ring(lane, |ring| self.settle(lane, ring));
         lane.queue.wake_all();
-        // SAFETY: by the type invariant; the caller lets a grace period pass before it drops the ring.
+        // SAFETY: by the type invariant; the caller lets a grace period pass before it drops the
+        // ring.
         Some(unsafe { KBox::from_raw(address) })
     }
 }

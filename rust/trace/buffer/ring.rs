@@ -3,9 +3,11 @@
 //! One CPU's core buffer together with the memory it is made of.
 
 use super::mapped::Shown;
+use crate::core::ring_buffer::{
+    Context, CpuBuffer, Env, Iter, Parts, Stats, SubBuffer, Wake, HEADER_SIZE,
+};
 use crate::kernel::pages::{self, Pages};
 use crate::kernel::raw_lock::RawLock;
-use crate::core::ring_buffer::{Context, CpuBuffer, Env, HEADER_SIZE, Iter, Parts, Stats, SubBuffer, Wake};
 use core::ptr::NonNull;
 use kernel::alloc::Allocator;
 use kernel::cpu::CpuId;
@@ -28,17 +30,24 @@ impl Shape {
     /// The most that the core's descriptors can number.
     pub(super) const MAX_SLOTS: usize = (1 << 24) - 2;
 
-    /// The shape with room for `bytes` in sub-buffers of 2^`order` pages. `ENOMEM` for more than can be numbered.
+    /// The shape with room for `bytes` in sub-buffers of 2^`order` pages. `ENOMEM` for more than
+    /// can be numbered.
     pub(super) fn with_room(bytes: usize, order: u32) -> Result<Self> {
         let slots = bytes.div_ceil(Self::room(order)).max(MIN_SLOTS);
         if slots > Self::MAX_SLOTS {
             return Err(ENOMEM);
         }
-        Ok(Self { slots: slots as u32, order })
+        Ok(Self {
+            slots: slots as u32,
+            order,
+        })
     }
 
     /// The least there can be.
-    pub(super) const LEAST: Self = Self { slots: MIN_SLOTS as u32, order: 0 };
+    pub(super) const LEAST: Self = Self {
+        slots: MIN_SLOTS as u32,
+        order: 0,
+    };
 
     /// Bytes for records in one sub-buffer.
     fn room(order: u32) -> usize {
@@ -88,17 +97,20 @@ static EPOCH: Atomic<u64> = Atomic::new(0);
 ///
 /// # Invariants
 ///
-/// `core` was made of what `memory` has. If that is the ring's own, the memory of each descriptor is a block of `order` that
-/// came from [`Pages::into_raw`], and the ring is in a box; else the ring itself lies in the region, too.
+/// `core` was made of what `memory` has. If that is the ring's own, the memory of each descriptor
+/// is a block of `order` that came from [`Pages::into_raw`], and the ring is in a box; else the
+/// ring itself lies in the region, too.
 #[repr(C)]
 pub(super) struct Ring {
     pub(super) core: CpuBuffer,
-    /// One bit for each level of contexts that reads the clock for an entry here. Only the CPU's own contexts change it,
-    /// and each puts it back.
+    /// One bit for each level of contexts that reads the clock for an entry here. Only the CPU's
+    /// own contexts change it, and each puts it back.
     pub(super) in_clock: Atomic<u32>,
-    /// The reader lock. Who holds it may use the reading side, and meanwhile the ring is not replaced.
+    /// The reader lock. Who holds it may use the reading side, and meanwhile the ring is not
+    /// replaced.
     pub(super) reader: RawLock<Reading>,
-    /// What tells this ring's content from that of other rings and from what it held before it was emptied.
+    /// What tells this ring's content from that of other rings and from what it held before it was
+    /// emptied.
     pub(super) epoch: Atomic<u64>,
     order: u32,
     memory: Memory,
@@ -115,7 +127,10 @@ pub(super) enum Memory {
 impl Ring {
     /// An empty ring for `cpu`, recording, in overwrite mode. Task context, sleeps. `ENOMEM`.
     pub(super) fn new(cpu: CpuId, shape: Shape) -> Result<KBox<Self>> {
-        let Shape { slots: nr_slots, order } = shape;
+        let Shape {
+            slots: nr_slots,
+            order,
+        } = shape;
         let count = nr_slots as usize + 1;
         if count << order > pages::available() {
             return Err(ENOMEM);
@@ -126,18 +141,41 @@ impl Ring {
         }
         let place = KBox::<Self>::new_uninit(GFP_KERNEL)?;
         let (sub_buffers, descriptors) = Descriptors::of(memory)?;
-        let parts = Parts { sub_buffers, nr_slots, sub_buffer_size: (PAGE_SIZE << order) as u32 };
-        // SAFETY: there are as many descriptors as `parts` says, and they move with the ring without reallocating;
-        // the blocks are zeroed, page-aligned and the ring's own.
+        let parts = Parts {
+            sub_buffers,
+            nr_slots,
+            sub_buffer_size: (PAGE_SIZE << order) as u32,
+        };
+        // SAFETY: there are as many descriptors as `parts` says, and they move with the ring
+        // without reallocating; the blocks are zeroed, page-aligned and the ring's own.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
-        let memory = Memory::Own { _descriptors: descriptors };
-        Ok(place.write(Self::of(core, order, memory, RawLock::new(Reading::default()))))
+        let memory = Memory::Own {
+            _descriptors: descriptors,
+        };
+        Ok(place.write(Self::of(
+            core,
+            order,
+            memory,
+            RawLock::new(Reading::default()),
+        )))
     }
 
     /// A ring of its parts; they must be as the type's invariants say.
-    pub(super) fn of(core: CpuBuffer, order: u32, memory: Memory, reader: RawLock<Reading>) -> Self {
-        Self { core, in_clock: Atomic::new(0), reader, epoch: Atomic::new(next_epoch()), order, memory }
+    pub(super) fn of(
+        core: CpuBuffer,
+        order: u32,
+        memory: Memory,
+        reader: RawLock<Reading>,
+    ) -> Self {
+        Self {
+            core,
+            in_clock: Atomic::new(0),
+            reader,
+            epoch: Atomic::new(next_epoch()),
+            order,
+            memory,
+        }
     }
 
     /// Does it lie in a region?
@@ -151,7 +189,8 @@ impl Ring {
     ///
     /// `ring` came from `KBox::into_raw` or lies in a region, and nobody uses it any more.
     pub(super) unsafe fn end(ring: NonNull<Self>) {
-        // SAFETY: by the precondition it is live, and by the type invariant in a box if not in a region.
+        // SAFETY: by the precondition it is live, and by the type invariant in a box if not in a
+        // region.
         unsafe {
             if ring.as_ref().is_in_region() {
                 ring.drop_in_place();
@@ -173,19 +212,33 @@ impl Ring {
 
     /// Its shape.
     pub(super) fn shape(&self) -> Shape {
-        Shape { slots: self.core.nr_slots(), order: self.order }
+        Shape {
+            slots: self.core.nr_slots(),
+            order: self.order,
+        }
     }
 
-    /// Takes over, while it is new, what `old` holds and the counts of that, `past` included. The caller has `old`'s
-    /// reader lock, and nobody else writes to either.
+    /// Takes over, while it is new, what `old` holds and the counts of that, `past` included. The
+    /// caller has `old`'s reader lock, and nobody else writes to either.
     pub(super) fn take_over(&self, old: &Ring, past: &Past, scratch: &mut [u8]) {
         self.refill(old, scratch);
-        let Stats { overrun, commit_overrun, dropped, read, .. } = past.and(old.core.stats());
-        self.reader.lock().past = Past { overrun, commit_overrun, dropped, read };
+        let Stats {
+            overrun,
+            commit_overrun,
+            dropped,
+            read,
+            ..
+        } = past.and(old.core.stats());
+        self.reader.lock().past = Past {
+            overrun,
+            commit_overrun,
+            dropped,
+            read,
+        };
     }
 
-    /// Writes what `old` holds, oldest first, with the times it has there. Nothing is consumed; what does not fit
-    /// pushes out the oldest. `scratch` has the size of a sub-buffer of `old`.
+    /// Writes what `old` holds, oldest first, with the times it has there. Nothing is consumed;
+    /// what does not fit pushes out the oldest. `scratch` has the size of a sub-buffer of `old`.
     fn refill(&self, old: &Ring, scratch: &mut [u8]) {
         // SAFETY: the caller holds the reader lock.
         let mut reader = unsafe { old.core.reader() };
@@ -214,7 +267,8 @@ impl Env for At {
     }
 }
 
-/// Descriptors of sub-buffers, in memory that is rounded up to pages at most: `kmalloc()` makes it a power of two.
+/// Descriptors of sub-buffers, in memory that is rounded up to pages at most: `kmalloc()` makes it
+/// a power of two.
 pub(super) enum Descriptors {
     Few { _kept: KVec<SubBuffer> },
     Many { _kept: VVec<SubBuffer> },
@@ -223,7 +277,9 @@ pub(super) enum Descriptors {
 impl Descriptors {
     /// One for each block, which becomes the descriptors', and where they lie. `ENOMEM`.
     fn of(blocks: KVVec<Pages>) -> Result<(NonNull<SubBuffer>, Self)> {
-        fn table<A: Allocator>(blocks: KVVec<Pages>) -> Result<(NonNull<SubBuffer>, Vec<SubBuffer, A>)> {
+        fn table<A: Allocator>(
+            blocks: KVVec<Pages>,
+        ) -> Result<(NonNull<SubBuffer>, Vec<SubBuffer, A>)> {
             let mut table = Vec::with_capacity(blocks.len(), GFP_KERNEL)?;
             let at = NonNull::new(table.as_mut_ptr()).unwrap_or(NonNull::dangling());
             for block in blocks {
@@ -247,7 +303,8 @@ impl Drop for Ring {
         }
         for id in 0..=self.core.nr_slots() {
             if let Some(block) = self.core.sub_buffer_memory(id).and_then(NonNull::new) {
-                // SAFETY: by the type invariant a block of this order that is ours; nobody uses the ring any more.
+                // SAFETY: by the type invariant a block of this order that is ours; nobody uses the
+                // ring any more.
                 drop(unsafe { Pages::from_raw(block, self.order) });
             }
         }

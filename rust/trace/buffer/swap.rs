@@ -2,13 +2,14 @@
 
 //! Two buffers exchange rings: this is how a snapshot is taken.
 //!
-//! Nobody is kept out. A writer that is between reserve and commit ends on the ring where it began; a reader that
-//! holds a ring's lock reads on. Who comes later finds the other ring. So a ring that was swapped out may still be
-//! written to until a grace period has passed.
+//! Nobody is kept out. A writer that is between reserve and commit ends on the ring where it began;
+//! a reader that holds a ring's lock reads on. Who comes later finds the other ring. So a ring that
+//! was swapped out may still be written to until a grace period has passed.
 //!
-//! A writer that reserves in one call and commits in another, as C callers do, looks its ring up twice. Buffers that have
-//! such writers are only swapped where none is under way ([`Buffer::swap_at_rest`]). One that is about to be, having found its
-//! ring, cannot be seen; it finds that ring again by [`Lane::gone`] if it is interrupted by a swap then.
+//! A writer that reserves in one call and commits in another, as C callers do, looks its ring up
+//! twice. Buffers that have such writers are only swapped where none is under way
+//! ([`Buffer::swap_at_rest`]). One that is about to be, having found its ring, cannot be seen; it
+//! finds that ring again by [`Lane::gone`] if it is interrupted by a swap then.
 //!
 //! What empties or replaces rings relies on them to stay where they are, and keeps them meanwhile
 //! ([`Buffer::keep_rings`]).
@@ -25,8 +26,8 @@ use kernel::sync::atomic::{ordering, Relaxed};
 static SWAPPING: RawLock<()> = RawLock::new(());
 
 impl Buffer {
-    /// Exchanges the rings of `cpu`, or of all CPUs, with those of `other`. Nothing is lost by it. Any context but
-    /// NMI; never sleeps.
+    /// Exchanges the rings of `cpu`, or of all CPUs, with those of `other`. Nothing is lost by it.
+    /// Any context but NMI; never sleeps.
     ///
     /// # Errors
     ///
@@ -36,7 +37,10 @@ impl Buffer {
         if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
             return Err(EBUSY);
         }
-        for lane in self.all_lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+        for lane in self
+            .all_lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+        {
             if let Some(twin) = other.any_lane(lane.cpu) {
                 self.swap_lane(lane, other, twin);
             }
@@ -44,13 +48,15 @@ impl Buffer {
         Ok(())
     }
 
-    /// Exchanges the rings of `cpu` with those of `other`, unless an event is being written to one of the two. Any context
-    /// but NMI, on that CPU or where its writers are kept out; never sleeps.
+    /// Exchanges the rings of `cpu` with those of `other`, unless an event is being written to one
+    /// of the two. Any context but NMI, on that CPU or where its writers are kept out; never
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` when one has no such CPU, or they differ in size; `EAGAIN` while one is kept from recording; `EBUSY` while
-    /// one is written to, mapped, resized or emptied. Nothing has changed then.
+    /// `EINVAL` when one has no such CPU, or they differ in size; `EAGAIN` while one is kept from
+    /// recording; `EBUSY` while one is written to, mapped, resized or emptied. Nothing has changed
+    /// then.
     pub(crate) fn swap_at_rest(&self, other: &Self, cpu: CpuId) -> Result {
         let _alone = SWAPPING.lock();
         let (lane, twin) = self.lane(cpu).zip(other.lane(cpu)).ok_or(EINVAL)?;
@@ -66,8 +72,9 @@ impl Buffer {
         }
         self.with_ring(lane, |gone| {
             other.with_ring(twin, |come| {
-                // Who is not writing now does not begin from here on; or is a writer that this interrupts, which has looked
-                // already, and reserves on the ring that it found. It then finds that again by `gone`.
+                // Who is not writing now does not begin from here on; or is a writer that this
+                // interrupts, which has looked already, and reserves on the ring that it found. It
+                // then finds that again by `gone`.
                 gone.core.disable();
                 come.core.disable();
                 let busy = gone.core.is_writing() || come.core.is_writing();
@@ -76,15 +83,23 @@ impl Buffer {
                 }
                 gone.core.enable();
                 come.core.enable();
-                if busy { Err(EBUSY) } else { Ok(()) }
+                if busy {
+                    Err(EBUSY)
+                } else {
+                    Ok(())
+                }
             })
         })
     }
 
     fn swap_lane(&self, lane: &Lane, other: &Self, twin: &Lane) {
-        let (Some(here), Some(there)) = (self.rings.get(lane.cpu), other.rings.get(twin.cpu)) else { return };
+        let (Some(here), Some(there)) = (self.rings.get(lane.cpu), other.rings.get(twin.cpu))
+        else {
+            return;
+        };
         let (going, coming) = (here.load(Relaxed), there.load(Relaxed));
-        // SAFETY: by the type invariant both are live, and nobody replaces them while the swap lock is held.
+        // SAFETY: by the type invariant both are live, and nobody replaces them while the swap lock
+        // is held.
         let (gone, come): (&Ring, &Ring) = unsafe { (&*going, &*coming) };
         self.settle(lane, come);
         lane.gone.store(going, Relaxed);
@@ -116,8 +131,8 @@ impl Buffer {
         drop(Kept(self));
     }
 
-    /// A buffer that only gets rings with entries by swaps, of the least size and not offering its rings yet. Task
-    /// context, sleeps. `ENOMEM`.
+    /// A buffer that only gets rings with entries by swaps, of the least size and not offering its
+    /// rings yet. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new_spare() -> impl PinInit<Self, Error> {
         Self::new(1, true).pin_chain(|spare| {
             core::mem::forget(spare.keep_rings());
@@ -125,8 +140,8 @@ impl Buffer {
         })
     }
 
-    /// Lets the rings of a buffer made by [`Buffer::new_spare`] be swapped (true), or no longer. The two take turns.
-    /// Task context.
+    /// Lets the rings of a buffer made by [`Buffer::new_spare`] be swapped (true), or no longer.
+    /// The two take turns. Task context.
     pub(crate) fn offer_rings(&self, offer: bool) {
         if offer {
             self.unkeep_rings();
@@ -135,8 +150,8 @@ impl Buffer {
         }
     }
 
-    /// Empties the part of `cpu`, or all, of a buffer whose rings only get entries by swaps. What was begun before the
-    /// last swap is waited for. Task context, sleeps.
+    /// Empties the part of `cpu`, or all, of a buffer whose rings only get entries by swaps. What
+    /// was begun before the last swap is waited for. Task context, sleeps.
     pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
         let _rings = self.keep_rings();
         kernel::sync::rcu::synchronize_rcu();

@@ -2,12 +2,13 @@
 
 //! Readers that sleep until there is something to read.
 //!
-//! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark and wakes it by
-//! irq_work. Writers do not pay for a barrier between committing and looking for the mark, so one that commits at
-//! the very moment may miss it: sleepers therefore look again by themselves a few times a second.
+//! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark
+//! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
+//! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
+//! themselves a few times a second.
 
-use super::Buffer;
 use super::lane::{self, Lane};
+use super::Buffer;
 use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
 use crate::kernel::wait_queue::WaitQueue;
 use kernel::bindings;
@@ -16,11 +17,15 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 
 /// How long a sleeper trusts its mark, in jiffies.
-const LOOK_AGAIN: isize = if bindings::HZ < 8 { 1 } else { (bindings::HZ / 8) as isize };
+const LOOK_AGAIN: isize = if bindings::HZ < 8 {
+    1
+} else {
+    (bindings::HZ / 8) as isize
+};
 
 impl Buffer {
-    /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any (`None`), or all
-    /// sleepers are woken ([`Buffer::wake_all`]). Task context.
+    /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any
+    /// (`None`), or all sleepers are woken ([`Buffer::wake_all`]). Task context.
     ///
     /// # Errors
     ///
@@ -30,16 +35,25 @@ impl Buffer {
         self.wait_or(cpu, percent, || self.wakes.load(Relaxed) != wakes)
     }
 
-    /// [`Buffer::wait`] for the events or until `enough` says true, which is asked each time that the sleeper is woken.
-    pub(crate) fn wait_or(&self, cpu: Option<CpuId>, percent: u32, mut enough: impl FnMut() -> bool) -> Result {
+    /// [`Buffer::wait`] for the events or until `enough` says true, which is asked each time that
+    /// the sleeper is woken.
+    pub(crate) fn wait_or(
+        &self,
+        cpu: Option<CpuId>,
+        percent: u32,
+        mut enough: impl FnMut() -> bool,
+    ) -> Result {
         let queue = self.queue(cpu).ok_or(ENODEV)?;
         queue.wait(LOOK_AGAIN, || self.is_ready(cpu, percent) || enough())
     }
 
     /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
     pub(crate) fn poll(&self, cpu: Option<CpuId>, percent: u32, call: &PollCall<'_>) -> PollEvents {
-        let Some(queue) = self.queue(cpu) else { return PollEvents::ERROR };
-        // SAFETY: the queue is the buffer's, which an open file of an instance keeps through `Place::instance`.
+        let Some(queue) = self.queue(cpu) else {
+            return PollEvents::ERROR;
+        };
+        // SAFETY: the queue is the buffer's, which an open file of an instance keeps through
+        // `Place::instance`.
         unsafe { call.wait_on(queue.as_ptr()) };
         if self.is_ready(cpu, percent) {
             PollEvents::READABLE
@@ -48,12 +62,16 @@ impl Buffer {
         }
     }
 
-    /// Are there events as [`Buffer::wait`] means it? If not, their coming will wake the queue. Any context but NMI.
+    /// Are there events as [`Buffer::wait`] means it? If not, their coming will wake the queue. Any
+    /// context but NMI.
     fn is_ready(&self, cpu: Option<CpuId>, percent: u32) -> bool {
         // A share of all CPUs' memory means nothing to a reader of all.
         let percent = if cpu.is_some() { percent } else { 0 };
         let mut ready = false;
-        for lane in self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)) {
+        for lane in self
+            .lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+        {
             ready |= self.mark(lane, percent);
         }
         ready
@@ -84,7 +102,9 @@ impl Buffer {
     /// Has those woken soon who wait for `cpu`, or all who wait, to look around. Any context.
     pub(crate) fn wake_later(&self, cpu: Option<CpuId>) {
         self.wakes.fetch_add(1, Relaxed);
-        self.lanes().filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu)).for_each(|lane| lane.work.queue());
+        self.lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+            .for_each(|lane| lane.work.queue());
     }
 
     /// Has those who sleep for `cpu` ask again whether it is enough. Any context but NMI.

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `function_graph` as one user of several, or with wishes: part of the graph, some tasks, no interrupts, no sleep.
+//! `function_graph` as one user of several, or with wishes: part of the graph, some tasks, no
+//! interrupts, no sleep.
 //!
 //! [`Tracing`] is what an instance has of it, from its first use to its end.
 
-use super::{UserRef, Way, register, set_way, unregister, user};
 use super::filter::{self, Var, Verdict};
-use super::plain::{Aim, Return, Target, exit_any, fill};
+use super::plain::{exit_any, fill, Aim, Return, Target};
+use super::{register, set_way, unregister, user, UserRef, Way};
+use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
+use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::fgraph::ret_stack::Current;
-use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::buffer::entry::{Context, kind};
 use crate::trace::instance::Instance;
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
 use kernel::ffi::c_int;
@@ -25,7 +26,8 @@ use kernel::types::Opaque;
 ///
 /// # Invariants
 ///
-/// While `user` is registered, and until hits are out after that, `instance` is the instance that this is a part of.
+/// While `user` is registered, and until hits are out after that, `instance` is the instance that
+/// this is a part of.
 pub(crate) struct Tracing {
     user: Opaque<fgraph_ops>,
     target: Target,
@@ -36,7 +38,8 @@ pub(crate) struct Tracing {
     pids: Atomic<bool>,
 }
 
-// SAFETY: the words are atomic; `user` is used by the rules of `UserRef`, and written to under the instance's lock.
+// SAFETY: the words are atomic; `user` is used by the rules of `UserRef`, and written to under the
+// instance's lock.
 unsafe impl Send for Tracing {}
 // SAFETY: as above.
 unsafe impl Sync for Tracing {}
@@ -73,19 +76,23 @@ impl Tracing {
     }
 
     fn user(&self) -> Option<UserRef> {
-        // SAFETY: it lives as long as this, whose drop waits for hits; the functions are set once, before it is registered.
+        // SAFETY: it lives as long as this, whose drop waits for hits; the functions are set once,
+        // before it is registered.
         unsafe { UserRef::from_raw(self.user.get()) }
     }
 
-    /// Starts to record into `instance`, which has this. Task context, sleeps. Errors as of [`register`].
+    /// Starts to record into `instance`, which has this. Task context, sleeps. Errors as of
+    /// [`register`].
     pub(crate) fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result {
         let user = self.user().ok_or(EINVAL)?;
         let ops = instance.ops().ok_or(ENOMEM)?;
         self.note(instance, flags);
         // INVARIANT: the caller's word.
-        self.instance.store(Arc::as_ptr(instance).cast_mut(), Relaxed);
+        self.instance
+            .store(Arc::as_ptr(instance).cast_mut(), Relaxed);
         let raw = self.user.get();
-        // SAFETY: it is not registered, and the instance's lock is held: nobody else looks at these.
+        // SAFETY: it is not registered, and the instance's lock is held: nobody else looks at
+        // these.
         unsafe {
             (*raw).entryfunc = Some(trace_graph_entry);
             (*raw).retfunc = Some(trace_graph_return);
@@ -94,8 +101,10 @@ impl Tracing {
         user.ops().init();
         user.ops().share_sets(ops.raw());
         // SAFETY: the buffer is the instance's, as this is, whose drop waits for hits.
-        register(user, self.way(instance, flags), |number| unsafe { self.target.open(instance.buffer(), number) })
-            .inspect_err(|_| self.target.close())
+        register(user, self.way(instance, flags), |number| unsafe {
+            self.target.open(instance.buffer(), number)
+        })
+        .inspect_err(|_| self.target.close())
     }
 
     /// The options, or what else decides the way, have changed. Task context, sleeps.
@@ -145,15 +154,28 @@ impl Tracing {
         let context = Context::capture_all();
         let buffer = instance.buffer();
         if flags & RETADDR.bit != 0 {
-            let ret = current.innermost_return(Machine::return_hook()).unwrap_or(0);
+            let ret = current
+                .innermost_return(Machine::return_hook())
+                .unwrap_or(0);
             let words = [ip as u64, depth as u64, ret as u64];
-            return buffer.write_with(context, kind::GRAPH_RETADDR_ENTRY, 24, |_, bytes| fill(bytes, &words));
+            return buffer.write_with(context, kind::GRAPH_RETADDR_ENTRY, 24, |_, bytes| {
+                fill(bytes, &words)
+            });
         }
-        buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| fill(bytes, &[ip as u64, depth as u64]))
+        buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| {
+            fill(bytes, &[ip as u64, depth as u64])
+        })
     }
 
     /// A function for which [`Tracing::enter`] said yes returns.
-    fn leave(&self, place: usize, func: usize, retval: usize, depth: i32, overrun: u32) -> Option<()> {
+    fn leave(
+        &self,
+        place: usize,
+        func: usize,
+        retval: usize,
+        depth: i32,
+        overrun: u32,
+    ) -> Option<()> {
         let now = clock::sched();
         let current = Current::get();
         if !Var::of(&current, place)?.leave(depth) {
@@ -162,10 +184,18 @@ impl Tracing {
         let times = current.reserved(place, 0)?;
         let mut calltime = times.first()?.load(Relaxed);
         if self.flags.load(Relaxed) & SLEEP_TIME.bit == 0 {
-            let slept = times.get(1).map_or(0, |then| current.sleep_time().wrapping_sub(then.load(Relaxed)));
+            let slept = times.get(1).map_or(0, |then| {
+                current.sleep_time().wrapping_sub(then.load(Relaxed))
+            });
             calltime = calltime.wrapping_add(slept);
         }
-        let of = Return { func, retval, depth, overrun, calltime };
+        let of = Return {
+            func,
+            retval,
+            depth,
+            overrun,
+            calltime,
+        };
         exit_any(self.instance()?.buffer(), Context::capture_all(), of, now);
         Some(())
     }
@@ -194,10 +224,20 @@ unsafe fn tracing<'a>(user: *mut fgraph_ops) -> &'a Tracing {
 ///
 /// For [`super::shared`].
 #[no_mangle]
-unsafe extern "C" fn trace_graph_entry(trace: *mut ftrace_graph_ent, user: *mut fgraph_ops, _: *mut ftrace_regs) -> c_int {
+unsafe extern "C" fn trace_graph_entry(
+    trace: *mut ftrace_graph_ent,
+    user: *mut fgraph_ops,
+    _: *mut ftrace_regs,
+) -> c_int {
     // SAFETY: by the precondition.
-    let (tracing, func, depth, place) =
-        unsafe { (tracing(user), (*trace).func, (*trace).depth, user::place_of(user)) };
+    let (tracing, func, depth, place) = unsafe {
+        (
+            tracing(user),
+            (*trace).func,
+            (*trace).depth,
+            user::place_of(user),
+        )
+    };
     c_int::from(tracing.enter(place, func, depth as i32).is_some())
 }
 
@@ -207,7 +247,11 @@ unsafe extern "C" fn trace_graph_entry(trace: *mut ftrace_graph_ent, user: *mut 
 ///
 /// For [`super::shared`].
 #[no_mangle]
-unsafe extern "C" fn trace_graph_return(trace: *mut ftrace_graph_ret, user: *mut fgraph_ops, _: *mut ftrace_regs) {
+unsafe extern "C" fn trace_graph_return(
+    trace: *mut ftrace_graph_ret,
+    user: *mut fgraph_ops,
+    _: *mut ftrace_regs,
+) {
     // SAFETY: by the precondition.
     let (tracing, trace, place) = unsafe { (tracing(user), &*trace, user::place_of(user)) };
     let _ = tracing.leave(place, trace.func, trace.retval, trace.depth, trace.overrun);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which part of the call graph `function_graph` records: `set_graph_function`, `set_graph_notrace`, `max_graph_depth`.
+//! Which part of the call graph `function_graph` records: `set_graph_function`,
+//! `set_graph_notrace`, `max_graph_depth`.
 //!
-//! One setting for all instances. A task keeps in its word ([`Var`]) whether it is inside a function that is wanted.
+//! One setting for all instances. A task keeps in its word ([`Var`]) whether it is inside a
+//! function that is wanted.
 
+use crate::core::parse::glob::Pattern;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::published::Published;
 use crate::trace::fgraph::ret_stack::Current;
-use crate::core::parse::glob::Pattern;
 use crate::trace::ftrace::hash::SiteSet;
-use crate::trace::instance::list as instances;
 use crate::trace::ftrace::ops::matching_sites;
 use crate::trace::ftrace::sites::{self, Site};
+use crate::trace::instance::list as instances;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -110,7 +112,11 @@ impl Edit {
     }
 
     fn publish(self) -> Result {
-        let new = if self.set.is_empty() { None } else { Some(Arc::new(self.set, GFP_KERNEL)?) };
+        let new = if self.set.is_empty() {
+            None
+        } else {
+            Some(Arc::new(self.set, GFP_KERNEL)?)
+        };
         self.which.set().replace(new);
         Ok(())
     }
@@ -134,7 +140,9 @@ pub(crate) fn depth_at_boot(depth: u32) {
 /// The functions of a set in the order of their addresses. Task context. `ENOMEM`.
 pub(crate) fn list(which: Which) -> Result<KVVec<Site>> {
     let mut found = KVVec::new();
-    let Some(set) = which.set().share() else { return Ok(found) };
+    let Some(set) = which.set().share() else {
+        return Ok(found);
+    };
     let mut next = 0;
     while let Some(site) = sites::next_where(next, |site| set.contains(site.addr())) {
         next = site.index().saturating_add(1);
@@ -188,7 +196,11 @@ impl<'a> Var<'a> {
                 return Verdict::Ignore;
             }
             self.clear(Self::IN_HARDIRQ | u64::MAX << Self::DEPTH);
-            let irq = if PreemptCount::read().in_hardirq() { Self::IN_HARDIRQ } else { 0 };
+            let irq = if PreemptCount::read().in_hardirq() {
+                Self::IN_HARDIRQ
+            } else {
+                0
+            };
             self.set(Self::INSIDE | irq | u64::from(depth as u32) << Self::DEPTH);
         }
         let max = max_depth();
@@ -198,7 +210,8 @@ impl<'a> Var<'a> {
         Verdict::Record
     }
 
-    /// A function returns from `depth`. False if it was one of [`Which::Not`], of which there is nothing to record.
+    /// A function returns from `depth`. False if it was one of [`Which::Not`], of which there is
+    /// nothing to record.
     pub(super) fn leave(self, depth: i32) -> bool {
         let word = self.0.load(Relaxed);
         if word & Self::INSIDE != 0 && (word >> Self::DEPTH) as u32 == depth as u32 {

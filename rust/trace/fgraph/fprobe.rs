@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! fprobes: functions of C callers, called at the entry and the return of traced functions. `include/linux/fprobe.h`.
+//! fprobes: functions of C callers, called at the entry and the return of traced functions.
+//! `include/linux/fprobe.h`.
 //!
-//! A *probe* is a `struct fprobe`. Those without a function for returns are behind one ops, the others behind one graph user
-//! ([`Kind`]), whose sites are those of all its probes. A hit looks up the probes of its site in a [`Table`]; a probe that is to
-//! hear of the return has a header and its data on the task's shadow stack ([`hit`]).
+//! A *probe* is a `struct fprobe`. Those without a function for returns are behind one ops, the
+//! others behind one graph user ([`Kind`]), whose sites are those of all its probes. A hit looks up
+//! the probes of its site in a [`Table`]; a probe that is to hear of the return has a header and
+//! its data on the task's shadow stack ([`hit`]).
 //!
-//! Headers name a registration by its number, so what was entered before a probe went is not shown to one that has come
-//! in its memory since.
+//! Headers name a registration by its number, so what was entered before a probe went is not shown
+//! to one that has come in its memory since.
 //!
-//! Sites go with their module, or with init text: [`forget`]. As that waits for `FPROBES`, and text is freed after it,
-//! no site that was found under the lock can become another's.
+//! Sites go with their module, or with init text: [`forget`]. As that waits for `FPROBES`, and text
+//! is freed after it, no site that was found under the lock can become another's.
 //!
-//! Lock order: `FPROBES`, then the lock of [`crate::trace::fgraph`] and those of [`crate::trace::ftrace::ops`]. Hits take none.
+//! Lock order: `FPROBES`, then the lock of [`crate::trace::fgraph`] and those of
+//! [`crate::trace::ftrace::ops`]. Hits take none.
 
 mod hit;
 mod probe;
 mod table;
 
-use crate::trace::fgraph as graph;
 use super::{UserRef, Way};
-use crate::trace::ftrace::hash::SiteSet;
-use crate::trace::ftrace::sites;
-use crate::trace::ftrace::ops::{self, OpsRef, Shared, Which};
 use crate::kernel::published::Published;
+use crate::trace::fgraph as graph;
+use crate::trace::ftrace::hash::SiteSet;
+use crate::trace::ftrace::ops::{self, OpsRef, Shared, Which};
+use crate::trace::ftrace::sites;
 use core::ops::Range;
 use kernel::bindings::{fgraph_ops, ftrace_ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use kernel::types::Opaque;
-pub(crate) use probe::Probe;
 use probe::List;
+pub(crate) use probe::Probe;
 use table::{Entry, Table};
 
 /// How a probe is called.
@@ -57,9 +60,13 @@ impl Tables {
     }
 }
 
-static TABLES: Tables = Tables { entry: Published::new(), ret: Published::new() };
+static TABLES: Tables = Tables {
+    entry: Published::new(),
+    ret: Published::new(),
+};
 
-/// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which `Tables` does for the probes.
+/// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which
+/// `Tables` does for the probes.
 struct Memory<T>(Opaque<T>);
 
 // SAFETY: only reached through an `OpsRef` or a `UserRef`, and written to under `FPROBES`.
@@ -161,19 +168,29 @@ impl State {
     }
 
     fn has(&self, probe: Probe) -> bool {
-        [&self.entry, &self.ret].iter().any(|side| side.probes.iter().any(|r| r.probe == probe))
+        [&self.entry, &self.ret]
+            .iter()
+            .any(|side| side.probes.iter().any(|r| r.probe == probe))
     }
 }
 
 impl Side {
     const fn new() -> Self {
-        Self { probes: KVVec::new(), on: false }
+        Self {
+            probes: KVVec::new(),
+            on: false,
+        }
     }
 
     /// Shows hits the probes there are, and waits for those that saw what was before. `ENOMEM`.
     fn publish(&self, kind: Kind) -> Result {
-        let rows = self.probes.iter().map(|r| (Entry::new(r.id, r.words, r.probe), r.sites.as_slice()));
-        TABLES.of(kind).replace(Some(Arc::new(Table::new(rows)?, GFP_KERNEL)?));
+        let rows = self
+            .probes
+            .iter()
+            .map(|r| (Entry::new(r.id, r.words, r.probe), r.sites.as_slice()));
+        TABLES
+            .of(kind)
+            .replace(Some(Arc::new(Table::new(rows)?, GFP_KERNEL)?));
         Ok(())
     }
 
@@ -190,7 +207,13 @@ impl Side {
             }
             return Ok(());
         }
-        ops::change_set(&mut ops::FTRACE.lock(), kind.ops()?, Which::Filter, set, Shared::Ask)?;
+        ops::change_set(
+            &mut ops::FTRACE.lock(),
+            kind.ops()?,
+            Which::Filter,
+            set,
+            Shared::Ask,
+        )?;
         if !self.on {
             let op = kind.ops()?;
             kind.start().inspect_err(|_| ops::free_sets(op))?;
@@ -199,16 +222,22 @@ impl Side {
         Ok(())
     }
 
-    /// Both, after sites went. Without memory for less there stays more, in which hits find nothing.
+    /// Both, after sites went. Without memory for less there stays more, in which hits find
+    /// nothing.
     fn shrink(&mut self, kind: Kind) {
         if let Err(error) = self.publish(kind).and(self.trace(kind)) {
-            pr_warn!("fprobe: functions stay traced that are no longer probed: {:?}\n", error);
+            pr_warn!(
+                "fprobe: functions stay traced that are no longer probed: {:?}\n",
+                error
+            );
         }
     }
 
     /// Takes registration `id` out, whose probe nobody looks at any more afterwards.
     fn end(&mut self, kind: Kind, id: u64) {
-        TABLES.of(kind).with(|table| table.into_iter().for_each(|table| table.forget(id)));
+        TABLES
+            .of(kind)
+            .with(|table| table.into_iter().for_each(|table| table.forget(id)));
         self.probes.retain(|r| r.id != id);
         self.shrink(kind);
         // Where `publish` had no memory, it has not waited either.
@@ -220,8 +249,9 @@ impl Side {
 ///
 /// # Errors
 ///
-/// Those of `find`; `EEXIST` when it is registered, `EINVAL` without addresses, `E2BIG` for too much data, `ENOENT` for an address
-/// where nothing can be traced, `ENOMEM`, and those of [`graph::register`] and [`ops::register`].
+/// Those of `find`; `EEXIST` when it is registered, `EINVAL` without addresses, `E2BIG` for too
+/// much data, `ENOENT` for an address where nothing can be traced, `ENOMEM`, and those of
+/// [`graph::register`] and [`ops::register`].
 pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>) -> Result {
     let mut state = FPROBES.lock();
     let mut sites = find()?;
@@ -240,7 +270,16 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     let mark = list.as_ptr();
     state.latest = id;
     let side = state.side(kind);
-    side.probes.push(Registered { id, probe, words, sites, _list: list }, GFP_KERNEL)?;
+    side.probes.push(
+        Registered {
+            id,
+            probe,
+            words,
+            sites,
+            _list: list,
+        },
+        GFP_KERNEL,
+    )?;
     if let Err(error) = side.publish(kind).and_then(|()| side.trace(kind)) {
         side.end(kind, id);
         return Err(error);
@@ -249,7 +288,8 @@ pub(crate) fn register(probe: Probe, find: impl FnOnce() -> Result<KVVec<usize>>
     Ok(())
 }
 
-/// Ends a registration; none of its functions is called any more when this returns. Task context, sleeps.
+/// Ends a registration; none of its functions is called any more when this returns. Task context,
+/// sleeps.
 ///
 /// # Errors
 ///

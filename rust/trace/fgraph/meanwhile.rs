@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Functions as a call graph while something is measured: for the tracers of latencies, option `display-graph`.
+//! Functions as a call graph while something is measured: for the tracers of latencies, option
+//! `display-graph`.
 //!
-//! As in C all functions are looked at, whatever `set_ftrace_filter` says; `set_graph_function` and its like hold.
+//! As in C all functions are looked at, whatever `set_ftrace_filter` says; `set_graph_function` and
+//! its like hold.
 
 use super::filter::{Var, Verdict};
-use super::plain::{Return, exit_any, fill};
-use super::{UserRef, Way, register, unregister, user};
+use super::plain::{exit_any, fill, Return};
+use super::{register, unregister, user, UserRef, Way};
 use crate::kernel::clock;
-use crate::trace::fgraph::ret_stack::Current;
+use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
-use crate::trace::buffer::entry::{Context, kind};
+use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::instance::Instance;
 use core::marker::PhantomPinned;
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
@@ -21,13 +23,15 @@ use kernel::types::Opaque;
 
 /// What is measured.
 pub(crate) trait Measures: Send + Sync + 'static {
-    /// Is something being measured on this CPU, so that its functions are of interest? Any context, preemption is off.
+    /// Is something being measured on this CPU, so that its functions are of interest? Any context,
+    /// preemption is off.
     fn is_at_it(&self) -> bool;
 
     /// Where it is recorded.
     fn instance(&self) -> &Instance;
 
-    /// From now on it is recorded as a call graph, or not. What is being measured just now is not reported. Task context.
+    /// From now on it is recorded as a call graph, or not. What is being measured just now is not
+    /// reported. Task context.
     fn set_graph(&self, graph: bool);
 }
 
@@ -36,7 +40,8 @@ pub(crate) struct Meanwhile<T: Measures>(Pin<KBox<Registered<T>>>);
 
 /// # Invariants
 ///
-/// It stays where it is while `user` is registered and until hits are out after that; `user` has its address.
+/// It stays where it is while `user` is registered and until hits are out after that; `user` has
+/// its address.
 struct Registered<T: Measures> {
     user: Opaque<fgraph_ops>,
     what: Arc<T>,
@@ -51,7 +56,14 @@ unsafe impl<T: Measures> Sync for Registered<T> {}
 impl<T: Measures> Meanwhile<T> {
     /// Begins. Task context, sleeps. Errors as of [`register`].
     pub(crate) fn start(what: Arc<T>) -> Result<Self> {
-        let new = KBox::pin(Registered { user: Opaque::zeroed(), what, _stays: PhantomPinned }, GFP_KERNEL)?;
+        let new = KBox::pin(
+            Registered {
+                user: Opaque::zeroed(),
+                what,
+                _stays: PhantomPinned,
+            },
+            GFP_KERNEL,
+        )?;
         let raw = new.user.get();
         // SAFETY: nobody else knows it yet.
         unsafe {
@@ -68,7 +80,8 @@ impl<T: Measures> Meanwhile<T> {
 
 impl<T: Measures> Registered<T> {
     fn user(&self) -> Option<UserRef> {
-        // SAFETY: it lives as long as this, whose owner waits for hits; the functions were set before it was registered.
+        // SAFETY: it lives as long as this, whose owner waits for hits; the functions were set
+        // before it was registered.
         unsafe { UserRef::from_raw(self.user.get()) }
     }
 
@@ -86,9 +99,15 @@ impl<T: Measures> Registered<T> {
         if !self.what.is_at_it() {
             return None;
         }
-        current.reserve(place, 8)?.first()?.store(clock::sched(), kernel::sync::atomic::Relaxed);
+        current
+            .reserve(place, 8)?
+            .first()?
+            .store(clock::sched(), kernel::sync::atomic::Relaxed);
         let words = [func as u64, depth as u64];
-        self.buffer().write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| fill(bytes, &words))
+        self.buffer()
+            .write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
+                fill(bytes, &words)
+            })
     }
 
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
@@ -97,8 +116,17 @@ impl<T: Measures> Registered<T> {
             return None;
         }
         let now = clock::sched();
-        let calltime = current.reserved(place, 0)?.first()?.load(kernel::sync::atomic::Relaxed);
-        let of = Return { func: ret.func as usize, retval: ret.retval as usize, depth: ret.depth, overrun: ret.overrun, calltime };
+        let calltime = current
+            .reserved(place, 0)?
+            .first()?
+            .load(kernel::sync::atomic::Relaxed);
+        let of = Return {
+            func: ret.func as usize,
+            retval: ret.retval as usize,
+            depth: ret.depth,
+            overrun: ret.overrun,
+            calltime,
+        };
         exit_any(self.buffer(), Context::capture_all(), of, now);
         Some(())
     }
@@ -113,11 +141,25 @@ impl<T: Measures> Drop for Meanwhile<T> {
     }
 }
 
-/// Records the function `ip` as one that returns at once: how a tracer that shows call graphs marks a place.
+/// Records the function `ip` as one that returns at once: how a tracer that shows call graphs marks
+/// a place.
 pub(crate) fn mark(buffer: &Buffer, context: Context, ip: usize) {
     let time = clock::sched();
-    let _ = buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| fill(bytes, &[ip as u64, 0]));
-    exit_any(buffer, context, Return { func: ip, retval: 0, depth: 0, overrun: 0, calltime: time }, time);
+    let _ = buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| {
+        fill(bytes, &[ip as u64, 0])
+    });
+    exit_any(
+        buffer,
+        context,
+        Return {
+            func: ip,
+            retval: 0,
+            depth: 0,
+            overrun: 0,
+            calltime: time,
+        },
+        time,
+    );
 }
 
 /// # Safety
@@ -137,15 +179,25 @@ unsafe extern "C" fn entry<T: Measures>(
     _: *mut ftrace_regs,
 ) -> c_int {
     // SAFETY: by the precondition.
-    let (this, func, depth, place) =
-        unsafe { (registered::<T>(user), (*trace).func, (*trace).depth, user::place_of(user)) };
+    let (this, func, depth, place) = unsafe {
+        (
+            registered::<T>(user),
+            (*trace).func,
+            (*trace).depth,
+            user::place_of(user),
+        )
+    };
     c_int::from(this.enter(place, func, depth as i32).is_some())
 }
 
 /// # Safety
 ///
 /// For [`super::shared`].
-unsafe extern "C" fn returned<T: Measures>(trace: *mut ftrace_graph_ret, user: *mut fgraph_ops, _: *mut ftrace_regs) {
+unsafe extern "C" fn returned<T: Measures>(
+    trace: *mut ftrace_graph_ret,
+    user: *mut fgraph_ops,
+    _: *mut ftrace_regs,
+) {
     // SAFETY: by the precondition.
     let (this, trace, place) = unsafe { (registered::<T>(user), &*trace, user::place_of(user)) };
     let _ = this.leave(place, trace);

@@ -2,15 +2,15 @@
 
 //! `function_graph` alone and without any wish: the hot path, from entry to return.
 //!
-//! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no guard against recursion. Any
-//! context, NMI included. See `Documentation/function-graph.md`.
+//! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no
+//! guard against recursion. Any context, NMI included. See `Documentation/function-graph.md`.
 
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::{Buffer, Left};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::buffer::{Buffer, Left};
-use crate::trace::buffer::entry::{Context, kind};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
 
@@ -18,7 +18,8 @@ use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
 ///
 /// # Invariants
 ///
-/// `top` is that of no frame, or `buffer` is a buffer that lives until hits are out after the change back.
+/// `top` is that of no frame, or `buffer` is a buffer that lives until hits are out after the
+/// change back.
 pub(crate) struct Target {
     /// What its frames end in, while it is registered.
     top: Atomic<u64>,
@@ -29,7 +30,10 @@ impl Target {
     /// Nowhere.
     pub(crate) const fn new() -> Self {
         // INVARIANT: no frame ends in 0.
-        Self { top: Atomic::new(0), buffer: Atomic::new(core::ptr::null_mut()) }
+        Self {
+            top: Atomic::new(0),
+            buffer: Atomic::new(core::ptr::null_mut()),
+        }
     }
 
     #[inline(always)]
@@ -43,7 +47,8 @@ impl Target {
     ///
     /// `buffer` stays until hits are out after [`Target::close`].
     pub(crate) unsafe fn open(&self, buffer: &Buffer, number: u64) {
-        self.buffer.store(core::ptr::from_ref(buffer).cast_mut(), Relaxed);
+        self.buffer
+            .store(core::ptr::from_ref(buffer).cast_mut(), Relaxed);
         // INVARIANT: by the precondition.
         self.top.store(Top::frame(number).0, Release);
     }
@@ -65,7 +70,8 @@ impl Target {
 
 static NOBODY: Target = Target::new();
 
-/// The target that was aimed at last. What it was before has no frames any more that would be reported.
+/// The target that was aimed at last. What it was before has no frames any more that would be
+/// reported.
 static TARGET: Atomic<*mut Target> = Atomic::new(core::ptr::from_ref(&NOBODY).cast_mut());
 
 /// A target that is forgotten before it goes, which then waits for hits.
@@ -98,11 +104,13 @@ fn target<'a>() -> &'a Target {
 
 /// The manager's function while the tracer is alone and plain.
 ///
-/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here
+/// lives across a call.
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
+/// at `ip`.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     ip: usize,
@@ -124,10 +132,23 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let (mut left, mut time) = (Left::NO_ATTEMPT, 0);
     if context.is_plain_task() {
         if let Some(room) = current.room() {
-            (left, time) = buffer.record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+            (left, time) = buffer
+                .record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
             if left.is_done() {
                 // SAFETY: by the precondition.
-                return unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) };
+                return unsafe {
+                    hook(
+                        room,
+                        fregs,
+                        Frame {
+                            retp: 0,
+                            ret: parent_ip,
+                            func: ip,
+                            data: time,
+                            top,
+                        },
+                    )
+                };
             }
         }
     }
@@ -140,10 +161,18 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
 ///
 /// # Safety
 ///
-/// As there; the depth has been raised, and a guard that holds preemption off was forgotten since. `target` was open then.
+/// As there; the depth has been raised, and a guard that holds preemption off was forgotten since.
+/// `target` was open then.
 #[cold]
 #[inline(never)]
-unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target: &Target, left: Left, time: u64) {
+unsafe fn enter_any(
+    ip: usize,
+    parent_ip: usize,
+    fregs: *mut ftrace_regs,
+    target: &Target,
+    left: Left,
+    time: u64,
+) {
     // SAFETY: by the precondition.
     let _stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
@@ -152,13 +181,31 @@ unsafe fn enter_any(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs, target
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     let made = buffer.complete(left);
     let top = target.top();
-    let room = current.room().or_else(|| current.make_room(0)).filter(|_| top.0 != 0);
-    let time = room.as_ref().and_then(|_| made.then_some(time).or_else(|| entry_any(buffer, ip, depth)));
+    let room = current
+        .room()
+        .or_else(|| current.make_room(0))
+        .filter(|_| top.0 != 0);
+    let time = room.as_ref().and_then(|_| {
+        made.then_some(time)
+            .or_else(|| entry_any(buffer, ip, depth))
+    });
     let (Some(room), Some(time)) = (room, time) else {
         return current.set_depth(depth.wrapping_sub(1));
     };
     // SAFETY: by the precondition.
-    unsafe { hook(room, fregs, Frame { retp: 0, ret: parent_ip, func: ip, data: time, top }) }
+    unsafe {
+        hook(
+            room,
+            fregs,
+            Frame {
+                retp: 0,
+                ret: parent_ip,
+                func: ip,
+                data: time,
+                top,
+            },
+        )
+    }
 }
 
 /// Records an entry in every case; its time by the clock that functions are timed with.
@@ -179,7 +226,10 @@ fn entry_any(buffer: &Buffer, ip: usize, depth: i32) -> Option<u64> {
 pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame) {
     // SAFETY: by the precondition.
     let retp = unsafe { Machine::return_address(fregs) };
-    room.push(&Frame { retp: retp as usize, ..frame });
+    room.push(&Frame {
+        retp: retp as usize,
+        ..frame
+    });
     // SAFETY: the word that the function returns by, of which a frame is kept.
     unsafe { retp.write(Machine::return_hook()) };
 }
@@ -193,7 +243,8 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
 
 /// The return of the function of the frame at `at`, one of `target`: where it goes.
 ///
-/// All but the case that nearly always holds leaves by a call at the end, as in [`ftrace_graph_plain`].
+/// All but the case that nearly always holds leaves by a call at the end, as in
+/// [`ftrace_graph_plain`].
 ///
 /// # Safety
 ///
@@ -209,7 +260,9 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     let mut left = Left::NO_ATTEMPT;
     if context.is_plain_task() {
         let of = Return::of(current, &frame, retval);
-        left = buffer.record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now)).0;
+        left = buffer
+            .record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now))
+            .0;
     }
     if !left.is_done() {
         core::mem::forget(stay);
@@ -226,7 +279,13 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
 /// As there; a guard that holds preemption off was forgotten since.
 #[cold]
 #[inline(never)]
-unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize, left: Left) -> usize {
+unsafe fn leave_any(
+    current: Current,
+    at: usize,
+    target: &Target,
+    retval: usize,
+    left: Left,
+) -> usize {
     // SAFETY: by the precondition.
     let _stay = unsafe { PreemptOff::assume() };
     // SAFETY: by the precondition.
@@ -234,7 +293,12 @@ unsafe fn leave_any(current: Current, at: usize, target: &Target, retval: usize,
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     if !buffer.complete(left) {
-        exit_any(buffer, Context::capture_all(), Return::of(current, &frame, retval), clock::sched());
+        exit_any(
+            buffer,
+            Context::capture_all(),
+            Return::of(current, &frame, retval),
+            clock::sched(),
+        );
     }
     done(current, &frame)
 }
@@ -264,13 +328,26 @@ impl Return {
     #[inline(always)]
     fn of(current: Current, frame: &Held<'_>, retval: usize) -> Self {
         let (depth, overrun) = (current.depth(), current.overrun());
-        Self { func: frame.func(), retval, depth, overrun, calltime: frame.data() }
+        Self {
+            func: frame.func(),
+            retval,
+            depth,
+            overrun,
+            calltime: frame.data(),
+        }
     }
 
     #[inline(always)]
     fn words(&self, header: u64, now: u64) -> [u64; EXIT] {
         let counts = u64::from(self.depth as u32) | u64::from(self.overrun) << 32;
-        [header, self.func as u64, self.retval as u64, counts, self.calltime, now]
+        [
+            header,
+            self.func as u64,
+            self.retval as u64,
+            counts,
+            self.calltime,
+            now,
+        ]
     }
 }
 

@@ -2,9 +2,10 @@
 
 //! Shadow stacks: where the traced functions of a task return to.
 //!
-//! A traced function's return address is exchanged for the address of a hook; where it really returns to is kept here, in a
-//! page of the task's own, `task_struct.ret_stack`. The task itself writes to it, and what interrupts the task, which
-//! leaves it as it was; unwinders read. No lock, any context, NMI included.
+//! A traced function's return address is exchanged for the address of a hook; where it really
+//! returns to is kept here, in a page of the task's own, `task_struct.ret_stack`. The task itself
+//! writes to it, and what interrupts the task, which leaves it as it was; unwinders read. No lock,
+//! any context, NMI included.
 //!
 //! The page is 512 words, and grows upwards, `curr_ret_stack` words being in use:
 //!
@@ -13,14 +14,17 @@
 //!   data    word...  Top                      what a user of the function keeps until it returns, above its frame
 //! ```
 //!
-//! so that each ends in a [`Top`], which says what lies below it. The last [`VARS`] words are one word for each user that
-//! stays with the task, and the number of the registration that this word is of.
+//! so that each ends in a [`Top`], which says what lies below it. The last [`VARS`] words are one
+//! word for each user that stays with the task, and the number of the registration that this word
+//! is of.
 //!
-//! A frame is written before `curr_ret_stack` covers it. An interrupt may then have overwritten it, and that shows in its
-//! first word, as no two live frames have the same place of their return address on the stack ([`Room::push`]).
+//! A frame is written before `curr_ret_stack` covers it. An interrupt may then have overwritten it,
+//! and that shows in its first word, as no two live frames have the same place of their return
+//! address on the stack ([`Room::push`]).
 //!
-//! Tasks get their page when they first run a traced function. It comes from a few spare ones ([`prepare`]), since hits cannot
-//! allocate; an irq_work replaces them. Fields of `include/linux/sched.h`; freed with the task.
+//! Tasks get their page when they first run a traced function. It comes from a few spare ones
+//! ([`prepare`]), since hits cannot allocate; an irq_work replaces them. Fields of
+//! `include/linux/sched.h`; freed with the task.
 
 use crate::kernel::irq_work::{IrqWork, Run};
 use crate::kernel::tracepoint::TaskView;
@@ -110,7 +114,8 @@ struct Task(NonNull<task_struct>);
 
 macro_rules! field {
     ($task:expr, $field:ident as $ty:ty) => {
-        // SAFETY: by the invariant of `Task` it is alive, and its field has this size and alignment.
+        // SAFETY: by the invariant of `Task` it is alive, and its field has this size and
+        // alignment.
         unsafe { Atomic::<$ty>::from_ptr((&raw mut (*$task.0.as_ptr()).$field).cast()) }
     };
 }
@@ -139,7 +144,11 @@ impl Task {
 
     /// The frames from the one below `used` on, innermost first, with where each begins.
     fn frames(&self, used: usize) -> Frames<'_> {
-        Frames { task: self, base: self.stack().load(Relaxed), used }
+        Frames {
+            task: self,
+            base: self.stack().load(Relaxed),
+            used,
+        }
     }
 }
 
@@ -152,7 +161,10 @@ impl Current {
     #[inline(always)]
     pub(crate) fn get() -> Self {
         // SAFETY: `current` is a live task whenever code runs.
-        Self(Task(unsafe { NonNull::new_unchecked(bindings::get_current()) }), NotThreadSafe)
+        Self(
+            Task(unsafe { NonNull::new_unchecked(bindings::get_current()) }),
+            NotThreadSafe,
+        )
     }
 
     /// Has it, or who suspends the machine, asked not to be traced?
@@ -184,7 +196,8 @@ impl Current {
         field!(self.0, ftrace_sleeptime as u64).load(Relaxed)
     }
 
-    /// Room for a frame, if it has a stack and that is not full; [`Current::make_room`] may help then.
+    /// Room for a frame, if it has a stack and that is not full; [`Current::make_room`] may help
+    /// then.
     #[inline(always)]
     pub(crate) fn room(&self) -> Option<Room<'_>> {
         let base = self.0.stack().load(Relaxed);
@@ -192,12 +205,17 @@ impl Current {
         if base.is_null() || at > LAST {
             return None;
         }
-        Some(Room { task: &self.0, base, at })
+        Some(Room {
+            task: &self.0,
+            base,
+            at,
+        })
     }
 
     /// [`Current::room`], if there are `words` left above the frame, too.
     pub(crate) fn room_below(&self, words: usize) -> Option<Room<'_>> {
-        self.room().filter(|room| room.at.saturating_add(words) < LAST - FRAME)
+        self.room()
+            .filter(|room| room.at.saturating_add(words) < LAST - FRAME)
     }
 
     /// [`Current::room_below`], taking a spare stack if it has none. What gets no room is counted.
@@ -210,7 +228,11 @@ impl Current {
             self.take_spare();
             pause.fetch_sub(1, Relaxed);
         }
-        let room = if words == 0 { self.room() } else { self.room_below(words) };
+        let room = if words == 0 {
+            self.room()
+        } else {
+            self.room_below(words)
+        };
         if room.is_none() {
             field!(self.0, trace_overrun as u32).fetch_add(1, Relaxed);
         }
@@ -218,9 +240,16 @@ impl Current {
     }
 
     fn take_spare(&self) {
-        let Some(page) = SPARE.as_ref().and_then(|spare| spare.take()) else { return };
+        let Some(page) = SPARE.as_ref().and_then(|spare| spare.take()) else {
+            return;
+        };
         let page = KBox::into_raw(page).cast();
-        if self.0.stack().cmpxchg(ptr::null_mut(), page, ordering::Full).is_err() {
+        if self
+            .0
+            .stack()
+            .cmpxchg(ptr::null_mut(), page, ordering::Full)
+            .is_err()
+        {
             // An interrupt was traced meanwhile, and has taken another.
             // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
             let page = unsafe { KBox::from_raw(page.cast::<Page>()) };
@@ -230,8 +259,9 @@ impl Current {
         }
     }
 
-    /// The innermost frame, if there is no data above it; else something whose words make no frame that returns by any
-    /// word of the stack. None if there is none, or the stack is not as it must be.
+    /// The innermost frame, if there is no data above it; else something whose words make no frame
+    /// that returns by any word of the stack. None if there is none, or the stack is not as it must
+    /// be.
     #[inline(always)]
     pub(crate) fn innermost(&self) -> Option<Held<'_>> {
         let base = self.0.stack().load(Relaxed);
@@ -239,7 +269,11 @@ impl Current {
         if base.is_null() || at > LAST {
             return None;
         }
-        Some(Held { task: &self.0, base, at })
+        Some(Held {
+            task: &self.0,
+            base,
+            at,
+        })
     }
 
     /// The frame that begins at `at`.
@@ -248,13 +282,21 @@ impl Current {
     ///
     /// There is one, as [`Held::at`] said, and it was not popped since.
     pub(crate) unsafe fn frame_at(&self, at: usize) -> Held<'_> {
-        Held { task: &self.0, base: self.0.stack().load(Relaxed), at }
+        Held {
+            task: &self.0,
+            base: self.0.stack().load(Relaxed),
+            at,
+        }
     }
 
     /// [`Current::innermost`] where there may be data above it.
     pub(crate) fn innermost_below_data(&self) -> Option<Held<'_>> {
         let (at, _) = self.0.frames(self.used()).next()?;
-        Some(Held { task: &self.0, base: self.0.stack().load(Relaxed), at })
+        Some(Held {
+            task: &self.0,
+            base: self.0.stack().load(Relaxed),
+            at,
+        })
     }
 
     /// The innermost frame of a function that returns by the word at `retp`.
@@ -263,7 +305,15 @@ impl Current {
         for (skipped, (at, frame)) in self.0.frames(end).enumerate() {
             if frame.retp == retp {
                 let base = self.0.stack().load(Relaxed);
-                return Some(Returning { frame: Held { task: &self.0, base, at }, skipped, end });
+                return Some(Returning {
+                    frame: Held {
+                        task: &self.0,
+                        base,
+                        at,
+                    },
+                    skipped,
+                    end,
+                });
             }
             end = at;
         }
@@ -288,7 +338,8 @@ impl Current {
         self.0.used().store(at as i32, Relaxed);
     }
 
-    /// Memory of `bytes` above the innermost frame, kept until that is popped; none if there is not so much.
+    /// Memory of `bytes` above the innermost frame, kept until that is popped; none if there is not
+    /// so much.
     pub(crate) fn reserve(&self, user: usize, bytes: usize) -> Option<&[Atomic<u64>]> {
         let base = self.stack()?;
         let (at, words) = (self.used(), bytes.div_ceil(8));
@@ -319,21 +370,30 @@ impl Current {
         loop {
             let at = used.checked_sub(1).filter(|at| *at < WORDS)?;
             // SAFETY: the stack stays while the task runs.
-            let (owner, words) = Top(unsafe { self.0.word(base.as_ptr(), at) }.load(Relaxed)).as_data()?;
+            let (owner, words) =
+                Top(unsafe { self.0.word(base.as_ptr(), at) }.load(Relaxed)).as_data()?;
             used = at.checked_sub(words)?;
             if owner == user {
                 // SAFETY: as in `reserve`.
-                return Some(unsafe { core::slice::from_raw_parts(base.as_ptr().add(used).cast(), words) });
+                return Some(unsafe {
+                    core::slice::from_raw_parts(base.as_ptr().add(used).cast(), words)
+                });
             }
         }
     }
 
-    /// The word that stays with this task for `user`; 0 at first in the registration `since`. None without a stack.
+    /// The word that stays with this task for `user`; 0 at first in the registration `since`. None
+    /// without a stack.
     pub(crate) fn var(&self, user: usize, since: u64) -> Option<&Atomic<u64>> {
         let base = self.stack()?;
         let at = WORDS - VARS + 2 * (user % MAX_USERS);
         // SAFETY: words of the page, which stays while the task runs.
-        let (var, of) = unsafe { (self.0.word(base.as_ptr(), at), self.0.word(base.as_ptr(), at + 1)) };
+        let (var, of) = unsafe {
+            (
+                self.0.word(base.as_ptr(), at),
+                self.0.word(base.as_ptr(), at + 1),
+            )
+        };
         if of.load(Relaxed) != since {
             var.store(0, Relaxed);
             of.store(since, Relaxed);
@@ -369,7 +429,8 @@ pub(crate) struct Held<'a> {
 impl Held<'_> {
     #[inline(always)]
     fn word(&self, of: usize) -> &Atomic<u64> {
-        // SAFETY: whoever made this found the stack, which stays while the task runs, and a frame in it at `at`.
+        // SAFETY: whoever made this found the stack, which stays while the task runs, and a frame
+        // in it at `at`.
         unsafe { self.task.word(self.base, self.at.wrapping_add(of)) }
     }
 
@@ -426,14 +487,17 @@ impl Room<'_> {
     /// Puts a frame there. Whatever interrupted the task since has left the stack as it was.
     #[inline(always)]
     pub(crate) fn push(&self, frame: &Frame) {
-        // SAFETY: `Current::room` found the stack, which stays while the task runs, with room from `at` on.
+        // SAFETY: `Current::room` found the stack, which stays while the task runs, with room from
+        // `at` on.
         let first = unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) };
         // First: if it is still there at the end, no interrupt has written here since.
         first.store(frame.retp as u64, Relaxed);
         compiler_fence(Ordering::SeqCst);
         self.fill(frame);
         compiler_fence(Ordering::SeqCst);
-        self.task.used().store((self.at.wrapping_add(FRAME)) as i32, Relaxed);
+        self.task
+            .used()
+            .store((self.at.wrapping_add(FRAME)) as i32, Relaxed);
         compiler_fence(Ordering::SeqCst);
         if first.load(Relaxed) != frame.retp as u64 {
             self.push_again(frame);
@@ -447,7 +511,12 @@ impl Room<'_> {
 
     #[inline(always)]
     fn fill(&self, frame: &Frame) {
-        for (at, word) in [(RET, frame.ret as u64), (FUNC, frame.func as u64), (DATA, frame.data), (TOP, frame.top.0)] {
+        for (at, word) in [
+            (RET, frame.ret as u64),
+            (FUNC, frame.func as u64),
+            (DATA, frame.data),
+            (TOP, frame.top.0),
+        ] {
             // SAFETY: as in `push`.
             unsafe { self.task.word(self.base, self.at.wrapping_add(at)) }.store(word, Relaxed);
         }
@@ -456,7 +525,8 @@ impl Room<'_> {
     #[cold]
     fn push_again(&self, frame: &Frame) {
         // SAFETY: as in `push`.
-        unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) }.store(frame.retp as u64, Relaxed);
+        unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) }
+            .store(frame.retp as u64, Relaxed);
         self.fill(frame);
     }
 }
@@ -481,7 +551,8 @@ impl Task {
     }
 }
 
-/// See [`Task::frames`]. It ends early where the words make no sense, which can be so for a task that runs on another CPU.
+/// See [`Task::frames`]. It ends early where the words make no sense, which can be so for a task
+/// that runs on another CPU.
 struct Frames<'a> {
     task: &'a Task,
     base: *mut u64,
@@ -493,33 +564,52 @@ impl Iterator for Frames<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let last = self.used.checked_sub(1).filter(|at| *at < WORDS && !self.base.is_null())?;
-            // SAFETY: the stack stays: the task runs this, or whoever unwinds it holds a reference; `last` is below `WORDS`.
+            let last = self
+                .used
+                .checked_sub(1)
+                .filter(|at| *at < WORDS && !self.base.is_null())?;
+            // SAFETY: the stack stays: the task runs this, or whoever unwinds it holds a reference;
+            // `last` is below `WORDS`.
             let top = Top(unsafe { self.task.word(self.base, last) }.load(Relaxed));
             if let Some((_, words)) = top.as_data() {
                 self.used = last.checked_sub(words)?;
                 continue;
             }
-            self.used = self.used.checked_sub(FRAME).filter(|at| top.is_frame() && *at <= LAST)?;
+            self.used = self
+                .used
+                .checked_sub(FRAME)
+                .filter(|at| top.is_frame() && *at <= LAST)?;
             // SAFETY: as above.
             return Some((self.used, unsafe { self.task.frame(self.base, self.used) }));
         }
     }
 }
 
-/// Where the function whose return address was at `retp` really returns to; none if it is in no frame of `task`, or only in
-/// those that return to `hook` themselves, as functions do that were jumped to at the end of others.
+/// Where the function whose return address was at `retp` really returns to; none if it is in no
+/// frame of `task`, or only in those that return to `hook` themselves, as functions do that were
+/// jumped to at the end of others.
 ///
-/// Looks from the frame that begins at `*from` (0: all) outwards and leaves there the one it found. Any context.
+/// Looks from the frame that begins at `*from` (0: all) outwards and leaves there the one it found.
+/// Any context.
 ///
 /// # Safety
 ///
 /// `task` is a task that the caller has a reference to.
-pub(crate) unsafe fn find(task: *mut task_struct, from: &mut i32, retp: usize, hook: usize) -> Option<usize> {
+pub(crate) unsafe fn find(
+    task: *mut task_struct,
+    from: &mut i32,
+    retp: usize,
+    hook: usize,
+) -> Option<usize> {
     let task = Task(NonNull::new(task)?);
-    let used = if *from > 0 { *from } else { task.used().load(Relaxed) };
-    let (at, frame) =
-        task.frames(usize::try_from(used).ok()?).find(|(_, frame)| frame.retp == retp && frame.ret != hook)?;
+    let used = if *from > 0 {
+        *from
+    } else {
+        task.used().load(Relaxed)
+    };
+    let (at, frame) = task
+        .frames(usize::try_from(used).ok()?)
+        .find(|(_, frame)| frame.retp == retp && frame.ret != hook)?;
     *from = at as i32;
     Some(frame.ret)
 }
@@ -532,7 +622,10 @@ pub(crate) unsafe fn find(task: *mut task_struct, from: &mut i32, retp: usize, h
 pub(crate) unsafe fn innermost_return(task: *mut task_struct, hook: usize) -> Option<usize> {
     let task = Task(NonNull::new(task)?);
     let used = usize::try_from(task.used().load(Relaxed)).ok()?;
-    let found = task.frames(used).map(|(_, frame)| frame.ret).find(|ret| *ret != hook);
+    let found = task
+        .frames(used)
+        .map(|(_, frame)| frame.ret)
+        .find(|ret| *ret != hook);
     found
 }
 
@@ -542,7 +635,9 @@ pub(crate) unsafe fn innermost_return(task: *mut task_struct, hook: usize) -> Op
 ///
 /// `task` is being made.
 pub(crate) unsafe fn init(task: *mut task_struct) {
-    let Some(task) = NonNull::new(task).map(Task) else { return };
+    let Some(task) = NonNull::new(task).map(Task) else {
+        return;
+    };
     task.stack().store(ptr::null_mut(), Relaxed);
     field!(task, trace_overrun as u32).store(0, Relaxed);
     field!(task, ftrace_timestamp as u64).store(0, Relaxed);
@@ -556,7 +651,9 @@ pub(crate) unsafe fn init(task: *mut task_struct) {
 ///
 /// `task` does not run yet.
 pub(crate) unsafe fn begin(task: *mut task_struct) {
-    let Some(task) = NonNull::new(task).map(Task) else { return };
+    let Some(task) = NonNull::new(task).map(Task) else {
+        return;
+    };
     task.used().store(0, Relaxed);
     field!(task, curr_ret_depth as i32).store(-1, Relaxed);
 }
@@ -567,15 +664,19 @@ pub(crate) unsafe fn begin(task: *mut task_struct) {
 ///
 /// Nobody else uses `task` any more.
 pub(crate) unsafe fn free(task: *mut task_struct) {
-    let Some(task) = NonNull::new(task).map(Task) else { return };
+    let Some(task) = NonNull::new(task).map(Task) else {
+        return;
+    };
     let page = task.stack().xchg(ptr::null_mut(), ordering::Full);
     if !page.is_null() {
-        // SAFETY: `Current::take_spare` put a box's page there, and by the precondition nobody uses it.
+        // SAFETY: `Current::take_spare` put a box's page there, and by the precondition nobody uses
+        // it.
         drop(unsafe { KBox::from_raw(page.cast::<Page>()) });
     }
 }
 
-/// At a switch from `prev` to `next`: counts how long a task does not run, for [`Current::sleep_time`].
+/// At a switch from `prev` to `next`: counts how long a task does not run, for
+/// [`Current::sleep_time`].
 pub(crate) fn count_sleep(prev: TaskView<'_>, next: TaskView<'_>, now: u64) {
     // INVARIANT: a `TaskView` is of a task that stays.
     let (prev, next) = (Task(prev.as_ptr()), Task(next.as_ptr()));
@@ -583,7 +684,10 @@ pub(crate) fn count_sleep(prev: TaskView<'_>, next: TaskView<'_>, now: u64) {
     let since = field!(next, ftrace_timestamp as u64).load(Relaxed);
     if since != 0 {
         let total = field!(next, ftrace_sleeptime as u64);
-        total.store(total.load(Relaxed).wrapping_add(now.wrapping_sub(since)), Relaxed);
+        total.store(
+            total.load(Relaxed).wrapping_add(now.wrapping_sub(since)),
+            Relaxed,
+        );
     }
 }
 
@@ -614,26 +718,42 @@ impl Spare {
         for _ in 0..(SPARES + 1) * kernel::cpu::nr_cpu_ids() as usize {
             pages.push(Atomic::new(ptr::null_mut()), GFP_KERNEL)?;
         }
-        Ok(Spare { pages, refill: KBox::pin_init(IrqWork::new(Refill), GFP_KERNEL)? })
+        Ok(Spare {
+            pages,
+            refill: KBox::pin_init(IrqWork::new(Refill), GFP_KERNEL)?,
+        })
     }
 
     /// Any context.
     fn take(&self) -> Option<KBox<Page>> {
-        let page = self.pages.iter().map(|place| place.xchg(ptr::null_mut(), ordering::Full)).find(|p| !p.is_null());
+        let page = self
+            .pages
+            .iter()
+            .map(|place| place.xchg(ptr::null_mut(), ordering::Full))
+            .find(|p| !p.is_null());
         self.refill.queue();
-        // SAFETY: what is in a place came from `KBox::into_raw`, and the exchange has made it ours alone.
+        // SAFETY: what is in a place came from `KBox::into_raw`, and the exchange has made it ours
+        // alone.
         page.map(|page| unsafe { KBox::from_raw(page) })
     }
 
-    /// Any context. Frees nothing, which would not do there: with more places than `fill` fills, one is free.
+    /// Any context. Frees nothing, which would not do there: with more places than `fill` fills,
+    /// one is free.
     fn give(&self, page: KBox<Page>) {
         let page = KBox::into_raw(page);
-        let _ = self.pages.iter().find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
+        let _ = self
+            .pages
+            .iter()
+            .find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
     }
 
     /// Fills all places but the last few. `ENOMEM`.
     fn fill(&self, flags: kernel::alloc::Flags) -> Result {
-        let filled = self.pages.iter().filter(|place| !place.load(Relaxed).is_null()).count();
+        let filled = self
+            .pages
+            .iter()
+            .filter(|place| !place.load(Relaxed).is_null())
+            .count();
         for _ in filled..SPARES * kernel::cpu::nr_cpu_ids() as usize {
             let page = KBox::<Page>::new_uninit(flags | __GFP_ZERO)?;
             // SAFETY: words of zeros are a page.
@@ -659,11 +779,14 @@ pub(crate) unsafe fn init_lock() {
     unsafe { PREPARING.init() };
 }
 
-/// Makes sure that there are spare stacks: before anything is traced. Task context, may sleep. `ENOMEM`.
+/// Makes sure that there are spare stacks: before anything is traced. Task context, may sleep.
+/// `ENOMEM`.
 pub(crate) fn prepare() -> Result {
     let _one = PREPARING.lock();
     if SPARE.as_ref().is_none() {
         SPARE.populate(Spare::new()?);
     }
-    SPARE.as_ref().map_or(Ok(()), |spare| spare.fill(GFP_KERNEL))
+    SPARE
+        .as_ref()
+        .map_or(Ok(()), |spare| spare.fill(GFP_KERNEL))
 }

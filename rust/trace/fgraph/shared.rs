@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entry and return of functions that several users may want: the manager's function, and what the return hook calls.
+//! Entry and return of functions that several users may want: the manager's function, and what the
+//! return hook calls.
 //!
-//! Any context, NMI included. Users' functions may be traced themselves, so both sides keep a context from coming here while
-//! it is here.
+//! Any context, NMI included. Users' functions may be traced themselves, so both sides keep a
+//! context from coming here while it is here.
 
-use super::{USERS, UserRef, plain};
+use super::{plain, UserRef, USERS};
 use crate::kernel::recursion::Guard;
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Returning, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -19,8 +20,8 @@ const SHARED: Top = Top::frame(0);
 /// Words that a tracer keeps of a call, the one that ends them included.
 const TRACERS_WORDS: usize = 3;
 
-/// What such a frame keeps: the users that want to hear of the return, one bit each, and the number of the registration that
-/// was the latest when it was made.
+/// What such a frame keeps: the users that want to hear of the return, one bit each, and the number
+/// of the registration that was the latest when it was made.
 #[derive(Clone, Copy)]
 struct Wanted(u64);
 
@@ -42,7 +43,8 @@ impl Wanted {
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
+/// at `ip`.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn ftrace_graph_func(
     ip: usize,
@@ -54,13 +56,16 @@ pub(crate) unsafe extern "C" fn ftrace_graph_func(
     if current.is_paused() {
         return;
     }
-    let Some(_guard) = Guard::enter(ip, parent_ip) else { return };
+    let Some(_guard) = Guard::enter(ip, parent_ip) else {
+        return;
+    };
     // SAFETY: by the precondition.
     let retp = unsafe { Machine::return_address(fregs) };
     let depth = current.depth().wrapping_add(1);
     current.set_depth(depth);
     if enter(current, ip, retp, depth, fregs) {
-        // SAFETY: by the precondition the word that the function at `ip`, which a frame is kept of, returns by.
+        // SAFETY: by the precondition the word that the function at `ip`, which a frame is kept of,
+        // returns by.
         unsafe { retp.write(Machine::return_hook()) };
     } else {
         current.set_depth(depth.wrapping_sub(1));
@@ -68,17 +73,36 @@ pub(crate) unsafe extern "C" fn ftrace_graph_func(
 }
 
 /// Asks the users; is a frame there because some want to hear of the return?
-fn enter(current: Current, ip: usize, retp: *mut usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
+fn enter(
+    current: Current,
+    ip: usize,
+    retp: *mut usize,
+    depth: i32,
+    fregs: *mut ftrace_regs,
+) -> bool {
     let latest = super::latest();
     // What tracers keep: with room for that they record it, or it is counted.
     let words = managed::parts().count().wrapping_mul(TRACERS_WORDS);
-    let Some(room) = current.room_below(words).or_else(|| current.make_room(words)) else { return false };
+    let Some(room) = current
+        .room_below(words)
+        .or_else(|| current.make_room(words))
+    else {
+        return false;
+    };
     // SAFETY: the caller's, a word on the stack.
     let ret = unsafe { retp.read() };
-    room.push(&Frame { retp: retp as usize, ret, func: ip, data: 0, top: SHARED });
+    room.push(&Frame {
+        retp: retp as usize,
+        ret,
+        func: ip,
+        data: 0,
+        top: SHARED,
+    });
     let mut users = 0u64;
     for i in 0..USERS {
-        let Some(part) = managed::part(i) else { continue };
+        let Some(part) = managed::part(i) else {
+            continue;
+        };
         let above = current.used();
         let user = UserRef::of(part);
         if part.covers(ip) && call_entry(user, ip, depth, fregs) {
@@ -99,8 +123,13 @@ fn enter(current: Current, ip: usize, retp: *mut usize, depth: i32, fregs: *mut 
 }
 
 fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
-    let Some(entry) = user.entry() else { return false };
-    let mut trace = ftrace_graph_ent { func: ip, depth: depth as _ };
+    let Some(entry) = user.entry() else {
+        return false;
+    };
+    let mut trace = ftrace_graph_ent {
+        func: ip,
+        depth: depth as _,
+    };
     // SAFETY: the user registered the function for this; `fregs` is what the trampoline saved.
     unsafe { entry(&mut trace, user.as_ptr(), fregs) != 0 }
 }
@@ -136,9 +165,17 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
 #[cold]
 #[inline(never)]
 unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: usize) -> usize {
-    let Some(Returning { frame, skipped, end }) = current.returning_by(retp) else { lost() };
+    let Some(Returning {
+        frame,
+        skipped,
+        end,
+    }) = current.returning_by(retp)
+    else {
+        lost()
+    };
     if skipped != 0 {
-        // The functions in between were left without returning. Without them it is like any other return.
+        // The functions in between were left without returning. Without them it is like any other
+        // return.
         current.set_depth(current.depth().wrapping_sub(skipped as i32));
         current.pop(end);
         // SAFETY: by the precondition.
@@ -167,8 +204,13 @@ fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: u
         overrun: current.overrun(),
     };
     for i in wanted.users() {
-        let Some(user) = managed::part(i).map(UserRef::of) else { continue };
-        if let Some(returned) = user.returned().filter(|_| super::since(i) <= wanted.latest()) {
+        let Some(user) = managed::part(i).map(UserRef::of) else {
+            continue;
+        };
+        if let Some(returned) = user
+            .returned()
+            .filter(|_| super::since(i) <= wanted.latest())
+        {
             // SAFETY: the user registered the function for this; `fregs` is what the hook saved.
             unsafe { returned(&mut trace, user.as_ptr(), fregs) };
         }
@@ -180,5 +222,11 @@ fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: u
 #[inline(never)]
 fn lost() -> ! {
     // SAFETY: the format is NUL-terminated and has no conversions.
-    unsafe { bindings::panic(c"ftrace: a traced function returns to nowhere: its frame is gone".as_ptr().cast()) }
+    unsafe {
+        bindings::panic(
+            c"ftrace: a traced function returns to nowhere: its frame is gone"
+                .as_ptr()
+                .cast(),
+        )
+    }
 }

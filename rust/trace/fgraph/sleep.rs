@@ -3,8 +3,8 @@
 //! How long tasks do not run, for those who do not want to count that as time in a function.
 
 use crate::kernel::clock;
-use crate::trace::fgraph::ret_stack;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
+use crate::trace::fgraph::ret_stack;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -45,7 +45,10 @@ impl Sleepless {
     pub(crate) fn new() -> Result<Self> {
         let mut state = SLEEP.lock();
         if state.probe.is_none() {
-            state.probe = Some(Probes::register(&[Point::Switch], Arc::new(Counter, GFP_KERNEL)?)?);
+            state.probe = Some(Probes::register(
+                &[Point::Switch],
+                Arc::new(Counter, GFP_KERNEL)?,
+            )?);
         }
         state.wanted += 1;
         Ok(Self(()))

@@ -9,17 +9,19 @@ use kernel::ffi::c_int;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// A function of type `trace_func_graph_ent_t`.
-pub(crate) type Entry = unsafe extern "C" fn(*mut ftrace_graph_ent, *mut fgraph_ops, *mut ftrace_regs) -> c_int;
+pub(crate) type Entry =
+    unsafe extern "C" fn(*mut ftrace_graph_ent, *mut fgraph_ops, *mut ftrace_regs) -> c_int;
 /// A function of type `trace_func_graph_ret_t`.
-pub(crate) type Return = unsafe extern "C" fn(*mut ftrace_graph_ret, *mut fgraph_ops, *mut ftrace_regs);
+pub(crate) type Return =
+    unsafe extern "C" fn(*mut ftrace_graph_ret, *mut fgraph_ops, *mut ftrace_regs);
 
 /// A `struct fgraph_ops`.
 ///
 /// # Invariants
 ///
-/// It points to one that lives as long as anything here has the reference: while it is registered, after that until hits are out,
-/// and during the call that brought it. Its `entryfunc` and `retfunc` are functions or null, and do not change while it
-/// is registered.
+/// It points to one that lives as long as anything here has the reference: while it is registered,
+/// after that until hits are out, and during the call that brought it. Its `entryfunc` and
+/// `retfunc` are functions or null, and do not change while it is registered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UserRef(NonNull<fgraph_ops>);
 
@@ -60,13 +62,15 @@ impl UserRef {
     /// Its place among the users.
     pub(crate) fn place(self) -> usize {
         // SAFETY: by the type's invariant the field is there.
-        let place = unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }.load(Relaxed);
+        let place =
+            unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }.load(Relaxed);
         usize::try_from(place).unwrap_or(0)
     }
 
     pub(super) fn set_place(self, place: usize) {
         // SAFETY: as above.
-        unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }.store(place as i32, Relaxed);
+        unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }
+            .store(place as i32, Relaxed);
     }
 
     /// Its entry function.

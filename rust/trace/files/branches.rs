@@ -2,26 +2,31 @@
 
 //! Branch profiles: `trace_stat/branch_annotated` and `branch_all`.
 //!
-//! Nothing resets the counters. The rows of `branch_annotated` are those of the open, so that they are in the order of
-//! what they show; those of `branch_all`, in the order of the section, show what is counted when they are read.
+//! Nothing resets the counters. The rows of `branch_annotated` are those of the open, so that they
+//! are in the order of what they show; those of `branch_all`, in the order of the section, show
+//! what is counted when they are read.
 
 use super::listing::{self, Lines};
-use crate::trace::profilers::branch as branch_profile;
-use crate::trace::profilers::branch::{Annotated, Site};
-use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
-use crate::kernel::sort::sort_by;
-use crate::kernel::fs::tracefs::Dir;
-use crate::core::format::branch::{ANNOTATED_TITLES, Counts, Place};
-use crate::core::format::Out;
 #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
 use crate::core::format::branch::ALL_TITLES;
+use crate::core::format::branch::{Counts, Place, ANNOTATED_TITLES};
+use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::Dir;
+use crate::kernel::sort::sort_by;
+use crate::trace::profilers::branch as branch_profile;
+use crate::trace::profilers::branch::{Annotated, Site};
 use core::fmt;
 use kernel::prelude::*;
 
 /// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
 pub(super) fn create(stat: &Dir) -> Result {
     // Nobody can write to them, whatever the mode says: it is that of C.
-    stat.create_file(c"branch_annotated", 0o640, KBox::new(AnnotatedFile, GFP_KERNEL)?)?;
+    stat.create_file(
+        c"branch_annotated",
+        0o640,
+        KBox::new(AnnotatedFile, GFP_KERNEL)?,
+    )?;
     #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
     stat.create_file(c"branch_all", 0o640, KBox::new(AllFile, GFP_KERNEL)?)?;
     Ok(())
@@ -33,7 +38,12 @@ fn counts(site: Site) -> Counts {
 }
 
 fn write_row(out: &mut dyn Out, site: Site, counts: Counts, constant: u64) -> fmt::Result {
-    Place { function: site.function(), file: site.file(), line: site.line() }.write_row(out, counts, constant)
+    Place {
+        function: site.function(),
+        file: site.file(),
+        line: site.line(),
+    }
+    .write_row(out, counts, constant)
 }
 
 /// Number of the row at place `at` of a listing that begins with titles; none for those.
@@ -57,10 +67,21 @@ impl FileType for AnnotatedFile {
         let sites = branch_profile::annotated();
         let mut rows = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         for site in sites.iter() {
-            rows.push(Row { site, counts: counts(site.site()), constant: site.constant() }, GFP_KERNEL)?;
+            rows.push(
+                Row {
+                    site,
+                    counts: counts(site.site()),
+                    constant: site.constant(),
+                },
+                GFP_KERNEL,
+            )?;
         }
         // Of equal ones the last comes first.
-        sort_by(&mut rows, |a: &Row, b| a.counts.worst_first(b.counts).then(b.site.address().cmp(&a.site.address())));
+        sort_by(&mut rows, |a: &Row, b| {
+            a.counts
+                .worst_first(b.counts)
+                .then(b.site.address().cmp(&a.site.address()))
+        });
         listing::open(AnnotatedRows(rows))
     }
 }
@@ -74,7 +95,9 @@ impl Lines for AnnotatedRows {
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match row(at) {
-            Some(row) => self.0.get(row).map_or(Ok(()), |row| write_row(out, row.site.site(), row.counts, row.constant)),
+            Some(row) => self.0.get(row).map_or(Ok(()), |row| {
+                write_row(out, row.site.site(), row.counts, row.constant)
+            }),
             None => out.bytes(ANNOTATED_TITLES),
         }
     }
@@ -102,7 +125,9 @@ impl Lines for AllRows {
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match row(at) {
-            Some(row) => branch_profile::all().get(row).map_or(Ok(()), |site| write_row(out, site, counts(site), 0)),
+            Some(row) => branch_profile::all()
+                .get(row)
+                .map_or(Ok(()), |site| write_row(out, site, counts(site), 0)),
             None => out.bytes(ALL_TITLES),
         }
     }

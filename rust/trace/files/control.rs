@@ -2,14 +2,14 @@
 
 //! Small files: a short text to read, a line to write.
 //!
-//! The text is made anew for each read, and every write is taken by itself whatever the file offset, as
-//! such files of ftrace do.
+//! The text is made anew for each read, and every write is taken by itself whatever the file
+//! offset, as such files of ftrace do.
 
 use super::listing::through_memory;
 use super::{Node, Place};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use crate::core::format as text;
 use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use core::{fmt, ops::Deref};
 use kernel::{alloc::AllocError, prelude::*};
 
@@ -20,13 +20,14 @@ pub(crate) trait Control: Sync {
         Ok(())
     }
 
-    /// Writes what the file reads as. Task context, may sleep. The default is a file that cannot be read.
+    /// Writes what the file reads as. Task context, may sleep. The default is a file that cannot be
+    /// read.
     fn show(&self, _at: &Place, _out: &mut Text) -> Result {
         Err(EINVAL)
     }
 
-    /// Takes what was written in one call. Task context, may sleep. The default is a file that cannot be
-    /// written.
+    /// Takes what was written in one call. Task context, may sleep. The default is a file that
+    /// cannot be written.
     fn store(&self, _at: &Place, _line: &[u8]) -> Result {
         Err(EINVAL)
     }
@@ -72,7 +73,10 @@ where
     C: Deref<Target: Control> + Send + Sync + 'static,
 {
     control.open(at, how)?;
-    Opening::new(OpenControl { control, at: at.clone() })
+    Opening::new(OpenControl {
+        control,
+        at: at.clone(),
+    })
 }
 
 struct OpenControl<C> {
@@ -110,7 +114,10 @@ pub(crate) struct Text {
 impl Text {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
-        Self { bytes: KVVec::new(), failed: false }
+        Self {
+            bytes: KVVec::new(),
+            failed: false,
+        }
     }
 
     /// The text. `ENOMEM` when a part of it found no memory.

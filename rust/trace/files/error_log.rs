@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `error_log`: why the last commands were refused. `O_TRUNC` clears it; what is written is ignored.
+//! `error_log`: why the last commands were refused. `O_TRUNC` clears it; what is written is
+//! ignored.
 
 use super::control::Text;
 use super::{Node, Place};
@@ -16,7 +17,10 @@ impl Node for ErrorLog {
         if how.write && how.trunc {
             at.instance.errors().clear();
         }
-        Opening::new(Listing { at: at.clone(), read: how.read })
+        Opening::new(Listing {
+            at: at.clone(),
+            read: how.read,
+        })
     }
 }
 

@@ -2,17 +2,17 @@
 
 //! `events/`: how sub-buffers and entries are laid out, for tools that read the binary buffer.
 //!
-//! No event of the kernel's is known yet, so `enable` stands for the empty set, which reads `?` as in C, and below
-//! `ftrace/` are the entries that the core itself records. The texts come from `format::entry`, where the entries'
-//! layout is described once.
+//! No event of the kernel's is known yet, so `enable` stands for the empty set, which reads `?` as
+//! in C, and below `ftrace/` are the entries that the core itself records. The texts come from
+//! `format::entry`, where the entries' layout is described once.
 
-use super::control::{Control, Text, errno};
+use super::control::{errno, Control, Text};
 use super::{Place, Row, Scope};
-use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
-use crate::kernel::fs::tracefs::Dir;
-use crate::core::ring_buffer::{HEADER_SIZE, Header};
 use crate::core::format::entry::{self, Branch, Entry};
 use crate::core::parse::number;
+use crate::core::ring_buffer::{Header, HEADER_SIZE};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
+use crate::kernel::fs::tracefs::Dir;
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString};
 
@@ -29,15 +29,41 @@ static FILES: &[Row] = &[
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_file`].
 pub(super) fn create(parent: &Dir, at: &Place) -> Result {
     let events = parent.create_dir(c"events")?;
-    FILES.iter().filter(|row| row.scope.includes(at)).for_each(|row| row.create(&events, at));
+    FILES
+        .iter()
+        .filter(|row| row.scope.includes(at))
+        .for_each(|row| row.create(&events, at));
     let ftrace = events.create_dir(c"ftrace")?;
     // Who makes no entry of a kind need not be asked what it looks like.
-    for entry in entry::TABLE.iter().filter(|entry| entry.id != Branch::ID || cfg!(CONFIG_BRANCH_TRACER)) {
+    for entry in entry::TABLE
+        .iter()
+        .filter(|entry| entry.id != Branch::ID || cfg!(CONFIG_BRANCH_TRACER))
+    {
         let name = CString::try_from_fmt(fmt!("{}", entry.name))?;
         let dir = ftrace.create_dir(&name)?;
-        dir.create_file(c"format", 0o440, KBox::new(EntryFile { entry, show: show_format }, GFP_KERNEL)?)?;
+        dir.create_file(
+            c"format",
+            0o440,
+            KBox::new(
+                EntryFile {
+                    entry,
+                    show: show_format,
+                },
+                GFP_KERNEL,
+            )?,
+        )?;
         if WITH_ID.contains(&entry.id) {
-            dir.create_file(c"id", 0o440, KBox::new(EntryFile { entry, show: show_id }, GFP_KERNEL)?)?;
+            dir.create_file(
+                c"id",
+                0o440,
+                KBox::new(
+                    EntryFile {
+                        entry,
+                        show: show_id,
+                    },
+                    GFP_KERNEL,
+                )?,
+            )?;
         }
     }
     Ok(())
@@ -63,13 +89,21 @@ struct HeaderEvent;
 impl Control for HeaderEvent {
     fn show(&self, _at: &Place, out: &mut Text) -> Result {
         writeln!(out, "# compressed entry header")?;
-        writeln!(out, "\ttype_len    : {:>4} bits", u32::BITS - Header::DELTA_BITS)?;
+        writeln!(
+            out,
+            "\ttype_len    : {:>4} bits",
+            u32::BITS - Header::DELTA_BITS
+        )?;
         writeln!(out, "\ttime_delta  : {:>4} bits", Header::DELTA_BITS)?;
         writeln!(out, "\tarray       : {:>4} bits\n", u32::BITS)?;
         writeln!(out, "\tpadding     : type == {}", Header::PADDING)?;
         writeln!(out, "\ttime_extend : type == {}", Header::TIME_EXTEND)?;
         writeln!(out, "\ttime_stamp : type == {}", Header::TIME_STAMP)?;
-        Ok(writeln!(out, "\tdata max type_len  == {}", Header::MAX_SMALL / 4)?)
+        Ok(writeln!(
+            out,
+            "\tdata max type_len  == {}",
+            Header::MAX_SMALL / 4
+        )?)
     }
 }
 
@@ -79,9 +113,17 @@ struct HeaderPage;
 impl Control for HeaderPage {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let data = at.instance.buffer().sub_buffer_size() - HEADER_SIZE;
-        let fields = [("u64 timestamp", 0, 8, 0), ("local_t commit", 8, 8, 1), ("char overwrite", 8, 1, 0), ("char data", HEADER_SIZE, data, 0)];
+        let fields = [
+            ("u64 timestamp", 0, 8, 0),
+            ("local_t commit", 8, 8, 1),
+            ("char overwrite", 8, 1, 0),
+            ("char data", HEADER_SIZE, data, 0),
+        ];
         for (field, offset, size, signed) in fields {
-            writeln!(out, "\tfield: {field};\toffset:{offset};\tsize:{size};\tsigned:{signed};")?;
+            writeln!(
+                out,
+                "\tfield: {field};\toffset:{offset};\tsize:{size};\tsigned:{signed};"
+            )?;
         }
         Ok(())
     }

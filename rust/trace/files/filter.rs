@@ -2,19 +2,20 @@
 
 //! Which functions are traced: `set_ftrace_filter` and `set_ftrace_notrace`.
 //!
-//! An open file for writing holds a private copy of the filter. Each write takes one token and changes the
-//! copy; closing the file takes a token still held and makes the copy current. What goes wrong at the close nobody can be told.
+//! An open file for writing holds a private copy of the filter. Each write takes one token and
+//! changes the copy; closing the file takes a token still held and makes the copy current. What
+//! goes wrong at the close nobody can be told.
 
-use super::{Node, Place};
 use super::listing::{self, Lines};
 use super::words::{self, Words};
+use super::{Node, Place};
+use crate::core::format::Out;
+use crate::core::parse::command::{self, Rule};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::core::parse::command::{self, Rule};
-use crate::core::format::Out;
 use crate::trace::commands;
-use crate::trace::instance::Instance;
 use crate::trace::ftrace::ops::{Edit, List, Ops, Which};
+use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::{
     new_mutex,
@@ -53,8 +54,14 @@ pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) 
         true => Some(Words::new(ops.edit(which, how.trunc)?)?),
         false => None,
     };
-    let list = if how.read { Some(ops.list(which)?) } else { None };
-    Opening::pin_init(try_pin_init!(OpenFilter { which, owner, list, writing <- new_mutex!(writing) }? Error))
+    let list = if how.read {
+        Some(ops.list(which)?)
+    } else {
+        None
+    };
+    Opening::pin_init(
+        try_pin_init!(OpenFilter { which, owner, list, writing <- new_mutex!(writing) }? Error),
+    )
 }
 
 #[pin_data(PinnedDrop)]
@@ -68,8 +75,8 @@ struct OpenFilter {
 }
 
 impl OpenFilter {
-    /// The line that stands for an empty set. Patterns for modules that are not there do not make it less
-    /// empty for `set_ftrace_notrace`.
+    /// The line that stands for an empty set. Patterns for modules that are not there do not make
+    /// it less empty for `set_ftrace_notrace`.
     fn headline(&self, list: &List) -> Option<&'static [u8]> {
         match self.which {
             Which::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
@@ -82,10 +89,19 @@ impl OpenFilter {
     fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
         if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
             let (name, _) = command::split(rest);
-            return Err(if name == b"mod" || commands::is_known(name) { ENODEV } else { EINVAL });
+            return Err(if name == b"mod" || commands::is_known(name) {
+                ENODEV
+            } else {
+                EINVAL
+            });
         }
-        match (Rule::parse(token).map_err(super::control::errno)?, &self.owner) {
-            (Rule::Command(_), Owner::Instance(instance)) => instance.commands().apply(instance, token),
+        match (
+            Rule::parse(token).map_err(super::control::errno)?,
+            &self.owner,
+        ) {
+            (Rule::Command(_), Owner::Instance(instance)) => {
+                instance.commands().apply(instance, token)
+            }
             (Rule::Command(_), _) => Err(EINVAL),
             (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
         }
@@ -161,7 +177,9 @@ impl Lines for OpenFilter {
         match (&self.list, usize::try_from(at)) {
             (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
                 Some(command) => match &self.owner {
-                    Owner::Instance(instance) => instance.commands().write(command, out).map(|_| ()),
+                    Owner::Instance(instance) => {
+                        instance.commands().write(command, out).map(|_| ())
+                    }
                     Owner::Silent | Owner::Nobody => Ok(()),
                 },
                 None => self.show_rule(list, line, out),

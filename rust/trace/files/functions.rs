@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be traced and what is: `available_filter_functions`, `available_filter_functions_addrs`,
-//! `enabled_functions`, `touched_functions` and `dyn_ftrace_total_info`.
+//! What can be traced and what is: `available_filter_functions`,
+//! `available_filter_functions_addrs`, `enabled_functions`, `touched_functions` and
+//! `dyn_ftrace_total_info`.
 //!
-//! The listings walk the sites by number, so a module that goes between two reads shifts what follows.
+//! The listings walk the sites by number, so a module that goes between two reads shifts what
+//! follows.
 
-use super::control::{Control, Text, shown};
-use super::{Node, Place};
+use super::control::{shown, Control, Text};
 use super::listing::{self, Lines};
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use super::{Node, Place};
 use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::ftrace::sites::{self, Site};
 use core::fmt;
 use kernel::prelude::*;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which part of the call graph is recorded: `set_graph_function`, `set_graph_notrace` and `max_graph_depth`.
+//! Which part of the call graph is recorded: `set_graph_function`, `set_graph_notrace` and
+//! `max_graph_depth`.
 //!
-//! As with filters, an open file for writing holds a private copy of the set, and closing it makes that current.
+//! As with filters, an open file for writing holds a private copy of the set, and closing it makes
+//! that current.
 
-use super::control::{Control, Limit, Text, errno, shown};
-use super::{Node, Place};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::listing::{self, Lines};
 use super::words::{self, Words};
+use super::{Node, Place};
+use crate::core::format::Out;
+use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::core::parse::number;
-use crate::core::format::Out;
 use crate::trace::fgraph::filter::{self, Edit, Which};
 use crate::trace::ftrace::sites::Site;
 use core::fmt::{self, Write};
@@ -27,8 +29,14 @@ impl Node for GraphFile {
             true => Some(Words::new(Edit::open(self.0, how.trunc)?)?),
             false => None,
         };
-        let list = if how.read { Some(filter::list(self.0)?) } else { None };
-        Opening::pin_init(try_pin_init!(OpenGraph { which: self.0, list, writing <- new_mutex!(writing) }? Error))
+        let list = if how.read {
+            Some(filter::list(self.0)?)
+        } else {
+            None
+        };
+        Opening::pin_init(
+            try_pin_init!(OpenGraph { which: self.0, list, writing <- new_mutex!(writing) }? Error),
+        )
     }
 }
 
@@ -80,7 +88,11 @@ impl Lines for OpenGraph {
     }
 
     fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
-        match self.list.as_ref().and_then(|list| list.get(usize::try_from(at).ok()?)) {
+        match self
+            .list
+            .as_ref()
+            .and_then(|list| list.get(usize::try_from(at).ok()?))
+        {
             Some(site) => {
                 site.write_name(&mut out)?;
                 out.bytes(b"\n")

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What instances have whose buffer outlives the kernel: `last_boot_info`, and `buffer_meta` of each CPU.
+//! What instances have whose buffer outlives the kernel: `last_boot_info`, and `buffer_meta` of
+//! each CPU.
 
-use super::{Node, Place};
 use super::listing::{self, Lines};
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use super::{Node, Place};
 use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::buffer::Part;
-use crate::trace::instance::Instance;
 use crate::trace::instance::last_boot::LastBoot;
+use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 
@@ -39,7 +40,10 @@ pub(super) struct BufferMeta;
 
 impl Node for BufferMeta {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        let meta = Meta { instance: at.instance.clone(), cpu: at.cpu.ok_or(ENODEV)? };
+        let meta = Meta {
+            instance: at.instance.clone(),
+            cpu: at.cpu.ok_or(ENODEV)?,
+        };
         meta.part().ok_or(ENODEV)?;
         listing::open(meta)
     }
@@ -63,12 +67,21 @@ impl Lines for Meta {
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
-        let Some(part) = self.part() else { return Ok(()) };
+        let Some(part) = self.part() else {
+            return Ok(());
+        };
         let size = part.sub_buffer_size();
         let (head, commit, count, row) = {
             let reader = part.lock_reader();
-            let row = at.checked_sub(1).and_then(|index| reader.place_at(index as u32));
-            (reader.head_place(), reader.commit_place(), reader.sub_buffers(), row)
+            let row = at
+                .checked_sub(1)
+                .and_then(|index| reader.place_at(index as u32));
+            (
+                reader.head_place(),
+                reader.commit_place(),
+                reader.sub_buffers(),
+                row,
+            )
         };
         match (at.checked_sub(1), row) {
             (None, _) => {
@@ -77,7 +90,9 @@ impl Lines for Meta {
                 writeln!(out, "subbuf_size:   {size}")?;
                 writeln!(out, "nr_subbufs:    {count}")
             }
-            (Some(index), Some((place, used))) => writeln!(out, "buffer[{index}]:    {place} (commit: {used})"),
+            (Some(index), Some((place, used))) => {
+                writeln!(out, "buffer[{index}]:    {place} (commit: {used})")
+            }
             (Some(_), None) => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 //! `tracing_max_latency` and `tracing_thresh`: latencies in microseconds.
 
-use super::control::{Control, Limit, Text, errno, shown};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
 use crate::core::parse::number;
 use crate::trace::instance::Instance;
@@ -39,7 +39,9 @@ impl Control for Microseconds {
 
     /// What is too large for the clock is cut as C cuts it.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
-        let nanoseconds = number::unsigned(line, 10).map_err(errno)?.wrapping_mul(NANOSECONDS);
+        let nanoseconds = number::unsigned(line, 10)
+            .map_err(errno)?
+            .wrapping_mul(NANOSECONDS);
         match self {
             Self::Longest => at.instance.latency().set_longest(nanoseconds),
             Self::Threshold => latency::set_threshold(nanoseconds),

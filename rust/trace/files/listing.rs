@@ -2,11 +2,12 @@
 
 //! Listings: files of many lines, each found by its number.
 //!
-//! A [`Lines`] prints line after line; [`open`] makes an open file of one, with C's `seq_file` behaviour.
+//! A [`Lines`] prints line after line; [`open`] makes an open file of one, with C's `seq_file`
+//! behaviour.
 
+use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, Opening};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
-use crate::core::format::Out;
 use core::fmt;
 use kernel::prelude::*;
 
@@ -21,12 +22,17 @@ impl Out for SeqOut<'_> {
     }
 }
 
-/// [`Out::written`] for what has no memory of its own to write into. Task context; fails without memory, too.
-pub(crate) fn through_memory(out: &mut dyn Out, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+/// [`Out::written`] for what has no memory of its own to write into. Task context; fails without
+/// memory, too.
+pub(crate) fn through_memory(
+    out: &mut dyn Out,
+    write: &mut dyn FnMut(&mut [u8]) -> usize,
+) -> fmt::Result {
     let mut text = KVVec::from_elem(0u8, 256, GFP_KERNEL).map_err(|_| fmt::Error)?;
     let mut wrote = write(&mut text);
     if wrote >= text.len() {
-        text.resize(wrote.saturating_add(1), 0, GFP_KERNEL).map_err(|_| fmt::Error)?;
+        text.resize(wrote.saturating_add(1), 0, GFP_KERNEL)
+            .map_err(|_| fmt::Error)?;
         wrote = write(&mut text);
     }
     out.bytes(text.get(..wrote).unwrap_or(&text))

@@ -2,21 +2,22 @@
 
 //! `trace_marker` and `trace_marker_raw`: user space writes into the buffer.
 //!
-//! The text is copied from the user before anything is reserved, so that a page fault happens outside the
-//! recording path, and is laid out there as the entry will be. Short ones go by way of the stack, longer ones through memory
-//! of their own.
+//! The text is copied from the user before anything is reserved, so that a page fault happens
+//! outside the recording path, and is laid out there as the entry will be. Short ones go by way of
+//! the stack, longer ones through memory of their own.
 
 use super::{Node, Place};
+use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
-use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::kind;
-use crate::trace::instance::{Instance, list as instances};
+use crate::trace::instance::{list as instances, Instance};
 use kernel::prelude::*;
 
 /// At most so many bytes are taken of one write.
 const MAX: usize = 4096;
-/// Writes up to these sizes need no memory of their own. The lesser one spares most of them clearing the other.
+/// Writes up to these sizes need no memory of their own. The lesser one spares most of them
+/// clearing the other.
 const TINY: usize = 48;
 const SHORT: usize = 256;
 /// Bytes of a `print` entry before its text: the address, after the common header.
@@ -35,13 +36,19 @@ pub(crate) struct RawMarker;
 
 impl Node for Marker {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        Opening::new(OpenMarker { at: at.clone(), form: Form::Text })
+        Opening::new(OpenMarker {
+            at: at.clone(),
+            form: Form::Text,
+        })
     }
 }
 
 impl Node for RawMarker {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        Opening::new(OpenMarker { at: at.clone(), form: Form::Raw })
+        Opening::new(OpenMarker {
+            at: at.clone(),
+            form: Form::Raw,
+        })
     }
 }
 
@@ -52,8 +59,8 @@ enum Form {
 }
 
 impl Form {
-    /// Records `text` in `instance`, where that is the top one in those that take copies, and says how much of it was
-    /// taken.
+    /// Records `text` in `instance`, where that is the top one in those that take copies, and says
+    /// how much of it was taken.
     #[inline(always)]
     fn record(self, instance: &Instance, text: Text<'_>) -> Result<usize> {
         let record = match self {
@@ -82,7 +89,8 @@ impl<'a> Text<'a> {
     fn read(call: &mut WriteCall<'_>, room: &'a mut [u8]) -> Result<Self> {
         let (ip, rest) = room.split_first_chunk_mut::<IP>().ok_or(EINVAL)?;
         let (text, end) = rest.split_last_chunk_mut::<END>().ok_or(EINVAL)?;
-        *ip = (tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize).to_ne_bytes();
+        *ip =
+            (tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize).to_ne_bytes();
         call.reader().read_slice(text)?;
         *end = end_of(text);
         let len = text.len();
@@ -90,7 +98,10 @@ impl<'a> Text<'a> {
     }
 
     fn text(&self) -> &'a [u8] {
-        self.entry.get(IP..).and_then(|text| text.get(..self.len)).unwrap_or(&[])
+        self.entry
+            .get(IP..)
+            .and_then(|text| text.get(..self.len))
+            .unwrap_or(&[])
     }
 }
 
@@ -125,9 +136,22 @@ impl OpenFile for OpenMarker {
             return Err(EINVAL);
         }
         match call.len().min(MAX) {
-            len @ ..=TINY => self.take(call, [0; TINY + FRAME].get_mut(..len.wrapping_add(FRAME)).ok_or(EINVAL)?),
-            len @ ..=SHORT => self.take(call, [0; SHORT + FRAME].get_mut(..len.wrapping_add(FRAME)).ok_or(EINVAL)?),
-            len => self.take(call, &mut KVVec::from_elem(0, len.wrapping_add(FRAME), GFP_KERNEL)?),
+            len @ ..=TINY => self.take(
+                call,
+                [0; TINY + FRAME]
+                    .get_mut(..len.wrapping_add(FRAME))
+                    .ok_or(EINVAL)?,
+            ),
+            len @ ..=SHORT => self.take(
+                call,
+                [0; SHORT + FRAME]
+                    .get_mut(..len.wrapping_add(FRAME))
+                    .ok_or(EINVAL)?,
+            ),
+            len => self.take(
+                call,
+                &mut KVVec::from_elem(0, len.wrapping_add(FRAME), GFP_KERNEL)?,
+            ),
         }
     }
 
@@ -150,7 +174,9 @@ fn tracing_mark_write(instance: &Instance, text: Text<'_>) -> Result<usize> {
         return Ok(text.len);
     }
     let fits = text.entry.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
-    buffer.write(kind::PRINT, &[fits, &end_of(fits)]).ok_or(EBADF)?;
+    buffer
+        .write(kind::PRINT, &[fits, &end_of(fits)])
+        .ok_or(EBADF)?;
     Ok(fits.len().saturating_sub(IP))
 }
 

@@ -2,12 +2,12 @@
 
 //! Saved names of tasks: `saved_cmdlines`, `saved_cmdlines_size` and `saved_tgids`.
 
-use super::control::{Control, Limit, Text, errno, shown};
-use super::{Node, Place};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::listing::{self, Lines};
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use super::{Node, Place};
+use crate::core::format::{stats, Out};
 use crate::core::parse::number;
-use crate::core::format::{Out, stats};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::tasks::cmdlines::{self, Comm};
 use core::fmt::{self, Write};
 use kernel::prelude::*;

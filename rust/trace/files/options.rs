@@ -2,15 +2,16 @@
 
 //! `trace_options` and the files of `options/`.
 //!
-//! `trace_options` lists the core options and those of the current tracer; `options/` has a file for each of
-//! the former and for those of every tracer, which keep their value while their tracer is not current.
+//! `trace_options` lists the core options and those of the current tracer; `options/` has a file
+//! for each of the former and for those of every tracer, which keep their value while their tracer
+//! is not current.
 
+use super::control::{self, errno, shown, Control, Limit, Text};
 use super::Place;
-use super::control::{self, Control, Limit, Text, errno, shown};
-use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
-use crate::kernel::fs::tracefs::Dir;
 use crate::core::parse::number;
 use crate::core::parse::options::{self, Flag, Request, Target, TracerOption, WRITE_MAX};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::Dir;
 use crate::trace::tracers::TRACERS;
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString, sync::Arc};
@@ -98,5 +99,15 @@ pub(super) fn create_all(dir: &Dir, at: &Place) -> Result {
 fn create(dir: &Dir, at: &Place, name: &str, option: OptionFile) -> Result {
     let name = CString::try_from_fmt(fmt!("{name}"))?;
     let option = Arc::new(option, GFP_KERNEL)?;
-    dir.create_file(&name, 0o640, KBox::new(Placed { option, at: at.clone() }, GFP_KERNEL)?)
+    dir.create_file(
+        &name,
+        0o640,
+        KBox::new(
+            Placed {
+                option,
+                at: at.clone(),
+            },
+            GFP_KERNEL,
+        )?,
+    )
 }

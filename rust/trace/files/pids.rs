@@ -2,11 +2,11 @@
 
 //! Which tasks are traced: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
 
-use super::{Node, Place};
 use super::listing::{self, Lines};
+use super::{Node, Place};
+use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::core::format::Out;
 use crate::trace::tasks::pids::Which;
 use core::fmt;
 use kernel::{page::PAGE_SIZE, prelude::*};
@@ -20,8 +20,16 @@ impl Node for PidFile {
         if how.write && how.trunc {
             at.instance.clear_pids(self.0)?;
         }
-        let pids = if how.read { at.instance.pids().pids(self.0)? } else { KVec::new() };
-        Opening::new(OpenPids { which: self.0, at: at.clone(), pids })
+        let pids = if how.read {
+            at.instance.pids().pids(self.0)?
+        } else {
+            KVec::new()
+        };
+        Opening::new(OpenPids {
+            which: self.0,
+            at: at.clone(),
+            pids,
+        })
     }
 }
 

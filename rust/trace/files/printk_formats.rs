@@ -2,11 +2,11 @@
 
 //! `printk_formats`: the addresses that bprint and bputs entries hold, and what is there.
 
-use super::{Node, Place};
 use super::listing::{self, Lines};
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use super::{Node, Place};
 use crate::core::format::printk_formats::write_line;
 use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::output::printk;
 use core::fmt;
 use kernel::prelude::*;
@@ -28,7 +28,9 @@ impl Lines for PrintkFormats {
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         // A format that was no constant has a place but no line.
-        let shown = usize::try_from(at).ok().and_then(|at| printk::format_at(at, |addr, text| write_line(out, addr, text)));
+        let shown = usize::try_from(at)
+            .ok()
+            .and_then(|at| printk::format_at(at, |addr, text| write_line(out, addr, text)));
         shown.flatten().unwrap_or(Ok(()))
     }
 }

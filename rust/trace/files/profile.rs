@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`, made anew at each open.
+//! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`,
+//! made anew at each open.
 
-use super::control::{Control, Limit, Text, errno, shown};
-use super::Place;
+use super::control::{errno, shown, Control, Limit, Text};
 use super::listing::{self, Lines};
-use crate::kernel::cpus;
-use crate::kernel::kallsyms::{self, Symbol};
-use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
-use crate::kernel::fs::tracefs::Dir;
+use super::Place;
 use crate::core::format::graph::write_duration;
+use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::core::parse::options::Flag;
-use crate::core::format::Out;
+use crate::kernel::cpus;
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
+use crate::kernel::fs::tracefs::Dir;
+use crate::kernel::kallsyms::{self, Symbol};
 use crate::trace::instance::Instance;
 use crate::trace::profilers::function as profile;
 use crate::trace::profilers::function::Row;
@@ -80,7 +81,10 @@ const NAME: usize = 30;
 fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
     let by_offset = Instance::top().is_ok_and(|top| top.options().has(Flag::ProfTextOffset));
     let mut name = Text::new();
-    match by_offset.then(|| kallsyms::TextOffset::of(row.site)).flatten() {
+    match by_offset
+        .then(|| kallsyms::TextOffset::of(row.site))
+        .flatten()
+    {
         Some(place) => write!(name, "  {place}")?,
         None => Symbol::with(row.site, |symbol| name.bytes(symbol.name())).unwrap_or(Ok(()))?,
     }
@@ -102,6 +106,8 @@ fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
 fn variance(row: &Row) -> u64 {
     let n = row.hits;
     let denominator = n.wrapping_mul(n.wrapping_sub(1)).wrapping_mul(1000);
-    let numerator = n.wrapping_mul(row.squared).wrapping_sub(row.time.wrapping_mul(row.time));
+    let numerator = n
+        .wrapping_mul(row.squared)
+        .wrapping_sub(row.time.wrapping_mul(row.time));
     numerator.checked_div(denominator).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `README`: what the files are for. The text of each is in its row of the table, so that it names what
-//! there is and nothing else: selftests look here to learn which features exist.
+//! `README`: what the files are for. The text of each is in its row of the table, so that it names
+//! what there is and nothing else: selftests look here to learn which features exist.
 
-use super::control::{Control, Text, shown};
-use super::{FILES, Place, Row, Scope};
+use super::control::{shown, Control, Text};
+use super::{Place, Row, Scope, FILES};
 use crate::core::format::Out;
 use core::fmt::{self, Write};
 use kernel::prelude::*;

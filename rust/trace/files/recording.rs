@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is recorded, and whether: `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`,
-//! `tracing_cpumask` and `free_buffer`.
+//! What is recorded, and whether: `tracing_on`, `current_tracer`, `available_tracers`,
+//! `trace_clock`, `tracing_cpumask` and `free_buffer`.
 
-use super::control::{Control, Limit, Text, errno, shown};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::{Node, Place};
+use crate::core::format::Out;
+use crate::core::parse::parser::trim;
+use crate::core::parse::{cpumask, number};
 use crate::kernel::cpus::CpuSet;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
-use crate::core::parse::{cpumask, number};
-use crate::core::parse::parser::trim;
-use crate::core::format::Out;
 use crate::trace::buffer::clock::CLOCKS;
 use crate::trace::instance::Instance;
 use crate::trace::tracers::TRACERS;
@@ -84,7 +84,11 @@ impl Control for TraceClock {
         let current = at.instance.clock().name;
         for (n, clock) in CLOCKS.iter().enumerate() {
             let gap = if n == 0 { "" } else { " " };
-            let (open, close) = if clock.name == current { ("[", "]") } else { ("", "") };
+            let (open, close) = if clock.name == current {
+                ("[", "]")
+            } else {
+                ("", "")
+            };
             shown(write!(out, "{gap}{open}{}{close}", clock.name))?;
         }
         shown(out.bytes(b"\n"))
@@ -106,7 +110,10 @@ impl Control for CpuMask {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let mask = at.instance.cpumask();
         let mut words = mask_words()?;
-        words.iter_mut().zip(mask.words()).for_each(|(to, from)| *to = *from as u64);
+        words
+            .iter_mut()
+            .zip(mask.words())
+            .for_each(|(to, from)| *to = *from as u64);
         shown(cpumask::write(out, &words, nr_cpu_ids() as usize))?;
         shown(out.bytes(b"\n"))
     }
@@ -116,7 +123,9 @@ impl Control for CpuMask {
         cpumask::parse(line, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
         let listed = |cpu: &CpuId| {
             let id = cpu.as_u32();
-            words.get((id / u64::BITS) as usize).is_some_and(|word| word >> (id % u64::BITS) & 1 != 0)
+            words
+                .get((id / u64::BITS) as usize)
+                .is_some_and(|word| word >> (id % u64::BITS) & 1 != 0)
         };
         let mut mask = CpuSet::EMPTY;
         let cpus = (0..nr_cpu_ids()).filter_map(CpuId::from_u32);
@@ -136,7 +145,11 @@ impl Control for CpuMask {
 
 /// Room for a mask of every CPU.
 fn mask_words() -> Result<KVec<u64>> {
-    Ok(KVec::from_elem(0, nr_cpu_ids().div_ceil(u64::BITS) as usize, GFP_KERNEL)?)
+    Ok(KVec::from_elem(
+        0,
+        nr_cpu_ids().div_ceil(u64::BITS) as usize,
+        GFP_KERNEL,
+    )?)
 }
 
 /// `free_buffer`: closing it gives the buffer's memory back, even when its owner is killed.

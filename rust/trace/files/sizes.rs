@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`, and that of its sub-buffers,
-//! `buffer_subbuf_size_kb`; and how full it has to be, `buffer_percent`.
+//! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`, and that
+//! of its sub-buffers, `buffer_subbuf_size_kb`; and how full it has to be, `buffer_percent`.
 
-use super::control::{Control, Limit, Text, errno, shown};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
 use crate::core::parse::number;
 use core::fmt::Write;
@@ -23,7 +23,9 @@ impl Control for BufferSize {
         if kb == 0 {
             return Err(EINVAL);
         }
-        let bytes = kb.checked_mul(1024).and_then(|bytes| usize::try_from(bytes).ok());
+        let bytes = kb
+            .checked_mul(1024)
+            .and_then(|bytes| usize::try_from(bytes).ok());
         at.instance.resize(at.cpu, bytes.ok_or(ENOMEM)?)
     }
 
@@ -54,17 +56,26 @@ pub(super) struct SubBufferSize;
 
 impl Control for SubBufferSize {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
-        shown(writeln!(out, "{}", at.instance.buffer().sub_buffer_size() / 1024))
+        shown(writeln!(
+            out,
+            "{}",
+            at.instance.buffer().sub_buffer_size() / 1024
+        ))
     }
 
-    /// `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. Rounded up to a power of two of pages.
+    /// `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. Rounded up to a power of two
+    /// of pages.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let kb = number::unsigned(line, 10).map_err(errno)?;
-        let pages = kb.checked_mul(1024).ok_or(EINVAL)?.div_ceil(PAGE_SIZE as u64);
+        let pages = kb
+            .checked_mul(1024)
+            .ok_or(EINVAL)?
+            .div_ceil(PAGE_SIZE as u64);
         if !(1..=128).contains(&pages) {
             return Err(EINVAL);
         }
-        at.instance.set_sub_buffer_order(pages.next_power_of_two().ilog2())
+        at.instance
+            .set_sub_buffer_order(pages.next_power_of_two().ilog2())
     }
 
     fn limit(&self) -> Limit {
@@ -85,7 +96,8 @@ impl Control for BufferPercent {
     }
 
     fn store(&self, at: &Place, line: &[u8]) -> Result {
-        at.instance.set_buffer_percent(number::unsigned(line, 10).map_err(errno)?)
+        at.instance
+            .set_buffer_percent(number::unsigned(line, 10).map_err(errno)?)
     }
 
     fn limit(&self) -> Limit {

@@ -2,13 +2,13 @@
 
 //! `stack_trace`, `stack_max_size` and `stack_trace_filter`.
 
-use super::control::{Control, Limit, Text, errno, shown};
-use super::{Node, Place};
+use super::control::{errno, shown, Control, Limit, Text};
 use super::filter::{self, Owner};
 use super::listing::{self, Lines};
-use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use super::{Node, Place};
+use crate::core::format::{stack_depth, Out};
 use crate::core::parse::number;
-use crate::core::format::{Out, stack_depth};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::ftrace::ops::Which;
 use crate::trace::output::line::Kallsyms;
 use crate::trace::profilers::stack_depth as stack_tracer;
@@ -21,7 +21,10 @@ pub(super) struct StackTrace;
 impl Node for StackTrace {
     fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let off = !stack_tracer::is_on() && stack_tracer::max_size() == 0;
-        listing::open(Rows { rows: stack_tracer::deepest()?, off })
+        listing::open(Rows {
+            rows: stack_tracer::deepest()?,
+            off,
+        })
     }
 }
 

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace` and `per_cpu/cpuN/trace`: what is in the buffer, read without taking it out; `snapshot` and
-//! `per_cpu/cpuN/snapshot`: the same for the snapshot, which numbers written there take, clear and free.
+//! `trace` and `per_cpu/cpuN/trace`: what is in the buffer, read without taking it out; `snapshot`
+//! and `per_cpu/cpuN/snapshot`: the same for the snapshot, which numbers written there take, clear
+//! and free.
 //!
-//! Row 0 of the listing is the header, row *n* the *n*th record. A reading keeps its place between reads, so
-//! that records written meanwhile are seen when the end was reached, and goes back to the beginning when the
-//! file is read from a place that it is not at. Opening `trace` with `O_TRUNC` clears the buffer (of that CPU); what
-//! is written to it is ignored. While a tracer keeps its worst trace in the snapshot, `trace` is about that.
+//! Row 0 of the listing is the header, row *n* the *n*th record. A reading keeps its place between
+//! reads, so that records written meanwhile are seen when the end was reached, and goes back to the
+//! beginning when the file is read from a place that it is not at. Opening `trace` with `O_TRUNC`
+//! clears the buffer (of that CPU); what is written to it is ignored. While a tracer keeps its
+//! worst trace in the snapshot, `trace` is about that.
 
-use super::control::{Limit, errno};
+use super::control::{errno, Limit};
 use super::{Node, Place};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
-use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::core::format::header::write_snapshot_help;
+use crate::core::format::LineBuf;
 use crate::core::parse::number;
 use crate::core::parse::options::Flag;
-use crate::core::format::LineBuf;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
-use crate::trace::output::{LINE_ROOM, Style, TracerOutput, header, line};
 use crate::trace::output::source::Look;
+use crate::trace::output::{header, line, Style, TracerOutput, LINE_ROOM};
 use crate::trace::tracers::Tracer;
 use kernel::{
     cpu::CpuId,
@@ -43,10 +45,15 @@ impl Node for Trace {
             clear(at);
         }
         if !how.read {
-            return Opening::new(WriteOnly { file: *self, at: at.clone() });
+            return Opening::new(WriteOnly {
+                file: *self,
+                at: at.clone(),
+            });
         }
         let reading = Reading::new(at, *self)?;
-        Opening::pin_init(try_pin_init!(Listing { at: at.clone(), reading <- new_mutex!(reading), file: *self }? Error))
+        Opening::pin_init(
+            try_pin_init!(Listing { at: at.clone(), reading <- new_mutex!(reading), file: *self }? Error),
+        )
     }
 }
 
@@ -76,7 +83,8 @@ impl Trace {
             let (Limit::Cut(most) | Limit::Refuse(most)) = Limit::NUMBER;
             let mut line = KVec::from_elem(0, len.min(most), GFP_KERNEL)?;
             call.reader().read_slice(&mut line)?;
-            at.instance.command_snapshot(at.cpu, number::unsigned(&line, 10).map_err(errno)?)?;
+            at.instance
+                .command_snapshot(at.cpu, number::unsigned(&line, 10).map_err(errno)?)?;
             *call.pos = call.pos.wrapping_add(len as i64);
         }
         Ok(len)
@@ -128,7 +136,10 @@ impl Rows for Listing {
             reading.ended = true;
             return Ok(None);
         }
-        let place = InPlace { instance: &self.at.instance, reading };
+        let place = InPlace {
+            instance: &self.at.instance,
+            reading,
+        };
         Ok(Some(KBox::new(place, GFP_KERNEL)?))
     }
 }
@@ -176,9 +187,16 @@ impl Reading {
         let instance = &at.instance;
         let side = file.side(instance);
         let tracer = instance.tracer();
-        let overrun = instance.side(side).cpus().any(|part| part.stats().overrun > 0);
+        let overrun = instance
+            .side(side)
+            .cpus()
+            .any(|part| part.stats().overrun > 0);
         let cpus = kernel::cpu::nr_cpu_ids() as usize;
-        let started = if overrun { Some(KVec::from_elem(false, cpus, GFP_KERNEL)?) } else { None };
+        let started = if overrun {
+            Some(KVec::from_elem(false, cpus, GFP_KERNEL)?)
+        } else {
+            None
+        };
         let pause = file == Trace::Live && instance.options().has(Flag::PauseOnTrace);
         Ok(Self {
             file,
@@ -232,11 +250,23 @@ impl Reading {
         let empty = self.cursor.is_empty();
         // The header is far shorter than the room there is.
         let _ = if self.file == Trace::Snapshot && empty {
-            header::write_tracer(&mut text, self.tracer.name())
-                .and_then(|()| write_snapshot_help(&mut text, instance.snapshot().is_allocated(), self.only.is_some()))
+            header::write_tracer(&mut text, self.tracer.name()).and_then(|()| {
+                write_snapshot_help(
+                    &mut text,
+                    instance.snapshot().is_allocated(),
+                    self.only.is_some(),
+                )
+            })
         } else {
             let look = self.cursor.source_mut();
-            header::write(&mut text, instance, look, &self.style, self.output.as_deref_mut(), empty)
+            header::write(
+                &mut text,
+                instance,
+                look,
+                &self.style,
+                self.output.as_deref_mut(),
+                empty,
+            )
         };
         self.len = text.as_bytes().len();
         self.row = Some(0);
@@ -250,10 +280,16 @@ impl Reading {
         self.style = self.style.refreshed(instance);
         let record = self.cursor.record(cpu, &head, &self.record);
         self.cursor.pass(cpu, &head);
-        let started = self.style.set.has(Flag::Annotate) && first(&mut self.started, cpu) && record.index > 1;
+        let started =
+            self.style.set.has(Flag::Annotate) && first(&mut self.started, cpu) && record.index > 1;
         let mut text = LineBuf::new(&mut self.text);
         let store: &mut dyn Room = &mut self.ahead;
-        let mut ahead = Ahead { cursor: &mut self.cursor, cpu, current: None, store };
+        let mut ahead = Ahead {
+            cursor: &mut self.cursor,
+            cpu,
+            current: None,
+            store,
+        };
         let output = self.output.as_deref_mut();
         if line::write(&mut text, &record, &self.style, output, &mut ahead, started).is_err() {
             text.close_too_big();
@@ -266,6 +302,8 @@ impl Reading {
 
 /// Whether this is the first record of `cpu`; it is not any more then.
 fn first(started: &mut Option<KVec<bool>>, cpu: CpuId) -> bool {
-    let slot = started.as_mut().and_then(|started| started.get_mut(cpu.as_u32() as usize));
+    let slot = started
+        .as_mut()
+        .and_then(|started| started.get_mut(cpu.as_u32() as usize));
     slot.is_some_and(|started| !core::mem::replace(started, true))
 }

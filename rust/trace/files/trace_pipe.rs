@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: records as text, each taken out of the buffer as it is read.
+//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: records as text, each taken out of the buffer as it
+//! is read.
 //!
-//! There is one reader at a time, of all CPUs or per CPU ([`Readers`](crate::trace::instance::readers::Readers)).
-//! A read waits until there is something, and then returns as many whole lines as fit into about two pages. It
-//! returns 0 when recording is off, the buffer empty, and something was read before: so one can start reading
-//! before recording begins, and `cat` ends when it has ended.
+//! There is one reader at a time, of all CPUs or per CPU
+//! ([`Readers`](crate::trace::instance::readers::Readers)). A read waits until there is something,
+//! and then returns as many whole lines as fit into about two pages. It returns 0 when recording is
+//! off, the buffer empty, and something was read before: so one can start reading before recording
+//! begins, and `cat` ends when it has ended.
 
 use super::{Node, Place};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek};
-use crate::core::parse::options::Flag;
 use crate::core::format::{LineBuf, Out};
+use crate::core::parse::options::Flag;
+use crate::kernel::fs::pseudo_fs::{
+    OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
+};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
-use crate::trace::output::{LINE_ROOM, Style, TracerOutput, line};
 use crate::trace::output::source::Consume;
+use crate::trace::output::{line, Style, TracerOutput, LINE_ROOM};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The file's row.
@@ -75,7 +79,8 @@ struct Pipe {
     ahead: KVVec<u8>,
     /// The record printed last.
     line: KVVec<u8>,
-    /// So much of `line` found no room in `text`, and its record is taken already: it goes first next time.
+    /// So much of `line` found no room in `text`, and its record is taken already: it goes first
+    /// next time.
     held: usize,
 }
 
@@ -84,8 +89,8 @@ impl OpenPipe {
         &self.claim.0
     }
 
-    /// Waits until there is something to read; false when there will not be: recording is off and something
-    /// was read before.
+    /// Waits until there is something to read; false when there will not be: recording is off and
+    /// something was read before.
     fn wait(&self, nonblock: bool) -> Result<bool> {
         let Place { instance, cpu } = self.at();
         while instance.buffer().is_empty(*cpu) {
@@ -148,14 +153,23 @@ impl Pipe {
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);
         // One line always has room.
-        let _ = text.bytes(self.line.get(..core::mem::take(&mut self.held)).unwrap_or(&[]));
+        let _ = text.bytes(
+            self.line
+                .get(..core::mem::take(&mut self.held))
+                .unwrap_or(&[]),
+        );
         while text.as_bytes().len() < wanted {
             let Some((cpu, head)) = cursor.next(&mut self.record) else {
                 break;
             };
             let record = cursor.record(cpu, &head, &self.record);
             let store: &mut dyn Room = &mut self.ahead;
-            let mut ahead = Ahead { cursor: &mut cursor, cpu, current: Some(head), store };
+            let mut ahead = Ahead {
+                cursor: &mut cursor,
+                cpu,
+                current: Some(head),
+                store,
+            };
             let output = self.output.as_deref_mut();
             let mut line = LineBuf::new(&mut self.line);
             if line::write(&mut line, &record, &self.style, output, &mut ahead, false).is_err() {
@@ -163,7 +177,8 @@ impl Pipe {
             }
             let (current, line) = (ahead.current, line.as_bytes());
             let fits = line.len() <= text.room();
-            // Where it does not fit it stays in the buffer, unless the tracer has taken it to see what is behind.
+            // Where it does not fit it stays in the buffer, unless the tracer has taken it to see
+            // what is behind.
             let mine = current.is_none_or(|head| fits && cursor.pass(cpu, &head));
             if fits && mine {
                 let _ = text.bytes(line);

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `per_cpu/cpuN/trace_pipe_raw`: what a CPU has recorded, as the sub-buffers that it is in, each taken out of the
-//! buffer as it is read; `snapshot_raw`: the same of the snapshot.
+//! `per_cpu/cpuN/trace_pipe_raw`: what a CPU has recorded, as the sub-buffers that it is in, each
+//! taken out of the buffer as it is read; `snapshot_raw`: the same of the snapshot.
 //!
-//! Any number may read one CPU; each sub-buffer goes to one of them. A read waits until there is anything and returns
-//! one sub-buffer, or the rest of it next time. A splice moves sub-buffers that are full into a pipe without copying
-//! them, and waits until `buffer_percent` of the buffer is filled. A mapping shows all sub-buffers, and an `ioctl(2)`
-//! moves its reader on. Closing the file, or `ioctl(2)` number 0, wakes those who wait by way of it.
+//! Any number may read one CPU; each sub-buffer goes to one of them. A read waits until there is
+//! anything and returns one sub-buffer, or the rest of it next time. A splice moves sub-buffers
+//! that are full into a pipe without copying them, and waits until `buffer_percent` of the buffer
+//! is filled. A mapping shows all sub-buffers, and an `ioctl(2)` moves its reader on. Closing the
+//! file, or `ioctl(2)` number 0, wakes those who wait by way of it.
 //!
-//! Answers to `include/uapi/linux/trace_mmap.h`. Locks: the file's mutex, which is not held while waiting; then those of
-//! the buffer.
+//! Answers to `include/uapi/linux/trace_mmap.h`. Locks: the file's mutex, which is not held while
+//! waiting; then those of the buffer.
 
 use super::{Node, Place};
-use crate::kernel::fs::page_file::{Area, PageFile, SpliceCall};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek};
-use crate::core::ring_buffer::Meta;
 use crate::core::parse::options::Flag;
+use crate::core::ring_buffer::Meta;
+use crate::kernel::fs::page_file::{Area, PageFile, SpliceCall};
+use crate::kernel::fs::pseudo_fs::{
+    OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
+};
 use crate::trace::buffer::{Buffer, Part, ReadPage};
 use crate::trace::instance::{Instance, Side};
 use kernel::{
@@ -107,7 +110,8 @@ impl Raw {
         self.buffer().cpu(self.cpu).ok_or(ENODEV)
     }
 
-    /// Sleeps until the CPU's buffer is filled to `percent`, or somebody wants those to go on who wait here.
+    /// Sleeps until the CPU's buffer is filled to `percent`, or somebody wants those to go on who
+    /// wait here.
     fn wait(&self, percent: u32) -> Result {
         let wakes = self.wakes.load(Relaxed);
         let enough = || self.wakes.load(Relaxed) != wakes || self.closed.load(Relaxed);
@@ -161,9 +165,13 @@ impl Raw {
 }
 
 impl Partial {
-    /// Hands over what is left of the last sub-buffer, or reads the next; 0 when there is none that `call` has room for.
+    /// Hands over what is left of the last sub-buffer, or reads the next; 0 when there is none that
+    /// `call` has room for.
     fn read(&mut self, part: Part<'_>, call: &mut ReadCall<'_>) -> Result<usize> {
-        let left = self.page.as_ref().map_or(0, |page| page.size().saturating_sub(self.given));
+        let left = self
+            .page
+            .as_ref()
+            .map_or(0, |page| page.size().saturating_sub(self.given));
         if left == 0 {
             let mut page = match self.page.take() {
                 Some(page) => page,
@@ -174,9 +182,15 @@ impl Partial {
             self.given = if any { 0 } else { page.size() };
             self.page = Some(page);
         }
-        let Some(page) = &mut self.page else { return Ok(0) };
+        let Some(page) = &mut self.page else {
+            return Ok(0);
+        };
         let bytes = page.bytes().get(self.given..).unwrap_or(&[]);
-        let done = if bytes.is_empty() { 0 } else { call.put(bytes)? };
+        let done = if bytes.is_empty() {
+            0
+        } else {
+            call.put(bytes)?
+        };
         self.given = self.given.saturating_add(done);
         *call.pos = call.pos.wrapping_add(done as i64);
         Ok(done)
@@ -275,8 +289,14 @@ impl PageFile for Raw {
         let instance = self.instance().clone();
         let mapping = KBox::<Mapping>::new_uninit(GFP_KERNEL)?;
         instance.snapshot().begin_mapping()?;
-        instance.buffer().map(self.cpu, area).inspect_err(|_| instance.snapshot().end_mapping())?;
-        Ok(mapping.write(Mapping { instance, cpu: self.cpu }))
+        instance
+            .buffer()
+            .map(self.cpu, area)
+            .inspect_err(|_| instance.snapshot().end_mapping())?;
+        Ok(mapping.write(Mapping {
+            instance,
+            cpu: self.cpu,
+        }))
     }
 }
 

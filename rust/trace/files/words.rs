@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files that take one word a write, each of which changes a private copy of a set: filters and the parts of the call graph.
+//! Files that take one word a write, each of which changes a private copy of a set: filters and the
+//! parts of the call graph.
 
 use super::control::errno;
-use crate::kernel::fs::pseudo_fs::WriteCall;
 use crate::core::parse::parser::Parser;
+use crate::kernel::fs::pseudo_fs::WriteCall;
 use kernel::{bindings, page::PAGE_SIZE, prelude::*};
 
 /// A word's room: a symbol with offset and module as C prints it, and a little more.
 const ROOM: usize = bindings::FILTER_TOKEN_MAX;
 
-/// What such a file holds while it is open for writing: the copy, and a word that has not ended yet.
+/// What such a file holds while it is open for writing: the copy, and a word that has not ended
+/// yet.
 pub(super) struct Words<E> {
     edit: E,
     parser: KBox<Parser<ROOM>>,
@@ -27,11 +29,15 @@ impl<E> Words<E> {
     /// For changes of `edit`. Task context, may sleep. `ENOMEM`.
     pub(super) fn new(edit: E) -> Result<Self> {
         // Written in place: too large for the stack.
-        Ok(Self { edit, parser: KBox::write(KBox::new_uninit(GFP_KERNEL)?, Parser::new()) })
+        Ok(Self {
+            edit,
+            parser: KBox::write(KBox::new_uninit(GFP_KERNEL)?, Parser::new()),
+        })
     }
 
-    /// Takes up to one word of `text`, which was [`read`] from `call`, and says how much that was; a word that ends there
-    /// goes to `apply`. `EINVAL` for one that is too long, and what `apply` says.
+    /// Takes up to one word of `text`, which was [`read`] from `call`, and says how much that was;
+    /// a word that ends there goes to `apply`. `EINVAL` for one that is too long, and what `apply`
+    /// says.
     pub(super) fn take(
         &mut self,
         call: &mut WriteCall<'_>,
@@ -51,7 +57,10 @@ impl<E> Words<E> {
 
     /// The file is closed: the word that is still held goes to `apply`. The copy is the caller's.
     pub(super) fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> E {
-        let Self { mut edit, mut parser } = self;
+        let Self {
+            mut edit,
+            mut parser,
+        } = self;
         parser.finish();
         if let Some(word) = parser.take() {
             // Too late to tell anybody: the write had said yes.

@@ -2,8 +2,8 @@
 
 //! What patch sites ask of an architecture.
 //!
-//! [`Machine`] is the architecture of this build; `crate::arch` implements [`Arch`] for it. Sites, ops and hashes
-//! speak of addresses and [`Target`]s only, never of instructions.
+//! [`Machine`] is the architecture of this build; `crate::arch` implements [`Arch`] for it. Sites,
+//! ops and hashes speak of addresses and [`Target`]s only, never of instructions.
 
 use kernel::{bindings::ftrace_regs, prelude::*};
 
@@ -11,7 +11,8 @@ pub(crate) use crate::arch::Machine;
 
 /// What a patch site does: nothing, call something, or (direct callers only) jump to something.
 ///
-/// The value is the address, 0 for nothing; bit 0 marks a jump, as `ftrace_is_jmp()` of `linux/ftrace.h` has it.
+/// The value is the address, 0 for nothing; bit 0 marks a jump, as `ftrace_is_jmp()` of
+/// `linux/ftrace.h` has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target(pub(crate) usize);
 
@@ -71,8 +72,8 @@ pub(crate) trait Arch {
     /// What is at `addr` before the site was ever patched.
     fn found(addr: usize) -> Found;
 
-    /// Turns the compiler's call at `addr` into a NOP, where nothing can run it: at boot before there are
-    /// other CPUs, or in a module that is being loaded.
+    /// Turns the compiler's call at `addr` into a NOP, where nothing can run it: at boot before
+    /// there are other CPUs, or in a module that is being loaded.
     ///
     /// # Safety
     ///
@@ -82,13 +83,16 @@ pub(crate) trait Arch {
     /// Starts a batch of patches. Takes `text_mutex`.
     fn patcher() -> Self::Patcher;
 
-    /// The trampoline that serves every ops by walking their list; `regs` for one that saves all registers.
+    /// The trampoline that serves every ops by walking their list; `regs` for one that saves all
+    /// registers.
     fn list_caller(regs: bool) -> usize;
 
-    /// Makes a trampoline that calls `func` with `ops` as its third argument. `ENOMEM`; `ERANGE` out of reach.
+    /// Makes a trampoline that calls `func` with `ops` as its third argument. `ENOMEM`; `ERANGE`
+    /// out of reach.
     fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline>;
 
-    /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the callback looks at none.
+    /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the
+    /// callback looks at none.
     fn plain_entry(addr: usize) -> usize;
 
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
@@ -118,7 +122,8 @@ pub(crate) trait Arch {
     /// `regs` is what the hook saved.
     unsafe fn hooked_address(regs: *mut ftrace_regs) -> usize;
 
-    /// In the return hook: completes what it saved by the stack pointer, and `ret` as the instruction pointer.
+    /// In the return hook: completes what it saved by the stack pointer, and `ret` as the
+    /// instruction pointer.
     ///
     /// # Safety
     ///
@@ -129,7 +134,8 @@ pub(crate) trait Arch {
     ///
     /// # Safety
     ///
-    /// `addr` came from [`Arch::make_trampoline`], no site calls it, and no task is or will be in it.
+    /// `addr` came from [`Arch::make_trampoline`], no site calls it, and no task is or will be in
+    /// it.
     unsafe fn free_trampoline(addr: usize);
 }
 
@@ -145,7 +151,8 @@ pub(crate) trait Patcher {
     ///
     /// # Safety
     ///
-    /// `addr` is a patch site of text that stays loaded until the batch is dropped, [`Patcher::verify`] said that
-    /// it holds what it should, [`Patcher::reaches`] said yes, and `new` stays callable while any site leads there.
+    /// `addr` is a patch site of text that stays loaded until the batch is dropped,
+    /// [`Patcher::verify`] said that it holds what it should, [`Patcher::reaches`] said yes, and
+    /// `new` stays callable while any site leads there.
     unsafe fn write(&mut self, addr: usize, new: Target);
 }

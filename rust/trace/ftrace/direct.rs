@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Direct callers: code that sites call without any trampoline of ours, and the rules for ops that change where a
-//! function goes (IPMODIFY: livepatch, kprobes with a post handler).
+//! Direct callers: code that sites call without any trampoline of ours, and the rules for ops that
+//! change where a function goes (IPMODIFY: livepatch, kprobes with a post handler).
 //!
-//! At one site there can be one direct caller, and one IPMODIFY ops. One of each can share a site if the direct caller's
-//! owner agrees, by its `ops_func` (`enum ftrace_ops_cmd`). Where a direct caller is the only ops, its site leads to it;
-//! else the list calls [`call_direct`], which has `ftrace_regs_caller` go there at its end.
+//! At one site there can be one direct caller, and one IPMODIFY ops. One of each can share a site
+//! if the direct caller's owner agrees, by its `ops_func` (`enum ftrace_ops_cmd`). Where a direct
+//! caller is the only ops, its site leads to it; else the list calls [`call_direct`], which has
+//! `ftrace_regs_caller` go there at its end.
 //!
-//! Stands for the `*_ftrace_direct*()` functions of `include/linux/ftrace.h`; used by BPF and `samples/ftrace`.
+//! Stands for the `*_ftrace_direct*()` functions of `include/linux/ftrace.h`; used by BPF and
+//! `samples/ftrace`.
 
 use super::arch::Target;
 use super::hash::SiteSet;
-use super::ops::{self, DIRECT, FTRACE, OpsRef, Shared, State, Which, flag, update};
+use super::ops::{self, flag, update, OpsRef, Shared, State, Which, DIRECT, FTRACE};
 use kernel::{bindings, prelude::*};
 
 const ASK_SELF: bindings::ftrace_ops_cmd =
@@ -32,12 +34,13 @@ pub(crate) enum Claim {
     Retargeted,
 }
 
-/// May `op`, if it is a direct caller or an IPMODIFY ops, have the sites of `new` besides (or, retargeted, as well as)
-/// those of `old`?
+/// May `op`, if it is a direct caller or an IPMODIFY ops, have the sites of `new` besides (or,
+/// retargeted, as well as) those of `old`?
 ///
 /// # Errors
 ///
-/// `EINVAL` for all functions; `EBUSY` when an ops that does not share is there; what the direct caller's owner says.
+/// `EINVAL` for all functions; `EBUSY` when an ops that does not share is there; what the direct
+/// caller's owner says.
 pub(crate) fn claim(
     state: &State,
     op: OpsRef,
@@ -53,7 +56,11 @@ pub(crate) fn claim(
     }
     let Some(new) = new.filter(|n| !n.is_empty()) else {
         // Losing the last site is how kprobes end.
-        return if how == Claim::New { Err(EINVAL) } else { Ok(()) };
+        return if how == Claim::New {
+            Err(EINVAL)
+        } else {
+            Ok(())
+        };
     };
     for (addr, _) in new.iter() {
         if how != Claim::Retargeted && old.is_some_and(|o| o.contains(addr)) {
@@ -73,14 +80,16 @@ pub(crate) fn claim(
     Ok(())
 }
 
-/// Before an IPMODIFY ops is registered: asks the direct callers at its sites. For holders of [`DIRECT`] alone, since
-/// their owners may call back.
+/// Before an IPMODIFY ops is registered: asks the direct callers at its sites. For holders of
+/// [`DIRECT`] alone, since their owners may call back.
 ///
 /// # Errors
 ///
 /// `EBUSY` when a direct caller has no say; else what it says.
 pub(crate) fn ask_peers_to_share(op: OpsRef) -> Result {
-    for_each_peer(op, |peer, addr| peer.ops_func(addr, ASK_PEER).unwrap_or(Err(EBUSY)))
+    for_each_peer(op, |peer, addr| {
+        peer.ops_func(addr, ASK_PEER).unwrap_or(Err(EBUSY))
+    })
 }
 
 /// After an IPMODIFY ops is gone: tells the direct callers at its sites.
@@ -102,7 +111,9 @@ fn for_each_peer(op: OpsRef, f: impl Fn(OpsRef, usize) -> Result) -> Result {
     // A copy, since peers are called without the ftrace lock.
     let filter = {
         let _state = FTRACE.lock();
-        op.set_of(Which::Filter).map(SiteSet::try_clone).transpose()?
+        op.set_of(Which::Filter)
+            .map(SiteSet::try_clone)
+            .transpose()?
     };
     for (addr, _) in filter.iter().flat_map(SiteSet::iter) {
         let peer = at(&FTRACE.lock(), addr);
@@ -144,7 +155,8 @@ unsafe extern "C" fn call_direct(
     if let Some(op) = unsafe { OpsRef::from_raw(op) } {
         let target = op.direct_at(ip);
         if !target.is_off() {
-            // SAFETY: By the caller's promise; direct callers ask for all registers, so the field is there.
+            // SAFETY: By the caller's promise; direct callers ask for all registers, so the field
+            // is there.
             unsafe { bindings::rtrace_set_direct_caller(fregs, target.0) };
         }
     }
@@ -157,15 +169,23 @@ const FLAGS: usize = flag::DIRECT | flag::SAVE_REGS;
 ///
 /// # Errors
 ///
-/// `EINVAL` for an ops in use or without sites, `EBUSY` when a site has a direct caller; as [`ops::register`].
+/// `EINVAL` for an ops in use or without sites, `EBUSY` when a site has a direct caller; as
+/// [`ops::register`].
 pub(crate) fn register(op: OpsRef, target: Target) -> Result {
-    if op.func_addr() != 0 || op.trampoline() != 0 || !op.has(flag::INITIALIZED) || op.has(flag::ENABLED) {
+    if op.func_addr() != 0
+        || op.trampoline() != 0
+        || !op.has(flag::INITIALIZED)
+        || op.has(flag::ENABLED)
+    {
         return Err(EINVAL);
     }
     let _direct = DIRECT.lock();
     {
         let state = FTRACE.lock();
-        let filter = op.set_of(Which::Filter).filter(|f| f.len() != 0).ok_or(EINVAL)?;
+        let filter = op
+            .set_of(Which::Filter)
+            .filter(|f| f.len() != 0)
+            .ok_or(EINVAL)?;
         if filter.iter().any(|(addr, _)| at(&state, addr).is_some()) {
             return Err(EBUSY);
         }
@@ -193,8 +213,8 @@ fn check(op: OpsRef) -> Result {
     Ok(())
 }
 
-/// Has the sites of `op` call `target` from now on: `modify_ftrace_direct()`. A function that runs meanwhile calls the one or the
-/// other.
+/// Has the sites of `op` call `target` from now on: `modify_ftrace_direct()`. A function that runs
+/// meanwhile calls the one or the other.
 ///
 /// # Errors
 ///
@@ -209,7 +229,9 @@ pub(crate) fn modify(op: OpsRef, target: Target) -> Result {
 pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     check(op)?;
     let mut state = FTRACE.lock();
-    let Some(filter) = op.set_of(Which::Filter) else { return Err(EINVAL) };
+    let Some(filter) = op.set_of(Which::Filter) else {
+        return Err(EINVAL);
+    };
     claim(&state, op, Some(filter), Some(filter), Claim::Retargeted)?;
     op.set_direct_call(target);
     update::sync(&mut state, update::Scope::Sets(&[filter]));
@@ -219,13 +241,13 @@ pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     Ok(())
 }
 
-/// Adds the sites of `calls`, each with its own direct caller, and registers the ops if it had none:
-/// `update_ftrace_direct_add()`.
+/// Adds the sites of `calls`, each with its own direct caller, and registers the ops if it had
+/// none: `update_ftrace_direct_add()`.
 ///
 /// # Errors
 ///
-/// `EINVAL` for nothing to add, a site that has a direct caller, or an ops that is otherwise in use; `ENOMEM`; as
-/// [`ops::register`].
+/// `EINVAL` for nothing to add, a site that has a direct caller, or an ops that is otherwise in
+/// use; `ENOMEM`; as [`ops::register`].
 pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     if calls.len() == 0 {
         return Err(EINVAL);
@@ -261,17 +283,23 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     })
 }
 
-/// Takes the sites of `calls` out, and unregisters the ops with the last: `update_ftrace_direct_del()`.
+/// Takes the sites of `calls` out, and unregisters the ops with the last:
+/// `update_ftrace_direct_del()`.
 ///
 /// # Errors
 ///
-/// `EINVAL` for an ops that is none of a direct caller, nothing to take out, or a site that has another direct caller.
+/// `EINVAL` for an ops that is none of a direct caller, nothing to take out, or a site that has
+/// another direct caller.
 pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
     let mut state = FTRACE.lock();
     let old = op.set_of(Which::Filter).ok_or(EINVAL)?;
-    if calls.len() == 0 || calls.iter().any(|(addr, target)| !old.contains(addr) || op.direct_at(addr) != target) {
+    if calls.len() == 0
+        || calls
+            .iter()
+            .any(|(addr, target)| !old.contains(addr) || op.direct_at(addr) != target)
+    {
         return Err(EINVAL);
     }
     let mut new = old.try_clone()?;
@@ -286,12 +314,13 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     Ok(())
 }
 
-/// Has the sites of `calls`, as far as the ops has them, call what is there: `update_ftrace_direct_mod()`. `locked`: the caller holds
-/// [`DIRECT`].
+/// Has the sites of `calls`, as far as the ops has them, call what is there:
+/// `update_ftrace_direct_mod()`. `locked`: the caller holds [`DIRECT`].
 ///
 /// # Errors
 ///
-/// `EINVAL` for an ops that is none of a direct caller or nothing to change, `ENOMEM`, what its owner says to sharing.
+/// `EINVAL` for an ops that is none of a direct caller or nothing to change, `ENOMEM`, what its
+/// owner says to sharing.
 pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
     check(op)?;
     if calls.len() == 0 {

@@ -2,12 +2,13 @@
 
 //! Sets of sites: the filter and the notrace set of an ops.
 //!
-//! C code sees `struct ftrace_hash` as an opaque pointer in `struct ftrace_ops_hash`; here it is a [`SiteSet`]. A set
-//! does not change once an ops has it: changes make a copy, which replaces it; walkers of the list of ops may
-//! look into the old one until a grace period has passed.
+//! C code sees `struct ftrace_hash` as an opaque pointer in `struct ftrace_ops_hash`; here it is a
+//! [`SiteSet`]. A set does not change once an ops has it: changes make a copy, which replaces it;
+//! walkers of the list of ops may look into the old one until a grace period has passed.
 //!
-//! A site takes 4 bytes (text lies within 4 GiB, see [`Arch::TEXT_UPPER_HALF`]), in an open table that is at most
-//! three quarters full: 5.3 to 10.7 bytes; 8 bytes more per place where sites have direct callers of their own.
+//! A site takes 4 bytes (text lies within 4 GiB, see [`Arch::TEXT_UPPER_HALF`]), in an open table
+//! that is at most three quarters full: 5.3 to 10.7 bytes; 8 bytes more per place where sites have
+//! direct callers of their own.
 
 use super::arch::{Arch, Machine, Target};
 use kernel::prelude::*;
@@ -28,7 +29,10 @@ impl Pending {
             v.extend_from_slice(text, GFP_KERNEL)?;
             Ok(v)
         };
-        Ok(Pending { functions: copy(functions)?, module: copy(module)? })
+        Ok(Pending {
+            functions: copy(functions)?,
+            module: copy(module)?,
+        })
     }
 }
 
@@ -36,8 +40,8 @@ impl Pending {
 ///
 /// # Invariants
 ///
-/// `keys` is empty or has a power of two places, at least a quarter of them [`FREE`]; `count` is the number of
-/// the others. `direct`, if there, has as many places.
+/// `keys` is empty or has a power of two places, at least a quarter of them [`FREE`]; `count` is
+/// the number of the others. `direct`, if there, has as many places.
 #[derive(Default)]
 pub(crate) struct SiteSet {
     keys: KVVec<u32>,
@@ -71,7 +75,8 @@ impl SiteSet {
             copy.insert_with(addr, direct)?;
         }
         for p in self.pending.iter() {
-            copy.pending.push(Pending::new(&p.functions, &p.module)?, GFP_KERNEL)?;
+            copy.pending
+                .push(Pending::new(&p.functions, &p.module)?, GFP_KERNEL)?;
         }
         Ok(copy)
     }
@@ -81,7 +86,8 @@ impl SiteSet {
         self.count
     }
 
-    /// Neither sites nor waiting patterns, nor sites that went with their module: as a filter it means everything.
+    /// Neither sites nor waiting patterns, nor sites that went with their module: as a filter it
+    /// means everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0 && self.pending.is_empty() && !self.bereft
     }
@@ -99,12 +105,14 @@ impl SiteSet {
         self.place(addr).is_some()
     }
 
-    /// Adds `addr`; no change if it is in already. `ENOMEM`; `EINVAL` for an address that no text can have.
+    /// Adds `addr`; no change if it is in already. `ENOMEM`; `EINVAL` for an address that no text
+    /// can have.
     pub(crate) fn insert(&mut self, addr: usize) -> Result {
         self.insert_with(addr, Target::OFF)
     }
 
-    /// Adds `addr` with a direct caller of its own ([`Target::OFF`]: none). Errors as [`Self::insert`].
+    /// Adds `addr` with a direct caller of its own ([`Target::OFF`]: none). Errors as
+    /// [`Self::insert`].
     pub(crate) fn insert_with(&mut self, addr: usize, direct: Target) -> Result {
         if addr & Machine::TEXT_UPPER_HALF != Machine::TEXT_UPPER_HALF || addr as u32 == FREE {
             return Err(EINVAL);
@@ -132,7 +140,8 @@ impl SiteSet {
         Ok(true)
     }
 
-    /// Keeps the sites for which `keep` is true, and all patterns. `ENOMEM`, the set is then as it was.
+    /// Keeps the sites for which `keep` is true, and all patterns. `ENOMEM`, the set is then as it
+    /// was.
     pub(crate) fn retain(&mut self, keep: impl Fn(usize) -> bool) -> Result {
         let mut new = SiteSet::new();
         new.reserve(self.iter().filter(|(a, _)| keep(*a)).count())?;
@@ -147,15 +156,24 @@ impl SiteSet {
 
     /// Its sites in no particular order, with their own direct callers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, Target)> + '_ {
-        self.keys.iter().enumerate().filter(|(_, &key)| key != FREE).map(|(i, &key)| {
-            let direct = self.direct.get(i).copied().unwrap_or(0);
-            (Machine::TEXT_UPPER_HALF | key as usize, Target(direct))
-        })
+        self.keys
+            .iter()
+            .enumerate()
+            .filter(|(_, &key)| key != FREE)
+            .map(|(i, &key)| {
+                let direct = self.direct.get(i).copied().unwrap_or(0);
+                (Machine::TEXT_UPPER_HALF | key as usize, Target(direct))
+            })
     }
 
     /// The direct caller that the site at `addr` has of its own; off if none. Any context.
     pub(crate) fn direct(&self, addr: usize) -> Target {
-        Target(self.place(addr).and_then(|i| self.direct.get(i)).copied().unwrap_or(0))
+        Target(
+            self.place(addr)
+                .and_then(|i| self.direct.get(i))
+                .copied()
+                .unwrap_or(0),
+        )
     }
 
     /// The patterns that wait for a module.
@@ -173,13 +191,18 @@ impl SiteSet {
         self.pending.retain(|p| keep(p));
     }
 
-    /// Makes room for `count` sites in all. Keeps what is in, and is a no-op when there is room. `ENOMEM`.
+    /// Makes room for `count` sites in all. Keeps what is in, and is a no-op when there is room.
+    /// `ENOMEM`.
     fn reserve(&mut self, count: usize) -> Result {
         let places = self.keys.len();
         if count == 0 || count <= places - places / 4 && places != 0 {
             return Ok(());
         }
-        let places = count.checked_add(count / 3 + 1).ok_or(ENOMEM)?.next_power_of_two().max(4);
+        let places = count
+            .checked_add(count / 3 + 1)
+            .ok_or(ENOMEM)?
+            .next_power_of_two()
+            .max(4);
         let mut new = SiteSet::new();
         new.keys.resize(places, FREE, GFP_KERNEL)?;
         if !self.direct.is_empty() {

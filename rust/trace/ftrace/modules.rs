@@ -2,18 +2,19 @@
 
 //! Where sites come from and go to: the kernel at boot, its init text after boot, modules.
 //!
-//! The build lists sites in `__mcount_loc` and leaves NOPs there. Entries that are 0 (weak functions that lost) or twice are
-//! skipped; so is, with a report, what holds neither a NOP nor the compiler's call. Calls become NOPs here, and are counted:
-//! a build whose `recordmcount` made NOPs has none.
+//! The build lists sites in `__mcount_loc` and leaves NOPs there. Entries that are 0 (weak
+//! functions that lost) or twice are skipped; so is, with a report, what holds neither a NOP nor
+//! the compiler's call. Calls become NOPs here, and are counted: a build whose `recordmcount` made
+//! NOPs has none.
 
 pub(crate) mod freed;
 
 use super::arch::{Arch, Found, Machine};
-use super::ops::{self, FTRACE, OpsRef, Shared, State, Which, update};
+use super::ops::{self, update, OpsRef, Shared, State, Which, FTRACE};
 use super::sites::table::{self, Table};
-use crate::kernel::{clock, memory};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::kernel::sort::sort_by;
+use crate::kernel::{clock, memory};
 use kernel::{
     bindings,
     prelude::*,
@@ -41,7 +42,8 @@ struct Count {
     skipped: usize,
 }
 
-/// Makes the list `addrs` strictly ascending and usable: sites to the front, each of them a NOP afterwards.
+/// Makes the list `addrs` strictly ascending and usable: sites to the front, each of them a NOP
+/// afterwards.
 ///
 /// # Safety
 ///
@@ -66,7 +68,11 @@ unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count
                 count.patched = count.patched.wrapping_add(1);
             }
             other => {
-                pr_warn!("ftrace: {} is listed as a patch site but holds {:x?}\n", SymbolOffset(addr), other);
+                pr_warn!(
+                    "ftrace: {} is listed as a patch site but holds {:x?}\n",
+                    SymbolOffset(addr),
+                    other
+                );
                 count.skipped = count.skipped.wrapping_add(1);
                 continue;
             }
@@ -146,13 +152,17 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Indexes the sites of a module whose text is not final yet; they cannot be used before [`enable`].
+/// Indexes the sites of a module whose text is not final yet; they cannot be used before
+/// [`enable`].
 ///
 /// # Errors
 ///
 /// `ENOMEM`: its functions are then not traceable.
 pub(crate) fn init(module: Module<'_>) -> Result {
-    let (list, len) = (module.0.ftrace_callsites, module.0.num_ftrace_callsites as usize);
+    let (list, len) = (
+        module.0.ftrace_callsites,
+        module.0.num_ftrace_callsites as usize,
+    );
     if list.is_null() || len == 0 || ops::is_dead() {
         return Ok(());
     }
@@ -163,7 +173,12 @@ pub(crate) fn init(module: Module<'_>) -> Result {
     let start = clock::perf();
     // SAFETY: The module's code has not run yet.
     let count = unsafe { prepare(addrs, |a| text.contains(&a) || init_text.contains(&a)) };
-    MODULES_NS.store(MODULES_NS.load(Relaxed).wrapping_add(clock::perf().wrapping_sub(start)), Relaxed);
+    MODULES_NS.store(
+        MODULES_NS
+            .load(Relaxed)
+            .wrapping_add(clock::perf().wrapping_sub(start)),
+        Relaxed,
+    );
     let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
     let state = FTRACE.lock();
     for part in sites.chunk_by(|a, b| init_text.contains(a) == init_text.contains(b)) {
@@ -172,7 +187,8 @@ pub(crate) fn init(module: Module<'_>) -> Result {
     Ok(())
 }
 
-/// The text of a module is final: its sites can be used, and those are patched that registered ops cover.
+/// The text of a module is final: its sites can be used, and those are patched that registered ops
+/// cover.
 pub(crate) fn enable(module: Module<'_>) {
     let mut state = FTRACE.lock();
     if ops::is_dead() {
@@ -193,7 +209,9 @@ pub(crate) fn enable(module: Module<'_>) {
 /// Turns waiting patterns for `module` into sites, in all sets.
 fn apply_pending(state: &mut State, module: Module<'_>) {
     for_each_owned_set(state, |state, op, which| {
-        let Some(set) = op.set_of(which) else { return Ok(()) };
+        let Some(set) = op.set_of(which) else {
+            return Ok(());
+        };
         let mine = |t: &Table| core::ptr::eq(t.module(), module.id());
         let new = ops::apply_pending(&state.key, set, module.name(), mine)?;
         match new {
@@ -203,7 +221,8 @@ fn apply_pending(state: &mut State, module: Module<'_>) {
     });
 }
 
-/// Calls `f` for both sets of every [`ops::Ops`]; an error is reported, and the set stays as it was.
+/// Calls `f` for both sets of every [`ops::Ops`]; an error is reported, and the set stays as it
+/// was.
 fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, Which) -> Result) {
     let mut i = 0usize;
     while let Some(op) = state.owner(i) {
@@ -231,9 +250,15 @@ pub(crate) fn free_range(start: usize, end: usize) {
 fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
     loop {
         let mut state = FTRACE.lock();
-        let Some(removed) = table::take_out(&state.key, &which) else { return };
+        let Some(removed) = table::take_out(&state.key, &which) else {
+            return;
+        };
         let table = removed.table();
-        if init && !table.module().is_null() && ops::any_registered() && freed::remember(&state.key, table).is_err() {
+        if init
+            && !table.module().is_null()
+            && ops::any_registered()
+            && freed::remember(&state.key, table).is_err()
+        {
             pr_warn!("ftrace: no memory for the names of init functions\n");
         }
         for i in 0..table.len() {
@@ -252,13 +277,18 @@ fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
 /// From the first site of a table to the last.
 fn text_of(table: &Table) -> core::ops::Range<usize> {
     let last = table.len().checked_sub(1).and_then(|i| table.addr(i));
-    table.addr(0).zip(last).map_or(0..0, |(start, last)| start..last.wrapping_add(1))
+    table
+        .addr(0)
+        .zip(last)
+        .map_or(0..0, |(start, last)| start..last.wrapping_add(1))
 }
 
 /// Takes the sites of `text`, whose table is gone, out of the sets that name them.
 fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
     for_each_owned_set(state, |state, op, which| {
-        let Some(set) = op.set_of(which) else { return Ok(()) };
+        let Some(set) = op.set_of(which) else {
+            return Ok(());
+        };
         if !set.iter().any(|(addr, _)| text.contains(&addr)) {
             return Ok(());
         }

@@ -2,9 +2,10 @@
 
 //! Callbacks at patch sites: registration, and the filters that say where.
 //!
-//! An ops is a `struct ftrace_ops` (its layout is ABI): C code makes its own, Rust code makes an [`Ops`]. The registered
-//! ones are in a [`list`]. What a site does is not kept but computed: [`update::sync`] asks, for each site that a change may
-//! concern, which ops cover it, and patches those whose text says otherwise, in one batch:
+//! An ops is a `struct ftrace_ops` (its layout is ABI): C code makes its own, Rust code makes an
+//! [`Ops`]. The registered ones are in a [`list`]. What a site does is not kept but computed:
+//! [`update::sync`] asks, for each site that a change may concern, which ops cover it, and patches
+//! those whose text says otherwise, in one batch:
 //!
 //! | ops at the site | the site |
 //! | --- | --- |
@@ -13,8 +14,9 @@
 //! | one | calls the trampoline made for it, which calls its function |
 //! | several, or one without trampoline | calls `ftrace_caller`, which walks the list; `ftrace_regs_caller` if one wants registers |
 //!
-//! Lock order: [`DIRECT`], then [`FTRACE`], then `text_mutex`. The first keeps direct callers and ops that change where a
-//! function goes from coming to one site unasked. All of it may sleep; hits take no lock.
+//! Lock order: [`DIRECT`], then [`FTRACE`], then `text_mutex`. The first keeps direct callers and
+//! ops that change where a function goes from coming to one site unasked. All of it may sleep; hits
+//! take no lock.
 
 mod edit;
 mod list;
@@ -30,10 +32,12 @@ pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
 pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
-pub(crate) use owner::{callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops};
+pub(crate) use owner::{
+    callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops,
+};
 pub(crate) use raw::{flag, Func, OpsRef, Which};
-pub(crate) use retire::wait_for_trampolines;
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
+pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;
 
 use super::sites::word::Targets;
@@ -54,7 +58,8 @@ kernel::sync::global_lock! {
 }
 
 kernel::sync::global_lock! {
-    /// Taken, before [`FTRACE`], around what makes direct callers and instruction-pointer changers share sites.
+    /// Taken, before [`FTRACE`], around what makes direct callers and instruction-pointer changers
+    /// share sites.
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
     pub(crate) unsafe(uninit) static DIRECT: Mutex<()> = ();
 }
@@ -62,13 +67,15 @@ kernel::sync::global_lock! {
 /// A reference to it proves that the ftrace lock is held: the only one is in [`State`].
 pub(crate) struct Key(());
 
-/// What the ftrace lock protects, besides the list of ops, the tables of sites and the ops's fields.
+/// What the ftrace lock protects, besides the list of ops, the tables of sites and the ops's
+/// fields.
 pub(crate) struct State {
     /// Proof of the lock.
     pub(crate) key: Key,
     /// What sites lead to.
     pub(crate) targets: Targets,
-    /// All [`Ops`], registered or not: those whose sets know waiting module patterns and modules that go.
+    /// All [`Ops`], registered or not: those whose sets know waiting module patterns and modules
+    /// that go.
     owners: KVec<OpsRef>,
 }
 

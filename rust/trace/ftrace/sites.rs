@@ -2,11 +2,12 @@
 
 //! Patch sites: every place where a traced function can be made to call the tracer.
 //!
-//! A site is the 5-byte instruction at a function's entry that `__mcount_loc` lists. The index of all
-//! sites is a list of sorted tables ([`table`]), one for the kernel's text, one for its init text, up to two for each
-//! module; an entry takes 8 bytes, a 4-byte offset and a 4-byte state word ([`word`]). This module answers questions
-//! about sites; who calls what from where is [`super::ops`], how bytes are changed is [`super::arch`], where
-//! sites come from and go is [`super::modules`].
+//! A site is the 5-byte instruction at a function's entry that `__mcount_loc` lists. The index of
+//! all sites is a list of sorted tables ([`table`]), one for the kernel's text, one for its init
+//! text, up to two for each module; an entry takes 8 bytes, a 4-byte offset and a 4-byte state word
+//! ([`word`]). This module answers questions about sites; who calls what from where is
+//! [`super::ops`], how bytes are changed is [`super::arch`], where sites come from and go is
+//! [`super::modules`].
 //!
 //! Stands for the `ftrace_location()` family of `include/linux/ftrace.h`.
 
@@ -31,7 +32,11 @@ pub(crate) struct Site {
 impl Site {
     /// Site `i` of a table.
     pub(crate) fn of(table: &Table, i: usize) -> Option<Site> {
-        Some(Site { addr: table.addr(i)?, index: table.first().wrapping_add(i), word: table.word(i) })
+        Some(Site {
+            addr: table.addr(i)?,
+            index: table.first().wrapping_add(i),
+            word: table.word(i),
+        })
     }
 
     /// Address of the 5-byte instruction.
@@ -39,7 +44,8 @@ impl Site {
         self.addr
     }
 
-    /// 0-based position in address order, vmlinux first: one less than the number a filter file takes.
+    /// 0-based position in address order, vmlinux first: one less than the number a filter file
+    /// takes.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
@@ -64,7 +70,8 @@ impl Site {
         kallsyms::write_name(self.addr, w)
     }
 
-    /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on, no newline.
+    /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on,
+    /// no newline.
     pub(crate) fn write_state(&self, w: &mut dyn fmt::Write) -> fmt::Result {
         ops::write_state(self, w)
     }
@@ -72,12 +79,14 @@ impl Site {
 
 /// The site numbered `index` (0-based); `None` past the end. Any context in which RCU watches.
 ///
-/// A seq_file walks `0..` until `None`; a module that goes in between shifts later numbers, as in C.
+/// A seq_file walks `0..` until `None`; a module that goes in between shifts later numbers, as in
+/// C.
 pub(crate) fn by_index(index: usize) -> Option<Site> {
     next_where(index, |_| true)
 }
 
-/// The first site numbered `index` or more for which `want` is true. Any context in which RCU watches.
+/// The first site numbered `index` or more for which `want` is true. Any context in which RCU
+/// watches.
 pub(crate) fn next_where(index: usize, want: impl Fn(&Site) -> bool) -> Option<Site> {
     let guard = rcu::read_lock();
     for table in table::under_rcu(&guard).filter(|t| t.first().wrapping_add(t.len()) > index) {
@@ -97,7 +106,8 @@ pub(crate) fn in_range(start: usize, end: usize) -> Option<Site> {
     table::under_rcu(&guard).find_map(|t| Site::of(t, t.find(start, end)?))
 }
 
-/// The site that `addr` is in, or that of the function that starts at `addr`. Any context in which RCU watches.
+/// The site that `addr` is in, or that of the function that starts at `addr`. Any context in which
+/// RCU watches.
 pub(crate) fn lookup(addr: usize) -> Option<Site> {
     in_range(addr, addr).or_else(|| match kallsyms::size_offset(addr)? {
         (size, 0) => in_range(addr, addr.checked_add(size)?.checked_sub(1)?),
@@ -111,8 +121,8 @@ pub(crate) fn count() -> usize {
     table::under_rcu(&guard).fold(0, |sum: usize, table| sum.saturating_add(table.len()))
 }
 
-/// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning the compiler's calls
-/// into NOPs took at boot and at module loads.
+/// Writes `dyn_ftrace_total_info`: the sites, the pages and tables of their index, and what turning
+/// the compiler's calls into NOPs took at boot and at module loads.
 pub(crate) fn write_total_info(w: &mut dyn fmt::Write) -> fmt::Result {
     let (mut sites, mut pages, mut groups) = (0usize, 0usize, 0usize);
     {

@@ -2,24 +2,26 @@
 
 //! The current tracer of an instance: starting it, ending it, and what changes with it.
 
-use super::{Instance, State, row};
+use super::{row, Instance, State};
 use crate::core::parse::options::{self, Flag, Set};
 #[cfg(CONFIG_BRANCH_TRACER)]
 use crate::trace::tracers::branch::recording as branch;
-use crate::trace::tracers::{self, NOP_ROW, TRACERS, Tracer};
+use crate::trace::tracers::{self, Tracer, NOP_ROW, TRACERS};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
 impl Instance {
-    /// Makes the tracer called `name` (white space around it ignored) the current one. Task context, may sleep.
+    /// Makes the tracer called `name` (white space around it ignored) the current one. Task
+    /// context, may sleep.
     ///
-    /// The buffer is expanded first. When the tracer does not start, the one that was current is started again, and
-    /// `error_log` says why.
+    /// The buffer is expanded first. When the tracer does not start, the one that was current is
+    /// started again, and `error_log` says why.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while somebody consumes the
-    /// buffer (unless the tracer is current already), `ENOMEM`, or what the tracer's start says.
+    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while
+    /// somebody consumes the buffer (unless the tracer is current already), `ENOMEM`, or what the
+    /// tracer's start says.
     pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut reason = None;
@@ -32,7 +34,8 @@ impl Instance {
 
     /// Can `tracer` work in an instance like this?
     pub(crate) fn takes(&self, tracer: &dyn Tracer) -> bool {
-        (self.is_top() || tracer.in_instances()) && (self.last_boot().is_none() || !tracer.uses_snapshot())
+        (self.is_top() || tracer.in_instances())
+            && (self.last_boot().is_none() || !tracer.uses_snapshot())
     }
 
     fn change_tracer(self: &Arc<Self>, name: &[u8], reason: &mut Option<&'static str>) -> Result {
@@ -75,16 +78,22 @@ impl Instance {
     fn start_tracer(self: &Arc<Self>, state: &mut State, next: usize) -> Result {
         let tracer = *TRACERS.get(next).ok_or(EINVAL)?;
         #[cfg(CONFIG_BRANCH_TRACER)]
-        let branches = self.options().has(Flag::Branch).then(|| branch::begin(self)).transpose()?;
+        let branches = self
+            .options()
+            .has(Flag::Branch)
+            .then(|| branch::begin(self))
+            .transpose()?;
         self.give_snapshot(tracer.uses_snapshot())?;
         self.buffer.reset();
         let forced = tracer.forces();
         state.unforced = self.options();
         self.set_each(forced, forced);
-        let running = tracer.start(self, state.tracer_flags.get(next).copied().unwrap_or(0)).inspect_err(|_| {
-            self.set_each(forced, state.unforced);
-            self.take_snapshot_away();
-        })?;
+        let running = tracer
+            .start(self, state.tracer_flags.get(next).copied().unwrap_or(0))
+            .inspect_err(|_| {
+                self.set_each(forced, state.unforced);
+                self.take_snapshot_away();
+            })?;
         state.running = Some(running);
         #[cfg(CONFIG_BRANCH_TRACER)]
         {
@@ -105,8 +114,8 @@ impl Instance {
         }
     }
 
-    /// The next tracer wants the snapshot for itself, or does not: frees it behind one that did. The state mutex is
-    /// held, and no tracer runs.
+    /// The next tracer wants the snapshot for itself, or does not: frees it behind one that did.
+    /// The state mutex is held, and no tracer runs.
     fn give_snapshot(&self, wanted: bool) -> Result {
         let had = self.snapshot.is_tracers();
         if had && !wanted {
@@ -135,5 +144,8 @@ fn why(error: Error) -> &'static str {
         (ENOSPC, "Too many tracers of functions' returns"),
         (ENODEV, "Function tracing is disarmed"),
     ];
-    REASONS.iter().find(|reason| reason.0 == error).map_or("The tracer did not start", |reason| reason.1)
+    REASONS
+        .iter()
+        .find(|reason| reason.0 == error)
+        .map_or("The tracer did not start", |reason| reason.1)
 }

@@ -2,12 +2,13 @@
 
 //! The `error_log` of an instance: why the last few commands written to it were refused.
 //!
-//! Parsers of commands call [`ErrorLog::push`]; the file [`error_log`](crate::trace::files::error_log) shows and
-//! clears. An errno alone says little about a long command, so a record keeps the command and a column.
+//! Parsers of commands call [`ErrorLog::push`]; the file
+//! [`error_log`](crate::trace::files::error_log) shows and clears. An errno alone says little about
+//! a long command, so a record keeps the command and a column.
 
-use crate::kernel::clock;
-use crate::core::format::error_log::{Newest, RECORDS, Record};
+use crate::core::format::error_log::{Newest, Record, RECORDS};
 use crate::core::format::Out;
+use crate::kernel::clock;
 use core::fmt;
 use kernel::{alloc::AllocError, new_mutex, prelude::*, sync::Mutex};
 
@@ -33,12 +34,19 @@ impl ErrorLog {
         pin_init!(Self { kept <- new_mutex!(Newest::new()) })
     }
 
-    /// Adds why `command` was refused: `location` names the parser (`hist:sched:sched_switch`), `position` is
-    /// the byte of `command` to point at.
+    /// Adds why `command` was refused: `location` names the parser (`hist:sched:sched_switch`),
+    /// `position` is the byte of `command` to point at.
     ///
-    /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it failed.
+    /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it
+    /// failed.
     #[allow(dead_code)] // The parsers that say why come with events and probes.
-    pub(crate) fn push(&self, location: &[u8], command: &[u8], position: u16, message: &'static str) {
+    pub(crate) fn push(
+        &self,
+        location: &[u8],
+        command: &[u8],
+        position: u16,
+        message: &'static str,
+    ) {
         let copy = |text: &[u8]| {
             let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
             copy.extend_from_slice(text, GFP_KERNEL)?;
@@ -48,7 +56,13 @@ impl ErrorLog {
             return;
         };
         let ts = clock::perf();
-        let oldest = self.kept.lock().push(Refusal { ts, location, message, command, position });
+        let oldest = self.kept.lock().push(Refusal {
+            ts,
+            location,
+            message,
+            command,
+            position,
+        });
         drop(oldest);
     }
 
@@ -63,10 +77,23 @@ impl ErrorLog {
     /// Task context, may sleep. Errors when `out` is full.
     pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let kept = self.kept.lock();
-        let Some(Refusal { ts, location, message, command, position }) = kept.iter().nth(index) else {
+        let Some(Refusal {
+            ts,
+            location,
+            message,
+            command,
+            position,
+        }) = kept.iter().nth(index)
+        else {
             return Ok(false);
         };
-        let record = Record { ts: *ts, location, message, command, position: *position };
+        let record = Record {
+            ts: *ts,
+            location,
+            message,
+            command,
+            position: *position,
+        };
         record.write(out).map(|()| true)
     }
 }

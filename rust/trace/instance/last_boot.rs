@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Instances whose buffer outlives the kernel: what was recorded before the last reboot, and where things were then.
+//! Instances whose buffer outlives the kernel: what was recorded before the last reboot, and where
+//! things were then.
 //!
-//! Such an instance has its buffer in a [`Region`]. In the region's scratch area stands, for the next kernel, by which clock
-//! was recorded and where the kernel's and its modules' text lay. At boot a copy is made of that ([`LastBoot`]), which tells
-//! output where recorded addresses are now. As soon as anything is to be recorded on purpose (a tracer, a clock), or all was
-//! read, the instance *begins anew*: it is emptied, and the scratch area says where things are in this kernel. Texts written
-//! to `trace_marker` do not do that.
+//! Such an instance has its buffer in a [`Region`]. In the region's scratch area stands, for the
+//! next kernel, by which clock was recorded and where the kernel's and its modules' text lay. At
+//! boot a copy is made of that ([`LastBoot`]), which tells output where recorded addresses are now.
+//! As soon as anything is to be recorded on purpose (a tracer, a clock), or all was read, the
+//! instance *begins anew*: it is emptied, and the scratch area says where things are in this
+//! kernel. Texts written to `trace_marker` do not do that.
 //!
 //! Locks: [`Persistent::modules`] (a mutex) inside of the instance's state mutex.
 
-use crate::trace::buffer::region::Region;
-use crate::trace::buffer::clock::CLOCKS;
+use crate::core::parse::boot_instance::{module_name, module_words, MODULES, MODULE_WORDS};
 use crate::kernel::reserved::{self, Reserved};
-use crate::core::parse::boot_instance::{MODULES, MODULE_WORDS, module_name, module_words};
+use crate::trace::buffer::clock::CLOCKS;
+use crate::trace::buffer::region::Region;
 use core::fmt;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -35,8 +37,8 @@ struct Module {
     delta: Atomic<usize>,
 }
 
-/// What is known of the kernel that recorded what an instance holds. One that is made at boot stays for good: files that
-/// are open refer to it.
+/// What is known of the kernel that recorded what an instance holds. One that is made at boot stays
+/// for good: files that are open refer to it.
 pub(crate) struct LastBoot {
     /// Does the instance still hold what was recorded then?
     holds: Atomic<bool>,
@@ -56,7 +58,13 @@ impl LastBoot {
         for index in 0..if sound { word(COUNT) as usize } else { 0 } {
             let words = core::array::from_fn(|at| word(LIST + index * MODULE_WORDS + at));
             sound &= module_name(&words).is_some();
-            modules.push(Module { words, delta: Atomic::new(0) }, GFP_KERNEL)?;
+            modules.push(
+                Module {
+                    words,
+                    delta: Atomic::new(0),
+                },
+                GFP_KERNEL,
+            )?;
         }
         if !sound {
             pr_warn!("what the last boot has left about its modules and clock is invalid\n");
@@ -66,14 +74,28 @@ impl LastBoot {
         // Few, at boot, with little stack: each sinks to its place.
         for end in 1..modules.len() {
             let mut at = end;
-            while at > 0 && matches!(modules.get(at - 1..=at), Some([a, b]) if a.words[0] > b.words[0]) {
+            while at > 0
+                && matches!(modules.get(at - 1..=at), Some([a, b]) if a.words[0] > b.words[0])
+            {
                 modules.swap(at - 1, at);
                 at -= 1;
             }
         }
-        let delta = if text == 0 { 0 } else { reserved::text_start().wrapping_sub(text) };
+        let delta = if text == 0 {
+            0
+        } else {
+            reserved::text_start().wrapping_sub(text)
+        };
         let text = if sound { text } else { 0 };
-        let this = KBox::new(Self { holds: Atomic::new(true), text, delta, modules }, GFP_KERNEL)?;
+        let this = KBox::new(
+            Self {
+                holds: Atomic::new(true),
+                text,
+                delta,
+                modules,
+            },
+            GFP_KERNEL,
+        )?;
         Ok(KBox::leak(this))
     }
 
@@ -87,10 +109,17 @@ impl LastBoot {
         if !self.holds() {
             return addr;
         }
-        let before = self.modules.partition_point(|module| module.words[0] <= addr as u64);
-        match before.checked_sub(1).and_then(|last| self.modules.get(last)) {
+        let before = self
+            .modules
+            .partition_point(|module| module.words[0] <= addr as u64);
+        match before
+            .checked_sub(1)
+            .and_then(|last| self.modules.get(last))
+        {
             Some(module) => addr.wrapping_add(module.delta.load(Relaxed)),
-            None => Some(addr.wrapping_add(self.delta)).filter(|moved| reserved::is_kernel_image(*moved)).unwrap_or(addr),
+            None => Some(addr.wrapping_add(self.delta))
+                .filter(|moved| reserved::is_kernel_image(*moved))
+                .unwrap_or(addr),
         }
     }
 
@@ -99,7 +128,10 @@ impl LastBoot {
         for module in &self.modules {
             let [then, ..] = module.words;
             if module.words == module_words(name, then) {
-                module.delta.store(text.map_or(0, |text| text.wrapping_sub(then as usize)), Relaxed);
+                module.delta.store(
+                    text.map_or(0, |text| text.wrapping_sub(then as usize)),
+                    Relaxed,
+                );
             }
         }
     }
@@ -110,9 +142,14 @@ impl LastBoot {
             None if self.holds() => writeln!(out, "{:x}\t[kernel]", self.text)?,
             None => writeln!(out, "# Current")?,
             Some(index) => {
-                let Some(module) = self.modules.get(index as usize).filter(|_| self.holds()) else { return Ok(false) };
+                let Some(module) = self.modules.get(index as usize).filter(|_| self.holds()) else {
+                    return Ok(false);
+                };
                 let (name, length) = module_name(&module.words).unwrap_or(([0; 56], 0));
-                let name = name.get(..length).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("");
+                let name = name
+                    .get(..length)
+                    .and_then(|name| core::str::from_utf8(name).ok())
+                    .unwrap_or("");
                 writeln!(out, "{:x}\t{name}", module.words[0])?;
             }
         }
@@ -142,7 +179,10 @@ impl Persistent {
         let region = Region::new(memory, SCRATCH, 0)?;
         let last = LastBoot::new(region.scratch())?;
         reserved::for_each_module(|name, text| last.module(name, Some(text)));
-        KBox::pin_init(pin_init!(Self { last, modules <- new_mutex!(()), region }), GFP_KERNEL)
+        KBox::pin_init(
+            pin_init!(Self { last, modules <- new_mutex!(()), region }),
+            GFP_KERNEL,
+        )
     }
 
     /// Where the buffer lies.
@@ -161,7 +201,10 @@ impl Persistent {
     }
 
     fn word(&self, at: usize) -> usize {
-        self.region.scratch().get(at).map_or(0, |word| word.load(Relaxed) as usize)
+        self.region
+            .scratch()
+            .get(at)
+            .map_or(0, |word| word.load(Relaxed) as usize)
     }
 
     fn set(&self, at: usize, value: u64) {
@@ -170,15 +213,16 @@ impl Persistent {
         }
     }
 
-    /// Says for the next kernel by which clock is recorded; while what is there is of the last boot, that stays.
+    /// Says for the next kernel by which clock is recorded; while what is there is of the last
+    /// boot, that stays.
     pub(super) fn note_clock(&self, row: usize) {
         if !self.last.holds() {
             self.set(CLOCK, row as u64);
         }
     }
 
-    /// What is recorded from now on is of this kernel: says so. True if that is new; then the caller empties the buffer, and
-    /// calls [`Persistent::note_text`]. Task context, sleeps.
+    /// What is recorded from now on is of this kernel: says so. True if that is new; then the
+    /// caller empties the buffer, and calls [`Persistent::note_text`]. Task context, sleeps.
     pub(super) fn begin(&self, clock: usize) -> bool {
         if !self.last.holds.xchg(false, ordering::Full) {
             return false;
@@ -186,7 +230,11 @@ impl Persistent {
         let _list = self.modules.lock();
         self.set(CLOCK, clock as u64);
         self.set(COUNT, 0);
-        self.region.scratch().iter().skip(LIST).for_each(|word| word.store(0, Relaxed));
+        self.region
+            .scratch()
+            .iter()
+            .skip(LIST)
+            .for_each(|word| word.store(0, Relaxed));
         reserved::for_each_module(|name, text| self.add(name, text));
         true
     }

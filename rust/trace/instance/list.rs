@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All instances: the list of them, what `mkdir` and `rmdir` in `instances/` do, and what concerns several.
+//! All instances: the list of them, what `mkdir` and `rmdir` in `instances/` do, and what concerns
+//! several.
 //!
-//! The top instance is the first of the list and never leaves it. Any context may look for an instance; making and
-//! removing them is for tasks. One instance is where `trace_printk()` goes ([`with_printk_dest`]); those that have
-//! option `copy_trace_marker` take what is written to the top's `trace_marker` ([`for_each_marker_copy`]).
+//! The top instance is the first of the list and never leaves it. Any context may look for an
+//! instance; making and removing them is for tasks. One instance is where `trace_printk()` goes
+//! ([`with_printk_dest`]); those that have option `copy_trace_marker` take what is written to the
+//! top's `trace_marker` ([`for_each_marker_copy`]).
 //!
-//! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw lock, innermost).
+//! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw
+//! lock, innermost).
 
-use super::{Held, Instance};
-use crate::trace::files;
 use super::last_boot::Persistent;
+use super::{Held, Instance};
+use crate::core::parse::options::Flag;
 use crate::kernel::cpus;
+use crate::kernel::fs::tracefs::{Dir, UserDirs};
 use crate::kernel::published::Published;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
-use crate::kernel::fs::tracefs::{Dir, UserDirs};
-use crate::core::parse::options::Flag;
+use crate::trace::files;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -51,9 +54,15 @@ static PRINTK: Published<Instance> = Published::new();
 /// How many instances besides the top one have option `copy_trace_marker`.
 static COPIES: Atomic<u32> = Atomic::new(0);
 
-/// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot. `ENOMEM`.
+/// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot.
+/// `ENOMEM`.
 pub(super) fn init(top: Arc<Instance>, size: usize) -> Result {
-    let state = Directories { parent: None, made: KVec::new(), next: 1, size };
+    let state = Directories {
+        parent: None,
+        made: KVec::new(),
+        next: 1,
+        size,
+    };
     DIRECTORIES.populate(KBox::pin_init(new_mutex!(state), GFP_KERNEL)?);
     list(0, top)
 }
@@ -80,13 +89,16 @@ fn list(serial: u64, instance: Arc<Instance>) -> Result {
 fn unlist(instance: &Arc<Instance>) {
     let gone = {
         let mut list = LIST.lock();
-        let at = list.iter().position(|entry| Arc::ptr_eq(&entry.instance, instance));
+        let at = list
+            .iter()
+            .position(|entry| Arc::ptr_eq(&entry.instance, instance));
         at.and_then(|at| list.remove(at).ok())
     };
     drop(gone);
 }
 
-/// The instances there are, oldest first. One that comes or goes meanwhile may or may not be among them. Task context.
+/// The instances there are, oldest first. One that comes or goes meanwhile may or may not be among
+/// them. Task context.
 pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
     let mut next = 0;
     core::iter::from_fn(move || {
@@ -99,14 +111,20 @@ pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
 
 /// The instance called `name`; the top one has no name. Task context.
 pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
-    LIST.lock().iter().find(|entry| entry.instance.is_called(name)).map(|entry| entry.instance.clone())
+    LIST.lock()
+        .iter()
+        .find(|entry| entry.instance.is_called(name))
+        .map(|entry| entry.instance.clone())
 }
 
-/// Runs `f` on the instance called `name`, unless it is not there or the list cannot be looked at. Any context; no
-/// instance can be added or removed meanwhile.
+/// Runs `f` on the instance called `name`, unless it is not there or the list cannot be looked at.
+/// Any context; no instance can be added or removed meanwhile.
 pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
     let list = LIST.try_lock()?;
-    f(&list.iter().find(|entry| entry.instance.is_called(name))?.instance);
+    f(&list
+        .iter()
+        .find(|entry| entry.instance.is_called(name))?
+        .instance);
     Some(())
 }
 
@@ -114,9 +132,11 @@ pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
 pub(crate) fn stop_persistent() {
     // Who adds an instance in this very moment has recorded nothing yet.
     if let Some(list) = LIST.try_lock() {
-        list.iter().filter(|entry| entry.instance.last_boot().is_some()).for_each(|entry| {
-            entry.instance.buffer().set_on(false);
-        });
+        list.iter()
+            .filter(|entry| entry.instance.last_boot().is_some())
+            .for_each(|entry| {
+                entry.instance.buffer().set_on(false);
+            });
     }
 }
 
@@ -134,15 +154,29 @@ pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
     create_by(name, |size| Instance::make(CString::try_from(name)?, size))
 }
 
-/// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the memory is too small.
+/// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the
+/// memory is too small.
 pub(super) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
-    create_by(name, |_| Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?))
+    create_by(name, |_| {
+        Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?)
+    })
 }
 
-fn create_by(name: &CStr, make: impl FnOnce(usize) -> Result<Arc<Instance>>) -> Result<Arc<Instance>> {
+fn create_by(
+    name: &CStr,
+    make: impl FnOnce(usize) -> Result<Arc<Instance>>,
+) -> Result<Arc<Instance>> {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
-    let Directories { parent, made, next, size } = &mut *directories;
-    if made.iter().any(|(instance, _)| instance.is_called(name.to_bytes())) {
+    let Directories {
+        parent,
+        made,
+        next,
+        size,
+    } = &mut *directories;
+    if made
+        .iter()
+        .any(|(instance, _)| instance.is_called(name.to_bytes()))
+    {
         return Err(EEXIST);
     }
     let instance = make(*size)?;
@@ -152,7 +186,12 @@ fn create_by(name: &CStr, make: impl FnOnce(usize) -> Result<Arc<Instance>>) -> 
 
     // A CPU that comes up from here on finds the instance in the list.
     let ready = cpus::online().try_for_each(|cpu| instance.prepare(cpu));
-    let directory = ready.and_then(|()| parent.as_ref().map(|parent| populate(parent, &instance)).transpose());
+    let directory = ready.and_then(|()| {
+        parent
+            .as_ref()
+            .map(|parent| populate(parent, &instance))
+            .transpose()
+    });
     match directory {
         Ok(directory) => {
             // There is room.
@@ -166,11 +205,13 @@ fn create_by(name: &CStr, make: impl FnOnce(usize) -> Result<Arc<Instance>>) -> 
     }
 }
 
-/// The instance called `name`, which is made if there is none, kept from being removed. Task context, may sleep.
+/// The instance called `name`, which is made if there is none, kept from being removed. Task
+/// context, may sleep.
 ///
 /// # Errors
 ///
-/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what creating the directory says.
+/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what creating the directory
+/// says.
 pub(crate) fn get(name: &CStr) -> Result<Held> {
     if let Some(found) = find(name.to_bytes()) {
         return found.hold();
@@ -201,7 +242,11 @@ fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
 /// `ENODEV` when there is none, `EBUSY` while somebody has it open or holds it.
 pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
-    let at = directories.made.iter().position(|(instance, _)| is(instance)).ok_or(ENODEV)?;
+    let at = directories
+        .made
+        .iter()
+        .position(|(instance, _)| is(instance))
+        .ok_or(ENODEV)?;
     directories.made.get(at).ok_or(ENODEV)?.0.close()?;
     let (instance, directory) = directories.made.remove(at)?;
 
@@ -215,8 +260,8 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     Ok(())
 }
 
-/// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until somebody does. Task
-/// context, may sleep.
+/// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until
+/// somebody does. Task context, may sleep.
 pub(super) fn remove_later(instance: &Arc<Instance>) {
     let instance = instance.clone();
     let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
@@ -224,7 +269,8 @@ pub(super) fn remove_later(instance: &Arc<Instance>) {
     });
 }
 
-/// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was registered.
+/// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was
+/// registered.
 pub(super) fn create_directory(root: &Dir) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let parent = root.create_instance_dir::<Users>(c"instances")?;
@@ -256,8 +302,8 @@ pub(crate) fn with_printk_dest<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
     })
 }
 
-/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other, clearing it gives it
-/// back to the top. Task context, sleeps.
+/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other,
+/// clearing it gives it back to the top. Task context, sleeps.
 ///
 /// # Errors
 ///
@@ -277,7 +323,9 @@ fn move_printk(to: &Arc<Instance>) {
     let other = PRINTK.replace((!to.is_top()).then(|| to.clone()));
     match &other {
         Some(other) => other.show_option(Flag::TracePrintkDest, false),
-        None => Instance::top().iter().for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
+        None => Instance::top()
+            .iter()
+            .for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
     }
     to.show_option(Flag::TracePrintkDest, true);
 }
@@ -296,17 +344,24 @@ pub(super) fn set_marker_copy(instance: &Instance, on: bool) {
     instance.show_option(Flag::CopyTraceMarker, on);
     if !instance.is_top() {
         // OVERFLOW: at most one for each instance.
-        let _ = if on { COPIES.fetch_add(1, Relaxed) } else { COPIES.fetch_sub(1, Relaxed) };
+        let _ = if on {
+            COPIES.fetch_add(1, Relaxed)
+        } else {
+            COPIES.fetch_sub(1, Relaxed)
+        };
     }
 }
 
-/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one fails, and gives the
-/// last result. Task context.
+/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one
+/// fails, and gives the last result. Task context.
 ///
 /// # Errors
 ///
 /// `ENODEV` when no instance does, and what `f` says.
-pub(crate) fn for_each_marker_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -> Result<R> {
+pub(crate) fn for_each_marker_copy<R>(
+    top: &Instance,
+    mut f: impl FnMut(&Instance) -> Result<R>,
+) -> Result<R> {
     let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
     let mut last = Err(ENODEV);
     if COPIES.load(Relaxed) != 0 {

@@ -2,8 +2,9 @@
 
 //! Who consumes an instance's buffer.
 //!
-//! `trace_pipe` has one reader at a time: one of the whole buffer, or one per CPU. Beside that, any number of
-//! `trace_pipe_raw` readers may be open. While anybody consumes, the tracer stays as it is.
+//! `trace_pipe` has one reader at a time: one of the whole buffer, or one per CPU. Beside that, any
+//! number of `trace_pipe_raw` readers may be open. While anybody consumes, the tracer stays as it
+//! is.
 
 use kernel::{
     cpu,

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Snapshots: an instance has a second buffer, the *spare*, and taking a snapshot exchanges the two buffers' rings.
+//! Snapshots: an instance has a second buffer, the *spare*, and taking a snapshot exchanges the two
+//! buffers' rings.
 //!
-//! What was recorded up to then stays in the spare, which nothing writes to, and recording goes on at once in what the
-//! spare had before: that is not emptied, as in C. The spare has rings of the least size until it is *allocated*; then
-//! they have the live buffer's sizes, also when those change.
+//! What was recorded up to then stays in the spare, which nothing writes to, and recording goes on
+//! at once in what the spare had before: that is not emptied, as in C. The spare has rings of the
+//! least size until it is *allocated*; then they have the live buffer's sizes, also when those
+//! change.
 //!
-//! Words: *armed* counts those who may take one at any moment (function commands, triggers, a tracer), for whom it
-//! stays allocated until the file `snapshot` frees it; *the tracer's* says that the current tracer keeps its worst
-//! trace there, so that nobody else may.
+//! Words: *armed* counts those who may take one at any moment (function commands, triggers, a
+//! tracer), for whom it stays allocated until the file `snapshot` frees it; *the tracer's* says
+//! that the current tracer keeps its worst trace there, so that nobody else may.
 //!
-//! Locks: allocating, freeing and clearing want the instance's state mutex held (but for boot). Taking needs no lock
-//! of this module.
+//! Locks: allocating, freeing and clearing want the instance's state mutex held (but for boot).
+//! Taking needs no lock of this module.
 
-use crate::trace::buffer::Buffer;
-use crate::trace::buffer::entry::Context;
 use super::Instance;
-use crate::trace::output::printk;
+use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
-use crate::core::parse::options::Flag;
+use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::Buffer;
+use crate::trace::output::printk;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -31,7 +33,8 @@ use kernel::sync::Arc;
 pub(crate) struct Snapshot {
     #[pin]
     spare: Buffer,
-    /// Has the spare the sizes of the live buffer? While not, its rings are kept from being swapped.
+    /// Has the spare the sizes of the live buffer? While not, its rings are kept from being
+    /// swapped.
     allocated: Atomic<bool>,
     /// Does the current tracer keep its worst trace there?
     of_tracer: Atomic<bool>,
@@ -88,8 +91,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Goes back to `live`'s sizes, of `cpu` or of all. Where that is not possible (no memory, or somebody reads the
-    /// snapshot), it is freed. Task context, sleeps.
+    /// Goes back to `live`'s sizes, of `cpu` or of all. Where that is not possible (no memory, or
+    /// somebody reads the snapshot), it is freed. Task context, sleeps.
     pub(super) fn follow(&self, live: &Buffer, cpu: Option<CpuId>) {
         if self.is_allocated() && self.spare.shape_like(live, cpu).is_err() {
             pr_warn!("the snapshot could not be resized and is freed\n");
@@ -115,8 +118,8 @@ impl Snapshot {
         }
     }
 
-    /// Allocates for somebody who may take snapshots from now on at any time; undone by [`Snapshot::disarm`].
-    /// Task context, sleeps. `ENOMEM`; `EBUSY` while `live` is mapped.
+    /// Allocates for somebody who may take snapshots from now on at any time; undone by
+    /// [`Snapshot::disarm`]. Task context, sleeps. `ENOMEM`; `EBUSY` while `live` is mapped.
     pub(super) fn arm(&self, live: &Buffer) -> Result {
         {
             let mut users = self.users.lock();
@@ -135,8 +138,8 @@ impl Snapshot {
         users.armed = users.armed.saturating_sub(1);
     }
 
-    /// The live buffer is mapped once more: from now on no snapshots can be taken, until [`Snapshot::end_mapping`].
-    /// `EBUSY` while somebody may take some at any time.
+    /// The live buffer is mapped once more: from now on no snapshots can be taken, until
+    /// [`Snapshot::end_mapping`]. `EBUSY` while somebody may take some at any time.
     pub(crate) fn begin_mapping(&self) -> Result {
         let mut users = self.users.lock();
         if users.armed != 0 {
@@ -157,13 +160,14 @@ impl Snapshot {
         self.users.lock().mapped != 0
     }
 
-    /// The current tracer begins to keep its worst trace here, or ends that. The caller arms and disarms.
+    /// The current tracer begins to keep its worst trace here, or ends that. The caller arms and
+    /// disarms.
     pub(super) fn set_tracers(&self, tracers: bool) {
         self.of_tracer.store(tracers, Relaxed);
     }
 
-    /// Exchanges the rings of `live` with the spare's: all, or those of `cpu`. Whoever has armed it may do so, in any
-    /// context but NMI. Nothing is done while recording is paused, as in C.
+    /// Exchanges the rings of `live` with the spare's: all, or those of `cpu`. Whoever has armed it
+    /// may do so, in any context but NMI. Nothing is done while recording is paused, as in C.
     ///
     /// # Errors
     ///
@@ -177,12 +181,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What a write of `number` to the file of `cpu`, or to that of all, does. Task context, sleeps.
+    /// What a write of `number` to the file of `cpu`, or to that of all, does. Task context,
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// `EBUSY` while it is the tracer's, `EINVAL` for 0 of one CPU, `ENOMEM`; `EBUSY` when somebody reads the snapshot
-    /// and it would have to be resized.
+    /// `EBUSY` while it is the tracer's, `EINVAL` for 0 of one CPU, `ENOMEM`; `EBUSY` when somebody
+    /// reads the snapshot and it would have to be resized.
     pub(super) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
         if self.is_tracers() {
             return Err(EBUSY);
@@ -233,14 +238,42 @@ pub(crate) fn tracing_snapshot_instance_cond(instance: &Instance) {
     let snapshot = instance.snapshot();
     let ip = tracing_snapshot_instance_cond as fn(&Instance) as usize;
     if PreemptCount::read().in_nmi() {
-        say(instance, ip, ["*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n", "*** snapshot is being ignored        ***\n"]);
+        say(
+            instance,
+            ip,
+            [
+                "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n",
+                "*** snapshot is being ignored        ***\n",
+            ],
+        );
     } else if !snapshot.is_allocated() {
-        say(instance, ip, ["*** SNAPSHOT NOT ALLOCATED ***\n", "*** stopping trace here!   ***\n"]);
+        say(
+            instance,
+            ip,
+            [
+                "*** SNAPSHOT NOT ALLOCATED ***\n",
+                "*** stopping trace here!   ***\n",
+            ],
+        );
         instance.buffer().set_on(false);
     } else if snapshot.is_mapped() {
-        say(instance, ip, ["*** BUFFER MEMORY MAPPED ***\n", "*** Can not use snapshot (sorry) ***\n"]);
+        say(
+            instance,
+            ip,
+            [
+                "*** BUFFER MEMORY MAPPED ***\n",
+                "*** Can not use snapshot (sorry) ***\n",
+            ],
+        );
     } else if snapshot.is_tracers() {
-        say(instance, ip, ["*** LATENCY TRACER ACTIVE ***\n", "*** Can not use snapshot (sorry) ***\n"]);
+        say(
+            instance,
+            ip,
+            [
+                "*** LATENCY TRACER ACTIVE ***\n",
+                "*** Can not use snapshot (sorry) ***\n",
+            ],
+        );
     } else {
         // Where the buffer is just emptied or resized, there is nothing to keep.
         let _ = snapshot.take(instance.buffer(), None);
@@ -256,7 +289,8 @@ fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
     }
 }
 
-/// Takes the snapshot of the end of boot, and says so in the buffer, in the name of the function at `ip`.
+/// Takes the snapshot of the end of boot, and says so in the buffer, in the name of the function at
+/// `ip`.
 pub(super) fn take_at_boot(instance: &Instance, ip: usize) {
     tracing_snapshot_instance_cond(instance);
     say(instance, ip, ["** Boot snapshot taken **\n"]);

@@ -2,9 +2,9 @@
 
 //! The order in which records are read: the oldest of all CPUs next.
 //!
-//! A [`Cursor`] asks its [`Source`] for the time of every CPU's first unread record and copies the winner's.
-//! Each look takes and releases that CPU's reader lock, so a record may change hands between a look and the
-//! copy; the copy is what counts.
+//! A [`Cursor`] asks its [`Source`] for the time of every CPU's first unread record and copies the
+//! winner's. Each look takes and releases that CPU's reader lock, so a record may change hands
+//! between a look and the copy; the copy is what counts.
 
 use super::{Neighbours, Record};
 use crate::core::format::line::Lost;
@@ -68,10 +68,14 @@ pub(crate) struct Cursor<S> {
 }
 
 impl<S: Source> Cursor<S> {
-    /// A reading of `only`, or of every CPU, that begins wherever `source` stands; records are numbered from
-    /// `index` on.
+    /// A reading of `only`, or of every CPU, that begins wherever `source` stands; records are
+    /// numbered from `index` on.
     pub(crate) fn new(source: S, only: Option<CpuId>, index: u64) -> Self {
-        Self { source, only, index }
+        Self {
+            source,
+            only,
+            index,
+        }
     }
 
     /// Where it reads.
@@ -133,7 +137,13 @@ impl<S: Source> Cursor<S> {
     /// The record that [`Self::next`] copied into `store`.
     pub(crate) fn record<'a>(&self, cpu: CpuId, head: &Head, store: &'a [u8]) -> Record<'a> {
         let data = store.get(..head.len).unwrap_or(&[]);
-        Record { cpu, ts: head.ts, lost: head.lost, index: self.index, data }
+        Record {
+            cpu,
+            ts: head.ts,
+            lost: head.lost,
+            index: self.index,
+            data,
+        }
     }
 
     /// Counts the record that [`Self::next`] copied as read; false if another reader had it.
@@ -171,7 +181,10 @@ impl<S: Source> Neighbours for Ahead<'_, S> {
         let room = self.store.room(0)?.len();
         let head = self.cursor.source.copy(self.cpu, self.store.room(room)?)?;
         if head.len > room {
-            let head = self.cursor.source.copy(self.cpu, self.store.room(head.len)?)?;
+            let head = self
+                .cursor
+                .source
+                .copy(self.cpu, self.store.room(head.len)?)?;
             let data = self.store.room(0)?.get(..head.len)?;
             return Some(self.cursor.record(self.cpu, &head, data));
         }

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer on the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and by function commands.
+//! The buffer on the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and by function
+//! commands.
 //!
-//! A dump stops recording for good (it is up to the user to turn it on again), reads consuming, and prints in
-//! the latency format. It runs in any context, NMI included: it neither allocates nor sleeps, only ever tries
-//! a CPU's reader lock (a CPU whose lock is taken counts as empty), and a second dump meanwhile is turned away.
-//! A tracer's own output is not asked for, since it needs memory: records are printed by their types.
+//! A dump stops recording for good (it is up to the user to turn it on again), reads consuming, and
+//! prints in the latency format. It runs in any context, NMI included: it neither allocates nor
+//! sleeps, only ever tries a CPU's reader lock (a CPU whose lock is taken counts as empty), and a
+//! second dump meanwhile is turned away. A tracer's own output is not asked for, since it needs
+//! memory: records are printed by their types.
 //!
-//! Answers to `ftrace_dump()` of [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h), the
-//! boot parameter and sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the CPU it
-//! happened on, and instances' names, `NAME` or `NAME=2`, separated by commas.
+//! Answers to `ftrace_dump()` of
+//! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h), the boot parameter and
+//! sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the CPU it happened on,
+//! and instances' names, `NAME` or `NAME=2`, separated by commas.
 
-use crate::trace::instance::{Instance, list as instances};
 use super::cursor::{Ahead, Cursor, Source};
-use super::{LINE_ROOM, Style, line};
 use super::source::Consume;
-use crate::kernel::{printk, watchdog};
-use crate::kernel::try_cell::TryCell;
+use super::{line, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
+use crate::kernel::try_cell::TryCell;
+use crate::kernel::{printk, watchdog};
+use crate::trace::instance::{list as instances, Instance};
 use kernel::cpu::CpuId;
 
 /// Which CPUs' buffers are dumped.
@@ -38,7 +41,10 @@ struct Scratch {
     record: [u8; 4096],
 }
 
-static SCRATCH: TryCell<Scratch> = TryCell::new(Scratch { line: [0; LINE_ROOM], record: [0; 4096] });
+static SCRATCH: TryCell<Scratch> = TryCell::new(Scratch {
+    line: [0; LINE_ROOM],
+    record: [0; 4096],
+});
 
 /// Dumps the top instance. Any context.
 pub(crate) fn top(cpus: Cpus) {
@@ -66,15 +72,24 @@ pub(crate) fn by_setting(setting: &[u8]) {
             _ => None,
         };
         let found = match top {
-            Some(cpus) => Instance::top().ok().map(|top| instance(top, cpus, &mut scratch)),
+            Some(cpus) => Instance::top()
+                .ok()
+                .map(|top| instance(top, cpus, &mut scratch)),
             None => {
-                let cpus = if which.is_some_and(orig) { Cpus::This } else { Cpus::All };
+                let cpus = if which.is_some_and(orig) {
+                    Cpus::This
+                } else {
+                    Cpus::All
+                };
                 instances::try_with(name, |found| instance(found, cpus, &mut scratch))
             }
         };
         if found.is_none() {
             let mut text = LineBuf::new(&mut scratch.line);
-            let _ = text.bytes(b"Instance ").and(text.bytes(name)).and(text.bytes(b" not found\n"));
+            let _ = text
+                .bytes(b"Instance ")
+                .and(text.bytes(name))
+                .and(text.bytes(b" not found\n"));
             printk::emerg(text.as_bytes());
         }
     }
@@ -100,7 +115,11 @@ fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
         }
         watchdog::touch();
     }
-    printk::emerg(if any { RULE } else { b"   (ftrace buffer empty)\n" });
+    printk::emerg(if any {
+        RULE
+    } else {
+        b"   (ftrace buffer empty)\n"
+    });
 }
 
 fn announce(instance: &Instance, scratch: &mut Scratch) {
@@ -109,7 +128,10 @@ fn announce(instance: &Instance, scratch: &mut Scratch) {
     };
     let mut text = LineBuf::new(&mut scratch.line);
     let name = name.to_bytes();
-    let _ = text.bytes(b"Dumping ftrace instance ").and(text.bytes(name)).and(text.bytes(b" buffer:\n"));
+    let _ = text
+        .bytes(b"Dumping ftrace instance ")
+        .and(text.bytes(name))
+        .and(text.bytes(b" buffer:\n"));
     printk::emerg(text.as_bytes());
 }
 
@@ -121,7 +143,12 @@ fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratc
     let mut text = LineBuf::new(&mut scratch.line);
     let record = cursor.record(cpu, &head, &scratch.record);
     let mut nothing = [0u8; 0];
-    let mut ahead = Ahead { cursor, cpu, current: Some(head), store: &mut nothing };
+    let mut ahead = Ahead {
+        cursor,
+        cpu,
+        current: Some(head),
+        store: &mut nothing,
+    };
     // A line that does not fit is printed as far as it goes.
     let _ = line::write(&mut text, &record, style, None, &mut ahead, false);
     if let Some(head) = ahead.current {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records as a call graph, for `function_graph` and for tracers that show what they record that way.
+//! Records as a call graph, for `function_graph` and for tracers that show what they record that
+//! way.
 //!
-//! An entry is one line with its return where that is the next record of the CPU; then the return is taken out of the
-//! reading with it.
+//! An entry is one line with its return where that is the next record of the CPU; then the return
+//! is taken out of the reading with it.
 
-use super::{Neighbours, Printed, Record, Style, TracerOutput, header, line};
 use super::source::Look;
-use crate::kernel::memory;
-use crate::core::format::Out;
+use super::{header, line, Neighbours, Printed, Record, Style, TracerOutput};
 use crate::core::format::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
-use crate::core::format::graph::{Call, CpuState, Line, write_titles};
+use crate::core::format::graph::{write_titles, Call, CpuState, Line};
+use crate::core::format::Out;
 use crate::core::parse::options::Flag;
-use crate::trace::tasks::cmdlines;
+use crate::kernel::memory;
 use crate::trace::buffer::entry::kind;
 use crate::trace::instance::Instance;
+use crate::trace::tasks::cmdlines;
 use core::fmt;
 use kernel::prelude::*;
 
@@ -23,7 +24,8 @@ pub(crate) struct GraphOutput {
     cpus: KVec<CpuState>,
     /// Digits of the largest CPU number.
     cpu_width: usize,
-    /// For a tracer that shows call graphs only with the option `display-graph`, and then with these of the graph's options.
+    /// For a tracer that shows call graphs only with the option `display-graph`, and then with
+    /// these of the graph's options.
     on_demand: Option<u32>,
 }
 
@@ -33,7 +35,8 @@ impl GraphOutput {
         Self::with(None)
     }
 
-    /// The same for a tracer that shows call graphs only with the option `display-graph`, with the graph's options `own`.
+    /// The same for a tracer that shows call graphs only with the option `display-graph`, with the
+    /// graph's options `own`.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     pub(crate) fn on_demand(own: u32) -> Result<KBox<dyn TracerOutput>> {
         Self::with(Some(own))
@@ -43,11 +46,19 @@ impl GraphOutput {
         let count = kernel::cpu::nr_cpu_ids();
         let cpus = KVec::from_elem(CpuState::new(), count as usize, GFP_KERNEL)?;
         let last = count.saturating_sub(1);
-        Ok(KBox::new(Self { cpus, cpu_width: last.checked_ilog10().unwrap_or(0) as usize + 1, on_demand }, GFP_KERNEL)?)
+        Ok(KBox::new(
+            Self {
+                cpus,
+                cpu_width: last.checked_ilog10().unwrap_or(0) as usize + 1,
+                on_demand,
+            },
+            GFP_KERNEL,
+        )?)
     }
 }
 
-/// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is full.
+/// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is
+/// full.
 fn titles(
     instance: &Instance,
     look: &mut Look,
@@ -78,7 +89,9 @@ impl TracerOutput for GraphOutput {
         empty: bool,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
-        let Some(own) = self.own(style) else { return Ok(Printed::Unhandled) };
+        let Some(own) = self.own(style) else {
+            return Ok(Printed::Unhandled);
+        };
         self.cpus.fill(CpuState::new());
         titles(instance, look, style, own, empty, out).map(|()| Printed::Done)
     }
@@ -116,7 +129,9 @@ impl GraphOutput {
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
         let cpu_width = self.cpu_width;
-        let Some(state) = self.cpus.get_mut(record.cpu.as_u32() as usize) else { return Ok(Printed::Unhandled) };
+        let Some(state) = self.cpus.get_mut(record.cpu.as_u32() as usize) else {
+            return Ok(Printed::Unhandled);
+        };
         let line = Line {
             cpu: record.cpu.as_u32(),
             cpu_width,
@@ -131,7 +146,9 @@ impl GraphOutput {
         };
         match record.id() {
             kind::GRAPH_ENTRY | kind::GRAPH_RETADDR_ENTRY => {
-                let Ok(call) = FuncgraphEntry::parse(record.data) else { return Ok(Printed::Unhandled) };
+                let Ok(call) = FuncgraphEntry::parse(record.data) else {
+                    return Ok(Printed::Unhandled);
+                };
                 let mut call = Call::from(call);
                 if record.id() == kind::GRAPH_RETADDR_ENTRY {
                     call.retaddr = entry::words(record.data).nth(3);
@@ -142,7 +159,9 @@ impl GraphOutput {
                 }
             }
             kind::GRAPH_EXIT => {
-                let Ok(ret) = FuncgraphExit::parse(record.data) else { return Ok(Printed::Unhandled) };
+                let Ok(ret) = FuncgraphExit::parse(record.data) else {
+                    return Ok(Printed::Unhandled);
+                };
                 if !line.hides_return(state, i64::from(ret.depth as i32)) {
                     line.ret(out, state, &ret)?;
                 }
@@ -154,10 +173,19 @@ impl GraphOutput {
     }
 }
 
-/// The return of `func`, entered by `record`, if that is what the CPU recorded next; it is taken out of the reading.
-fn leaf(record: &Record<'_>, func: usize, neighbours: &mut dyn Neighbours) -> Option<FuncgraphExit> {
-    let next = neighbours.next_on_cpu().filter(|next| next.id() == kind::GRAPH_EXIT && next.pid() == record.pid())?;
-    let ret = FuncgraphExit::parse(next.data).ok().filter(|ret| ret.func == func)?;
+/// The return of `func`, entered by `record`, if that is what the CPU recorded next; it is taken
+/// out of the reading.
+fn leaf(
+    record: &Record<'_>,
+    func: usize,
+    neighbours: &mut dyn Neighbours,
+) -> Option<FuncgraphExit> {
+    let next = neighbours
+        .next_on_cpu()
+        .filter(|next| next.id() == kind::GRAPH_EXIT && next.pid() == record.pid())?;
+    let ret = FuncgraphExit::parse(next.data)
+        .ok()
+        .filter(|ret| ret.func == func)?;
     neighbours.skip_next_on_cpu();
     Some(ret)
 }

@@ -3,14 +3,14 @@
 //! What stands above the records in `trace`: the tracer, how full the buffer is, the column titles.
 
 use super::{Printed, Style, TracerOutput};
-use crate::kernel::{cpus, uts};
-use crate::kernel::tracepoint::user_here;
-use crate::core::format::{Out, symbol};
 use crate::core::format::header::{self, Counts, Latency};
+use crate::core::format::{symbol, Out};
 use crate::core::parse::parser::until_nul;
+use crate::kernel::tracepoint::user_here;
+use crate::kernel::{cpus, uts};
 use crate::trace::instance::{Instance, Side};
-use crate::trace::tracers::latency::Worst;
 use crate::trace::output::source::Look;
+use crate::trace::tracers::latency::Worst;
 use core::fmt;
 
 pub(crate) use crate::core::format::header::write_tracer;
@@ -37,22 +37,42 @@ pub(crate) fn write(
         let worst = worst(instance, look);
         let data = measured(instance, look, &worst);
         let shown = (!empty).then_some(&data);
-        header::write_latency(out, style.set, shown, &style.symbols, symbol::Style::of(style.set))
+        header::write_latency(
+            out,
+            style.set,
+            shown,
+            &style.symbols,
+            symbol::Style::of(style.set),
+        )
     } else {
         header::write_normal(out, style.set, counts(look))
     }
 }
 
 /// The latency header of what `look` reads, without the titles of columns.
-pub(super) fn latency_record(out: &mut dyn Out, instance: &Instance, look: &mut Look, style: &Style) -> fmt::Result {
+pub(super) fn latency_record(
+    out: &mut dyn Out,
+    instance: &Instance,
+    look: &mut Look,
+    style: &Style,
+) -> fmt::Result {
     let worst = worst(instance, look);
-    header::write_record(out, &measured(instance, look, &worst), &style.symbols, symbol::Style::of(style.set))
+    header::write_record(
+        out,
+        &measured(instance, look, &worst),
+        &style.symbols,
+        symbol::Style::of(style.set),
+    )
 }
 
 /// How full the buffer is, all CPUs together.
 fn counts(look: &mut Look) -> Counts {
     let (entries, written) = look.counts();
-    Counts { entries, written, cpus: cpus::online().count() as u32 }
+    Counts {
+        entries,
+        written,
+        cpus: cpus::online().count() as u32,
+    }
 }
 
 /// The longest latency, if `look` reads its snapshot; all zeroes elsewhere.

@@ -2,36 +2,41 @@
 
 //! One record as text: the notice of lost ones, the prefix, and the event by its type.
 //!
-//! Built-in types are printed by [`format::print`](crate::core::format::print), whose table lists them.
-//! Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here sleeps or
-//! allocates, so a dump can print in any context.
+//! Built-in types are printed by [`format::print`](crate::core::format::print), whose table lists
+//! them. Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here
+//! sleeps or allocates, so a dump can print in any context.
 
 use super::{Neighbours, Printed, Record, Style, TracerOutput};
-use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
-use crate::core::format::line::{Latency, Prefix, write_lost, write_started};
-use crate::core::parse::options::Flag;
-use crate::core::parse::parser::until_nul;
-use crate::core::format::Out;
+use crate::core::format::line::{write_lost, write_started, Latency, Prefix};
 use crate::core::format::print::{self, Env};
 use crate::core::format::symbol::Symbols;
-use crate::trace::tasks::cmdlines;
+use crate::core::format::Out;
+use crate::core::parse::options::Flag;
+use crate::core::parse::parser::until_nul;
+use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
 use crate::trace::instance::last_boot::LastBoot;
 use crate::trace::output::printk;
+use crate::trace::tasks::cmdlines;
 use core::fmt;
 use kernel::sync::SetOnce;
 
 /// Prints records of types that are registered while the kernel runs.
 pub(crate) trait Printer: Send + Sync {
-    /// Prints the event with its newline, in the form that `style.set` asks for; false, with nothing printed,
-    /// if the type is not known. Any context; errors when `out` is full.
-    fn print(&self, record: &Record<'_>, style: &Style, out: &mut dyn Out) -> Result<bool, fmt::Error>;
+    /// Prints the event with its newline, in the form that `style.set` asks for; false, with
+    /// nothing printed, if the type is not known. Any context; errors when `out` is full.
+    fn print(
+        &self,
+        record: &Record<'_>,
+        style: &Style,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error>;
 }
 
 /// Who prints the types beyond the built-in ones, once somebody does.
 pub(crate) static FURTHER: SetOnce<&'static dyn Printer> = SetOnce::new();
 
-/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that may hold what another
-/// has recorded, of where that was then.
+/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that
+/// may hold what another has recorded, of where that was then.
 #[derive(Clone, Copy)]
 pub(crate) struct Kallsyms(pub(crate) Option<&'static LastBoot>);
 
@@ -40,12 +45,18 @@ impl Symbols for Kallsyms {
         self.0.map_or(addr, |last| last.moved(addr))
     }
 
-    fn write_symbol(&self, addr: usize, offset: bool, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+    fn write_symbol(
+        &self,
+        addr: usize,
+        offset: bool,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
         if offset {
             // Says a number itself where there is no symbol.
             return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
         }
-        Symbol::with(addr, |symbol| out.bytes(symbol.name())).map_or(Ok(false), |written| written.map(|()| true))
+        Symbol::with(addr, |symbol| out.bytes(symbol.name()))
+            .map_or(Ok(false), |written| written.map(|()| true))
     }
 
     fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
@@ -62,7 +73,8 @@ impl print::Tasks for SavedNames {
     }
 }
 
-/// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes such.
+/// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes
+/// such.
 ///
 /// # Errors
 ///
@@ -91,7 +103,9 @@ pub(crate) fn write(
             Ok(false) | Err(print::Error::Truncated) => {}
         }
     }
-    let plain = ![Flag::Bin, Flag::Hex, Flag::Raw].iter().any(|&form| style.set.has(form));
+    let plain = ![Flag::Bin, Flag::Hex, Flag::Raw]
+        .iter()
+        .any(|&form| style.set.has(form));
     if started && plain && style.set.has(Flag::Annotate) {
         write_started(out, cpu)?;
     }
@@ -111,7 +125,11 @@ pub(crate) fn prefix(
     let prefix = Prefix {
         comm: until_nul(&saved),
         pid,
-        tgid: if style.set.has(Flag::RecordTgid) { cmdlines::find_tgid(pid).unwrap_or(0) } else { 0 },
+        tgid: if style.set.has(Flag::RecordTgid) {
+            cmdlines::find_tgid(pid).unwrap_or(0)
+        } else {
+            0
+        },
         cpu: record.cpu.as_u32(),
         flags: record.flags(),
         preempt_count: record.preempt_count(),
@@ -127,9 +145,20 @@ pub(crate) fn prefix(
 }
 
 fn env(style: &Style) -> Env<'_> {
-    // Where another kernel may have recorded, no address is followed; texts are recorded whole there.
-    let strings: Option<&dyn print::Strings> = if style.symbols.0.is_none() { Some(&printk::Texts) } else { None };
-    Env { set: style.set, symbols: &style.symbols, strings, unit: style.unit, tasks: &SavedNames }
+    // Where another kernel may have recorded, no address is followed; texts are recorded whole
+    // there.
+    let strings: Option<&dyn print::Strings> = if style.symbols.0.is_none() {
+        Some(&printk::Texts)
+    } else {
+        None
+    };
+    Env {
+        set: style.set,
+        symbols: &style.symbols,
+        strings,
+        unit: style.unit,
+        tasks: &SavedNames,
+    }
 }
 
 /// Prints what a record says, whatever form the options ask for: of texts nothing but the text.
@@ -144,7 +173,9 @@ pub(crate) fn text(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt
         Ok(false) | Err(print::Error::Truncated) => {}
     }
     let forms = [Flag::Bin, Flag::Hex, Flag::Raw, Flag::Fields];
-    let set = forms.iter().fold(style.set, |set, &form| set.with(form, false));
+    let set = forms
+        .iter()
+        .fold(style.set, |set, &form| set.with(form, false));
     event(out, record, &Style { set, ..*style })
 }
 

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_printk()` and `trace_puts()`: texts of the kernel's own, in the instance that option `trace_printk_dest` names.
+//! `trace_printk()` and `trace_puts()`: texts of the kernel's own, in the instance that option
+//! `trace_printk_dest` names.
 //!
-//! A text becomes one of three entries: *print*, the text itself; *bprint*, the address of its format and the
-//! arguments packed, which is formatted when it is read; *bputs*, the address of a constant. So the formats and
-//! constants of modules are kept here when the module loads ([`keep`]), and the module is given the kept ones to use:
-//! what is in the buffer can be read after it has gone. `printk_formats` lists them all.
+//! A text becomes one of three entries: *print*, the text itself; *bprint*, the address of its
+//! format and the arguments packed, which is formatted when it is read; *bputs*, the address of a
+//! constant. So the formats and constants of modules are kept here when the module loads
+//! ([`keep`]), and the module is given the kept ones to use: what is in the buffer can be read
+//! after it has gone. `printk_formats` lists them all.
 //!
-//! Memory to format in is allocated only once somebody calls `trace_printk()` ([`init_buffers`]): a kernel that is used
-//! in production has no such caller.
+//! Memory to format in is allocated only once somebody calls `trace_printk()` ([`init_buffers`]): a
+//! kernel that is used in production has no such caller.
 //!
-//! C header: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h). Recording: any context.
-//! Lock order: the mutex of [`Users`], then what expanding the buffer and saving names take.
+//! C header: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h). Recording: any
+//! context. Lock order: the mutex of [`Users`], then what expanding the buffer and saving names
+//! take.
 
-use crate::trace::tasks::cmdlines::{self, Saving};
-use crate::trace::buffer::entry::{Context, kind};
-use crate::trace::instance::Instance;
-use crate::trace::instance::list::with_printk_dest;
-use crate::kernel::printk as log;
-use crate::kernel::format::{self, Arguments, Room};
-use crate::kernel::nested::Nested;
-use crate::core::parse::options::Flag;
 use crate::core::format::print::Strings;
 use crate::core::format::Out;
+use crate::core::parse::options::Flag;
+use crate::kernel::format::{self, Arguments, Room};
+use crate::kernel::nested::Nested;
+use crate::kernel::printk as log;
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::instance::list::with_printk_dest;
+use crate::trace::instance::Instance;
+use crate::trace::tasks::cmdlines::{self, Saving};
 use core::fmt;
 use core::ptr::null;
 use kernel::prelude::*;
@@ -55,20 +58,25 @@ struct State {
 
 /// Prepares for users. Once, at boot, after the top instance is there. `ENOMEM`.
 pub(crate) fn init() -> Result {
-    USERS.populate(Arc::pin_init(pin_init!(Users { state <- new_mutex!(State::default()) }), GFP_KERNEL)?);
+    USERS.populate(Arc::pin_init(
+        pin_init!(Users { state <- new_mutex!(State::default()) }),
+        GFP_KERNEL,
+    )?);
     if format::any_built_in() {
         init_buffers(false);
     }
     Ok(())
 }
 
-/// Starts to save task names for callers that are part of the kernel. Once, when boot is far enough for that.
+/// Starts to save task names for callers that are part of the kernel. Once, when boot is far enough
+/// for that.
 pub(crate) fn late_init() {
     save_names(true);
 }
 
-/// What is done when the first caller appears: allocates, warns in the log in C's words, expands the buffer and, if
-/// `running` (boot is over), saves task names from now on. Task context, may sleep.
+/// What is done when the first caller appears: allocates, warns in the log in C's words, expands
+/// the buffer and, if `running` (boot is over), saves task names from now on. Task context, may
+/// sleep.
 pub(crate) fn init_buffers(running: bool) {
     let Some(users) = USERS.as_ref() else { return };
     let mut state = users.state.lock();
@@ -151,31 +159,48 @@ impl State {
     }
 }
 
-/// Keeps a copy of a module's format or constant and says where: entries may point there for ever. Null without memory.
-/// Task context, may sleep.
+/// Keeps a copy of a module's format or constant and says where: entries may point there for ever.
+/// Null without memory. Task context, may sleep.
 pub(crate) fn keep(text: &CStr) -> *const c_char {
-    USERS.as_ref().and_then(|users| users.state.lock().keep(text).ok()).unwrap_or(null())
+    USERS
+        .as_ref()
+        .and_then(|users| users.state.lock().keep(text).ok())
+        .unwrap_or(null())
 }
 
-/// Calls `show` with the address and text of line `at` of `printk_formats`, if it is not empty; none when there are no
-/// more lines. Task context.
+/// Calls `show` with the address and text of line `at` of `printk_formats`, if it is not empty;
+/// none when there are no more lines. Task context.
 pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> Option<Option<R>> {
     let mut show = Some(show);
-    let mut line = |text: &CStr| show.take().map(|show| show(text.as_char_ptr() as usize, text.to_bytes()));
+    let mut line = |text: &CStr| {
+        show.take()
+            .map(|show| show(text.as_char_ptr() as usize, text.to_bytes()))
+    };
     let built_in = format::built_in().count();
     if let Some(text) = format::built_in().nth(at) {
         return Some(text.and_then(line));
     }
     let state = USERS.as_ref()?.state.lock();
-    state.kept.get(at.checked_sub(built_in)?).map(|text| line(text))
+    state
+        .kept
+        .get(at.checked_sub(built_in)?)
+        .map(|text| line(text))
 }
 
 /// Runs `f` on the instance where texts go, unless that has option `trace_printk` off; 0 then.
 fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
-    with_printk_dest(|to| if to.options().has(Flag::Printk) { f(to) } else { 0 }).unwrap_or(0)
+    with_printk_dest(|to| {
+        if to.options().has(Flag::Printk) {
+            f(to)
+        } else {
+            0
+        }
+    })
+    .unwrap_or(0)
 }
 
-/// `__trace_puts()`: records `text`, with a newline if it lacks one. Gives its length, 0 if it was not recorded.
+/// `__trace_puts()`: records `text`, with a newline if it lacks one. Gives its length, 0 if it was
+/// not recorded.
 pub(crate) fn puts(ip: usize, text: &[u8]) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| puts_to(to, context, ip, text))
@@ -183,18 +208,31 @@ pub(crate) fn puts(ip: usize, text: &[u8]) -> c_int {
 
 /// [`puts`] in `context` to an instance, whatever its options.
 pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -> c_int {
-    let end: &[u8] = if text.last() == Some(&b'\n') { b"\0" } else { b"\n\0" };
+    let end: &[u8] = if text.last() == Some(&b'\n') {
+        b"\0"
+    } else {
+        b"\n\0"
+    };
     let recorded = to.record_message(context, kind::PRINT, ip, &[text, end]);
     recorded.map_or(0, |()| text.len().try_into().unwrap_or(c_int::MAX))
 }
 
-/// `__trace_bputs()`: records that the constant at `text` was said. Gives 1, or 0 if it was not recorded.
+/// `__trace_bputs()`: records that the constant at `text` was said. Gives 1, or 0 if it was not
+/// recorded.
 pub(crate) fn puts_constant(ip: usize, text: usize) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| match to.last_boot() {
-        None => to.record_message(context, kind::BPUTS, ip, &[&text.to_ne_bytes()]).is_some().into(),
+        None => to
+            .record_message(context, kind::BPUTS, ip, &[&text.to_ne_bytes()])
+            .is_some()
+            .into(),
         // SAFETY: callers pass a constant of the kernel, or a kept one.
-        Some(_) => puts_to(to, context, ip, unsafe { CStr::from_char_ptr(text as *const c_char) }.to_bytes()),
+        Some(_) => puts_to(
+            to,
+            context,
+            ip,
+            unsafe { CStr::from_char_ptr(text as *const c_char) }.to_bytes(),
+        ),
     })
 }
 
@@ -203,8 +241,8 @@ pub(crate) fn is_enabled() -> bool {
     ENABLED.load(Relaxed)
 }
 
-/// `trace_vbprintk()`: packs the arguments and records them with the address of the format. Gives the number of words
-/// they take, whether recorded or not; 0 where there is no memory to pack them.
+/// `trace_vbprintk()`: packs the arguments and records them with the address of the format. Gives
+/// the number of words they take, whether recorded or not; 0 where there is no memory to pack them.
 pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
     // The next kernel cannot follow the address of a format.
@@ -244,7 +282,10 @@ pub(crate) fn print_to(to: &Instance, context: Context, ip: usize, what: Argumen
 
 /// Gives `f` memory to format in; 0 when there is none.
 fn with_scratch(f: impl FnOnce(&mut Room) -> c_int) -> c_int {
-    SCRATCH.as_ref().and_then(|scratch| scratch.with(f)).unwrap_or(0)
+    SCRATCH
+        .as_ref()
+        .and_then(|scratch| scratch.with(f))
+        .unwrap_or(0)
 }
 
 /// What bprint and bputs entries point to.
@@ -252,13 +293,14 @@ pub(crate) struct Texts;
 
 impl Strings for Texts {
     fn write_packed(&self, format: usize, args: &[u8], out: &mut dyn Out) -> fmt::Result {
-        // SAFETY: bprint entries are made by `print_packed` alone, of what `Arguments::packed` made for this very format;
-        // formats are constants of the kernel, or kept.
+        // SAFETY: bprint entries are made by `print_packed` alone, of what `Arguments::packed` made
+        // for this very format; formats are constants of the kernel, or kept.
         out.written(&mut |room| unsafe { format::unpack(format, args, room) })
     }
 
     fn write_constant(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
-        // SAFETY: bputs entries are made by `puts_constant` alone, of a constant of the kernel or a kept one.
+        // SAFETY: bputs entries are made by `puts_constant` alone, of a constant of the kernel or a
+        // kept one.
         out.bytes(unsafe { CStr::from_char_ptr(addr as *const c_char) }.to_bytes())
     }
 }

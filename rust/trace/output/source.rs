@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a [`Cursor`](super::cursor::Cursor) reads: [`Consume`] takes records out of a buffer, [`Look`] leaves
-//! them there.
+//! Where a [`Cursor`](super::cursor::Cursor) reads: [`Consume`] takes records out of a buffer,
+//! [`Look`] leaves them there.
 
 use super::cursor::{Head, Source};
-use crate::core::ring_buffer::Iter;
 use crate::core::format::line::Lost;
+use crate::core::ring_buffer::Iter;
 use crate::trace::buffer::read::ReaderGuard;
 use crate::trace::buffer::Buffer;
 use crate::trace::instance::{Instance, Side};
@@ -27,7 +27,8 @@ fn numbered(index: usize) -> Option<CpuId> {
     CpuId::from_u32(u32::try_from(index).ok()?)
 }
 
-/// Reading that consumes. Any context: where waiting for a reader lock could deadlock, `wait` is not set.
+/// Reading that consumes. Any context: where waiting for a reader lock could deadlock, `wait` is
+/// not set.
 pub(crate) struct Consume<'a> {
     buffer: &'a Buffer,
     wait: bool,
@@ -41,7 +42,10 @@ impl<'a> Consume<'a> {
 
     /// A reader in any context: a CPU whose reader lock is taken has nothing to read.
     pub(crate) fn without_waiting(buffer: &'a Buffer) -> Self {
-        Self { buffer, wait: false }
+        Self {
+            buffer,
+            wait: false,
+        }
     }
 
     fn reader(&self, cpu: CpuId) -> Option<ReaderGuard<'a>> {
@@ -63,14 +67,20 @@ impl Source for Consume<'_> {
         let mut reader = self.reader(cpu)?;
         let event = reader.peek()?;
         copy(event.payload, into);
-        Some(Head { ts: event.time, len: event.payload.len(), lost: lost(event.lost) })
+        Some(Head {
+            ts: event.time,
+            len: event.payload.len(),
+            lost: lost(event.lost),
+        })
     }
 
     fn pass(&mut self, cpu: CpuId, head: &Head) -> bool {
         let Some(mut reader) = self.reader(cpu) else {
             return false;
         };
-        let same = reader.peek().is_some_and(|event| event.time == head.ts && event.payload.len() == head.len);
+        let same = reader
+            .peek()
+            .is_some_and(|event| event.time == head.ts && event.payload.len() == head.len);
         same && reader.consume().is_some()
     }
 
@@ -94,9 +104,9 @@ impl AsMut<[u8]> for Memory {
     }
 }
 
-/// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be resized, and
-/// with option `pause-on-trace` nothing is recorded. Where a CPU's records are cleared or exchanged by a snapshot, it
-/// goes on with the oldest of those that are there then.
+/// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be
+/// resized, and with option `pause-on-trace` nothing is recorded. Where a CPU's records are cleared
+/// or exchanged by a snapshot, it goes on with the oldest of those that are there then.
 pub(crate) struct Look {
     instance: Arc<Instance>,
     side: Side,
@@ -126,7 +136,11 @@ impl At {
     /// Passes over records before `since`, once.
     fn skip(&mut self, since: u64, reader: &mut ReaderGuard<'_>) {
         if core::mem::replace(&mut self.first, false) && since != 0 {
-            while self.iter.peek(reader).is_some_and(|event| event.time < since) {
+            while self
+                .iter
+                .peek(reader)
+                .is_some_and(|event| event.time < since)
+            {
                 self.iter.next(reader);
                 self.skipped += 1;
             }
@@ -135,9 +149,14 @@ impl At {
 }
 
 impl Look {
-    /// A reading of `only`, or of every CPU, from the oldest record on; `pause` stops recording meanwhile. May sleep.
-    /// `ENOMEM`.
-    pub(crate) fn new(instance: &Arc<Instance>, side: Side, only: Option<CpuId>, pause: bool) -> Result<Self> {
+    /// A reading of `only`, or of every CPU, from the oldest record on; `pause` stops recording
+    /// meanwhile. May sleep. `ENOMEM`.
+    pub(crate) fn new(
+        instance: &Arc<Instance>,
+        side: Side,
+        only: Option<CpuId>,
+        pause: bool,
+    ) -> Result<Self> {
         let buffer = instance.side(side);
         let mut iters = KVec::new();
         buffer.hold_rings(only);
@@ -145,14 +164,25 @@ impl Look {
             instance.buffer().pause_recording();
         }
         // From here on dropping it undoes both.
-        let mut look = Self { instance: instance.clone(), side, only, paused: pause, iters: KVec::new() };
+        let mut look = Self {
+            instance: instance.clone(),
+            side,
+            only,
+            paused: pause,
+            iters: KVec::new(),
+        };
         let size = buffer.sub_buffer_size();
         for index in 0..cpu::nr_cpu_ids() as usize {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
             let at = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
                 Some(_) => {
                     let iter = Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?));
-                    Some(At { iter, epoch: 0, first: true, skipped: 0 })
+                    Some(At {
+                        iter,
+                        epoch: 0,
+                        first: true,
+                        skipped: 0,
+                    })
                 }
                 None => None,
             };
@@ -162,10 +192,13 @@ impl Look {
         Ok(look)
     }
 
-    /// Shows what was recorded since, too. A reading ends behind what was there when it began, as one that records
-    /// faster than it prints would else never come to an end.
+    /// Shows what was recorded since, too. A reading ends behind what was there when it began, as
+    /// one that records faster than it prints would else never come to an end.
     pub(crate) fn go_on(&mut self) {
-        self.iters.iter_mut().flatten().for_each(|at| at.iter.unlimit());
+        self.iters
+            .iter_mut()
+            .flatten()
+            .for_each(|at| at.iter.unlimit());
     }
 
     /// Goes back to the oldest records.
@@ -183,24 +216,36 @@ impl Look {
         self.instance.side(self.side)
     }
 
-    /// How many records there are to read, of all CPUs, and how many were ever written. Task context.
+    /// How many records there are to read, of all CPUs, and how many were ever written. Task
+    /// context.
     ///
-    /// A CPU with records from before the time that the snapshot is about counts as if those, and what it lost before,
-    /// had never been.
+    /// A CPU with records from before the time that the snapshot is about counts as if those, and
+    /// what it lost before, had never been.
     pub(crate) fn counts(&mut self) -> (u64, u64) {
         let (mut entries, mut written) = (0u64, 0u64);
         for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
             let _passes_over_what_is_to_be = self.look(cpu);
-            let skipped = self.iters.get(cpu.as_u32() as usize).and_then(Option::as_ref).map_or(0, |at| at.skipped);
-            let Some(stats) = self.buffer().cpu(cpu).map(|part| part.stats()) else { continue };
+            let skipped = self
+                .iters
+                .get(cpu.as_u32() as usize)
+                .and_then(Option::as_ref)
+                .map_or(0, |at| at.skipped);
+            let Some(stats) = self.buffer().cpu(cpu).map(|part| part.stats()) else {
+                continue;
+            };
             let left = stats.entries.saturating_sub(skipped);
             entries = entries.wrapping_add(left);
-            written = written.wrapping_add(left).wrapping_add(if skipped == 0 { stats.overrun } else { 0 });
+            written = written.wrapping_add(left).wrapping_add(if skipped == 0 {
+                stats.overrun
+            } else {
+                0
+            });
         }
         (entries, written)
     }
 
-    /// Where the reading begins: the snapshot has a time that it is about, and what is older does not belong to it.
+    /// Where the reading begins: the snapshot has a time that it is about, and what is older does
+    /// not belong to it.
     fn since(&self) -> u64 {
         match self.side {
             Side::Live => 0,
@@ -244,12 +289,17 @@ impl Source for Look {
         let (iter, mut reader) = self.at(cpu)?;
         let event = iter.peek(&mut reader)?;
         copy(event.payload, into);
-        let head = Head { ts: event.time, len: event.payload.len(), lost: lost(event.lost) };
+        let head = Head {
+            ts: event.time,
+            len: event.payload.len(),
+            lost: lost(event.lost),
+        };
         Some(head)
     }
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
-        self.at(cpu).is_some_and(|(iter, mut reader)| iter.next(&mut reader).is_some())
+        self.at(cpu)
+            .is_some_and(|(iter, mut reader)| iter.next(&mut reader).is_some())
     }
 
     fn cpu(&self, index: usize) -> Option<CpuId> {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The sites of `likely()`, `unlikely()` and `if` with their counters, as the compiler leaves them in two sections.
+//! The sites of `likely()`, `unlikely()` and `if` with their counters, as the compiler leaves them
+//! in two sections.
 //!
-//! C side: `include/linux/compiler.h`, and `__start_annotated_branch_profile` and its like in the linker script. A
-//! module's sites lie in its own memory; nobody lists them.
+//! C side: `include/linux/compiler.h`, and `__start_annotated_branch_profile` and its like in the
+//! linker script. A module's sites lie in its own memory; nobody lists them.
 //!
-//! Counters are changed by one instruction without a lock, as C does: what interrupts it on the same CPU loses nothing,
-//! while two CPUs may lose a count to each other. The structures are only 4-byte aligned.
+//! Counters are changed by one instruction without a lock, as C does: what interrupts it on the
+//! same CPU loses nothing, while two CPUs may lose a count to each other. The structures are only
+//! 4-byte aligned.
 
 use core::arch::asm;
 use core::ffi::c_void;
@@ -83,7 +85,9 @@ unsafe fn count(counter: *mut u64) {
 unsafe fn counted(counter: *const u64) -> u64 {
     let value;
     // SAFETY: by the precondition 8 bytes that may be read; nothing changes.
-    unsafe { asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) counter, options(nostack, preserves_flags, readonly)) };
+    unsafe {
+        asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) counter, options(nostack, preserves_flags, readonly))
+    };
     value
 }
 
@@ -109,7 +113,13 @@ impl Site {
     /// How often it was correct, or not taken; and the other way. Any context.
     pub(crate) fn counts(self) -> [u64; 2] {
         // SAFETY: as in `function`.
-        [0, 1].map(|way| unsafe { counted((&raw const (*self.0.as_ptr()).counts).cast::<u64>().wrapping_add(way)) })
+        [0, 1].map(|way| unsafe {
+            counted(
+                (&raw const (*self.0.as_ptr()).counts)
+                    .cast::<u64>()
+                    .wrapping_add(way),
+            )
+        })
     }
 }
 
@@ -142,7 +152,13 @@ impl Annotated {
     #[inline(always)]
     pub(crate) fn count(self, correct: bool) {
         // SAFETY: by the type invariant; the index is 0 or 1.
-        unsafe { count((&raw mut (*self.0.as_ptr()).data.counts).cast::<u64>().wrapping_add(usize::from(!correct))) };
+        unsafe {
+            count(
+                (&raw mut (*self.0.as_ptr()).data.counts)
+                    .cast::<u64>()
+                    .wrapping_add(usize::from(!correct)),
+            )
+        };
     }
 
     /// Counts that the compiler knew the condition. Any context; no call.
@@ -167,8 +183,8 @@ impl Annotated {
 /// `start` is a string that stays as long as the result is used.
 unsafe fn text<'a>(start: *const u8) -> &'a [u8] {
     let mut length = 0usize;
-    // SAFETY: by the precondition readable up to the NUL. Volatile, or the compiler would make it a call of C's
-    // `strlen()`, which may be traced.
+    // SAFETY: by the precondition readable up to the NUL. Volatile, or the compiler would make it a
+    // call of C's `strlen()`, which may be traced.
     while unsafe { start.wrapping_add(length).read_volatile() } != 0 {
         length = length.wrapping_add(1);
     }
@@ -212,8 +228,13 @@ impl<D, S> Sites<D, S> {
     /// They are the labels around a section of `D`s, and `site` makes what stands for one.
     unsafe fn between(start: *const c_void, end: *const c_void, site: fn(NonNull<D>) -> S) -> Self {
         let count = (end as usize).wrapping_sub(start as usize) / size_of::<D>();
-        // SAFETY: a label of the linker's is not at 0. INVARIANT: by the precondition; sections of the kernel stay.
-        Self { start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) }, count, site }
+        // SAFETY: a label of the linker's is not at 0. INVARIANT: by the precondition; sections of
+        // the kernel stay.
+        Self {
+            start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) },
+            count,
+            site,
+        }
     }
 }
 
@@ -221,7 +242,8 @@ impl<D, S> Sites<D, S> {
 pub(crate) fn annotated() -> Sites<LikelyData, Annotated> {
     let start = (&raw const bindings::__start_annotated_branch_profile).cast();
     let end = (&raw const bindings::__stop_annotated_branch_profile).cast();
-    // SAFETY: the linker script puts them around such structures. INVARIANT: of `Annotated`: sections stay.
+    // SAFETY: the linker script puts them around such structures. INVARIANT: of `Annotated`:
+    // sections stay.
     unsafe { Sites::between(start, end, |site| Annotated(site)) }
 }
 

@@ -2,12 +2,13 @@
 
 //! The function profiler: how often each function ran on each CPU, and for how long.
 //!
-//! It follows the top instance's filters. Each CPU has a table of its own ([`table`]), made at the first use and kept. While the
-//! profiler is the only graph user and counts all time, and the clock can be read in line, functions take [`hot`]; else it is
-//! a user like others ([`shared`]).
+//! It follows the top instance's filters. Each CPU has a table of its own ([`table`]), made at the
+//! first use and kept. While the profiler is the only graph user and counts all time, and the clock
+//! can be read in line, functions take [`hot`]; else it is a user like others ([`shared`]).
 //!
-//! Words: *graph time* is what a function's callees took, part of its own time unless option `graph-time` is off; *sleep
-//! time* is time in which the task did not run, part of it unless the top instance's `sleep-time` is off.
+//! Words: *graph time* is what a function's callees took, part of its own time unless option
+//! `graph-time` is off; *sleep time* is time in which the task did not run, part of it unless the
+//! top instance's `sleep-time` is off.
 //!
 //! Lock order: `PROFILE`, then those of [`crate::trace::fgraph`].
 
@@ -15,10 +16,10 @@ pub(crate) mod hot;
 mod shared;
 mod table;
 
+use crate::kernel::clock;
 use crate::trace::fgraph as graph;
 use crate::trace::fgraph::{Sleepless, Way};
 use crate::trace::ftrace::ops::Ops;
-use crate::kernel::clock;
 use kernel::bindings::fgraph_ops;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -89,7 +90,11 @@ pub(crate) fn switch(on: bool) -> Result {
     if on {
         table::prepare()?;
         let user = user()?;
-        let sleepless = if SLEEP_TIME.load(Relaxed) { None } else { Some(Sleepless::new()?) };
+        let sleepless = if SLEEP_TIME.load(Relaxed) {
+            None
+        } else {
+            Some(Sleepless::new()?)
+        };
         shared::install(USER.0.get());
         user.ops().init();
         user.ops().share_sets(Ops::global().ok_or(ENODEV)?.raw());

@@ -2,22 +2,22 @@
 
 //! The stack tracer: the deepest kernel stack of any task, function by function.
 //!
-//! It is not one of `current_tracer` but stands beside them: a callback at functions' entries compares how deep the stack
-//! is with the deepest so far, which takes a few instructions; where it is deeper, the stack is unwound and kept. Stacks
-//! of interrupts are not looked at.
+//! It is not one of `current_tracer` but stands beside them: a callback at functions' entries
+//! compares how deep the stack is with the deepest so far, which takes a few instructions; where it
+//! is deeper, the stack is unwound and kept. Stacks of interrupts are not looked at.
 //!
-//! Files: `stack_trace`, `stack_max_size`, `stack_trace_filter`; `kernel.stack_tracer_enabled`; the boot parameters
-//! `stacktrace` and `stacktrace_filter=`.
+//! Files: `stack_trace`, `stack_max_size`, `stack_trace_filter`; `kernel.stack_tracer_enabled`; the
+//! boot parameters `stacktrace` and `stacktrace_filter=`.
 //!
-//! Locks: [`Switch`]'s mutex, then those of ops. [`DEEPEST`] is taken with the tracer off on this CPU, as what unwinds is
-//! traced itself.
+//! Locks: [`Switch`]'s mutex, then those of ops. [`DEEPEST`] is taken with the tracer off on this
+//! CPU, as what unwinds is traced itself.
 
-use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::ftrace::ops::{Arguments, Callback, Flags, Hit, Ops, Which};
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
 use crate::kernel::stack_tracing::Disabled;
+use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::ftrace::ops::{Arguments, Callback, Flags, Hit, Ops, Which};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -43,8 +43,13 @@ impl Stack {
     }
 }
 
-static DEEPEST: RawLock<(Stack, [usize; MOST])> =
-    RawLock::new((Stack { rows: [(0, 0); MOST], count: 0 }, [0; MOST]));
+static DEEPEST: RawLock<(Stack, [usize; MOST])> = RawLock::new((
+    Stack {
+        rows: [(0, 0); MOST],
+        count: 0,
+    },
+    [0; MOST],
+));
 
 /// The callback.
 struct Measure;
@@ -67,7 +72,9 @@ impl Callback for Measure {
 #[inline(never)]
 fn deeper(at: usize, ip: usize) {
     let _stay = PreemptOff::new();
-    let Some(_disabled) = Disabled::first() else { return };
+    let Some(_disabled) = Disabled::first() else {
+        return;
+    };
     if PreemptCount::read().in_nmi() || !stack::rcu_watches() {
         return;
     }
@@ -96,7 +103,9 @@ fn keep(own: &Own, ip: usize, stack: &mut Stack, calls: &mut [usize; MOST]) {
     stack.count = 0;
     // One that is not on the stack, such as what a return hook stands for, is left out.
     for call in calls.get(first..).unwrap_or(&[]) {
-        let Some(word) = own.find(from, *call) else { continue };
+        let Some(word) = own.find(from, *call) else {
+            continue;
+        };
         if let Some(row) = stack.rows.get_mut(stack.count) {
             *row = (*call, own.depth(word));
             stack.count += 1;
@@ -110,7 +119,11 @@ fn keep(own: &Own, ip: usize, stack: &mut Stack, calls: &mut [usize; MOST]) {
 fn overrun(stack: &Stack) -> ! {
     pr_emerg!("kernel stack overflow, {} functions deep:\n", stack.count);
     for (call, depth) in stack.rows() {
-        pr_emerg!("{:8} {}\n", depth, crate::kernel::kallsyms::SymbolOffset(*call));
+        pr_emerg!(
+            "{:8} {}\n",
+            depth,
+            crate::kernel::kallsyms::SymbolOffset(*call)
+        );
     }
     panic!("kernel stack overflow");
 }
@@ -129,22 +142,30 @@ fn switch() -> Result<&'static Switch> {
     SWITCH.as_ref().map(|switch| &**switch).ok_or(ENODEV)
 }
 
-/// Makes the tracer, with the comma-separated patterns of `filter`, switched on if `on`. Once, at boot. `ENOMEM`.
+/// Makes the tracer, with the comma-separated patterns of `filter`, switched on if `on`. Once, at
+/// boot. `ENOMEM`.
 pub(crate) fn init(filter: &[u8], on: bool) -> Result {
     let ops = Ops::new(Arc::new(Measure, GFP_KERNEL)?, Flags(0))?;
     if !filter.is_empty() {
         let mut edit = ops.edit(Which::Filter, false)?;
-        for token in filter.split(|&c| c == b',').filter(|token| !token.is_empty()) {
+        for token in filter
+            .split(|&c| c == b',')
+            .filter(|token| !token.is_empty())
+        {
             // A pattern that matches nothing leaves the others in force, as in C.
             let _ = edit.apply(token);
         }
         edit.commit()?;
     }
-    SWITCH.populate(Arc::pin_init(pin_init!(Switch { ops, on <- new_mutex!(false) }), GFP_KERNEL)?);
+    SWITCH.populate(Arc::pin_init(
+        pin_init!(Switch { ops, on <- new_mutex!(false) }),
+        GFP_KERNEL,
+    )?);
     set(on)
 }
 
-/// Switches it on or off. Task context, sleeps. `ENODEV` before [`init`] or when ftrace is disarmed, `ENOMEM`.
+/// Switches it on or off. Task context, sleeps. `ENODEV` before [`init`] or when ftrace is
+/// disarmed, `ENOMEM`.
 pub(crate) fn set(on: bool) -> Result {
     let switch = switch()?;
     let mut is_on = switch.on.lock();

@@ -2,18 +2,20 @@
 
 //! Names and thread groups of tasks that made entries, so that output can say more than a pid.
 //!
-//! While a tracer records ([`start`]), a probe in the scheduler saves the name (option `record-cmd`) and the thread
-//! group (option `record-tgid`) of the tasks around each switch and wake-up, but only after this CPU has made an
-//! entry since it last did ([`entry_made`]): otherwise tasks of no interest would push out those in the buffer.
+//! While a tracer records ([`start`]), a probe in the scheduler saves the name (option
+//! `record-cmd`) and the thread group (option `record-tgid`) of the tasks around each switch and
+//! wake-up, but only after this CPU has made an entry since it last did ([`entry_made`]): otherwise
+//! tasks of no interest would push out those in the buffer.
 //!
 //! The tables are shared by all instances, as in `saved_cmdlines` and `saved_tgids`.
 //!
-//! Lock order: the mutex of `Users`, then tracepoint code; `NAMES` is innermost and is only tried in probes.
+//! Lock order: the mutex of `Users`, then tracepoint code; `NAMES` is innermost and is only tried
+//! in probes.
 
 use crate::kernel::context::PreemptCount;
 use crate::kernel::entry_made;
 use crate::kernel::raw_lock::RawLock;
-use crate::kernel::tracepoint::{COMM, Point, Probes, TaskProbe, TaskView, pid_max};
+use crate::kernel::tracepoint::{pid_max, Point, Probes, TaskProbe, TaskView, COMM};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -23,7 +25,11 @@ use kernel::sync::{Arc, Mutex, SetOnce};
 pub(crate) type Comm = [u8; COMM];
 
 /// Slots of the table from pid to name; pids are taken modulo this.
-const PIDS: usize = if cfg!(CONFIG_BASE_SMALL) { 0x1000 } else { 0x8000 };
+const PIDS: usize = if cfg!(CONFIG_BASE_SMALL) {
+    0x1000
+} else {
+    0x8000
+};
 
 /// How many names are kept unless `saved_cmdlines_size` says otherwise.
 const DEFAULT_NAMES: usize = 128;
@@ -44,8 +50,11 @@ struct Names {
 const NOWHERE: u32 = u32::MAX;
 const NOBODY: i32 = -1;
 
-static NAMES: RawLock<Names> =
-    RawLock::new(Names { places: KVVec::new(), kept: KVVec::new(), last: 0 });
+static NAMES: RawLock<Names> = RawLock::new(Names {
+    places: KVVec::new(),
+    kept: KVVec::new(),
+    last: 0,
+});
 
 impl Names {
     /// A table of `names` names. Task context, may sleep. `ENOMEM`.
@@ -78,14 +87,20 @@ impl Names {
 
     fn find(&self, pid: i32) -> Option<Comm> {
         let index = *self.places.get(pid as usize % PIDS)?;
-        self.kept.get(index as usize).filter(|kept| kept.0 == pid).map(|kept| kept.1)
+        self.kept
+            .get(index as usize)
+            .filter(|kept| kept.0 == pid)
+            .map(|kept| kept.1)
     }
 }
 
 /// A text as a name, cut and closed with a NUL.
 fn comm(text: &[u8]) -> Comm {
     let mut comm = [0; COMM];
-    comm.iter_mut().take(COMM - 1).zip(text).for_each(|(to, from)| *to = *from);
+    comm.iter_mut()
+        .take(COMM - 1)
+        .zip(text)
+        .for_each(|(to, from)| *to = *from);
     comm
 }
 
@@ -102,8 +117,8 @@ pub(crate) fn size() -> usize {
     NAMES.lock().kept.len()
 }
 
-/// Starts over with room for `names` names and as many more as C's table would have with its memory rounded up to a
-/// power of two of pages. Task context, may sleep.
+/// Starts over with room for `names` names and as many more as C's table would have with its memory
+/// rounded up to a power of two of pages. Task context, may sleep.
 ///
 /// # Errors
 ///
@@ -112,23 +127,31 @@ pub(crate) fn resize(names: usize) -> Result {
     if names == 0 || names > PIDS {
         return Err(EINVAL);
     }
-    let bytes = (C_TABLE + names * C_NAME).max(kernel::page::PAGE_SIZE).next_power_of_two();
+    let bytes = (C_TABLE + names * C_NAME)
+        .max(kernel::page::PAGE_SIZE)
+        .next_power_of_two();
     let new = Names::new((bytes - C_TABLE) / C_NAME)?;
     let old = core::mem::replace(&mut *NAMES.lock(), new);
     drop(old);
     Ok(())
 }
 
-/// The name of the task `pid`: saved, or `<idle>`, or `<...>` when it is not known. Any context: where the table is
-/// busy and waiting could deadlock (NMI) it is not known.
+/// The name of the task `pid`: saved, or `<idle>`, or `<...>` when it is not known. Any context:
+/// where the table is busy and waiting could deadlock (NMI) it is not known.
 pub(crate) fn find(pid: i32) -> Comm {
     match pid {
         0 => return comm(b"<idle>"),
         ..0 => return comm(b"<XXX>"),
         _ => {}
     }
-    let names = if PreemptCount::read().in_nmi() { NAMES.try_lock() } else { Some(NAMES.lock()) };
-    names.and_then(|names| names.find(pid)).unwrap_or_else(|| comm(b"<...>"))
+    let names = if PreemptCount::read().in_nmi() {
+        NAMES.try_lock()
+    } else {
+        Some(NAMES.lock())
+    };
+    names
+        .and_then(|names| names.find(pid))
+        .unwrap_or_else(|| comm(b"<...>"))
 }
 
 /// A copy of what is saved, for `saved_cmdlines`. Task context, may sleep. `ENOMEM`.
@@ -147,14 +170,20 @@ static TGIDS: SetOnce<KVVec<Atomic<i32>>> = SetOnce::new();
 
 /// The thread group of the task `pid`, if it is known. Any context.
 pub(crate) fn find_tgid(pid: i32) -> Option<i32> {
-    let tgid = TGIDS.as_ref()?.get(usize::try_from(pid).ok()?)?.load(Relaxed);
+    let tgid = TGIDS
+        .as_ref()?
+        .get(usize::try_from(pid).ok()?)?
+        .load(Relaxed);
     (tgid != 0).then_some(tgid)
 }
 
 /// The known thread groups as `(pid, tgid)`, for `saved_tgids`. Any context.
 pub(crate) fn tgids() -> impl Iterator<Item = (i32, i32)> {
     let map = TGIDS.as_ref().map_or(&[][..], |map| &map[..]);
-    map.iter().enumerate().map(|(pid, tgid)| (pid as i32, tgid.load(Relaxed))).filter(|pair| pair.1 != 0)
+    map.iter()
+        .enumerate()
+        .map(|(pid, tgid)| (pid as i32, tgid.load(Relaxed)))
+        .filter(|pair| pair.1 != 0)
 }
 
 /// Options `record-cmd` and `record-tgid` of the top instance.
@@ -179,7 +208,10 @@ impl Saver {
         if !WANT_NAMES.load(Relaxed) {
             return true;
         }
-        NAMES.try_lock().map(|mut names| names.save(pid, task.comm())).is_some()
+        NAMES
+            .try_lock()
+            .map(|mut names| names.save(pid, task.comm()))
+            .is_some()
     }
 
     fn save_both(one: TaskView<'_>, other: TaskView<'_>) {
@@ -240,7 +272,10 @@ pub(crate) fn start() -> Result<Saving> {
     let mut state = Users::get()?.state.lock();
     if state.count == 0 {
         let saver = Arc::new(Saver, GFP_KERNEL)?;
-        state.probes = Some(Probes::register(&[Point::Wakeup, Point::WakeupNew, Point::Switch], saver)?);
+        state.probes = Some(Probes::register(
+            &[Point::Wakeup, Point::WakeupNew, Point::Switch],
+            saver,
+        )?);
     }
     state.count += 1;
     Ok(Saving(()))

@@ -2,17 +2,19 @@
 
 //! Which tasks an instance traces: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
 //!
-//! A probe at each switch decides once for the task that a CPU turns to, and leaves the answer in a per-CPU word:
-//! the pid that is traced there, or [`NOBODY`]. The callback of a traced function compares that word with its own
-//! task ([`PidFilter::traces_current`]); without pids no callback looks at all.
+//! A probe at each switch decides once for the task that a CPU turns to, and leaves the answer in a
+//! per-CPU word: the pid that is traced there, or [`NOBODY`]. The callback of a traced function
+//! compares that word with its own task ([`PidFilter::traces_current`]); without pids no callback
+//! looks at all.
 //!
-//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`Lists`], a raw lock that probes take, too.
+//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`Lists`], a raw lock that probes take,
+//! too.
 
-use crate::kernel::{context, cpus};
+use crate::core::format as text;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
-use crate::core::format as text;
+use crate::kernel::{context, cpus};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -39,7 +41,10 @@ struct Lists {
 }
 
 impl Lists {
-    const EMPTY: Self = Self { only: List::new(), not: List::new() };
+    const EMPTY: Self = Self {
+        only: List::new(),
+        not: List::new(),
+    };
 
     fn list(&mut self, which: Which) -> &mut List {
         match which {
@@ -63,7 +68,9 @@ fn has(list: &List, pid: i32) -> bool {
 
 /// Adds `pid` unless it is there. May sleep. `ENOMEM`.
 fn add(list: &mut List, pid: i32) -> Result {
-    let Err(place) = list.binary_search(&pid) else { return Ok(()) };
+    let Err(place) = list.binary_search(&pid) else {
+        return Ok(());
+    };
     list.reserve(1, GFP_KERNEL)?;
     // Cannot fail: there is room, and the place is at most the length.
     let _ = list.insert_within_capacity(place, pid);
@@ -86,7 +93,11 @@ struct Shared {
 impl Shared {
     fn decide(&self, task: TaskView<'_>) {
         let pid = task.pid();
-        let pid = if self.lists.lock().traces(pid) { pid } else { NOBODY };
+        let pid = if self.lists.lock().traces(pid) {
+            pid
+        } else {
+            NOBODY
+        };
         self.here.this().store(pid, Relaxed);
     }
 
@@ -97,7 +108,9 @@ impl Shared {
             let length = {
                 let mut lists = self.lists.lock();
                 let list = lists.list(which);
-                let Err(place) = list.binary_search(&child) else { return };
+                let Err(place) = list.binary_search(&child) else {
+                    return;
+                };
                 if !has(list, parent) {
                     return;
                 }
@@ -113,9 +126,11 @@ impl Shared {
                 }
                 list.len()
             };
-            // Not under the lock: the allocator may wake a task, and a CPU that turns to another waits with its run queue
-            // locked for the lists.
-            let Ok(list) = List::with_capacity(length + length / 2 + 1, GFP_NOWAIT) else { return };
+            // Not under the lock: the allocator may wake a task, and a CPU that turns to another
+            // waits with its run queue locked for the lists.
+            let Ok(list) = List::with_capacity(length + length / 2 + 1, GFP_NOWAIT) else {
+                return;
+            };
             longer = list;
         }
     }
@@ -126,7 +141,8 @@ impl TaskProbe for Shared {
         self.decide(next);
     }
 
-    /// A child is listed where its parent is. Without memory for that it is not, as tracing must not fail a fork.
+    /// A child is listed where its parent is. Without memory for that it is not, as tracing must
+    /// not fail a fork.
     fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
         for which in [Which::Only, Which::Not] {
             self.follow(which, parent.pid(), child.pid());
@@ -172,13 +188,15 @@ impl PidFilter {
         self.state.lock().switch.is_some()
     }
 
-    /// Is the current task one to trace, while the filter [is active](Self::is_active)? Any context, preemption off.
+    /// Is the current task one to trace, while the filter [is active](Self::is_active)? Any
+    /// context, preemption off.
     #[inline(always)]
     pub(crate) fn traces_current(&self) -> bool {
         self.shared.here.this().load(Relaxed) == context::current_pid()
     }
 
-    /// Adds the pids of one write, all or none; gives what the write returns. Task context, may sleep.
+    /// Adds the pids of one write, all or none; gives what the write returns. Task context, may
+    /// sleep.
     ///
     /// # Errors
     ///
@@ -211,13 +229,16 @@ impl PidFilter {
         Ok(copy)
     }
 
-    /// Option `function-fork`: children are listed as their parents are, and the dead leave. Task context, may sleep.
-    /// `ENOMEM`.
+    /// Option `function-fork`: children are listed as their parents are, and the dead leave. Task
+    /// context, may sleep. `ENOMEM`.
     pub(crate) fn follow_forks(&self, on: bool) -> Result {
         let mut state = self.state.lock();
         state.fork = None;
         if on {
-            state.fork = Some(Probes::register(&[Point::Fork, Point::Free], self.shared.clone())?);
+            state.fork = Some(Probes::register(
+                &[Point::Fork, Point::Free],
+                self.shared.clone(),
+            )?);
         }
         Ok(())
     }

@@ -2,18 +2,19 @@
 
 //! Kernel stack entries: the return addresses from some function on, innermost first.
 
-use crate::trace::buffer::Buffer;
-use crate::trace::buffer::entry::{Context, kind};
-use crate::trace::ftrace::ops;
+use crate::core::format::entry::TRAMPOLINE;
 use crate::kernel::kallsyms::size_offset;
-use crate::kernel::stack::Stacks;
 #[cfg(CONFIG_SCHED_TRACER)]
 use crate::kernel::stack::Caller;
-use crate::core::format::entry::TRAMPOLINE;
+use crate::kernel::stack::Stacks;
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::Buffer;
+use crate::trace::ftrace::ops;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
-/// A return address into a function lies this close to its patch site at most, if it is that of the trampoline.
+/// A return address into a function lies this close to its patch site at most, if it is that of the
+/// trampoline.
 const SITE: usize = 16;
 
 static STACKS: SetOnce<Stacks> = SetOnce::new();
@@ -24,75 +25,106 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Records the stack from the frame at `from` on: a patch site that was just hit, or a return address. What lies
-/// deeper is the tracer's own. If there is no such frame, the whole stack is recorded. Any context.
+/// Records the stack from the frame at `from` on: a patch site that was just hit, or a return
+/// address. What lies deeper is the tracer's own. If there is no such frame, the whole stack is
+/// recorded. Any context.
 pub(crate) fn record(buffer: &Buffer, from: usize) {
     record_in(buffer, Context::capture_all(), from);
 }
 
 /// [`record`] without the first `skip` frames from there on.
 pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
-    write(buffer, Context::capture_all(), |calls| frame_of(calls, from).saturating_add(skip));
+    write(buffer, Context::capture_all(), |calls| {
+        frame_of(calls, from).saturating_add(skip)
+    });
 }
 
-/// Records, on behalf of an entry that was made in `context`, the stack from the caller of the function that the return
-/// address `ip` leads into.
+/// Records, on behalf of an entry that was made in `context`, the stack from the caller of the
+/// function that the return address `ip` leads into.
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
-    write(buffer, context, |calls| calls.iter().position(|call| *call == ip).map_or(0, |frame| frame + 1));
+    write(buffer, context, |calls| {
+        calls
+            .iter()
+            .position(|call| *call == ip)
+            .map_or(0, |frame| frame + 1)
+    });
 }
 
 /// Records, on behalf of an entry that was made in `context`, the stack from `caller` on.
 #[cfg(CONFIG_SCHED_TRACER)]
 pub(crate) fn record_of(buffer: &Buffer, context: Context, caller: &Caller) {
-    let Some(stacks) = STACKS.as_ref() else { return };
+    let Some(stacks) = STACKS.as_ref() else {
+        return;
+    };
     stacks.with_caller(caller, |calls| write_calls(buffer, context, calls));
 }
 
-/// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the function called if it is
-/// one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
+/// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the
+/// function called if it is one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
 ///
 /// Inline, as each of our own frames costs as much to unwind as any other.
 #[inline(always)]
 pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
     write(buffer, context, |calls| {
         let frame = frame_of(calls, from);
-        let caller = frame.checked_sub(1).filter(|before| calls.get(*before).is_some_and(|call| ops::trampoline_at(*call).is_some()));
+        let caller = frame.checked_sub(1).filter(|before| {
+            calls
+                .get(*before)
+                .is_some_and(|call| ops::trampoline_at(*call).is_some())
+        });
         caller.unwrap_or(frame)
     });
 }
 
-/// Records the stack on behalf of an entry that was made in `context` by the function that `ip` lies in: from that one's
-/// frame on. If there is none, the whole stack. Any context.
+/// Records the stack on behalf of an entry that was made in `context` by the function that `ip`
+/// lies in: from that one's frame on. If there is none, the whole stack. Any context.
 pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
     let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
     write(buffer, context, |calls| {
-        let is_caller = |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
+        let is_caller =
+            |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
         calls.iter().position(is_caller).unwrap_or(0)
     });
 }
 
 /// Which of `calls` is the frame at `from`; the first if none is.
 fn frame_of(calls: &[usize], from: usize) -> usize {
-    calls.iter().position(|call| call.wrapping_sub(from) <= SITE).unwrap_or(0)
+    calls
+        .iter()
+        .position(|call| call.wrapping_sub(from) <= SITE)
+        .unwrap_or(0)
 }
 
 /// Records the calls from the one on that `first` finds.
 #[inline(always)]
 fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
-    let Some(stacks) = STACKS.as_ref() else { return };
-    stacks.with_current(|calls| write_calls(buffer, context, calls.get(first(calls)..).unwrap_or(&[])));
+    let Some(stacks) = STACKS.as_ref() else {
+        return;
+    };
+    stacks.with_current(|calls| {
+        write_calls(buffer, context, calls.get(first(calls)..).unwrap_or(&[]))
+    });
 }
 
 /// Records `calls`.
 fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
     // Where there is no room the buffer counts it.
-    let _ = buffer.write_with(context, kind::KERNEL_STACK, 8 * (calls.len() + 1), |_, bytes| {
-        let (count, places) = bytes.split_at_mut(8);
-        count.copy_from_slice(&calls.len().to_ne_bytes());
-        for (place, call) in places.chunks_exact_mut(8).zip(calls) {
-            let call = if ops::trampoline_at(*call).is_some() { TRAMPOLINE } else { *call };
-            place.copy_from_slice(&call.to_ne_bytes());
-        }
-    });
+    let _ = buffer.write_with(
+        context,
+        kind::KERNEL_STACK,
+        8 * (calls.len() + 1),
+        |_, bytes| {
+            let (count, places) = bytes.split_at_mut(8);
+            count.copy_from_slice(&calls.len().to_ne_bytes());
+            for (place, call) in places.chunks_exact_mut(8).zip(calls) {
+                let call = if ops::trampoline_at(*call).is_some() {
+                    TRAMPOLINE
+                } else {
+                    *call
+                };
+                place.copy_from_slice(&call.to_ne_bytes());
+            }
+        },
+    );
 }

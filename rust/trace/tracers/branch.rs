@@ -2,15 +2,15 @@
 
 //! `branch`: an entry for each condition that is marked as likely or unlikely, and whether it was.
 //!
-//! The recording is [`branch`](crate::trace::tracers::branch::recording)'s. Names of tasks are not saved for it, as with ftrace: entries show
-//! them where something else does.
+//! The recording is [`recording`](crate::trace::tracers::branch::recording)'s. Names of tasks are
+//! not saved for it, as with ftrace: entries show them where something else does.
 
 pub(crate) mod recording;
 
+use self::recording::Recording;
 use super::{Running, Tracer};
 use crate::core::format::branch::TRACE_TITLES;
 use crate::core::format::Out;
-use self::recording::Recording;
 use crate::trace::instance::Instance;
 use crate::trace::output::source::Look;
 use crate::trace::output::{Printed, Style, TracerOutput};
@@ -27,7 +27,7 @@ impl Tracer for Branch {
     }
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
-        Ok(KBox::new(Tracing(branch::begin(instance)?), GFP_KERNEL)?)
+        Ok(KBox::new(Tracing(recording::begin(instance)?), GFP_KERNEL)?)
     }
 
     fn in_instances(&self) -> bool {

@@ -2,26 +2,28 @@
 
 //! Sections with interrupts or preemption off: what happens where they begin and end.
 //!
-//! At most one [`Critical`] is [current](Critical::current), that of the tracer at work, in whichever instance. A section
-//! of a CPU is *open* from where interrupts (or preemption, whichever the tracer looks at) go off to where both are on
-//! again. Its ends are recorded as function entries, under the addresses where they happen; if it was longer than any
-//! before, [`Critical::report`] keeps the trace.
+//! At most one [`Critical`] is [current](Critical::current), that of the tracer at work, in
+//! whichever instance. A section of a CPU is *open* from where interrupts (or preemption, whichever
+//! the tracer looks at) go off to where both are on again. Its ends are recorded as function
+//! entries, under the addresses where they happen; if it was longer than any before,
+//! [`Critical::report`] keeps the trace.
 //!
-//! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is at work: no lock, no
-//! callee that is traced. Nothing of it nests on a CPU: while a section begins or ends, its [`State`] is busy, and what
-//! comes then, from an interrupt or from what is called to keep the trace, does nothing. NMIs open no section.
+//! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is
+//! at work: no lock, no callee that is traced. Nothing of it nests on a CPU: while a section begins
+//! or ends, its [`State`] is busy, and what comes then, from an interrupt or from what is called to
+//! keep the trace, does nothing. NMIs open no section.
 
-use crate::trace::buffer::entry::{Context, kind};
-use crate::trace::fgraph::meanwhile::{self, Measures};
-use crate::trace::instance::Instance;
 use super::latency::Found;
-use crate::trace::tasks::stack;
+use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::published::{Claim, Published};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::tracepoint::TaskView;
-use crate::core::parse::options::Flag;
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::fgraph::meanwhile::{self, Measures};
+use crate::trace::instance::Instance;
+use crate::trace::tasks::stack;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -81,8 +83,9 @@ pub(crate) struct Critical {
     /// Are ends of sections recorded as in a call graph?
     graph: Atomic<bool>,
     sections: PerCpu<Section>,
-    /// How many sections were reported. One that was open while another CPU's was being reported is not: it was, if only
-    /// by the report, not left in peace. Turning to a call graph and back counts as a report.
+    /// How many sections were reported. One that was open while another CPU's was being reported is
+    /// not: it was, if only by the report, not left in peace. Turning to a call graph and back
+    /// counts as a report.
     reports: Atomic<u64>,
     /// Held while one is reported. Innermost but for the locks of the buffer and of saved names.
     reporting: RawLock<()>,
@@ -99,12 +102,19 @@ impl Critical {
         };
         let sections = PerCpu::new(|_| closed())?;
         let graph = Atomic::new(instance.options().has(Flag::DisplayGraph));
-        let new =
-            Self { instance, kinds, graph, sections, reports: Atomic::new(0), reporting: RawLock::new(()) };
+        let new = Self {
+            instance,
+            kinds,
+            graph,
+            sections,
+            reports: Atomic::new(0),
+            reporting: RawLock::new(()),
+        };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
 
-    /// Makes it the current one until the result is dropped. Task context. `EBUSY` while there is another.
+    /// Makes it the current one until the result is dropped. Task context. `EBUSY` while there is
+    /// another.
     pub(crate) fn begin(self: &Arc<Self>) -> Result<Claim<Self>> {
         CURRENT.claim(self.clone())
     }
@@ -120,8 +130,8 @@ impl Critical {
         unsafe { CURRENT.get() }
     }
 
-    /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no register where there is nothing
-    /// to measure.
+    /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no
+    /// register where there is nothing to measure.
     #[inline(never)]
     pub(crate) fn irqs_off(&self, ip: usize) {
         if self.kinds.irqs && !self.holds(PreemptCount::read()) {
@@ -146,7 +156,8 @@ impl Critical {
         }
     }
 
-    /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and [`Critical::irqs_on`].
+    /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and
+    /// [`Critical::irqs_on`].
     #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
     #[inline(never)]
     pub(crate) fn preempt_on(&self, ip: usize, parent: usize, own: usize) {
@@ -187,7 +198,8 @@ impl Critical {
             return;
         }
         here.set(State::BUSY);
-        here.start.store(if parent != 0 { parent } else { ip }, Relaxed);
+        here.start
+            .store(if parent != 0 { parent } else { ip }, Relaxed);
         here.reports.store(self.reports.load(Relaxed), Relaxed);
         let _stay = PreemptOff::new();
         here.since.store(self.record(context, ip, parent), Relaxed);
@@ -205,7 +217,9 @@ impl Critical {
             let context = Context::capture();
             let _stay = PreemptOff::new();
             let end = if parent != 0 { parent } else { ip };
-            let latency = self.record(context, ip, parent).wrapping_sub(here.since.load(Relaxed));
+            let latency = self
+                .record(context, ip, parent)
+                .wrapping_sub(here.since.load(Relaxed));
             if self.instance.latency().is_worse(latency) {
                 self.report(here, latency, context.rest(), ip, end, own);
             }
@@ -214,7 +228,8 @@ impl Critical {
         here.set(State::CLOSED);
     }
 
-    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's time. Preemption is off.
+    /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's
+    /// time. Preemption is off.
     #[inline(always)]
     fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
@@ -241,11 +256,19 @@ impl Critical {
         now
     }
 
-    /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its trace is kept, with the
-    /// stack from the caller of the function of `ip` on.
+    /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its
+    /// trace is kept, with the stack from the caller of the function of `ip` on.
     #[cold]
     #[inline(never)]
-    fn report(&self, here: &Section, latency: u64, context: Context, ip: usize, end: usize, own: usize) {
+    fn report(
+        &self,
+        here: &Section,
+        latency: u64,
+        context: Context,
+        ip: usize,
+        end: usize,
+        own: usize,
+    ) {
         let _alone = self.reporting.lock();
         if !self.instance.latency().is_worse(latency) {
             return;
@@ -260,7 +283,16 @@ impl Critical {
         let cpu = CpuId::current();
         TaskView::with_current(|task| {
             let section = Some((here.start.load(Relaxed), end));
-            self.instance.keep_worst(&Found { cpu, task, since: here.since.load(Relaxed), latency, section }, Some(cpu));
+            self.instance.keep_worst(
+                &Found {
+                    cpu,
+                    task,
+                    since: here.since.load(Relaxed),
+                    latency,
+                    section,
+                },
+                Some(cpu),
+            );
         });
         self.reports.store(reports.wrapping_add(1), Relaxed);
     }
@@ -279,6 +311,7 @@ impl Measures for Critical {
     fn set_graph(&self, graph: bool) {
         let _alone = self.reporting.lock();
         self.graph.store(graph, Relaxed);
-        self.reports.store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
+        self.reports
+            .store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }

@@ -2,21 +2,24 @@
 
 //! `function`: an entry for every call of every traced function.
 //!
-//! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is all inline and on one
-//! screen (`Buffer::record`). [`Careful`] is the one for options and pid lists. Which of them is in place changes only
-//! while the ops is not registered, so neither looks at what the other needs.
+//! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is
+//! all inline and on one screen (`Buffer::record`). [`Careful`] is the one for options and pid
+//! lists. Which of them is in place changes only while the ops is not registered, so neither looks
+//! at what the other needs.
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
 use super::{Running, Tracer};
+use crate::core::parse::options::{
+    TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
+};
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
-use crate::core::parse::options::{FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE, TracerOption};
-use crate::trace::tasks::stack;
-use crate::trace::tasks::cmdlines::{self, Saving};
-use crate::trace::buffer::entry::{Context, kind};
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::ftrace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
 use crate::trace::instance::Instance;
-use crate::trace::ftrace::ops::{Callback, Hit, Nothing, Ops, callback_symbol};
+use crate::trace::tasks::cmdlines::{self, Saving};
+use crate::trace::tasks::stack;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -32,7 +35,12 @@ impl Tracer for Function {
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
         let ops = instance.ops().ok_or(ENOMEM)?.clone();
         let mut tracing = KBox::new(
-            Tracing { instance: instance.clone(), ops, careful: None, _saving: cmdlines::start()? },
+            Tracing {
+                instance: instance.clone(),
+                ops,
+                careful: None,
+                _saving: cmdlines::start()?,
+            },
             GFP_KERNEL,
         )?;
         tracing.install(flags)?;
@@ -78,7 +86,9 @@ impl Tracing {
         let careful = Asked::of(&self.instance, flags);
         match careful {
             None => self.ops.set_callback(self.instance.clone())?,
-            Some(asked) => self.ops.set_callback(Arc::new(Careful::new(&self.instance, asked)?, GFP_KERNEL)?)?,
+            Some(asked) => self
+                .ops
+                .set_callback(Arc::new(Careful::new(&self.instance, asked)?, GFP_KERNEL)?)?,
         }
         self.careful = careful;
         self.ops.register()
@@ -119,19 +129,21 @@ impl Callback for Instance {
 
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
-        self.buffer().record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
+        self.buffer()
+            .record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
     }
 }
 
-/// The callback that looks at tasks, compresses repeats and records stacks, as far as was asked for.
+/// The callback that looks at tasks, compresses repeats and records stacks, as far as was asked
+/// for.
 struct Careful {
     instance: Arc<Instance>,
     asked: Asked,
     cpus: PerCpu<Here>,
 }
 
-/// What [`Careful`] keeps on each CPU. Only that CPU looks at it; a context that interrupts another may mix up a count
-/// of repeats, but no more than that.
+/// What [`Careful`] keeps on each CPU. Only that CPU looks at it; a context that interrupts another
+/// may mix up a count of repeats, but no more than that.
 struct Here {
     /// One bit for each level of contexts that is inside the callback: unwinding is traced itself.
     inside: Atomic<u32>,
@@ -153,7 +165,11 @@ impl Here {
 
 impl Careful {
     fn new(instance: &Arc<Instance>, asked: Asked) -> Result<Self> {
-        Ok(Self { instance: instance.clone(), asked, cpus: PerCpu::new(|_| Here::NEW)? })
+        Ok(Self {
+            instance: instance.clone(),
+            asked,
+            cpus: PerCpu::new(|_| Here::NEW)?,
+        })
     }
 
     fn record(&self, here: &Here, context: Context, hit: &Hit<'_, Nothing>) {
@@ -172,7 +188,8 @@ impl Careful {
 
     /// Is it the same call as the last one? Then it is counted.
     fn repeats(&self, here: &Here, hit: &Hit<'_, Nothing>) -> bool {
-        let same = here.ip.load(Relaxed) == hit.ip as u64 && here.parent_ip.load(Relaxed) == hit.parent_ip as u64;
+        let same = here.ip.load(Relaxed) == hit.ip as u64
+            && here.parent_ip.load(Relaxed) == hit.parent_ip as u64;
         let count = here.repeats.load(Relaxed);
         if !same || count >= u16::MAX.into() {
             return false;
@@ -187,14 +204,17 @@ impl Careful {
         let (ip, parent_ip) = (here.ip.load(Relaxed), here.parent_ip.load(Relaxed));
         let (count, last) = (here.repeats.load(Relaxed), here.last.load(Relaxed));
         if count != 0 {
-            self.instance.buffer().write_with(context, kind::FUNC_REPEATS, 24, |now, bytes| {
-                let delta = now.wrapping_sub(last);
-                // The last word: count, then how long ago the last repeat was, high half (16 bits) first.
-                let word = u64::from(count) | (delta >> 32 & 0xffff) << 16 | delta << 32;
-                for (place, word) in bytes.chunks_exact_mut(8).zip([ip, parent_ip, word]) {
-                    place.copy_from_slice(&word.to_ne_bytes());
-                }
-            });
+            self.instance
+                .buffer()
+                .write_with(context, kind::FUNC_REPEATS, 24, |now, bytes| {
+                    let delta = now.wrapping_sub(last);
+                    // The last word: count, then how long ago the last repeat was, high half (16
+                    // bits) first.
+                    let word = u64::from(count) | (delta >> 32 & 0xffff) << 16 | delta << 32;
+                    for (place, word) in bytes.chunks_exact_mut(8).zip([ip, parent_ip, word]) {
+                        place.copy_from_slice(&word.to_ne_bytes());
+                    }
+                });
             here.repeats.store(0, Relaxed);
         }
         here.ip.store(hit.ip as u64, Relaxed);

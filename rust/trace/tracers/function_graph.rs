@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `function_graph`: an entry when a function is called and one when it returns, shown as a call graph with durations.
+//! `function_graph`: an entry when a function is called and one when it returns, shown as a call
+//! graph with durations.
 //!
-//! The recording is [`graph`](crate::trace::fgraph)'s, the text [`output::graph`](crate::trace::output::graph)'s.
+//! The recording is [`graph`](crate::trace::fgraph)'s, the text
+//! [`output::graph`](crate::trace::output::graph)'s.
 
 use super::{Running, Tracer};
 use crate::core::parse::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
 use crate::core::parse::options::TracerOption;
-use crate::trace::tasks::cmdlines::{self, Saving};
 use crate::trace::fgraph::Sleepless;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
+use crate::trace::tasks::cmdlines::{self, Saving};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -26,7 +28,14 @@ impl Tracer for FunctionGraph {
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
         let sleepless = sleepless(flags)?;
         let saving = cmdlines::start()?;
-        let running = KBox::new(Graphing { instance: instance.clone(), sleepless, _saving: saving }, GFP_KERNEL)?;
+        let running = KBox::new(
+            Graphing {
+                instance: instance.clone(),
+                sleepless,
+                _saving: saving,
+            },
+            GFP_KERNEL,
+        )?;
         instance.graph().start(instance, flags)?;
         Ok(running)
     }

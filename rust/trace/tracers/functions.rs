@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions that are called while a latency is measured: options `function-trace` and `display-graph`.
+//! The functions that are called while a latency is measured: options `function-trace` and
+//! `display-graph`.
 
 use crate::core::format::entry::ARGUMENTS;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
+use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
-use crate::trace::buffer::entry::{Context, kind};
 use crate::trace::fgraph::meanwhile::{Meanwhile, Measures};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by the instance's filter,
-/// or with `display-graph` all calls and returns.
+/// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by
+/// the instance's filter, or with `display-graph` all calls and returns.
 pub(super) struct Functions<T: Measures> {
     ops: Arc<Ops>,
     /// Kept here, too: the ops forgets it between two uses.
@@ -30,13 +31,18 @@ enum Recording<T: Measures> {
 }
 
 impl<T: Measures> Functions<T> {
-    /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is disarmed, `ENOSPC` when
-    /// there are too many users of call graphs.
+    /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is
+    /// disarmed, `ENOSPC` when there are too many users of call graphs.
     pub(super) fn start(what: Arc<T>) -> Result<Self> {
         let ops = what.instance().ops().ok_or(ENOMEM)?.clone();
         let options = what.instance().options();
         let calls = Arc::new(Calls(what), GFP_KERNEL)?;
-        let mut functions = Self { ops, calls, graph: options.has(Flag::DisplayGraph), recording: None };
+        let mut functions = Self {
+            ops,
+            calls,
+            graph: options.has(Flag::DisplayGraph),
+            recording: None,
+        };
         functions.set(options.has(Flag::FunctionTrace))?;
         Ok(functions)
     }
@@ -86,7 +92,9 @@ impl<T: Measures> Functions<T> {
 
     fn begin(&self) -> Result<Recording<T>> {
         if self.graph {
-            return Ok(Recording::Graph { _until_dropped: Meanwhile::start(self.what().clone())? });
+            return Ok(Recording::Graph {
+                _until_dropped: Meanwhile::start(self.what().clone())?,
+            });
         }
         self.ops.set_callback(self.calls.clone())?;
         self.ops.register().inspect_err(|_| {
@@ -119,8 +127,8 @@ impl<T: Measures> Callback for Calls<T> {
     }
 }
 
-/// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace does for these
-/// tracers. Any context.
+/// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace
+/// does for these tracers. Any context.
 fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_, Arguments>) {
     let mut words = [0; 2 + ARGUMENTS];
     let [ip, parent_ip, arguments @ ..] = &mut words;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `irqsoff`, `preemptoff`, `preemptirqsoff`: the longest time with interrupts off, with preemption off, with either.
+//! `irqsoff`, `preemptoff`, `preemptirqsoff`: the longest time with interrupts off, with preemption
+//! off, with either.
 //!
-//! The measuring is [`critical`](crate::trace::tracers::critical)'s; what is here starts and ends it, and records the functions
-//! that are called meanwhile (option `function-trace`).
+//! The measuring is [`critical`](crate::trace::tracers::critical)'s; what is here starts and ends
+//! it, and records the functions that are called meanwhile (option `function-trace`).
 
 use super::functions::Functions;
 use super::{Running, Tracer};
-use crate::kernel::published::Claim;
 use crate::core::parse::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
-use crate::trace::tracers::critical::{Critical, Kinds};
+use crate::kernel::published::Claim;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
+use crate::trace::tracers::critical::{Critical, Kinds};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -30,18 +31,30 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
     }
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
-        let kinds = Kinds { irqs: IRQS, preemption: PREEMPTION };
+        let kinds = Kinds {
+            irqs: IRQS,
+            preemption: PREEMPTION,
+        };
         let critical = Critical::new(instance.clone(), kinds)?;
         instance.latency().set_longest(0);
         let measuring = critical.begin()?;
         let functions = Functions::start(critical)?;
-        Ok(KBox::new(Tracing { functions, _measuring: measuring }, GFP_KERNEL)?)
+        Ok(KBox::new(
+            Tracing {
+                functions,
+                _measuring: measuring,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
-    /// A buffer that is full must go on taking entries, or the worst would have no end; and a reader must not find the
-    /// trace replaced under its hands.
+    /// A buffer that is full must go on taking entries, or the worst would have no end; and a
+    /// reader must not find the trace replaced under its hands.
     fn forces(&self) -> Set {
-        Set::NONE.with(Flag::Overwrite, true).with(Flag::LatencyFormat, true).with(Flag::PauseOnTrace, true)
+        Set::NONE
+            .with(Flag::Overwrite, true)
+            .with(Flag::LatencyFormat, true)
+            .with(Flag::PauseOnTrace, true)
     }
 
     fn uses_snapshot(&self) -> bool {

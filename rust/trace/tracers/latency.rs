@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the tracers of latencies share: the threshold, the longest latency of an instance, and whose it was.
+//! What the tracers of latencies share: the threshold, the longest latency of an instance, and
+//! whose it was.
 //!
-//! Such a tracer measures, over and over, how long something lasts: interrupts off ([`super::critical`]), a woken task
-//! waiting for a CPU (`tracers/wakeup.rs`). When it finds a new longest, the trace up to there becomes the snapshot, which
-//! is what the file `trace` then shows, under a header that tells the [`Worst`].
+//! Such a tracer measures, over and over, how long something lasts: interrupts off
+//! ([`super::critical`]), a woken task waiting for a CPU (`tracers/wakeup.rs`). When it finds a new
+//! longest, the trace up to there becomes the snapshot, which is what the file `trace` then shows,
+//! under a header that tells the [`Worst`].
 //!
 //! `Documentation/latency-tracers.md` has the whole picture.
 
+use crate::kernel::raw_lock::RawLock;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
+use crate::kernel::tracepoint::TaskView;
+use crate::kernel::tracepoint::COMM;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::instance::Instance;
 use crate::trace::instance::Side;
-use crate::kernel::raw_lock::RawLock;
-use crate::kernel::tracepoint::COMM;
-#[cfg(CONFIG_TRACER_MAX_TRACE)]
-use crate::kernel::tracepoint::TaskView;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::tasks::cmdlines;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
@@ -24,8 +26,8 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 /// See [`threshold`].
 static THRESHOLD: Atomic<u64> = Atomic::new(0);
 
-/// `tracing_thresh`: where it is not 0, every latency of at least that much is recorded, longest or not. In nanoseconds.
-/// Any context.
+/// `tracing_thresh`: where it is not 0, every latency of at least that much is recorded, longest or
+/// not. In nanoseconds. Any context.
 pub(crate) fn threshold() -> u64 {
     THRESHOLD.load(Relaxed)
 }
@@ -67,7 +69,10 @@ pub(crate) struct Worst {
 impl Latency {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self { longest: Atomic::new(0), worst: RawLock::new(Worst::NONE) }
+        Self {
+            longest: Atomic::new(0),
+            worst: RawLock::new(Worst::NONE),
+        }
     }
 
     /// `tracing_max_latency`, in nanoseconds. Any context.
@@ -149,8 +154,9 @@ impl Instance {
         self.latency().set_longest(0);
     }
 
-    /// `found` is the longest now: the trace of `cpu`, or of all CPUs, becomes the snapshot. Nothing happens while
-    /// somebody has recording paused, such as a reader of the worst so far. Interrupts are off; any context but NMI.
+    /// `found` is the longest now: the trace of `cpu`, or of all CPUs, becomes the snapshot.
+    /// Nothing happens while somebody has recording paused, such as a reader of the worst so far.
+    /// Interrupts are off; any context but NMI.
     pub(crate) fn keep_worst(&self, found: &Found<'_>, cpu: Option<CpuId>) {
         let live = self.side(Side::Live);
         if live.is_paused() {
@@ -161,8 +167,12 @@ impl Instance {
         // Where a buffer is just emptied or resized, the record below still tells how long it was.
         let _ = self.snapshot().take(live, cpu);
         self.snapshot().buffer().set_time_start(found.since);
-        *latency.worst.lock() =
-            Worst { cpu: found.cpu.as_u32(), latency: found.latency, section: found.section, ..Worst::of(found.task) };
+        *latency.worst.lock() = Worst {
+            cpu: found.cpu.as_u32(),
+            latency: found.latency,
+            section: found.section,
+            ..Worst::of(found.task)
+        };
         cmdlines::remember(found.task);
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracers: what decides which entries an instance records. One tracer is one file with one [`Tracer`].
+//! Tracers: what decides which entries an instance records. One tracer is one file with one
+//! [`Tracer`].
 //!
-//! [`TRACERS`] says what exists. An instance has one current tracer; `Instance::set_tracer` moves from one to
-//! the next, always by way of `nop`. What a current tracer keeps is its [`Running`]: dropping that ends it. All
-//! methods run in task context under the instance's state mutex and may sleep.
+//! [`TRACERS`] says what exists. An instance has one current tracer; `Instance::set_tracer` moves
+//! from one to the next, always by way of `nop`. What a current tracer keeps is its [`Running`]:
+//! dropping that ends it. All methods run in task context under the instance's state mutex and may
+//! sleep.
 
 #[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) mod branch;
@@ -60,7 +62,8 @@ pub(crate) trait Tracer: Sync {
         Ok(())
     }
 
-    /// Core options that are on while it is current, whatever the user had set; they are restored after it.
+    /// Core options that are on while it is current, whatever the user had set; they are restored
+    /// after it.
     fn forces(&self) -> Set {
         Set::NONE
     }
@@ -70,7 +73,8 @@ pub(crate) trait Tracer: Sync {
         true
     }
 
-    /// Does it keep its worst trace in the snapshot? Then `trace` shows that, and nobody else may take snapshots.
+    /// Does it keep its worst trace in the snapshot? Then `trace` shows that, and nobody else may
+    /// take snapshots.
     fn uses_snapshot(&self) -> bool {
         false
     }
@@ -133,5 +137,7 @@ pub(crate) const NOP_ROW: usize = TRACERS.len() - 1;
 
 /// Position of the tracer called `name` in [`TRACERS`].
 pub(crate) fn find(name: &[u8]) -> Option<usize> {
-    TRACERS.iter().position(|tracer| tracer.name().as_bytes() == name)
+    TRACERS
+        .iter()
+        .position(|tracer| tracer.name().as_bytes() == name)
 }

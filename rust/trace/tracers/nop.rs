@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `nop`: records nothing of its own. Its two options exist to test what accepting and refusing looks like.
+//! `nop`: records nothing of its own. Its two options exist to test what accepting and refusing
+//! looks like.
 
 use super::{Running, Tracer};
-use crate::core::parse::options::{NOP_REFUSE, NOP_TRACER, TracerOption};
+use crate::core::parse::options::{TracerOption, NOP_REFUSE, NOP_TRACER};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;

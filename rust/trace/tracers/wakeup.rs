@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `wakeup`, `wakeup_rt`, `wakeup_dl`: the longest time that a woken task of the highest priority had to wait for a CPU:
-//! any task, one of the real-time or deadline classes, one of the deadline class.
+//! `wakeup`, `wakeup_rt`, `wakeup_dl`: the longest time that a woken task of the highest priority
+//! had to wait for a CPU: any task, one of the real-time or deadline classes, one of the deadline
+//! class.
 //!
-//! One task at a time is *awaited*: from its wake-up to the switch to it, unless one of higher priority is woken
-//! meanwhile. Both are recorded with their stacks, and if it took longer than ever, the trace of all CPUs is kept.
+//! One task at a time is *awaited*: from its wake-up to the switch to it, unless one of higher
+//! priority is woken meanwhile. Both are recorded with their stacks, and if it took longer than
+//! ever, the trace of all CPUs is kept.
 //!
-//! Locks: `Wakeup::awaited` is taken in the probes, inside run queue locks; in it the locks of the buffer and of saved
-//! names. What is asked at every switch and wake-up is in atomics beside it, and asked again with the lock held.
+//! Locks: `Wakeup::awaited` is taken in the probes, inside run queue locks; in it the locks of the
+//! buffer and of saved names. What is asked at every switch and wake-up is in atomics beside it,
+//! and asked again with the lock held.
 
 use super::functions::Functions;
 use super::{Running, Tracer};
+use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
+use crate::core::parse::options::{Flag, Set};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::published::{Claim, Published};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::Caller;
-use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView, view};
-use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
-use crate::core::parse::options::{Flag, Set};
-use crate::trace::tasks::{cmdlines, stack};
-use crate::trace::buffer::entry::{Context, kind};
+use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
+use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::fgraph::meanwhile::{self, Measures};
 use crate::trace::instance::Instance;
-use crate::trace::tracers::latency::Found;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
+use crate::trace::tasks::{cmdlines, stack};
+use crate::trace::tracers::latency::Found;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
@@ -63,16 +66,30 @@ impl Tracer for Wakeups {
         let wakeup = Arc::new(Wakeup::new(instance.clone(), self.0)?, GFP_KERNEL)?;
         let only = CURRENT.claim(wakeup.clone())?;
         instance.latency().set_longest(0);
-        let points = &[Point::Wakeup, Point::WakeupNew, Point::Switch, Point::Migrate];
+        let points = &[
+            Point::Wakeup,
+            Point::WakeupNew,
+            Point::Switch,
+            Point::Migrate,
+        ];
         let probes = Probes::register(points, wakeup.clone())?;
         let functions = Functions::start(wakeup.clone())?;
         wakeup.enabled.store(instance.tracing_on(), Relaxed);
-        Ok(KBox::new(Tracing { functions, _probes: probes, _only: only }, GFP_KERNEL)?)
+        Ok(KBox::new(
+            Tracing {
+                functions,
+                _probes: probes,
+                _only: only,
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     /// A buffer that is full must go on taking entries, or the worst would have no end.
     fn forces(&self) -> Set {
-        Set::NONE.with(Flag::Overwrite, true).with(Flag::LatencyFormat, true)
+        Set::NONE
+            .with(Flag::Overwrite, true)
+            .with(Flag::LatencyFormat, true)
     }
 
     fn uses_snapshot(&self) -> bool {
@@ -80,7 +97,10 @@ impl Tracer for Wakeups {
     }
 
     fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
-        GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit | OVERHEAD.bit | IRQS.bit).map(Some)
+        GraphOutput::on_demand(
+            CPU.bit | PROC.bit | REL_TIME | DURATION.bit | OVERHEAD.bit | IRQS.bit,
+        )
+        .map(Some)
     }
 }
 
@@ -168,11 +188,16 @@ impl Wakeup {
             deadline: Atomic::new(false),
             cpu: Atomic::new(0),
             inside: PerCpu::new(|_| Atomic::new(false))?,
-            awaited: RawLock::new(Awaited { task: None, since: 0, cpu: None }),
+            awaited: RawLock::new(Awaited {
+                task: None,
+                since: 0,
+                cpu: None,
+            }),
         })
     }
 
-    /// Is `task`, which is just woken, of the class that is asked for, and more urgent than who is awaited?
+    /// Is `task`, which is just woken, of the class that is asked for, and more urgent than who is
+    /// awaited?
     fn is_more_urgent(&self, task: TaskView<'_>) -> bool {
         if self.deadline.load(Relaxed) {
             return false;
@@ -239,16 +264,30 @@ impl Wakeup {
         self.mark(context, from.ip());
         let (one, two) = words(prev, next);
         buffer.record_in(context, kind::CONTEXT_SWITCH, one, two);
-        let latency = buffer.now_here(&PreemptOff::new()).wrapping_sub(awaited.since);
+        let latency = buffer
+            .now_here(&PreemptOff::new())
+            .wrapping_sub(awaited.since);
         let worse = self.instance.latency().is_worse(latency);
-        // Unwinding is most of the cost. Where the trace is not kept, only one who reads along would see the stack.
+        // Unwinding is most of the cost. Where the trace is not kept, only one who reads along
+        // would see the stack.
         if worse || self.instance.readers().any() {
             stack::record_of(buffer, context, from);
         }
         if worse {
             if let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) {
                 let since = awaited.since;
-                view(task, |task| self.instance.keep_worst(&Found { cpu, task, since, latency, section: None }, None));
+                view(task, |task| {
+                    self.instance.keep_worst(
+                        &Found {
+                            cpu,
+                            task,
+                            since,
+                            latency,
+                            section: None,
+                        },
+                        None,
+                    )
+                });
             }
         }
         awaited.end(self);
@@ -259,8 +298,16 @@ impl Wakeup {
 fn words(prev: TaskView<'_>, next: TaskView<'_>) -> (u64, u64) {
     let pids = u64::from(prev.pid() as u32) | u64::from(next.pid() as u32) << 32;
     // Priorities are stored as C stores them, in an unsigned byte.
-    let bytes = [prev.prio() as u8, prev.state(), next.prio() as u8, next.state()];
-    (pids, u64::from(next.cpu()) | u64::from(u32::from_le_bytes(bytes)) << 32)
+    let bytes = [
+        prev.prio() as u8,
+        prev.state(),
+        next.prio() as u8,
+        next.state(),
+    ];
+    (
+        pids,
+        u64::from(next.cpu()) | u64::from(u32::from_le_bytes(bytes)) << 32,
+    )
 }
 
 impl TaskProbe for Wakeup {

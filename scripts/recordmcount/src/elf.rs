@@ -2,8 +2,9 @@
 
 //! A checked view of an x86-64 ELF file, on the raw structures of the `object` crate.
 //!
-//! Every accessor bounds-checks what the file says, so that a malformed file ends in an [`Error`] naming the place.
-//! [`Elf`] is generic over where bytes come from: a slice for objects, a read cache for the far larger `vmlinux`.
+//! Every accessor bounds-checks what the file says, so that a malformed file ends in an [`Error`]
+//! naming the place. [`Elf`] is generic over where bytes come from: a slice for objects, a read
+//! cache for the far larger `vmlinux`.
 
 use crate::error::{Error, Result};
 use object::elf::{self, FileHeader64, Rela64, SectionHeader64, Sym64};
@@ -239,7 +240,8 @@ impl<'d, R: ReadRef<'d>> Symbols<'d, R> {
             .is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// Index of the section that the symbol is defined in, or `None` where it is undefined or absolute.
+    /// Index of the section that the symbol is defined in, or `None` where it is undefined or
+    /// absolute.
     pub fn home(&self, index: usize, symbol: &Symbol) -> Option<usize> {
         self.table
             .symbol_section(LE, symbol, SymbolIndex(index))
@@ -248,7 +250,8 @@ impl<'d, R: ReadRef<'d>> Symbols<'d, R> {
             .map(|section| section.0)
     }
 
-    /// Section and offset that a relocation points at, or `None` where its symbol is no place in a section.
+    /// Section and offset that a relocation points at, or `None` where its symbol is no place in a
+    /// section.
     pub fn target(&self, rela: &Rela) -> Option<(usize, u64)> {
         let index = rela.r_sym(LE, false) as usize;
         let symbol = self.all().get(index)?;

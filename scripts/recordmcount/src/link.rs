@@ -2,12 +2,13 @@
 
 //! The pass over what has been linked: sorts the table and drops sites that belong to no function.
 //!
-//! Where a weak function is overridden, the linker drops its symbol but keeps its code and the record of its site. The
-//! kernel would find such a site inside, or behind, the function before it. So a site stays only where a function symbol
-//! stands at it, or 4 bytes before it at an `endbr64`.
+//! Where a weak function is overridden, the linker drops its symbol but keeps its code and the
+//! record of its site. The kernel would find such a site inside, or behind, the function before it.
+//! So a site stays only where a function symbol stands at it, or 4 bytes before it at an `endbr64`.
 //!
-//! A module is relocatable still, so dropped records go for good. The slots of `vmlinux` cannot go: code holds the
-//! table's end, and with KASLR each slot is relocated at boot. They get copies of the last address instead.
+//! A module is relocatable still, so dropped records go for good. The slots of `vmlinux` cannot go:
+//! code holds the table's end, and with KASLR each slot is relocated at boot. They get copies of
+//! the last address instead.
 
 use crate::elf::{Elf, Rela, Symbols, ADDRESS_LEN, LE, MCOUNT_LOC};
 use crate::error::{Error, Result};
@@ -63,7 +64,8 @@ impl<'d, R: ReadRef<'d>> Code<'d, R> {
         Code { elf, functions }
     }
 
-    /// The bytes of section `index` from `value` on, which is an address or an offset as symbols are.
+    /// The bytes of section `index` from `value` on, which is an address or an offset as symbols
+    /// are.
     fn at(&self, index: usize, value: u64) -> Result<&'d [u8]> {
         let bytes = self.elf.bytes(index)?;
         let offset = value.wrapping_sub(self.elf.sections[index].sh_addr(LE));
@@ -73,7 +75,8 @@ impl<'d, R: ReadRef<'d>> Code<'d, R> {
             .unwrap_or_default())
     }
 
-    /// Whether the site at `value` in section `index` is at a function's start, and if so, that it is a NOP.
+    /// Whether the site at `value` in section `index` is at a function's start, and if so, that it
+    /// is a NOP.
     fn keeps(&self, index: usize, value: u64) -> Result<bool> {
         let behind = value.wrapping_sub(ENDBR64.len() as u64);
         let found = self.functions.contains(&(index, value))
@@ -93,7 +96,8 @@ impl<'d, R: ReadRef<'d>> Code<'d, R> {
 
 /// Sorts the table of a linked kernel, `vmlinux`, and drops its stale sites.
 ///
-/// The new table ascends strictly; where sites were dropped, its last address then repeats to the table's end.
+/// The new table ascends strictly; where sites were dropped, its last address then repeats to the
+/// table's end.
 pub fn prune_image<'d, R: ReadRef<'d>>(data: R) -> Result<ImagePatch> {
     let elf = Elf::parse(data, &[abi::ET_EXEC, abi::ET_DYN])?;
     let symbols = elf
@@ -272,7 +276,8 @@ fn recorded<'d, R: ReadRef<'d>>(
 
 /// Sorts the table of a linked module and drops its stale sites.
 ///
-/// The table shrinks by what was dropped. Returns the new file, or `None` where the module has no table.
+/// The table shrinks by what was dropped. Returns the new file, or `None` where the module has no
+/// table.
 pub fn prune_module(data: &[u8]) -> Result<Option<(Vec<u8>, Pruned)>> {
     let elf = Elf::parse(data, &[abi::ET_REL])?;
     let tables = tables(&elf)?;

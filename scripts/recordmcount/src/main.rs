@@ -2,8 +2,9 @@
 
 //! The command line of the section pass: `recordmcount [--entries | --link | --list] [-v] FILE...`.
 //!
-//! A file is replaced at once, by renaming a finished new one over it, or not at all; of `vmlinux` only the table is
-//! written, in one go, after everything has been checked. Exit status: 0 all well, 1 a file was refused, 2 wrong usage.
+//! A file is replaced at once, by renaming a finished new one over it, or not at all; of `vmlinux`
+//! only the table is written, in one go, after everything has been checked. Exit status: 0 all
+//! well, 1 a file was refused, 2 wrong usage.
 
 use object::read::ReadCache;
 use recordmcount::{annotate, list, prune_image, prune_module, Error, Pruned};
@@ -166,7 +167,8 @@ fn is_relocatable(input: &mut File) -> io::Result<bool> {
     Ok(start.get(16..18) == Some(&object::elf::ET_REL.to_le_bytes()))
 }
 
-/// Puts `bytes` in place of the contents of `file`, keeping its mode; on an error `file` is as before.
+/// Puts `bytes` in place of the contents of `file`, keeping its mode; on an error `file` is as
+/// before.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     // A symbolic link stays one.
     let file = fs::canonicalize(file)?;

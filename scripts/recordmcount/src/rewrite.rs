@@ -2,9 +2,10 @@
 
 //! Writes an object anew with its table of sites.
 //!
-//! What the compiler and objtool have written stays where it is, byte for byte, except for the sites themselves. New
-//! and grown parts go to the file's end, behind them a new section header table: sections keep their indices, so ORC
-//! tables, groups, relocations and links stay valid without being understood here.
+//! What the compiler and objtool have written stays where it is, byte for byte, except for the
+//! sites themselves. New and grown parts go to the file's end, behind them a new section header
+//! table: sections keep their indices, so ORC tables, groups, relocations and links stay valid
+//! without being understood here.
 
 use crate::elf::{Header, Object, ObjectSymbols, Rela, Section, ADDRESS_LEN, LE};
 use crate::error::{Error, Result};
@@ -33,7 +34,8 @@ pub struct Output {
 impl Output {
     fn new(elf: &Object<'_>) -> Self {
         let mut bytes = elf.data.to_vec();
-        // The old section headers, where they come last as they do from clang, make room for the new ones.
+        // The old section headers, where they come last as they do from clang, make room for the
+        // new ones.
         let table_at = elf.header.e_shoff.get(LE);
         let table_len = std::mem::size_of_val(elf.sections) as u64;
         let last = table_at.checked_add(table_len) == Some(bytes.len() as u64);
@@ -126,7 +128,8 @@ pub fn rewrite(elf: &Object<'_>, symbols: &ObjectSymbols<'_>, scan: Scan) -> Res
     out.finish()
 }
 
-/// Adds the name of the table's relocations to the names of sections; returns its offset among them.
+/// Adds the name of the table's relocations to the names of sections; returns its offset among
+/// them.
 fn add_name(elf: &Object<'_>, out: &mut Output) -> Result<u32> {
     let index = elf.names_section()?;
     let mut names = elf.bytes(index)?.to_vec();

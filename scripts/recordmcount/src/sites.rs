@@ -2,9 +2,10 @@
 
 //! Finds the patch sites of one object.
 //!
-//! C code calls `__fentry__` at the start of each traced function (`-pg -mfentry`); rustc leaves a 5-byte NOP there
-//! and lists it in `__patchable_function_entries` (`-Zpatchable-function-entry=5`). Nothing is changed here: the
-//! result is a list of sites and of the few bytes to overwrite, see `rewrite`.
+//! C code calls `__fentry__` at the start of each traced function (`-pg -mfentry`); rustc leaves a
+//! 5-byte NOP there and lists it in `__patchable_function_entries`
+//! (`-Zpatchable-function-entry=5`). Nothing is changed here: the result is a list of sites and of
+//! the few bytes to overwrite, see `rewrite`.
 
 use crate::elf::{Elf, Rela, Symbols, ADDRESS_LEN, LE, PATCHABLE};
 use crate::error::{Error, Result};
@@ -78,7 +79,8 @@ fn find_fentry<'d, R: ReadRef<'d>>(symbols: &Symbols<'d, R>) -> Option<u32> {
         .map(|index| index as u32)
 }
 
-/// Finds the calls of symbol number `fentry` in the section `code`, by its relocations in section `rela_index`.
+/// Finds the calls of symbol number `fentry` in the section `code`, by its relocations in section
+/// `rela_index`.
 fn scan_calls<'d, R: ReadRef<'d>>(
     elf: &Elf<'d, R>,
     rela_index: usize,
@@ -121,7 +123,8 @@ fn call_site<'d, R: ReadRef<'d>>(
 
     match kind {
         abi::R_X86_64_PLT32 | abi::R_X86_64_PC32 => (),
-        // The function's address as a number, as in comparing with MCOUNT_ADDR, or a call that is a NOP already.
+        // The function's address as a number, as in comparing with MCOUNT_ADDR, or a call that is a
+        // NOP already.
         abi::R_X86_64_NONE | abi::R_X86_64_32 | abi::R_X86_64_32S | abi::R_X86_64_64 => {
             return Ok(None)
         }

@@ -2,10 +2,11 @@
 
 //! The symbols that the table's relocations are based on.
 //!
-//! A site is recorded as an offset from a symbol of its section: the section's own symbol where there is one, as objtool
-//! and the C recordmcount do. A weak symbol will not do: another object's definition may take its place, and the record
-//! with it. Where a section has weak symbols only, it gets a section symbol. That is a local one, which ELF wants in
-//! front of all others, so every index that points behind it moves.
+//! A site is recorded as an offset from a symbol of its section: the section's own symbol where
+//! there is one, as objtool and the C recordmcount do. A weak symbol will not do: another object's
+//! definition may take its place, and the record with it. Where a section has weak symbols only, it
+//! gets a section symbol. That is a local one, which ELF wants in front of all others, so every
+//! index that points behind it moves.
 
 use crate::elf::{Object, ObjectSymbols, Rela, Section, Symbol, LE, SHT_LLVM_ADDRSIG};
 use crate::error::{Error, Result};
@@ -35,7 +36,8 @@ enum Fitness {
     Global,
 }
 
-/// A base for each section that has sites; adds symbols to `out` for the sections that have none to offer.
+/// A base for each section that has sites; adds symbols to `out` for the sections that have none to
+/// offer.
 pub fn bases(
     elf: &Object<'_>,
     symbols: &ObjectSymbols<'_>,
@@ -153,7 +155,8 @@ impl Shift {
     }
 }
 
-/// Adds a symbol for each section in `missing`, and moves every symbol index in the file accordingly.
+/// Adds a symbol for each section in `missing`, and moves every symbol index in the file
+/// accordingly.
 fn add_section_symbols(
     elf: &Object<'_>,
     symbols: &ObjectSymbols<'_>,
@@ -212,7 +215,8 @@ fn section_symbol(shndx: u16) -> Symbol {
     }
 }
 
-/// Moves the symbol indices of relocations, which are `entry` bytes each with `r_info` in the second word.
+/// Moves the symbol indices of relocations, which are `entry` bytes each with `r_info` in the
+/// second word.
 fn shift_relocations(
     elf: &Object<'_>,
     index: usize,

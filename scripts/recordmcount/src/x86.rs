@@ -25,7 +25,8 @@ pub const CALL_ADDEND: i64 = -4;
 /// Length of a `call rel32` and of a site, in bytes.
 pub const SITE_LEN: usize = 5;
 
-/// The site of a patchable function entry that `text` has at `entry`, and whether padding precedes it.
+/// The site of a patchable function entry that `text` has at `entry`, and whether padding precedes
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// The function starts at the entry; its site is at this offset into the text.

@@ -65,7 +65,8 @@ fn old_contents_stay_where_they_are() {
     for (name, data, entries) in objects() {
         let (new, count) = annotate(&data, entries).unwrap().unwrap();
         let headers = u64::from_le_bytes(data[40..48].try_into().unwrap()) as usize;
-        // A site differs in at most 5 bytes and its relocation's type in one; `shoff` and `shnum` are at 40 and 60.
+        // A site differs in at most 5 bytes and its relocation's type in one; `shoff` and `shnum`
+        // are at 40 and 60.
         let changed = (64..headers).filter(|&at| data[at] != new[at]).count();
         // Where a symbol is put in, the indices of those behind it change by one.
         let indices = if ["weak_object", "group_object"].contains(&name) {

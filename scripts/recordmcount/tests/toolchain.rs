@@ -2,8 +2,9 @@
 
 //! The pass between a real compiler and a real linker.
 //!
-//! Wants clang, ld.lld and rustc; `CLANG`, `LD_LLD` and `RUSTC` in the environment name others than the first found.
-//! A machine that has none of them fails here, unless `RTRACE_NO_COMPILER=1` says that this is known.
+//! Wants clang, ld.lld and rustc; `CLANG`, `LD_LLD` and `RUSTC` in the environment name others than
+//! the first found. A machine that has none of them fails here, unless `RTRACE_NO_COMPILER=1` says
+//! that this is known.
 
 use recordmcount::{annotate, list, prune_image, prune_module};
 use std::env;
@@ -140,7 +141,8 @@ fn objects_of_c() {
     let Some(tools) = tools() else { return };
     let dir = directory("objects_of_c");
     let weak = compiled(&tools, &dir, "weak", WEAK);
-    // Each function has its section; behind `endbr64` where one can get there by an indirect branch.
+    // Each function has its section; behind `endbr64` where one can get there by an indirect
+    // branch.
     let sites = listed(&weak);
     let sections: Vec<_> = sites
         .iter()

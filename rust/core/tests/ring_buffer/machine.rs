@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One CPU whose writers are interrupted where a test wants it, and the model they are checked against.
+//! One CPU whose writers are interrupted where a test wants it, and the model they are checked
+//! against.
 //!
-//! A writer calls [`Env::step`] wherever an interrupt makes a difference; the machine counts the steps of each
-//! nesting depth and, at the chosen one, runs a writer of a deeper context, or a reader, to its end: that is what an
-//! interrupt is. The model is the list of events in the order in which their place was taken.
+//! A writer calls [`Env::step`] wherever an interrupt makes a difference; the machine counts the
+//! steps of each nesting depth and, at the chosen one, runs a writer of a deeper context, or a
+//! reader, to its end: that is what an interrupt is. The model is the list of events in the order
+//! in which their place was taken.
 
 #![allow(dead_code)]
 
@@ -105,8 +107,9 @@ impl Machine {
         }
     }
 
-    /// Runs the op of depth 0, interrupted at step `targets[0]` by that of depth 1, which is interrupted at its step
-    /// `targets[1]`, and so on. Says whether the last interrupt has taken place.
+    /// Runs the op of depth 0, interrupted at step `targets[0]` by that of depth 1, which is
+    /// interrupted at its step `targets[1]`, and so on. Says whether the last interrupt has taken
+    /// place.
     pub fn run(&self, targets: [Option<usize>; 3]) -> bool {
         *self.targets.borrow_mut() = targets;
         *self.steps.borrow_mut() = [0; 4];
@@ -116,8 +119,8 @@ impl Machine {
         self.fired.get()
     }
 
-    /// Runs the op of depth 0, interrupted at step `first` by that of depth 1 and at step `second` by that of depth 2.
-    /// Says whether the second interrupt has taken place.
+    /// Runs the op of depth 0, interrupted at step `first` by that of depth 1 and at step `second`
+    /// by that of depth 2. Says whether the second interrupt has taken place.
     pub fn run_in_turn(&self, first: usize, second: usize) -> bool {
         self.again.set(Some(second));
         self.run([Some(first), None, None]);
@@ -143,11 +146,16 @@ impl Machine {
         let writer = self.memory.writer(self.contexts[depth]);
         self.moved.borrow_mut()[depth] = None;
         let Some(mut event) = writer.reserve(self, length) else {
-            assert!(self.moved.borrow()[depth].is_none(), "an event was reserved and lost");
+            assert!(
+                self.moved.borrow()[depth].is_none(),
+                "an event was reserved and lost"
+            );
             self.refused.set(self.refused.get() + 1);
             return;
         };
-        let index = self.moved.borrow_mut()[depth].take().expect("a reservation moves the position");
+        let index = self.moved.borrow_mut()[depth]
+            .take()
+            .expect("a reservation moves the position");
         self.user_step();
         let value = index as u64 * 0x0101_0101_0101_0101;
         for (at, byte) in event.payload().iter_mut().enumerate() {
@@ -155,9 +163,22 @@ impl Machine {
         }
         self.user_step();
         let time = writer.event_time();
-        let state = if discard { State::Discarded } else { State::Committed };
-        self.order.borrow_mut()[index] = Entry { state, value, length, time };
-        let wake = if discard { event.discard() } else { event.commit() };
+        let state = if discard {
+            State::Discarded
+        } else {
+            State::Committed
+        };
+        self.order.borrow_mut()[index] = Entry {
+            state,
+            value,
+            length,
+            time,
+        };
+        let wake = if discard {
+            event.discard()
+        } else {
+            event.commit()
+        };
         assert_eq!(wake, Wake::Unwanted, "nobody waits");
     }
 
@@ -188,9 +209,17 @@ impl Machine {
     /// A plain event is complete from here on.
     fn commit_plain(&self) {
         let depth = self.depth.get();
-        let (Some(value), Some(index)) = (self.plain.borrow()[depth], self.moved.borrow()[depth]) else { return };
+        let (Some(value), Some(index)) = (self.plain.borrow()[depth], self.moved.borrow()[depth])
+        else {
+            return;
+        };
         let time = self.read.borrow()[depth];
-        self.order.borrow_mut()[index] = Entry { state: State::Committed, value, length: 8, time };
+        self.order.borrow_mut()[index] = Entry {
+            state: State::Committed,
+            value,
+            length: 8,
+            time,
+        };
     }
 
     /// A point between the buffer's own steps.
@@ -207,15 +236,29 @@ impl Machine {
     }
 
     fn kept(&self) -> Vec<Entry> {
-        self.order.borrow().iter().copied().filter(|entry| entry.state != State::Discarded).collect()
+        self.order
+            .borrow()
+            .iter()
+            .copied()
+            .filter(|entry| entry.state != State::Discarded)
+            .collect()
     }
 
     fn check(&self, entry: Option<&Entry>, payload: &[u8], time: u64) {
         let entry = entry.expect("an event nobody wrote");
-        assert_eq!(entry.state, State::Committed, "an event became visible before its commit");
-        let expected: Vec<u8> = (0..entry.length).map(|at| entry.value.to_le_bytes()[at % 8]).collect();
+        assert_eq!(
+            entry.state,
+            State::Committed,
+            "an event became visible before its commit"
+        );
+        let expected: Vec<u8> = (0..entry.length)
+            .map(|at| entry.value.to_le_bytes()[at % 8])
+            .collect();
         assert_eq!(&payload[..entry.length], expected, "payload");
-        assert!(payload.len() < entry.length.max(1) + 8, "payload longer than reserved");
+        assert!(
+            payload.len() < entry.length.max(1) + 8,
+            "payload longer than reserved"
+        );
         assert_eq!(time, entry.time, "time");
     }
 
@@ -247,22 +290,40 @@ impl Machine {
         let kept = self.kept();
         let before = self.memory.buffer().stats();
         assert!(!self.memory.buffer().is_writing());
-        assert_eq!(before.entries + before.overrun + before.read, kept.len() as u64, "{before:?}");
-        assert_eq!(before.dropped + before.commit_overrun, self.refused.get(), "{before:?}");
+        assert_eq!(
+            before.entries + before.overrun + before.read,
+            kept.len() as u64,
+            "{before:?}"
+        );
+        assert_eq!(
+            before.dropped + before.commit_overrun,
+            self.refused.get(),
+            "{before:?}"
+        );
         self.iterate();
         let passed = self.passed.get();
         self.consume(usize::MAX);
         let after = self.memory.buffer().stats();
-        assert_eq!(self.passed.get(), kept.len(), "events at the end are missing");
+        assert_eq!(
+            self.passed.get(),
+            kept.len(),
+            "events at the end are missing"
+        );
         assert_eq!((after.entries, after.bytes), (0, 0), "{after:?}");
-        assert_eq!(after.read - before.read, before.entries, "{before:?} {after:?}");
+        assert_eq!(
+            after.read - before.read,
+            before.entries,
+            "{before:?} {after:?}"
+        );
         assert!(self.passed.get() - passed >= before.entries as usize);
         assert_eq!(after.overrun, before.overrun);
     }
 
     /// Whether the events' times never go back.
     pub fn times_in_order(&self) -> bool {
-        self.kept().windows(2).all(|pair| pair[0].time <= pair[1].time)
+        self.kept()
+            .windows(2)
+            .all(|pair| pair[0].time <= pair[1].time)
     }
 }
 
@@ -281,7 +342,12 @@ impl Env for Machine {
         if at == Step::PositionMoved {
             let mut order = self.order.borrow_mut();
             self.moved.borrow_mut()[depth] = Some(order.len());
-            order.push(Entry { state: State::Reserved, value: 0, length: 0, time: 0 });
+            order.push(Entry {
+                state: State::Reserved,
+                value: 0,
+                length: 0,
+                time: 0,
+            });
         }
         if depth == 3 {
             return;
@@ -300,7 +366,12 @@ impl Env for Machine {
             return;
         }
         self.depth.set(depth + 1);
-        if self.targets.borrow().get(depth + 1).is_none_or(|target| target.is_none()) {
+        if self
+            .targets
+            .borrow()
+            .get(depth + 1)
+            .is_none_or(|target| target.is_none())
+        {
             self.fired.set(true);
         }
         self.op(self.ops[depth + 1]);
@@ -308,8 +379,8 @@ impl Env for Machine {
     }
 }
 
-/// Runs `case` for every way to interrupt `depth` (1 to 3) writers one inside the other, each at every step it has.
-/// `case` builds a machine afresh. Gives the number of ways.
+/// Runs `case` for every way to interrupt `depth` (1 to 3) writers one inside the other, each at
+/// every step it has. `case` builds a machine afresh. Gives the number of ways.
 pub fn interrupt_everywhere(depth: usize, case: impl Fn() -> Machine) -> usize {
     let mut targets = [None; 3];
     targets[..depth].fill(Some(0));
@@ -340,7 +411,8 @@ pub fn interrupt_everywhere(depth: usize, case: impl Fn() -> Machine) -> usize {
     }
 }
 
-/// Runs `case` for every pair of steps at which the outermost writer can be interrupted, once after the other.
+/// Runs `case` for every pair of steps at which the outermost writer can be interrupted, once after
+/// the other.
 pub fn interrupt_twice(case: impl Fn() -> Machine) {
     for first in 0.. {
         let mut any = false;

@@ -38,7 +38,13 @@ pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
 /// Tables for a buffer; descriptors from `first_page` on get memory.
 fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Parts) {
     let mut sub_buffers: Box<[_]> = (0..=nr_slots)
-        .map(|id| SubBuffer::new(if id < first_page { NonNull::dangling() } else { new_page(size) }))
+        .map(|id| {
+            SubBuffer::new(if id < first_page {
+                NonNull::dangling()
+            } else {
+                new_page(size)
+            })
+        })
         .collect();
     let parts = Parts {
         sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
@@ -51,17 +57,23 @@ fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Parts
 impl Memory {
     pub fn new(nr_slots: u32, size: u32) -> Self {
         let (sub_buffers, parts) = tables(nr_slots, size, 0);
-        // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long as the buffer.
+        // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long
+        // as the buffer.
         let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
-        Self { buffer, _sub_buffers: sub_buffers }
+        Self {
+            buffer,
+            _sub_buffers: sub_buffers,
+        }
     }
 
     pub fn resize(&mut self, nr_slots: u32) {
         let size = self.buffer.sub_buffer_size();
         let (sub_buffers, parts) = tables(nr_slots, size, self.buffer.nr_slots() + 1);
-        // SAFETY: as in `new`; `&mut self` keeps writers and readers out; memory left over is nobody's any more.
+        // SAFETY: as in `new`; `&mut self` keeps writers and readers out; memory left over is
+        // nobody's any more.
         unsafe {
-            let buffer = CpuBuffer::resized(&self.buffer, parts, |page| free_page(page, size)).unwrap();
+            let buffer =
+                CpuBuffer::resized(&self.buffer, parts, |page| free_page(page, size)).unwrap();
             self.buffer = buffer;
         }
         self._sub_buffers = sub_buffers;

@@ -4,7 +4,7 @@
 
 use super::mount::Super;
 use super::InstanceFn;
-use crate::kernel::for_c::{Table, errno};
+use crate::kernel::for_c::{errno, Table};
 use crate::kernel::fs::pseudo_fs;
 use core::{mem, ptr};
 use kernel::{
@@ -24,12 +24,13 @@ const DIR_MODE: u32 = bindings::S_IFDIR | 0o750;
 ///
 /// # Invariants
 ///
-/// `anchor` is null or the inode of a directory above this one, which lives at least as long: the dentries
-/// of both are linked, and inodes are freed after an RCU grace period.
+/// `anchor` is null or the inode of a directory above this one, which lives at least as long: the
+/// dentries of both are linked, and inodes are freed after an RCU grace period.
 #[repr(C)]
 pub(super) struct Inode {
     vfs: Opaque<bindings::inode>,
-    /// The directory whose owner counts before the root's; null when there is none, and for the root.
+    /// The directory whose owner counts before the root's; null when there is none, and for the
+    /// root.
     anchor: *const Inode,
     /// [`Super::epoch`] when this inode was given an owner of its own; 0 when it never was.
     uid_epoch: Atomic<u32>,
@@ -53,10 +54,14 @@ impl Inode {
     /// # Safety
     ///
     /// `sb` is tracefs' superblock.
-    pub(super) unsafe fn new(sb: *mut bindings::super_block, parent: &Self) -> Result<*mut bindings::inode> {
+    pub(super) unsafe fn new(
+        sb: *mut bindings::super_block,
+        parent: &Self,
+    ) -> Result<*mut bindings::inode> {
         // SAFETY: as this function's.
         let vfs = unsafe { Self::new_root(sb)? };
-        // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and are words.
+        // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and
+        // are words.
         unsafe {
             (*vfs.cast::<Self>()).anchor = parent.anchor_of_children();
             (*vfs).i_ino = bindings::get_next_ino().into();
@@ -117,7 +122,8 @@ impl Inode {
                 Some(anchor) if anchor.uid_epoch.load(Relaxed) == uid_epoch => anchor.vfs.get(),
                 _ => root,
             };
-            // SAFETY: both are live inodes; owners are single words that every reader takes as they come.
+            // SAFETY: both are live inodes; owners are single words that every reader takes as they
+            // come.
             unsafe {
                 (&raw mut (*vfs).i_uid).write_volatile((&raw const (*from).i_uid).read_volatile())
             };
@@ -159,10 +165,12 @@ impl Inode {
             self.gid_epoch.store(gid_epoch, Relaxed);
         }
         // SAFETY: as this function's.
-        to_result(unsafe { bindings::simple_setattr(idmap, dentry, attributes) }).inspect_err(|_| {
-            self.uid_epoch.store(before.0, Relaxed);
-            self.gid_epoch.store(before.1, Relaxed);
-        })
+        to_result(unsafe { bindings::simple_setattr(idmap, dentry, attributes) }).inspect_err(
+            |_| {
+                self.uid_epoch.store(before.0, Relaxed);
+                self.gid_epoch.store(before.1, Relaxed);
+            },
+        )
     }
 }
 
@@ -339,8 +347,8 @@ impl Name {
     }
 }
 
-/// A user's `mkdir` among the instances: its maker creates the directory itself, through [`super::create_dir`], so
-/// the lock of the parent that the VFS took is let go meanwhile.
+/// A user's `mkdir` among the instances: its maker creates the directory itself, through
+/// [`super::create_dir`], so the lock of the parent that the VFS took is let go meanwhile.
 unsafe extern "C" fn mkdir(
     _idmap: *mut bindings::mnt_idmap,
     dir: *mut bindings::inode,
@@ -370,7 +378,8 @@ unsafe extern "C" fn rmdir(dir: *mut bindings::inode, dentry: *mut bindings::den
     let Some((_, remove)) = INSTANCE_FUNCTIONS.as_ref() else {
         return EPERM.to_errno();
     };
-    // SAFETY: the VFS holds the locks of parent and victim, in this order, and passes valid objects.
+    // SAFETY: the VFS holds the locks of parent and victim, in this order, and passes valid
+    // objects.
     unsafe {
         let victim = (*dentry).d_inode;
         Name::with(dentry, |name| {
@@ -420,7 +429,8 @@ unsafe extern "C" fn free(inode: *mut bindings::inode) {
 }
 
 unsafe extern "C" fn evict(inode: *mut bindings::inode) {
-    // SAFETY: the VFS evicts an inode once, when nothing refers to it; pages come from writes to its size.
+    // SAFETY: the VFS evicts an inode once, when nothing refers to it; pages come from writes to
+    // its size.
     unsafe {
         bindings::truncate_inode_pages_final(&raw mut (*inode).i_data);
         bindings::clear_inode(inode);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Mounting tracefs: the file system type, its one superblock and the options `uid=`, `gid=` and `mode=`.
+//! Mounting tracefs: the file system type, its one superblock and the options `uid=`, `gid=` and
+//! `mode=`.
 
-use super::{CStatic, Inode, inode};
-use crate::kernel::for_c::{Table, errno};
+use super::{inode, CStatic, Inode};
+use crate::kernel::for_c::{errno, Table};
 use core::{mem::MaybeUninit, ptr};
 use kernel::{
     bindings,
@@ -87,7 +88,8 @@ impl Super {
             Opt::Gid => self.gid.store(value, Relaxed),
             Opt::Mode => self.mode.store(value & bindings::S_IALLUGO, Relaxed),
         }
-        self.given.store(self.given.load(Relaxed) | (1 << option as u32), Relaxed);
+        self.given
+            .store(self.given.load(Relaxed) | (1 << option as u32), Relaxed);
     }
 
     /// Gives the root directory these owner and mode.
@@ -114,7 +116,8 @@ impl Super {
         // What users did to the root meanwhile is not to be undone by options that are not given.
         // SAFETY: single words of a live inode.
         unsafe {
-            self.mode.store(u32::from((*root).i_mode) & bindings::S_IALLUGO, Relaxed);
+            self.mode
+                .store(u32::from((*root).i_mode) & bindings::S_IALLUGO, Relaxed);
             self.uid.store((*root).i_uid.val, Relaxed);
             self.gid.store((*root).i_gid.val, Relaxed);
         }
@@ -123,11 +126,13 @@ impl Super {
         }
         if new.was_given(Opt::Uid) {
             self.give(Opt::Uid, new.uid.load(Relaxed));
-            self.uid_epoch.store(next_epoch(self.uid_epoch.load(Relaxed)), Relaxed);
+            self.uid_epoch
+                .store(next_epoch(self.uid_epoch.load(Relaxed)), Relaxed);
         }
         if new.was_given(Opt::Gid) {
             self.give(Opt::Gid, new.gid.load(Relaxed));
-            self.gid_epoch.store(next_epoch(self.gid_epoch.load(Relaxed)), Relaxed);
+            self.gid_epoch
+                .store(next_epoch(self.gid_epoch.load(Relaxed)), Relaxed);
         }
         // SAFETY: as this function's.
         unsafe { self.apply(root) };
@@ -196,7 +201,8 @@ pub(super) fn fs_type() -> *mut bindings::file_system_type {
 
 static REGISTERED: Atomic<bool> = Atomic::new(false);
 
-/// Registers tracefs and makes its mount point in sysfs. Called once, at boot, before anything is created.
+/// Registers tracefs and makes its mount point in sysfs. Called once, at boot, before anything is
+/// created.
 pub(crate) fn init() -> Result {
     // SAFETY: sysfs is up by now; the name is static.
     to_result(unsafe {
@@ -246,11 +252,19 @@ unsafe extern "C" fn parse_param(
     let mut parsed = MaybeUninit::<bindings::fs_parse_result>::zeroed();
     // SAFETY: the VFS passes valid objects; the table ends with a zeroed entry.
     let option = unsafe {
-        bindings::__fs_parse(&raw mut (*fc).log, &PARAMETERS.0[0], param, parsed.as_mut_ptr())
+        bindings::__fs_parse(
+            &raw mut (*fc).log,
+            &PARAMETERS.0[0],
+            param,
+            parsed.as_mut_ptr(),
+        )
     };
     // SAFETY: zeroed is valid, and the parser filled in the member that the option has.
     let (options, value) = unsafe {
-        ((*fc).s_fs_info.cast::<Super>().as_ref(), parsed.assume_init().__bindgen_anon_1)
+        (
+            (*fc).s_fs_info.cast::<Super>().as_ref(),
+            parsed.assume_init().__bindgen_anon_1,
+        )
     };
     let Some(options) = options else {
         return EINVAL.to_errno();
@@ -279,7 +293,8 @@ unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> c_int {
 }
 
 unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> c_int {
-    // SAFETY: the VFS calls it for a context with a root; the options are null if they became the superblock's.
+    // SAFETY: the VFS calls it for a context with a root; the options are null if they became the
+    // superblock's.
     unsafe {
         let sb = (*(*fc).root).d_sb;
         if let Some(new) = (*fc).s_fs_info.cast::<Super>().as_ref() {
@@ -325,7 +340,8 @@ unsafe fn make_root(sb: *mut bindings::super_block) -> Result {
 }
 
 unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
-    // SAFETY: the last use of the superblock; its inodes, which look at the state, are gone after the first call.
+    // SAFETY: the last use of the superblock; its inodes, which look at the state, are gone after
+    // the first call.
     unsafe {
         let state = (*sb).s_fs_info.cast::<Super>();
         bindings::kill_anon_super(sb);
@@ -339,7 +355,8 @@ unsafe extern "C" fn show_options(
     seq: *mut bindings::seq_file,
     root: *mut bindings::dentry,
 ) -> c_int {
-    // SAFETY: the VFS passes a dentry of tracefs and a `seq_file` to print to; formats fit the arguments.
+    // SAFETY: the VFS passes a dentry of tracefs and a `seq_file` to print to; formats fit the
+    // arguments.
     unsafe {
         let state = Super::of((*root).d_sb);
         let (uid, gid) = (state.uid.load(Relaxed), state.gid.load(Relaxed));
@@ -357,7 +374,8 @@ unsafe extern "C" fn show_options(
     0
 }
 
-/// Has tracefs mounted on `tracing` in debugfs when somebody goes there, for tools from before tracefs.
+/// Has tracefs mounted on `tracing` in debugfs when somebody goes there, for tools from before
+/// tracefs.
 #[cfg(CONFIG_TRACEFS_AUTOMOUNT_DEPRECATED)]
 pub(crate) fn automount_on_debugfs() {
     // SAFETY: static arguments; debugfs reports a failure itself, and nothing depends on this.
@@ -386,7 +404,9 @@ unsafe extern "C" fn automount(
         Ok(fc) => fc,
         Err(e) => return e.to_ptr(),
     };
-    pr_warn!("NOTICE: Automounting of tracing to debugfs is deprecated and will be removed in 2030\n");
+    pr_warn!(
+        "NOTICE: Automounting of tracing to debugfs is deprecated and will be removed in 2030\n"
+    );
 
     // SAFETY: the context is ours until it is put.
     unsafe {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hits of probed functions. Any context, NMI included; where RCU does not watch, nothing is reported.
+//! Hits of probed functions. Any context, NMI included; where RCU does not watch, nothing is
+//! reported.
 
 use super::probe::{Call, NO_DATA};
 use super::table::Table;
 use super::{Kind, TABLES};
 use crate::kernel::recursion::Guard;
-use crate::trace::fgraph::ret_stack::Current;
 use crate::kernel::stack::rcu_watches;
-use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::fgraph::UserRef;
-use kernel::bindings::{self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
+use crate::trace::ftrace::arch::{Arch, Machine};
+use kernel::bindings::{
+    self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs,
+};
 use kernel::ffi::c_int;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -48,7 +51,8 @@ fn pointer(data: &[Atomic<u64>]) -> *mut c_void {
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
+/// at `ip`.
 #[no_mangle]
 pub(super) unsafe extern "C" fn fprobe_ftrace_entry(
     ip: usize,
@@ -59,10 +63,21 @@ pub(super) unsafe extern "C" fn fprobe_ftrace_entry(
     if !rcu_watches() {
         return;
     }
-    let Some(_guard) = Guard::enter(ip, parent_ip) else { return };
-    let call = Call { site: ip, ret: parent_ip, regs: fregs, data: NO_DATA };
+    let Some(_guard) = Guard::enter(ip, parent_ip) else {
+        return;
+    };
+    let call = Call {
+        site: ip,
+        ret: parent_ip,
+        regs: fregs,
+        data: NO_DATA,
+    };
     TABLES.of(Kind::Entry).with(|table| {
-        for probe in table.iter().flat_map(|table| table.at(ip)).filter_map(|entry| entry.active()) {
+        for probe in table
+            .iter()
+            .flat_map(|table| table.at(ip))
+            .filter_map(|entry| entry.active())
+        {
             // SAFETY: by the precondition; there is no return to hear of.
             let _ = unsafe { probe.entered(call) };
         }
@@ -84,10 +99,20 @@ pub(super) unsafe extern "C" fn fprobe_fgraph_entry(
         return 0;
     }
     // SAFETY: by the precondition.
-    let (site, place) = unsafe { ((*trace).func, UserRef::from_raw(user).map_or(0, UserRef::place)) };
+    let (site, place) = unsafe {
+        (
+            (*trace).func,
+            UserRef::from_raw(user).map_or(0, UserRef::place),
+        )
+    };
     // SAFETY: by the precondition; the word that the function returns by.
     let ret = unsafe { Machine::return_address(fregs).read() };
-    let call = Call { site, ret, regs: fregs, data: NO_DATA };
+    let call = Call {
+        site,
+        ret,
+        regs: fregs,
+        data: NO_DATA,
+    };
     let wants = TABLES.of(Kind::Return).with(|table| {
         // SAFETY: by the precondition.
         table.is_some_and(|table| unsafe { enter(table, place, call) })
@@ -102,25 +127,37 @@ pub(super) unsafe extern "C" fn fprobe_fgraph_entry(
 /// `call.regs` is what a trampoline saved.
 unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
     let probes = table.at(call.site);
-    let wanted = probes.clone().fold(0usize, |sum, entry| sum.wrapping_add(entry.words).wrapping_add(1));
+    let wanted = probes.clone().fold(0usize, |sum, entry| {
+        sum.wrapping_add(entry.words).wrapping_add(1)
+    });
     if wanted == 0 {
         return false;
     }
     let current = Current::get();
     let Some(words) = current.reserve(place, wanted.wrapping_mul(size_of::<u64>())) else {
-        probes.filter_map(|entry| entry.active()).for_each(|probe| probe.missed());
+        probes
+            .filter_map(|entry| entry.active())
+            .for_each(|probe| probe.missed());
         return false;
     };
     let mut rest = words;
     for entry in probes {
-        let Some(probe) = entry.active() else { continue };
-        let Some((header, (data, after))) =
-            rest.split_first().and_then(|(header, rest)| Some((header, rest.split_at_checked(entry.words)?)))
+        let Some(probe) = entry.active() else {
+            continue;
+        };
+        let Some((header, (data, after))) = rest
+            .split_first()
+            .and_then(|(header, rest)| Some((header, rest.split_at_checked(entry.words)?)))
         else {
             break;
         };
         // SAFETY: by the precondition; the data is as many words as the probe has.
-        if unsafe { probe.entered(Call { data: pointer(data), ..call }) } {
+        if unsafe {
+            probe.entered(Call {
+                data: pointer(data),
+                ..call
+            })
+        } {
             header.store(Header::new(entry.id, entry.words).0, Relaxed);
             rest = after;
         }
@@ -145,13 +182,20 @@ pub(super) unsafe extern "C" fn fprobe_return(
     if !rcu_watches() {
         return;
     }
-    // SAFETY: by the precondition; what the hook saved has been completed by where the function returns to.
+    // SAFETY: by the precondition; what the hook saved has been completed by where the function
+    // returns to.
     let (site, place, ret) = unsafe {
         let place = UserRef::from_raw(user).map_or(0, UserRef::place);
-        ((*trace).func, place, bindings::rtrace_instruction_pointer(fregs))
+        (
+            (*trace).func,
+            place,
+            bindings::rtrace_instruction_pointer(fregs),
+        )
     };
     let current = Current::get();
-    let Some(words) = current.reserved(place, 0) else { return };
+    let Some(words) = current.reserved(place, 0) else {
+        return;
+    };
     TABLES.of(Kind::Return).with(|table| {
         let Some(table) = table else { return };
         let mut rest = words;
@@ -160,11 +204,23 @@ pub(super) unsafe extern "C" fn fprobe_return(
             if header == Header::END {
                 break;
             }
-            let Some((data, after)) = after.split_at_checked(header.words()) else { break };
+            let Some((data, after)) = after.split_at_checked(header.words()) else {
+                break;
+            };
             rest = after;
-            if let Some(probe) = table.registered(header.id()).and_then(|entry| entry.active()) {
+            if let Some(probe) = table
+                .registered(header.id())
+                .and_then(|entry| entry.active())
+            {
                 // SAFETY: by the precondition; this is what its function for entries got.
-                unsafe { probe.returned(Call { site, ret, regs: fregs, data: pointer(data) }) };
+                unsafe {
+                    probe.returned(Call {
+                        site,
+                        ret,
+                        regs: fregs,
+                        data: pointer(data),
+                    })
+                };
             }
         }
     });

@@ -17,8 +17,9 @@ const MAX_WORDS: usize = (1 << bindings::FPROBE_DATA_SIZE_BITS) - 1;
 ///
 /// # Invariants
 ///
-/// It points to one that lives during the call that brought it here, and if that registered it, until a grace period
-/// after its end. All of it but `flags` and `nmissed` stays as it is meanwhile.
+/// It points to one that lives during the call that brought it here, and if that registered it,
+/// until a grace period after its end. All of it but `flags` and `nmissed` stays as it is
+/// meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Probe(NonNull<fprobe>);
 
@@ -75,7 +76,8 @@ impl Probe {
 
     /// Sets it up for a registration; words of its data. `E2BIG` for more than there can be.
     pub(super) fn prepare(self) -> Result<usize> {
-        // SAFETY: by the type's invariant; it is not registered, so nobody but its owner, who waits, looks at it.
+        // SAFETY: by the type's invariant; it is not registered, so nobody but its owner, who
+        // waits, looks at it.
         let probe = unsafe { &mut *self.as_ptr() };
         let words = probe.entry_data_size.div_ceil(size_of::<usize>());
         if words > MAX_WORDS {
@@ -113,7 +115,8 @@ impl Probe {
     ///
     /// # Safety
     ///
-    /// `call.regs` is what a trampoline saved; `call.data` is null or as many words as [`Probe::prepare`] said.
+    /// `call.regs` is what a trampoline saved; `call.data` is null or as many words as
+    /// [`Probe::prepare`] said.
     pub(super) unsafe fn entered(self, call: Call) -> bool {
         let shared = self.flags() & bindings::FPROBE_FL_KPROBE_SHARED != 0;
         let busy = if shared { Busy::new() } else { None };
@@ -122,7 +125,9 @@ impl Probe {
             return true;
         }
         // SAFETY: by the type's invariant.
-        let Some(handler) = (unsafe { (*self.as_ptr()).entry_handler }) else { return true };
+        let Some(handler) = (unsafe { (*self.as_ptr()).entry_handler }) else {
+            return true;
+        };
         // SAFETY: the owner's function, for this.
         unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) == 0 }
     }
@@ -141,7 +146,8 @@ impl Probe {
     }
 }
 
-/// What a registered probe's `hlist_array` points to: C's list of sites, which is empty, as they are kept elsewhere.
+/// What a registered probe's `hlist_array` points to: C's list of sites, which is empty, as they
+/// are kept elsewhere.
 pub(super) struct List(KBox<Opaque<fprobe_hlist>>);
 
 // SAFETY: nobody looks into it.

@@ -2,8 +2,8 @@
 
 //! Which probes are at a site: what a hit looks up.
 //!
-//! A table is made for each change of the registrations and does not change, but for probes that leave it. Rows are sorted
-//! by bucket, so that a bucket is a range of them.
+//! A table is made for each change of the registrations and does not change, but for probes that
+//! leave it. Rows are sorted by bucket, so that a bucket is a range of them.
 
 use super::Probe;
 use crate::kernel::sort::sort_by;
@@ -25,7 +25,11 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn new(id: u64, words: usize, probe: Probe) -> Self {
-        Self { id, words, probe: Atomic::new(probe.as_ptr()) }
+        Self {
+            id,
+            words,
+            probe: Atomic::new(probe.as_ptr()),
+        }
     }
 
     /// The probe, if it is still registered. It stays as long as preemption is off.
@@ -54,8 +58,9 @@ struct Row {
 ///
 /// # Invariants
 ///
-/// `starts` has one element more than there are buckets, which are a power of two; those of bucket `i` are the rows from
-/// `starts[i]` to before `starts[i + 1]`. `probes` are sorted by their numbers.
+/// `starts` has one element more than there are buckets, which are a power of two; those of bucket
+/// `i` are the rows from `starts[i]` to before `starts[i + 1]`. `probes` are sorted by their
+/// numbers.
 pub(super) struct Table {
     starts: KVVec<u32>,
     rows: KVVec<Row>,
@@ -63,7 +68,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of these probes, which are in the order of their numbers, each with its sites. `ENOMEM`.
+    /// A table of these probes, which are in the order of their numbers, each with its sites.
+    /// `ENOMEM`.
     pub(super) fn new<'a>(all: impl Iterator<Item = (Entry, &'a [usize])>) -> Result<Self> {
         let (mut rows, mut probes) = (KVVec::new(), KVVec::new());
         for (entry, sites) in all {
@@ -82,13 +88,21 @@ impl Table {
         let mut at = 0;
         for i in 0..buckets {
             starts.push(at, GFP_KERNEL)?;
-            while at < count && rows.get(at as usize).is_some_and(|row| bucket(row.site, buckets) == i) {
+            while at < count
+                && rows
+                    .get(at as usize)
+                    .is_some_and(|row| bucket(row.site, buckets) == i)
+            {
                 at += 1;
             }
         }
         starts.push(at, GFP_KERNEL)?;
         // INVARIANT: just so.
-        Ok(Self { starts, rows, probes })
+        Ok(Self {
+            starts,
+            rows,
+            probes,
+        })
     }
 
     /// The probes at `site`, the newest first. Any context.
@@ -96,14 +110,22 @@ impl Table {
     pub(super) fn at(&self, site: usize) -> impl Iterator<Item = &Entry> + Clone {
         let i = bucket(site, self.starts.len().wrapping_sub(1));
         let start = self.starts.get(i).map_or(0, |start| *start as usize);
-        let end = self.starts.get(i.wrapping_add(1)).map_or(0, |end| *end as usize);
+        let end = self
+            .starts
+            .get(i.wrapping_add(1))
+            .map_or(0, |end| *end as usize);
         let rows = self.rows.get(start..end).unwrap_or(&[]);
-        rows.iter().filter(move |row| row.site == site).filter_map(|row| self.probes.get(row.probe as usize))
+        rows.iter()
+            .filter(move |row| row.site == site)
+            .filter_map(|row| self.probes.get(row.probe as usize))
     }
 
     /// The probe of registration `id`. Any context.
     pub(super) fn registered(&self, id: u64) -> Option<&Entry> {
-        let place = self.probes.binary_search_by_key(&id, |entry| entry.id).ok()?;
+        let place = self
+            .probes
+            .binary_search_by_key(&id, |entry| entry.id)
+            .ok()?;
         self.probes.get(place)
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names of functions in modules' init text that is gone, while the module is there: what was traced in them is read later.
+//! Names of functions in modules' init text that is gone, while the module is there: what was
+//! traced in them is read later.
 //!
-//! kallsyms forgets them with the text. They are kept here, as C's ftrace does, when some ops was registered as they went, and
-//! looked up from any context, NMI included: the list is walked under RCU, changed under the ftrace lock.
+//! kallsyms forgets them with the text. They are kept here, as C's ftrace does, when some ops was
+//! registered as they went, and looked up from any context, NMI included: the list is walked under
+//! RCU, changed under the ftrace lock.
 
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::trace::ftrace::ops::Key;
@@ -44,18 +46,35 @@ pub(crate) struct Found<'a> {
     pub(crate) module: *const bindings::module,
 }
 
-/// Keeps the names of the functions whose sites are in `table`, before their text is freed. `ENOMEM`: they will read as
-/// addresses.
+/// Keeps the names of the functions whose sites are in `table`, before their text is freed.
+/// `ENOMEM`: they will read as addresses.
 pub(super) fn remember(_key: &Key, table: &Table) -> Result {
     let mut functions = KVVec::with_capacity(table.len(), GFP_KERNEL)?;
     for site in (0..table.len()).filter_map(|i| table.addr(i)) {
-        let Some((size, offset)) = kallsyms::size_offset(site) else { continue };
+        let Some((size, offset)) = kallsyms::size_offset(site) else {
+            continue;
+        };
         let mut name = KVec::new();
-        let Some(copied) = Symbol::with(site, |symbol| name.extend_from_slice(symbol.name(), GFP_KERNEL)) else { continue };
+        let Some(copied) = Symbol::with(site, |symbol| {
+            name.extend_from_slice(symbol.name(), GFP_KERNEL)
+        }) else {
+            continue;
+        };
         copied?;
-        functions.push(Function { addr: site.wrapping_sub(offset), size, name }, GFP_KERNEL)?;
+        functions.push(
+            Function {
+                addr: site.wrapping_sub(offset),
+                size,
+                name,
+            },
+            GFP_KERNEL,
+        )?;
     }
-    let freed = Freed { next: Atomic::new(HEAD.load(Relaxed)), module: table.module(), functions };
+    let freed = Freed {
+        next: Atomic::new(HEAD.load(Relaxed)),
+        module: table.module(),
+        functions,
+    };
     // Pairs with the acquire load in `walk`.
     HEAD.store(KBox::into_raw(KBox::new(freed, GFP_KERNEL)?), Release);
     Ok(())
@@ -67,7 +86,9 @@ pub(super) fn forget(_key: &Key, module: *const bindings::module) {
     loop {
         let at = link.load(Acquire);
         // SAFETY: Only holders of the ftrace lock, as here, free what is in the list.
-        let Some(freed) = (unsafe { at.as_ref() }) else { return };
+        let Some(freed) = (unsafe { at.as_ref() }) else {
+            return;
+        };
         if !ptr::eq(freed.module, module) {
             link = &freed.next;
             continue;
@@ -89,7 +110,12 @@ fn walk<'a>(_guard: &'a rcu::Guard) -> impl Iterator<Item = Found<'a>> + 'a {
         Some(freed)
     })
     .flat_map(|freed| {
-        freed.functions.iter().map(|f| Found { addr: f.addr, size: f.size, name: &f.name, module: freed.module })
+        freed.functions.iter().map(|f| Found {
+            addr: f.addr,
+            size: f.size,
+            name: &f.name,
+            module: freed.module,
+        })
     })
 }
 

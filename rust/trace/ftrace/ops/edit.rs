@@ -4,14 +4,14 @@
 
 use super::owner::Ops;
 use super::raw::{OpsRef, Which};
-use super::register::{Shared, change_set};
-use super::{FTRACE, Key, is_dead};
-use crate::kernel::kallsyms::{self, Symbol};
+use super::register::{change_set, Shared};
+use super::{is_dead, Key, FTRACE};
 use crate::core::parse::command::{ModuleRule, Rule};
 use crate::core::parse::glob::{Kind, Pattern};
+use crate::kernel::kallsyms::{self, Symbol};
 use crate::trace::ftrace::hash::{Pending, SiteSet};
 use crate::trace::ftrace::modules;
-use crate::trace::ftrace::sites::{self, Site, table};
+use crate::trace::ftrace::sites::{self, table, Site};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
 
@@ -31,7 +31,12 @@ pub(crate) fn token_edit(op: OpsRef, which: Which, reset: bool) -> Result<Edit> 
 }
 
 impl Edit {
-    pub(super) fn open(op: OpsRef, ops: Option<Arc<Ops>>, which: Which, reset: bool) -> Result<Edit> {
+    pub(super) fn open(
+        op: OpsRef,
+        ops: Option<Arc<Ops>>,
+        which: Which,
+        reset: bool,
+    ) -> Result<Edit> {
         if is_dead() {
             return Err(ENODEV);
         }
@@ -40,16 +45,21 @@ impl Edit {
             Some(set) if !reset => set.try_clone()?,
             _ => SiteSet::new(),
         };
-        Ok(Edit { op, _ops: ops, which, set })
+        Ok(Edit {
+            op,
+            _ops: ops,
+            which,
+            set,
+        })
     }
 
-    /// Applies one token of a filter file without its command part: a name, a glob, a 1-based number, any of
-    /// them after `!` to remove, any of them followed by `:mod:MODULE`.
+    /// Applies one token of a filter file without its command part: a name, a glob, a 1-based
+    /// number, any of them after `!` to remove, any of them followed by `:mod:MODULE`.
     ///
     /// # Errors
     ///
-    /// `EINVAL` when nothing traceable matches (a pattern for a module that is not loaded is remembered instead), and for a
-    /// command. `ENOMEM`.
+    /// `EINVAL` when nothing traceable matches (a pattern for a module that is not loaded is
+    /// remembered instead), and for a command. `ENOMEM`.
     pub(crate) fn apply(&mut self, token: &[u8]) -> Result {
         match Rule::parse(token).map_err(|_| EINVAL)? {
             Rule::Functions(pattern) => {
@@ -70,7 +80,8 @@ impl Edit {
         }
         if let Some(written) = rule.written.strip_prefix(b"!") {
             let gone = |p: &Pending| {
-                p.module.as_slice() == rule.module && (written == b"*" || p.functions.as_slice() == written)
+                p.module.as_slice() == rule.module
+                    && (written == b"*" || p.functions.as_slice() == written)
             };
             if !self.set.pending().iter().any(gone) {
                 return Err(EINVAL);
@@ -81,7 +92,8 @@ impl Edit {
         if modules::is_loaded(rule.module) {
             return Err(EINVAL);
         }
-        self.set.push_pending(Pending::new(rule.written, rule.module)?)
+        self.set
+            .push_pending(Pending::new(rule.written, rule.module)?)
     }
 
     fn put_matching(&mut self, remove: bool, wanted: &Wanted<'_>) -> Result<usize> {
@@ -115,7 +127,13 @@ impl Edit {
     /// Makes the set current and patches what differs, in one batch. Errors as of
     /// [`change_set`](super::register::change_set).
     pub(crate) fn commit(self) -> Result {
-        change_set(&mut FTRACE.lock(), self.op, self.which, self.set, Shared::Ask)
+        change_set(
+            &mut FTRACE.lock(),
+            self.op,
+            self.which,
+            self.set,
+            Shared::Ask,
+        )
     }
 }
 
@@ -147,7 +165,9 @@ fn for_each_matching(wanted: &Wanted<'_>, mut f: impl FnMut(&Site) -> Result) ->
         return Err(ENODEV);
     }
     if wanted.pattern().kind == Kind::Index {
-        let Some(site) = wanted.pattern().index().and_then(sites::by_index) else { return Ok(0) };
+        let Some(site) = wanted.pattern().index().and_then(sites::by_index) else {
+            return Ok(0);
+        };
         return f(&site).map(|()| 1);
     }
     let state = FTRACE.lock();
@@ -172,12 +192,20 @@ fn match_kernel_name(key: &Key, name: &[u8], f: &mut impl FnMut(&Site) -> Result
     let mut found = 0usize;
     let mut result = Ok(());
     kallsyms::for_each_named(name, |addr| {
-        let Some((size, _)) = kallsyms::size_offset(addr) else { return };
+        let Some((size, _)) = kallsyms::size_offset(addr) else {
+            return;
+        };
         let end = addr.wrapping_add(size).wrapping_sub(1);
         let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_null());
-        let site = kernel.filter_map(|t| Site::of(t, t.find(addr, end)?)).next();
+        let site = kernel
+            .filter_map(|t| Site::of(t, t.find(addr, end)?))
+            .next();
         // A function is known by one of its names only.
-        let Some(site) = site.filter(|s| Symbol::with(s.addr(), |symbol| symbol.name() == name) == Some(true)) else { return };
+        let Some(site) =
+            site.filter(|s| Symbol::with(s.addr(), |symbol| symbol.name() == name) == Some(true))
+        else {
+            return;
+        };
         found = found.wrapping_add(1);
         if result.is_ok() {
             result = f(&site);
@@ -194,7 +222,9 @@ fn match_table(
 ) -> Result<usize> {
     let mut found = 0usize;
     for i in 0..table.len() {
-        let Some(site) = Site::of(table, i) else { break };
+        let Some(site) = Site::of(table, i) else {
+            break;
+        };
         if Symbol::with(site.addr(), |symbol| wanted.matches(symbol)) == Some(true) {
             f(&site)?;
             found = found.wrapping_add(1);
@@ -203,8 +233,8 @@ fn match_table(
     Ok(found)
 }
 
-/// A module has come whose sites are in live tables: what its name matches of the waiting patterns becomes sites.
-/// For holders of the ftrace lock.
+/// A module has come whose sites are in live tables: what its name matches of the waiting patterns
+/// becomes sites. For holders of the ftrace lock.
 pub(crate) fn apply_pending(
     key: &Key,
     set: &SiteSet,
@@ -217,22 +247,31 @@ pub(crate) fn apply_pending(
     }
     let mut new = set.try_clone()?;
     for p in set.pending().iter().filter(|p| due(p)) {
-        let rule =
-            ModuleRule { functions: Pattern::parse(&p.functions), written: &p.functions, module: &p.module };
+        let rule = ModuleRule {
+            functions: Pattern::parse(&p.functions),
+            written: &p.functions,
+            module: &p.module,
+        };
         for table in table::under_lock(key).filter(|t| mine(t)) {
-            match_table(key, table, &Wanted::Module(rule), &mut |site: &Site| new.insert(site.addr()))?;
+            match_table(key, table, &Wanted::Module(rule), &mut |site: &Site| {
+                new.insert(site.addr())
+            })?;
         }
     }
     new.retain_pending(|p| !due(p));
     Ok(Some(new))
 }
 
-/// Sites that `token` (without its command) matches, for function commands. `EINVAL` when none, `ENOMEM`.
+/// Sites that `token` (without its command) matches, for function commands. `EINVAL` when none,
+/// `ENOMEM`.
 ///
-/// The caller keeps its own data per site and puts the sites into an ops of its own by [`Edit::set_ip`].
+/// The caller keeps its own data per site and puts the sites into an ops of its own by
+/// [`Edit::set_ip`].
 pub(crate) fn matching_sites(pattern: &Pattern<'_>) -> Result<KVVec<Site>> {
     let mut sites = KVVec::new();
-    let found = for_each_matching(&Wanted::Functions(*pattern), |site| Ok(sites.push(*site, GFP_KERNEL)?))?;
+    let found = for_each_matching(&Wanted::Functions(*pattern), |site| {
+        Ok(sites.push(*site, GFP_KERNEL)?)
+    })?;
     if found == 0 {
         return Err(EINVAL);
     }
@@ -249,8 +288,14 @@ pub(crate) struct List {
 impl List {
     pub(super) fn of(op: OpsRef, which: Which) -> Result<List> {
         let state = FTRACE.lock();
-        let mut list = List { sites: KVVec::new(), patterns: SiteSet::new(), everything: true };
-        let Some(set) = op.set_of(which) else { return Ok(list) };
+        let mut list = List {
+            sites: KVVec::new(),
+            patterns: SiteSet::new(),
+            everything: true,
+        };
+        let Some(set) = op.set_of(which) else {
+            return Ok(list);
+        };
         list.everything = set.is_empty();
         for table in table::under_lock(&state.key) {
             for site in (0..table.len()).filter_map(|i| Site::of(table, i)) {
@@ -261,7 +306,8 @@ impl List {
         }
         // The newest comes first, as in C.
         for p in set.pending().iter().rev() {
-            list.patterns.push_pending(Pending::new(&p.functions, &p.module)?)?;
+            list.patterns
+                .push_pending(Pending::new(&p.functions, &p.module)?)?;
         }
         Ok(list)
     }
@@ -283,7 +329,9 @@ impl List {
 
     /// Writes pattern `n` as `pattern:mod:MODULE`.
     pub(crate) fn write_pattern(&self, n: usize, w: &mut dyn fmt::Write) -> fmt::Result {
-        let Some(p) = self.patterns.pending().get(n) else { return Ok(()) };
+        let Some(p) = self.patterns.pending().get(n) else {
+            return Ok(());
+        };
         let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
         write!(w, "{}:mod:{}", text(&p.functions), text(&p.module))
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The list of registered ops, and the two functions that call them: hot, any context, NMI included.
+//! The list of registered ops, and the two functions that call them: hot, any context, NMI
+//! included.
 //!
-//! Holders of the ftrace lock change the list; hits walk it with preemption disabled. An ops that is taken out keeps its `next`,
-//! and its owner keeps it alive until no hit can be at it ([`super::retire::wait_for_trampolines`]).
+//! Holders of the ftrace lock change the list; hits walk it with preemption disabled. An ops that
+//! is taken out keeps its `next`, and its owner keeps it alive until no hit can be at it
+//! ([`super::retire::wait_for_trampolines`]).
 
-use super::raw::{OpsRef, flag};
+use super::raw::{flag, OpsRef};
 use super::Key;
 use core::ptr;
 use kernel::{
@@ -21,8 +23,8 @@ static TRAMPOLINES: Atomic<*mut ftrace_ops> = Atomic::new(ptr::null_mut());
 
 #[inline]
 fn at(link: &Atomic<*mut ftrace_ops>) -> Option<OpsRef> {
-    // SAFETY: What is in the lists fulfils the invariants of `OpsRef`: `add` and `add_trampoline` took references.
-    // Acquire pairs with the release stores in `insert`.
+    // SAFETY: What is in the lists fulfils the invariants of `OpsRef`: `add` and `add_trampoline`
+    // took references. Acquire pairs with the release stores in `insert`.
     unsafe { OpsRef::from_raw(link.load(Acquire)) }
 }
 
@@ -54,7 +56,8 @@ pub(super) fn remove(_key: &Key, op: OpsRef) {
 
 /// Adds an ops whose trampoline was just made.
 pub(super) fn add_trampoline(_key: &Key, op: OpsRef) {
-    op.next_trampoline().store(TRAMPOLINES.load(Relaxed), Relaxed);
+    op.next_trampoline()
+        .store(TRAMPOLINES.load(Relaxed), Relaxed);
     // Pairs with the acquire load in `at`.
     TRAMPOLINES.store(op.as_ptr(), Release);
 }
@@ -79,7 +82,8 @@ fn unlink(
     }
 }
 
-/// The ops in whose own trampoline `addr` is. Any context; the answer is good while the caller stays in it.
+/// The ops in whose own trampoline `addr` is. Any context; the answer is good while the caller
+/// stays in it.
 pub(crate) fn trampoline_at(addr: usize) -> Option<OpsRef> {
     find_trampoline(|op| {
         let start = op.trampoline();
@@ -170,7 +174,9 @@ pub(super) unsafe extern "C" fn arch_ftrace_ops_list_func(
     _op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    let Some(_guard) = Recursion::enter(ip, parent_ip) else { return };
+    let Some(_guard) = Recursion::enter(ip, parent_ip) else {
+        return;
+    };
     let mut next = at(&HEAD);
     while let Some(op) = next {
         if !op.has(flag::STUB) && wants_now(op) && op.covers(ip) {
@@ -195,9 +201,13 @@ pub(super) unsafe extern "C" fn ftrace_ops_assist_func(
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    let Some(_guard) = Recursion::enter(ip, parent_ip) else { return };
+    let Some(_guard) = Recursion::enter(ip, parent_ip) else {
+        return;
+    };
     // SAFETY: By the caller's promise, it is registered.
-    let Some(op) = (unsafe { OpsRef::from_raw(op) }) else { return };
+    let Some(op) = (unsafe { OpsRef::from_raw(op) }) else {
+        return;
+    };
     if wants_now(op) {
         if let Some(func) = op.func() {
             // SAFETY: The owner of the ops registered the function for this.

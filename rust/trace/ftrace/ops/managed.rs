@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One ops for several: the graph users at a site are called from one place, since they share the function's return.
+//! One ops for several: the graph users at a site are called from one place, since they share the
+//! function's return.
 //!
-//! The *manager* is an ops in the list like any other; its *parts* are ops that are not, but whose sets say what the
-//! manager covers. Its function is its owner's ([`crate::trace::fgraph`]), which looks at the parts itself.
+//! The *manager* is an ops in the list like any other; its *parts* are ops that are not, but whose
+//! sets say what the manager covers. Its function is its owner's ([`crate::trace::fgraph`]), which
+//! looks at the parts itself.
 
-use super::raw::{Func, OpsRef, flag};
+use super::raw::{flag, Func, OpsRef};
 use super::register::{ensure_trampoline, start, stop, sync_ops};
-use super::{FTRACE, is_dead};
+use super::{is_dead, FTRACE};
 use core::ptr;
 use kernel::{
     bindings::ftrace_ops,
@@ -42,7 +44,8 @@ fn manager() -> Result<OpsRef> {
     Ok(op)
 }
 
-/// Part `i`; it is alive while a caller in a hit stays in it, or holds what keeps parts from going. Any context.
+/// Part `i`; it is alive while a caller in a hit stays in it, or holds what keeps parts from going.
+/// Any context.
 #[inline]
 pub(crate) fn part(i: usize) -> Option<OpsRef> {
     // Pairs with the release store in `add`.
@@ -84,9 +87,12 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
     })
 }
 
-/// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still be at it.
+/// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still
+/// be at it.
 pub(crate) fn remove(i: usize, func: Option<Func>) {
-    let (Ok(manager), Some(old)) = (manager(), part(i)) else { return };
+    let (Ok(manager), Some(old)) = (manager(), part(i)) else {
+        return;
+    };
     let mut state = FTRACE.lock();
     if let Some(place) = TABLE.get(i) {
         place.store(ptr::null_mut(), Relaxed);

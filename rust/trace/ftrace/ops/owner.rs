@@ -3,12 +3,12 @@
 //! [`Ops`]: an ops that Rust code owns, with a callback that is a type.
 
 use super::edit::{Edit, List};
-use super::raw::{OpsRef, Which, flag};
+use super::raw::{flag, OpsRef, Which};
 use super::retire::wait_for_trampolines;
-use super::{FTRACE, register};
+use super::{register, FTRACE};
+use crate::core::format::entry::ARGUMENTS;
 use core::marker::PhantomData;
 use core::ptr;
-use crate::core::format::entry::ARGUMENTS;
 use kernel::{
     bindings::{self, ftrace_ops, ftrace_regs},
     new_mutex,
@@ -24,7 +24,10 @@ pub(crate) struct Hit<'a, S: Saved> {
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
     /// Where the trampoline saved registers, if it did.
-    #[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
+    #[cfg_attr(
+        not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)),
+        expect(dead_code)
+    )]
     regs: *mut ftrace_regs,
     _saved: PhantomData<(&'a ftrace_regs, S)>,
 }
@@ -43,7 +46,10 @@ impl Saved for Nothing {
 }
 
 /// The callback may look at the function's arguments and at the stack pointer.
-#[cfg_attr(not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)), expect(dead_code))]
+#[cfg_attr(
+    not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)),
+    expect(dead_code)
+)]
 pub(crate) enum Arguments {}
 
 impl Saved for Arguments {
@@ -51,7 +57,8 @@ impl Saved for Arguments {
 }
 
 impl Hit<'_, Arguments> {
-    /// What the registers hold that the function's first arguments come in, be they used for such or not.
+    /// What the registers hold that the function's first arguments come in, be they used for such
+    /// or not.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
@@ -77,21 +84,23 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     /// What it looks at.
     type Saved: Saved;
 
-    /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name that people know.
+    /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name
+    /// that people know.
     const ENTRY: Entry = thunk::<Self>;
 
-    /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the traced code has it.
+    /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the
+    /// traced code has it.
     ///
-    /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its own;
-    /// with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
+    /// Must not sleep, lock, allocate or call traced functions without a recursion guard of its
+    /// own; with [`Flags::RECURSION`] the guard is taken (and preemption disabled) around it.
     fn hit(&self, hit: &Hit<'_, Self::Saved>);
 }
 
 /// A callback's function as C sees it, `ftrace_func_t`.
 pub(crate) type Entry = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
 
-/// In an `impl Callback for $of`: names the function that trampolines call `$symbol`, which C's tracer of the same kind
-/// has, too.
+/// In an `impl Callback for $of`: names the function that trampolines call `$symbol`, which C's
+/// tracer of the same kind has, too.
 macro_rules! callback_symbol {
     ($symbol:ident, $of:ty) => {
         const ENTRY: $crate::trace::ops::Entry = {
@@ -102,7 +111,8 @@ macro_rules! callback_symbol {
                 op: *mut kernel::bindings::ftrace_ops,
                 fregs: *mut kernel::bindings::ftrace_regs,
             ) {
-                // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this function there.
+                // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this
+                // function there.
                 unsafe { $crate::trace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
             }
             $symbol
@@ -136,7 +146,8 @@ unsafe impl Send for Bound {}
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // SAFETY: Once, as this is the drop; who drops it has made sure that nothing calls the callback.
+        // SAFETY: Once, as this is the drop; who drops it has made sure that nothing calls the
+        // callback.
         unsafe { (self.release)(self.data) };
     }
 }
@@ -161,7 +172,8 @@ unsafe impl Send for Ops {}
 // SAFETY: As above.
 unsafe impl Sync for Ops {}
 
-/// The top instance's ops in kernel data: they keep their trampoline, and unregister without waiting.
+/// The top instance's ops in kernel data: they keep their trampoline, and unregister without
+/// waiting.
 static GLOBAL_MEMORY: GlobalMemory = GlobalMemory(Opaque::zeroed());
 
 struct GlobalMemory(Opaque<ftrace_ops>);
@@ -187,7 +199,8 @@ impl Ops {
     }
 
     fn adopt(raw: *mut ftrace_ops, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
-        // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and waits for hits.
+        // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and
+        // waits for hits.
         let raw = unsafe { OpsRef::from_raw(raw) }.ok_or(EINVAL)?;
         raw.init();
         let ops = Arc::pin_init(
@@ -204,8 +217,8 @@ impl Ops {
         Ok(())
     }
 
-    /// The ops of the top instance: `ftrace_set_global_filter()` and `set_ftrace_filter` at the top edit it.
-    /// It has no callback until [`Ops::set_callback`]. `None` before `ftrace_init()`.
+    /// The ops of the top instance: `ftrace_set_global_filter()` and `set_ftrace_filter` at the top
+    /// edit it. It has no callback until [`Ops::set_callback`]. `None` before `ftrace_init()`.
     pub(crate) fn global() -> Option<Arc<Ops>> {
         GLOBAL.as_ref().cloned()
     }
@@ -215,7 +228,8 @@ impl Ops {
         self.raw
     }
 
-    /// Replaces the callback; may wait, long, for the hits of an earlier one. `EBUSY` while registered.
+    /// Replaces the callback; may wait, long, for the hits of an earlier one. `EBUSY` while
+    /// registered.
     pub(crate) fn set_callback<T: Callback>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
@@ -230,11 +244,15 @@ impl Ops {
                 self.raw.clear(flag::PLAIN);
             }
         }
-        held.bound = Some(Bound { data: data.cast(), release: release::<T> });
+        held.bound = Some(Bound {
+            data: data.cast(),
+            release: release::<T>,
+        });
         Ok(())
     }
 
-    /// Forgets the callback, which may hold what holds this ops; may wait, long, for its hits. `EBUSY` while registered.
+    /// Forgets the callback, which may hold what holds this ops; may wait, long, for its hits.
+    /// `EBUSY` while registered.
     pub(crate) fn clear_callback(&self) -> Result {
         self.release_callback(&mut self.held.lock())
     }
@@ -244,8 +262,8 @@ impl Ops {
             return Err(EBUSY);
         }
         if held.bound.is_some() && !self.raw.has(flag::DYNAMIC) {
-            // Unregistering waited for hits already, unless the ops are static. They read `private` as the type that it
-            // has now.
+            // Unregistering waited for hits already, unless the ops are static. They read `private`
+            // as the type that it has now.
             wait_for_trampolines();
         }
         self.raw.set_func(None);
@@ -253,8 +271,8 @@ impl Ops {
         Ok(())
     }
 
-    /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV` when ftrace is
-    /// disarmed.
+    /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV`
+    /// when ftrace is disarmed.
     pub(crate) fn register(&self) -> Result {
         let _held = self.held.lock();
         if self.is_registered() {
@@ -263,8 +281,8 @@ impl Ops {
         register::register(self.raw)
     }
 
-    /// Stops calling; no site leads to the callback when it returns. `EBUSY` when it is not registered, `ENODEV` when
-    /// ftrace is disarmed.
+    /// Stops calling; no site leads to the callback when it returns. `EBUSY` when it is not
+    /// registered, `ENODEV` when ftrace is disarmed.
     pub(crate) fn unregister(&self) -> Result {
         let _held = self.held.lock();
         if !self.is_registered() {
@@ -285,7 +303,8 @@ impl Ops {
         Edit::open(self.raw, Some(self.clone()), which, reset)
     }
 
-    /// The sites of a set in address order, then the remembered module patterns: what a filter file reads. `ENOMEM`.
+    /// The sites of a set in address order, then the remembered module patterns: what a filter file
+    /// reads. `ENOMEM`.
     pub(crate) fn list(&self, which: Which) -> Result<List> {
         List::of(self.raw, which)
     }
@@ -318,7 +337,8 @@ unsafe fn release<T: Callback>(data: *mut c_void) {
 ///
 /// # Safety
 ///
-/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline saved, unless that is nothing.
+/// `op` is the C structure of an [`Ops`] whose callback is a `T`, `fregs` what the trampoline
+/// saved, unless that is nothing.
 #[inline(always)]
 pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     ip: usize,
@@ -326,10 +346,16 @@ pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit can be here.
+    // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit
+    // can be here.
     let callback = unsafe {
         let private: *mut c_void = ptr::read(&raw const (*op).private);
         <Arc<T> as ForeignOwnable>::borrow(private.cast())
     };
-    callback.hit(&Hit { ip, parent_ip, regs: fregs, _saved: PhantomData });
+    callback.hit(&Hit {
+        ip,
+        parent_ip,
+        regs: fregs,
+        _saved: PhantomData,
+    });
 }

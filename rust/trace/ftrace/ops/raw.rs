@@ -2,9 +2,10 @@
 
 //! References to `struct ftrace_ops`, whose memory C code or [`super::Ops`] owns.
 //!
-//! This is the one place that looks into the C structure. Its fields are of three kinds: `flags`, `next`, `func` and the two
-//! sets are read by hits at any time and written under the ftrace lock, so all accesses are atomic; the
-//! trampoline's fields are read by the unwinder likewise; the rest belongs to holders of the lock.
+//! This is the one place that looks into the C structure. Its fields are of three kinds: `flags`,
+//! `next`, `func` and the two sets are read by hits at any time and written under the ftrace lock,
+//! so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
+//! belongs to holders of the lock.
 
 use super::managed;
 use super::retire::{Retired, SharedSet};
@@ -46,9 +47,10 @@ pub(crate) mod flag {
 ///
 /// # Invariants
 ///
-/// It points to a `struct ftrace_ops` that lives as long as anything in this subsystem has the reference: while it
-/// is registered (the rule of `register_ftrace_function()`), and during the call that brought it here. Its
-/// `func_hash` is null before [`OpsRef::init`] and valid after. Set pointers are null or came from [`OpsRef::replace_set`].
+/// It points to a `struct ftrace_ops` that lives as long as anything in this subsystem has the
+/// reference: while it is registered (the rule of `register_ftrace_function()`), and during the
+/// call that brought it here. Its `func_hash` is null before [`OpsRef::init`] and valid after. Set
+/// pointers are null or came from [`OpsRef::replace_set`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpsRef(NonNull<ftrace_ops>);
 
@@ -66,7 +68,8 @@ pub(crate) enum Which {
 
 macro_rules! field {
     ($self:ident.$field:ident as $ty:ty) => {
-        // SAFETY: By the type's invariant the structure is alive, and its field has this size and alignment.
+        // SAFETY: By the type's invariant the structure is alive, and its field has this size and
+        // alignment.
         unsafe { Atomic::<$ty>::from_ptr((&raw mut (*$self.0.as_ptr()).$field).cast()) }
     };
 }
@@ -85,14 +88,15 @@ impl OpsRef {
         self.0.as_ptr()
     }
 
-    /// Makes zeroed or partly initialised ops of C code usable. Callers own it alone until the first registration.
+    /// Makes zeroed or partly initialised ops of C code usable. Callers own it alone until the
+    /// first registration.
     pub(crate) fn init(self) {
         if self.has(flag::INITIALIZED) {
             return;
         }
         let p = self.as_ptr();
-        // SAFETY: By the type's invariant; a list head of its own, and a lock that C code may take, are set up once, as
-        // the flag says.
+        // SAFETY: By the type's invariant; a list head of its own, and a lock that C code may take,
+        // are set up once, as the flag says.
         unsafe {
             bindings::rtrace_init_ops_hash(&raw mut (*p).local_hash);
             (*p).list = list_head(&raw mut (*p).list);
@@ -145,7 +149,8 @@ impl OpsRef {
     /// The next one in the list.
     #[inline]
     pub(super) fn next(self) -> &'static Atomic<*mut ftrace_ops> {
-        // SAFETY: By the type's invariant; the field outlives its use, which is under the rules of the list.
+        // SAFETY: By the type's invariant; the field outlives its use, which is under the rules of
+        // the list.
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).next).cast()) }
     }
 
@@ -165,7 +170,8 @@ impl OpsRef {
     /// Its function.
     #[inline]
     pub(super) fn func(self) -> Option<Func> {
-        // SAFETY: The field's type is an optional function of this signature, which is what a word of it is.
+        // SAFETY: The field's type is an optional function of this signature, which is what a word
+        // of it is.
         unsafe { core::mem::transmute::<usize, Option<Func>>(self.func_addr()) }
     }
 
@@ -224,17 +230,20 @@ impl OpsRef {
         field!(self.direct_call as usize).store(target.0, Relaxed);
     }
 
-    /// Asks the owner of a direct caller whether it can share a site, see `enum ftrace_ops_cmd`. `None`: it has no say.
+    /// Asks the owner of a direct caller whether it can share a site, see `enum ftrace_ops_cmd`.
+    /// `None`: it has no say.
     pub(crate) fn ops_func(self, ip: usize, cmd: bindings::ftrace_ops_cmd) -> Option<Result> {
         // SAFETY: By the type's invariant.
         let func = unsafe { (*self.as_ptr()).ops_func }?;
         // SAFETY: The function is its owner's to be called with it.
-        Some(kernel::error::to_result(unsafe { func(self.as_ptr(), ip, cmd) }))
+        Some(kernel::error::to_result(unsafe {
+            func(self.as_ptr(), ip, cmd)
+        }))
     }
 
     fn set_field(self, which: Which) -> Option<&'static Atomic<*mut SharedSet>> {
-        // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid, whose fields outlive
-        // their use.
+        // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid,
+        // whose fields outlive their use.
         unsafe {
             let hash = (*self.as_ptr()).func_hash;
             if hash.is_null() {
@@ -247,8 +256,8 @@ impl OpsRef {
         }
     }
 
-    /// One of its sets; `None` if it never had any. Valid while the ftrace lock is held or for the time of a hit,
-    /// which is why it is for this subsystem only, and never kept.
+    /// One of its sets; `None` if it never had any. Valid while the ftrace lock is held or for the
+    /// time of a hit, which is why it is for this subsystem only, and never kept.
     #[inline]
     pub(crate) fn set_of<'a>(self, which: Which) -> Option<&'a SiteSet> {
         // Pairs with the release store in `replace_set`.
@@ -257,7 +266,8 @@ impl OpsRef {
         Some(unsafe { set.as_ref() }?.set())
     }
 
-    /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after [`Self::init`].
+    /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after
+    /// [`Self::init`].
     pub(crate) fn replace_set(self, which: Which, new: Option<KBox<SharedSet>>) -> Retired {
         let old = match self.set_field(which) {
             Some(field) => {
@@ -286,12 +296,15 @@ impl OpsRef {
     fn sets_cover(self, ip: usize) -> bool {
         let filter = self.set_of(Which::Filter);
         let notrace = self.set_of(Which::NoTrace);
-        filter.is_none_or(|f| f.is_empty() || f.contains(ip)) && !notrace.is_some_and(|n| n.contains(ip))
+        filter.is_none_or(|f| f.is_empty() || f.contains(ip))
+            && !notrace.is_some_and(|n| n.contains(ip))
     }
 
     /// The direct caller it has at `ip`; off if it has none.
     pub(crate) fn direct_at(self, ip: usize) -> Target {
-        let own = self.set_of(Which::Filter).map_or(Target::OFF, |f| f.direct(ip));
+        let own = self
+            .set_of(Which::Filter)
+            .map_or(Target::OFF, |f| f.direct(ip));
         if own.is_off() {
             self.direct_call()
         } else {

@@ -2,10 +2,10 @@
 
 //! Registration, and changes of sets.
 
-use super::raw::{OpsRef, Which, flag};
-use super::retire::{SharedSet, wait_for_trampolines};
-use super::update::{Scope, sync};
-use super::{DIRECT, FTRACE, State, is_dead, list, managed};
+use super::raw::{flag, OpsRef, Which};
+use super::retire::{wait_for_trampolines, SharedSet};
+use super::update::{sync, Scope};
+use super::{is_dead, list, managed, State, DIRECT, FTRACE};
 use crate::kernel::memory;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::direct;
@@ -16,9 +16,9 @@ use kernel::{bindings, prelude::*};
 ///
 /// # Errors
 ///
-/// `ENODEV` when ftrace is disarmed; `EBUSY` when it is registered, or when another ops that may not share is at one of its
-/// sites; `EINVAL` without function, for one marked deleted, and for one that changes where functions go but
-/// names none.
+/// `ENODEV` when ftrace is disarmed; `EBUSY` when it is registered, or when another ops that may
+/// not share is at one of its sites; `EINVAL` without function, for one marked deleted, and for one
+/// that changes where functions go but names none.
 pub(crate) fn register(op: OpsRef) -> Result {
     let _direct = DIRECT.lock();
     op.init();
@@ -52,7 +52,13 @@ pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if !memory::is_kernel_core_data(op.as_ptr() as usize) {
         op.set(flag::DYNAMIC);
     }
-    direct::claim(state, op, None, op.set_of(Which::Filter), direct::Claim::New)?;
+    direct::claim(
+        state,
+        op,
+        None,
+        op.set_of(Which::Filter),
+        direct::Claim::New,
+    )?;
     op.save_func();
     ensure_trampoline(state, op);
     list::add(&state.key, op);
@@ -66,8 +72,8 @@ pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     Ok(())
 }
 
-/// Stops calling an ops: `unregister_ftrace_function()`. If its memory is not the kernel's own data, no callback of it runs
-/// any more when this returns.
+/// Stops calling an ops: `unregister_ftrace_function()`. If its memory is not the kernel's own
+/// data, no callback of it runs any more when this returns.
 ///
 /// # Errors
 ///
@@ -115,8 +121,8 @@ fn trampoline_func(op: OpsRef) -> usize {
     }
 }
 
-/// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller. Without memory it goes
-/// without: sites then call it by the list.
+/// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller.
+/// Without memory it goes without: sites then call it by the list.
 pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
     if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
         return;
@@ -132,13 +138,18 @@ pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
         }
     }
     if op.trampoline() != 0 {
-        // Kept from an earlier registration with another kind of trampoline; only ops in kernel data keep theirs.
+        // Kept from an earlier registration with another kind of trampoline; only ops in kernel
+        // data keep theirs.
         wait_for_trampolines();
         release_trampoline(state, op);
     }
     if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
         op.set_trampoline(trampoline.addr, trampoline.size);
-        op.set(if regs { flag::ALLOC_TRAMP | flag::ALL_SAVED } else { flag::ALLOC_TRAMP });
+        op.set(if regs {
+            flag::ALLOC_TRAMP | flag::ALL_SAVED
+        } else {
+            flag::ALLOC_TRAMP
+        });
         list::add_trampoline(&state.key, op);
         memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true);
     }
@@ -163,8 +174,8 @@ fn release_trampoline(state: &State, op: OpsRef) {
     op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
     // The unwinder may be looking at the ops, whose memory the caller frees next.
     kernel::sync::rcu::synchronize_rcu();
-    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it, and callers
-    // waited for the tasks in it.
+    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it,
+    // and callers waited for the tasks in it.
     unsafe { Machine::free_trampoline(addr) };
 }
 
@@ -177,13 +188,20 @@ pub(crate) enum Shared {
     Shrinks,
 }
 
-/// Makes `new` one of the sets of `op`, and brings the sites to it if it is registered, or an ops that shares the set.
+/// Makes `new` one of the sets of `op`, and brings the sites to it if it is registered, or an ops
+/// that shares the set.
 ///
 /// # Errors
 ///
-/// `ENODEV` when ftrace is disarmed, `ENOMEM`, `EINVAL` for a notrace set of an ops that changes where functions go and for taking
-/// all functions with it, `EBUSY` when another such is there.
-pub(crate) fn change_set(state: &mut State, op: OpsRef, which: Which, new: SiteSet, how: Shared) -> Result {
+/// `ENODEV` when ftrace is disarmed, `ENOMEM`, `EINVAL` for a notrace set of an ops that changes
+/// where functions go and for taking all functions with it, `EBUSY` when another such is there.
+pub(crate) fn change_set(
+    state: &mut State,
+    op: OpsRef,
+    which: Which,
+    new: SiteSet,
+    how: Shared,
+) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
@@ -191,10 +209,20 @@ pub(crate) fn change_set(state: &mut State, op: OpsRef, which: Which, new: SiteS
         return Err(EINVAL);
     }
     if op.has(flag::ENABLED) && which == Which::Filter && how == Shared::Ask {
-        direct::claim(state, op, op.set_of(which), Some(&new), direct::Claim::Changed)?;
+        direct::claim(
+            state,
+            op,
+            op.set_of(which),
+            Some(&new),
+            direct::Claim::Changed,
+        )?;
     }
     // No set is quicker to ask than an empty one.
-    let new = if new.is_empty() { None } else { Some(SharedSet::new(new)?) };
+    let new = if new.is_empty() {
+        None
+    } else {
+        Some(SharedSet::new(new)?)
+    };
     let old = op.replace_set(which, new);
     let mut concerned = managed::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
@@ -228,7 +256,9 @@ const _: () = {
     assert!(flag::ENABLED == bindings::FTRACE_OPS_FL_ENABLED as usize);
     assert!(flag::DYNAMIC == bindings::FTRACE_OPS_FL_DYNAMIC as usize);
     assert!(flag::SAVE_REGS == bindings::FTRACE_OPS_FL_SAVE_REGS as usize);
-    assert!(flag::SAVE_REGS_IF_SUPPORTED == bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize);
+    assert!(
+        flag::SAVE_REGS_IF_SUPPORTED == bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize
+    );
     assert!(flag::RECURSION == bindings::FTRACE_OPS_FL_RECURSION as usize);
     assert!(flag::STUB == bindings::FTRACE_OPS_FL_STUB as usize);
     assert!(flag::INITIALIZED == bindings::FTRACE_OPS_FL_INITIALIZED as usize);

@@ -16,7 +16,13 @@ pub(crate) struct SharedSet {
 impl SharedSet {
     /// Makes `set` ready to be given to an ops. `ENOMEM`.
     pub(crate) fn new(set: SiteSet) -> Result<KBox<Self>> {
-        Ok(KBox::new(SharedSet { set, rcu: Default::default() }, GFP_KERNEL)?)
+        Ok(KBox::new(
+            SharedSet {
+                set,
+                rcu: Default::default(),
+            },
+            GFP_KERNEL,
+        )?)
     }
 
     /// The set.
@@ -25,8 +31,8 @@ impl SharedSet {
     }
 }
 
-/// A set that no ops has any more. When dropped it is freed after the hits that may look into it, which run with
-/// preemption disabled.
+/// A set that no ops has any more. When dropped it is freed after the hits that may look into it,
+/// which run with preemption disabled.
 ///
 /// # Invariants
 ///
@@ -60,14 +66,16 @@ impl Drop for Retired {
 }
 
 unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
-    // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from `KBox::into_raw()`.
+    // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from
+    // `KBox::into_raw()`.
     drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, SharedSet, rcu)) });
 }
 
-/// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it without locks.
+/// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it
+/// without locks.
 pub(crate) fn wait_for_trampolines() {
-    // SAFETY: Task context, nothing held. The first waits for tasks that run with preemption disabled or where
-    // RCU does not watch, the second for those that were preempted.
+    // SAFETY: Task context, nothing held. The first waits for tasks that run with preemption
+    // disabled or where RCU does not watch, the second for those that were preempted.
     unsafe {
         bindings::synchronize_rcu_tasks_rude();
         bindings::synchronize_rcu_tasks();

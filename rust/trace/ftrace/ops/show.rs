@@ -2,12 +2,12 @@
 
 //! What `enabled_functions` says of a site.
 
-use super::{FTRACE, managed};
-use super::raw::{OpsRef, flag};
+use super::raw::{flag, OpsRef};
 use super::update::Wanted;
+use super::{managed, FTRACE};
 use crate::kernel::kallsyms::SymbolOffset;
-use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::fgraph as graph;
+use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::sites::Site;
 use core::fmt;
 use kernel::bindings;
@@ -30,7 +30,11 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
     )?;
     match (wanted.count, wanted.op) {
         // What C's trampoline calls when there is nothing to call.
-        (0, _) => write!(w, " ->{}", SymbolOffset(bindings::ftrace_stub as *const () as usize))?,
+        (0, _) => write!(
+            w,
+            " ->{}",
+            SymbolOffset(bindings::ftrace_stub as *const () as usize)
+        )?,
         (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
         (1, Some(op)) if op.trampoline() != 0 => {
             write_own(op.trampoline(), op, w)?;
@@ -52,15 +56,29 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
 /// Writes the graph users at a site, the newest first as far as their places tell.
 fn write_parts(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
     w.write_str("\tsubops:")?;
-    for part in (0..managed::PARTS).rev().filter_map(managed::part).filter(|part| part.covers(addr)) {
+    for part in (0..managed::PARTS)
+        .rev()
+        .filter_map(managed::part)
+        .filter(|part| part.covers(addr))
+    {
         let (entry, ret) = graph::functions_of(part);
-        write!(w, " {{ent:{} ret:{}}}", SymbolOffset(entry), SymbolOffset(ret))?;
+        write!(
+            w,
+            " {{ent:{} ret:{}}}",
+            SymbolOffset(entry),
+            SymbolOffset(ret)
+        )?;
     }
     Ok(())
 }
 
 fn write_own(trampoline: usize, op: OpsRef, w: &mut dyn fmt::Write) -> fmt::Result {
-    write!(w, "\ttramp: {} ({})", SymbolOffset(trampoline), SymbolOffset(op.func_addr()))
+    write!(
+        w,
+        "\ttramp: {} ({})",
+        SymbolOffset(trampoline),
+        SymbolOffset(op.func_addr())
+    )
 }
 
 fn write_calls(trampoline: usize, regs: bool, w: &mut dyn fmt::Write) -> fmt::Result {

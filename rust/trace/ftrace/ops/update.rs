@@ -2,8 +2,8 @@
 
 //! Bringing sites to what the registered ops want of them.
 
-use super::raw::{OpsRef, flag};
-use super::{Key, State, list};
+use super::raw::{flag, OpsRef};
+use super::{list, Key, State};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::trace::ftrace::arch::{Arch, Found, Machine, Patcher, Target};
 use crate::trace::ftrace::hash::SiteSet;
@@ -40,7 +40,13 @@ pub(super) struct Wanted {
 impl Wanted {
     /// What the registered ops want of the site at `addr`.
     pub(super) fn at(key: &Key, addr: usize) -> Self {
-        let mut wanted = Wanted { count: 0, op: None, regs: false, ipmodify: false, direct: None };
+        let mut wanted = Wanted {
+            count: 0,
+            op: None,
+            regs: false,
+            ipmodify: false,
+            direct: None,
+        };
         list::for_each(key, |op| {
             if op.covers(addr) {
                 wanted.count = wanted.count.wrapping_add(1);
@@ -68,8 +74,8 @@ impl Wanted {
 
 /// Patches the sites in `scope` that do not do what the registered ops want, in one batch.
 ///
-/// First all of them are verified; when one holds something else than it should, none is changed, and ftrace is
-/// disarmed with a report. Takes `text_mutex`, may sleep.
+/// First all of them are verified; when one holds something else than it should, none is changed,
+/// and ftrace is disarmed with a report. Takes `text_mutex`, may sleep.
 pub(crate) fn sync(state: &mut State, scope: Scope<'_>) {
     if super::is_dead() {
         return;
@@ -98,22 +104,31 @@ pub(crate) fn sync(state: &mut State, scope: Scope<'_>) {
             return Continue(());
         }
         let reachable = Some(target).filter(|&t| patcher.reaches(addr, t));
-        let slot = reachable.and_then(|t| targets.take(t)).unwrap_or(Slot::list(wanted.regs));
-        // SAFETY: The table's sites are those of loaded text, and by the lock it stays; the site was verified above
-        // under the same `text_mutex`; the kernel's own trampolines can be reached from anywhere. An ops's trampoline is
-        // freed only after no site leads to it, a direct caller by the rules of `register_ftrace_direct()`.
+        let slot = reachable
+            .and_then(|t| targets.take(t))
+            .unwrap_or(Slot::list(wanted.regs));
+        // SAFETY: The table's sites are those of loaded text, and by the lock it stays; the site
+        // was verified above under the same `text_mutex`; the kernel's own trampolines can be
+        // reached from anywhere. An ops's trampoline is freed only after no site leads to it, a
+        // direct caller by the rules of `register_ftrace_direct()`.
         unsafe { patcher.write(addr, targets.target(slot)) };
-        let word_now = if wanted.ipmodify || wanted.direct.is_some() { word.with_modified() } else { word };
+        let word_now = if wanted.ipmodify || wanted.direct.is_some() {
+            word.with_modified()
+        } else {
+            word
+        };
         table.set_word(i, word_now.with_slot(slot));
         targets.put(word.slot());
         Continue(())
     });
 }
 
-/// A set with no more sites than this is looked up site by site; else all sites are looked up in it, in order.
+/// A set with no more sites than this is looked up site by site; else all sites are looked up in
+/// it, in order.
 const FEW: usize = 32;
 
-/// Calls `f` with the sites in `scope` that may be patched, until it breaks. A site can come up twice.
+/// Calls `f` with the sites in `scope` that may be patched, until it breaks. A site can come up
+/// twice.
 fn visit<T>(
     key: &Key,
     scope: Scope<'_>,
@@ -121,14 +136,18 @@ fn visit<T>(
 ) -> Option<T> {
     if let Scope::Sets(sets) = scope {
         if sets.iter().all(|set| set.len() <= FEW) {
-            return sets.iter().flat_map(|set| set.iter()).find_map(|(addr, _)| {
-                let (table, i) = table::under_lock(key).find_map(|t| Some((t, t.exact(addr)?)))?;
-                if table.is_live() {
-                    f(table, i, addr).break_value()
-                } else {
-                    None
-                }
-            });
+            return sets
+                .iter()
+                .flat_map(|set| set.iter())
+                .find_map(|(addr, _)| {
+                    let (table, i) =
+                        table::under_lock(key).find_map(|t| Some((t, t.exact(addr)?)))?;
+                    if table.is_live() {
+                        f(table, i, addr).break_value()
+                    } else {
+                        None
+                    }
+                });
         }
     }
     for table in table::under_lock(key).filter(|t| t.is_live()) {
@@ -151,7 +170,14 @@ fn visit<T>(
 /// Gives up: a site does not hold what it should, so nothing known about text can be relied on.
 fn disarm(addr: usize, expected: Target, found: Found) {
     super::kill();
-    pr_err!("ftrace: the site at {} is not as it was left, nothing is patched any more\n", SymbolOffset(addr));
-    pr_err!("ftrace: found {:x?}, expected what leads to 0x{:x}\n", found, expected.addr());
+    pr_err!(
+        "ftrace: the site at {} is not as it was left, nothing is patched any more\n",
+        SymbolOffset(addr)
+    );
+    pr_err!(
+        "ftrace: found {:x?}, expected what leads to 0x{:x}\n",
+        found,
+        expected.addr()
+    );
     kernel::warn_on!(true);
 }

@@ -2,9 +2,10 @@
 
 //! Tables of sites: one for the kernel's text, one for its init text, up to two for each module.
 //!
-//! They hang in one list, in the order of site numbers. Readers walk it under RCU or under the ftrace lock; only holders
-//! of the ftrace lock change it, and free a table after a grace period. Offsets never change, so what changes
-//! while readers look is the words, and those only by holders of the lock.
+//! They hang in one list, in the order of site numbers. Readers walk it under RCU or under the
+//! ftrace lock; only holders of the ftrace lock change it, and free a table after a grace period.
+//! Offsets never change, so what changes while readers look is the words, and those only by holders
+//! of the lock.
 
 use super::word::Word;
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -41,14 +42,20 @@ pub(crate) struct Table {
 static HEAD: Atomic<*mut Table> = Atomic::new(core::ptr::null_mut());
 
 impl Table {
-    /// A table of the sites at `addrs`, which ascend strictly and number at least one; `module` is only compared, never looked
-    /// into. `ENOMEM`; `ERANGE` if they are further apart than 2 GiB.
+    /// A table of the sites at `addrs`, which ascend strictly and number at least one; `module` is
+    /// only compared, never looked into. `ENOMEM`; `ERANGE` if they are further apart than 2 GiB.
     pub(crate) fn new(module: *const bindings::module, addrs: &[usize]) -> Result<KBox<Table>> {
         let base = *addrs.first().ok_or(EINVAL)?;
         let mut entries = KVVec::with_capacity(addrs.len(), GFP_KERNEL)?;
         for addr in addrs {
             let offset = i32::try_from(addr.wrapping_sub(base)).map_err(|_| ERANGE)?;
-            entries.push(Entry { offset, word: Atomic::new(0) }, GFP_KERNEL)?;
+            entries.push(
+                Entry {
+                    offset,
+                    word: Atomic::new(0),
+                },
+                GFP_KERNEL,
+            )?;
         }
         // INVARIANT: As `addrs` ascend, so do the offsets.
         Ok(KBox::new(
@@ -71,7 +78,9 @@ impl Table {
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.len().wrapping_mul(core::mem::size_of::<Entry>())
+        self.entries
+            .len()
+            .wrapping_mul(core::mem::size_of::<Entry>())
     }
 
     /// The module of its sites, null for the kernel. To be compared only.
@@ -120,19 +129,28 @@ impl Table {
             return None;
         }
         let i = self.entries.partition_point(|e| {
-            self.base.wrapping_add_signed(e.offset as isize).wrapping_add(Machine::SITE_SIZE) <= start
+            self.base
+                .wrapping_add_signed(e.offset as isize)
+                .wrapping_add(Machine::SITE_SIZE)
+                <= start
         });
         self.addr(i).filter(|&addr| addr <= end).map(|_| i)
     }
 
     /// The site at exactly `addr`.
     pub(crate) fn exact(&self, addr: usize) -> Option<usize> {
-        self.find(addr, addr).filter(|&i| self.addr(i) == Some(addr))
+        self.find(addr, addr)
+            .filter(|&i| self.addr(i) == Some(addr))
     }
 
     /// Does all of it lie in `start..end`?
     pub(crate) fn within(&self, start: usize, end: usize) -> bool {
-        self.base >= start && self.len().checked_sub(1).and_then(|i| self.addr(i)).is_some_and(|a| a < end)
+        self.base >= start
+            && self
+                .len()
+                .checked_sub(1)
+                .and_then(|i| self.addr(i))
+                .is_some_and(|a| a < end)
     }
 }
 
@@ -146,8 +164,8 @@ impl<'a> Iterator for Tables<'a> {
     type Item = &'a Table;
 
     fn next(&mut self) -> Option<&'a Table> {
-        // SAFETY: By the promise made to `walk`, no table of the list is freed for `'a`; a table that is taken out
-        // keeps its `next`.
+        // SAFETY: By the promise made to `walk`, no table of the list is freed for `'a`; a table
+        // that is taken out keeps its `next`.
         let table = unsafe { self.at.as_ref() }?;
         self.at = table.next.load(Acquire);
         Some(table)
@@ -159,7 +177,10 @@ impl<'a> Iterator for Tables<'a> {
 /// For `'a`, RCU must be read-locked or the ftrace lock held.
 unsafe fn walk<'a>() -> Tables<'a> {
     // Pairs with the release store in `append`.
-    Tables { at: HEAD.load(Acquire), _guard: core::marker::PhantomData }
+    Tables {
+        at: HEAD.load(Acquire),
+        _guard: core::marker::PhantomData,
+    }
 }
 
 /// All tables, for a reader under RCU.
@@ -192,7 +213,10 @@ pub(crate) fn append(key: &crate::trace::ftrace::ops::Key, table: KBox<Table>) {
 }
 
 /// Takes out the first table for which `which` is true; it is freed when the answer is dropped.
-pub(crate) fn take_out(key: &crate::trace::ftrace::ops::Key, which: impl Fn(&Table) -> bool) -> Option<Removed> {
+pub(crate) fn take_out(
+    key: &crate::trace::ftrace::ops::Key,
+    which: impl Fn(&Table) -> bool,
+) -> Option<Removed> {
     let mut link: &Atomic<*mut Table> = &HEAD;
     let mut found = None;
     let mut first = 0usize;
@@ -231,7 +255,8 @@ impl Drop for Removed {
     /// Waits for readers. May sleep; not under locks that RCU readers' progress needs.
     fn drop(&mut self) {
         rcu::synchronize_rcu();
-        // SAFETY: It came from `KBox::into_raw` in `append`, it is in no list, and its readers are gone.
+        // SAFETY: It came from `KBox::into_raw` in `append`, it is in no list, and its readers are
+        // gone.
         drop(unsafe { KBox::from_raw(self.0) });
     }
 }

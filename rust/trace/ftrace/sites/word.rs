@@ -5,7 +5,8 @@
 use crate::trace::ftrace::arch::{Arch, Machine, Target};
 use kernel::prelude::*;
 
-/// State of one site: the slot in [`Targets`] of what its text leads to, and what was ever done to it.
+/// State of one site: the slot in [`Targets`] of what its text leads to, and what was ever done to
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Word(u32);
 
@@ -86,7 +87,8 @@ struct Entry {
 ///
 /// # Invariants
 ///
-/// `users` of an entry is the number of sites whose word has its slot, for the slots that [`Targets::take`] gave.
+/// `users` of an entry is the number of sites whose word has its slot, for the slots that
+/// [`Targets::take`] gave.
 pub(crate) struct Targets {
     entries: KVVec<Entry>,
 }
@@ -94,16 +96,21 @@ pub(crate) struct Targets {
 impl Targets {
     /// An empty table.
     pub(crate) const fn new() -> Self {
-        Targets { entries: KVVec::new() }
+        Targets {
+            entries: KVVec::new(),
+        }
     }
 
-    /// The slot that leads to `target`, with one user more. `None` without memory or free numbers: callers then
-    /// use [`Slot::list`], which needs none.
+    /// The slot that leads to `target`, with one user more. `None` without memory or free numbers:
+    /// callers then use [`Slot::list`], which needs none.
     pub(crate) fn take(&mut self, target: Target) -> Option<Slot> {
         if target.is_off() {
             return Some(Slot::OFF);
         }
-        if let Some(regs) = [false, true].into_iter().find(|&regs| target.0 == Machine::list_caller(regs)) {
+        if let Some(regs) = [false, true]
+            .into_iter()
+            .find(|&regs| target.0 == Machine::list_caller(regs))
+        {
             return Some(Slot::list(regs));
         }
         let mut free = None;
@@ -121,7 +128,15 @@ impl Targets {
             None => {
                 let i = self.entries.len();
                 Self::number(i)?;
-                self.entries.push(Entry { target: Target::OFF, users: 0 }, GFP_KERNEL).ok()?;
+                self.entries
+                    .push(
+                        Entry {
+                            target: Target::OFF,
+                            users: 0,
+                        },
+                        GFP_KERNEL,
+                    )
+                    .ok()?;
                 i
             }
         };

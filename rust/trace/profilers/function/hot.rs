@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here is traced.
+//! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here
+//! is traced.
 
 use super::table::{self, Table};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
-use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use crate::trace::fgraph::plain::{done, hook};
+use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// What frames end in that are made here; 0, which none does, while it is off.
 static TOP: Atomic<u64> = Atomic::new(0);
 
-/// Frames are made as of registration `number` from now on. The tables are prepared, and the clock can be read in line.
+/// Frames are made as of registration `number` from now on. The tables are prepared, and the clock
+/// can be read in line.
 pub(super) fn open(number: u64) {
     TOP.store(Top::frame(number).0, Relaxed);
 }
@@ -39,11 +41,13 @@ fn table_here(stay: &PreemptOff) -> &'static Table {
 
 /// The manager's function while the profiler is alone.
 ///
-/// All but the case that nearly always holds leaves by a call at the end: that way nothing here lives across a call.
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here
+/// lives across a call.
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function at `ip`.
+/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
+/// at `ip`.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn ftrace_graph_profile(
     ip: usize,
@@ -61,7 +65,13 @@ pub(crate) unsafe extern "C" fn ftrace_graph_profile(
         if let Some(room) = current.room() {
             record.hit();
             current.set_depth(current.depth().wrapping_add(1));
-            let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+            let frame = Frame {
+                retp: 0,
+                ret: parent_ip,
+                func: ip,
+                data: now(&stay),
+                top,
+            };
             // SAFETY: by the precondition.
             return unsafe { hook(room, fregs, frame) };
         }
@@ -78,7 +88,12 @@ pub(crate) unsafe extern "C" fn ftrace_graph_profile(
 /// As there; the caller has forgotten a guard that holds preemption off.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn enter_any(ip: usize, parent_ip: usize, _op: *mut ftrace_ops, fregs: *mut ftrace_regs) {
+unsafe extern "C" fn enter_any(
+    ip: usize,
+    parent_ip: usize,
+    _op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
     // SAFETY: by the precondition.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
@@ -87,11 +102,21 @@ unsafe extern "C" fn enter_any(ip: usize, parent_ip: usize, _op: *mut ftrace_ops
         return;
     }
     let table = table_here(&stay);
-    let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else { return };
+    let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else {
+        return;
+    };
     record.hit();
-    let Some(room) = current.room().or_else(|| current.make_room(0)) else { return };
+    let Some(room) = current.room().or_else(|| current.make_room(0)) else {
+        return;
+    };
     current.set_depth(current.depth().wrapping_add(1));
-    let frame = Frame { retp: 0, ret: parent_ip, func: ip, data: now(&stay), top };
+    let frame = Frame {
+        retp: 0,
+        ret: parent_ip,
+        func: ip,
+        data: now(&stay),
+        top,
+    };
     // SAFETY: by the precondition.
     unsafe { hook(room, fregs, frame) }
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The CPUs' tables: functions by the address of their patch site, open hashing, no function ever leaves.
+//! The CPUs' tables: functions by the address of their patch site, open hashing, no function ever
+//! leaves.
 //!
-//! A table is at most three quarters full of the functions that there were when it was made; of those that modules bring later,
-//! what finds no place is not counted. Only the CPU's own contexts write, each word in one instruction, so that they may
-//! interrupt each other.
+//! A table is at most three quarters full of the functions that there were when it was made; of
+//! those that modules bring later, what finds no place is not counted. Only the CPU's own contexts
+//! write, each word in one instruction, so that they may interrupt each other.
 
+use crate::core::sys::{word, Local};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::percpu::{PerCpu, this_of};
+use crate::kernel::percpu::{this_of, PerCpu};
 use crate::kernel::published::wait_for_readers;
 use crate::kernel::sort::sort_by;
-use crate::core::sys::{Local, word};
 use crate::trace::ftrace::sites;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -34,7 +35,12 @@ pub(super) struct Record {
 
 impl Record {
     fn free() -> Self {
-        Self { site: Local::new(0), hits: Local::new(0), time: Local::new(0), squared: Local::new(0) }
+        Self {
+            site: Local::new(0),
+            hits: Local::new(0),
+            time: Local::new(0),
+            squared: Local::new(0),
+        }
     }
 
     /// One call.
@@ -55,8 +61,9 @@ impl Record {
 ///
 /// # Invariants
 ///
-/// `records` points to the elements of `all`, which are `mask + SIZE` bytes and [`NEAR`] elements more, and as many as those
-/// of `order`; `mask` has the bits of a multiple of [`SIZE`] below a power of two.
+/// `records` points to the elements of `all`, which are `mask + SIZE` bytes and [`NEAR`] elements
+/// more, and as many as those of `order`; `mask` has the bits of a multiple of [`SIZE`] below a
+/// power of two.
 pub(super) struct Table {
     records: *const Record,
     mask: u64,
@@ -80,29 +87,46 @@ impl Table {
     /// A table in which a search begins in one of so many places, a power of two.
     fn new(places: usize) -> Result<Self> {
         let all = places.checked_add(NEAR).ok_or(ENOMEM)?;
-        let (mut records, mut order) = (KVVec::with_capacity(all, GFP_KERNEL)?, KVVec::with_capacity(all, GFP_KERNEL)?);
+        let (mut records, mut order) = (
+            KVVec::with_capacity(all, GFP_KERNEL)?,
+            KVVec::with_capacity(all, GFP_KERNEL)?,
+        );
         for _ in 0..all {
             records.push(Record::free(), GFP_KERNEL)?;
             order.push(Local::new(0), GFP_KERNEL)?;
         }
         let mask = (places.wrapping_sub(1) * SIZE) as u64;
         // INVARIANT: both vectors are filled, and stay where their elements are.
-        Ok(Self { records: records.as_ptr(), mask, count: Local::new(0), order, all: records })
+        Ok(Self {
+            records: records.as_ptr(),
+            mask,
+            count: Local::new(0),
+            order,
+            all: records,
+        })
     }
 
-    /// Where the search for `site` begins, in bytes: Fibonacci hashing by 32 bits, of which these are the highest if the table
-    /// has 2^11 places; of larger ones, the next above, too, which are as good.
+    /// Where the search for `site` begins, in bytes: Fibonacci hashing by 32 bits, of which these
+    /// are the highest if the table has 2^11 places; of larger ones, the next above, too, which are
+    /// as good.
     #[inline(always)]
     fn start(&self, site: u64) -> u64 {
         site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 16 & self.mask
     }
 
-    /// The record of `site`, if it is in one of the first places that are looked at, as nine of ten are when all functions are counted.
+    /// The record of `site`, if it is in one of the first places that are looked at, as nine of ten
+    /// are when all functions are counted.
     #[inline(always)]
     pub(super) fn find_near(&self, site: u64) -> Option<&Record> {
         // SAFETY: by the type invariant elements begin there and `NEAR` places on.
-        let near = unsafe { &*self.records.wrapping_byte_add(self.start(site) as usize).cast::<[Record; NEAR]>() };
-        near.iter().find(|&record| word!(record: Record, site holds site))
+        let near = unsafe {
+            &*self
+                .records
+                .wrapping_byte_add(self.start(site) as usize)
+                .cast::<[Record; NEAR]>()
+        };
+        near.iter()
+            .find(|&record| word!(record: Record, site holds site))
     }
 
     /// The records in the order of a search for `site`, with their places.
@@ -114,7 +138,9 @@ impl Table {
 
     /// The record of `site`, if there is one.
     pub(super) fn find(&self, site: u64) -> Option<&Record> {
-        let (_, record) = self.search(site).find(|(_, record)| matches!(record.site.get(), found if found == 0 || found == site))?;
+        let (_, record) = self.search(site).find(
+            |(_, record)| matches!(record.site.get(), found if found == 0 || found == site),
+        )?;
         (record.site.get() == site).then_some(record)
     }
 
@@ -155,7 +181,8 @@ impl Table {
 /// [`prepare`] has made the tables, which stay.
 #[inline(always)]
 pub(super) unsafe fn here(_stay: &PreemptOff) -> &'static Table {
-    // SAFETY: by the precondition the base of `TABLES`. What it leads to was there before anybody could be here.
+    // SAFETY: by the precondition the base of `TABLES`. What it leads to was there before anybody
+    // could be here.
     unsafe { this_of(HOT.load(Relaxed)) }
 }
 
@@ -168,9 +195,18 @@ pub(super) fn prepare() -> Result {
         return Ok(());
     }
     let functions = sites::count();
-    let places = functions.checked_add(functions / 3 + 1).ok_or(ENOMEM)?.next_power_of_two().max(64);
+    let places = functions
+        .checked_add(functions / 3 + 1)
+        .ok_or(ENOMEM)?
+        .next_power_of_two()
+        .max(64);
     TABLES.populate(PerCpu::try_new(|_| Table::new(places))?);
-    HOT.store(TABLES.as_ref().map_or(core::ptr::null_mut(), |tables| tables.base().as_ptr()), Release);
+    HOT.store(
+        TABLES
+            .as_ref()
+            .map_or(core::ptr::null_mut(), |tables| tables.base().as_ptr()),
+        Release,
+    );
     Ok(())
 }
 
@@ -191,15 +227,24 @@ pub(crate) struct Row {
 pub(super) fn rows(cpu: CpuId) -> Result<KVVec<Row>> {
     let mut rows = KVVec::new();
     let mut sorted = KVVec::new();
-    let Some(table) = TABLES.as_ref().and_then(|tables| tables.get(cpu)) else { return Ok(sorted) };
+    let Some(table) = TABLES.as_ref().and_then(|tables| tables.get(cpu)) else {
+        return Ok(sorted);
+    };
     for (record, order) in table.all.iter().zip(table.order.iter()) {
         let site = record.site.get() as usize;
         if site != 0 {
-            let row = Row { site, hits: record.hits.get(), time: record.time.get(), squared: record.squared.get() };
+            let row = Row {
+                site,
+                hits: record.hits.get(),
+                time: record.time.get(),
+                squared: record.squared.get(),
+            };
             rows.push((order.get(), row), GFP_KERNEL)?;
         }
     }
-    sort_by(&mut rows, |a: &(u64, Row), b| (b.1.time, b.0).cmp(&(a.1.time, a.0)));
+    sort_by(&mut rows, |a: &(u64, Row), b| {
+        (b.1.time, b.0).cmp(&(a.1.time, a.0))
+    });
     for (_, row) in rows.iter() {
         sorted.push(*row, GFP_KERNEL)?;
     }

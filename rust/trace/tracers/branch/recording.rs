@@ -2,25 +2,27 @@
 
 //! Entries for conditions that are marked as likely or unlikely.
 //!
-//! At most one [`Recorder`] is at work, that of whoever began last ([`begin`]): the tracer `branch`, or option `branch` of
-//! an instance whose tracer was set while it was on. When it ends, the one before goes on.
+//! At most one [`Recorder`] is at work, that of whoever began last ([`begin`]): the tracer
+//! `branch`, or option `branch` of an instance whose tracer was set while it was on. When it ends,
+//! the one before goes on.
 //!
-//! [`record`] is called in any context, at very many places. It records with interrupts off: then no interrupt's entries
-//! are held up, nothing asks for a reschedule at the end (the scheduler is full of such conditions), and what it looks at
-//! stays. The plain path calls no C function and so meets no condition itself; the other one is guarded, level by level
-//! of contexts, so that an NMI within it records, too. Where RCU does not watch nothing is recorded.
+//! [`record`] is called in any context, at very many places. It records with interrupts off: then
+//! no interrupt's entries are held up, nothing asks for a reschedule at the end (the scheduler is
+//! full of such conditions), and what it looks at stays. The plain path calls no C function and so
+//! meets no condition itself; the other one is guarded, level by level of contexts, so that an NMI
+//! within it records, too. Where RCU does not watch nothing is recorded.
 //!
 //! Locks: the mutex of [`USERS`] is taken under an instance's state mutex, and holds nothing.
 
-use crate::trace::buffer::Left;
-use crate::trace::buffer::entry::{Context, kind};
-use crate::trace::instance::Instance;
-use crate::trace::profilers::branch as branch_profile;
-use crate::trace::profilers::branch::{ANNOTATED_SIZE, Annotated};
-use crate::kernel::context::{IrqsOff, rcu_watches};
+use crate::core::format::branch::{tail, Place, WORDS};
+use crate::kernel::context::{rcu_watches, IrqsOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::published::Published;
-use crate::core::format::branch::{Place, WORDS, tail};
+use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::Left;
+use crate::trace::instance::Instance;
+use crate::trace::profilers::branch as branch_profile;
+use crate::trace::profilers::branch::{Annotated, ANNOTATED_SIZE};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -105,7 +107,12 @@ impl Recorder {
             }
             texts.push(words(site), GFP_KERNEL)?;
         }
-        Ok(Self { instance, texts, first, inside: PerCpu::new(|_| Atomic::new(0))? })
+        Ok(Self {
+            instance,
+            texts,
+            first,
+            inside: PerCpu::new(|_| Atomic::new(0))?,
+        })
     }
 
     /// The hot path: preemption and interrupts are off, RCU watches.
@@ -113,14 +120,19 @@ impl Recorder {
     fn record(&self, context: Context, site: Annotated, correct: bool) {
         let buffer = self.instance.buffer();
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
-        let Some(text) = self.texts.get(index) else { return self.record_of_module(context, site, correct) };
+        let Some(text) = self.texts.get(index) else {
+            return self.record_of_module(context, site, correct);
+        };
         if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
             return self.record_slowly(context, site, correct, text, Left::NO_ATTEMPT);
         }
         let header = context.header(kind::BRANCH);
         let (left, _) = buffer.record_fast(|_| {
             let [a, b, c, d, e, f, g] = *text;
-            ([header, a, b, c, d, e, f, g], tail(correct, site.constant()))
+            (
+                [header, a, b, c, d, e, f, g],
+                tail(correct, site.constant()),
+            )
         });
         if !left.is_done() {
             self.record_slowly(context, site, correct, text, left);
@@ -137,7 +149,14 @@ impl Recorder {
     /// What is `left` after an attempt. It calls C functions, whose conditions are not recorded.
     #[cold]
     #[inline(never)]
-    fn record_slowly(&self, context: Context, site: Annotated, correct: bool, text: &[u64; WORDS], left: Left) {
+    fn record_slowly(
+        &self,
+        context: Context,
+        site: Annotated,
+        correct: bool,
+        text: &[u64; WORDS],
+        left: Left,
+    ) {
         let buffer = self.instance.buffer();
         let inside = self.inside.this();
         let (bit, before) = (1 << context.level(), inside.load(Relaxed));
@@ -149,13 +168,20 @@ impl Recorder {
         if !buffer.complete(left) && buffer.is_on() {
             let tail = tail(correct, site.constant());
             // Where there is no room the buffer counts it.
-            let _ = buffer.write_with(context.rest(), kind::BRANCH, size_of_val(text) + size_of_val(&tail), |_, bytes| {
-                let Some((words, rest)) = bytes.split_at_mut_checked(size_of_val(text)) else { return };
-                for (place, word) in words.chunks_exact_mut(8).zip(text) {
-                    place.copy_from_slice(&word.to_ne_bytes());
-                }
-                rest.copy_from_slice(&tail.to_ne_bytes());
-            });
+            let _ = buffer.write_with(
+                context.rest(),
+                kind::BRANCH,
+                size_of_val(text) + size_of_val(&tail),
+                |_, bytes| {
+                    let Some((words, rest)) = bytes.split_at_mut_checked(size_of_val(text)) else {
+                        return;
+                    };
+                    for (place, word) in words.chunks_exact_mut(8).zip(text) {
+                        place.copy_from_slice(&word.to_ne_bytes());
+                    }
+                    rest.copy_from_slice(&tail.to_ne_bytes());
+                },
+            );
         }
         inside.store(before, Relaxed);
     }
@@ -164,5 +190,10 @@ impl Recorder {
 /// What is recorded of a site but for the way it goes. Any context.
 fn words(annotated: Annotated) -> [u64; WORDS] {
     let site = annotated.site();
-    Place { function: site.function(), file: site.file(), line: site.line() }.words()
+    Place {
+        function: site.function(),
+        file: site.file(),
+        line: site.line(),
+    }
+    .words()
 }

@@ -48,7 +48,8 @@ impl Builder {
             .add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Text)
     }
 
-    /// Appends `parts` as a function; a part that is a call gets its relocation. Returns the function's offset.
+    /// Appends `parts` as a function; a part that is a call gets its relocation. Returns the
+    /// function's offset.
     pub fn function(
         &mut self,
         section: SectionId,
@@ -151,7 +152,8 @@ pub enum Binding {
     Nameless,
 }
 
-/// An object as clang makes it from C: static, global and init functions, and a mention that is no call.
+/// An object as clang makes it from C: static, global and init functions, and a mention that is no
+/// call.
 pub fn c_object() -> Vec<u8> {
     let mut b = Builder::new();
     let text = b.code(".text");
