@@ -4,11 +4,11 @@
 //!
 //! None of these is exported to modules.
 
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use crate::trace::fgraph as graph;
-use crate::trace::fgraph::filter::{self, Which};
+use crate::trace::fgraph::filter::{self, GraphFilterKind};
 use crate::trace::fgraph::ret_stack::{self, Current};
-use crate::trace::fgraph::{UserRef, Way};
+use crate::trace::fgraph::{EntryPath, UserRef};
 use crate::trace::ftrace::arch::{Arch, Machine};
 use core::ptr;
 use kernel::bindings::{fgraph_ops, task_struct};
@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> 
     errno(
         unsafe { UserRef::from_raw(user) }
             .ok_or(EINVAL)
-            .and_then(|user| graph::register(user, Way::Shared, |_| {})),
+            .and_then(|user| graph::register(user, EntryPath::Shared, |_| {})),
     )
 }
 
@@ -194,7 +194,11 @@ pub(crate) unsafe extern "C" fn ftrace_graph_exit_task(t: *mut task_struct) {
 pub(crate) unsafe extern "C" fn rtrace_early_graph(text: *const c_char, notrace: bool) {
     // SAFETY: by the precondition.
     let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
-    let which = if notrace { Which::Not } else { Which::Only };
+    let which = if notrace {
+        GraphFilterKind::Not
+    } else {
+        GraphFilterKind::Only
+    };
     if let Err(e) = filter::at_boot(which, text) {
         pr_warn!("ftrace: boot filter not set: {:?}\n", e);
     }

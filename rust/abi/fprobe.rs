@@ -5,7 +5,7 @@
 
 use super::ftrace::ftrace_lookup_symbols;
 use crate::core::parse::glob::glob;
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
 use crate::kernel::sort::sort_by;
 use crate::trace::fgraph::fprobe::{self, Probe};

@@ -6,10 +6,10 @@
 //! make: the sysctl's table and boot parameters. Unless said otherwise these are for task context
 //! and may sleep.
 
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
 use crate::trace::ftrace::arch::Target;
-use crate::trace::ftrace::ops::{self, OpsRef, Which};
+use crate::trace::ftrace::ops::{self, FilterKind, OpsRef};
 use crate::trace::ftrace::{direct, modules, sites};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
@@ -114,9 +114,9 @@ pub(crate) unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter:
         return;
     };
     let which = if filter {
-        Which::Filter
+        FilterKind::Filter
     } else {
-        Which::NoTrace
+        FilterKind::NoTrace
     };
     let result = global.edit(which, false).and_then(|mut edit| {
         for token in text.split(|&c| c == b',').filter(|t| !t.is_empty()) {
@@ -182,7 +182,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     // SAFETY: By the caller's promise.
     unsafe {
         with(ops, |op| {
-            let mut edit = ops::token_edit(op, Which::Filter, reset != 0)?;
+            let mut edit = ops::token_edit(op, FilterKind::Filter, reset != 0)?;
             for &ip in ips {
                 edit.set_ip(ip, remove != 0)?;
             }
@@ -191,7 +191,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     }
 }
 
-fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: Which) -> Result {
+fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: FilterKind) -> Result {
     let mut edit = ops::token_edit(op, which, reset)?;
     if let Some(token) = buf {
         // Only the ops of an instance can wait for a module.
@@ -216,7 +216,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
     // SAFETY: By the caller's promise.
     unsafe {
         with(ops, |op| {
-            set_regex(op, text(buf, len), reset != 0, Which::Filter)
+            set_regex(op, text(buf, len), reset != 0, FilterKind::Filter)
         })
     }
 }
@@ -234,12 +234,12 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     // SAFETY: By the caller's promise.
     unsafe {
         with(ops, |op| {
-            set_regex(op, text(buf, len), reset != 0, Which::NoTrace)
+            set_regex(op, text(buf, len), reset != 0, FilterKind::NoTrace)
         })
     }
 }
 
-fn set_global(buf: Option<&[u8]>, reset: bool, which: Which) {
+fn set_global(buf: Option<&[u8]>, reset: bool, which: FilterKind) {
     if let Some(global) = ops::Ops::global() {
         // The function has no way to say that it failed.
         let _ = set_regex(global.raw(), buf, reset, which);
@@ -252,7 +252,7 @@ fn set_global(buf: Option<&[u8]>, reset: bool, which: Which) {
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, reset: c_int) {
     // SAFETY: By the caller's promise.
-    set_global(unsafe { text(buf, len) }, reset != 0, Which::Filter);
+    set_global(unsafe { text(buf, len) }, reset != 0, FilterKind::Filter);
 }
 
 /// # Safety
@@ -261,7 +261,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_in
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, reset: c_int) {
     // SAFETY: By the caller's promise.
-    set_global(unsafe { text(buf, len) }, reset != 0, Which::NoTrace);
+    set_global(unsafe { text(buf, len) }, reset != 0, FilterKind::NoTrace);
 }
 
 /// # Safety

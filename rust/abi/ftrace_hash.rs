@@ -7,7 +7,7 @@
 //! own, who takes them out by `ftrace_hash_remove()` before the list is freed. Only built-in code
 //! uses these, in task context.
 
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use crate::trace::ftrace::arch::Target;
 use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;

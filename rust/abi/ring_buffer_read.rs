@@ -11,7 +11,7 @@ use crate::core::ring_buffer::Header;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::fs::pseudo_fs::PollCall;
 use crate::trace::buffer::read::ReaderGuard;
-use crate::trace::buffer::{Looking, Part, ReadPage};
+use crate::trace::buffer::{BufferIter, Part, ReadPage};
 use core::ptr::{null_mut, NonNull};
 use kernel::alloc::flags::{GFP_ATOMIC, GFP_KERNEL};
 use kernel::bindings;
@@ -201,8 +201,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_start(
         return null_mut();
     };
     let begun =
-        Looking::new(part, may_sleep, flags).and_then(|looking| Ok(KBox::new(looking, flags)?));
-    begun.map_or(null_mut(), |looking| KBox::into_raw(looking).cast())
+        BufferIter::new(part, may_sleep, flags).and_then(|iter| Ok(KBox::new(iter, flags)?));
+    begun.map_or(null_mut(), |iter| KBox::into_raw(iter).cast())
 }
 
 /// Ends what [`ring_buffer_read_start`] began. Task context.
@@ -213,13 +213,13 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_start(
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_read_finish(iter: *mut bindings::ring_buffer_iter) {
     // SAFETY: by the precondition.
-    drop(unsafe { KBox::from_raw(iter.cast::<Looking<'_>>()) });
+    drop(unsafe { KBox::from_raw(iter.cast::<BufferIter<'_>>()) });
 }
 
 /// # Safety
 ///
 /// `iter` came from [`ring_buffer_read_start`], has not ended, and nobody else uses it meanwhile.
-unsafe fn looking<'a>(iter: *mut bindings::ring_buffer_iter) -> &'a mut Looking<'a> {
+unsafe fn iter_of<'a>(iter: *mut bindings::ring_buffer_iter) -> &'a mut BufferIter<'a> {
     // SAFETY: by the precondition.
     unsafe { &mut *iter.cast() }
 }
@@ -235,7 +235,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
     ts: *mut u64,
 ) -> *mut bindings::ring_buffer_event {
     // SAFETY: by the precondition.
-    let event = unsafe { looking(iter) }.peek();
+    let event = unsafe { iter_of(iter) }.peek();
     // SAFETY: by the precondition.
     unsafe { answer(ts, event.map_or(0, |event| event.time)) };
     event.map_or(null_mut(), |event| event.record.as_ptr().cast_mut().cast())
@@ -249,7 +249,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ring_buffer_iter) {
     // SAFETY: by the precondition.
-    unsafe { looking(iter) }.advance();
+    unsafe { iter_of(iter) }.advance();
 }
 
 /// Starts again at the oldest event. Any context but NMI.
@@ -261,7 +261,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ri
 pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring_buffer_iter) {
     if !iter.is_null() {
         // SAFETY: by the precondition.
-        unsafe { looking(iter) }.reset();
+        unsafe { iter_of(iter) }.reset();
     }
 }
 
@@ -275,7 +275,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
     iter: *mut bindings::ring_buffer_iter,
 ) -> c_int {
     // SAFETY: by the precondition.
-    unsafe { looking(iter) }.peek().is_none().into()
+    unsafe { iter_of(iter) }.peek().is_none().into()
 }
 
 /// Were events missed right before the one that was peeked at last? Any context.
@@ -288,7 +288,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_dropped(
     iter: *mut bindings::ring_buffer_iter,
 ) -> bool {
     // SAFETY: by the precondition.
-    unsafe { looking(iter) }.has_missed()
+    unsafe { iter_of(iter) }.has_missed()
 }
 
 /// Allocates what [`ring_buffer_read_page`] reads into, or fits what `*rpage` is to the present

@@ -4,8 +4,8 @@
 //!
 //! The `eventfs_*` functions of that header come with events.
 
-use crate::kernel::for_c::errno;
 use crate::kernel::fs::tracefs;
+use crate::kernel::interop::errno;
 use crate::trace::files;
 use core::ptr;
 use kernel::{bindings, prelude::*, str::CStr};

@@ -6,22 +6,22 @@ pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
 pub(crate) mod entry_made;
-pub(crate) mod for_c;
 pub(crate) mod format;
 pub(crate) mod fs;
 pub(crate) mod hotplug;
+pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
-pub(crate) mod nested;
 pub(crate) mod pages;
+pub(crate) mod per_context;
 pub(crate) mod percpu;
 pub(crate) mod printk;
-pub(crate) mod published;
 pub(crate) mod raw_lock;
+pub(crate) mod rcu_slot;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
 pub(crate) mod relaxed;
@@ -32,7 +32,7 @@ pub(crate) mod stack;
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) mod stack_tracing;
 pub(crate) mod tracepoint;
-pub(crate) mod try_cell;
+pub(crate) mod try_lock;
 pub(crate) mod uts;
 pub(crate) mod wait_queue;
 pub(crate) mod watchdog;

@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/stacktrace.h`.
 
-use super::nested::Nested;
+use super::per_context::PerContext;
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::types::Opaque;
@@ -34,12 +34,12 @@ impl Caller {
 }
 
 /// Memory for stacks on every CPU.
-pub(crate) struct Stacks(Nested<[usize; DEPTH]>);
+pub(crate) struct Stacks(PerContext<[usize; DEPTH]>);
 
 impl Stacks {
     /// Allocates it. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self(Nested::new([0; DEPTH])?))
+        Ok(Self(PerContext::new([0; DEPTH])?))
     }
 
     /// Gives `f` the return addresses on the stack, innermost first. Any context; `f` runs with

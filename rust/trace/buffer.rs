@@ -21,15 +21,15 @@
 //! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader
 //! lock (innermost).
 
-mod brought;
+mod buffer_iter;
 pub(crate) mod clock;
 pub(crate) mod entry;
 mod lane;
-mod looking;
 pub(crate) mod made;
 mod mapped;
 mod raw;
 pub(crate) mod read;
+mod read_page;
 mod record;
 pub(crate) mod region;
 mod resize;
@@ -37,11 +37,11 @@ mod ring;
 mod swap;
 mod wait;
 
-pub(crate) use brought::ReadPage;
-pub(crate) use looking::Looking;
+pub(crate) use buffer_iter::BufferIter;
 pub(crate) use read::Part;
+pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-pub(crate) use record::Left;
+pub(crate) use record::Unfinished;
 
 use self::clock::{self, Clock, CLOCKS};
 use crate::core::format::stats::Size;

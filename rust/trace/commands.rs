@@ -13,7 +13,7 @@
 //!
 //! Locks: [`Probes`]' mutex, then those of [`super::ftrace::ops`]. Callbacks take none.
 
-use super::ftrace::ops::{self, Callback, Edit, Flags, Hit, Nothing, Ops, Which};
+use super::ftrace::ops::{self, Callback, Edit, FilterKind, Flags, Hit, Nothing, Ops};
 use super::instance::snapshot::{tracing_snapshot_instance_cond, Armed};
 use super::instance::Instance;
 use super::output::dump;
@@ -38,7 +38,7 @@ pub(crate) trait Action: Send + Sync {
     /// Acts at a hit of a site of which `left` may still be spent.
     ///
     /// Any context up to NMI; must neither sleep nor allocate.
-    fn hit(&self, instance: &Instance, left: &Left);
+    fn hit(&self, instance: &Instance, left: &Unfinished);
 
     /// Writes the command as the filter file shows it, without the count: `traceoff`,
     /// `enable_event:a:b`.
@@ -68,14 +68,14 @@ pub(crate) trait Command: Sync {
 }
 
 /// What is left of a count at one site.
-pub(crate) struct Left {
+pub(crate) struct Unfinished {
     addr: usize,
     /// `None` for an unlimited probe.
     count: Option<Atomic<i64>>,
     live: Atomic<bool>,
 }
 
-impl Left {
+impl Unfinished {
     /// Whether the count allows one more. Any context.
     pub(crate) fn any(&self) -> bool {
         self.count
@@ -118,11 +118,11 @@ struct Probe {
     action: KBox<dyn Action>,
     /// The instance acted on. Makes a cycle, which [`Probes::clear`] breaks.
     instance: Arc<Instance>,
-    sites: KVVec<Left>,
+    sites: KVVec<Unfinished>,
 }
 
 impl Probe {
-    fn site(&self, addr: usize) -> Option<&Left> {
+    fn site(&self, addr: usize) -> Option<&Unfinished> {
         let at = self
             .sites
             .binary_search_by_key(&addr, |site| site.addr)
@@ -130,7 +130,7 @@ impl Probe {
         self.sites.get(at)
     }
 
-    fn live(&self) -> impl Iterator<Item = &Left> {
+    fn live(&self) -> impl Iterator<Item = &Unfinished> {
         self.sites.iter().filter(|site| site.live.load(Relaxed))
     }
 
@@ -138,7 +138,7 @@ impl Probe {
         self.command.name() == command.name() && self.counted == counted
     }
 
-    fn write(&self, site: &Left, mut out: &mut dyn Out) -> fmt::Result {
+    fn write(&self, site: &Unfinished, mut out: &mut dyn Out) -> fmt::Result {
         kallsyms::write_name(site.addr, &mut out)?;
         out.bytes(b":")?;
         self.action.write(out)?;
@@ -222,7 +222,7 @@ impl Probes {
                 Count::Times(n) => Some(Atomic::new(n)),
             };
             sites.push(
-                Left {
+                Unfinished {
                     addr,
                     count,
                     live: Atomic::new(true),
@@ -245,7 +245,7 @@ impl Probes {
         let probe = Arc::new(probe, GFP_KERNEL)?;
         entries.reserve(1, GFP_KERNEL)?;
         let ops = Ops::new(probe.clone(), Flags::RECURSION)?;
-        let mut edit = ops.edit(Which::Filter, true)?;
+        let mut edit = ops.edit(FilterKind::Filter, true)?;
         for site in &probe.sites {
             edit.set_ip(site.addr, false)?;
         }
@@ -258,7 +258,7 @@ impl Probes {
     fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
-        let wanted = |site: &Left| {
+        let wanted = |site: &Unfinished| {
             all || Symbol::with(site.addr, |symbol| pattern.matches(symbol.name())) == Some(true)
         };
 
@@ -315,12 +315,12 @@ impl Probes {
 }
 
 /// Takes the `wanted` sites out of a probe; true if there were any.
-fn drop_sites(entry: &Entry, wanted: impl Fn(&Left) -> bool) -> Result<bool> {
+fn drop_sites(entry: &Entry, wanted: impl Fn(&Unfinished) -> bool) -> Result<bool> {
     let mut edit: Option<Edit> = None;
     for site in entry.probe.live().filter(|site| wanted(site)) {
         let edit = match &mut edit {
             Some(edit) => edit,
-            none => none.insert(entry.ops.edit(Which::Filter, false)?),
+            none => none.insert(entry.ops.edit(FilterKind::Filter, false)?),
         };
         edit.set_ip(site.addr, true)?;
         site.live.store(false, Relaxed);
@@ -389,7 +389,7 @@ impl Command for OnOff {
 }
 
 impl Action for OnOff {
-    fn hit(&self, instance: &Instance, left: &Left) {
+    fn hit(&self, instance: &Instance, left: &Unfinished) {
         let buffer = instance.buffer();
         if left.any() && buffer.is_on() != self.on && buffer.set_on(self.on) != self.on {
             // Only the CPU whose switch took effect gets here.
@@ -430,7 +430,7 @@ impl Command for Dump {
 }
 
 impl Action for Dump {
-    fn hit(&self, _: &Instance, left: &Left) {
+    fn hit(&self, _: &Instance, left: &Unfinished) {
         if left.spend() {
             dump::top(if self.all {
                 dump::Cpus::All
@@ -460,7 +460,7 @@ impl Command for StackTrace {
 }
 
 impl Action for StackTrace {
-    fn hit(&self, instance: &Instance, left: &Left) {
+    fn hit(&self, instance: &Instance, left: &Unfinished) {
         if instance.tracing_on() && (left.spend() || left.endless()) {
             stack::record(instance.buffer(), left.addr);
         }
@@ -491,7 +491,7 @@ impl Command for TakeSnapshot {
 }
 
 impl Action for Armed {
-    fn hit(&self, instance: &Instance, left: &Left) {
+    fn hit(&self, instance: &Instance, left: &Unfinished) {
         if left.spend() {
             tracing_snapshot_instance_cond(instance);
         }

@@ -23,7 +23,7 @@ pub(crate) mod filter;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod fprobe;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
-pub(crate) mod meanwhile;
+pub(crate) mod measured;
 pub(crate) mod plain;
 pub(crate) mod ret_stack;
 pub(crate) mod shared;
@@ -42,25 +42,25 @@ pub(crate) const USERS: usize = ret_stack::MAX_USERS;
 
 /// How a user is traced when it is the only one.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum EntryPath {
     /// As it would be beside others.
     Shared,
     /// By [`plain`].
-    Plain(plain::Aim),
+    Plain(plain::TargetRef),
     /// As the function profiler, by [`profile::hot`].
     Profile,
 }
 
-impl Way {
+impl EntryPath {
     /// The manager's function for it, which is ready to be called then.
     fn take(self) -> Func {
         match self {
-            Way::Shared => shared::ftrace_graph_func,
-            Way::Plain(aim) => {
+            EntryPath::Shared => shared::ftrace_graph_func,
+            EntryPath::Plain(aim) => {
                 aim.take();
                 plain::ftrace_graph_plain
             }
-            Way::Profile => profile::hot::ftrace_graph_profile,
+            EntryPath::Profile => profile::hot::ftrace_graph_profile,
         }
     }
 }
@@ -68,7 +68,7 @@ impl Way {
 /// A registered user.
 struct Registered {
     user: UserRef,
-    way: Way,
+    way: EntryPath,
 }
 
 kernel::sync::global_lock! {
@@ -131,7 +131,7 @@ fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
 ///
 /// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace
 /// is disarmed.
-pub(crate) fn register(user: UserRef, way: Way, numbered: impl FnOnce(u64)) -> Result {
+pub(crate) fn register(user: UserRef, way: EntryPath, numbered: impl FnOnce(u64)) -> Result {
     ret_stack::prepare()?;
     let mut users = GRAPH.lock();
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
@@ -179,7 +179,7 @@ pub(crate) fn unregister(user: UserRef) {
 }
 
 /// Changes how a registered user is traced when it is alone. Task context, sleeps.
-pub(crate) fn set_way(user: UserRef, way: Way) {
+pub(crate) fn set_entry_path(user: UserRef, way: EntryPath) {
     let mut users = GRAPH.lock();
     let Some(registered) = users.iter_mut().flatten().find(|r| r.user == user) else {
         return;

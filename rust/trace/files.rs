@@ -31,10 +31,10 @@
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use super::fgraph::filter::Which as Part;
-use super::ftrace::ops::Which as Set;
+use super::fgraph::filter::GraphFilterKind as Part;
+use super::ftrace::ops::FilterKind as Set;
 use super::instance::{list as instances, Instance, Side};
-use super::tasks::pids::Which;
+use super::tasks::pids::PidListKind;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::{self, Dir};
@@ -51,13 +51,12 @@ mod filter;
 mod functions;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod graph;
-mod last_boot;
 mod latency;
 pub(crate) mod listing;
 mod marker;
-mod names;
 mod options;
 mod per_cpu;
+mod persistent;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod pids;
 mod printk_formats;
@@ -65,14 +64,15 @@ mod printk_formats;
 mod profile;
 mod readme;
 mod recording;
+mod saved_cmdlines;
 mod sizes;
 #[cfg(CONFIG_STACK_TRACER)]
 mod stack_tracer;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod token_file;
 mod trace;
 mod trace_pipe;
 mod trace_pipe_raw;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-mod words;
 
 use error_log::ErrorLog;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -81,12 +81,11 @@ use filter::FilterFile;
 use functions::{Functions, TotalInfo};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use graph::{GraphFile, MaxDepth};
-use last_boot::{BufferMeta, LastBootInfo};
 use latency::Microseconds;
 use marker::{Marker, RawMarker};
-use names::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use options::TraceOptions;
 use per_cpu::CpuStats;
+use persistent::{BufferMeta, LastBootInfo};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use pids::PidFile;
 use printk_formats::PrintkFormats;
@@ -94,6 +93,7 @@ use printk_formats::PrintkFormats;
 use profile::ProfileEnabled;
 use readme::Readme;
 use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
+use saved_cmdlines::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
 #[cfg(CONFIG_STACK_TRACER)]
 use stack_tracer::{StackMaxSize, StackTrace, StackTraceFilter};
@@ -246,10 +246,10 @@ static FILES: &[Row] = &[
     row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(Set::NoTrace),
         "the functions that are not traced"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace_pid", 0o640, Scope::Recorder, &PidFile(Which::Not),
+    row(c"set_ftrace_notrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Not),
         "tasks that are not traced"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_pid", 0o640, Scope::Recorder, &PidFile(Which::Only),
+    row(c"set_ftrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Only),
         "tasks that are traced; none listed means all"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(Part::Only),

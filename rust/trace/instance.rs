@@ -19,14 +19,14 @@
 
 mod current;
 pub(crate) mod error_log;
-pub(crate) mod last_boot;
 pub(crate) mod list;
+pub(crate) mod persistent;
 pub(crate) mod readers;
 pub(crate) mod snapshot;
 
 use self::error_log::ErrorLog;
-use self::last_boot::{LastBoot, Persistent};
 use self::list as instances;
+use self::persistent::{Persistent, PreviousBoot};
 use self::readers::Readers;
 use self::snapshot::Snapshot;
 use super::buffer::clock::{self, Clock};
@@ -261,8 +261,8 @@ impl Instance {
         self.commands.clear();
         // Only taking away: neither asks for memory.
         let _ = self.pids.follow_forks(false);
-        self.pids.clear(pids::Which::Only);
-        self.pids.clear(pids::Which::Not);
+        self.pids.clear(pids::PidListKind::Only);
+        self.pids.clear(pids::PidListKind::Not);
     }
 
     /// Is this its name? The top instance has none.
@@ -291,7 +291,7 @@ impl Instance {
     }
 
     /// What is known of the last boot, if its buffer outlives the kernel.
-    pub(crate) fn last_boot(&self) -> Option<&'static LastBoot> {
+    pub(crate) fn last_boot(&self) -> Option<&'static PreviousBoot> {
         self.persistent
             .as_ref()
             .map(|persistent| persistent.last_boot())
@@ -672,7 +672,7 @@ impl Instance {
     /// # Errors
     ///
     /// `EINVAL` for what is no number or too large, `ENOMEM`.
-    pub(crate) fn write_pids(&self, which: pids::Which, text: &[u8]) -> Result<usize> {
+    pub(crate) fn write_pids(&self, which: pids::PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let used = self.pids.write(which, text)?;
         state.changed()?;
@@ -680,7 +680,7 @@ impl Instance {
     }
 
     /// Forgets a list of pids. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn clear_pids(&self, which: pids::Which) -> Result {
+    pub(crate) fn clear_pids(&self, which: pids::PidListKind) -> Result {
         let mut state = self.state.lock();
         self.pids.clear(which);
         state.changed()

@@ -7,7 +7,7 @@
 //!
 //! C headers: `include/linux/splice.h`, `include/linux/pipe_fs_i.h`, `include/linux/mm.h`.
 
-use crate::kernel::for_c::Table;
+use crate::kernel::interop::Table;
 use crate::kernel::pages::Pages;
 use core::ptr::NonNull;
 use kernel::bindings;

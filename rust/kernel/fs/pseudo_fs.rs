@@ -18,7 +18,7 @@
 
 use super::page_file::{self, PageFile, SpliceCall};
 use super::seq_file;
-use crate::kernel::for_c::{errno, Table};
+use crate::kernel::interop::{errno, Table};
 use core::{
     ops::Deref,
     ptr::{self, NonNull},

@@ -9,7 +9,7 @@
 //! C header: `include/linux/seq_file.h`, text: `Documentation/filesystems/seq_file.rst`.
 
 use super::pseudo_fs::Opened;
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use core::{cell::UnsafeCell, fmt, mem::transmute, ptr};
 use kernel::{bindings, prelude::*};
 

@@ -22,7 +22,7 @@ mod inode;
 mod mount;
 
 use super::pseudo_fs::{self, FileType};
-use crate::kernel::for_c::errno;
+use crate::kernel::interop::errno;
 use core::{mem, ptr::NonNull};
 use inode::Inode;
 use kernel::{bindings, error::from_err_ptr, prelude::*, types::Opaque};

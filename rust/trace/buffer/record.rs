@@ -90,9 +90,9 @@ impl Env for InLine {
 ///
 /// One of the two constants, or the address of the ring and the outcome's number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Left(usize);
+pub(crate) struct Unfinished(usize);
 
-impl Left {
+impl Unfinished {
     /// There was no attempt.
     pub(crate) const NO_ATTEMPT: Self = Self(0);
     /// The entry is there.
@@ -168,9 +168,12 @@ impl Buffer {
     /// Records an entry of `payload`, header included, that depends on its time, if this is the
     /// plain case; and that time. For a context that [`is_plain_task`](Context::is_plain_task);
     /// preemption stays off from there to [`Buffer::complete`], which has to follow unless it
-    /// [`is_done`](Left::is_done).
+    /// [`is_done`](Unfinished::is_done).
     #[inline(always)]
-    pub(crate) fn record_fast<P: Payload>(&self, payload: impl FnOnce(u64) -> P) -> (Left, u64) {
+    pub(crate) fn record_fast<P: Payload>(
+        &self,
+        payload: impl FnOnce(u64) -> P,
+    ) -> (Unfinished, u64) {
         let ring = self.this_ring();
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
         // task.
@@ -182,16 +185,16 @@ impl Buffer {
         });
         if outcome == Plain::Done {
             entry_made::set();
-            return (Left::NOTHING, time);
+            return (Unfinished::NOTHING, time);
         }
-        (Left::of(ring, outcome), time)
+        (Unfinished::of(ring, outcome), time)
     }
 
     /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and
     /// [`Buffer::write_with`] may.
     #[cold]
     #[inline(never)]
-    pub(crate) fn complete(&self, left: Left) -> bool {
+    pub(crate) fn complete(&self, left: Unfinished) -> bool {
         let Some((ring, outcome)) = left.get() else {
             return left.is_done();
         };

@@ -6,8 +6,8 @@
 //! [`Tracing`] is what an instance has of it, from its first use to its end.
 
 use super::filter::{self, Var, Verdict};
-use super::plain::{exit_any, fill, Aim, Return, Target};
-use super::{register, set_way, unregister, user, UserRef, Way};
+use super::plain::{exit_any, fill, Return, Target, TargetRef};
+use super::{register, set_entry_path, unregister, user, EntryPath, UserRef};
 use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
@@ -57,16 +57,16 @@ impl Tracing {
     }
 
     /// The way for an instance with the tracer's options `flags`.
-    fn way(&self, instance: &Instance, flags: u32) -> Way {
+    fn way(&self, instance: &Instance, flags: u32) -> EntryPath {
         let wishes = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
             || flags & RETADDR.bit != 0
             || filter::is_active()
             || instance.pids().is_active();
         if wishes {
-            return Way::Shared;
+            return EntryPath::Shared;
         }
         // SAFETY: `drop` forgets it and waits.
-        Way::Plain(unsafe { Aim::new(&self.target) })
+        EntryPath::Plain(unsafe { TargetRef::new(&self.target) })
     }
 
     /// Takes down for hits what only task context may ask.
@@ -111,7 +111,7 @@ impl Tracing {
     pub(crate) fn changed(&self, instance: &Instance, flags: u32) {
         self.note(instance, flags);
         if let Some(user) = self.user() {
-            set_way(user, self.way(instance, flags));
+            set_entry_path(user, self.way(instance, flags));
         }
     }
 

@@ -8,7 +8,7 @@
 
 use crate::core::parse::glob::Pattern;
 use crate::kernel::context::PreemptCount;
-use crate::kernel::published::Published;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::ops::matching_sites;
@@ -20,28 +20,28 @@ use kernel::sync::Arc;
 
 /// Which of the two sets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum GraphFilterKind {
     /// Only what these functions call, themselves included; empty means all.
     Only,
     /// Not these and what they call.
     Not,
 }
 
-static ONLY: Published<SiteSet> = Published::new();
-static NOT: Published<SiteSet> = Published::new();
+static ONLY: RcuSlot<SiteSet> = RcuSlot::new();
+static NOT: RcuSlot<SiteSet> = RcuSlot::new();
 static MAX_DEPTH: Atomic<u32> = Atomic::new(0);
 
-impl Which {
-    fn set(self) -> &'static Published<SiteSet> {
+impl GraphFilterKind {
+    fn set(self) -> &'static RcuSlot<SiteSet> {
         match self {
-            Which::Only => &ONLY,
-            Which::Not => &NOT,
+            GraphFilterKind::Only => &ONLY,
+            GraphFilterKind::Not => &NOT,
         }
     }
 }
 
 /// Is `func` in the set that is there? Any context.
-fn contains(set: &Published<SiteSet>, func: usize) -> bool {
+fn contains(set: &RcuSlot<SiteSet>, func: usize) -> bool {
     set.with(|set| set.is_some_and(|set| set.contains(func)))
 }
 
@@ -68,13 +68,13 @@ fn tell_tracers() -> Result {
 
 /// A set being changed.
 pub(crate) struct Edit {
-    which: Which,
+    which: GraphFilterKind,
     set: SiteSet,
 }
 
 impl Edit {
     /// A copy of the set as it is, or an empty one with `reset`. Task context. `ENOMEM`.
-    pub(crate) fn open(which: Which, reset: bool) -> Result<Self> {
+    pub(crate) fn open(which: GraphFilterKind, reset: bool) -> Result<Self> {
         let set = match which.set().share() {
             Some(set) if !reset => set.try_clone()?,
             _ => SiteSet::new(),
@@ -123,7 +123,7 @@ impl Edit {
 }
 
 /// A boot parameter's comma-separated words for a set. Early boot, before there is any tracer.
-pub(crate) fn at_boot(which: Which, text: &[u8]) -> Result {
+pub(crate) fn at_boot(which: GraphFilterKind, text: &[u8]) -> Result {
     let mut edit = Edit::open(which, false)?;
     for word in text.split(|&c| c == b',').filter(|word| !word.is_empty()) {
         // One that matches nothing leaves the others in force, as in C.
@@ -138,7 +138,7 @@ pub(crate) fn depth_at_boot(depth: u32) {
 }
 
 /// The functions of a set in the order of their addresses. Task context. `ENOMEM`.
-pub(crate) fn list(which: Which) -> Result<KVVec<Site>> {
+pub(crate) fn list(which: GraphFilterKind) -> Result<KVVec<Site>> {
     let mut found = KVVec::new();
     let Some(set) = which.set().share() else {
         return Ok(found);
@@ -156,9 +156,9 @@ pub(crate) fn list(which: Which) -> Result<KVVec<Site>> {
 pub(super) struct Var<'a>(&'a Atomic<u64>);
 
 impl<'a> Var<'a> {
-    /// Inside a function of [`Which::Only`].
+    /// Inside a function of [`GraphFilterKind::Only`].
     const INSIDE: u64 = 1 << 0;
-    /// Inside one of [`Which::Not`].
+    /// Inside one of [`GraphFilterKind::Not`].
     const OUTSIDE: u64 = 1 << 1;
     /// That function was called by an interrupt's handler.
     const IN_HARDIRQ: u64 = 1 << 2;
@@ -210,7 +210,7 @@ impl<'a> Var<'a> {
         Verdict::Record
     }
 
-    /// A function returns from `depth`. False if it was one of [`Which::Not`], of which there is
+    /// A function returns from `depth`. False if it was one of [`GraphFilterKind::Not`], of which there is
     /// nothing to record.
     pub(super) fn leave(self, depth: i32) -> bool {
         let word = self.0.load(Relaxed);

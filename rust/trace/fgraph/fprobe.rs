@@ -21,11 +21,11 @@ mod hit;
 mod probe;
 mod table;
 
-use super::{UserRef, Way};
-use crate::kernel::published::Published;
+use super::{EntryPath, UserRef};
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
-use crate::trace::ftrace::ops::{self, OpsRef, Shared, Which};
+use crate::trace::ftrace::ops::{self, FilterKind, OpsRef, Shared};
 use crate::trace::ftrace::sites;
 use core::ops::Range;
 use kernel::bindings::{fgraph_ops, ftrace_ops};
@@ -47,12 +47,12 @@ pub(crate) enum Kind {
 
 /// What hits look into.
 struct Tables {
-    entry: Published<Table>,
-    ret: Published<Table>,
+    entry: RcuSlot<Table>,
+    ret: RcuSlot<Table>,
 }
 
 impl Tables {
-    fn of(&self, kind: Kind) -> &Published<Table> {
+    fn of(&self, kind: Kind) -> &RcuSlot<Table> {
         match kind {
             Kind::Entry => &self.entry,
             Kind::Return => &self.ret,
@@ -61,8 +61,8 @@ impl Tables {
 }
 
 static TABLES: Tables = Tables {
-    entry: Published::new(),
-    ret: Published::new(),
+    entry: RcuSlot::new(),
+    ret: RcuSlot::new(),
 };
 
 /// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which
@@ -104,7 +104,7 @@ impl Kind {
             (*raw).entryfunc = Some(hit::fprobe_fgraph_entry);
             (*raw).retfunc = Some(hit::fprobe_return);
         }
-        graph::register(user()?, Way::Shared, |_| {})
+        graph::register(user()?, EntryPath::Shared, |_| {})
     }
 
     fn stop(self) -> Result {
@@ -210,7 +210,7 @@ impl Side {
         ops::change_set(
             &mut ops::FTRACE.lock(),
             kind.ops()?,
-            Which::Filter,
+            FilterKind::Filter,
             set,
             Shared::Ask,
         )?;

@@ -8,7 +8,7 @@
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::entry::{kind, Context};
-use crate::trace::buffer::{Buffer, Left};
+use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
@@ -76,12 +76,12 @@ static TARGET: Atomic<*mut Target> = Atomic::new(core::ptr::from_ref(&NOBODY).ca
 
 /// A target that is forgotten before it goes, which then waits for hits.
 #[derive(Clone, Copy)]
-pub(crate) struct Aim(*const Target);
+pub(crate) struct TargetRef(*const Target);
 
 // SAFETY: a `Target` may be used from any context.
-unsafe impl Send for Aim {}
+unsafe impl Send for TargetRef {}
 
-impl Aim {
+impl TargetRef {
     /// # Safety
     ///
     /// [`Target::forget`] is called and hits are waited for before `target` goes.
@@ -98,7 +98,7 @@ impl Aim {
 
 #[inline(always)]
 fn target<'a>() -> &'a Target {
-    // SAFETY: by the promise of `Aim::new`.
+    // SAFETY: by the promise of `TargetRef::new`.
     unsafe { &*TARGET.load(Acquire) }
 }
 
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (mut left, mut time) = (Left::NO_ATTEMPT, 0);
+    let (mut left, mut time) = (Unfinished::NO_ATTEMPT, 0);
     if context.is_plain_task() {
         if let Some(room) = current.room() {
             (left, time) = buffer
@@ -170,7 +170,7 @@ unsafe fn enter_any(
     parent_ip: usize,
     fregs: *mut ftrace_regs,
     target: &Target,
-    left: Left,
+    left: Unfinished,
     time: u64,
 ) {
     // SAFETY: by the precondition.
@@ -257,7 +257,7 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let mut left = Left::NO_ATTEMPT;
+    let mut left = Unfinished::NO_ATTEMPT;
     if context.is_plain_task() {
         let of = Return::of(current, &frame, retval);
         left = buffer
@@ -284,7 +284,7 @@ unsafe fn leave_any(
     at: usize,
     target: &Target,
     retval: usize,
-    left: Left,
+    left: Unfinished,
 ) -> usize {
     // SAFETY: by the precondition.
     let _stay = unsafe { PreemptOff::assume() };

@@ -7,14 +7,14 @@
 //! goes wrong at the close nobody can be told.
 
 use super::listing::{self, Lines};
-use super::words::{self, Words};
+use super::token_file::{self, TokenFile};
 use super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::command::{self, Rule};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::commands;
-use crate::trace::ftrace::ops::{Edit, List, Ops, Which};
+use crate::trace::ftrace::ops::{Edit, FilterKind, List, Ops};
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::{
@@ -24,14 +24,14 @@ use kernel::{
 };
 
 /// The file of one of the two sets.
-pub(super) struct FilterFile(pub(super) Which);
+pub(super) struct FilterFile(pub(super) FilterKind);
 
 impl Node for FilterFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         let owner = match self.0 {
-            Which::Filter => Owner::Instance(at.instance.clone()),
-            Which::NoTrace => Owner::Silent,
+            FilterKind::Filter => Owner::Instance(at.instance.clone()),
+            FilterKind::NoTrace => Owner::Silent,
         };
         open(at.instance.ops().ok_or(ENODEV)?, self.0, owner, how)
     }
@@ -49,9 +49,14 @@ pub(super) enum Owner {
 }
 
 /// Opens a file of one of the sets of `ops`.
-pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) -> Result<Opening> {
+pub(super) fn open(
+    ops: &Arc<Ops>,
+    which: FilterKind,
+    owner: Owner,
+    how: &OpenFlags,
+) -> Result<Opening> {
     let writing = match how.write {
-        true => Some(Words::new(ops.edit(which, how.trunc)?)?),
+        true => Some(TokenFile::new(ops.edit(which, how.trunc)?)?),
         false => None,
     };
     let list = if how.read {
@@ -66,12 +71,12 @@ pub(super) fn open(ops: &Arc<Ops>, which: Which, owner: Owner, how: &OpenFlags) 
 
 #[pin_data(PinnedDrop)]
 struct OpenFilter {
-    which: Which,
+    which: FilterKind,
     owner: Owner,
     /// The set when the file was opened, if it can be read.
     list: Option<List>,
     #[pin]
-    writing: Mutex<Option<Words<Edit>>>,
+    writing: Mutex<Option<TokenFile<Edit>>>,
 }
 
 impl OpenFilter {
@@ -79,8 +84,10 @@ impl OpenFilter {
     /// it less empty for `set_ftrace_notrace`.
     fn headline(&self, list: &List) -> Option<&'static [u8]> {
         match self.which {
-            Which::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
-            Which::NoTrace if list.sites().is_empty() => Some(b"#### no functions disabled ####\n"),
+            FilterKind::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
+            FilterKind::NoTrace if list.sites().is_empty() => {
+                Some(b"#### no functions disabled ####\n")
+            }
             _ => None,
         }
     }

@@ -8,25 +8,25 @@
 
 use super::control::{errno, shown, Control, Limit, Text};
 use super::listing::{self, Lines};
-use super::words::{self, Words};
+use super::token_file::{self, TokenFile};
 use super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::trace::fgraph::filter::{self, Edit, Which};
+use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::ftrace::sites::Site;
 use core::fmt::{self, Write};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The file of one of the two sets.
-pub(super) struct GraphFile(pub(super) Which);
+pub(super) struct GraphFile(pub(super) GraphFilterKind);
 
 impl Node for GraphFile {
     /// `O_TRUNC` starts from nothing.
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
         let writing = match how.write {
-            true => Some(Words::new(Edit::open(self.0, how.trunc)?)?),
+            true => Some(TokenFile::new(Edit::open(self.0, how.trunc)?)?),
             false => None,
         };
         let list = if how.read {
@@ -42,11 +42,11 @@ impl Node for GraphFile {
 
 #[pin_data(PinnedDrop)]
 struct OpenGraph {
-    which: Which,
+    which: GraphFilterKind,
     /// The set when the file was opened, if it can be read.
     list: Option<KVVec<Site>>,
     #[pin]
-    writing: Mutex<Option<Words<Edit>>>,
+    writing: Mutex<Option<TokenFile<Edit>>>,
 }
 
 impl OpenFile for OpenGraph {
@@ -97,7 +97,9 @@ impl Lines for OpenGraph {
                 site.write_name(&mut out)?;
                 out.bytes(b"\n")
             }
-            None if self.which == Which::Only => out.bytes(b"#### all functions enabled ####\n"),
+            None if self.which == GraphFilterKind::Only => {
+                out.bytes(b"#### all functions enabled ####\n")
+            }
             None => out.bytes(b"#### no functions disabled ####\n"),
         }
     }

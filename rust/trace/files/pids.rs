@@ -7,12 +7,12 @@ use super::{Node, Place};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::trace::tasks::pids::Which;
+use crate::trace::tasks::pids::PidListKind;
 use core::fmt;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
 /// The file of one of the two lists.
-pub(super) struct PidFile(pub(super) Which);
+pub(super) struct PidFile(pub(super) PidListKind);
 
 impl Node for PidFile {
     /// `O_TRUNC` forgets the list.
@@ -34,7 +34,7 @@ impl Node for PidFile {
 }
 
 struct OpenPids {
-    which: Which,
+    which: PidListKind,
     at: Place,
     /// The list when the file was opened.
     pids: KVec<i32>,

@@ -9,7 +9,7 @@ use super::{Node, Place};
 use crate::core::format::{stack_depth, Out};
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
-use crate::trace::ftrace::ops::Which;
+use crate::trace::ftrace::ops::FilterKind;
 use crate::trace::output::line::Kallsyms;
 use crate::trace::profilers::stack_depth as stack_tracer;
 use core::fmt::{self, Write};
@@ -74,6 +74,6 @@ pub(super) struct StackTraceFilter;
 
 impl Node for StackTraceFilter {
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
-        filter::open(stack_tracer::ops()?, Which::Filter, Owner::Nobody, how)
+        filter::open(stack_tracer::ops()?, FilterKind::Filter, Owner::Nobody, how)
     }
 }

@@ -13,7 +13,7 @@
 
 use super::arch::Target;
 use super::hash::SiteSet;
-use super::ops::{self, flag, update, OpsRef, Shared, State, Which, DIRECT, FTRACE};
+use super::ops::{self, flag, update, FilterKind, OpsRef, Shared, State, DIRECT, FTRACE};
 use kernel::{bindings, prelude::*};
 
 const ASK_SELF: bindings::ftrace_ops_cmd =
@@ -111,7 +111,7 @@ fn for_each_peer(op: OpsRef, f: impl Fn(OpsRef, usize) -> Result) -> Result {
     // A copy, since peers are called without the ftrace lock.
     let filter = {
         let _state = FTRACE.lock();
-        op.set_of(Which::Filter)
+        op.set_of(FilterKind::Filter)
             .map(SiteSet::try_clone)
             .transpose()?
     };
@@ -183,7 +183,7 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
     {
         let state = FTRACE.lock();
         let filter = op
-            .set_of(Which::Filter)
+            .set_of(FilterKind::Filter)
             .filter(|f| f.len() != 0)
             .ok_or(EINVAL)?;
         if filter.iter().any(|(addr, _)| at(&state, addr).is_some()) {
@@ -229,7 +229,7 @@ pub(crate) fn modify(op: OpsRef, target: Target) -> Result {
 pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     check(op)?;
     let mut state = FTRACE.lock();
-    let Some(filter) = op.set_of(Which::Filter) else {
+    let Some(filter) = op.set_of(FilterKind::Filter) else {
         return Err(EINVAL);
     };
     claim(&state, op, Some(filter), Some(filter), Claim::Retargeted)?;
@@ -258,7 +258,7 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     if calls.iter().any(|(addr, _)| at(&state, addr).is_some()) {
         return Err(EINVAL);
     }
-    let old = op.set_of(Which::Filter).filter(|f| f.len() != 0);
+    let old = op.set_of(FilterKind::Filter).filter(|f| f.len() != 0);
     let first = old.is_none();
     if first && (op.func_addr() != 0 || op.trampoline() != 0 || op.has(flag::ENABLED)) {
         return Err(EINVAL);
@@ -270,7 +270,7 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     for (addr, target) in calls.iter() {
         new.insert_with(addr, target)?;
     }
-    ops::change_set(&mut state, op, Which::Filter, new, Shared::Ask)?;
+    ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Ask)?;
     if !first {
         return Ok(());
     }
@@ -294,7 +294,7 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
     let mut state = FTRACE.lock();
-    let old = op.set_of(Which::Filter).ok_or(EINVAL)?;
+    let old = op.set_of(FilterKind::Filter).ok_or(EINVAL)?;
     if calls.len() == 0
         || calls
             .iter()
@@ -305,7 +305,7 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     let mut new = old.try_clone()?;
     new.retain(|addr| !calls.contains(addr))?;
     if new.len() != 0 {
-        return ops::change_set(&mut state, op, Which::Filter, new, Shared::Shrinks);
+        return ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Shrinks);
     }
     drop(state);
     ops::unregister(op)?;
@@ -328,12 +328,12 @@ pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
     }
     let _direct = if locked { None } else { Some(DIRECT.lock()) };
     let mut state = FTRACE.lock();
-    let mut new = op.set_of(Which::Filter).ok_or(EINVAL)?.try_clone()?;
+    let mut new = op.set_of(FilterKind::Filter).ok_or(EINVAL)?.try_clone()?;
     claim(&state, op, None, Some(&new), Claim::Retargeted)?;
     for (addr, target) in calls.iter() {
         if new.contains(addr) {
             new.insert_with(addr, target)?;
         }
     }
-    ops::change_set(&mut state, op, Which::Filter, new, Shared::Shrinks)
+    ops::change_set(&mut state, op, FilterKind::Filter, new, Shared::Shrinks)
 }

@@ -49,7 +49,7 @@ pub(crate) struct SiteSet {
     direct: KVVec<usize>,
     pending: KVec<Pending>,
     /// It lost sites with their module: empty or not, it never means everything.
-    bereft: bool,
+    emptied: bool,
 }
 
 const FREE: u32 = 0;
@@ -62,14 +62,14 @@ impl SiteSet {
             count: 0,
             direct: KVVec::new(),
             pending: KVec::new(),
-            bereft: false,
+            emptied: false,
         }
     }
 
     /// A copy. `ENOMEM`.
     pub(crate) fn try_clone(&self) -> Result<Self> {
         let mut copy = SiteSet::new();
-        copy.bereft = self.bereft;
+        copy.emptied = self.emptied;
         copy.reserve(self.count)?;
         for (addr, direct) in self.iter() {
             copy.insert_with(addr, direct)?;
@@ -89,13 +89,13 @@ impl SiteSet {
     /// Neither sites nor waiting patterns, nor sites that went with their module: as a filter it
     /// means everything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0 && self.pending.is_empty() && !self.bereft
+        self.count == 0 && self.pending.is_empty() && !self.emptied
     }
 
     /// Takes out the sites from `start` to before `end`, whose text goes. `ENOMEM`.
-    pub(crate) fn bereave(&mut self, start: usize, end: usize) -> Result {
+    pub(crate) fn mark_emptied(&mut self, start: usize, end: usize) -> Result {
         self.retain(|addr| addr < start || addr >= end)?;
-        self.bereft = true;
+        self.emptied = true;
         Ok(())
     }
 

@@ -10,7 +10,7 @@
 pub(crate) mod freed;
 
 use super::arch::{Arch, Found, Machine};
-use super::ops::{self, update, OpsRef, Shared, State, Which, FTRACE};
+use super::ops::{self, update, FilterKind, OpsRef, Shared, State, FTRACE};
 use super::sites::table::{self, Table};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::kernel::sort::sort_by;
@@ -223,10 +223,10 @@ fn apply_pending(state: &mut State, module: Module<'_>) {
 
 /// Calls `f` for both sets of every [`ops::Ops`]; an error is reported, and the set stays as it
 /// was.
-fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, Which) -> Result) {
+fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, FilterKind) -> Result) {
     let mut i = 0usize;
     while let Some(op) = state.owner(i) {
-        for which in [Which::Filter, Which::NoTrace] {
+        for which in [FilterKind::Filter, FilterKind::NoTrace] {
             if let Err(e) = f(state, op, which) {
                 pr_warn!("ftrace: a filter could not follow a module: {:?}\n", e);
             }
@@ -293,7 +293,7 @@ fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
             return Ok(());
         }
         let mut new = set.try_clone()?;
-        new.bereave(text.start, text.end)?;
+        new.mark_emptied(text.start, text.end)?;
         ops::change_set(state, op, which, new, Shared::Shrinks)
     });
 }

@@ -35,7 +35,7 @@ pub(crate) use list::{
 pub(crate) use owner::{
     callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops,
 };
-pub(crate) use raw::{flag, Func, OpsRef, Which};
+pub(crate) use raw::{flag, FilterKind, Func, OpsRef};
 pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;

@@ -11,13 +11,13 @@
 //! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw
 //! lock, innermost).
 
-use super::last_boot::Persistent;
+use super::persistent::Persistent;
 use super::{Held, Instance};
 use crate::core::parse::options::Flag;
 use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
-use crate::kernel::published::Published;
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::reserved::Reserved;
 use crate::trace::files;
 use kernel::cpu::CpuId;
@@ -49,7 +49,7 @@ struct Directories {
 static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
 
 /// Where `trace_printk()` goes when that is not the top instance.
-static PRINTK: Published<Instance> = Published::new();
+static PRINTK: RcuSlot<Instance> = RcuSlot::new();
 
 /// How many instances besides the top one have option `copy_trace_marker`.
 static COPIES: Atomic<u32> = Atomic::new(0);

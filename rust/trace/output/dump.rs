@@ -18,7 +18,7 @@ use super::cursor::{Ahead, Cursor, Source};
 use super::source::Consume;
 use super::{line, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
-use crate::kernel::try_cell::TryCell;
+use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
 use crate::trace::instance::{list as instances, Instance};
 use kernel::cpu::CpuId;
@@ -41,7 +41,7 @@ struct Scratch {
     record: [u8; 4096],
 }
 
-static SCRATCH: TryCell<Scratch> = TryCell::new(Scratch {
+static SCRATCH: TryLock<Scratch> = TryLock::new(Scratch {
     line: [0; LINE_ROOM],
     record: [0; 4096],
 });

@@ -14,7 +14,7 @@ use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
 use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
-use crate::trace::instance::last_boot::LastBoot;
+use crate::trace::instance::persistent::PreviousBoot;
 use crate::trace::output::printk;
 use crate::trace::tasks::cmdlines;
 use core::fmt;
@@ -33,12 +33,12 @@ pub(crate) trait Printer: Send + Sync {
 }
 
 /// Who prints the types beyond the built-in ones, once somebody does.
-pub(crate) static FURTHER: SetOnce<&'static dyn Printer> = SetOnce::new();
+pub(crate) static EVENT_PRINTER: SetOnce<&'static dyn Printer> = SetOnce::new();
 
 /// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that
 /// may hold what another has recorded, of where that was then.
 #[derive(Clone, Copy)]
-pub(crate) struct Kallsyms(pub(crate) Option<&'static LastBoot>);
+pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
 
 impl Symbols for Kallsyms {
     fn moved(&self, addr: usize) -> usize {
@@ -188,7 +188,7 @@ pub(crate) fn event(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fm
         Err(print::Error::Truncated) => false,
     };
     let known = known
-        || match FURTHER.as_ref() {
+        || match EVENT_PRINTER.as_ref() {
             Some(further) => further.print(record, style, out)?,
             None => false,
         };

@@ -20,7 +20,7 @@ use crate::core::format::print::Strings;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::kernel::format::{self, Arguments, Room};
-use crate::kernel::nested::Nested;
+use crate::kernel::per_context::PerContext;
 use crate::kernel::printk as log;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::instance::list::with_printk_dest;
@@ -33,7 +33,7 @@ use kernel::str::{CStr, CString};
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
 
-static SCRATCH: SetOnce<Nested<Room>> = SetOnce::new();
+static SCRATCH: SetOnce<PerContext<Room>> = SetOnce::new();
 static USERS: SetOnce<Arc<Users>> = SetOnce::new();
 
 /// May `trace_printk()` record? Switched by option `trace_printk` of any instance.
@@ -118,7 +118,7 @@ static NOTICE: [&[u8]; 14] = [
 pub(crate) fn alloc_scratch() -> Result {
     if SCRATCH.as_ref().is_none() {
         // Somebody else's is as good.
-        SCRATCH.populate(Nested::new(Room::new())?);
+        SCRATCH.populate(PerContext::new(Room::new())?);
     }
     Ok(())
 }

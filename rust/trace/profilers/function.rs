@@ -18,7 +18,7 @@ mod table;
 
 use crate::kernel::clock;
 use crate::trace::fgraph as graph;
-use crate::trace::fgraph::{Sleepless, Way};
+use crate::trace::fgraph::{EntryPath, Sleepless};
 use crate::trace::ftrace::ops::Ops;
 use kernel::bindings::fgraph_ops;
 use kernel::cpu::CpuId;
@@ -64,11 +64,11 @@ pub(crate) unsafe fn init_lock() {
     unsafe { PROFILE.init() };
 }
 
-fn way() -> Way {
+fn way() -> EntryPath {
     if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) && clock::sched_is_native() {
-        Way::Profile
+        EntryPath::Profile
     } else {
-        Way::Shared
+        EntryPath::Shared
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn switch(on: bool) -> Result {
 
 fn refresh(state: &State) -> Result {
     if state.on {
-        graph::set_way(user()?, way());
+        graph::set_entry_path(user()?, way());
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
 use crate::kernel::stack_tracing::Disabled;
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::ftrace::ops::{Arguments, Callback, Flags, Hit, Ops, Which};
+use crate::trace::ftrace::ops::{Arguments, Callback, FilterKind, Flags, Hit, Ops};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -147,7 +147,7 @@ fn switch() -> Result<&'static Switch> {
 pub(crate) fn init(filter: &[u8], on: bool) -> Result {
     let ops = Ops::new(Arc::new(Measure, GFP_KERNEL)?, Flags(0))?;
     if !filter.is_empty() {
-        let mut edit = ops.edit(Which::Filter, false)?;
+        let mut edit = ops.edit(FilterKind::Filter, false)?;
         for token in filter
             .split(|&c| c == b',')
             .filter(|token| !token.is_empty())

@@ -22,7 +22,7 @@ use kernel::sync::{Arc, Mutex};
 
 /// Which of the two lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum PidListKind {
     /// Only these tasks; empty means all.
     Only,
     /// Never these.
@@ -46,10 +46,10 @@ impl Lists {
         not: List::new(),
     };
 
-    fn list(&mut self, which: Which) -> &mut List {
+    fn list(&mut self, which: PidListKind) -> &mut List {
         match which {
-            Which::Only => &mut self.only,
-            Which::Not => &mut self.not,
+            PidListKind::Only => &mut self.only,
+            PidListKind::Not => &mut self.not,
         }
     }
 
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Adds `child` to a list that has `parent`.
-    fn follow(&self, which: Which, parent: i32, child: i32) {
+    fn follow(&self, which: PidListKind, parent: i32, child: i32) {
         let mut longer = List::new();
         loop {
             let length = {
@@ -144,7 +144,7 @@ impl TaskProbe for Shared {
     /// A child is listed where its parent is. Without memory for that it is not, as tracing must
     /// not fail a fork.
     fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
-        for which in [Which::Only, Which::Not] {
+        for which in [PidListKind::Only, PidListKind::Not] {
             self.follow(which, parent.pid(), child.pid());
         }
     }
@@ -201,7 +201,7 @@ impl PidFilter {
     /// # Errors
     ///
     /// `EINVAL` for what is no number or too large, `ENOMEM`.
-    pub(crate) fn write(&self, which: Which, text: &[u8]) -> Result<usize> {
+    pub(crate) fn write(&self, which: PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let mut new = self.pids(which)?;
         let used = text::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
@@ -210,14 +210,14 @@ impl PidFilter {
     }
 
     /// Forgets one list. Task context, may sleep.
-    pub(crate) fn clear(&self, which: Which) {
+    pub(crate) fn clear(&self, which: PidListKind) {
         let mut state = self.state.lock();
         // Only taking away: this asks for no memory, and so cannot fail.
         let _ = self.install(&mut state, which, List::new());
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: Which) -> Result<KVec<i32>> {
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
         let length = self.shared.lists.lock().list(which).len();
         let mut copy = List::with_capacity(length, GFP_KERNEL)?;
         for pid in self.shared.lists.lock().list(which).iter() {
@@ -243,7 +243,7 @@ impl PidFilter {
         Ok(())
     }
 
-    fn install(&self, state: &mut State, which: Which, new: List) -> Result {
+    fn install(&self, state: &mut State, which: PidListKind, new: List) -> Result {
         if state.switch.is_none() && !new.is_empty() {
             state.switch = Some(Probes::register(&[Point::Switch], self.shared.clone())?);
         }

@@ -8,14 +8,14 @@ use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
-use crate::trace::fgraph::meanwhile::{Meanwhile, Measures};
+use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
 /// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by
 /// the instance's filter, or with `display-graph` all calls and returns.
-pub(super) struct Functions<T: Measures> {
+pub(super) struct Functions<T: Measurement> {
     ops: Arc<Ops>,
     /// Kept here, too: the ops forgets it between two uses.
     calls: Arc<Calls<T>>,
@@ -25,12 +25,12 @@ pub(super) struct Functions<T: Measures> {
 }
 
 /// What is being recorded.
-enum Recording<T: Measures> {
+enum Recording<T: Measurement> {
     Calls,
-    Graph { _until_dropped: Meanwhile<T> },
+    Graph { _until_dropped: MeasuredGraph<T> },
 }
 
-impl<T: Measures> Functions<T> {
+impl<T: Measurement> Functions<T> {
     /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is
     /// disarmed, `ENOSPC` when there are too many users of call graphs.
     pub(super) fn start(what: Arc<T>) -> Result<Self> {
@@ -93,7 +93,7 @@ impl<T: Measures> Functions<T> {
     fn begin(&self) -> Result<Recording<T>> {
         if self.graph {
             return Ok(Recording::Graph {
-                _until_dropped: Meanwhile::start(self.what().clone())?,
+                _until_dropped: MeasuredGraph::start(self.what().clone())?,
             });
         }
         self.ops.set_callback(self.calls.clone())?;
@@ -105,7 +105,7 @@ impl<T: Measures> Functions<T> {
     }
 }
 
-impl<T: Measures> Drop for Functions<T> {
+impl<T: Measurement> Drop for Functions<T> {
     fn drop(&mut self) {
         // It fails only when tracing was disarmed for good, and then nothing is called any more.
         let _ = self.set(false);
@@ -115,13 +115,13 @@ impl<T: Measures> Drop for Functions<T> {
 /// Records calls.
 struct Calls<T>(Arc<T>);
 
-impl<T: Measures> Callback for Calls<T> {
+impl<T: Measurement> Callback for Calls<T> {
     type Saved = Arguments;
 
     fn hit(&self, hit: &Hit<'_, Arguments>) {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
-        if self.0.is_at_it() {
+        if self.0.is_measuring() {
             record_with_arguments(self.0.instance().buffer(), context, hit);
         }
     }

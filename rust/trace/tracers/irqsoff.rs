@@ -3,18 +3,18 @@
 //! `irqsoff`, `preemptoff`, `preemptirqsoff`: the longest time with interrupts off, with preemption
 //! off, with either.
 //!
-//! The measuring is [`critical`](crate::trace::tracers::critical)'s; what is here starts and ends
+//! The measuring is [`critical`](crate::trace::tracers::critical_timings)'s; what is here starts and ends
 //! it, and records the functions that are called meanwhile (option `function-trace`).
 
 use super::functions::Functions;
 use super::{Running, Tracer};
 use crate::core::parse::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
-use crate::kernel::published::Claim;
+use crate::kernel::rcu_slot::Claim;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
-use crate::trace::tracers::critical::{Critical, Kinds};
+use crate::trace::tracers::critical_timings::{CriticalTimings, Kinds};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -35,7 +35,7 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
             irqs: IRQS,
             preemption: PREEMPTION,
         };
-        let critical = Critical::new(instance.clone(), kinds)?;
+        let critical = CriticalTimings::new(instance.clone(), kinds)?;
         instance.latency().set_longest(0);
         let measuring = critical.begin()?;
         let functions = Functions::start(critical)?;
@@ -68,8 +68,8 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
 
 /// The tracer at work. Fields are dropped from the top: first no function is traced any more.
 struct Tracing {
-    functions: Functions<Critical>,
-    _measuring: Claim<Critical>,
+    functions: Functions<CriticalTimings>,
+    _measuring: Claim<CriticalTimings>,
 }
 
 impl Running for Tracing {

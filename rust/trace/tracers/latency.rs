@@ -4,7 +4,7 @@
 //! whose it was.
 //!
 //! Such a tracer measures, over and over, how long something lasts: interrupts off
-//! ([`super::critical`]), a woken task waiting for a CPU (`tracers/wakeup.rs`). When it finds a new
+//! ([`super::critical_timings`]), a woken task waiting for a CPU (`tracers/wakeup.rs`). When it finds a new
 //! longest, the trace up to there becomes the snapshot, which is what the file `trace` then shows,
 //! under a header that tells the [`Worst`].
 //!

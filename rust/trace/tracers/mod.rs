@@ -11,7 +11,7 @@
 #[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) mod branch;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
-pub(crate) mod critical;
+pub(crate) mod critical_timings;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]

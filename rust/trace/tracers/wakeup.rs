@@ -18,12 +18,12 @@ use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, RE
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::percpu::PerCpu;
-use crate::kernel::published::{Claim, Published};
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::stack::Caller;
 use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::trace::buffer::entry::{kind, Context};
-use crate::trace::fgraph::meanwhile::{self, Measures};
+use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::TracerOutput;
@@ -51,7 +51,7 @@ pub(super) enum Class {
 pub(super) struct Wakeups(pub(super) Class);
 
 /// There is one at a time, in whichever instance.
-static CURRENT: Published<Wakeup> = Published::new();
+static CURRENT: RcuSlot<Wakeup> = RcuSlot::new();
 
 impl Tracer for Wakeups {
     fn name(&self) -> &'static str {
@@ -248,7 +248,7 @@ impl Wakeup {
     fn mark(&self, context: Context, ip: usize) {
         let buffer = self.instance.buffer();
         match self.graph.load(Relaxed) {
-            true => meanwhile::mark(buffer, context, ip),
+            true => measured::mark(buffer, context, ip),
             false => buffer.record_in(context, kind::FUNCTION, ip as u64, 0),
         }
     }
@@ -339,8 +339,8 @@ impl TaskProbe for Wakeup {
 }
 
 /// Functions are of interest on the CPU that the awaited task is to run on.
-impl Measures for Wakeup {
-    fn is_at_it(&self) -> bool {
+impl Measurement for Wakeup {
+    fn is_measuring(&self) -> bool {
         self.task.load(Relaxed) != 0
             && CpuId::current().as_u32() == self.cpu.load(Relaxed)
             && !self.inside.this().load(Relaxed)

@@ -4,8 +4,8 @@
 
 use super::mount::Super;
 use super::InstanceFn;
-use crate::kernel::for_c::{errno, Table};
 use crate::kernel::fs::pseudo_fs;
+use crate::kernel::interop::{errno, Table};
 use core::{mem, ptr};
 use kernel::{
     bindings,

@@ -4,7 +4,7 @@
 //! `mode=`.
 
 use super::{inode, CStatic, Inode};
-use crate::kernel::for_c::{errno, Table};
+use crate::kernel::interop::{errno, Table};
 use core::{mem::MaybeUninit, ptr};
 use kernel::{
     bindings,

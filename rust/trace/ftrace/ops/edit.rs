@@ -3,7 +3,7 @@
 //! Changing the sets of an ops by the words of filter files, and reading them.
 
 use super::owner::Ops;
-use super::raw::{OpsRef, Which};
+use super::raw::{FilterKind, OpsRef};
 use super::register::{change_set, Shared};
 use super::{is_dead, Key, FTRACE};
 use crate::core::parse::command::{ModuleRule, Rule};
@@ -20,12 +20,12 @@ pub(crate) struct Edit {
     op: OpsRef,
     /// Keeps `op` alive, unless it is C code's, which lives through the call.
     _ops: Option<Arc<Ops>>,
-    which: Which,
+    which: FilterKind,
     set: SiteSet,
 }
 
 /// Opens a set of C code's ops for the time of a call. `ENOMEM`.
-pub(crate) fn token_edit(op: OpsRef, which: Which, reset: bool) -> Result<Edit> {
+pub(crate) fn token_edit(op: OpsRef, which: FilterKind, reset: bool) -> Result<Edit> {
     op.init();
     Edit::open(op, None, which, reset)
 }
@@ -34,7 +34,7 @@ impl Edit {
     pub(super) fn open(
         op: OpsRef,
         ops: Option<Arc<Ops>>,
-        which: Which,
+        which: FilterKind,
         reset: bool,
     ) -> Result<Edit> {
         if is_dead() {
@@ -286,7 +286,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(super) fn of(op: OpsRef, which: Which) -> Result<List> {
+    pub(super) fn of(op: OpsRef, which: FilterKind) -> Result<List> {
         let state = FTRACE.lock();
         let mut list = List {
             sites: KVVec::new(),

@@ -3,7 +3,7 @@
 //! [`Ops`]: an ops that Rust code owns, with a callback that is a type.
 
 use super::edit::{Edit, List};
-use super::raw::{flag, OpsRef, Which};
+use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::wait_for_trampolines;
 use super::{register, FTRACE};
 use crate::core::format::entry::ARGUMENTS;
@@ -299,13 +299,13 @@ impl Ops {
     /// Opens one of its sets for changes: a private copy until [`Edit::commit`]. `ENOMEM`.
     ///
     /// `reset` starts from the empty set (O_TRUNC).
-    pub(crate) fn edit(self: &Arc<Self>, which: Which, reset: bool) -> Result<Edit> {
+    pub(crate) fn edit(self: &Arc<Self>, which: FilterKind, reset: bool) -> Result<Edit> {
         Edit::open(self.raw, Some(self.clone()), which, reset)
     }
 
     /// The sites of a set in address order, then the remembered module patterns: what a filter file
     /// reads. `ENOMEM`.
-    pub(crate) fn list(&self, which: Which) -> Result<List> {
+    pub(crate) fn list(&self, which: FilterKind) -> Result<List> {
         List::of(self.raw, which)
     }
 }

@@ -59,7 +59,7 @@ unsafe impl Send for OpsRef {}
 
 /// Which of the two sets of an ops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum FilterKind {
     /// `set_ftrace_filter`: only these; empty means all.
     Filter,
     /// `set_ftrace_notrace`: never these.
@@ -241,7 +241,7 @@ impl OpsRef {
         }))
     }
 
-    fn set_field(self, which: Which) -> Option<&'static Atomic<*mut SharedSet>> {
+    fn set_field(self, which: FilterKind) -> Option<&'static Atomic<*mut SharedSet>> {
         // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid,
         // whose fields outlive their use.
         unsafe {
@@ -250,8 +250,8 @@ impl OpsRef {
                 return None;
             }
             Some(Atomic::from_ptr(match which {
-                Which::Filter => (&raw mut (*hash).filter_hash).cast(),
-                Which::NoTrace => (&raw mut (*hash).notrace_hash).cast(),
+                FilterKind::Filter => (&raw mut (*hash).filter_hash).cast(),
+                FilterKind::NoTrace => (&raw mut (*hash).notrace_hash).cast(),
             }))
         }
     }
@@ -259,7 +259,7 @@ impl OpsRef {
     /// One of its sets; `None` if it never had any. Valid while the ftrace lock is held or for the
     /// time of a hit, which is why it is for this subsystem only, and never kept.
     #[inline]
-    pub(crate) fn set_of<'a>(self, which: Which) -> Option<&'a SiteSet> {
+    pub(crate) fn set_of<'a>(self, which: FilterKind) -> Option<&'a SiteSet> {
         // Pairs with the release store in `replace_set`.
         let set = self.set_field(which)?.load(Acquire);
         // SAFETY: Null or a set that is freed only after a grace period, by the type's invariant.
@@ -268,7 +268,7 @@ impl OpsRef {
 
     /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after
     /// [`Self::init`].
-    pub(crate) fn replace_set(self, which: Which, new: Option<KBox<SharedSet>>) -> Retired {
+    pub(crate) fn replace_set(self, which: FilterKind, new: Option<KBox<SharedSet>>) -> Retired {
         let old = match self.set_field(which) {
             Some(field) => {
                 let old = field.load(Relaxed);
@@ -294,8 +294,8 @@ impl OpsRef {
     /// Is `ip` in its sets?
     #[inline]
     fn sets_cover(self, ip: usize) -> bool {
-        let filter = self.set_of(Which::Filter);
-        let notrace = self.set_of(Which::NoTrace);
+        let filter = self.set_of(FilterKind::Filter);
+        let notrace = self.set_of(FilterKind::NoTrace);
         filter.is_none_or(|f| f.is_empty() || f.contains(ip))
             && !notrace.is_some_and(|n| n.contains(ip))
     }
@@ -303,7 +303,7 @@ impl OpsRef {
     /// The direct caller it has at `ip`; off if it has none.
     pub(crate) fn direct_at(self, ip: usize) -> Target {
         let own = self
-            .set_of(Which::Filter)
+            .set_of(FilterKind::Filter)
             .map_or(Target::OFF, |f| f.direct(ip));
         if own.is_off() {
             self.direct_call()

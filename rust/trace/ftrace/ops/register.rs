@@ -2,7 +2,7 @@
 
 //! Registration, and changes of sets.
 
-use super::raw::{flag, OpsRef, Which};
+use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
 use super::update::{sync, Scope};
 use super::{is_dead, list, managed, State, DIRECT, FTRACE};
@@ -56,7 +56,7 @@ pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
         state,
         op,
         None,
-        op.set_of(Which::Filter),
+        op.set_of(FilterKind::Filter),
         direct::Claim::New,
     )?;
     op.save_func();
@@ -106,7 +106,7 @@ pub(super) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
 
 /// Brings the sites up to date that the sets of `op` name.
 pub(super) fn sync_ops(state: &mut State, op: OpsRef) {
-    match op.set_of(Which::Filter) {
+    match op.set_of(FilterKind::Filter) {
         Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
         _ => sync(state, Scope::All),
     }
@@ -198,17 +198,17 @@ pub(crate) enum Shared {
 pub(crate) fn change_set(
     state: &mut State,
     op: OpsRef,
-    which: Which,
+    which: FilterKind,
     new: SiteSet,
     how: Shared,
 ) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
-    if op.has(flag::IPMODIFY) && which == Which::NoTrace {
+    if op.has(flag::IPMODIFY) && which == FilterKind::NoTrace {
         return Err(EINVAL);
     }
-    if op.has(flag::ENABLED) && which == Which::Filter && how == Shared::Ask {
+    if op.has(flag::ENABLED) && which == FilterKind::Filter && how == Shared::Ask {
         direct::claim(
             state,
             op,
@@ -232,7 +232,7 @@ pub(crate) fn change_set(
     let empty = SiteSet::new();
     let old_set = old.set().unwrap_or(&empty);
     let new_set = op.set_of(which).unwrap_or(&empty);
-    if which == Which::Filter && (old_set.is_empty() || new_set.is_empty()) {
+    if which == FilterKind::Filter && (old_set.is_empty() || new_set.is_empty()) {
         sync(state, Scope::All);
     } else {
         sync(state, Scope::Sets(&[old_set, new_set]));
@@ -247,8 +247,8 @@ pub(crate) fn free_sets(op: OpsRef) {
     if kernel::warn_on!(op.has(flag::ENABLED)) {
         return;
     }
-    drop(op.replace_set(Which::Filter, None));
-    drop(op.replace_set(Which::NoTrace, None));
+    drop(op.replace_set(FilterKind::Filter, None));
+    drop(op.replace_set(FilterKind::NoTrace, None));
 }
 
 const _: () = {

@@ -10,7 +10,7 @@
 use crate::core::sys::{word, Local};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::percpu::{this_of, PerCpu};
-use crate::kernel::published::wait_for_readers;
+use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::sort::sort_by;
 use crate::trace::ftrace::sites;
 use kernel::cpu::CpuId;

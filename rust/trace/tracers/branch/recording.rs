@@ -17,9 +17,9 @@
 use crate::core::format::branch::{tail, Place, WORDS};
 use crate::kernel::context::{rcu_watches, IrqsOff};
 use crate::kernel::percpu::PerCpu;
-use crate::kernel::published::Published;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::{kind, Context};
-use crate::trace::buffer::Left;
+use crate::trace::buffer::Unfinished;
 use crate::trace::instance::Instance;
 use crate::trace::profilers::branch as branch_profile;
 use crate::trace::profilers::branch::{Annotated, ANNOTATED_SIZE};
@@ -28,7 +28,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// Who records. Whether there is anybody is also the question of the hot path.
-static CURRENT: Published<Recorder> = Published::new();
+static CURRENT: RcuSlot<Recorder> = RcuSlot::new();
 
 kernel::sync::global_lock! {
     // SAFETY: `init_lock`, which is called before all else.
@@ -124,7 +124,7 @@ impl Recorder {
             return self.record_of_module(context, site, correct);
         };
         if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
-            return self.record_slowly(context, site, correct, text, Left::NO_ATTEMPT);
+            return self.record_slowly(context, site, correct, text, Unfinished::NO_ATTEMPT);
         }
         let header = context.header(kind::BRANCH);
         let (left, _) = buffer.record_fast(|_| {
@@ -143,7 +143,7 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn record_of_module(&self, context: Context, site: Annotated, correct: bool) {
-        self.record_slowly(context, site, correct, &words(site), Left::NO_ATTEMPT);
+        self.record_slowly(context, site, correct, &words(site), Unfinished::NO_ATTEMPT);
     }
 
     /// What is `left` after an attempt. It calls C functions, whose conditions are not recorded.
@@ -155,7 +155,7 @@ impl Recorder {
         site: Annotated,
         correct: bool,
         text: &[u64; WORDS],
-        left: Left,
+        left: Unfinished,
     ) {
         let buffer = self.instance.buffer();
         let inside = self.inside.this();

@@ -2,11 +2,11 @@
 
 //! Sections with interrupts or preemption off: what happens where they begin and end.
 //!
-//! At most one [`Critical`] is [current](Critical::current), that of the tracer at work, in
+//! At most one [`CriticalTimings`] is [current](CriticalTimings::current), that of the tracer at work, in
 //! whichever instance. A section of a CPU is *open* from where interrupts (or preemption, whichever
 //! the tracer looks at) go off to where both are on again. Its ends are recorded as function
 //! entries, under the addresses where they happen; if it was longer than any before,
-//! [`Critical::report`] keeps the trace.
+//! [`CriticalTimings::report`] keeps the trace.
 //!
 //! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is
 //! at work: no lock, no callee that is traced. Nothing of it nests on a CPU: while a section begins
@@ -17,11 +17,11 @@ use super::latency::Found;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
-use crate::kernel::published::{Claim, Published};
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::{kind, Context};
-use crate::trace::fgraph::meanwhile::{self, Measures};
+use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
 use kernel::cpu::CpuId;
@@ -29,7 +29,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-static CURRENT: Published<Critical> = Published::new();
+static CURRENT: RcuSlot<CriticalTimings> = RcuSlot::new();
 
 /// What makes a section.
 #[derive(Clone, Copy)]
@@ -60,7 +60,7 @@ struct Section {
     since: Atomic<u64>,
     /// Where.
     start: Atomic<usize>,
-    /// [`Critical::reports`] at that time.
+    /// [`CriticalTimings::reports`] at that time.
     reports: Atomic<u64>,
 }
 
@@ -77,7 +77,7 @@ impl Section {
 }
 
 /// The measurement at work.
-pub(crate) struct Critical {
+pub(crate) struct CriticalTimings {
     instance: Arc<Instance>,
     kinds: Kinds,
     /// Are ends of sections recorded as in a call graph?
@@ -91,7 +91,7 @@ pub(crate) struct Critical {
     reporting: RawLock<()>,
 }
 
-impl Critical {
+impl CriticalTimings {
     /// A measurement for `instance`, not begun. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(instance: Arc<Instance>, kinds: Kinds) -> Result<Arc<Self>> {
         let closed = || Section {
@@ -123,7 +123,7 @@ impl Critical {
     ///
     /// # Safety
     ///
-    /// As [`Published::get`].
+    /// As [`RcuSlot::get`].
     #[inline(always)]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
         // SAFETY: by the precondition.
@@ -156,8 +156,8 @@ impl Critical {
         }
     }
 
-    /// Preemption is about to come on; otherwise as [`Critical::preempt_off`] and
-    /// [`Critical::irqs_on`].
+    /// Preemption is about to come on; otherwise as [`CriticalTimings::preempt_off`] and
+    /// [`CriticalTimings::irqs_on`].
     #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
     #[inline(never)]
     pub(crate) fn preempt_on(&self, ip: usize, parent: usize, own: usize) {
@@ -166,14 +166,14 @@ impl Critical {
         }
     }
 
-    /// Measures again, after [`Critical::suspend`]; `count` is the preemption count of the caller.
+    /// Measures again, after [`CriticalTimings::suspend`]; `count` is the preemption count of the caller.
     pub(crate) fn go_on(&self, count: PreemptCount, ip: usize) {
         if self.holds(count) || self.kinds.irqs && context::irqs_off() {
             self.open(ip, 0);
         }
     }
 
-    /// Ends the section that is open on this CPU, if there is one, until [`Critical::go_on`].
+    /// Ends the section that is open on this CPU, if there is one, until [`CriticalTimings::go_on`].
     pub(crate) fn suspend(&self, count: PreemptCount, ip: usize, own: usize) {
         if self.holds(count) || self.kinds.irqs && context::irqs_off() {
             self.close(ip, 0, own);
@@ -243,14 +243,14 @@ impl Critical {
         self.record_any(context, ip, parent)
     }
 
-    /// [`Critical::record`] in interrupts, and wherever it takes more than the plain case does.
+    /// [`CriticalTimings::record`] in interrupts, and wherever it takes more than the plain case does.
     #[cold]
     #[inline(never)]
     fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let now = buffer.now();
         match self.graph.load(Relaxed) {
-            true => meanwhile::mark(buffer, context.rest(), ip),
+            true => measured::mark(buffer, context.rest(), ip),
             false => buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64),
         }
         now
@@ -299,8 +299,8 @@ impl Critical {
 }
 
 /// Functions are of interest where a section is open.
-impl Measures for Critical {
-    fn is_at_it(&self) -> bool {
+impl Measurement for CriticalTimings {
+    fn is_measuring(&self) -> bool {
         self.sections.this().is(State::OPEN)
     }
 

@@ -8,7 +8,7 @@ use super::{Node, Place};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::buffer::Part;
-use crate::trace::instance::last_boot::LastBoot;
+use crate::trace::instance::persistent::PreviousBoot;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
@@ -22,7 +22,7 @@ impl Node for LastBootInfo {
     }
 }
 
-struct Info(&'static LastBoot);
+struct Info(&'static PreviousBoot);
 
 impl Lines for Info {
     fn seek(&self, at: u64) -> Option<u64> {

@@ -5,7 +5,7 @@
 //!
 //! Such an instance has its buffer in a [`Region`]. In the region's scratch area stands, for the
 //! next kernel, by which clock was recorded and where the kernel's and its modules' text lay. At
-//! boot a copy is made of that ([`LastBoot`]), which tells output where recorded addresses are now.
+//! boot a copy is made of that ([`PreviousBoot`]), which tells output where recorded addresses are now.
 //! As soon as anything is to be recorded on purpose (a tracer, a clock), or all was read, the
 //! instance *begins anew*: it is emptied, and the scratch area says where things are in this
 //! kernel. Texts written to `trace_marker` do not do that.
@@ -39,7 +39,7 @@ struct Module {
 
 /// What is known of the kernel that recorded what an instance holds. One that is made at boot stays
 /// for good: files that are open refer to it.
-pub(crate) struct LastBoot {
+pub(crate) struct PreviousBoot {
     /// Does the instance still hold what was recorded then?
     holds: Atomic<bool>,
     text: usize,
@@ -48,7 +48,7 @@ pub(crate) struct LastBoot {
     modules: KVec<Module>,
 }
 
-impl LastBoot {
+impl PreviousBoot {
     /// Takes over what `scratch` says; what cannot be right is cleared there. `ENOMEM`.
     fn new(scratch: &[Atomic<u64>]) -> Result<&'static Self> {
         let word = |at: usize| scratch.get(at).map_or(0, |word| word.load(Relaxed));
@@ -165,7 +165,7 @@ impl LastBoot {
 /// What an instance has whose buffer lies in a region.
 #[pin_data]
 pub(crate) struct Persistent {
-    last: &'static LastBoot,
+    last: &'static PreviousBoot,
     /// Held while the scratch area's list of modules changes.
     #[pin]
     modules: Mutex<()>,
@@ -177,7 +177,7 @@ impl Persistent {
     /// Prepares `memory`, finding out what is there. Boot. `EINVAL` if it is too small, `ENOMEM`.
     pub(super) fn new(memory: Reserved) -> Result<Pin<KBox<Self>>> {
         let region = Region::new(memory, SCRATCH, 0)?;
-        let last = LastBoot::new(region.scratch())?;
+        let last = PreviousBoot::new(region.scratch())?;
         reserved::for_each_module(|name, text| last.module(name, Some(text)));
         KBox::pin_init(
             pin_init!(Self { last, modules <- new_mutex!(()), region }),
@@ -191,7 +191,7 @@ impl Persistent {
     }
 
     /// What is known of the last boot.
-    pub(crate) fn last_boot(&self) -> &'static LastBoot {
+    pub(crate) fn last_boot(&self) -> &'static PreviousBoot {
         self.last
     }
 

@@ -8,7 +8,7 @@
 
 use super::filter::{Var, Verdict};
 use super::plain::{exit_any, fill, Return};
-use super::{register, unregister, user, UserRef, Way};
+use super::{register, unregister, user, EntryPath, UserRef};
 use crate::kernel::clock;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
@@ -22,10 +22,10 @@ use kernel::sync::Arc;
 use kernel::types::Opaque;
 
 /// What is measured.
-pub(crate) trait Measures: Send + Sync + 'static {
+pub(crate) trait Measurement: Send + Sync + 'static {
     /// Is something being measured on this CPU, so that its functions are of interest? Any context,
     /// preemption is off.
-    fn is_at_it(&self) -> bool;
+    fn is_measuring(&self) -> bool;
 
     /// Where it is recorded.
     fn instance(&self) -> &Instance;
@@ -36,24 +36,24 @@ pub(crate) trait Measures: Send + Sync + 'static {
 }
 
 /// Records calls and returns of functions where `T` is at it, from its making to its end.
-pub(crate) struct Meanwhile<T: Measures>(Pin<KBox<Registered<T>>>);
+pub(crate) struct MeasuredGraph<T: Measurement>(Pin<KBox<Registered<T>>>);
 
 /// # Invariants
 ///
 /// It stays where it is while `user` is registered and until hits are out after that; `user` has
 /// its address.
-struct Registered<T: Measures> {
+struct Registered<T: Measurement> {
     user: Opaque<fgraph_ops>,
     what: Arc<T>,
     _stays: PhantomPinned,
 }
 
 // SAFETY: `user` is used by the rules of `UserRef`; `T` may be used from any context.
-unsafe impl<T: Measures> Send for Registered<T> {}
+unsafe impl<T: Measurement> Send for Registered<T> {}
 // SAFETY: as above.
-unsafe impl<T: Measures> Sync for Registered<T> {}
+unsafe impl<T: Measurement> Sync for Registered<T> {}
 
-impl<T: Measures> Meanwhile<T> {
+impl<T: Measurement> MeasuredGraph<T> {
     /// Begins. Task context, sleeps. Errors as of [`register`].
     pub(crate) fn start(what: Arc<T>) -> Result<Self> {
         let new = KBox::pin(
@@ -73,12 +73,12 @@ impl<T: Measures> Meanwhile<T> {
         }
         let user = new.user().ok_or(EINVAL)?;
         user.ops().init();
-        register(user, Way::Shared, |_| ())?;
+        register(user, EntryPath::Shared, |_| ())?;
         Ok(Self(new))
     }
 }
 
-impl<T: Measures> Registered<T> {
+impl<T: Measurement> Registered<T> {
     fn user(&self) -> Option<UserRef> {
         // SAFETY: it lives as long as this, whose owner waits for hits; the functions were set
         // before it was registered.
@@ -96,7 +96,7 @@ impl<T: Measures> Registered<T> {
             Verdict::Return => return Some(()),
             Verdict::Record => {}
         }
-        if !self.what.is_at_it() {
+        if !self.what.is_measuring() {
             return None;
         }
         current
@@ -112,7 +112,7 @@ impl<T: Measures> Registered<T> {
 
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
         let current = Current::get();
-        if !Var::of(&current, place)?.leave(ret.depth) || !self.what.is_at_it() {
+        if !Var::of(&current, place)?.leave(ret.depth) || !self.what.is_measuring() {
             return None;
         }
         let now = clock::sched();
@@ -132,7 +132,7 @@ impl<T: Measures> Registered<T> {
     }
 }
 
-impl<T: Measures> Drop for Meanwhile<T> {
+impl<T: Measurement> Drop for MeasuredGraph<T> {
     fn drop(&mut self) {
         if let Some(user) = self.0.user() {
             unregister(user);
@@ -165,7 +165,7 @@ pub(crate) fn mark(buffer: &Buffer, context: Context, ip: usize) {
 /// # Safety
 ///
 /// `user` is that of a [`Registered`] and was registered.
-unsafe fn registered<'a, T: Measures>(user: *mut fgraph_ops) -> &'a Registered<T> {
+unsafe fn registered<'a, T: Measurement>(user: *mut fgraph_ops) -> &'a Registered<T> {
     // SAFETY: by the precondition `start` has put it there, and it waits for hits before it goes.
     unsafe { &*(*user).private.cast::<Registered<T>>() }
 }
@@ -173,7 +173,7 @@ unsafe fn registered<'a, T: Measures>(user: *mut fgraph_ops) -> &'a Registered<T
 /// # Safety
 ///
 /// For [`super::shared`].
-unsafe extern "C" fn entry<T: Measures>(
+unsafe extern "C" fn entry<T: Measurement>(
     trace: *mut ftrace_graph_ent,
     user: *mut fgraph_ops,
     _: *mut ftrace_regs,
@@ -193,7 +193,7 @@ unsafe extern "C" fn entry<T: Measures>(
 /// # Safety
 ///
 /// For [`super::shared`].
-unsafe extern "C" fn returned<T: Measures>(
+unsafe extern "C" fn returned<T: Measurement>(
     trace: *mut ftrace_graph_ret,
     user: *mut fgraph_ops,
     _: *mut ftrace_regs,

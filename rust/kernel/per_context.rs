@@ -22,9 +22,9 @@ struct Pieces<T> {
 unsafe impl<T: Send> Sync for Pieces<T> {}
 
 /// See the module's head.
-pub(crate) struct Nested<T>(PerCpu<Pieces<T>>);
+pub(crate) struct PerContext<T>(PerCpu<Pieces<T>>);
 
-impl<T: Copy + Send> Nested<T> {
+impl<T: Copy + Send> PerContext<T> {
     /// Allocates it, each piece holding `value`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(value: T) -> Result<Self> {
         let pieces = || core::array::from_fn(|_| UnsafeCell::new(value));

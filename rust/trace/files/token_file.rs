@@ -13,7 +13,7 @@ const ROOM: usize = bindings::FILTER_TOKEN_MAX;
 
 /// What such a file holds while it is open for writing: the copy, and a word that has not ended
 /// yet.
-pub(super) struct Words<E> {
+pub(super) struct TokenFile<E> {
     edit: E,
     parser: KBox<Parser<ROOM>>,
 }
@@ -25,7 +25,7 @@ pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
     Ok(text)
 }
 
-impl<E> Words<E> {
+impl<E> TokenFile<E> {
     /// For changes of `edit`. Task context, may sleep. `ENOMEM`.
     pub(super) fn new(edit: E) -> Result<Self> {
         // Written in place: too large for the stack.

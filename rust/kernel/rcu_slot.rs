@@ -35,12 +35,12 @@ pub(crate) fn wait_for_readers() {
 ///
 /// The pointer is null or came from `Arc::into_raw`, whose count is given up only after a
 /// [`wait_for_readers`] in which it was no longer here.
-pub(crate) struct Published<T>(Atomic<*mut T>);
+pub(crate) struct RcuSlot<T>(Atomic<*mut T>);
 
 // SAFETY: it hands out `&T` and `Arc<T>` to any context and CPU.
-unsafe impl<T: Send + Sync> Sync for Published<T> {}
+unsafe impl<T: Send + Sync> Sync for RcuSlot<T> {}
 
-impl<T> Published<T> {
+impl<T> RcuSlot<T> {
     /// Nothing yet.
     pub(crate) const fn new() -> Self {
         // INVARIANT: null.
@@ -122,8 +122,8 @@ impl<T> Published<T> {
     }
 }
 
-/// The right to what is in its place, see [`Published::claim`]. Dropping it: task context, sleeps.
-pub(crate) struct Claim<T: 'static>(&'static Published<T>);
+/// The right to what is in its place, see [`RcuSlot::claim`]. Dropping it: task context, sleeps.
+pub(crate) struct Claim<T: 'static>(&'static RcuSlot<T>);
 
 impl<T> Drop for Claim<T> {
     fn drop(&mut self) {

@@ -10,7 +10,7 @@ use kernel::sync::atomic::Relaxed;
 
 /// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it
 /// lives.
-pub(crate) struct Looking<'a> {
+pub(crate) struct BufferIter<'a> {
     part: Part<'a>,
     iter: Iter<Copied>,
     /// Was an event passed since the start?
@@ -34,7 +34,7 @@ impl AsMut<[u8]> for Copied {
     }
 }
 
-impl<'a> Looking<'a> {
+impl<'a> BufferIter<'a> {
     /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may
     /// not sees to it that no one resizes at this moment.
     pub(crate) fn new(part: Part<'a>, may_sleep: bool, flags: Flags) -> Result<Self> {
@@ -45,15 +45,15 @@ impl<'a> Looking<'a> {
         }
         // From here on dropping it undoes that.
         let iter = Iter::new(Copied(KVVec::new()));
-        let mut looking = Self {
+        let mut new = Self {
             part,
             iter,
             begun: false,
             missed: false,
         };
         let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
-        looking.iter = Iter::new(Copied(memory));
-        Ok(looking)
+        new.iter = Iter::new(Copied(memory));
+        Ok(new)
     }
 
     /// The next event, which stays the next; none at the end. Any context but NMI.
@@ -83,7 +83,7 @@ impl<'a> Looking<'a> {
     }
 }
 
-impl Drop for Looking<'_> {
+impl Drop for BufferIter<'_> {
     fn drop(&mut self) {
         self.part.buffer.release_rings(Some(self.part.cpu()));
     }

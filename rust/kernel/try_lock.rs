@@ -12,15 +12,15 @@ use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 ///
 /// `value` is touched only by the holder of the one [`TryGuard`], which exists while `taken` is
 /// true.
-pub(crate) struct TryCell<T> {
+pub(crate) struct TryLock<T> {
     taken: Atomic<bool>,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: by the invariant one context at a time touches the value, which may be sent between them.
-unsafe impl<T: Send> Sync for TryCell<T> {}
+unsafe impl<T: Send> Sync for TryLock<T> {}
 
-impl<T> TryCell<T> {
+impl<T> TryLock<T> {
     /// A free cell.
     pub(crate) const fn new(value: T) -> Self {
         // INVARIANT: nobody has a guard yet.
@@ -38,8 +38,8 @@ impl<T> TryCell<T> {
     }
 }
 
-/// The right to the value of a [`TryCell`]; dropping it gives the cell back.
-pub(crate) struct TryGuard<'a, T>(&'a TryCell<T>);
+/// The right to the value of a [`TryLock`]; dropping it gives the cell back.
+pub(crate) struct TryGuard<'a, T>(&'a TryLock<T>);
 
 impl<T> Deref for TryGuard<'_, T> {
     type Target = T;
@@ -59,7 +59,7 @@ impl<T> DerefMut for TryGuard<'_, T> {
 
 impl<T> Drop for TryGuard<'_, T> {
     fn drop(&mut self) {
-        // Pairs with the acquire in `TryCell::try_take`.
+        // Pairs with the acquire in `TryLock::try_take`.
         self.0.taken.store(false, Release);
     }
 }
