@@ -73,7 +73,7 @@ impl Pages {
     }
 
     /// The first of them, as the memory management knows it.
-    pub(super) fn page(&self) -> *mut bindings::page {
+    pub(crate) fn page(&self) -> *mut bindings::page {
         // SAFETY: by the type invariant.
         unsafe { bindings::rtrace_page_at(self.address.as_ptr().cast()) }
     }

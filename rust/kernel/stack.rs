@@ -20,7 +20,7 @@ impl Caller {
     ///
     /// `caller` is that of a function which has not returned yet, for the lifetime that the caller
     /// picks.
-    pub(super) unsafe fn new<'a>(caller: *const bindings::rtrace_caller) -> &'a Self {
+    pub(crate) unsafe fn new<'a>(caller: *const bindings::rtrace_caller) -> &'a Self {
         // SAFETY: by the precondition.
         unsafe { &*caller.cast() }
     }

@@ -38,7 +38,7 @@ impl TaskView<'_> {
     }
 
     /// The C structure, which stays as long as this is used.
-    pub(super) fn as_ptr(self) -> NonNull<bindings::task_struct> {
+    pub(crate) fn as_ptr(self) -> NonNull<bindings::task_struct> {
         NonNull::from(self.0).cast()
     }
 

@@ -43,7 +43,7 @@ pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) use record::Unfinished;
 
-use self::clock::{self, Clock, CLOCKS};
+use self::clock::{Clock, CLOCKS};
 use crate::core::format::stats::Size;
 use crate::core::ring_buffer::CpuBuffer;
 use crate::kernel::clock::{sched_is_native, ForeignClock, OwnClock};

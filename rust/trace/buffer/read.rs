@@ -6,7 +6,7 @@ use super::lane::Lane;
 use super::mapped::Shown;
 use super::ring::{Past, Reading, Ring};
 use super::Buffer;
-use crate::core::format as text;
+use crate::core::format::stats;
 use crate::core::ring_buffer::{Reader, Stats};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::pages::Pages;
@@ -148,7 +148,7 @@ impl<'a> Part<'a> {
     }
 
     /// What `per_cpu/cpuN/stats` shows. Any context but NMI.
-    pub(crate) fn stats(self) -> text::stats::Stats {
+    pub(crate) fn stats(self) -> stats::Stats {
         let mut reader = self.lock_reader();
         let oldest = reader.peek().map_or(0, |event| event.time);
         let Stats {
@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
             ..
         } = reader.counts();
         let now = self.buffer.now();
-        text::stats::Stats {
+        stats::Stats {
             entries,
             overrun,
             commit_overrun,

@@ -7,7 +7,7 @@
 
 use super::listing::through_memory;
 use super::{Node, Place};
-use crate::core::format as text;
+use crate::core::format;
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use core::{fmt, ops::Deref};
@@ -150,7 +150,7 @@ impl Out for Text {
 }
 
 /// The errno for a text that was refused.
-pub(crate) fn errno(error: text::Error) -> Error {
+pub(crate) fn errno(error: format::Error) -> Error {
     Error::from_errno(-error.errno())
 }
 

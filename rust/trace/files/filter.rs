@@ -143,7 +143,7 @@ impl OpenFilter {
 
 impl OpenFile for OpenFilter {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let text = words::read(call)?;
+        let text = token_file::read(call)?;
         let mut writing = self.writing.lock();
         let Some(writing) = &mut *writing else {
             return Err(EINVAL);

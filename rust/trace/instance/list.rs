@@ -56,7 +56,7 @@ static COPIES: Atomic<u32> = Atomic::new(0);
 
 /// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot.
 /// `ENOMEM`.
-pub(super) fn init(top: Arc<Instance>, size: usize) -> Result {
+pub(crate) fn init(top: Arc<Instance>, size: usize) -> Result {
     let state = Directories {
         parent: None,
         made: KVec::new(),
@@ -141,7 +141,7 @@ pub(crate) fn stop_persistent() {
 }
 
 /// A CPU comes up: each instance takes it in. Task context, may sleep. `ENOMEM`.
-pub(super) fn prepare(cpu: CpuId) -> Result {
+pub(crate) fn prepare(cpu: CpuId) -> Result {
     all().try_for_each(|instance| instance.prepare(cpu))
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
 
 /// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the
 /// memory is too small.
-pub(super) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
+pub(crate) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
     create_by(name, |_| {
         Instance::make_persistent(CString::try_from(name)?, Persistent::new(memory)?)
     })
@@ -262,7 +262,7 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
 
 /// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until
 /// somebody does. Task context, may sleep.
-pub(super) fn remove_later(instance: &Arc<Instance>) {
+pub(crate) fn remove_later(instance: &Arc<Instance>) {
     let instance = instance.clone();
     let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
         let _ = remove(|other| Arc::ptr_eq(other, &instance));
@@ -271,7 +271,7 @@ pub(super) fn remove_later(instance: &Arc<Instance>) {
 
 /// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was
 /// registered.
-pub(super) fn create_directory(root: &Dir) -> Result {
+pub(crate) fn create_directory(root: &Dir) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let parent = root.create_instance_dir::<Users>(c"instances")?;
     for (instance, directory) in directories.made.iter_mut() {
@@ -308,7 +308,7 @@ pub(crate) fn with_printk_dest<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
 /// # Errors
 ///
 /// `EINVAL` for clearing it in the top instance while that has it.
-pub(super) fn set_printk_dest(instance: &Arc<Instance>, on: bool) -> Result {
+pub(crate) fn set_printk_dest(instance: &Arc<Instance>, on: bool) -> Result {
     let has = instance.options().has(Flag::TracePrintkDest);
     match (has, on) {
         (false, true) => move_printk(instance),
@@ -337,7 +337,7 @@ fn give_printk_back(instance: &Arc<Instance>) {
 }
 
 /// Option `copy_trace_marker`. Task context.
-pub(super) fn set_marker_copy(instance: &Instance, on: bool) {
+pub(crate) fn set_marker_copy(instance: &Instance, on: bool) {
     if instance.options().has(Flag::CopyTraceMarker) == on {
         return;
     }

@@ -175,7 +175,7 @@ pub(crate) struct Persistent {
 
 impl Persistent {
     /// Prepares `memory`, finding out what is there. Boot. `EINVAL` if it is too small, `ENOMEM`.
-    pub(super) fn new(memory: Reserved) -> Result<Pin<KBox<Self>>> {
+    pub(crate) fn new(memory: Reserved) -> Result<Pin<KBox<Self>>> {
         let region = Region::new(memory, SCRATCH, 0)?;
         let last = PreviousBoot::new(region.scratch())?;
         reserved::for_each_module(|name, text| last.module(name, Some(text)));
@@ -186,7 +186,7 @@ impl Persistent {
     }
 
     /// Where the buffer lies.
-    pub(super) fn region(&self) -> &Region {
+    pub(crate) fn region(&self) -> &Region {
         &self.region
     }
 
@@ -196,7 +196,7 @@ impl Persistent {
     }
 
     /// The clock of the last boot, as a row of [`CLOCKS`].
-    pub(super) fn clock(&self) -> usize {
+    pub(crate) fn clock(&self) -> usize {
         self.word(CLOCK)
     }
 
@@ -215,7 +215,7 @@ impl Persistent {
 
     /// Says for the next kernel by which clock is recorded; while what is there is of the last
     /// boot, that stays.
-    pub(super) fn note_clock(&self, row: usize) {
+    pub(crate) fn note_clock(&self, row: usize) {
         if !self.last.holds() {
             self.set(CLOCK, row as u64);
         }
@@ -223,7 +223,7 @@ impl Persistent {
 
     /// What is recorded from now on is of this kernel: says so. True if that is new; then the
     /// caller empties the buffer, and calls [`Persistent::note_text`]. Task context, sleeps.
-    pub(super) fn begin(&self, clock: usize) -> bool {
+    pub(crate) fn begin(&self, clock: usize) -> bool {
         if !self.last.holds.xchg(false, ordering::Full) {
             return false;
         }
@@ -240,7 +240,7 @@ impl Persistent {
     }
 
     /// Says for the next kernel where text begins in this one.
-    pub(super) fn note_text(&self) {
+    pub(crate) fn note_text(&self) {
         self.set(TEXT, reserved::text_start() as u64);
     }
 
@@ -255,7 +255,7 @@ impl Persistent {
     }
 
     /// A module comes, with its text at `text`, or goes (`None`). Task context, sleeps.
-    pub(super) fn module(&self, name: &[u8], text: Option<usize>) {
+    pub(crate) fn module(&self, name: &[u8], text: Option<usize>) {
         if self.last.holds() {
             self.last.module(name, text);
         } else if let Some(text) = text {

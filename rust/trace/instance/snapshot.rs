@@ -55,7 +55,7 @@ struct Users {
 
 impl Snapshot {
     /// Nothing allocated. Task context, sleeps. `ENOMEM`.
-    pub(super) fn new() -> impl PinInit<Self, Error> {
+    pub(crate) fn new() -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             spare <- Buffer::new_spare(),
             allocated: Atomic::new(false),
@@ -81,7 +81,7 @@ impl Snapshot {
     }
 
     /// Gives the spare the sizes of `live`, if it has not got them. Task context, sleeps. `ENOMEM`.
-    pub(super) fn allocate(&self, live: &Buffer) -> Result {
+    pub(crate) fn allocate(&self, live: &Buffer) -> Result {
         if self.is_allocated() {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Snapshot {
 
     /// Goes back to `live`'s sizes, of `cpu` or of all. Where that is not possible (no memory, or
     /// somebody reads the snapshot), it is freed. Task context, sleeps.
-    pub(super) fn follow(&self, live: &Buffer, cpu: Option<CpuId>) {
+    pub(crate) fn follow(&self, live: &Buffer, cpu: Option<CpuId>) {
         if self.is_allocated() && self.spare.shape_like(live, cpu).is_err() {
             pr_warn!("the snapshot could not be resized and is freed\n");
             self.free();
@@ -101,7 +101,7 @@ impl Snapshot {
     }
 
     /// Gives the memory back, and forgets what was there. Task context, sleeps.
-    pub(super) fn free(&self) {
+    pub(crate) fn free(&self) {
         if self.is_allocated() {
             self.spare.offer_rings(false);
             self.allocated.store(false, Relaxed);
@@ -112,7 +112,7 @@ impl Snapshot {
     }
 
     /// Forgets what is in the spare, of `cpu` or of all. Task context, sleeps.
-    pub(super) fn clear(&self, cpu: Option<CpuId>) {
+    pub(crate) fn clear(&self, cpu: Option<CpuId>) {
         if self.is_allocated() {
             self.spare.clear_spare(cpu);
         }
@@ -120,7 +120,7 @@ impl Snapshot {
 
     /// Allocates for somebody who may take snapshots from now on at any time; undone by
     /// [`Snapshot::disarm`]. Task context, sleeps. `ENOMEM`; `EBUSY` while `live` is mapped.
-    pub(super) fn arm(&self, live: &Buffer) -> Result {
+    pub(crate) fn arm(&self, live: &Buffer) -> Result {
         {
             let mut users = self.users.lock();
             if users.mapped != 0 {
@@ -133,7 +133,7 @@ impl Snapshot {
     }
 
     /// Undoes one [`Snapshot::arm`]; the memory stays.
-    pub(super) fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         let mut users = self.users.lock();
         users.armed = users.armed.saturating_sub(1);
     }
@@ -162,7 +162,7 @@ impl Snapshot {
 
     /// The current tracer begins to keep its worst trace here, or ends that. The caller arms and
     /// disarms.
-    pub(super) fn set_tracers(&self, tracers: bool) {
+    pub(crate) fn set_tracers(&self, tracers: bool) {
         self.of_tracer.store(tracers, Relaxed);
     }
 
@@ -188,7 +188,7 @@ impl Snapshot {
     ///
     /// `EBUSY` while it is the tracer's, `EINVAL` for 0 of one CPU, `ENOMEM`; `EBUSY` when somebody
     /// reads the snapshot and it would have to be resized.
-    pub(super) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
+    pub(crate) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
         if self.is_tracers() {
             return Err(EBUSY);
         }
@@ -291,7 +291,7 @@ fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
 
 /// Takes the snapshot of the end of boot, and says so in the buffer, in the name of the function at
 /// `ip`.
-pub(super) fn take_at_boot(instance: &Instance, ip: usize) {
+pub(crate) fn take_at_boot(instance: &Instance, ip: usize) {
     tracing_snapshot_instance_cond(instance);
     say(instance, ip, ["** Boot snapshot taken **\n"]);
 }

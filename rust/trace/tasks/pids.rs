@@ -10,7 +10,7 @@
 //! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`Lists`], a raw lock that probes take,
 //! too.
 
-use crate::core::format as text;
+use crate::core::parse;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
@@ -204,7 +204,7 @@ impl PidFilter {
     pub(crate) fn write(&self, which: PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let mut new = self.pids(which)?;
-        let used = text::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
+        let used = parse::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
         self.install(&mut state, which, new)?;
         Ok(used)
     }
@@ -265,8 +265,8 @@ impl PidFilter {
 /// What can be wrong with a write: the text, or memory.
 struct PidError(Error);
 
-impl From<text::Error> for PidError {
-    fn from(_: text::Error) -> Self {
+impl From<crate::core::format::Error> for PidError {
+    fn from(_: crate::core::format::Error) -> Self {
         Self(EINVAL)
     }
 }

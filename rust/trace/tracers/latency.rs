@@ -68,7 +68,7 @@ pub(crate) struct Worst {
 
 impl Latency {
     /// None yet.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             longest: Atomic::new(0),
             worst: RawLock::new(Worst::NONE),

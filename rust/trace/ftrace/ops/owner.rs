@@ -103,7 +103,7 @@ pub(crate) type Entry = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut
 /// tracer of the same kind has, too.
 macro_rules! callback_symbol {
     ($symbol:ident, $of:ty) => {
-        const ENTRY: $crate::trace::ops::Entry = {
+        const ENTRY: $crate::trace::ftrace::ops::Entry = {
             #[no_mangle]
             unsafe extern "C" fn $symbol(
                 ip: usize,
@@ -113,7 +113,7 @@ macro_rules! callback_symbol {
             ) {
                 // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this
                 // function there.
-                unsafe { $crate::trace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
+                unsafe { $crate::trace::ftrace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
             }
             $symbol
         };
