@@ -166,7 +166,11 @@ def entry():
     for name in [name for name, value in os.environ.items() if not value]:
         del os.environ[name]  # make exports what was not given as empty
     flavour = os.environ.get("FLAVOUR") or ""
-    host = [] if flavour else [Step("cargo", "cargo", "test", "--workspace", "--locked", "--no-fail-fast"), *suites("host")]
+    cargo = ("cargo", "test", "--locked", "--no-fail-fast")
+    host = [] if flavour else [
+        Step("cargo", *cargo, "--workspace"),
+        Step("cargo recordmcount", *cargo, "--manifest-path", "scripts/recordmcount/Cargo.toml"),
+        *suites("host")]
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:
         raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)

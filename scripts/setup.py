@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import fetch
-from common import CACHE, Stop, clear_progress, locked, main, need_space, output_of, progress, say, scratch
+from common import CACHE, ROOT, Stop, clear_progress, locked, main, need_space, output_of, progress, say, scratch
 from toolchain import BINDGEN_BUILT, BINDGEN_LEAST, LLVM_OF_RUSTC, RUSTC_LEAST, Toolchain, version
 
 # Package -> the program or file that shows it is there.
@@ -23,6 +23,8 @@ PACKAGES = {
     "trace-cmd": "trace-cmd", "strace": "strace", "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
 }
+
+SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")
 
 
 def present(mark):
@@ -131,6 +133,17 @@ def build_bindgen(tools):
     say(f"bindgen {BINDGEN_BUILT} is in {target}/bin")
 
 
+def fetch_crates(tools):
+    """The crates of the section pass, so that a kernel build needs no network."""
+    command = [tools.cargo, "fetch", "--quiet", "--locked", "--manifest-path", SECTION_PASS]
+    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+    if subprocess.run([*command, "--offline"], **quiet).returncode == 0:
+        return
+    say("fetching the crates of scripts/recordmcount")
+    if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:
+        raise Stop("the crates of scripts/recordmcount could not be fetched (see cargo's message above)")
+
+
 def ready_toolchain():
     """The toolchain with nothing missing, installed or fetched as needed."""
     if os.uname().machine != "x86_64":
@@ -152,6 +165,7 @@ def ready_toolchain():
                        ("bindgen", tools.bindgen), ("Rust's library source", tools.library)):
         if not held:
             raise Stop(f"{what} is still missing after set-up")
+    fetch_crates(tools)
     return tools
 
 
