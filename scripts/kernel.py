@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Configure and build a kernel: TRACE=rtrace|c, FLAVOUR=name, LINUX_SRC=dir, V=1, JOBS=n from the environment.
+"""Configure and build a kernel: TRACE=rtrace|c, FLAVOUR=name or CONFIG=name, LINUX_SRC=dir, V=1, JOBS=n from the environment.
 
 The products are build/<name>/{bzImage,vmlinux,modules}; `bzImage` there is taken away while a build runs, so a build
 that failed never leaves an old kernel to be mistaken for the new one.
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import time
 
+import config
 import fetch
 import graft
 from common import (BUILD, ROOT, Stop, clear_progress, locked, main, need_space, progress, read, say, write)
@@ -80,14 +81,18 @@ class Kernel:
         say(f"configuring {os.path.relpath(self.out, ROOT)}")
         if os.path.exists(stamp):
             os.remove(stamp)
+        self.make_config()
+        self.check_config()
+        write(stamp, key)
+
+    def make_config(self):
         self.logged(self.command("tinyconfig"))
         self.logged([os.path.join(self.tree, "scripts/kconfig/merge_config.sh"), "-m", "-O", self.out,
                      os.path.join(self.out, ".config"), *self.fragments], cwd=self.tree)
         self.logged(self.command("olddefconfig"))
-        self.check_config()
-        write(stamp, key)
 
     def config_key(self):
+        """What decides the configuration."""
         parts = [self.tree, str(self.tools.make_variables()), self.tools.rust_release]
         paths = self.fragments + [os.path.join(self.tree, graft.STATE)] + glob.glob(os.path.join(ROOT, "Kconfig*"))
         return hashlib.sha256("\0".join(parts + [read(path, "") for path in paths]).encode()).hexdigest()
@@ -172,9 +177,39 @@ class Kernel:
         raise Stop(f"building {os.path.basename(self.out)} failed; the whole log: {self.log}")
 
 
+class ConfiguredKernel(Kernel):
+    """A build directory of a real configuration, CONFIG=name."""
+
+    lines_of_cold_build = 12000
+
+    def __init__(self, trace, name):
+        super().__init__(build_name(trace, config.name_of(name)), [])
+        self.trace, self.wanted = trace, config.prepare(name, trace)
+
+    def config_key(self):
+        return hashlib.sha256((super().config_key() + self.wanted).encode()).hexdigest()
+
+    def make_config(self):
+        write(os.path.join(self.out, ".config"), self.wanted)
+        self.logged(self.command("olddefconfig"))
+
+    def check_config(self):
+        """rtrace itself must hold; what else the kernel does not grant is named in a file."""
+        got = read(os.path.join(self.out, ".config"), "")
+        if self.trace == "rtrace" and config.options(got).get("RTRACE") != "y":
+            raise Stop(f"{os.path.relpath(self.out, ROOT)}/.config: the kernel does not grant CONFIG_RTRACE")
+        path = os.path.join(self.out, "unavailable.txt")
+        lost = config.report(self.wanted, got, path)
+        say(f"{len(lost)} options of the configuration are other ones here: {os.path.relpath(path, ROOT)}")
+
+
 def entry():
-    trace, flavour = os.environ.get("TRACE") or "rtrace", os.environ.get("FLAVOUR") or ""
-    Kernel(build_name(trace, flavour), fragments(trace, flavour)).build()
+    trace, flavour, name = (os.environ.get(key) or "" for key in ("TRACE", "FLAVOUR", "CONFIG"))
+    trace = trace or "rtrace"
+    if name and flavour:
+        raise Stop("FLAVOUR= or CONFIG=, not both", 2)
+    kernel = ConfiguredKernel(trace, name) if name else Kernel(build_name(trace, flavour), fragments(trace, flavour))
+    kernel.build()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Real configurations, CONFIG=name: those of Debian's own kernels, the running kernel's, or a file.
+
+Debian's come from the package linux-config-7.3, fetched as the kernel source is. What they say of Debian's signing keys is
+cleared, since nobody else has those.
+"""
+import gzip
+import lzma
+import os
+import re
+
+from apt import Apt, unpack
+from common import CACHE, SERIES, Stop, locked, need_space, say, scratch, write
+
+PACKAGE = f"linux-config-{SERIES}"
+DEBIAN = {"debian": "amd64_none_amd64", "debian-cloud": "amd64_none_cloud-amd64", "debian-rt": "amd64_none_rt-amd64"}
+# Files of the packager's that are named in a configuration.
+KEYS = ("SYSTEM_TRUSTED_KEYS", "SYSTEM_REVOCATION_KEYS", "MODULE_SIG_KEY")
+# What other tools than the packager's decide.
+TOOLS = re.compile(r"(AS|CC|LD|LLD|GCC|CLANG|RUSTC|BINDGEN|PAHOLE)_")
+# What rtrace is added with. Where modules have versions, Rust's symbols get theirs from debug information.
+RTRACE = {"RTRACE": "y", "RUST": "y", "GENDWARFKSYMS": "y"}
+
+
+def name_of(config):
+    """What a build directory of CONFIG=config is called by."""
+    if config in (*DEBIAN, "running"):
+        return config
+    if not os.path.isfile(config):
+        raise Stop(f"CONFIG={config}: {', '.join(DEBIAN)}, running, or a file", 2)
+    return re.sub(r"[^\w.-]", "_", os.path.basename(config)).lstrip(".") or "config"
+
+
+def text_of(config):
+    """The configuration itself."""
+    if config in DEBIAN:
+        path = debian(DEBIAN[config])
+    elif config == "running":
+        path = next(filter(os.path.exists, ("/proc/config.gz", f"/boot/config-{os.uname().release}")), None)
+        if not path:
+            raise Stop("the running kernel does not tell its configuration (no /proc/config.gz, none in /boot)")
+    else:
+        path = config
+    opener = {".gz": gzip.open, ".xz": lzma.open}.get(os.path.splitext(path)[1], open)
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise Stop(f"CONFIG={config}: {path} cannot be read: {error}") from None
+    if not re.search(r"^CONFIG_\w+=", text, re.M):
+        raise Stop(f"CONFIG={config}: {path} is no kernel configuration")
+    return text
+
+
+def debian(flavour):
+    """Debian's configuration `flavour`, in the cache."""
+    target = os.path.join(CACHE, PACKAGE)
+    name = f"config.{flavour}.xz"
+    with locked(os.path.join(CACHE, ".lock"), f"fetching {PACKAGE}"), scratch(CACHE, "fetch") as work:
+        if not os.path.exists(os.path.join(target, name)):
+            need_space(CACHE, 0.1, f"fetching {PACKAGE}")
+            apt = Apt()
+            found = apt.find(PACKAGE, lambda offer: offer.startswith(SERIES + "."))
+            if not found:
+                raise Stop(f"Debian has no {PACKAGE}: give CONFIG=file")
+            unpack(apt.download(PACKAGE, found, work), work)
+            os.makedirs(target, exist_ok=True)
+            source = os.path.join(work, "usr", "src", PACKAGE)
+            for each in os.listdir(source):
+                os.replace(os.path.join(source, each), os.path.join(target, each))
+            say(f"{PACKAGE} {found} is in {target}")
+    if not os.path.exists(os.path.join(target, name)):
+        raise Stop(f"{PACKAGE} has no {name}")
+    return os.path.join(target, name)
+
+
+def changed(text, values):
+    """`text` with symbols set: "y", "m", "n", or a string with its quotes."""
+    names = "|".join(map(re.escape, values))
+    kept = [line for line in text.splitlines()
+            if not re.match(rf"(?:# )?CONFIG_(?:{names})(?:=| is not set)", line)]
+    said = [f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}" for name, value in values.items()]
+    return "\n".join(kept + said) + "\n"
+
+
+def prepare(config, trace):
+    """The configuration to give to olddefconfig: CONFIG=config, for rtrace or for C."""
+    values = {name: '""' for name in KEYS}
+    text = text_of(config)
+    if trace == "rtrace":
+        values.update(RTRACE)
+        if not re.search(r"^CONFIG_MODVERSIONS=y", text, re.M):
+            del values["GENDWARFKSYMS"]
+    return changed(text, values)
+
+
+def options(text):
+    """Symbol -> value of what is set."""
+    return dict(re.findall(r"^CONFIG_(\w+)=(.*)$", text, re.M))
+
+
+def report(wanted, got, path):
+    """Say which options of `wanted` the kernel did not grant, and keep the list in `path`."""
+    wanted, got = options(wanted), options(got)
+    lost = sorted(name for name, value in wanted.items() if got.get(name) != value and name not in KEYS and not TOOLS.match(name))
+    write(path, "".join(f"{name}: {wanted[name]} -> {got.get(name, 'n')}\n" for name in lost))
+    return lost
