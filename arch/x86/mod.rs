@@ -2,7 +2,7 @@
 
 //! x86-64: patch sites, trampolines, instruction encoders.
 //!
-//! [`Machine`] implements [`Arch`] by the kernel's text patching (`asm/text-patching.h`) and by
+//! It implements [`Arch`] by the kernel's text patching (`asm/text-patching.h`) and by
 //! copies of the models in `entry.S`. Lock order: the ftrace lock, then `text_mutex`.
 
 #[path = "insn.rs"]
@@ -14,11 +14,8 @@ mod text;
 #[path = "trampoline.rs"]
 mod trampoline;
 
-use crate::trace::ftrace::arch::{Arch, Found, Trampoline};
+use crate::trace::ftrace::arch::{Arch, Found, Machine, Trampoline};
 use kernel::{bindings, prelude::*};
-
-/// x86-64.
-pub(crate) struct Machine;
 
 impl Arch for Machine {
     type Patcher = text::Patcher;

@@ -207,7 +207,7 @@ pub(crate) unsafe extern "C" fn rtrace_early_graph(text: *const c_char, notrace:
 /// The boot parameter for `max_graph_depth`.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_early_graph_depth(depth: u32) {
-    filter::depth_at_boot(depth);
+    filter::set_max_depth(depth);
 }
 
 crate::abi::same_in_c! {

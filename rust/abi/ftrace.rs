@@ -9,7 +9,7 @@
 use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
 use crate::trace::ftrace::arch::Target;
-use crate::trace::ftrace::ops::{self, FilterKind, OpsRef};
+use crate::trace::ftrace::ops::{self, Enabled, FilterKind, OpsRef, Switch};
 use crate::trace::ftrace::{direct, modules, sites};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
@@ -26,14 +26,14 @@ use kernel::{
 #[no_mangle]
 static ftrace_enabled: Atomic<c_int> = Atomic::new(0);
 
-/// Is ftrace on?
-pub(crate) fn is_enabled() -> bool {
-    ftrace_enabled.load(Relaxed) != 0
-}
+impl Switch for Enabled {
+    fn get() -> bool {
+        ftrace_enabled.load(Relaxed) != 0
+    }
 
-/// Switches the flag.
-pub(crate) fn set_enabled(on: bool) {
-    ftrace_enabled.store(c_int::from(on), Relaxed);
+    fn set(on: bool) {
+        ftrace_enabled.store(c_int::from(on), Relaxed);
+    }
 }
 
 extern "C" {
@@ -96,7 +96,7 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
         ops::kill();
         return;
     }
-    set_enabled(true);
+    Enabled::set(true);
     // SAFETY: The boot parameters' handlers have run.
     unsafe { rtrace_set_early_filters() };
 }
@@ -629,8 +629,8 @@ pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
     {
         return e.to_errno();
     }
-    if write != 0 && !is_enabled() {
-        set_enabled(true);
+    if write != 0 && !Enabled::get() {
+        Enabled::set(true);
         kernel::pr_warn_once!(
             "The ftrace_enabled file is deprecated and no longer disables ftrace\n"
         );

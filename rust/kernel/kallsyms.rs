@@ -4,7 +4,6 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
-use crate::core::parse::parser::until_nul;
 use core::fmt;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 
@@ -65,6 +64,11 @@ fn find<'a>(
         name: until_nul(name),
         module: until_nul(module),
     })
+}
+
+/// The bytes before the first NUL; all without one.
+fn until_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or(bytes)
 }
 
 /// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address. Any

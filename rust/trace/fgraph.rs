@@ -5,7 +5,7 @@
 //!
 //! A *user* is a `struct fgraph_ops` (its layout is ABI): an entry and a return function and an ops
 //! whose sets say where. There are up to [`USERS`] at a time. All are parts of one ops, the manager
-//! ([`managed`]), since they share the function's one return address: at a hit the manager's
+//! ([`manager`]), since they share the function's one return address: at a hit the manager's
 //! function puts a frame on the task's shadow stack ([`crate::trace::fgraph::ret_stack`]), hooks
 //! the return address, and at the return the frame says whose it is.
 //!
@@ -18,20 +18,22 @@
 //!
 //! Lock order: `GRAPH`, then the ftrace lock. Hits take none.
 
-pub(crate) mod careful;
 pub(crate) mod filter;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod fprobe;
+mod manager;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) mod measured;
 pub(crate) mod plain;
+pub(crate) mod recorder;
 pub(crate) mod ret_stack;
 pub(crate) mod shared;
 mod sleep;
 mod user;
 
-use super::ftrace::ops::{self, managed, Func};
-use super::profilers::function as profile;
+#[cfg(not(CONFIG_FPROBE))]
+use super::ftrace::modules;
+use super::ftrace::ops::{self, Func};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 pub(crate) use sleep::Sleepless;
@@ -47,8 +49,8 @@ pub(crate) enum EntryPath {
     Shared,
     /// By [`plain`].
     Plain(plain::TargetRef),
-    /// As the function profiler, by [`profile::hot`].
-    Profile,
+    /// By an entry function of its own, whose frames are [`shared::Alone`]'s.
+    Alone(Func),
 }
 
 impl EntryPath {
@@ -60,7 +62,7 @@ impl EntryPath {
                 aim.take();
                 plain::ftrace_graph_plain
             }
-            EntryPath::Profile => profile::hot::ftrace_graph_profile,
+            EntryPath::Alone(func) => func,
         }
     }
 }
@@ -151,7 +153,7 @@ pub(crate) fn register(user: UserRef, way: EntryPath, numbered: impl FnOnce(u64)
         since.store(number, Relaxed);
     }
     let func = func(&users).ok_or(EINVAL)?;
-    managed::add(place, user.ops(), func).inspect_err(|_| forget(&mut users, place))
+    manager::add(place, user.ops(), func).inspect_err(|_| forget(&mut users, place))
 }
 
 fn forget(users: &mut [Option<Registered>; USERS], place: usize) {
@@ -175,7 +177,7 @@ pub(crate) fn unregister(user: UserRef) {
         return;
     };
     forget(&mut users, place);
-    managed::remove(place, func(&users));
+    manager::remove(place, func(&users));
 }
 
 /// Changes how a registered user is traced when it is alone. Task context, sleeps.
@@ -186,7 +188,7 @@ pub(crate) fn set_entry_path(user: UserRef, way: EntryPath) {
     };
     registered.way = way;
     if let Some(func) = func(&users) {
-        managed::set_func(func);
+        manager::set_func(func);
     }
 }
 
@@ -195,12 +197,8 @@ pub(crate) fn wait() {
     ops::wait_for_trampolines();
 }
 
-/// The addresses of a user's entry and return functions, for `enabled_functions`; it is one of the
-/// manager's parts.
-pub(crate) fn functions_of(part: ops::OpsRef) -> (usize, usize) {
-    let user = UserRef::of(part);
-    (
-        user.entry().map_or(0, |f| f as *const () as usize),
-        user.returned().map_or(0, |f| f as *const () as usize),
-    )
+// Graph users name no sites themselves: their sets do, which forget on their own.
+#[cfg(not(CONFIG_FPROBE))]
+impl modules::Forget for modules::Users {
+    fn text_goes(_text: core::ops::Range<usize>) {}
 }

@@ -33,7 +33,7 @@ use super::buffer::clock::{self, Clock};
 use super::buffer::entry::Context;
 use super::buffer::Buffer;
 use super::commands::Probes;
-use super::fgraph::careful::Tracing;
+use super::fgraph::recorder::GraphRecorder;
 use super::ftrace::ops::Ops;
 use super::output::printk;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -87,7 +87,7 @@ pub(crate) enum Side {
 #[pin_data]
 pub(crate) struct Instance {
     /// First, to be dropped first: it waits for hits that record into the buffer.
-    graph: Tracing,
+    graph: GraphRecorder,
     name: Option<CString>,
     #[pin]
     buffer: Buffer,
@@ -196,7 +196,7 @@ impl Instance {
     ) -> Result<Arc<Instance>> {
         Arc::pin_init(
             try_pin_init!(Self {
-                graph: Tracing::new(),
+                graph: GraphRecorder::new(),
                 name,
                 buffer <- buffer,
                 snapshot <- Snapshot::new(),
@@ -392,7 +392,7 @@ impl Instance {
 
     /// What its `function_graph` has.
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    pub(crate) fn graph(&self) -> &Tracing {
+    pub(crate) fn graph(&self) -> &GraphRecorder {
         &self.graph
     }
 

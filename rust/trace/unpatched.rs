@@ -8,6 +8,7 @@
 pub(crate) mod ftrace {
     /// In place of `ops.rs`.
     pub(crate) mod ops {
+        use crate::trace::tasks::stack::{Has, Trampolines};
         use kernel::prelude::*;
         use kernel::sync::Arc;
 
@@ -26,20 +27,21 @@ pub(crate) mod ftrace {
             }
         }
 
-        /// Whose trampoline is at `addr`?
-        pub(crate) fn trampoline_at(_addr: usize) -> Option<Ops> {
-            None
+        impl Has for Trampolines {
+            fn has(_addr: usize) -> bool {
+                false
+            }
         }
     }
 }
 
 /// In place of `fgraph.rs`.
 pub(crate) mod fgraph {
-    pub(crate) mod careful {
+    pub(crate) mod recorder {
         /// What an instance has of function_graph.
-        pub(crate) struct Tracing;
+        pub(crate) struct GraphRecorder;
 
-        impl Tracing {
+        impl GraphRecorder {
             /// Nothing.
             pub(crate) fn new() -> Self {
                 Self

@@ -13,7 +13,6 @@ use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::ops::matching_sites;
 use crate::trace::ftrace::sites::{self, Site};
-use crate::trace::instance::list as instances;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -55,15 +54,10 @@ pub(crate) fn max_depth() -> u32 {
     MAX_DEPTH.load(Relaxed)
 }
 
-/// Sets [`max_depth`]. Task context, sleeps. `ENOMEM`.
-pub(crate) fn set_max_depth(depth: u32) -> Result {
+/// Sets [`max_depth`]. Any context; tracers that are running look again whether they may go the
+/// plain way, which callers see to.
+pub(crate) fn set_max_depth(depth: u32) {
     MAX_DEPTH.store(depth, Relaxed);
-    tell_tracers()
-}
-
-/// The tracers look whether they may still go the plain way.
-fn tell_tracers() -> Result {
-    instances::all().try_for_each(|instance| instance.refresh_tracer())
 }
 
 /// A set being changed.
@@ -105,13 +99,8 @@ impl Edit {
         }
     }
 
-    /// Makes it the set. Task context, sleeps. `ENOMEM`.
+    /// Makes it the set. Task context, sleeps; as with [`set_max_depth`]. `ENOMEM`.
     pub(crate) fn commit(self) -> Result {
-        self.publish()?;
-        tell_tracers()
-    }
-
-    fn publish(self) -> Result {
         let new = if self.set.is_empty() {
             None
         } else {
@@ -129,12 +118,7 @@ pub(crate) fn at_boot(which: GraphFilterKind, text: &[u8]) -> Result {
         // One that matches nothing leaves the others in force, as in C.
         let _ = edit.apply(word);
     }
-    edit.publish()
-}
-
-/// A boot parameter's depth. Early boot, before there is any tracer.
-pub(crate) fn depth_at_boot(depth: u32) {
-    MAX_DEPTH.store(depth, Relaxed);
+    edit.commit()
 }
 
 /// The functions of a set in the order of their addresses. Task context. `ENOMEM`.

@@ -25,6 +25,7 @@ use super::{EntryPath, UserRef};
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
+use crate::trace::ftrace::modules;
 use crate::trace::ftrace::ops::{self, FilterKind, OpsRef, Shared};
 use crate::trace::ftrace::sites;
 use core::ops::Range;
@@ -307,19 +308,21 @@ pub(crate) fn unregister(probe: Probe) -> Result {
     Err(EINVAL)
 }
 
-/// The sites of `text` are gone, and it will be freed: probes lose them. Task context, sleeps.
-pub(crate) fn forget(text: Range<usize>) {
-    let mut state = FPROBES.lock();
-    for kind in [Kind::Entry, Kind::Return] {
-        let side = state.side(kind);
-        let mut lost = false;
-        for r in side.probes.iter_mut() {
-            let count = r.sites.len();
-            r.sites.retain(|site| !text.contains(site));
-            lost |= r.sites.len() != count;
-        }
-        if lost {
-            side.shrink(kind);
+impl modules::Forget for modules::Users {
+    /// Probes lose their sites there.
+    fn text_goes(text: Range<usize>) {
+        let mut state = FPROBES.lock();
+        for kind in [Kind::Entry, Kind::Return] {
+            let side = state.side(kind);
+            let mut lost = false;
+            for r in side.probes.iter_mut() {
+                let count = r.sites.len();
+                r.sites.retain(|site| !text.contains(site));
+                lost |= r.sites.len() != count;
+            }
+            if lost {
+                side.shrink(kind);
+            }
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::kernel::clock;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::ret_stack::Current;
-use crate::trace::instance::Instance;
 use core::marker::PhantomPinned;
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
 use kernel::ffi::c_int;
@@ -28,7 +27,7 @@ pub(crate) trait Measurement: Send + Sync + 'static {
     fn is_measuring(&self) -> bool;
 
     /// Where it is recorded.
-    fn instance(&self) -> &Instance;
+    fn buffer(&self) -> &Buffer;
 
     /// From now on it is recorded as a call graph, or not. What is being measured just now is not
     /// reported. Task context.
@@ -85,10 +84,6 @@ impl<T: Measurement> Registered<T> {
         unsafe { UserRef::from_raw(self.user.get()) }
     }
 
-    fn buffer(&self) -> &Buffer {
-        self.what.instance().buffer()
-    }
-
     fn enter(&self, place: usize, func: usize, depth: i32) -> Option<()> {
         let current = Current::get();
         match Var::of(&current, place)?.enter(func, depth) {
@@ -104,7 +99,8 @@ impl<T: Measurement> Registered<T> {
             .first()?
             .store(clock::sched(), kernel::sync::atomic::Relaxed);
         let words = [func as u64, depth as u64];
-        self.buffer()
+        self.what
+            .buffer()
             .write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
                 fill(bytes, &words)
             })
@@ -127,7 +123,7 @@ impl<T: Measurement> Registered<T> {
             overrun: ret.overrun,
             calltime,
         };
-        exit_any(self.buffer(), Context::capture_all(), of, now);
+        exit_any(self.what.buffer(), Context::capture_all(), of, now);
         Some(())
     }
 }

@@ -6,16 +6,31 @@
 //! Any context, NMI included. Users' functions may be traced themselves, so both sides keep a
 //! context from coming here while it is here.
 
-use super::{plain, UserRef, USERS};
+use super::{manager, plain, UserRef, USERS};
 use crate::kernel::recursion::Guard;
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Returning, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::ftrace::ops::managed;
-use crate::trace::profilers::function as profile;
 use kernel::bindings::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
 
 /// The kind of frames that are made here.
 const SHARED: Top = Top::frame(0);
+
+/// The user that has an entry function of its own ([`super::EntryPath::Alone`]); [`OwnFrames`] is
+/// implemented by the room that has it.
+pub(crate) struct Alone;
+
+/// What [`Alone`] does at returns. Any context, NMI included; nothing of it is traced.
+pub(crate) trait OwnFrames {
+    /// Is a frame that ends in `top` one of its own?
+    fn owns(top: Top) -> bool;
+
+    /// The return of the function of the frame at `at`, one of its own: where it goes.
+    ///
+    /// # Safety
+    ///
+    /// There is that frame, the innermost one.
+    unsafe fn leave(current: Current, at: usize) -> usize;
+}
 
 /// Words that a tracer keeps of a call, the one that ends them included.
 const TRACERS_WORDS: usize = 3;
@@ -82,7 +97,7 @@ fn enter(
 ) -> bool {
     let latest = super::latest();
     // What tracers keep: with room for that they record it, or it is counted.
-    let words = managed::parts().count().wrapping_mul(TRACERS_WORDS);
+    let words = manager::parts().count().wrapping_mul(TRACERS_WORDS);
     let Some(room) = current
         .room_below(words)
         .or_else(|| current.make_room(words))
@@ -100,7 +115,7 @@ fn enter(
     });
     let mut users = 0u64;
     for i in 0..USERS {
-        let Some(part) = managed::part(i) else {
+        let Some(part) = manager::part(i) else {
             continue;
         };
         let above = current.used();
@@ -150,9 +165,9 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
             // SAFETY: it was found just now, as the innermost one.
             return unsafe { plain::leave(current, frame.at(), target, retval) };
         }
-        if profile::hot::owns(top) {
+        if Alone::owns(top) {
             // SAFETY: as above.
-            return unsafe { profile::hot::leave(current, frame.at()) };
+            return unsafe { Alone::leave(current, frame.at()) };
         }
     }
     // SAFETY: by the precondition.
@@ -204,7 +219,7 @@ fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: u
         overrun: current.overrun(),
     };
     for i in wanted.users() {
-        let Some(user) = managed::part(i).map(UserRef::of) else {
+        let Some(user) = manager::part(i).map(UserRef::of) else {
             continue;
         };
         if let Some(returned) = user

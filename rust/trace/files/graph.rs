@@ -16,6 +16,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::ftrace::sites::Site;
+use crate::trace::instance::list as instances;
 use core::fmt::{self, Write};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
@@ -71,7 +72,7 @@ impl PinnedDrop for OpenGraph {
             return;
         };
         let edit = writing.end(|edit, word| edit.apply(word));
-        let _ = edit.commit();
+        let _ = edit.commit().and_then(|()| tell_tracers());
     }
 }
 
@@ -105,6 +106,11 @@ impl Lines for OpenGraph {
     }
 }
 
+/// Running tracers look whether they may still go the plain way. `ENOMEM`.
+fn tell_tracers() -> Result {
+    instances::all().try_for_each(|instance| instance.refresh_tracer())
+}
+
 /// `max_graph_depth`.
 pub(super) struct MaxDepth;
 
@@ -115,7 +121,8 @@ impl Control for MaxDepth {
     }
 
     fn store(&self, _at: &Place, line: &[u8]) -> Result {
-        filter::set_max_depth(number::unsigned(line, 10).map_err(errno)? as u32)
+        filter::set_max_depth(number::unsigned(line, 10).map_err(errno)? as u32);
+        tell_tracers()
     }
 
     fn limit(&self) -> Limit {

@@ -2,12 +2,13 @@
 
 //! What patch sites ask of an architecture.
 //!
-//! [`Machine`] is the architecture of this build; `crate::arch` implements [`Arch`] for it. Sites,
-//! ops and hashes speak of addresses and [`Target`]s only, never of instructions.
+//! The architecture's folder implements [`Arch`] for [`Machine`]. Sites, ops and hashes speak of
+//! addresses and [`Target`]s only, never of instructions.
 
 use kernel::{bindings::ftrace_regs, prelude::*};
 
-pub(crate) use crate::arch::Machine;
+/// The architecture of this build.
+pub(crate) struct Machine;
 
 /// What a patch site does: nothing, call something, or (direct callers only) jump to something.
 ///

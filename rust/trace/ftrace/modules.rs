@@ -122,6 +122,15 @@ pub(crate) fn init_kernel(addrs: &mut [usize], init_text: core::ops::Range<usize
     Ok(())
 }
 
+/// Those who keep addresses of sites; [`Forget`] is implemented by the room that has them.
+pub(crate) struct Users;
+
+/// What [`Users`] do.
+pub(crate) trait Forget {
+    /// The sites in `text` are gone, and their text goes. Task context, sleeps; without locks.
+    fn text_goes(text: core::ops::Range<usize>);
+}
+
 /// A module in the course of being loaded or unloaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Module<'a>(&'a bindings::module);
@@ -267,8 +276,7 @@ fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
         let text = text_of(table);
         forget_sites(&mut state, &text);
         drop(state);
-        #[cfg(CONFIG_FPROBE)]
-        crate::trace::fgraph::fprobe::forget(text);
+        Users::text_goes(text);
         // Waits for readers.
         drop(removed);
     }

@@ -20,7 +20,7 @@
 
 mod edit;
 mod list;
-pub(crate) mod managed;
+mod manager;
 mod owner;
 mod raw;
 mod register;
@@ -32,11 +32,15 @@ pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
 pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
 };
+pub(crate) use manager::{Manager, Parts};
 pub(crate) use owner::{
     callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops,
 };
 pub(crate) use raw::{flag, FilterKind, Func, OpsRef};
-pub(crate) use register::{change_set, free_sets, register, register_locked, unregister, Shared};
+pub(crate) use register::{
+    change_set, ensure_trampoline, free_sets, register, register_locked, start, stop, sync_ops,
+    unregister, Shared,
+};
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;
 
@@ -89,6 +93,18 @@ impl State {
 /// Set once something was not as it must be, or by `ftrace_kill()`: nothing is patched ever after.
 static DEAD: Atomic<bool> = Atomic::new(false);
 
+/// `kernel.ftrace_enabled`: a variable of C's, which [`crate`]'s C interface has.
+pub(crate) struct Enabled;
+
+/// What [`Enabled`] is.
+pub(crate) trait Switch {
+    /// Is it on? Any context.
+    fn get() -> bool;
+
+    /// Switches it. Any context.
+    fn set(on: bool);
+}
+
 /// Makes the locks.
 ///
 /// # Safety
@@ -110,7 +126,7 @@ pub(crate) fn is_dead() -> bool {
 /// Disarms ftrace for good: no site is changed any more. Any context.
 pub(crate) fn kill() {
     DEAD.store(true, Relaxed);
-    crate::abi::ftrace::set_enabled(false);
+    Enabled::set(false);
     // SAFETY: It sets a flag.
     unsafe { bindings::rtrace_kprobes_stay() };
 }

@@ -66,7 +66,7 @@ pub(crate) unsafe fn init_lock() {
 
 fn way() -> EntryPath {
     if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) && clock::sched_is_native() {
-        EntryPath::Profile
+        EntryPath::Alone(hot::ftrace_graph_profile)
     } else {
         EntryPath::Shared
     }

@@ -9,13 +9,21 @@ use crate::kernel::stack::Caller;
 use crate::kernel::stack::Stacks;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
-use crate::trace::ftrace::ops;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
 /// A return address into a function lies this close to its patch site at most, if it is that of the
 /// trampoline.
 const SITE: usize = 16;
+
+/// The trampolines that are made at run time; [`Has`] is implemented by the room that makes them.
+pub(crate) struct Trampolines;
+
+/// What [`Trampolines`] say.
+pub(crate) trait Has {
+    /// Is `addr` in one? Any context.
+    fn has(addr: usize) -> bool;
+}
 
 static STACKS: SetOnce<Stacks> = SetOnce::new();
 
@@ -71,7 +79,7 @@ pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
         let caller = frame.checked_sub(1).filter(|before| {
             calls
                 .get(*before)
-                .is_some_and(|call| ops::trampoline_at(*call).is_some())
+                .is_some_and(|call| Trampolines::has(*call))
         });
         caller.unwrap_or(frame)
     });
@@ -118,7 +126,7 @@ fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
             let (count, places) = bytes.split_at_mut(8);
             count.copy_from_slice(&calls.len().to_ne_bytes());
             for (place, call) in places.chunks_exact_mut(8).zip(calls) {
-                let call = if ops::trampoline_at(*call).is_some() {
+                let call = if Trampolines::has(*call) {
                     TRAMPOLINE
                 } else {
                     *call

@@ -13,6 +13,7 @@
 //! or ends, its [`State`] is busy, and what comes then, from an interrupt or from what is called to
 //! keep the trace, does nothing. NMIs open no section.
 
+use super::functions::Measures;
 use super::latency::Found;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
@@ -21,6 +22,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
@@ -304,8 +306,8 @@ impl Measurement for CriticalTimings {
         self.sections.this().is(State::OPEN)
     }
 
-    fn instance(&self) -> &Instance {
-        &self.instance
+    fn buffer(&self) -> &Buffer {
+        self.instance.buffer()
     }
 
     fn set_graph(&self, graph: bool) {
@@ -313,5 +315,11 @@ impl Measurement for CriticalTimings {
         self.graph.store(graph, Relaxed);
         self.reports
             .store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+}
+
+impl Measures for CriticalTimings {
+    fn instance(&self) -> &Instance {
+        &self.instance
     }
 }

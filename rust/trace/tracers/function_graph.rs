@@ -9,6 +9,7 @@
 use super::{Running, Tracer};
 use crate::core::parse::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
 use crate::core::parse::options::TracerOption;
+use crate::trace::fgraph::recorder::{Destination, GraphRecorder, Records};
 use crate::trace::fgraph::Sleepless;
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
@@ -36,7 +37,7 @@ impl Tracer for FunctionGraph {
             },
             GFP_KERNEL,
         )?;
-        instance.graph().start(instance, flags)?;
+        GraphRecorder::start(&**instance, flags)?;
         Ok(running)
     }
 
@@ -61,6 +62,22 @@ fn sleepless(flags: u32) -> Result<Option<Sleepless>> {
     Sleepless::new().map(Some)
 }
 
+// SAFETY: all of it are fields of the instance, which go together: the recorder first, as it
+// stands first there.
+unsafe impl Records for Instance {
+    fn recorder(&self) -> &GraphRecorder {
+        self.graph()
+    }
+
+    fn destination(&self) -> Result<Destination<'_>> {
+        Ok(Destination {
+            buffer: self.buffer(),
+            pids: self.pids(),
+            ops: self.ops().ok_or(ENOMEM)?.raw(),
+        })
+    }
+}
+
 /// The tracer at work.
 struct Graphing {
     instance: Arc<Instance>,
@@ -73,7 +90,7 @@ impl Running for Graphing {
         if self.sleepless.is_some() != (flags & SLEEP_TIME.bit == 0) {
             self.sleepless = sleepless(flags)?;
         }
-        self.instance.graph().changed(&self.instance, flags);
+        self.instance.graph().changed(flags);
         Ok(())
     }
 }

@@ -10,12 +10,19 @@ use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
+use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
+/// A tracer that measures something for an instance.
+pub(super) trait Measures: Measurement {
+    /// The instance, whose buffer it records into.
+    fn instance(&self) -> &Instance;
+}
+
 /// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by
 /// the instance's filter, or with `display-graph` all calls and returns.
-pub(super) struct Functions<T: Measurement> {
+pub(super) struct Functions<T: Measures> {
     ops: Arc<Ops>,
     /// Kept here, too: the ops forgets it between two uses.
     calls: Arc<Calls<T>>,
@@ -25,12 +32,12 @@ pub(super) struct Functions<T: Measurement> {
 }
 
 /// What is being recorded.
-enum Recording<T: Measurement> {
+enum Recording<T: Measures> {
     Calls,
     Graph { _until_dropped: MeasuredGraph<T> },
 }
 
-impl<T: Measurement> Functions<T> {
+impl<T: Measures> Functions<T> {
     /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is
     /// disarmed, `ENOSPC` when there are too many users of call graphs.
     pub(super) fn start(what: Arc<T>) -> Result<Self> {
@@ -105,7 +112,7 @@ impl<T: Measurement> Functions<T> {
     }
 }
 
-impl<T: Measurement> Drop for Functions<T> {
+impl<T: Measures> Drop for Functions<T> {
     fn drop(&mut self) {
         // It fails only when tracing was disarmed for good, and then nothing is called any more.
         let _ = self.set(false);
@@ -115,14 +122,14 @@ impl<T: Measurement> Drop for Functions<T> {
 /// Records calls.
 struct Calls<T>(Arc<T>);
 
-impl<T: Measurement> Callback for Calls<T> {
+impl<T: Measures> Callback for Calls<T> {
     type Saved = Arguments;
 
     fn hit(&self, hit: &Hit<'_, Arguments>) {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
         if self.0.is_measuring() {
-            record_with_arguments(self.0.instance().buffer(), context, hit);
+            record_with_arguments(self.0.buffer(), context, hit);
         }
     }
 }

@@ -13,6 +13,7 @@
 //! and asked again with the lock held.
 
 use super::functions::Functions;
+use super::functions::Measures;
 use super::{Running, Tracer};
 use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
@@ -23,6 +24,7 @@ use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::stack::Caller;
 use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
@@ -346,13 +348,19 @@ impl Measurement for Wakeup {
             && !self.inside.this().load(Relaxed)
     }
 
-    fn instance(&self) -> &Instance {
-        &self.instance
+    fn buffer(&self) -> &Buffer {
+        self.instance.buffer()
     }
 
     fn set_graph(&self, graph: bool) {
         let mut awaited = self.awaited.lock();
         awaited.end(self);
         self.graph.store(graph, Relaxed);
+    }
+}
+
+impl Measures for Wakeup {
+    fn instance(&self) -> &Instance {
+        &self.instance
     }
 }

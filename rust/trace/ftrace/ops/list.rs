@@ -9,6 +9,7 @@
 
 use super::raw::{flag, OpsRef};
 use super::Key;
+use crate::trace::tasks::stack::{Has, Trampolines};
 use core::ptr;
 use kernel::{
     bindings::{self, ftrace_ops, ftrace_regs},
@@ -89,6 +90,12 @@ pub(crate) fn trampoline_at(addr: usize) -> Option<OpsRef> {
         let start = op.trampoline();
         start != 0 && addr.wrapping_sub(start) < op.trampoline_size()
     })
+}
+
+impl Has for Trampolines {
+    fn has(addr: usize) -> bool {
+        trampoline_at(addr).is_some()
+    }
 }
 
 /// The `n`th trampoline, for `/proc/kallsyms`: its address.

@@ -7,7 +7,7 @@
 //! so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
 //! belongs to holders of the lock.
 
-use super::managed;
+use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
 use crate::trace::ftrace::arch::{Arch, Machine, Target};
 use crate::trace::ftrace::hash::SiteSet;
@@ -285,8 +285,8 @@ impl OpsRef {
     /// Would a hit at `ip` be its? Any context, NMI included.
     #[inline]
     pub(crate) fn covers(self, ip: usize) -> bool {
-        if managed::is_manager(self) {
-            return managed::parts().any(|part| part.sets_cover(ip));
+        if Manager::is(self) {
+            return Manager::parts().any(|part| part.sets_cover(ip));
         }
         self.sets_cover(ip)
     }

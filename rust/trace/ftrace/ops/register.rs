@@ -5,7 +5,7 @@
 use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
 use super::update::{sync, Scope};
-use super::{is_dead, list, managed, State, DIRECT, FTRACE};
+use super::{is_dead, list, Enabled, Manager, Parts, State, Switch, DIRECT, FTRACE};
 use crate::kernel::memory;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::direct;
@@ -33,7 +33,7 @@ pub(crate) fn register_locked(op: OpsRef) -> Result {
 }
 
 /// Registers `op`, of whose sites the sets of `scope` tell.
-pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
+pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
@@ -43,7 +43,7 @@ pub(super) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if kernel::warn_on!(op.has(flag::ENABLED)) {
         return Err(EBUSY);
     }
-    if op.has(flag::PERMANENT) && !crate::abi::ftrace::is_enabled() {
+    if op.has(flag::PERMANENT) && !Enabled::get() {
         return Err(EBUSY);
     }
     if op.has(flag::SAVE_REGS_IF_SUPPORTED) {
@@ -98,14 +98,14 @@ pub(crate) fn unregister(op: OpsRef) -> Result {
 }
 
 /// Takes `op`, of whose sites the sets of `scope` tell, from the list and from its sites.
-pub(super) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
+pub(crate) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
     list::remove(&state.key, op);
     op.clear(flag::ENABLED);
     sync_ops(state, scope);
 }
 
 /// Brings the sites up to date that the sets of `op` name.
-pub(super) fn sync_ops(state: &mut State, op: OpsRef) {
+pub(crate) fn sync_ops(state: &mut State, op: OpsRef) {
     match op.set_of(FilterKind::Filter) {
         Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
         _ => sync(state, Scope::All),
@@ -123,7 +123,7 @@ fn trampoline_func(op: OpsRef) -> usize {
 
 /// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller.
 /// Without memory it goes without: sites then call it by the list.
-pub(super) fn ensure_trampoline(state: &State, op: OpsRef) {
+pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
     if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
         return;
     }
@@ -224,7 +224,7 @@ pub(crate) fn change_set(
         Some(SharedSet::new(new)?)
     };
     let old = op.replace_set(which, new);
-    let mut concerned = managed::parts().any(|part| part.shares_sets(op));
+    let mut concerned = Manager::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
     if !concerned {
         return Ok(());

@@ -4,9 +4,8 @@
 
 use super::raw::{flag, OpsRef};
 use super::update::Wanted;
-use super::{managed, FTRACE};
+use super::{Manager, Parts, FTRACE};
 use crate::kernel::kallsyms::SymbolOffset;
-use crate::trace::fgraph as graph;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::sites::Site;
 use core::fmt;
@@ -39,8 +38,8 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
         (1, Some(op)) if op.trampoline() != 0 => {
             write_own(op.trampoline(), op, w)?;
             write_calls(op.trampoline(), op.wants_regs(), w)?;
-            if managed::is_manager(op) {
-                write_parts(site.addr(), w)?;
+            if Manager::is(op) {
+                Manager::write_at(site.addr(), w)?;
             }
         }
         _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, w)?,
@@ -49,25 +48,6 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
         let target = op.direct_at(site.addr());
         let how = if target.is_jump() { "(jmp)" } else { "" };
         write!(w, "\n\tdirect{how}-->{}", SymbolOffset(target.addr()))?;
-    }
-    Ok(())
-}
-
-/// Writes the graph users at a site, the newest first as far as their places tell.
-fn write_parts(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
-    w.write_str("\tsubops:")?;
-    for part in (0..managed::PARTS)
-        .rev()
-        .filter_map(managed::part)
-        .filter(|part| part.covers(addr))
-    {
-        let (entry, ret) = graph::functions_of(part);
-        write!(
-            w,
-            " {{ent:{} ret:{}}}",
-            SymbolOffset(entry),
-            SymbolOffset(ret)
-        )?;
     }
     Ok(())
 }

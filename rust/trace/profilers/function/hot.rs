@@ -8,6 +8,7 @@ use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
+use crate::trace::fgraph::shared::{Alone, OwnFrames};
 use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{Atomic, Relaxed};
 
@@ -121,32 +122,28 @@ unsafe extern "C" fn enter_any(
     unsafe { hook(room, fregs, frame) }
 }
 
-/// Is a frame that ends in `top` one of the profiler's?
-#[inline(always)]
-pub(crate) fn owns(top: Top) -> bool {
-    top == Top(TOP.load(Relaxed))
+impl OwnFrames for Alone {
+    #[inline(always)]
+    fn owns(top: Top) -> bool {
+        top == Top(TOP.load(Relaxed))
+    }
+
+    #[inline(never)]
+    unsafe fn leave(current: Current, at: usize) -> usize {
+        let stay = PreemptOff::new();
+        // SAFETY: by the precondition.
+        let frame = unsafe { current.frame_at(at) };
+        let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
+            core::mem::forget(stay);
+            // SAFETY: by the precondition; it takes over the guard.
+            return unsafe { leave_any(current, at) };
+        };
+        record.took(now(&stay).wrapping_sub(frame.data()));
+        done(current, &frame)
+    }
 }
 
-/// The return of the function of the frame at `at`, one of the profiler's: where it goes.
-///
-/// # Safety
-///
-/// There is that frame, the innermost one.
-#[inline(never)]
-pub(crate) unsafe fn leave(current: Current, at: usize) -> usize {
-    let stay = PreemptOff::new();
-    // SAFETY: by the precondition.
-    let frame = unsafe { current.frame_at(at) };
-    let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
-        core::mem::forget(stay);
-        // SAFETY: by the precondition; it takes over the guard.
-        return unsafe { leave_any(current, at) };
-    };
-    record.took(now(&stay).wrapping_sub(frame.data()));
-    done(current, &frame)
-}
-
-/// [`leave`] in every case.
+/// [`OwnFrames::leave`] in every case.
 ///
 /// # Safety
 ///

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `function_graph` as one user of several, or with wishes: part of the graph, some tasks, no
-//! interrupts, no sleep.
+//! The recorder of `function_graph`: what an instance has of the tracer, from its first use to its
+//! end.
 //!
-//! [`Tracing`] is what an instance has of it, from its first use to its end.
+//! Alone and without any wish it is traced by [`plain`](super::plain). As one user of several, or
+//! with wishes (part of the graph, some tasks, no interrupts, no sleep), its functions are here.
 
 use super::filter::{self, Var, Verdict};
 use super::plain::{exit_any, fill, Return, Target, TargetRef};
@@ -12,26 +13,53 @@ use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
 use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::instance::Instance;
+use crate::trace::ftrace::ops::OpsRef;
+use crate::trace::tasks::pids::PidFilter;
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
 use kernel::ffi::c_int;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::Arc;
 use kernel::types::Opaque;
 
-/// What an instance has of the tracer.
+/// Where a [`GraphRecorder`] records, and for which tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a> {
+    /// Takes the entries.
+    pub(crate) buffer: &'a Buffer,
+    /// Says which tasks are traced.
+    pub(crate) pids: &'a PidFilter,
+    /// Has the sets of functions.
+    pub(crate) ops: OpsRef,
+}
+
+/// Who has a [`GraphRecorder`], and what that records into.
+///
+/// # Safety
+///
+/// [`Records::recorder`] is dropped before what [`Records::destination`] refers to is, and always
+/// gives the same.
+pub(crate) unsafe trait Records {
+    /// The recorder.
+    fn recorder(&self) -> &GraphRecorder;
+
+    /// What it records into. `ENOMEM` without an ops.
+    fn destination(&self) -> Result<Destination<'_>>;
+}
+
+/// Records calls and returns.
 ///
 /// # Invariants
 ///
-/// While `user` is registered, and until hits are out after that, `instance` is the instance that
-/// this is a part of.
-pub(crate) struct Tracing {
+/// `buffer` and `pids` are null before the first start; after that they are those of the
+/// [`Destination`], which stay as long as this does.
+pub(crate) struct GraphRecorder {
     user: Opaque<fgraph_ops>,
     target: Target,
-    instance: Atomic<*mut Instance>,
+    buffer: Atomic<*mut Buffer>,
+    pid_filter: Atomic<*mut PidFilter>,
     /// The tracer's options.
     flags: Atomic<u32>,
     /// Are there pids to look at?
@@ -40,28 +68,29 @@ pub(crate) struct Tracing {
 
 // SAFETY: the words are atomic; `user` is used by the rules of `UserRef`, and written to under the
 // instance's lock.
-unsafe impl Send for Tracing {}
+unsafe impl Send for GraphRecorder {}
 // SAFETY: as above.
-unsafe impl Sync for Tracing {}
+unsafe impl Sync for GraphRecorder {}
 
-impl Tracing {
+impl GraphRecorder {
     /// Not in use yet.
     pub(crate) fn new() -> Self {
         Self {
             user: Opaque::zeroed(),
             target: Target::new(),
-            instance: Atomic::new(core::ptr::null_mut()),
+            buffer: Atomic::new(core::ptr::null_mut()),
+            pid_filter: Atomic::new(core::ptr::null_mut()),
             flags: Atomic::new(0),
             pids: Atomic::new(false),
         }
     }
 
-    /// The way for an instance with the tracer's options `flags`.
-    fn way(&self, instance: &Instance, flags: u32) -> EntryPath {
+    /// The way with the tracer's options `flags`.
+    fn way(&self, pids: &PidFilter, flags: u32) -> EntryPath {
         let wishes = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
             || flags & RETADDR.bit != 0
             || filter::is_active()
-            || instance.pids().is_active();
+            || pids.is_active();
         if wishes {
             return EntryPath::Shared;
         }
@@ -70,9 +99,9 @@ impl Tracing {
     }
 
     /// Takes down for hits what only task context may ask.
-    fn note(&self, instance: &Instance, flags: u32) {
+    fn note(&self, pids: &PidFilter, flags: u32) {
         self.flags.store(flags, Relaxed);
-        self.pids.store(instance.pids().is_active(), Relaxed);
+        self.pids.store(pids.is_active(), Relaxed);
     }
 
     fn user(&self) -> Option<UserRef> {
@@ -81,15 +110,21 @@ impl Tracing {
         unsafe { UserRef::from_raw(self.user.get()) }
     }
 
-    /// Starts to record into `instance`, which has this. Task context, sleeps. Errors as of
-    /// [`register`].
-    pub(crate) fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result {
+    /// Has the recorder of `owner` record. Task context, sleeps. Errors as of [`register`], and
+    /// [`Records::destination`].
+    pub(crate) fn start(owner: &impl Records, flags: u32) -> Result {
+        owner.recorder().begin(&owner.destination()?, flags)
+    }
+
+    /// [`GraphRecorder::start`]; `to` stays as long as this does.
+    fn begin(&self, to: &Destination<'_>, flags: u32) -> Result {
         let user = self.user().ok_or(EINVAL)?;
-        let ops = instance.ops().ok_or(ENOMEM)?;
-        self.note(instance, flags);
-        // INVARIANT: the caller's word.
-        self.instance
-            .store(Arc::as_ptr(instance).cast_mut(), Relaxed);
+        self.note(to.pids, flags);
+        // INVARIANT: what they refer to stays, says the safety section of `Records`.
+        self.buffer
+            .store(core::ptr::from_ref(to.buffer).cast_mut(), Relaxed);
+        self.pid_filter
+            .store(core::ptr::from_ref(to.pids).cast_mut(), Relaxed);
         let raw = self.user.get();
         // SAFETY: it is not registered, and the instance's lock is held: nobody else looks at
         // these.
@@ -99,20 +134,21 @@ impl Tracing {
             (*raw).private = core::ptr::from_ref(self).cast_mut().cast();
         }
         user.ops().init();
-        user.ops().share_sets(ops.raw());
-        // SAFETY: the buffer is the instance's, as this is, whose drop waits for hits.
-        register(user, self.way(instance, flags), |number| unsafe {
-            self.target.open(instance.buffer(), number)
+        user.ops().share_sets(to.ops);
+        // SAFETY: the buffer stays as long as this, whose drop waits for hits.
+        register(user, self.way(to.pids, flags), |number| unsafe {
+            self.target.open(to.buffer, number)
         })
         .inspect_err(|_| self.target.close())
     }
 
     /// The options, or what else decides the way, have changed. Task context, sleeps.
-    pub(crate) fn changed(&self, instance: &Instance, flags: u32) {
-        self.note(instance, flags);
-        if let Some(user) = self.user() {
-            set_entry_path(user, self.way(instance, flags));
-        }
+    pub(crate) fn changed(&self, flags: u32) {
+        let (Some(pids), Some(user)) = (self.pid_filter(), self.user()) else {
+            return;
+        };
+        self.note(pids, flags);
+        set_entry_path(user, self.way(pids, flags));
     }
 
     /// Stops. Task context, sleeps.
@@ -123,16 +159,21 @@ impl Tracing {
         self.target.close();
     }
 
-    fn instance(&self) -> Option<&Instance> {
-        // SAFETY: by the type invariant null or the instance, which lives as long as this.
-        unsafe { self.instance.load(Relaxed).as_ref() }
+    fn buffer(&self) -> Option<&Buffer> {
+        // SAFETY: by the type invariant null, or a buffer that lives as long as this.
+        unsafe { self.buffer.load(Relaxed).as_ref() }
+    }
+
+    fn pid_filter(&self) -> Option<&PidFilter> {
+        // SAFETY: by the type invariant null, or one that lives as long as this.
+        unsafe { self.pid_filter.load(Relaxed).as_ref() }
     }
 
     /// Is the function at `ip` to be traced until it returns?
     fn enter(&self, place: usize, ip: usize, depth: i32) -> Option<()> {
-        let instance = self.instance()?;
+        let buffer = self.buffer()?;
         let flags = self.flags.load(Relaxed);
-        if self.pids.load(Relaxed) && !instance.pids().traces_current() {
+        if self.pids.load(Relaxed) && !self.pid_filter()?.traces_current() {
             return None;
         }
         let current = Current::get();
@@ -152,7 +193,6 @@ impl Tracing {
             sleep.store(current.sleep_time(), Relaxed);
         }
         let context = Context::capture_all();
-        let buffer = instance.buffer();
         if flags & RETADDR.bit != 0 {
             let ret = current
                 .innermost_return(Machine::return_hook())
@@ -167,7 +207,7 @@ impl Tracing {
         })
     }
 
-    /// A function for which [`Tracing::enter`] said yes returns.
+    /// A function for which [`GraphRecorder::enter`] said yes returns.
     fn leave(
         &self,
         place: usize,
@@ -196,14 +236,14 @@ impl Tracing {
             overrun,
             calltime,
         };
-        exit_any(self.instance()?.buffer(), Context::capture_all(), of, now);
+        exit_any(self.buffer()?, Context::capture_all(), of, now);
         Some(())
     }
 }
 
-impl Drop for Tracing {
+impl Drop for GraphRecorder {
     fn drop(&mut self) {
-        if !self.instance.load(Relaxed).is_null() {
+        if !self.buffer.load(Relaxed).is_null() {
             self.target.forget();
             super::wait();
         }
@@ -212,10 +252,10 @@ impl Drop for Tracing {
 
 /// # Safety
 ///
-/// `user` is that of a [`Tracing`] and was registered.
-unsafe fn tracing<'a>(user: *mut fgraph_ops) -> &'a Tracing {
-    // SAFETY: by the precondition `start` has put it there, and it waits for hits before it goes.
-    unsafe { &*(*user).private.cast::<Tracing>() }
+/// `user` is that of a [`GraphRecorder`] and was registered.
+unsafe fn recorder<'a>(user: *mut fgraph_ops) -> &'a GraphRecorder {
+    // SAFETY: by the precondition `begin` has put it there, and it waits for hits before it goes.
+    unsafe { &*(*user).private.cast::<GraphRecorder>() }
 }
 
 /// The tracer's entry function.
@@ -230,15 +270,15 @@ unsafe extern "C" fn trace_graph_entry(
     _: *mut ftrace_regs,
 ) -> c_int {
     // SAFETY: by the precondition.
-    let (tracing, func, depth, place) = unsafe {
+    let (recorder, func, depth, place) = unsafe {
         (
-            tracing(user),
+            recorder(user),
             (*trace).func,
             (*trace).depth,
             user::place_of(user),
         )
     };
-    c_int::from(tracing.enter(place, func, depth as i32).is_some())
+    c_int::from(recorder.enter(place, func, depth as i32).is_some())
 }
 
 /// The tracer's return function.
@@ -253,6 +293,6 @@ unsafe extern "C" fn trace_graph_return(
     _: *mut ftrace_regs,
 ) {
     // SAFETY: by the precondition.
-    let (tracing, trace, place) = unsafe { (tracing(user), &*trace, user::place_of(user)) };
-    let _ = tracing.leave(place, trace.func, trace.retval, trace.depth, trace.overrun);
+    let (recorder, trace, place) = unsafe { (recorder(user), &*trace, user::place_of(user)) };
+    let _ = recorder.leave(place, trace.func, trace.retval, trace.depth, trace.overrun);
 }

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One ops for several: the graph users at a site are called from one place, since they share the
+//! One ops for all graph users: those at a site are called from one place, since they share the
 //! function's return.
 //!
-//! The *manager* is an ops in the list like any other; its *parts* are ops that are not, but whose
-//! sets say what the manager covers. Its function is its owner's ([`crate::trace::fgraph`]), which
-//! looks at the parts itself.
+//! The *manager* is an ops in the list like any other; its *parts*, the ops of the users, are not,
+//! but their sets say what the manager covers. Its function looks at the parts itself.
 
-use super::raw::{flag, Func, OpsRef};
-use super::register::{ensure_trampoline, start, stop, sync_ops};
-use super::{is_dead, FTRACE};
-use core::ptr;
+use super::{UserRef, USERS};
+use crate::kernel::kallsyms::SymbolOffset;
+use crate::trace::ftrace::ops::{
+    ensure_trampoline, flag, is_dead, start, stop, sync_ops, Func, Manager, OpsRef, Parts, FTRACE,
+};
+use core::{fmt, ptr};
 use kernel::{
     bindings::ftrace_ops,
     prelude::*,
     sync::atomic::{Acquire, Atomic, Relaxed, Release},
     types::Opaque,
 };
-
-/// So many parts there can be.
-pub(crate) const PARTS: usize = crate::trace::fgraph::ret_stack::MAX_USERS;
 
 /// In kernel data: it keeps its trampoline, and unregisters without waiting.
 struct Memory(Opaque<ftrace_ops>);
@@ -29,12 +27,39 @@ unsafe impl Sync for Memory {}
 
 static MANAGER: Memory = Memory(Opaque::zeroed());
 
-static TABLE: [Atomic<*mut ftrace_ops>; PARTS] = [const { Atomic::new(ptr::null_mut()) }; PARTS];
+static TABLE: [Atomic<*mut ftrace_ops>; USERS] = [const { Atomic::new(ptr::null_mut()) }; USERS];
 
-/// Is it the manager? Any context.
-#[inline]
-pub(super) fn is_manager(op: OpsRef) -> bool {
-    op.as_ptr() == MANAGER.0.get()
+impl Parts for Manager {
+    #[inline]
+    fn is(op: OpsRef) -> bool {
+        op.as_ptr() == MANAGER.0.get()
+    }
+
+    #[inline]
+    fn parts() -> impl Iterator<Item = OpsRef> {
+        parts()
+    }
+
+    /// The newest user first, as far as their places tell.
+    fn write_at(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+        w.write_str("\tsubops:")?;
+        for part in (0..USERS)
+            .rev()
+            .filter_map(part)
+            .filter(|part| part.covers(addr))
+        {
+            let user = UserRef::of(part);
+            let entry = user.entry().map_or(0, |f| f as *const () as usize);
+            let ret = user.returned().map_or(0, |f| f as *const () as usize);
+            write!(
+                w,
+                " {{ent:{} ret:{}}}",
+                SymbolOffset(entry),
+                SymbolOffset(ret)
+            )?;
+        }
+        Ok(())
+    }
 }
 
 fn manager() -> Result<OpsRef> {
@@ -56,7 +81,7 @@ pub(crate) fn part(i: usize) -> Option<OpsRef> {
 
 /// The parts there are. Any context, as [`part`].
 pub(crate) fn parts() -> impl Iterator<Item = OpsRef> {
-    (0..PARTS).filter_map(part)
+    (0..USERS).filter_map(part)
 }
 
 /// Adds `new` as part `i`, which is free; hits at any part's sites call `func` from now on.

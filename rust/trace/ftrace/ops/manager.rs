@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The one ops that stands for others.
+
+use super::OpsRef;
+use core::fmt;
+
+/// An ops that covers what its parts cover, which are in no list themselves. [`Parts`] says which
+/// it is, and is implemented by the room that has it.
+pub(crate) struct Manager;
+
+/// What [`Manager`] is.
+pub(crate) trait Parts {
+    /// Is it `op`? Any context.
+    fn is(op: OpsRef) -> bool;
+
+    /// Its parts. Any context; each is alive while a caller in a hit stays in it, or holds what
+    /// keeps parts from going.
+    fn parts() -> impl Iterator<Item = OpsRef>;
+
+    /// Writes what `enabled_functions` says of the parts at the site at `addr`. The ftrace lock is
+    /// held.
+    fn write_at(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result;
+}
