@@ -36,4 +36,5 @@ mod stack_tracer;
 mod trace;
 mod trace_array;
 mod trace_clock;
+mod trace_seq;
 mod tracefs;

@@ -21,7 +21,7 @@ use kernel::sync::Arc;
 /// # Safety
 ///
 /// `tr` is null or as the module's head says.
-unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a Instance> {
+pub(super) unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a Instance> {
     // SAFETY: by the precondition.
     unsafe { tr.cast::<Instance>().as_ref() }
 }

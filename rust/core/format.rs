@@ -14,6 +14,7 @@
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`stack_depth`] | `stack_trace` |
 //! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's records |
+//! | [`values`] | values of events' fields: flags, symbols, arrays, masks |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *prefix* is the part of a line before the event; a *record* is one entry of the ring
@@ -35,6 +36,7 @@ pub mod printk_formats;
 pub mod stack_depth;
 pub mod stats;
 pub mod symbol;
+pub mod values;
 
 pub use self::error::{Error, Result};
 pub use self::out::{LineBuf, Out};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <linux/nmi.h>
+#include <linux/trace_events.h>
 #include <linux/utsname.h>
 #include <asm/sections.h>
 
@@ -18,4 +19,9 @@ __rust_helper void rust_helper_rtrace_irq_entry_text(unsigned long *range)
 {
 	range[0] = (unsigned long)__irqentry_text_start;
 	range[1] = (unsigned long)__irqentry_text_end;
+}
+
+__rust_helper const char *rust_helper_trace_event_name(struct trace_event_call *call)
+{
+	return trace_event_name(call);
 }

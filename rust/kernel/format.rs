@@ -53,6 +53,11 @@ impl Arguments {
         self.format.as_ptr() as usize
     }
 
+    /// What [`Self::new`] got, to be used once.
+    pub(crate) fn into_raw(self) -> (NonNull<c_char>, NonNull<bindings::va_list>) {
+        (self.format, self.list)
+    }
+
     /// Formats into `room`, cutting what does not fit; gives the text without a NUL. Any context.
     pub(crate) fn text(self, room: &mut Room) -> &[u8] {
         let room = &mut room.0;

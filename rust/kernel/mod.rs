@@ -31,6 +31,8 @@ pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) mod stack_tracing;
+pub(crate) mod trace_iterator;
+pub(crate) mod trace_seq;
 pub(crate) mod tracepoint;
 pub(crate) mod try_lock;
 pub(crate) mod uts;

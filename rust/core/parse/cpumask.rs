@@ -16,6 +16,15 @@ use core::fmt;
 ///
 /// Only `out`'s own.
 pub fn write(out: &mut dyn Out, mask: &[u64], bits: usize) -> fmt::Result {
+    write_groups(out, bits, |group| get(mask, group))
+}
+
+/// The same for a mask of which `word` knows each group of 32 bits.
+///
+/// # Errors
+///
+/// Only `out`'s own.
+pub fn write_groups(out: &mut dyn Out, bits: usize, word: impl Fn(usize) -> u32) -> fmt::Result {
     let groups = bits.div_ceil(32);
     for group in (0..groups).rev() {
         let wide = if group.wrapping_add(1) == groups {
@@ -23,7 +32,7 @@ pub fn write(out: &mut dyn Out, mask: &[u64], bits: usize) -> fmt::Result {
         } else {
             32
         };
-        let value = get(mask, group) & (u32::MAX >> 32usize.saturating_sub(wide).min(31));
+        let value = word(group) & (u32::MAX >> 32usize.saturating_sub(wide).min(31));
         write!(out, "{:0width$x}", value, width = wide.div_ceil(4))?;
         if group != 0 {
             out.bytes(b",")?;

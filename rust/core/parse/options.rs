@@ -117,9 +117,9 @@ table! {
     /// Reading trace stops recording meanwhile.
     PauseOnTrace "pause-on-trace" false Every true;
     /// `%p` prints a hash.
-    HashPtr "hash-ptr" true Every false;
+    HashPtr "hash-ptr" true Every true;
     /// Bit masks print as lists.
-    BitmaskList "bitmask-list" false Every false;
+    BitmaskList "bitmask-list" false Every true;
     /// Latency tracers trace functions, too.
     FunctionTrace "function-trace" true Every true;
     /// Children join set_ftrace_pid.

@@ -30,6 +30,10 @@ pub(crate) trait Printer: Send + Sync {
         style: &Style,
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
+
+    /// Whether the event of a record points to text that may have gone, so that its format must not
+    /// be used; prints a complaint then. Any context; errors when `out` is full.
+    fn refuses(&self, record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Error>;
 }
 
 /// Who prints the types beyond the built-in ones, once somebody does.
@@ -159,6 +163,16 @@ fn env(style: &Style) -> Env<'_> {
         unit: style.unit,
         tasks: &SavedNames,
     }
+}
+
+/// Whether an event's own format must not be used for a record; prints a complaint then. Any
+/// context; errors when `out` is full.
+pub(crate) fn refuses(record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Error> {
+    if let Some(further) = EVENT_PRINTER.as_ref() {
+        return further.refuses(record, out);
+    }
+    let id = record.first_chunk().map_or(0, |id| u16::from_ne_bytes(*id));
+    writeln!(out, "EVENT ID {id} NOT FOUND?").map(|()| true)
 }
 
 /// Prints what a record says, whatever form the options ask for: of texts nothing but the text.
