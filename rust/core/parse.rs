@@ -9,7 +9,8 @@
 //! | module | answers to |
 //! | --- | --- |
 //! | [`parser`] | one token per `write()`, as in the filter files |
-//! | [`number`], [`cpumask`] | numbers, sizes and masks as the kernel's parsers read them |
+//! | [`number`] | numbers and sizes as the kernel's parsers read them |
+//! | [`cpumask`], [`cpulist`] | sets of CPUs, as masks and as lists |
 //! | [`glob`], [`command`] | patterns and function commands of `set_ftrace_filter` |
 //! | [`pids`] | `set_ftrace_pid` and its like |
 //! | [`options`] | `trace_options` and `options/` |
@@ -21,6 +22,7 @@
 
 pub mod boot_instance;
 pub mod command;
+pub mod cpulist;
 pub mod cpumask;
 pub mod glob;
 pub mod number;

@@ -25,7 +25,7 @@ impl dyn Out + '_ {
     }
 
     /// Appends `text` right-aligned in `width` columns, counting bytes as C's `%*s` does.
-    pub(super) fn right(&mut self, text: &[u8], width: usize) -> fmt::Result {
+    pub(crate) fn right(&mut self, text: &[u8], width: usize) -> fmt::Result {
         self.fill(b' ', width.saturating_sub(text.len()))?;
         self.bytes(text)
     }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What users say about events: which of an event's fields there are, filters over them, triggers.
+//!
+//! | module | answers to |
+//! | --- | --- |
+//! | [`field`] | what a filter may do with a field, from its C type |
+//! | [`filter`] | `filter` files, and what follows `if` in triggers |
+//! | [`trigger`] | `trigger` files |
+//!
+//! Nothing here allocates or keeps state outside its arguments; a compiled filter is built in
+//! memory that the caller brings.
+
+#![forbid(unsafe_code)]
+
+pub mod field;
+pub mod filter;
+pub mod trigger;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The fields of an entry as filters see them.
+//!
+//! An event's own fields come from its class, as name, C type, offset, size and sign;
+//! [`Kind::of_type`] says from the type how the bytes are to be read. Beside them every event has
+//! the fields of the common header ([`common`]) and some that no entry holds ([`generic`]). A name
+//! is looked for among the event's own fields first, then among the generic ones, then in the
+//! header.
+
+/// How a field's bytes are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A number of 1, 2, 4 or 8 bytes. Whatever has another size is no number, and no comparison of
+    /// it holds.
+    Number,
+    /// `char name[N]`, up to its first NUL.
+    Array,
+    /// `__data_loc char[]`: a word with the text's offset in the entry and its length.
+    DataLoc,
+    /// `__rel_loc char[]`: the same, with the offset counted from the end of the word.
+    RelLoc,
+    /// `char *`: the address of a text of the kernel, or with `.ustring` of the task.
+    Pointer,
+    /// The address of a traced function; otherwise a number.
+    Function,
+    /// `__data_loc cpumask_t`.
+    CpuMask,
+    /// The current task's name.
+    Comm,
+    /// The CPU that the event happens on.
+    Cpu,
+    /// The stack. A filter can say nothing about it.
+    Stacktrace,
+}
+
+impl Kind {
+    /// How a field of C type `name` is read.
+    pub fn of_type(name: &[u8]) -> Self {
+        let has = |part: &[u8]| name.windows(part.len()).any(|found| found == part);
+        if has(b"__data_loc") && has(b"char") {
+            Self::DataLoc
+        } else if has(b"__data_loc") && has(b"cpumask_t") {
+            Self::CpuMask
+        } else if has(b"__rel_loc") && has(b"char") {
+            Self::RelLoc
+        } else if has(b"[") && has(b"char") {
+            Self::Array
+        } else if name == b"char *" || name == b"const char *" {
+            Self::Pointer
+        } else {
+            Self::Number
+        }
+    }
+
+    /// Whether a filter compares it with a quoted text rather than with a number.
+    pub const fn is_text(self) -> bool {
+        matches!(
+            self,
+            Self::Array | Self::DataLoc | Self::RelLoc | Self::Pointer | Self::Comm
+        )
+    }
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// How its bytes are read.
+    pub kind: Kind,
+    /// Where it is in the entry, in bytes.
+    pub offset: u16,
+    /// How many bytes it has there; 0 for what no entry holds.
+    pub size: u16,
+    /// Whether a number can be negative.
+    pub signed: bool,
+}
+
+/// A field that every event has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its name.
+    pub name: &'static str,
+    /// Its C type.
+    pub c_type: &'static str,
+    /// The field.
+    pub field: Field,
+}
+
+const fn shared(
+    name: &'static str,
+    c_type: &'static str,
+    kind: Kind,
+    offset: u16,
+    size: u16,
+    signed: bool,
+) -> Shared {
+    Shared {
+        name,
+        c_type,
+        field: Field {
+            kind,
+            offset,
+            size,
+            signed,
+        },
+    }
+}
+
+/// Fields that no entry holds.
+pub const GENERIC: &[Shared] = &[
+    shared("CPU", "int", Kind::Cpu, 0, 0, true),
+    shared("cpu", "int", Kind::Cpu, 0, 0, true),
+    shared("common_cpu", "int", Kind::Cpu, 0, 0, true),
+    shared("COMM", "char *", Kind::Comm, 0, 0, false),
+    shared("comm", "char *", Kind::Comm, 0, 0, false),
+    shared("stacktrace", "char *", Kind::Stacktrace, 0, 0, false),
+    shared("STACKTRACE", "char *", Kind::Stacktrace, 0, 0, false),
+];
+
+/// The header that every entry begins with.
+pub const COMMON: &[Shared] = &[
+    shared("common_type", "unsigned short", Kind::Number, 0, 2, false),
+    shared("common_flags", "unsigned char", Kind::Number, 2, 1, false),
+    shared(
+        "common_preempt_count",
+        "unsigned char",
+        Kind::Number,
+        3,
+        1,
+        false,
+    ),
+    shared("common_pid", "int", Kind::Number, 4, 4, true),
+];
+
+/// The field that every event has by this name, unless its own fields hide it.
+pub fn of_every_event(name: &[u8]) -> Option<Field> {
+    GENERIC
+        .iter()
+        .chain(COMMON)
+        .find(|shared| shared.name.as_bytes() == name)
+        .map(|shared| shared.field)
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types() {
+        for (name, kind) in [
+            ("int", Kind::Number),
+            ("unsigned long", Kind::Number),
+            ("unsigned long[6]", Kind::Number),
+            ("char", Kind::Number),
+            ("char[16]", Kind::Array),
+            ("unsigned char[6]", Kind::Array),
+            ("__data_loc char[]", Kind::DataLoc),
+            ("__data_loc unsigned char[]", Kind::DataLoc),
+            ("__data_loc unsigned long[]", Kind::Number),
+            ("__data_loc cpumask_t", Kind::CpuMask),
+            ("__rel_loc char[]", Kind::RelLoc),
+            ("__rel_loc u8[]", Kind::Number),
+            ("char *", Kind::Pointer),
+            ("const char *", Kind::Pointer),
+            ("char * ", Kind::Number),
+            ("const void *", Kind::Number),
+        ] {
+            assert_eq!(Kind::of_type(name.as_bytes()), kind, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_every_event() {
+        assert_eq!(of_every_event(b"common_pid").unwrap().offset, 4);
+        assert_eq!(of_every_event(b"cpu").unwrap().kind, Kind::Cpu);
+        assert_eq!(of_every_event(b"pid"), None);
+        // A kind that the type alone would not give is one that no entry holds.
+        for shared in COMMON {
+            assert_eq!(Kind::of_type(shared.c_type.as_bytes()), shared.field.kind);
+        }
+    }
+}
