@@ -3,9 +3,21 @@
 //! Boot: the top instance, and what the command line says about it.
 
 use super::buffer::made;
-use super::instance::{list as instances, snapshot, Instance};
-use super::output::printk;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::commands;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::files::profile;
+use super::files::{self, marker};
+use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
+use super::instance::latency::Latencies;
+use super::instance::{list, snapshot, Instance};
+use super::output::{self, printk};
 use super::tasks::{cmdlines, stack};
+#[cfg(CONFIG_BRANCH_TRACER)]
+use super::tracers::branch;
+use super::tracers::{self, TRACERS};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::tracers::{function_filter, function_graph, function_pids};
 use crate::core::parse::boot_instance::{BootInstance, Where};
 use crate::core::parse::number;
 use crate::core::parse::options::{Flag, Request, Target};
@@ -15,6 +27,26 @@ use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
+
+/// What instances have of the rooms above them; see [`feature`]. Hooks are called in this order.
+static FEATURES: &[MakeFeature] = &[
+    feature_of::<Latencies>,
+    feature_of::<printk::PrintkOptions>,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    feature_of::<function_filter::FunctionFilter>,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    feature_of::<function_graph::Graph>,
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    feature_of::<branch::BesideTracer>,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    feature_of::<profile::TimeOptions>,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    feature_of::<commands::Probes>,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    feature_of::<function_pids::FunctionPids>,
+    feature_of::<marker::MarkerCopies>,
+    feature_of::<files::Files>,
+];
 
 /// Bytes of buffer that a CPU gets at first use.
 const SIZE: usize = 1408 << 10;
@@ -64,12 +96,12 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     }
 }
 
-/// Makes the instances of `list`, the texts of `trace_instance=` with a tab behind each; those
+/// Makes the instances of `parameters`, the texts of `trace_instance=` with a tab behind each; those
 /// named in `snapshots` have theirs allocated. Boot. What goes wrong is said in the log, and that
 /// instance is not there or lacks something.
-pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
-    let texts = |list| <[u8]>::split(list, |byte| *byte == b'\t').filter(|text| !text.is_empty());
-    for text in texts(list) {
+pub(crate) fn instances(parameters: &[u8], snapshots: &[u8]) {
+    let texts = |all| <[u8]>::split(all, |byte| *byte == b'\t').filter(|text| !text.is_empty());
+    for text in texts(parameters) {
         let wanted = BootInstance::parse(text);
         let snapshot = texts(snapshots).any(|name| name == wanted.name);
         if let Err(error) = boot_instance(&wanted, snapshot) {
@@ -77,12 +109,11 @@ pub(crate) fn instances(list: &[u8], snapshots: &[u8]) {
         }
     }
     // Behind all the others: one may be to hold a copy of what was there before another records.
-    texts(list)
+    texts(parameters)
         .map(BootInstance::parse)
         .filter(|wanted| wanted.events().next().is_some())
         .for_each(|wanted| {
-            if let Some(Err(error)) = instances::find(wanted.name).map(|instance| instance.expand())
-            {
+            if let Some(Err(error)) = list::find(wanted.name).map(|instance| instance.expand()) {
                 pr_warn!(
                     "instance {} has a small buffer: {:?}\n",
                     Text(wanted.name),
@@ -106,8 +137,8 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
         );
     }
     let instance = match (wanted.memory, copy) {
-        (None, None) => instances::create(&name)?,
-        (None, Some(copy)) => instances::create_persistent(&name, copy)?,
+        (None, None) => list::create(&name)?,
+        (None, Some(copy)) => list::create_persistent(&name, copy)?,
         (Some(memory), _) => {
             let memory = memory_of(memory)?;
             pr_info!(
@@ -115,7 +146,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
                 Text(wanted.name),
                 memory.size()
             );
-            instances::create_persistent(&name, memory)?
+            list::create_persistent(&name, memory)?
         }
     };
     if snapshot && instance.last_boot().is_none() {
@@ -132,7 +163,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
 
 /// What the instance called `name` has in memory from the last boot.
 fn copy_of(name: &[u8]) -> Result<Reserved> {
-    let from = instances::find(name).ok_or(ENOENT);
+    let from = list::find(name).ok_or(ENOENT);
     let copy = from.and_then(|from| from.copy_memory());
     copy.inspect_err(|_| pr_warn!("no copy can be made of instance {}\n", Text(name)))
 }
@@ -151,12 +182,17 @@ fn memory_of(memory: Where<'_>) -> Result<Reserved> {
 
 /// A module comes, with its text at `text`, or goes (`None`). Task context, sleeps.
 pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
-    instances::all().for_each(|instance| instance.note_module(name, text));
+    list::all().for_each(|instance| instance.note_module(name, text));
 }
 
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
     cmdlines::init()?;
     stack::init()?;
+    feature::register(Registry {
+        features: FEATURES,
+        tracers: TRACERS,
+    });
+    output::tracer::register(tracers::OUTPUTS);
     let top = Instance::make_top(size)?;
     printk::init()?;
     made::init()?;
@@ -166,14 +202,14 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
 
 /// A CPU comes up: each buffer takes it in.
 fn prepare(cpu: CpuId) -> Result {
-    instances::prepare(cpu)?;
+    list::prepare(cpu)?;
     made::prepare(cpu)
 }
 
 /// The end of boot, for `ftrace_boot_snapshot`: takes a snapshot wherever one is allocated. Task
 /// context. What it says about that names the function at `ip`.
 pub(crate) fn end_with_snapshot(ip: usize) {
-    for instance in instances::all().filter(|instance| instance.snapshot().is_allocated()) {
+    for instance in list::all().filter(|instance| instance.snapshot().is_allocated()) {
         snapshot::take_at_boot(&instance, ip);
     }
 }

@@ -14,6 +14,7 @@
 //! Locks: [`Probes`]' mutex, then those of [`super::ftrace::ops`]. Callbacks take none.
 
 use super::ftrace::ops::{self, Callback, Edit, FilterKind, Flags, Hit, Nothing, Ops};
+use super::instance::feature::Feature;
 use super::instance::snapshot::{tracing_snapshot_instance_cond, Armed};
 use super::instance::Instance;
 use super::output::dump;
@@ -173,10 +174,23 @@ pub(crate) struct Probes {
     entries: Mutex<KVec<Entry>>,
 }
 
+impl Feature for Probes {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self { entries <- new_mutex!(KVec::new()) }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn retire(&self, _instance: &Arc<Instance>) {
+        self.clear();
+    }
+}
+
 impl Probes {
-    /// None yet.
-    pub(crate) fn new() -> impl PinInit<Self> {
-        pin_init!(Self { entries <- new_mutex!(KVec::new()) })
+    /// Those of `instance`. Any context. Errors as [`Instance::feature`].
+    pub(crate) fn of(instance: &Instance) -> Result<&Self> {
+        instance.feature()
     }
 
     /// Applies one token of `set_ftrace_filter` that has a command: adds it for `instance`, whose
@@ -280,8 +294,8 @@ impl Probes {
         }
     }
 
-    /// Removes every command; an instance that goes away calls this. Task context, sleeps.
-    pub(crate) fn clear(&self) {
+    /// Removes every command. Task context, sleeps.
+    fn clear(&self) {
         let entries = core::mem::take(&mut *self.entries.lock());
         // Outside the lock: this may drop the last reference to the instance and so to `self`.
         drop(entries);

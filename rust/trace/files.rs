@@ -33,7 +33,8 @@
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::fgraph::filter::GraphFilterKind as Part;
 use super::ftrace::ops::FilterKind as Set;
-use super::instance::{list as instances, Instance, Side};
+use super::instance::feature::Feature;
+use super::instance::{list, Instance, Side};
 use super::tasks::pids::PidListKind;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
@@ -53,7 +54,7 @@ mod functions;
 mod graph;
 mod latency;
 pub(crate) mod listing;
-mod marker;
+pub(super) mod marker;
 mod options;
 mod per_cpu;
 mod persistent;
@@ -61,7 +62,7 @@ mod persistent;
 mod pids;
 mod printk_formats;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-mod profile;
+pub(super) mod profile;
 mod readme;
 mod recording;
 mod saved_cmdlines;
@@ -329,12 +330,25 @@ pub(crate) fn init() -> Result {
         .inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
-    create_all(&root, &Instance::top_ref()?)?;
-    instances::create_directory(&root)
+    Instance::top()?.furnish(&root)?;
+    list::create_directory(&root)
+}
+
+/// The feature: each instance has the files of the table.
+pub(crate) struct Files;
+
+impl Feature for Files {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self, GFP_KERNEL)?)
+    }
+
+    fn directory_made(&self, instance: &Arc<Instance>, directory: &Dir) -> Result {
+        create_all(directory, instance)
+    }
 }
 
 /// Creates the files of `instance` in its directory.
-pub(super) fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
+fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
     let all = Place {
         instance: instance.clone(),
         cpu: None,

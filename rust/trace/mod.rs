@@ -20,4 +20,4 @@ pub(crate) mod tracers;
 #[cfg(not(CONFIG_FUNCTION_TRACER))]
 mod unpatched;
 #[cfg(not(CONFIG_FUNCTION_TRACER))]
-pub(crate) use unpatched::{commands, fgraph, ftrace};
+pub(crate) use unpatched::ftrace;

@@ -4,7 +4,7 @@
 //! dump on oops have in common.
 //!
 //! A reading file owns a [`cursor::Cursor`] that picks, record by record, the oldest one of its
-//! CPUs. It goes to the tracer's [`TracerOutput`] and, where that does not know it, to the printer
+//! CPUs. It goes to the tracer's [`TracerOutput`](tracer::TracerOutput) and, where that does not know it, to the printer
 //! of the record's type in [`line`]. Everything is written to an [`Out`]; an error there means "no
 //! room", and the caller decides whether the line is kept for later.
 //!
@@ -15,23 +15,21 @@
 //! | [`line`] | one record as text: notices, prefix, printer by type |
 //! | [`graph`] | records as a call graph |
 //! | [`header`] | what stands above the records in `trace` |
-//! | [`readers`] | who consumes an instance's buffer: `EBUSY` for second pipes and for tracer changes |
+//! | [`tracer`] | tracers that print in a way of their own |
+//! | [`printk`], [`dump`] | texts of the kernel's own; the buffer on the console |
 //!
 //! Words: a *record* is one entry with its common header; a *line* is its text, which may be
 //! several lines; *consuming* readers take records away, the others leave them for the next reader.
 //!
 //! Locks: nothing here is held while text is made, except a file's own mutex; a CPU's reader lock
-//! covers one look at a record or its removal. Order: file mutex, [`readers::Readers`], reader
-//! lock.
+//! covers one look at a record or its removal. Order: file mutex, the
+//! instance's `Readers`, reader lock.
 
 use crate::core::format::line::{Lost, Unit};
-use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};
 use crate::trace::instance::{Instance, Side};
-use core::fmt;
 use kernel::cpu::CpuId;
 use line::Kallsyms;
-use source::Look;
 
 pub(crate) mod cursor;
 pub(crate) mod dump;
@@ -41,6 +39,7 @@ pub(crate) mod header;
 pub(crate) mod line;
 pub(crate) mod printk;
 pub(crate) mod source;
+pub(crate) mod tracer;
 
 /// Room for the text of one record, notices included; what C's `trace_seq` has.
 pub(crate) const LINE_ROOM: usize = 8 * 1024 - 24;
@@ -178,41 +177,4 @@ pub(crate) enum Printed {
     Done,
     /// Not this tracer's: print it by its type.
     Unhandled,
-}
-
-/// How a tracer prints, for one open file; made by `Tracer::output` when a reader opens `trace` or
-/// `trace_pipe` and dropped when it closes or the tracer changes, so it can hold the state of one
-/// reading.
-pub(crate) trait TracerOutput: Send {
-    /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the
-    /// usual ones.
-    ///
-    /// `look` reads what is to be shown, `empty` says whether that is nothing. Task context, may
-    /// sleep. Errors when `out` is full.
-    fn header(
-        &mut self,
-        instance: &Instance,
-        look: &mut Look,
-        style: &Style,
-        empty: bool,
-        out: &mut dyn Out,
-    ) -> Result<Printed, fmt::Error> {
-        let _ = (instance, look, style, empty, out);
-        Ok(Printed::Unhandled)
-    }
-
-    /// Prints one record.
-    ///
-    /// Task context. Errors when `out` is full; it may then be called again with the same record
-    /// and an empty `out`.
-    fn line(
-        &mut self,
-        record: &Record<'_>,
-        style: &Style,
-        neighbours: &mut dyn Neighbours,
-        out: &mut dyn Out,
-    ) -> Result<Printed, fmt::Error> {
-        let _ = (record, style, neighbours, out);
-        Ok(Printed::Unhandled)
-    }
 }

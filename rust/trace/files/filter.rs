@@ -13,9 +13,10 @@ use crate::core::format::Out;
 use crate::core::parse::command::{self, Rule};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::trace::commands;
+use crate::trace::commands::{self, Probes};
 use crate::trace::ftrace::ops::{Edit, FilterKind, List, Ops};
 use crate::trace::instance::Instance;
+use crate::trace::tracers::function_filter::FunctionFilter;
 use core::fmt;
 use kernel::{
     new_mutex,
@@ -33,7 +34,7 @@ impl Node for FilterFile {
             FilterKind::Filter => Owner::Instance(at.instance.clone()),
             FilterKind::NoTrace => Owner::Silent,
         };
-        open(at.instance.ops().ok_or(ENODEV)?, self.0, owner, how)
+        open(FunctionFilter::of(&at.instance)?, self.0, owner, how)
     }
 }
 
@@ -107,7 +108,7 @@ impl OpenFilter {
             &self.owner,
         ) {
             (Rule::Command(_), Owner::Instance(instance)) => {
-                instance.commands().apply(instance, token)
+                Probes::of(instance)?.apply(instance, token)
             }
             (Rule::Command(_), _) => Err(EINVAL),
             (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
@@ -122,7 +123,7 @@ impl OpenFilter {
     /// Lines of the commands.
     fn commands(&self) -> usize {
         match &self.owner {
-            Owner::Instance(instance) => instance.commands().count(),
+            Owner::Instance(instance) => Probes::of(instance).map_or(0, |probes| probes.count()),
             Owner::Silent | Owner::Nobody => 0,
         }
     }
@@ -184,9 +185,8 @@ impl Lines for OpenFilter {
         match (&self.list, usize::try_from(at)) {
             (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
                 Some(command) => match &self.owner {
-                    Owner::Instance(instance) => {
-                        instance.commands().write(command, out).map(|_| ())
-                    }
+                    Owner::Instance(instance) => Probes::of(instance)
+                        .map_or(Ok(()), |probes| probes.write(command, out).map(drop)),
                     Owner::Silent | Owner::Nobody => Ok(()),
                 },
                 None => self.show_rule(list, line, out),

@@ -5,8 +5,7 @@
 use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
 use crate::core::parse::number;
-use crate::trace::instance::Instance;
-use crate::trace::tracers::latency;
+use crate::trace::instance::{latency, Instance};
 use core::fmt::Write;
 use kernel::prelude::*;
 
@@ -21,17 +20,17 @@ pub(super) enum Microseconds {
 }
 
 impl Microseconds {
-    fn get(&self, instance: &Instance) -> u64 {
-        match self {
-            Self::Longest => instance.latency().longest(),
+    fn get(&self, instance: &Instance) -> Result<u64> {
+        Ok(match self {
+            Self::Longest => instance.latency()?.longest(),
             Self::Threshold => latency::threshold(),
-        }
+        })
     }
 }
 
 impl Control for Microseconds {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
-        match self.get(&at.instance) {
+        match self.get(&at.instance)? {
             u64::MAX => shown(writeln!(out, "-1")),
             nanoseconds => shown(writeln!(out, "{}", nanoseconds / NANOSECONDS)),
         }
@@ -43,7 +42,7 @@ impl Control for Microseconds {
             .map_err(errno)?
             .wrapping_mul(NANOSECONDS);
         match self {
-            Self::Longest => at.instance.latency().set_longest(nanoseconds),
+            Self::Longest => at.instance.latency()?.set_longest(nanoseconds),
             Self::Threshold => latency::set_threshold(nanoseconds),
         }
         Ok(())

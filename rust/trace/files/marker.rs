@@ -11,8 +11,11 @@ use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::trace::buffer::entry::kind;
-use crate::trace::instance::{list as instances, Instance};
+use crate::trace::instance::feature::{Feature, OptionEffect};
+use crate::trace::instance::{list, Instance};
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
 
 /// At most so many bytes are taken of one write.
 const MAX: usize = 4096;
@@ -68,11 +71,73 @@ impl Form {
             Self::Raw => raw,
         };
         if instance.is_top() {
-            instances::for_each_marker_copy(instance, |copy| record(copy, text))
+            for_each_copy(instance, |copy| record(copy, text))
         } else {
             record(instance, text)
         }
     }
+}
+
+/// How many instances besides the top one have option `copy_trace_marker`.
+static COPIES: Atomic<u32> = Atomic::new(0);
+
+/// The feature: option `copy_trace_marker`. Instances that have it take what is written to the top's
+/// `trace_marker`.
+pub(crate) struct MarkerCopies;
+
+impl Feature for MarkerCopies {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self, GFP_KERNEL)?)
+    }
+
+    fn options(&self) -> &'static [OptionEffect] {
+        &[(Flag::CopyTraceMarker, |instance, on| {
+            if instance.is_copy() {
+                return Err(EACCES);
+            }
+            count_copy(instance, on);
+            Ok(())
+        })]
+    }
+
+    fn retire(&self, instance: &Arc<Instance>) {
+        if instance.options().has(Flag::CopyTraceMarker) {
+            instance.show_option(Flag::CopyTraceMarker, false);
+            count_copy(instance, false);
+        }
+    }
+}
+
+/// `instance` has the option from now on, or no longer.
+fn count_copy(instance: &Instance, on: bool) {
+    if !instance.is_top() {
+        // OVERFLOW: at most one for each instance.
+        let _ = if on {
+            COPIES.fetch_add(1, Relaxed)
+        } else {
+            COPIES.fetch_sub(1, Relaxed)
+        };
+    }
+}
+
+/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one
+/// fails, and gives the last result. Task context.
+///
+/// # Errors
+///
+/// `ENODEV` when no instance does, and what `f` says.
+fn for_each_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -> Result<R> {
+    let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
+    let mut last = Err(ENODEV);
+    if COPIES.load(Relaxed) != 0 {
+        for instance in list::all().filter(|instance| !instance.is_top() && copies(instance)) {
+            last = Ok(f(&instance)?);
+        }
+    }
+    if copies(top) {
+        last = Ok(f(top)?);
+    }
+    last
 }
 
 /// What was written, laid out as the fields of a `print` entry.

@@ -12,7 +12,7 @@ use crate::core::parse::number;
 use crate::core::parse::options::{self, Flag, Request, Target, TracerOption, WRITE_MAX};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
-use crate::trace::tracers::TRACERS;
+use crate::trace::instance::tracer;
 use core::fmt::Write;
 use kernel::{prelude::*, str::CString, sync::Arc};
 
@@ -85,7 +85,7 @@ pub(super) fn create_all(dir: &Dir, at: &Place) -> Result {
     for row in options::files(at.instance.is_top()) {
         create(dir, at, row.name, OptionFile::Core(row.flag))?;
     }
-    for (index, tracer) in TRACERS.iter().enumerate() {
+    for (index, tracer) in tracer::all().iter().enumerate() {
         if !at.instance.is_top() && !tracer.in_instances() {
             continue;
         }

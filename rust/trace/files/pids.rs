@@ -8,6 +8,7 @@ use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::tasks::pids::PidListKind;
+use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
@@ -18,10 +19,10 @@ impl Node for PidFile {
     /// `O_TRUNC` forgets the list.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         if how.write && how.trunc {
-            at.instance.clear_pids(self.0)?;
+            FunctionPids::clear(&at.instance, self.0)?;
         }
         let pids = if how.read {
-            at.instance.pids().pids(self.0)?
+            FunctionPids::of(&at.instance)?.pids(self.0)?
         } else {
             KVec::new()
         };
@@ -45,7 +46,7 @@ impl OpenFile for OpenPids {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
         call.reader().read_slice(&mut text)?;
-        let used = self.at.instance.write_pids(self.which, &text)?;
+        let used = FunctionPids::write(&self.at.instance, self.which, &text)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         Ok(used)
     }

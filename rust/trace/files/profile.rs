@@ -9,16 +9,17 @@ use super::Place;
 use crate::core::format::graph::write_duration;
 use crate::core::format::Out;
 use crate::core::parse::number;
-use crate::core::parse::options::Flag;
+use crate::core::parse::options::{self, Flag, TracerOption};
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 use crate::kernel::kallsyms::{self, Symbol};
+use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::Instance;
 use crate::trace::profilers::function as profile;
 use crate::trace::profilers::function::Row;
 use core::fmt::{self, Write};
-use kernel::{cpu::CpuId, prelude::*, str::CString};
+use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
 /// `function_profile_enabled`.
 pub(super) struct ProfileEnabled;
@@ -34,6 +35,27 @@ impl Control for ProfileEnabled {
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
+    }
+}
+
+/// The feature: options that say what counts as a function's time.
+pub(crate) struct TimeOptions;
+
+impl Feature for TimeOptions {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self, GFP_KERNEL)?)
+    }
+
+    fn options(&self) -> &'static [OptionEffect] {
+        &[(Flag::GraphTime, |_, on| profile::set_graph_time(on))]
+    }
+
+    /// The top instance's `sleep-time` counts, whether `function_graph` is current or not.
+    fn tracer_option(&self, instance: &Instance, option: &TracerOption, on: bool) -> Result {
+        match *option {
+            options::graph::SLEEP_TIME if instance.is_top() => profile::set_sleep_time(on),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -11,8 +11,7 @@ use crate::core::parse::{cpumask, number};
 use crate::kernel::cpus::CpuSet;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::trace::buffer::clock::CLOCKS;
-use crate::trace::instance::Instance;
-use crate::trace::tracers::TRACERS;
+use crate::trace::instance::{tracer, Instance};
 use core::fmt::Write;
 use kernel::{
     cpu::{nr_cpu_ids, CpuId},
@@ -67,7 +66,9 @@ pub(super) struct AvailableTracers;
 
 impl Control for AvailableTracers {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let names = TRACERS.iter().filter(|tracer| at.instance.takes(**tracer));
+        let names = tracer::all()
+            .iter()
+            .filter(|tracer| at.instance.takes(**tracer));
         for (n, tracer) in names.enumerate() {
             let gap = if n == 0 { "" } else { " " };
             shown(write!(out, "{gap}{}", tracer.name()))?;

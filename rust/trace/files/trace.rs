@@ -21,8 +21,8 @@ use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
 use crate::trace::output::source::Look;
-use crate::trace::output::{header, line, Style, TracerOutput, LINE_ROOM};
-use crate::trace::tracers::Tracer;
+use crate::trace::output::tracer::{self, TracerOutput};
+use crate::trace::output::{header, line, Style, LINE_ROOM};
 use kernel::{
     cpu::CpuId,
     new_mutex,
@@ -170,7 +170,8 @@ struct Reading {
     style: Style,
     /// CPUs whose first record was printed; `None` where that is not noted.
     started: Option<KVec<bool>>,
-    tracer: &'static dyn Tracer,
+    /// The name of the tracer that `output` is of.
+    tracer: &'static str,
     output: Option<KBox<dyn TracerOutput>>,
     /// The row that `text` holds.
     row: Option<u64>,
@@ -186,7 +187,7 @@ impl Reading {
     fn new(at: &Place, file: Trace) -> Result<Self> {
         let instance = &at.instance;
         let side = file.side(instance);
-        let tracer = instance.tracer();
+        let tracer = instance.tracer().name();
         let overrun = instance
             .side(side)
             .cpus()
@@ -205,7 +206,7 @@ impl Reading {
             style: Style::of_side(instance, side),
             started,
             tracer,
-            output: tracer.output(instance)?,
+            output: tracer::new(tracer)?,
             row: None,
             text: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
             len: 0,
@@ -217,10 +218,10 @@ impl Reading {
 
     /// Takes up the output of the tracer, if that has changed.
     fn follow_tracer(&mut self, instance: &Instance) -> Result {
-        let tracer = instance.tracer();
-        if tracer.name() != self.tracer.name() {
+        let tracer = instance.tracer().name();
+        if tracer != self.tracer {
             self.tracer = tracer;
-            self.output = tracer.output(instance)?;
+            self.output = tracer::new(tracer)?;
         }
         Ok(())
     }
@@ -250,7 +251,7 @@ impl Reading {
         let empty = self.cursor.is_empty();
         // The header is far shorter than the room there is.
         let _ = if self.file == Trace::Snapshot && empty {
-            header::write_tracer(&mut text, self.tracer.name()).and_then(|()| {
+            header::write_tracer(&mut text, self.tracer).and_then(|()| {
                 write_snapshot_help(
                     &mut text,
                     instance.snapshot().is_allocated(),

@@ -17,7 +17,8 @@ use crate::kernel::fs::pseudo_fs::{
 };
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
 use crate::trace::output::source::Consume;
-use crate::trace::output::{line, Style, TracerOutput, LINE_ROOM};
+use crate::trace::output::tracer::{self, TracerOutput};
+use crate::trace::output::{line, Style, LINE_ROOM};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The file's row.
@@ -28,7 +29,7 @@ impl Node for TracePipe {
         let claim = Claim::new(at)?;
         let pipe = Pipe {
             style: Style::of(&at.instance),
-            output: at.instance.tracer().output(&at.instance)?,
+            output: tracer::new(at.instance.tracer().name())?,
             read_before: false,
             text: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
             given: 0,

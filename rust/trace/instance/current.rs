@@ -1,16 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The current tracer of an instance: starting it, ending it, and what changes with it.
+//! The current tracer of an instance: starting it, ending it, its options, and what changes with it.
 
-use super::{row, Instance, State};
-use crate::core::parse::options::{self, Flag, Set};
-#[cfg(CONFIG_BRANCH_TRACER)]
-use crate::trace::tracers::branch::recording as branch;
-use crate::trace::tracers::{self, Tracer, NOP_ROW, TRACERS};
+use super::tracer::{self, Tracer};
+use super::{Instance, State};
+use crate::core::parse::options::{self, Set, TracerOption};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
 impl Instance {
+    /// The current tracer. Task context.
+    pub(crate) fn tracer(&self) -> &'static dyn Tracer {
+        self.state.lock().tracer
+    }
+
+    /// The current tracer's own options with their values. Task context.
+    pub(crate) fn tracer_options(&self) -> (&'static [TracerOption], u32) {
+        let state = self.state.lock();
+        (state.tracer.options(), state.flags_of(state.row))
+    }
+
+    /// The options of the tracer in `row` that are on, current or not. Task context.
+    pub(crate) fn flags_of(&self, row: usize) -> u32 {
+        self.state.lock().flags_of(row)
+    }
+
+    /// Sets an option of the current tracer. Task context, may sleep. Errors as
+    /// [`Instance::set_flag_of`].
+    pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
+        let mut state = self.state.lock();
+        let row = state.row;
+        state.set_flag(row, option, on)?;
+        drop(state);
+        self.tell_features(option, on)
+    }
+
+    /// Sets an option of the tracer in `row`, current or not. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then
+    /// as before.
+    pub(crate) fn set_flag_of(&self, row: usize, option: &TracerOption, on: bool) -> Result {
+        self.state.lock().set_flag(row, option, on)?;
+        self.tell_features(option, on)
+    }
+
+    fn tell_features(&self, option: &TracerOption, on: bool) -> Result {
+        self.features
+            .iter()
+            .try_for_each(|feature| feature.tracer_option(self, option, on))
+    }
+
+    /// Tells the current tracer to look at its options, and what else it goes by. Task context, may
+    /// sleep. Errors as of [`Running::changed`](tracer::Running::changed).
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn refresh_tracer(&self) -> Result {
+        self.state.lock().changed()
+    }
+
     /// Makes the tracer called `name` (white space around it ignored) the current one. Task
     /// context, may sleep.
     ///
@@ -42,15 +90,15 @@ impl Instance {
         let mut state = self.state.lock();
         self.begin_anew();
         self.buffer.expand()?;
-        let next = tracers::find(name).ok_or(EINVAL)?;
-        if next == state.tracer {
+        let next = tracer::find(name)?;
+        if next == state.row {
             return Ok(());
         }
-        if !self.takes(TRACERS[next]) {
+        if !self.takes(tracer::get(next)?) {
             return Err(EINVAL);
         }
         self.readers.while_idle(|| {
-            let last = state.tracer;
+            let last = state.row;
             self.stop_tracer(&mut state);
             let started = self.start_tracer(&mut state, next);
             if let Err(error) = started {
@@ -62,54 +110,61 @@ impl Instance {
         })
     }
 
-    /// Ends the current tracer, and puts back what it had forced. `nop` is left.
-    pub(super) fn stop_tracer(&self, state: &mut State) {
-        let forced = row(state).forces();
+    /// Ends the current tracer, and puts back what it had forced. The one that records nothing is
+    /// left.
+    pub(super) fn stop_tracer(self: &Arc<Self>, state: &mut State) {
+        let forced = state.tracer.forces();
         state.running = None;
-        #[cfg(CONFIG_BRANCH_TRACER)]
-        {
-            state.branches = None;
+        self.tell_tracer_ended();
+        state.row = tracer::idle();
+        if let Ok(idle) = tracer::get(state.row) {
+            state.tracer = idle;
         }
-        state.tracer = NOP_ROW;
         self.set_each(forced, state.unforced);
+    }
+
+    fn tell_tracer_ended(&self) {
+        self.features
+            .iter()
+            .for_each(|feature| feature.tracer_ended(self));
     }
 
     /// Starts the tracer of row `next`, where none is.
     fn start_tracer(self: &Arc<Self>, state: &mut State, next: usize) -> Result {
-        let tracer = *TRACERS.get(next).ok_or(EINVAL)?;
-        #[cfg(CONFIG_BRANCH_TRACER)]
-        let branches = self
-            .options()
-            .has(Flag::Branch)
-            .then(|| branch::begin(self))
-            .transpose()?;
+        let tracer = tracer::get(next)?;
+        self.try_start(state, tracer, next)
+            .inspect_err(|_| self.tell_tracer_ended())
+    }
+
+    fn try_start(
+        self: &Arc<Self>,
+        state: &mut State,
+        tracer: &'static dyn Tracer,
+        row: usize,
+    ) -> Result {
+        self.features
+            .iter()
+            .try_for_each(|feature| feature.tracer_starts(self))?;
         self.give_snapshot(tracer.uses_snapshot())?;
         self.buffer.reset();
         let forced = tracer.forces();
         state.unforced = self.options();
         self.set_each(forced, forced);
-        let running = tracer
-            .start(self, state.tracer_flags.get(next).copied().unwrap_or(0))
-            .inspect_err(|_| {
-                self.set_each(forced, state.unforced);
-                self.take_snapshot_away();
-            })?;
+        let running = tracer.start(self, state.flags_of(row)).inspect_err(|_| {
+            self.set_each(forced, state.unforced);
+            self.take_snapshot_away();
+        })?;
         state.running = Some(running);
-        #[cfg(CONFIG_BRANCH_TRACER)]
-        {
-            state.branches = branches;
-        }
-        state.tracer = next;
+        (state.tracer, state.row) = (tracer, row);
         Ok(())
     }
 
     /// Gives each option of `which` the value that it has in `values`, without asking the tracer.
-    fn set_each(&self, which: Set, values: Set) {
+    fn set_each(self: &Arc<Self>, which: Set, values: Set) {
         for row in options::TABLE.iter().filter(|row| which.has(row.flag)) {
             let on = values.has(row.flag);
-            if row.flag == Flag::Overwrite {
-                self.buffer.set_overwrite(on);
-            }
+            // Where it cannot take effect the option still says what the tracer goes by.
+            let _ = self.act_on(row.flag, on);
             self.show_option(row.flag, on);
         }
     }
@@ -133,6 +188,42 @@ impl Instance {
             self.snapshot.set_tracers(false);
             self.snapshot.disarm();
         }
+    }
+}
+
+impl State {
+    fn flags_of(&self, row: usize) -> u32 {
+        self.tracer_flags.get(row).copied().unwrap_or(0)
+    }
+
+    fn set_flag(&mut self, row: usize, option: &TracerOption, on: bool) -> Result {
+        tracer::get(row)?.accept(option, on)?;
+        let old = self.flags_of(row);
+        let new = if on {
+            old | option.bit
+        } else {
+            old & !option.bit
+        };
+        self.store_flags(row, new);
+        if old != new && row == self.row {
+            let told = self.changed();
+            told.inspect_err(|_| self.store_flags(row, old))?;
+        }
+        Ok(())
+    }
+
+    fn store_flags(&mut self, row: usize, flags: u32) {
+        if let Some(place) = self.tracer_flags.get_mut(row) {
+            *place = flags;
+        }
+    }
+
+    /// Tells the current tracer that it should look at its options and pids.
+    fn changed(&mut self) -> Result {
+        let flags = self.flags_of(self.row);
+        self.running
+            .as_mut()
+            .map_or(Ok(()), |running| running.changed(flags))
     }
 }
 

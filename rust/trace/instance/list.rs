@@ -4,27 +4,21 @@
 //! several.
 //!
 //! The top instance is the first of the list and never leaves it. Any context may look for an
-//! instance; making and removing them is for tasks. One instance is where `trace_printk()` goes
-//! ([`with_printk_dest`]); those that have option `copy_trace_marker` take what is written to the
-//! top's `trace_marker` ([`for_each_marker_copy`]).
+//! instance; making and removing them is for tasks.
 //!
 //! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw
 //! lock, innermost).
 
 use super::persistent::Persistent;
 use super::{Held, Instance};
-use crate::core::parse::options::Flag;
 use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
 use crate::kernel::raw_lock::RawLock;
-use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::reserved::Reserved;
-use crate::trace::files;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
 use kernel::workqueue;
 
@@ -47,12 +41,6 @@ struct Directories {
 }
 
 static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
-
-/// Where `trace_printk()` goes when that is not the top instance.
-static PRINTK: RcuSlot<Instance> = RcuSlot::new();
-
-/// How many instances besides the top one have option `copy_trace_marker`.
-static COPIES: Atomic<u32> = Atomic::new(0);
 
 /// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot.
 /// `ENOMEM`.
@@ -185,7 +173,9 @@ fn create_by(
     *next = next.wrapping_add(1);
 
     // A CPU that comes up from here on finds the instance in the list.
-    let ready = cpus::online().try_for_each(|cpu| instance.prepare(cpu));
+    let ready = cpus::online()
+        .try_for_each(|cpu| instance.prepare(cpu))
+        .and_then(|()| instance.announce());
     let directory = ready.and_then(|()| {
         parent
             .as_ref()
@@ -200,6 +190,7 @@ fn create_by(
         }
         Err(error) => {
             unlist(&instance);
+            instance.retire();
             Err(error)
         }
     }
@@ -226,7 +217,7 @@ pub(crate) fn get(name: &CStr) -> Result<Held> {
 /// Makes the directory of `instance`, with its files.
 fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
     let directory = parent.create_dir(instance.name().ok_or(EINVAL)?)?;
-    match files::create_all(&directory, instance) {
+    match instance.furnish(&directory) {
         Ok(()) => Ok(directory),
         Err(error) => {
             directory.remove();
@@ -251,8 +242,6 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     let (instance, directory) = directories.made.remove(at)?;
 
     unlist(&instance);
-    give_printk_back(&instance);
-    set_marker_copy(&instance, false);
     instance.retire();
     if let Some(directory) = directory {
         directory.remove();
@@ -292,85 +281,4 @@ impl UserDirs for Users {
     fn remove(name: &CStr) -> Result {
         remove(|instance| instance.is_called(name.to_bytes()))
     }
-}
-
-/// Runs `f` on the instance where `trace_printk()` goes; `None` before there is one. Any context.
-pub(crate) fn with_printk_dest<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
-    PRINTK.with(|other| match other {
-        Some(instance) => Some(f(instance)),
-        None => Instance::top().ok().map(|top| f(top)),
-    })
-}
-
-/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other,
-/// clearing it gives it back to the top. Task context, sleeps.
-///
-/// # Errors
-///
-/// `EINVAL` for clearing it in the top instance while that has it.
-pub(crate) fn set_printk_dest(instance: &Arc<Instance>, on: bool) -> Result {
-    let has = instance.options().has(Flag::TracePrintkDest);
-    match (has, on) {
-        (false, true) => move_printk(instance),
-        (true, false) if instance.is_top() => return Err(EINVAL),
-        (true, false) => give_printk_back(instance),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn move_printk(to: &Arc<Instance>) {
-    let other = PRINTK.replace((!to.is_top()).then(|| to.clone()));
-    match &other {
-        Some(other) => other.show_option(Flag::TracePrintkDest, false),
-        None => Instance::top()
-            .iter()
-            .for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
-    }
-    to.show_option(Flag::TracePrintkDest, true);
-}
-
-fn give_printk_back(instance: &Arc<Instance>) {
-    if instance.options().has(Flag::TracePrintkDest) {
-        Instance::top().iter().for_each(|top| move_printk(top));
-    }
-}
-
-/// Option `copy_trace_marker`. Task context.
-pub(crate) fn set_marker_copy(instance: &Instance, on: bool) {
-    if instance.options().has(Flag::CopyTraceMarker) == on {
-        return;
-    }
-    instance.show_option(Flag::CopyTraceMarker, on);
-    if !instance.is_top() {
-        // OVERFLOW: at most one for each instance.
-        let _ = if on {
-            COPIES.fetch_add(1, Relaxed)
-        } else {
-            COPIES.fetch_sub(1, Relaxed)
-        };
-    }
-}
-
-/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one
-/// fails, and gives the last result. Task context.
-///
-/// # Errors
-///
-/// `ENODEV` when no instance does, and what `f` says.
-pub(crate) fn for_each_marker_copy<R>(
-    top: &Instance,
-    mut f: impl FnMut(&Instance) -> Result<R>,
-) -> Result<R> {
-    let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
-    let mut last = Err(ENODEV);
-    if COPIES.load(Relaxed) != 0 {
-        for instance in all().filter(|instance| !instance.is_top() && copies(instance)) {
-            last = Ok(f(&instance)?);
-        }
-    }
-    if copies(top) {
-        last = Ok(f(top)?);
-    }
-    last
 }

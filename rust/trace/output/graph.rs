@@ -7,7 +7,8 @@
 //! is taken out of the reading with it.
 
 use super::source::Look;
-use super::{header, line, Neighbours, Printed, Record, Style, TracerOutput};
+use super::tracer::TracerOutput;
+use super::{header, line, Neighbours, Printed, Record, Style};
 use crate::core::format::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
 use crate::core::format::graph::{write_titles, Call, CpuState, Line};
 use crate::core::format::Out;

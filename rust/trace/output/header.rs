@@ -2,15 +2,16 @@
 
 //! What stands above the records in `trace`: the tracer, how full the buffer is, the column titles.
 
-use super::{Printed, Style, TracerOutput};
+use super::source::Look;
+use super::tracer::TracerOutput;
+use super::{Printed, Style};
 use crate::core::format::header::{self, Counts, Latency};
 use crate::core::format::{symbol, Out};
 use crate::core::parse::parser::until_nul;
 use crate::kernel::tracepoint::user_here;
 use crate::kernel::{cpus, uts};
+use crate::trace::instance::latency::Worst;
 use crate::trace::instance::{Instance, Side};
-use crate::trace::output::source::Look;
-use crate::trace::tracers::latency::Worst;
 use core::fmt;
 
 pub(crate) use crate::core::format::header::write_tracer;
@@ -79,7 +80,9 @@ fn counts(look: &mut Look) -> Counts {
 fn worst(instance: &Instance, look: &Look) -> Worst {
     match look.side() {
         Side::Live => Worst::NONE,
-        Side::Snapshot => instance.latency().worst(),
+        Side::Snapshot => instance
+            .latency()
+            .map_or(Worst::NONE, |latency| latency.worst()),
     }
 }
 

@@ -6,7 +6,8 @@
 //! them. Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here
 //! sleeps or allocates, so a dump can print in any context.
 
-use super::{Neighbours, Printed, Record, Style, TracerOutput};
+use super::tracer::TracerOutput;
+use super::{Neighbours, Printed, Record, Style};
 use crate::core::format::line::{write_lost, write_started, Latency, Prefix};
 use crate::core::format::print::{self, Env};
 use crate::core::format::symbol::Symbols;

@@ -22,8 +22,9 @@ use crate::core::parse::options::Flag;
 use crate::kernel::format::{self, Arguments, Room};
 use crate::kernel::per_context::PerContext;
 use crate::kernel::printk as log;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::{kind, Context};
-use crate::trace::instance::list::with_printk_dest;
+use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
 use core::fmt;
@@ -38,6 +39,75 @@ static USERS: SetOnce<Arc<Users>> = SetOnce::new();
 
 /// May `trace_printk()` record? Switched by option `trace_printk` of any instance.
 static ENABLED: Atomic<bool> = Atomic::new(true);
+
+/// Where `trace_printk()` goes when that is not the top instance.
+static DESTINATION: RcuSlot<Instance> = RcuSlot::new();
+
+/// The feature: options `trace_printk` and `trace_printk_dest`.
+pub(crate) struct PrintkOptions;
+
+impl Feature for PrintkOptions {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self, GFP_KERNEL)?)
+    }
+
+    fn options(&self) -> &'static [OptionEffect] {
+        &[
+            (Flag::Printk, |_, on| {
+                switched(on);
+                Ok(())
+            }),
+            (Flag::TracePrintkDest, set_destination),
+        ]
+    }
+
+    fn retire(&self, instance: &Arc<Instance>) {
+        give_back(instance);
+    }
+}
+
+/// Runs `f` on the instance where texts go; `None` before there is one. Any context.
+fn with_destination<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
+    DESTINATION.with(|other| match other {
+        Some(instance) => Some(f(instance)),
+        None => Instance::top().ok().map(|top| f(top)),
+    })
+}
+
+/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other,
+/// clearing it gives it back to the top. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` for clearing it in the top instance, `EACCES` in one that nothing is recorded in.
+fn set_destination(instance: &Arc<Instance>, on: bool) -> Result {
+    if instance.is_copy() {
+        return Err(EACCES);
+    }
+    match on {
+        true => move_to(instance),
+        false if instance.is_top() => return Err(EINVAL),
+        false => give_back(instance),
+    }
+    Ok(())
+}
+
+fn move_to(instance: &Arc<Instance>) {
+    let other = DESTINATION.replace((!instance.is_top()).then(|| instance.clone()));
+    match &other {
+        Some(other) => other.show_option(Flag::TracePrintkDest, false),
+        None => Instance::top()
+            .iter()
+            .for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
+    }
+    instance.show_option(Flag::TracePrintkDest, true);
+}
+
+fn give_back(instance: &Arc<Instance>) {
+    if instance.options().has(Flag::TracePrintkDest) {
+        Instance::top().iter().for_each(|top| move_to(top));
+    }
+}
 
 /// Who calls `trace_printk()`.
 #[pin_data]
@@ -124,7 +194,7 @@ pub(crate) fn alloc_scratch() -> Result {
 }
 
 /// Option `trace_printk` was switched, in whichever instance. Task context, may sleep.
-pub(crate) fn switched(on: bool) {
+fn switched(on: bool) {
     ENABLED.store(on, Relaxed);
     save_names(on);
 }
@@ -189,7 +259,7 @@ pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> O
 
 /// Runs `f` on the instance where texts go, unless that has option `trace_printk` off; 0 then.
 fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
-    with_printk_dest(|to| {
+    with_destination(|to| {
         if to.options().has(Flag::Printk) {
             f(to)
         } else {
@@ -246,7 +316,7 @@ pub(crate) fn is_enabled() -> bool {
 pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
     // The next kernel cannot follow the address of a format.
-    if with_printk_dest(|to| to.last_boot().is_some()) == Some(true) {
+    if with_destination(|to| to.last_boot().is_some()) == Some(true) {
         return print(ip, what);
     }
     let format = what.format().to_ne_bytes();
@@ -254,7 +324,7 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
         let (words, packed) = what.packed(room);
         if let Some(packed) = packed {
             // Where it is not recorded, it is only missing.
-            with_printk_dest(|to| {
+            with_destination(|to| {
                 if to.last_boot().is_none() {
                     let _ = to.record_message(context, kind::BPRINT, ip, &[&format, packed]);
                 }
@@ -267,7 +337,7 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
 /// `trace_vprintk()`: formats and records the text. Gives its length as [`print_packed`] does.
 pub(crate) fn print(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
-    with_printk_dest(|to| print_to(to, context, ip, what)).unwrap_or(0)
+    with_destination(|to| print_to(to, context, ip, what)).unwrap_or(0)
 }
 
 /// [`print`] in `context` to an instance, whatever its options.

@@ -8,15 +8,19 @@
 pub(crate) mod recording;
 
 use self::recording::Recording;
-use super::{Running, Tracer};
 use crate::core::format::branch::TRACE_TITLES;
 use crate::core::format::Out;
+use crate::core::parse::options::Flag;
+use crate::trace::instance::feature::Feature;
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::source::Look;
-use crate::trace::output::{Printed, Style, TracerOutput};
+use crate::trace::output::tracer::TracerOutput;
+use crate::trace::output::{Printed, Style};
 use core::fmt;
+use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, Mutex};
 
 /// The tracer.
 pub(super) struct Branch;
@@ -33,10 +37,40 @@ impl Tracer for Branch {
     fn in_instances(&self) -> bool {
         false
     }
+}
 
-    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
-        Ok(Some(KBox::new(Titles, GFP_KERNEL)?))
+/// Option `branch`: branches are recorded beside what the current tracer records. It holds as it was
+/// when the tracer was set.
+#[pin_data]
+pub(crate) struct BesideTracer {
+    #[pin]
+    recording: Mutex<Option<Recording>>,
+}
+
+impl Feature for BesideTracer {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        Arc::pin_init(
+            pin_init!(Self { recording <- new_mutex!(None) }),
+            GFP_KERNEL,
+        )
     }
+
+    fn tracer_starts(&self, instance: &Arc<Instance>) -> Result {
+        if instance.options().has(Flag::Branch) {
+            *self.recording.lock() = Some(recording::begin(instance)?);
+        }
+        Ok(())
+    }
+
+    fn tracer_ended(&self, _instance: &Instance) {
+        let ended = self.recording.lock().take();
+        drop(ended);
+    }
+}
+
+/// How it prints.
+pub(super) fn output() -> Result<KBox<dyn TracerOutput>> {
+    Ok(KBox::new(Titles, GFP_KERNEL)?)
 }
 
 /// The tracer at work.

@@ -14,7 +14,6 @@
 //! keep the trace, does nothing. NMIs open no section.
 
 use super::functions::Measures;
-use super::latency::Found;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
@@ -24,6 +23,7 @@ use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
+use crate::trace::instance::latency::{Found, Latency};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
 use kernel::cpu::CpuId;
@@ -81,6 +81,7 @@ impl Section {
 /// The measurement at work.
 pub(crate) struct CriticalTimings {
     instance: Arc<Instance>,
+    latency: Arc<Latency>,
     kinds: Kinds,
     /// Are ends of sections recorded as in a call graph?
     graph: Atomic<bool>,
@@ -104,8 +105,10 @@ impl CriticalTimings {
         };
         let sections = PerCpu::new(|_| closed())?;
         let graph = Atomic::new(instance.options().has(Flag::DisplayGraph));
+        let latency = instance.latency()?.clone();
         let new = Self {
             instance,
+            latency,
             kinds,
             graph,
             sections,
@@ -222,7 +225,7 @@ impl CriticalTimings {
             let latency = self
                 .record(context, ip, parent)
                 .wrapping_sub(here.since.load(Relaxed));
-            if self.instance.latency().is_worse(latency) {
+            if self.latency.is_worse(latency) {
                 self.report(here, latency, context.rest(), ip, end, own);
             }
             self.record(context, own, end);
@@ -272,7 +275,7 @@ impl CriticalTimings {
         own: usize,
     ) {
         let _alone = self.reporting.lock();
-        if !self.instance.latency().is_worse(latency) {
+        if !self.latency.is_worse(latency) {
             return;
         }
         let buffer = self.instance.buffer();
@@ -285,7 +288,8 @@ impl CriticalTimings {
         let cpu = CpuId::current();
         TaskView::with_current(|task| {
             let section = Some((here.start.load(Relaxed), end));
-            self.instance.keep_worst(
+            self.latency.keep_worst(
+                &self.instance,
                 &Found {
                     cpu,
                     task,

@@ -9,7 +9,8 @@
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
-use super::{Running, Tracer};
+use super::function_filter::FunctionFilter;
+use super::function_pids::FunctionPids;
 use crate::core::parse::options::{
     TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };
@@ -17,8 +18,10 @@ use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::ftrace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
+use crate::trace::tasks::pids::PidFilter;
 use crate::trace::tasks::stack;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -33,11 +36,12 @@ impl Tracer for Function {
     }
 
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
-        let ops = instance.ops().ok_or(ENOMEM)?.clone();
+        let ops = FunctionFilter::of(instance)?.clone();
         let mut tracing = KBox::new(
             Tracing {
                 instance: instance.clone(),
                 ops,
+                pids: FunctionPids::of(instance)?.clone(),
                 careful: None,
                 _saving: cmdlines::start()?,
             },
@@ -56,6 +60,7 @@ impl Tracer for Function {
 struct Tracing {
     instance: Arc<Instance>,
     ops: Arc<Ops>,
+    pids: Arc<PidFilter>,
     /// What the careful callback was made for; none while the plain one is in place.
     careful: Option<Asked>,
     _saving: Saving,
@@ -70,11 +75,11 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(instance: &Instance, flags: u32) -> Option<Self> {
+    fn of(pids: &PidFilter, flags: u32) -> Option<Self> {
         let asked = Self {
             stacks: flags & FUNC_STACK_TRACE.bit != 0,
             no_repeats: flags & FUNC_NO_REPEATS.bit != 0,
-            pids: instance.pids().is_active(),
+            pids: pids.is_active(),
         };
         (asked.stacks || asked.no_repeats || asked.pids).then_some(asked)
     }
@@ -83,12 +88,13 @@ impl Asked {
 impl Tracing {
     /// Puts the callback for `flags` in place and starts it.
     fn install(&mut self, flags: u32) -> Result {
-        let careful = Asked::of(&self.instance, flags);
+        let careful = Asked::of(&self.pids, flags);
         match careful {
             None => self.ops.set_callback(self.instance.clone())?,
-            Some(asked) => self
-                .ops
-                .set_callback(Arc::new(Careful::new(&self.instance, asked)?, GFP_KERNEL)?)?,
+            Some(asked) => {
+                let callback = Careful::new(&self.instance, &self.pids, asked)?;
+                self.ops.set_callback(Arc::new(callback, GFP_KERNEL)?)?;
+            }
         }
         self.careful = careful;
         self.ops.register()
@@ -97,7 +103,7 @@ impl Tracing {
 
 impl Running for Tracing {
     fn changed(&mut self, flags: u32) -> Result {
-        if Asked::of(&self.instance, flags) == self.careful {
+        if Asked::of(&self.pids, flags) == self.careful {
             return Ok(());
         }
         self.ops.unregister()?;
@@ -138,6 +144,7 @@ impl Callback for Instance {
 /// for.
 struct Careful {
     instance: Arc<Instance>,
+    pids: Arc<PidFilter>,
     asked: Asked,
     cpus: PerCpu<Here>,
 }
@@ -164,9 +171,10 @@ impl Here {
 }
 
 impl Careful {
-    fn new(instance: &Arc<Instance>, asked: Asked) -> Result<Self> {
+    fn new(instance: &Arc<Instance>, pids: &Arc<PidFilter>, asked: Asked) -> Result<Self> {
         Ok(Self {
             instance: instance.clone(),
+            pids: pids.clone(),
             asked,
             cpus: PerCpu::new(|_| Here::NEW)?,
         })
@@ -233,7 +241,7 @@ impl Callback for Careful {
         let _stay = PreemptOff::new();
         let here = self.cpus.this();
         let inside = here.inside.load(Relaxed);
-        if inside & bit != 0 || self.asked.pids && !self.instance.pids().traces_current() {
+        if inside & bit != 0 || self.asked.pids && !self.pids.traces_current() {
             return;
         }
         here.inside.store(inside | bit, Relaxed);

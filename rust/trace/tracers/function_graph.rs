@@ -6,17 +6,21 @@
 //! The recording is [`graph`](crate::trace::fgraph)'s, the text
 //! [`output::graph`](crate::trace::output::graph)'s.
 
-use super::{Running, Tracer};
+use super::function_filter::FunctionFilter;
+use super::function_pids::FunctionPids;
 use crate::core::parse::options::graph::{DEFAULT, OPTIONS, SLEEP_TIME};
 use crate::core::parse::options::TracerOption;
 use crate::trace::fgraph::recorder::{Destination, GraphRecorder, Records};
 use crate::trace::fgraph::Sleepless;
+use crate::trace::instance::feature::Feature;
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
-use crate::trace::output::TracerOutput;
+use crate::trace::output::tracer::TracerOutput;
 use crate::trace::tasks::cmdlines::{self, Saving};
+use crate::trace::tasks::pids::PidFilter;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, SetOnce};
 
 /// The tracer.
 pub(super) struct FunctionGraph;
@@ -37,7 +41,11 @@ impl Tracer for FunctionGraph {
             },
             GFP_KERNEL,
         )?;
-        GraphRecorder::start(&**instance, flags)?;
+        let owner = Owner {
+            instance,
+            graph: instance.feature()?,
+        };
+        GraphRecorder::start(&owner, flags)?;
         Ok(running)
     }
 
@@ -48,9 +56,33 @@ impl Tracer for FunctionGraph {
     fn default_flags(&self) -> u32 {
         DEFAULT
     }
+}
 
-    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
-        GraphOutput::new().map(Some)
+/// How it prints.
+pub(super) fn output() -> Result<KBox<dyn TracerOutput>> {
+    GraphOutput::new()
+}
+
+/// The feature: what records for the tracer in an instance.
+pub(crate) struct Graph {
+    /// First, to be dropped first: it waits for hits that look at the pids.
+    recorder: GraphRecorder,
+    /// Set when the instance is made.
+    pids: SetOnce<Arc<PidFilter>>,
+}
+
+impl Feature for Graph {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        let new = Self {
+            recorder: GraphRecorder::new(),
+            pids: SetOnce::new(),
+        };
+        Ok(Arc::new(new, GFP_KERNEL)?)
+    }
+
+    fn created(&self, instance: &Arc<Instance>) -> Result {
+        self.pids.populate(FunctionPids::of(instance)?.clone());
+        Ok(())
     }
 }
 
@@ -62,18 +94,29 @@ fn sleepless(flags: u32) -> Result<Option<Sleepless>> {
     Sleepless::new().map(Some)
 }
 
-// SAFETY: all of it are fields of the instance, which go together: the recorder first, as it
-// stands first there.
-unsafe impl Records for Instance {
+/// That of `instance`. Any context. Errors as [`Instance::feature`].
+fn recorder(instance: &Instance) -> Result<&GraphRecorder> {
+    Ok(&instance.feature::<Graph>()?.recorder)
+}
+
+/// An instance and what its feature has.
+struct Owner<'a> {
+    instance: &'a Instance,
+    graph: &'a Graph,
+}
+
+// SAFETY: an instance drops its features before its buffer, and [`Graph`] drops the recorder before
+// the pids, which are set once.
+unsafe impl Records for Owner<'_> {
     fn recorder(&self) -> &GraphRecorder {
-        self.graph()
+        &self.graph.recorder
     }
 
     fn destination(&self) -> Result<Destination<'_>> {
         Ok(Destination {
-            buffer: self.buffer(),
-            pids: self.pids(),
-            ops: self.ops().ok_or(ENOMEM)?.raw(),
+            buffer: self.instance.buffer(),
+            pids: self.graph.pids.as_ref().ok_or(ENODEV)?,
+            ops: FunctionFilter::of(self.instance)?.raw(),
         })
     }
 }
@@ -90,13 +133,15 @@ impl Running for Graphing {
         if self.sleepless.is_some() != (flags & SLEEP_TIME.bit == 0) {
             self.sleepless = sleepless(flags)?;
         }
-        self.instance.graph().changed(flags);
+        recorder(&self.instance)?.changed(flags);
         Ok(())
     }
 }
 
 impl Drop for Graphing {
     fn drop(&mut self) {
-        self.instance.graph().stop();
+        if let Ok(recorder) = recorder(&self.instance) {
+            recorder.stop();
+        }
     }
 }

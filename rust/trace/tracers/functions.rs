@@ -3,6 +3,7 @@
 //! The functions that are called while a latency is measured: options `function-trace` and
 //! `display-graph`.
 
+use super::function_filter::FunctionFilter;
 use crate::core::format::entry::ARGUMENTS;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
@@ -41,7 +42,7 @@ impl<T: Measures> Functions<T> {
     /// Traces as the options say now. Task context, may sleep. `ENOMEM`, `ENODEV` when ftrace is
     /// disarmed, `ENOSPC` when there are too many users of call graphs.
     pub(super) fn start(what: Arc<T>) -> Result<Self> {
-        let ops = what.instance().ops().ok_or(ENOMEM)?.clone();
+        let ops = FunctionFilter::of(what.instance())?.clone();
         let options = what.instance().options();
         let calls = Arc::new(Calls(what), GFP_KERNEL)?;
         let mut functions = Self {
@@ -59,11 +60,13 @@ impl<T: Measures> Functions<T> {
         &self.calls.0
     }
 
-    /// As [`Running::option`](super::Running::option). Errors as [`Functions::start`].
+    /// As [`Running::option`](crate::trace::instance::tracer::Running::option). Errors as
+    /// [`Functions::start`]; `EINVAL` for `overwrite`, which such a tracer needs.
     pub(super) fn option(&mut self, flag: Flag, on: bool) -> Result {
         match flag {
             Flag::FunctionTrace => self.set(on),
             Flag::DisplayGraph => self.set_graph(on),
+            Flag::Overwrite => Err(EINVAL),
             _ => Ok(()),
         }
     }
@@ -79,7 +82,11 @@ impl<T: Measures> Functions<T> {
             let _ = self.set(on);
         })?;
         self.what().set_graph(graph);
-        self.what().instance().forget_latencies();
+        // What was recorded up to now is of the other kind.
+        let instance = self.what().instance();
+        instance.buffer().reset();
+        instance.snapshot().clear(None);
+        instance.latency()?.set_longest(0);
         Ok(())
     }
 

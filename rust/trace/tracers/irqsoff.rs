@@ -7,13 +7,13 @@
 //! it, and records the functions that are called meanwhile (option `function-trace`).
 
 use super::functions::Functions;
-use super::{Running, Tracer};
 use crate::core::parse::options::graph::{CPU, DURATION, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::rcu_slot::Claim;
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
-use crate::trace::output::TracerOutput;
+use crate::trace::output::tracer::TracerOutput;
 use crate::trace::tracers::critical_timings::{CriticalTimings, Kinds};
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -36,7 +36,7 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
             preemption: PREEMPTION,
         };
         let critical = CriticalTimings::new(instance.clone(), kinds)?;
-        instance.latency().set_longest(0);
+        instance.latency()?.set_longest(0);
         let measuring = critical.begin()?;
         let functions = Functions::start(critical)?;
         Ok(KBox::new(
@@ -60,10 +60,11 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
     fn uses_snapshot(&self) -> bool {
         true
     }
+}
 
-    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
-        GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit).map(Some)
-    }
+/// How they print.
+pub(super) fn output() -> Result<KBox<dyn TracerOutput>> {
+    GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit)
 }
 
 /// The tracer at work. Fields are dropped from the top: first no function is traced any more.

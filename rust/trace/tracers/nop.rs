@@ -3,8 +3,8 @@
 //! `nop`: records nothing of its own. Its two options exist to test what accepting and refusing
 //! looks like.
 
-use super::{Running, Tracer};
 use crate::core::parse::options::{TracerOption, NOP_REFUSE, NOP_TRACER};
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;

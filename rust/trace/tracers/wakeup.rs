@@ -14,7 +14,6 @@
 
 use super::functions::Functions;
 use super::functions::Measures;
-use super::{Running, Tracer};
 use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::context::PreemptOff;
@@ -26,11 +25,12 @@ use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::trace::buffer::entry::{kind, Context};
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
+use crate::trace::instance::latency::{Found, Latency};
+use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::graph::GraphOutput;
-use crate::trace::output::TracerOutput;
+use crate::trace::output::tracer::TracerOutput;
 use crate::trace::tasks::{cmdlines, stack};
-use crate::trace::tracers::latency::Found;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
@@ -67,7 +67,7 @@ impl Tracer for Wakeups {
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
         let wakeup = Arc::new(Wakeup::new(instance.clone(), self.0)?, GFP_KERNEL)?;
         let only = CURRENT.claim(wakeup.clone())?;
-        instance.latency().set_longest(0);
+        wakeup.latency.set_longest(0);
         let points = &[
             Point::Wakeup,
             Point::WakeupNew,
@@ -97,13 +97,11 @@ impl Tracer for Wakeups {
     fn uses_snapshot(&self) -> bool {
         true
     }
+}
 
-    fn output(&self, _instance: &Instance) -> Result<Option<KBox<dyn TracerOutput>>> {
-        GraphOutput::on_demand(
-            CPU.bit | PROC.bit | REL_TIME | DURATION.bit | OVERHEAD.bit | IRQS.bit,
-        )
-        .map(Some)
-    }
+/// How they print.
+pub(super) fn output() -> Result<KBox<dyn TracerOutput>> {
+    GraphOutput::on_demand(CPU.bit | PROC.bit | REL_TIME | DURATION.bit | OVERHEAD.bit | IRQS.bit)
 }
 
 /// The tracer at work. After its own `drop`, fields are dropped from the top.
@@ -140,6 +138,7 @@ const NOBODYS: i32 = i32::MAX;
 /// The measurement.
 struct Wakeup {
     instance: Arc<Instance>,
+    latency: Arc<Latency>,
     class: Class,
     /// Is tracing on?
     enabled: Atomic<bool>,
@@ -180,8 +179,10 @@ impl Awaited {
 impl Wakeup {
     fn new(instance: Arc<Instance>, class: Class) -> Result<Self> {
         let graph = instance.options().has(Flag::DisplayGraph);
+        let latency = instance.latency()?.clone();
         Ok(Self {
             instance,
+            latency,
             class,
             enabled: Atomic::new(false),
             graph: Atomic::new(graph),
@@ -269,7 +270,7 @@ impl Wakeup {
         let latency = buffer
             .now_here(&PreemptOff::new())
             .wrapping_sub(awaited.since);
-        let worse = self.instance.latency().is_worse(latency);
+        let worse = self.latency.is_worse(latency);
         // Unwinding is most of the cost. Where the trace is not kept, only one who reads along
         // would see the stack.
         if worse || self.instance.readers().any() {
@@ -279,7 +280,8 @@ impl Wakeup {
             if let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) {
                 let since = awaited.since;
                 view(task, |task| {
-                    self.instance.keep_worst(
+                    self.latency.keep_worst(
+                        &self.instance,
                         &Found {
                             cpu,
                             task,

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the tracers of latencies share: the threshold, the longest latency of an instance, and
-//! whose it was.
+//! The longest latency of an instance, whose it was, and the threshold: what the tracers of
+//! latencies share.
 //!
-//! Such a tracer measures, over and over, how long something lasts: interrupts off
-//! ([`super::critical_timings`]), a woken task waiting for a CPU (`tracers/wakeup.rs`). When it finds a new
-//! longest, the trace up to there becomes the snapshot, which is what the file `trace` then shows,
-//! under a header that tells the [`Worst`].
+//! Such a tracer measures, over and over, how long something lasts: interrupts off, a woken task
+//! waiting for a CPU. When it finds a new longest, the trace up to there becomes the snapshot, which
+//! is what the file `trace` then shows, under a header that tells the [`Worst`].
 //!
 //! `Documentation/latency-tracers.md` has the whole picture.
 
+use super::feature::Feature;
+use super::{Instance, Side};
 use crate::kernel::raw_lock::RawLock;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::kernel::tracepoint::TaskView;
 use crate::kernel::tracepoint::COMM;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
-use crate::trace::instance::Instance;
-use crate::trace::instance::Side;
-#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::tasks::cmdlines;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use kernel::cpu::CpuId;
+use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
 
 /// See [`threshold`].
 static THRESHOLD: Atomic<u64> = Atomic::new(0);
@@ -35,6 +35,23 @@ pub(crate) fn threshold() -> u64 {
 /// Sets [`threshold`]. Any context.
 pub(crate) fn set_threshold(nanoseconds: u64) {
     THRESHOLD.store(nanoseconds, Relaxed);
+}
+
+/// The feature: the latencies of an instance, to be kept by whoever measures some.
+pub(crate) struct Latencies(Arc<Latency>);
+
+impl Feature for Latencies {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        let latency = Arc::new(Latency::new(), GFP_KERNEL)?;
+        Ok(Arc::new(Self(latency), GFP_KERNEL)?)
+    }
+}
+
+impl Instance {
+    /// The latencies that its tracer has found. Errors as [`Instance::feature`].
+    pub(crate) fn latency(&self) -> Result<&Arc<Latency>> {
+        Ok(&self.feature::<Latencies>()?.0)
+    }
 }
 
 /// The latencies of one instance.
@@ -146,28 +163,20 @@ pub(crate) struct Found<'a> {
 }
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
-impl Instance {
-    /// Forgets what was recorded and what the longest latency was. Task context, sleeps.
-    pub(crate) fn forget_latencies(&self) {
-        self.buffer().reset();
-        self.snapshot().clear(None);
-        self.latency().set_longest(0);
-    }
-
-    /// `found` is the longest now: the trace of `cpu`, or of all CPUs, becomes the snapshot.
-    /// Nothing happens while somebody has recording paused, such as a reader of the worst so far.
-    /// Interrupts are off; any context but NMI.
-    pub(crate) fn keep_worst(&self, found: &Found<'_>, cpu: Option<CpuId>) {
-        let live = self.side(Side::Live);
+impl Latency {
+    /// `found` is the longest now of `instance`, whose latencies these are: the trace of `cpu`, or of
+    /// all CPUs, becomes the snapshot. Nothing happens while somebody has recording paused, such as a
+    /// reader of the worst so far. Interrupts are off; any context but NMI.
+    pub(crate) fn keep_worst(&self, instance: &Instance, found: &Found<'_>, cpu: Option<CpuId>) {
+        let live = instance.side(Side::Live);
         if live.is_paused() {
             return;
         }
-        let latency = self.latency();
-        latency.set_longest(found.latency);
+        self.set_longest(found.latency);
         // Where a buffer is just emptied or resized, the record below still tells how long it was.
-        let _ = self.snapshot().take(live, cpu);
-        self.snapshot().buffer().set_time_start(found.since);
-        *latency.worst.lock() = Worst {
+        let _ = instance.snapshot().take(live, cpu);
+        instance.snapshot().buffer().set_time_start(found.since);
+        *self.worst.lock() = Worst {
             cpu: found.cpu.as_u32(),
             latency: found.latency,
             section: found.section,

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The sizes of an instance's buffers: both of them change, or none.
+
+use super::Instance;
+use crate::core::parse::options::Flag;
+use crate::trace::buffer::Buffer;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::Relaxed;
+
+impl Instance {
+    /// Expands the buffer from the size of boot, once; what the last boot has left in it is
+    /// forgotten. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn expand(&self) -> Result {
+        let _state = self.state.lock();
+        self.begin_anew();
+        self.buffer.expand()
+    }
+
+    /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data
+    /// stays. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for 0; `ENOMEM`, `EBUSY` while somebody reads without consuming (the old buffer is
+    /// then still there).
+    pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
+        if bytes == 0 {
+            return Err(EINVAL);
+        }
+        let _state = self.state.lock();
+        self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
+    }
+
+    /// Has `change` done to the snapshot's buffer, if that is allocated, and to the live one: to
+    /// both or none. The state mutex is held. `EBUSY` while somebody reads or maps one of them, of
+    /// `cpu` or of all.
+    fn change_both(&self, cpu: Option<CpuId>, change: impl Fn(&Buffer) -> Result) -> Result {
+        // A snapshot in between would exchange rings that differ.
+        let _rings = self.buffer.keep_rings();
+        if self.buffer.is_held(cpu) {
+            return Err(EBUSY);
+        }
+        if self.snapshot.is_allocated() {
+            change(self.snapshot.buffer())?;
+        }
+        change(&self.buffer).inspect_err(|_| self.snapshot.follow(&self.buffer, cpu))
+    }
+
+    /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
+    pub(crate) fn set_sub_buffer_order(&self, order: u32) -> Result {
+        let _state = self.state.lock();
+        self.change_both(None, |buffer| buffer.set_order(order))
+    }
+
+    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken;
+    /// 0 means any event. Any context.
+    pub(crate) fn buffer_percent(&self) -> u32 {
+        self.buffer_percent.load(Relaxed)
+    }
+
+    /// Sets [`Instance::buffer_percent`]. `EINVAL` for more than 100.
+    pub(crate) fn set_buffer_percent(&self, percent: u64) -> Result {
+        let percent = u32::try_from(percent)
+            .ok()
+            .filter(|&percent| percent <= 100)
+            .ok_or(EINVAL)?;
+        self.buffer_percent.store(percent, Relaxed);
+        Ok(())
+    }
+
+    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with
+    /// option `disable_on_free` recording is switched off, too. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
+    pub(crate) fn free_buffer(&self) -> Result {
+        if self.options().has(Flag::DisableOnFree) {
+            self.set_tracing_on(false);
+        }
+        let _state = self.state.lock();
+        self.change_both(None, Buffer::shrink)
+    }
+}
