@@ -35,6 +35,17 @@ __rust_helper void rust_helper_fsnotify_mkdir(struct inode *dir, struct dentry *
 	fsnotify_mkdir(dir, dentry);
 }
 
+__rust_helper bool rust_helper_dir_emit(struct dir_context *ctx, const char *name, int namelen,
+					u64 ino, unsigned int type)
+{
+	return dir_emit(ctx, name, namelen, ino, type);
+}
+
+__rust_helper bool rust_helper_dir_emit_dots(struct file *file, struct dir_context *ctx)
+{
+	return dir_emit_dots(file, ctx);
+}
+
 #ifndef CONFIG_SECURITY
 __rust_helper int rust_helper_security_locked_down(enum lockdown_reason what)
 {

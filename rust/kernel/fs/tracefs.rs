@@ -12,6 +12,9 @@
 //! up rather than kept ([`inode`]), and a counter of such mounts tells which gifts still count
 //! ([`mount`]).
 //!
+//! A directory may have its entries made when they are looked at ([`Dir::create_lazy_dir`],
+//! [`lazy`]).
+//!
 //! Lockdown: with `LOCKDOWN_TRACEFS` nothing is created and every open of a file is `EPERM`.
 //!
 //! Locks: creating and removing take the parent directory's inode lock, as the VFS does.
@@ -19,6 +22,7 @@
 //! C header: `include/linux/tracefs.h`.
 
 mod inode;
+mod lazy;
 mod mount;
 
 use super::pseudo_fs::{self, FileType};
@@ -27,6 +31,7 @@ use core::{mem, ptr::NonNull};
 use inode::Inode;
 use kernel::{bindings, error::from_err_ptr, prelude::*, types::Opaque};
 
+pub(crate) use lazy::{Entry, Found, LazyDir, Listed};
 pub(crate) use mount::{automount_on_debugfs, init, is_initialized};
 
 /// Runs when a user makes or removes a directory of instances; gets its name, holds no locks.
@@ -147,6 +152,27 @@ impl Dir {
         };
         // SAFETY: just made; nobody removes it.
         unsafe { Self::hold(dentry, Pin::new()?) }
+    }
+
+    /// Makes a directory in this one whose entries are made when they are looked at: mode 0755, one
+    /// link, owned as the module says. It goes with this directory.
+    ///
+    /// Task context, may sleep. Errors as [`Dir::create_dir`].
+    pub(crate) fn create_lazy_dir(&self, name: &CStr, of: KBox<dyn LazyDir>) -> Result {
+        // SAFETY: the parent is a directory by the invariant; a new root is entered at once.
+        unsafe {
+            let root = create(
+                name,
+                self.dentry.as_ptr(),
+                bindings::fsnotify_mkdir,
+                |inode| lazy::become_root(inode, of),
+            )?;
+            let parent = (*self.dentry.as_ptr()).d_inode;
+            bindings::inode_lock(parent);
+            bindings::inc_nlink(parent);
+            bindings::inode_unlock(parent);
+            lazy::enter_root(root)
+        }
     }
 
     /// Removes the directory, made by [`Dir::create_dir`], with all that is in it. Task context,
@@ -291,11 +317,29 @@ unsafe fn create_file(
     parent: *mut bindings::dentry,
     set_up: impl FnOnce(*mut bindings::inode) -> Result,
 ) -> Result<*mut bindings::dentry> {
+    // SAFETY: as this function's; the inode is new and only ours.
+    unsafe {
+        create(name, parent, bindings::fsnotify_create, |inode| {
+            inode::become_file(inode, mode);
+            set_up(inode)
+        })
+    }
+}
+
+/// Creates what `set_up` makes of a new inode, and tells watchers by `notify`.
+///
+/// # Safety
+///
+/// As for [`create_file`]; `set_up` leaves a complete inode or an error.
+unsafe fn create(
+    name: &CStr,
+    parent: *mut bindings::dentry,
+    notify: unsafe extern "C" fn(*mut bindings::inode, *mut bindings::dentry),
+    set_up: impl FnOnce(*mut bindings::inode) -> Result,
+) -> Result<*mut bindings::dentry> {
     // SAFETY: as this function's.
     let creation = unsafe { Creation::begin(name, parent)? };
     let made = creation.new_inode().and_then(|inode| {
-        // SAFETY: the inode is new and only ours.
-        unsafe { inode::become_file(inode, mode) };
         set_up(inode).map(|()| inode).inspect_err(|_| {
             // SAFETY: gives up the only reference.
             unsafe { bindings::iput(inode) }
@@ -303,7 +347,7 @@ unsafe fn create_file(
     });
     match made {
         // SAFETY: the inode is complete.
-        Ok(inode) => Ok(unsafe { creation.finish(inode, bindings::fsnotify_create) }),
+        Ok(inode) => Ok(unsafe { creation.finish(inode, notify) }),
         Err(e) => {
             creation.give_up();
             Err(e)
@@ -346,14 +390,21 @@ unsafe extern "C" fn one_removed(_dentry: *mut bindings::dentry) {
 ///
 /// # Safety
 ///
-/// `dentry` was created here and not removed yet.
+/// `dentry` was created here and not removed yet; if there is a lazy directory in it, then right
+/// below it.
 pub(crate) unsafe fn remove(dentry: *mut bindings::dentry) {
     // What is open or in use must outlive the tree's own pins.
     let Ok(_pin) = Pin::new() else {
         return;
     };
-    // SAFETY: a live part of the tree by the caller's word.
-    unsafe { bindings::simple_recursive_removal(dentry, Some(one_removed)) };
+    // SAFETY: a live part of the tree by the caller's word, and no lock is held. Each tree that is
+    // removed had a pin handed over.
+    unsafe {
+        for _ in 0..lazy::remove_below(dentry) {
+            drop(Pin::take_back());
+        }
+        bindings::simple_recursive_removal(dentry, Some(one_removed));
+    }
 }
 
 /// Creates a file whose operations are C's: `tracefs_create_file()`.

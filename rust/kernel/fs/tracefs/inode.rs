@@ -2,11 +2,12 @@
 
 //! Inodes of tracefs: who owns them, and what may be done to them.
 
+use super::lazy::{self, Part};
 use super::mount::Super;
 use super::InstanceFn;
 use crate::kernel::fs::pseudo_fs;
 use crate::kernel::interop::{errno, Table};
-use core::{mem, ptr};
+use core::{cell::UnsafeCell, mem, ptr};
 use kernel::{
     bindings,
     error::to_result,
@@ -36,6 +37,9 @@ pub(super) struct Inode {
     uid_epoch: Atomic<u32>,
     /// The same for the group.
     gid_epoch: Atomic<u32>,
+    /// What it has as a part of a tree that is made when it is looked at. Set before the inode is
+    /// visible, taken when it is evicted.
+    part: UnsafeCell<Option<KBox<Part>>>,
 }
 
 impl Inode {
@@ -85,6 +89,50 @@ impl Inode {
         // SAFETY: valid and new.
         unsafe { bindings::simple_inode_init_ts(vfs) };
         Ok(vfs)
+    }
+
+    /// Makes a new inode a part of a tree.
+    ///
+    /// # Safety
+    ///
+    /// `inode` came from [`Inode::new`], and nobody else can see it yet.
+    pub(super) unsafe fn set_part(inode: *mut bindings::inode, part: KBox<Part>) {
+        // SAFETY: by the precondition; all inodes of tracefs are of this type.
+        unsafe { *(*inode.cast::<Self>()).part.get() = Some(part) };
+    }
+
+    /// What it has as a part of a tree. Not in an RCU walk, where the inode may be about to go.
+    pub(super) fn part(&self) -> Option<&Part> {
+        // SAFETY: set before the inode is visible, and taken when nobody but RCU walks has it.
+        unsafe { (*self.part.get()).as_deref() }
+    }
+
+    /// Owner and group, each with the epoch in which they were given, 0 if they never were.
+    pub(super) fn owners(&self) -> ((u32, u32), (u32, u32)) {
+        let vfs = self.vfs.get();
+        // SAFETY: single words of a live inode.
+        let (uid, gid) = unsafe {
+            (
+                (&raw const (*vfs).i_uid.val).read_volatile(),
+                (&raw const (*vfs).i_gid.val).read_volatile(),
+            )
+        };
+        (
+            (uid, self.uid_epoch.load(Relaxed)),
+            (gid, self.gid_epoch.load(Relaxed)),
+        )
+    }
+
+    /// Gives back what [`Self::owners`] has said of an inode for the same entry.
+    pub(super) fn set_owners(&self, owner: (u32, u32), group: (u32, u32)) {
+        let vfs = self.vfs.get();
+        // SAFETY: single words of a live inode.
+        unsafe {
+            (&raw mut (*vfs).i_uid.val).write_volatile(owner.0);
+            (&raw mut (*vfs).i_gid.val).write_volatile(group.0);
+        }
+        self.uid_epoch.store(owner.1, Relaxed);
+        self.gid_epoch.store(group.1, Relaxed);
     }
 
     fn anchor_of_children(&self) -> *const Self {
@@ -206,7 +254,8 @@ pub(super) unsafe fn become_dir(
     }
 }
 
-const COMMON: bindings::inode_operations = bindings::inode_operations {
+/// What all inodes of tracefs have in common.
+pub(super) const COMMON: bindings::inode_operations = bindings::inode_operations {
     permission: Some(permission),
     getattr: Some(getattr),
     setattr: Some(setattr),
@@ -323,7 +372,11 @@ unsafe extern "C" fn setattr(
     attributes: *mut bindings::iattr,
 ) -> c_int {
     // SAFETY: the VFS passes a dentry with a live inode of tracefs, and arguments that fit it.
-    errno(unsafe { Inode::of((*dentry).d_inode).set_attributes(idmap, dentry, attributes) })
+    errno(unsafe {
+        let inode = (*dentry).d_inode;
+        let changed = Inode::of(inode).set_attributes(idmap, dentry, attributes);
+        changed.and_then(|()| lazy::keep_attributes(inode))
+    })
 }
 
 /// A copy of a dentry's name that a rename or removal does not change.
@@ -414,6 +467,7 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
             anchor: ptr::null(),
             uid_epoch: Atomic::new(0),
             gid_epoch: Atomic::new(0),
+            part: UnsafeCell::new(None),
         },
     );
     let vfs = KBox::into_raw(inode).cast::<bindings::inode>();
@@ -435,5 +489,6 @@ unsafe extern "C" fn evict(inode: *mut bindings::inode) {
         bindings::truncate_inode_pages_final(&raw mut (*inode).i_data);
         bindings::clear_inode(inode);
         pseudo_fs::detach(inode);
+        drop((*Inode::of(inode).part.get()).take());
     }
 }

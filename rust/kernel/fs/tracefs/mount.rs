@@ -3,7 +3,7 @@
 //! Mounting tracefs: the file system type, its one superblock and the options `uid=`, `gid=` and
 //! `mode=`.
 
-use super::{inode, CStatic, Inode};
+use super::{inode, lazy, CStatic, Inode};
 use crate::kernel::interop::{errno, Table};
 use core::{mem::MaybeUninit, ptr};
 use kernel::{
@@ -209,6 +209,7 @@ pub(crate) fn init() -> Result {
         bindings::sysfs_create_mount_point(bindings::kernel_kobj, c"tracing".as_char_ptr())
     })
     .map_err(|_| EINVAL)?;
+    lazy::init()?;
     // SAFETY: the type is static and registered once.
     to_result(unsafe { bindings::register_filesystem(fs_type()) })?;
     // Pairs with the acquire load in `is_initialized`.
@@ -315,6 +316,7 @@ unsafe extern "C" fn fill_super(
         (*sb).s_magic = bindings::TRACEFS_MAGIC as _;
         (*sb).s_time_gran = 1;
         (*sb).s_op = &raw const SUPER_OPERATIONS.0;
+        bindings::set_default_d_op(sb, &raw const lazy::DENTRY_OPERATIONS.0);
         // Dentries of names that do not exist are of no use.
         (*sb).s_d_flags |= bindings::dentry_flags_DCACHE_DONTCACHE;
         make_root(sb)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The directories of `events/`, and the numbers of what is in them.
+//!
+//! Files come first, then what has a directory; within a directory in the order of their numbers.
+
+use super::layout::Own;
+use super::{Place, Row, FILES};
+use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use crate::trace::files::Placed;
+use kernel::prelude::*;
+
+/// So many numbers are a directory's own: its own one, then those of its files.
+const EACH: u64 = 16;
+
+/// Directories of one kind.
+#[derive(Clone, Copy)]
+pub(super) struct Kind(u64);
+
+/// The top directory's files.
+const TOP: Numbers = Numbers(0);
+/// The core's own entries.
+pub(super) const ENTRIES: Kind = Kind(1);
+/// Systems.
+pub(super) const SYSTEMS: Kind = Kind(2);
+
+impl Kind {
+    /// The numbers of the directory that is number `at` of this kind.
+    pub(super) fn directory(self, at: u64) -> Numbers {
+        Numbers(self.0 << 36 | at.wrapping_mul(EACH))
+    }
+}
+
+/// The numbers of a directory and its files.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers(u64);
+
+impl Numbers {
+    /// The directory, found.
+    pub(super) fn found(self, what: Entry) -> Found {
+        Found {
+            number: self.0,
+            what,
+        }
+    }
+
+    /// The directory in a listing.
+    pub(super) fn listed(self, name: &[u8]) -> Result<Listed> {
+        Ok(Listed {
+            number: self.0,
+            name: copied(name)?,
+            is_dir: true,
+        })
+    }
+
+    /// Its file of this number, from 1 on and below 16, found.
+    pub(super) fn file(self, number: u64, what: Entry) -> Found {
+        Found {
+            number: self.0.wrapping_add(number),
+            what,
+        }
+    }
+
+    /// The file in a listing.
+    pub(super) fn listed_file(self, number: u64, name: &[u8]) -> Result<Listed> {
+        Ok(Listed {
+            number: self.0.wrapping_add(number),
+            name: copied(name)?,
+            is_dir: false,
+        })
+    }
+}
+
+fn copied(name: &[u8]) -> Result<KVec<u8>> {
+    let mut copy = KVec::new();
+    copy.extend_from_slice(name, GFP_KERNEL)?;
+    Ok(copy)
+}
+
+/// `events/`.
+pub(super) struct Top(pub(super) Place);
+
+impl Top {
+    fn files(&self) -> impl Iterator<Item = (u64, &'static Row)> + '_ {
+        let here = |(_, row): &(u64, &Row)| row.scope.includes(&self.0);
+        (1..).zip(FILES).filter(here)
+    }
+}
+
+/// The name of the core's own system.
+const FTRACE: &[u8] = b"ftrace";
+
+impl LazyDir for Top {
+    fn find(&self, name: &[u8]) -> Result<Option<Found>> {
+        let mut files = self.files();
+        if let Some((number, row)) = files.find(|(_, row)| row.name.to_bytes() == name) {
+            let at = self.0.clone();
+            let file = KBox::new(Placed { row, at }, GFP_KERNEL)?;
+            return Ok(Some(TOP.file(number, Entry::File(row.mode, file))));
+        }
+        if name == FTRACE {
+            let dir = KBox::new(Own, GFP_KERNEL)?;
+            return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
+        }
+        Ok(None)
+    }
+
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (number, row) in self.files() {
+            list.push(TOP.listed_file(number, row.name.to_bytes())?, GFP_KERNEL)?;
+        }
+        list.push(SYSTEMS.directory(0).listed(FTRACE)?, GFP_KERNEL)?;
+        Ok(list)
+    }
+}

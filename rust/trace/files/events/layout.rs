@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How sub-buffers and entries are laid out, for tools that read the binary buffer: `header_event`,
+//! `header_page`, and the core's own entries below `events/ftrace/`. The texts come from
+//! `format::entry`, where the entries' layout is described once.
+
+use super::super::control::{errno, Control, Text};
+use super::super::Place;
+use super::directories::{Numbers, ENTRIES};
+use crate::core::format::entry::{self, Branch, Entry as _};
+use crate::core::parse::number;
+use crate::core::ring_buffer::{Header, HEADER_SIZE};
+use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
+use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use core::fmt::Write;
+use kernel::prelude::*;
+
+/// Entries that have an `id` file; the others' ids are only in their `format`, as in C.
+const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
+
+/// `events/enable` while there is no event.
+pub(super) struct Enable;
+
+impl Control for Enable {
+    fn show(&self, _at: &Place, out: &mut Text) -> Result {
+        Ok(out.write_str("?\n")?)
+    }
+
+    fn store(&self, _at: &Place, line: &[u8]) -> Result {
+        // All of no events are switched as asked.
+        number::zero_or_one(line).map(drop).map_err(errno)
+    }
+}
+
+/// `header_event`: the record header of the ring buffer.
+pub(super) struct HeaderEvent;
+
+impl Control for HeaderEvent {
+    fn show(&self, _at: &Place, out: &mut Text) -> Result {
+        writeln!(out, "# compressed entry header")?;
+        writeln!(
+            out,
+            "\ttype_len    : {:>4} bits",
+            u32::BITS - Header::DELTA_BITS
+        )?;
+        writeln!(out, "\ttime_delta  : {:>4} bits", Header::DELTA_BITS)?;
+        writeln!(out, "\tarray       : {:>4} bits\n", u32::BITS)?;
+        writeln!(out, "\tpadding     : type == {}", Header::PADDING)?;
+        writeln!(out, "\ttime_extend : type == {}", Header::TIME_EXTEND)?;
+        writeln!(out, "\ttime_stamp : type == {}", Header::TIME_STAMP)?;
+        Ok(writeln!(
+            out,
+            "\tdata max type_len  == {}",
+            Header::MAX_SMALL / 4
+        )?)
+    }
+}
+
+/// `header_page`: the head of a sub-buffer.
+pub(super) struct HeaderPage;
+
+impl Control for HeaderPage {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let data = at.instance.buffer().sub_buffer_size() - HEADER_SIZE;
+        let fields = [
+            ("u64 timestamp", 0, 8, 0),
+            ("local_t commit", 8, 8, 1),
+            ("char overwrite", 8, 1, 0),
+            ("char data", HEADER_SIZE, data, 0),
+        ];
+        for (field, offset, size, signed) in fields {
+            writeln!(
+                out,
+                "\tfield: {field};\toffset:{offset};\tsize:{size};\tsigned:{signed};"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The entries that are made here: who makes no entry of a kind need not be asked what it looks
+/// like.
+fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
+    let made =
+        |(_, entry): &(u64, &entry::Row)| entry.id != Branch::ID || cfg!(CONFIG_BRANCH_TRACER);
+    let numbered = (0..).zip(entry::TABLE).filter(made);
+    numbered.map(|(at, entry)| (entry, ENTRIES.directory(at)))
+}
+
+/// `events/ftrace/`.
+pub(super) struct Own;
+
+impl LazyDir for Own {
+    fn find(&self, name: &[u8]) -> Result<Option<Found>> {
+        let found = entries().find(|(entry, _)| entry.name.as_bytes() == name);
+        found
+            .map(|(entry, numbers)| {
+                let dir = KBox::new(OwnEntry { entry, numbers }, GFP_KERNEL)?;
+                Ok(numbers.found(Entry::Dir(dir)))
+            })
+            .transpose()
+    }
+
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (entry, numbers) in entries() {
+            list.push(numbers.listed(entry.name.as_bytes())?, GFP_KERNEL)?;
+        }
+        Ok(list)
+    }
+}
+
+/// One of the core's own entries.
+struct OwnEntry {
+    entry: &'static entry::Row,
+    numbers: Numbers,
+}
+
+impl OwnEntry {
+    fn files(&self) -> impl Iterator<Item = (&'static [u8], u64, Show)> {
+        let has_id = WITH_ID.contains(&self.entry.id);
+        let files: [(&[u8], bool, Show); 2] =
+            [(b"format", true, show_format), (b"id", has_id, show_id)];
+        let files = (1..).zip(files).filter(|(_, (_, there, _))| *there);
+        files.map(|(number, (name, _, show))| (name, number, show))
+    }
+}
+
+impl LazyDir for OwnEntry {
+    fn find(&self, name: &[u8]) -> Result<Option<Found>> {
+        let found = self.files().find(|(known, ..)| *known == name);
+        found
+            .map(|(_, number, show)| {
+                let entry = self.entry;
+                let file = KBox::new(EntryFile { entry, show }, GFP_KERNEL)?;
+                Ok(self.numbers.file(number, Entry::File(0o440, file)))
+            })
+            .transpose()
+    }
+
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (name, number, _) in self.files() {
+            list.push(self.numbers.listed_file(number, name)?, GFP_KERNEL)?;
+        }
+        Ok(list)
+    }
+}
+
+type Show = fn(&entry::Row, &mut Text) -> Result;
+
+/// A file of one of the core's own entries.
+struct EntryFile {
+    entry: &'static entry::Row,
+    show: Show,
+}
+
+impl FileType for EntryFile {
+    fn open(&self, _how: &OpenFlags) -> Result<Opening> {
+        let mut text = Text::new();
+        (self.show)(self.entry, &mut text)?;
+        Opening::new(FixedText(text))
+    }
+}
+
+fn show_format(entry: &entry::Row, out: &mut Text) -> Result {
+    Ok(entry.write_format(out)?)
+}
+
+fn show_id(entry: &entry::Row, out: &mut Text) -> Result {
+    Ok(writeln!(out, "{}", entry.id)?)
+}
+
+/// An open file whose text does not change.
+struct FixedText(Text);
+
+impl OpenFile for FixedText {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        call.put_from(self.0.finish()?)
+    }
+}
