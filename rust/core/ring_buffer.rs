@@ -54,6 +54,7 @@ pub use plain::{Payload, Plain};
 pub use read_page::{MappedPage, NoPage};
 pub use reader::{Event, Reader};
 pub use recover::{place_of, Find, Relics, Survey};
+pub use resize::{Moved, Resize};
 pub use stats::Stats;
 pub use sub_buffer::{SubBuffer, HEADER_SIZE};
 pub use word::Header;

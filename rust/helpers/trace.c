@@ -9,12 +9,14 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/page_ref.h>
+#include <linux/oom.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/cred.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/spinlock.h>
 #include <linux/thread_info.h>
@@ -140,6 +142,30 @@ __rust_helper struct page *rust_helper_alloc_pages_node(int node, gfp_t gfp,
 __rust_helper void *rust_helper_page_address(struct page *page)
 {
 	return page_address(page);
+}
+
+__rust_helper void rust_helper_rtrace_wake_up_pollfree(struct wait_queue_head *queue)
+{
+	wake_up_pollfree(queue);
+}
+
+/* Has the OOM killer take this task first, if it is one of a user; says whether that is new. */
+__rust_helper bool rust_helper_rtrace_begin_oom_origin(void)
+{
+	if (!current->mm || oom_task_origin(current))
+		return false;
+	set_current_oom_origin();
+	return true;
+}
+
+__rust_helper void rust_helper_rtrace_end_oom_origin(void)
+{
+	clear_current_oom_origin();
+}
+
+__rust_helper bool rust_helper_rtrace_is_killed(void)
+{
+	return current->mm && fatal_signal_pending(current);
 }
 
 __rust_helper bool rust_helper_rtrace_page_is_shared(const void *address)

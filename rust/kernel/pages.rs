@@ -107,8 +107,41 @@ impl Drop for Pages {
     }
 }
 
-/// How many pages could be had without swapping, roughly.
-pub(crate) fn available() -> usize {
-    // SAFETY: no preconditions.
-    usize::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0)
+/// Many blocks are being allocated for one purpose. While this lives, the task that asks for them
+/// is the one that the OOM killer takes first.
+pub(crate) struct Bulk {
+    is_origin: bool,
+}
+
+impl Bulk {
+    /// Begins to allocate so many pages. Task context. `ENOMEM` if the system has obviously not so
+    /// many.
+    pub(crate) fn begin(pages: usize) -> Result<Self> {
+        // SAFETY: no preconditions.
+        let available = usize::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0);
+        if pages > available {
+            return Err(ENOMEM);
+        }
+        // SAFETY: task context; undone by `drop`.
+        let is_origin = unsafe { bindings::rtrace_begin_oom_origin() };
+        Ok(Self { is_origin })
+    }
+
+    /// One of the blocks, as [`Pages::new`]. `EINTR` once the task is to die.
+    pub(crate) fn pages(&self, cpu: CpuId, order: u32) -> Result<Pages> {
+        // SAFETY: no preconditions.
+        if unsafe { bindings::rtrace_is_killed() } {
+            return Err(EINTR);
+        }
+        Pages::new(cpu, order)
+    }
+}
+
+impl Drop for Bulk {
+    fn drop(&mut self) {
+        if self.is_origin {
+            // SAFETY: `begin` has set it, for this task.
+            unsafe { bindings::rtrace_end_oom_origin() };
+        }
+    }
 }

@@ -152,7 +152,9 @@ impl CpuBuffer {
     ///
     /// `parts` point to as many live elements as they say, for nobody else to use until the buffer
     /// is gone. Each descriptor's memory is `sub_buffer_size` initialised bytes, 8-byte aligned,
-    /// that stay valid as long and that nobody else writes.
+    /// that stay valid as long and that nobody else writes; or all are
+    /// [vacant](SubBuffer::vacant), and nothing but a [`Resize`](super::Resize) uses the buffer
+    /// before it has given them memory.
     pub unsafe fn new(parts: Parts) -> Result<Self, BadParts> {
         let nr_slots = parts.nr_slots as usize;
         let size = parts.sub_buffer_size;

@@ -101,16 +101,16 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     ///
     /// `reader` is the right to read from the buffer that all calls on this iterator are about;
     /// nothing is consumed.
-    pub fn peek(&mut self, reader: &mut Reader<'_>) -> Option<IterEvent<'_>> {
+    pub fn peek(&mut self, reader: &Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, false)
     }
 
     /// The next event; the one behind it becomes the next.
-    pub fn next(&mut self, reader: &mut Reader<'_>) -> Option<IterEvent<'_>> {
+    pub fn next(&mut self, reader: &Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, true)
     }
 
-    fn event(&mut self, reader: &mut Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
+    fn event(&mut self, reader: &Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
         let (found, cursor) = loop {
             let records = self.scratch.as_ref().get(..self.filled).unwrap_or(&[]);
             let mut cursor = self.cursor;
@@ -147,7 +147,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
 
     /// Copies further records: of the same sub-buffer if it has grown, else of the next, else of
     /// the oldest.
-    fn refill(&mut self, reader: &mut Reader<'_>) -> bool {
+    fn refill(&mut self, reader: &Reader<'_>) -> bool {
         let buffer = reader.buffer;
         let own = reader.own();
         let sequence = match self.sequence {

@@ -39,6 +39,11 @@ impl ReaderState {
             lost_mapped: 0,
         }
     }
+
+    /// The same of the sub-buffer `id`, which has the memory of this one.
+    pub(super) fn of(self, id: u64) -> Self {
+        Self { id, ..self }
+    }
 }
 
 /// An event as a reader sees it.

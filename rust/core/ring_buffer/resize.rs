@@ -2,185 +2,209 @@
 
 //! Moving the content of a buffer to one with more or fewer sub-buffers.
 //!
-//! The memory of sub-buffers moves, nothing is copied. The newest events stay; those that do not
-//! fit any more count as overrun. Whoever calls replaces the old buffer by the new one where
-//! writers find it.
+//! The memory of sub-buffers moves, no event is touched. The newest events stay; those that do not
+//! fit any more count as overrun. Writers are kept out, readers are not:
+//!
+//! 1. *Begin*, with the reader lock: which contents have room.
+//! 2. *Lay out*, without it: the descriptor of each of them is copied, and its slot tagged. What a
+//!    reader takes meanwhile is taken out again ([`Resize::catch_up`]).
+//! 3. *Finish*, with the reader lock: the reader's sub-buffer, its state and the counts. This takes
+//!    the same time for any size. Before it lets go of the lock the caller puts the new buffer where
+//!    readers and writers find it.
+//! 4. *Fill*, without it: the sub-buffers with nothing on them get memory. Then writers may come
+//!    back, and what is left over goes.
 
 use core::ptr::NonNull;
 
-use super::cpu_buffer::{BadParts, CpuBuffer, Parts};
-use super::reader::ReaderState;
+use super::cpu_buffer::{BadParts, CpuBuffer};
+use super::reader::{Reader, ReaderState};
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 
-impl CpuBuffer {
-    /// A buffer on `parts` with the content, counts and settings of `old`, which must not be used
-    /// any more.
-    ///
-    /// All memory of `old` moves to the first descriptors of `parts`; what these had is forgotten,
-    /// so they may be made with a dangling pointer. If `parts` has more descriptors than `old`, the
-    /// further ones must have memory. If it has fewer, the memory that is left over goes to
-    /// `left_over`, for the caller to free.
+/// A resize that has begun. Dropping it leaves the old buffer as it is.
+///
+/// In the new buffer the reader has id 0, and slot `n` the sub-buffer of id `n + 1`; contents that
+/// are kept fill the slots from the first on.
+#[derive(Debug)]
+pub struct Resize<'a> {
+    old: &'a CpuBuffer,
+    new: &'a CpuBuffer,
+    /// The oldest content that has room in the new buffer.
+    first: Sequence,
+    /// The old buffer's slot of that.
+    slot: u64,
+    /// How many contents have room.
+    count: u64,
+    /// So many slots of the new buffer are laid out.
+    laid_out: u64,
+    /// So many of the contents were taken by readers meanwhile; they are not in the new buffer.
+    taken: u64,
+}
+
+/// A resize that has finished but for the sub-buffers with nothing on them.
+#[derive(Debug)]
+#[must_use = "the new buffer lacks memory"]
+pub struct Moved<'a> {
+    resize: Resize<'a>,
+    /// Slots of the old buffer whose memory has found a place.
+    passed: u64,
+}
+
+impl<'a> Resize<'a> {
+    /// Begins to move what `reader`'s buffer holds to `new`, whose descriptors are
+    /// [vacant](SubBuffer::vacant).
     ///
     /// # Errors
     ///
-    /// [`BadParts`] as [`new`](Self::new), or if sub-buffers differ in size. Nothing is changed
-    /// then.
+    /// [`BadParts`] if sub-buffers differ in size.
     ///
     /// # Safety
     ///
-    /// As [`new`](Self::new), but for the memory of descriptors with an index that `old` has. No
-    /// writer of `old` is active or can become active, the caller holds its reader lock, and no
-    /// iterator on it is used any more.
-    pub unsafe fn resized(
-        old: &Self,
-        parts: Parts,
-        left_over: impl FnMut(NonNull<u8>),
-    ) -> Result<Self, BadParts> {
-        if parts.sub_buffer_size != old.sub_buffer_size() {
+    /// Until [`Moved::fill`] has returned, no writer of either is active or can become active. Until
+    /// [`Resize::finish`] has returned, nobody else uses `new`, and from then on nobody uses the
+    /// memory of the old one's sub-buffers.
+    pub unsafe fn begin(reader: &Reader<'a>, new: &'a CpuBuffer) -> Result<Self, BadParts> {
+        let old = reader.buffer;
+        if new.sub_buffer_size() != old.sub_buffer_size() {
             return Err(BadParts);
         }
-        // SAFETY: by the function's precondition; memory is not touched before `Move::run` has put
-        // the old in place.
-        let new = unsafe { Self::new(parts) }?;
-        let mut moving = Move {
-            old,
-            new: &new,
-            next_id: 0,
-        };
-        // SAFETY: the caller holds the reader lock.
-        let state = unsafe { &*old.read.state.get() };
-        let reader = moving.run(state, left_over);
-        // SAFETY: nobody else knows the new buffer.
-        unsafe { *new.read.state.get() = reader };
-        Ok(new)
-    }
-}
-
-struct Move<'a> {
-    old: &'a CpuBuffer,
-    new: &'a CpuBuffer,
-    /// The first descriptor of the new table that has not got its memory.
-    next_id: u64,
-}
-
-impl Move<'_> {
-    fn run(&mut self, state: &ReaderState, mut left_over: impl FnMut(NonNull<u8>)) -> ReaderState {
-        let (old, new) = (self.old, self.new);
-        let nr_slots = u64::from(new.setup.nr_slots);
-        for index in 0..nr_slots {
-            new.slot(index).0.store_relaxed(Tag::empty(0).0);
-        }
-        self.counts();
-
+        let own = reader.own();
         let commit = old.committed();
-        let newest = old.sub_buffer(commit.id()).sequence();
-        let done = old.sub_buffer(state.id);
-        let (reader, _) = self.give(done);
-        let mut end = reader;
-        let (mut kept, mut last) = (Sequence(0), None);
-        if commit.id() != state.id {
-            let (oldest, mut index) = old.oldest_after(done);
-            let too_many = newest.minus(oldest.0).plus(1).0.saturating_sub(nr_slots);
-            kept = oldest.plus(too_many);
-            let mut sequence = oldest;
-            // The reader's content gets the number before that of the first kept, and so the ring
-            // has no gap.
-            new.sub_buffer(reader).sequence.set(kept.minus(1).0);
-            let mut slot = 0;
-            while sequence != newest.plus(1) {
-                let id = old.slot(index).load().id();
-                if sequence.before(kept) {
-                    new.count_overrun(old.sub_buffer(id).sealed());
-                } else {
-                    end = self.keep(old.sub_buffer(id), sequence, slot);
-                    slot = slot.wrapping_add(1);
-                }
-                index = old.next_slot(index);
-                sequence = sequence.plus(1);
-            }
-            last = Some(newest);
+        let mut resize = Self {
+            old,
+            new,
+            first: own.sequence().plus(1),
+            slot: 0,
+            count: 0,
+            laid_out: 0,
+            taken: 0,
+        };
+        if commit.id() != reader.state.id {
+            let (oldest, slot) = old.oldest_after(own);
+            let newest = old.sub_buffer(commit.id()).sequence();
+            let unread = newest.minus(oldest.0).0.wrapping_add(1);
+            let too_many = unread.saturating_sub(new.nr_slots().into());
+            resize.first = oldest.plus(too_many);
+            resize.slot = slot.wrapping_add(too_many) % u64::from(old.nr_slots());
+            resize.count = unread.wrapping_sub(too_many);
         }
-        new.sub_buffer(reader).slot.set(nr_slots.wrapping_sub(1));
-        self.free_ones(kept, last, &mut left_over);
-        self.fill_slots(reader);
-        self.positions(commit, end);
-        ReaderState {
-            id: reader,
-            ..*state
-        }
+        Ok(resize)
     }
 
-    /// Gives the memory and numbers of an old descriptor to the next new one; gives its id and
-    /// descriptor.
-    fn give(&mut self, old: &SubBuffer) -> (u64, &SubBuffer) {
-        let id = self.next_id;
-        self.next_id = id.wrapping_add(1);
-        let new = self.new.sub_buffer(id);
-        if let Some(memory) = NonNull::new(old.data()) {
-            new.set_data(memory);
+    /// Lays out at most so many slots of the new buffer; false once all are. Without the lock.
+    pub fn lay_out(&mut self, at_most: u64) -> bool {
+        let slots = u64::from(self.new.nr_slots());
+        let end = self.laid_out.saturating_add(at_most).min(slots);
+        while self.laid_out < end {
+            let index = self.laid_out;
+            let tag = if index < self.count {
+                self.lay_out_content(index)
+            } else {
+                None
+            };
+            let tag = tag.unwrap_or(Tag::empty(index.wrapping_add(1)));
+            self.new.slot(index).0.store_relaxed(tag.0);
+            self.laid_out = index.wrapping_add(1);
         }
-        let sealed = old.sealed();
-        new.sealed
-            .set(Position::new(id, sealed.events(), sealed.used()).0);
-        new.sequence.set(old.sequence.get());
-        new.first_event.set(old.first_event.get());
-        new.first_byte.set(old.first_byte.get());
-        (id, new)
+        end < slots
     }
 
-    /// Keeps an unread content, in `slot`.
-    fn keep(&mut self, old: &SubBuffer, sequence: Sequence, slot: u64) -> u64 {
-        let (id, new) = self.give(old);
-        new.slot.set(slot);
-        self.new
-            .slot(slot)
-            .0
-            .store_relaxed(Tag::used(id, sequence).0);
-        id
+    /// Copies what is known of the content that goes to slot `index`; none if a reader has taken it.
+    fn lay_out_content(&self, index: u64) -> Option<Tag> {
+        let (old, new) = (self.old, self.new);
+        let sequence = self.first.plus(index);
+        let tag = old
+            .slot(self.slot.wrapping_add(index) % u64::from(old.nr_slots()))
+            .load();
+        if !tag.holds(sequence) {
+            return None;
+        }
+        // Where a reader takes it from here on, what is copied may be no more than half true; then
+        // `catch_up` or `finish` forgets it.
+        let id = index.wrapping_add(1);
+        let to = new.sub_buffer(id);
+        to.take_over(old.sub_buffer(tag.id()), id);
+        to.sequence.set(sequence.0);
+        to.slot.set(index);
+        Some(Tag::used(id, sequence))
     }
 
-    /// Gives away the memory of sub-buffers with nothing to keep on them.
-    fn free_ones(
-        &mut self,
-        kept: Sequence,
-        last: Option<Sequence>,
-        left_over: &mut impl FnMut(NonNull<u8>),
-    ) {
-        for index in 0..u64::from(self.old.setup.nr_slots) {
-            let tag = self.old.slot(index).load();
-            let sequence = Sequence(tag.sequence());
-            let after_kept =
-                last.is_some_and(|last| !sequence.before(kept) && !last.before(sequence));
-            if tag.free() == 0 && after_kept {
-                continue;
-            }
-            let free = self.old.sub_buffer(tag.id());
-            if self.next_id <= u64::from(self.new.setup.nr_slots) {
-                self.give(free);
-            } else if let Some(memory) = NonNull::new(free.data()) {
-                left_over(memory);
-            }
+    /// How many contents readers have taken that the new buffer still has. With the reader lock.
+    pub fn behind(&self, reader: &Reader<'_>) -> u64 {
+        let read = reader.own().sequence();
+        if read.before(self.first) {
+            return 0;
+        }
+        let taken = read.minus(self.first.0).0.wrapping_add(1);
+        taken.wrapping_sub(self.taken)
+    }
+
+    /// Takes so many contents out of the new buffer, as [`behind`](Self::behind) has said. Without
+    /// the lock, after all is laid out.
+    pub fn catch_up(&mut self, behind: u64) {
+        for _ in 0..behind.min(self.count.wrapping_sub(self.taken)) {
+            let id = self.taken.wrapping_add(1);
+            self.new.slot(self.taken).0.store_relaxed(Tag::empty(id).0);
+            self.new.sub_buffer(id).vacate();
+            self.taken = id;
         }
     }
 
-    /// Puts the sub-buffers that are neither kept nor the reader's into the slots that hold
-    /// nothing.
-    fn fill_slots(&self, reader: u64) {
-        let nr_slots = u64::from(self.new.setup.nr_slots);
-        // Ids were given in the order reader (0), kept, others; kept ones fill the first slots.
-        debug_assert!(reader == 0);
-        for index in 0..nr_slots {
-            if self.new.slot(index).load().free() != 0 {
-                self.new
-                    .slot(index)
-                    .0
-                    .store_relaxed(Tag::empty(index.wrapping_add(1)).0);
-            }
+    /// Gives the new buffer what belongs to the reader, and the settings and counts. With the
+    /// reader lock of the old one, after all is laid out.
+    pub fn finish(mut self, reader: &mut Reader<'a>) -> Moved<'a> {
+        debug_assert!(self.laid_out == u64::from(self.new.nr_slots()));
+        self.catch_up(self.behind(reader));
+        let (old, new) = (self.old, self.new);
+        let own = reader.own();
+        let slots = u64::from(new.nr_slots());
+
+        let mine = new.sub_buffer(0);
+        mine.take_over(own, 0);
+        // The number before that of the next content, and so the ring has no gap.
+        mine.sequence.set(self.first.plus(self.taken).minus(1).0);
+        mine.slot
+            .set(self.taken.wrapping_add(slots).wrapping_sub(1) % slots);
+
+        self.copy_counts();
+        let commit = old.committed();
+        let is_readers = commit.id() == reader.state.id;
+        if !is_readers {
+            self.count_overrun(own);
+        }
+        self.set_positions(commit, if is_readers { 0 } else { self.count });
+        let state = &mut *reader.state;
+        // SAFETY: nobody else uses the new buffer yet, by the precondition of `begin`.
+        unsafe {
+            *new.read.state.get() = core::mem::replace(state, ReaderState::new(state.id)).of(0)
+        };
+        Moved {
+            resize: self,
+            passed: 0,
         }
     }
 
-    fn positions(&self, commit: Position, id: u64) {
+    /// Counts what has no room as overrun, from the first that the reader has not taken on.
+    fn count_overrun(&self, own: &SubBuffer) {
+        let (oldest, slot) = self.old.oldest_after(own);
+        if !oldest.before(self.first) {
+            return;
+        }
+        let gone = self.old.sub_buffer(self.old.slot(slot).load().id());
+        // There is a first one that is kept, as at least the newest is.
+        let kept = self.new.sub_buffer(1);
+        let between = |kept: u64, gone: u64| kept.wrapping_sub(gone);
+        let counts = &self.new.commit;
+        counts
+            .overrun
+            .add(between(kept.first_event.get(), gone.first_event.get()));
+        counts
+            .overrun_bytes
+            .add(between(kept.first_byte.get(), gone.first_byte.get()));
+        counts.sub_buffers_lost.add(self.first.minus(oldest.0).0);
+    }
+
+    fn set_positions(&self, commit: Position, id: u64) {
         let (old, new) = (self.old, self.new);
         let position = Position::new(id, commit.events(), commit.used());
         let known = old.write.stamp_position.get() == commit.0;
@@ -195,7 +219,7 @@ impl Move<'_> {
         new.commit.commit.store_release(position.0);
     }
 
-    fn counts(&self) {
+    fn copy_counts(&self) {
         let (old, new) = (self.old, self.new);
         for (from, to) in [
             (&old.commit.overrun, &new.commit.overrun),
@@ -228,5 +252,66 @@ impl Move<'_> {
             to.store_relaxed(from.load_relaxed());
         }
         new.set_reasons_of(old);
+    }
+}
+
+impl Moved<'_> {
+    /// Gives memory to the sub-buffers of the new buffer that have nothing on them: that of such
+    /// ones of the old buffer, and where these are too few, what `fresh` gives, which is memory as
+    /// [`CpuBuffer::new`] asks. Without the lock.
+    pub fn fill(&mut self, mut fresh: impl FnMut() -> Option<NonNull<u8>>) {
+        let Resize {
+            new, count, taken, ..
+        } = self.resize;
+        for id in (1..=taken).chain(count.wrapping_add(1)..=new.nr_slots().into()) {
+            if let Some(memory) = self.next_unused().or_else(&mut fresh) {
+                new.sub_buffer(id).set_data(memory);
+            }
+        }
+    }
+
+    /// Gives away what the new buffer has no place for, after [`fill`](Self::fill). No memory is
+    /// the old buffer's any more then.
+    pub fn left_over(mut self, mut gone: impl FnMut(NonNull<u8>)) {
+        while let Some(memory) = self.next_unused() {
+            gone(memory);
+        }
+        let old = self.resize.old;
+        (0..=u64::from(old.nr_slots())).for_each(|id| old.sub_buffer(id).vacate());
+    }
+
+    /// The next memory of the old buffer that has nothing on it that is kept.
+    fn next_unused(&mut self) -> Option<NonNull<u8>> {
+        let Resize {
+            old,
+            first,
+            count,
+            taken,
+            ..
+        } = self.resize;
+        let kept = first.plus(taken);
+        while self.passed < u64::from(old.nr_slots()) {
+            let tag = old.slot(self.passed).load();
+            self.passed = self.passed.wrapping_add(1);
+            let after_kept = Sequence(tag.sequence()).minus(kept.0).0;
+            if tag.free() != 0 || after_kept >= count.wrapping_sub(taken) {
+                return NonNull::new(old.sub_buffer(tag.id()).data());
+            }
+        }
+        None
+    }
+}
+
+impl SubBuffer {
+    /// Takes over the memory and the numbers of `old`, as sub-buffer `id`.
+    fn take_over(&self, old: &Self, id: u64) {
+        if let Some(memory) = NonNull::new(old.data()) {
+            self.set_data(memory);
+        }
+        let sealed = old.sealed();
+        self.sealed
+            .set(Position::new(id, sealed.events(), sealed.used()).0);
+        self.first_event.set(old.first_event.get());
+        self.first_byte.set(old.first_byte.get());
     }
 }

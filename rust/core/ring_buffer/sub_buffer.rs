@@ -67,7 +67,20 @@ impl SubBuffer {
         }
     }
 
-    /// The memory's address, header included.
+    /// A descriptor without memory, as [`Resize`](super::Resize) wants them.
+    pub fn vacant() -> Self {
+        let new = Self::new(NonNull::dangling());
+        new.vacate();
+        new
+    }
+
+    /// Forgets its memory.
+    pub(super) fn vacate(&self) {
+        self.records
+            .store_relaxed(core::ptr::without_provenance_mut(HEADER_SIZE));
+    }
+
+    /// The memory's address, header included; null while it has none.
     #[inline]
     pub fn data(&self) -> *mut u8 {
         self.records().wrapping_sub(HEADER_SIZE)

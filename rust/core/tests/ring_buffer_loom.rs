@@ -19,8 +19,8 @@ mod memory;
 use loom::sync::atomic::{AtomicPtr, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
-use memory::Memory;
-use rtrace_core::ring_buffer::{Context, Env, Iter, Step};
+use memory::{free_page, new_page, Memory};
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Resize, Step};
 use std::cell::Cell;
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
@@ -244,62 +244,91 @@ fn consuming_while_a_writer_is_interrupted_elsewhere() {
 }
 
 /// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
-/// content copied, the ring replaced.
-fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>) {
+/// content moved while a reader goes on, the ring replaced under the reader lock.
+fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>, read: bool) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
-        let writer = Place::writing(&place, 3, WHOLE, interrupt_at);
+        let lock = Arc::new(Mutex::new(()));
+        let count = if read { 2 } else { 3 };
+        let writer = Place::writing(&place, count, WHOLE, interrupt_at);
+        let reader = read.then(|| {
+            let (place, lock) = (place.clone(), lock.clone());
+            thread::spawn(move || {
+                let (mut last, mut seen) = (0, (0, 0));
+                for _ in 0..2 {
+                    let _reading = lock.lock().unwrap();
+                    if let Some(event) = place.ring().reader().consume() {
+                        check(&mut last, event.time, event.payload);
+                        seen = (seen.0 + 1, seen.1 + event.lost);
+                    }
+                }
+                (last, seen)
+            })
+        });
 
         place.ring().buffer().set_on(false);
         place.grace_period();
-        let new = Box::new(Memory::new(nr_slots, 64));
-        refill(&new, place.ring());
-        let old = place.replace(new);
+        let new = Box::new(Memory::vacant(nr_slots, 64));
+        let old = place.ring();
+        let slots = old.buffer().nr_slots();
+        let moved = {
+            let begun = {
+                let _reading = lock.lock().unwrap();
+                // SAFETY: recording is off since a grace period, and readers look for the ring
+                // under the lock.
+                unsafe { Resize::begin(&old.reader(), buffer_of(&new)) }
+            };
+            let mut resize = begun.unwrap();
+            while resize.lay_out(1) {}
+            let behind = {
+                let _reading = lock.lock().unwrap();
+                resize.behind(&old.reader())
+            };
+            resize.catch_up(behind);
+            let _reading = lock.lock().unwrap();
+            let moved = resize.finish(&mut old.reader());
+            (moved, place.replace(new))
+        };
+        let (mut moved, old) = moved;
+        let mut fresh = nr_slots.saturating_sub(slots);
+        moved.fill(|| {
+            fresh = fresh.checked_sub(1)?;
+            Some(new_page(64))
+        });
+        // SAFETY: nobody's any more.
+        moved.left_over(|page| unsafe { free_page(page, 64) });
         place.grace_period();
-        let before = old.buffer().stats();
         drop(old);
 
         let written = writer.join().unwrap();
-        let (seen, lost) = drain(place.ring(), &mut 0);
+        let (mut last, early) = reader.map_or((0, (0, 0)), |reader| reader.join().unwrap());
+        let late = drain(place.ring(), &mut last);
+        let (seen, lost) = (early.0 + late.0, early.1 + late.1);
         let after = place.ring().buffer().stats();
-        assert_eq!(
-            seen + before.overrun + after.overrun,
-            written,
-            "{before:?} {after:?}"
-        );
-        assert_eq!(lost, after.overrun);
+        assert_eq!(seen + after.overrun, written, "{after:?}");
+        assert_eq!((lost, after.entries), (after.overrun, 0), "{after:?}");
     });
 }
 
-/// Copies what `old` holds.
-fn refill(new: &Memory, old: &Memory) {
-    struct At(u64);
-    impl Env for At {
-        fn now(&self) -> u64 {
-            self.0
-        }
-    }
-    let mut reader = old.reader();
-    let mut iter = Iter::new([0; 64]);
-    while let Some(event) = iter.next(&mut reader) {
-        let time = At(event.time);
-        let mut copy = new
-            .writer(Context::NORMAL)
-            .reserve(&time, event.payload.len())
-            .unwrap();
-        copy.payload().copy_from_slice(event.payload);
-        let _ = copy.commit();
-    }
+/// The buffer in the box, which outlives what the test does to it.
+fn buffer_of<'a>(memory: &Memory) -> &'a CpuBuffer {
+    // SAFETY: it is in a box that ends with the test.
+    unsafe { &*std::ptr::from_ref(memory.buffer()) }
 }
 
 #[test]
 fn growing_while_writing() {
-    resize_while_writing(4, None);
+    resize_while_writing(4, None, false);
+}
+
+#[test]
+fn growing_while_reading() {
+    resize_while_writing(3, None, true);
 }
 
 #[test]
 fn shrinking_while_nested_writers_write() {
-    resize_while_writing(2, Some(Step::PositionMoved));
+    resize_while_writing(2, Some(Step::PositionMoved), false);
 }
 
 /// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is

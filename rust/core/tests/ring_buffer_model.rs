@@ -27,7 +27,8 @@ enum Op {
     MappedPage,
     Overwrite(bool),
     Absolute(bool),
-    Resize(u32),
+    /// Resizes; what readers do meanwhile is in the number, three bits at a time.
+    Resize(u32, u64),
     Reset,
 }
 
@@ -51,7 +52,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::MappedPage),
         1 => any::<bool>().prop_map(Op::Overwrite),
         1 => any::<bool>().prop_map(Op::Absolute),
-        1 => (2..9u32).prop_map(Op::Resize),
+        2 => (2..9u32, prop_oneof![Just(0), any::<u64>()]).prop_map(|(slots, reads)| Op::Resize(slots, reads)),
         1 => Just(Op::Reset),
     ]
 }
@@ -160,7 +161,18 @@ impl Model {
     }
 
     fn consume(&mut self, count: usize) {
-        let mut reader = self.memory.reader();
+        self.with_memory(|model, memory| model.consume_from(memory, count));
+    }
+
+    /// Runs `f` on the memory beside the model.
+    fn with_memory(&mut self, f: impl FnOnce(&mut Self, &mut Memory)) {
+        let mut memory = std::mem::replace(&mut self.memory, Memory::new(2, 64));
+        f(self, &mut memory);
+        self.memory = memory;
+    }
+
+    fn consume_from(&mut self, memory: &Memory, count: usize) {
+        let mut reader = memory.reader();
         for _ in 0..count {
             let peeked = reader
                 .peek()
@@ -238,11 +250,15 @@ impl Model {
     }
 
     fn swap_page(&mut self) {
-        let size = self.memory.buffer().sub_buffer_size();
+        self.with_memory(|model, memory| model.swap_page_of(memory));
+    }
+
+    fn swap_page_of(&mut self, memory: &Memory) {
+        let size = memory.buffer().sub_buffer_size();
         let mut page = new_page(size);
-        let lost = self.lost();
+        let lost = memory.reader().peek().map_or(0, |event| event.lost);
         // SAFETY: the page is one for a buffer of this size, and nothing is mapped.
-        if let Some(used) = unsafe { self.memory.reader().swap_page(&mut page) } {
+        if let Some(used) = unsafe { memory.reader().swap_page(&mut page) } {
             // SAFETY: the page is ours.
             let bytes =
                 unsafe { std::slice::from_raw_parts(page.as_ptr(), size as usize) }.to_vec();
@@ -272,8 +288,19 @@ impl Model {
         }
     }
 
-    fn resize(&mut self, nr_slots: u32) {
-        self.memory.resize(nr_slots);
+    fn resize(&mut self, nr_slots: u32, mut reads: u64) {
+        self.with_memory(|model, memory| {
+            memory.resize(nr_slots, |memory| {
+                match reads & 7 {
+                    4 => model.consume_from(memory, 1),
+                    5 => model.consume_from(memory, 4),
+                    6 => model.consume_from(memory, 30),
+                    7 => model.swap_page_of(memory),
+                    _ => {}
+                }
+                reads = reads.rotate_right(3);
+            })
+        });
     }
 
     fn run(&mut self, op: &Op) {
@@ -297,7 +324,7 @@ impl Model {
             Op::MappedPage => self.mapped_page(),
             Op::Overwrite(overwrite) => self.memory.buffer().set_overwrite(overwrite),
             Op::Absolute(absolute) => self.memory.buffer().set_absolute_stamps(absolute),
-            Op::Resize(nr_slots) => self.resize(nr_slots),
+            Op::Resize(nr_slots, reads) => self.resize(nr_slots, reads),
             Op::Reset => {
                 // SAFETY: one thread, which neither writes nor reads now.
                 unsafe { self.memory.buffer().reset() };

@@ -2,7 +2,7 @@
 
 //! One CPU's part read by a C caller without consuming.
 
-use super::read::Part;
+use super::read::{Part, ReaderGuard};
 use crate::core::ring_buffer::{Iter, IterEvent};
 use kernel::alloc::Flags;
 use kernel::prelude::*;
@@ -13,6 +13,8 @@ use kernel::sync::atomic::Relaxed;
 pub(crate) struct BufferIter<'a> {
     part: Part<'a>,
     iter: Iter<Copied>,
+    /// The epoch that its place is of.
+    epoch: u64,
     /// Was an event passed since the start?
     begun: bool,
     /// Were events missed before the one that was peeked at last?
@@ -48,6 +50,7 @@ impl<'a> BufferIter<'a> {
         let mut new = Self {
             part,
             iter,
+            epoch: 0,
             begun: false,
             missed: false,
         };
@@ -56,9 +59,22 @@ impl<'a> BufferIter<'a> {
         Ok(new)
     }
 
+    /// The reader of the CPU's ring. Where that was emptied or exchanged since the last time, this
+    /// goes back to the oldest event.
+    fn reader(&mut self) -> ReaderGuard<'a> {
+        let reader = self.part.lock_reader();
+        if self.epoch != reader.epoch() {
+            self.epoch = reader.epoch();
+            self.iter.reset();
+            (self.begun, self.missed) = (false, false);
+        }
+        reader
+    }
+
     /// The next event, which stays the next; none at the end. Any context but NMI.
     pub(crate) fn peek(&mut self) -> Option<IterEvent<'_>> {
-        let event = self.iter.peek(&mut self.part.lock_reader())?;
+        let reader = self.reader();
+        let event = self.iter.peek(&reader)?;
         // What was overwritten before the start is not missed.
         self.missed = self.begun && event.lost != 0;
         Some(event)
@@ -66,7 +82,8 @@ impl<'a> BufferIter<'a> {
 
     /// Passes the next event. Any context but NMI.
     pub(crate) fn advance(&mut self) {
-        self.begun |= self.iter.next(&mut self.part.lock_reader()).is_some();
+        let reader = self.reader();
+        self.begun |= self.iter.next(&reader).is_some();
         self.missed = false;
     }
 

@@ -12,7 +12,7 @@
 
 use super::lane::Lane;
 use super::read::{Part, ReaderGuard};
-use super::ring::{Past, Ring, Shape};
+use super::ring::{Ring, Shape};
 use super::Buffer;
 use crate::core::ring_buffer::{MappedPage, Meta};
 use crate::kernel::fs::page_file::Area;
@@ -33,16 +33,15 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Writes the first page. The caller has the reader lock of `ring`, whose reader has `page`;
-    /// `past` is the ring's.
-    pub(super) fn update(&self, ring: &Ring, past: &Past, page: MappedPage) {
+    /// Writes the first page. The caller has the reader lock of `ring`, whose reader has `page`.
+    pub(super) fn update(&self, ring: &Ring, page: MappedPage) {
         let place = self.places.get(page.id as usize).copied().unwrap_or(0);
         let (size, count) = (ring.core.sub_buffer_size(), ring.sub_buffers());
         let meta = Meta::new(
             size,
             count,
             MappedPage { id: place, ..page },
-            &past.and(ring.core.stats()),
+            &ring.core.stats(),
         );
         // SAFETY: the block is the value's own, one page or more; user space only reads it.
         unsafe {
@@ -133,7 +132,6 @@ impl ReaderGuard<'_> {
         blocks: &mut [NonNull<u8>],
     ) -> Option<KBox<Shown>> {
         let mut new = Some(new);
-        let past = self.past();
         let (reader, ring, shown) = self.parts();
         let shown = match shown {
             Some(shown) => shown,
@@ -148,7 +146,7 @@ impl ReaderGuard<'_> {
             }
         };
         shown.users = shown.users.saturating_add(1);
-        shown.update(ring, &past, reader.shown_page());
+        shown.update(ring, reader.shown_page());
         let (first, rest) = blocks.split_first_mut()?;
         *first = shown.meta.address();
         for (id, place) in shown.places.iter().enumerate() {
@@ -190,11 +188,10 @@ impl ReaderGuard<'_> {
     /// Takes what comes next for the mapping (`TRACE_MMAP_IOCTL_GET_READER`). `ENODEV` when the
     /// ring is not mapped.
     pub(crate) fn next_shown(&mut self) -> Result {
-        let past = self.past();
         let (reader, ring, shown) = self.parts();
         let shown = shown.as_ref().ok_or(ENODEV)?;
         let page = reader.mapped_page();
-        shown.update(ring, &past, page);
+        shown.update(ring, page);
         Ok(())
     }
 }

@@ -4,14 +4,14 @@
 
 use super::lane::Lane;
 use super::mapped::Shown;
-use super::ring::{Past, Reading, Ring};
+use super::ring::{Reading, Ring};
 use super::Buffer;
 use crate::core::format::stats;
-use crate::core::ring_buffer::{Reader, Stats};
+use crate::core::ring_buffer::{Event, Moved, NoPage, Reader, Resize, Stats};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::pages::Pages;
 use crate::kernel::raw_lock::RawGuard;
-use core::ops::{Deref, DerefMut};
+use core::ops::Deref;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
@@ -19,9 +19,10 @@ use kernel::sync::rcu;
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.
 ///
-/// It derefs to the core's [`Reader`]: `peek`, `consume`, `copy_page`; an
-/// [`Iter`](crate::core::ring_buffer::Iter) takes it, too, and as it copies whole sub-buffers it
-/// may keep its place from one guard to the next while a [`Hold`] keeps the ring.
+/// What consumes are methods of its own: the core's [`Reader`], to which it derefs, could else be
+/// exchanged for another ring's, whose lock is not held. An [`Iter`](crate::core::ring_buffer::Iter)
+/// takes that, and as it copies whole sub-buffers it may keep its place from one guard to the next
+/// while a [`Hold`] keeps the ring.
 pub(crate) struct ReaderGuard<'a> {
     reader: Reader<'a>,
     ring: &'a Ring,
@@ -36,13 +37,32 @@ impl<'a> Deref for ReaderGuard<'a> {
     }
 }
 
-impl<'a> DerefMut for ReaderGuard<'a> {
-    fn deref_mut(&mut self) -> &mut Reader<'a> {
-        &mut self.reader
-    }
-}
-
 impl<'a> ReaderGuard<'a> {
+    /// The next event, which stays the next. None when there is none yet.
+    pub(crate) fn peek(&mut self) -> Option<Event<'_>> {
+        self.reader.peek()
+    }
+
+    /// The next event, consumed. None when there is none yet.
+    pub(crate) fn consume(&mut self) -> Option<Event<'_>> {
+        self.reader.consume()
+    }
+
+    /// The time of the oldest event that can be read.
+    pub(crate) fn oldest_time(&mut self) -> Option<u64> {
+        self.reader.oldest_time()
+    }
+
+    /// See [`Reader::copy_page`].
+    pub(super) fn copy_page(&mut self, into: &mut [u8], full: bool) -> Result<usize, NoPage> {
+        self.reader.copy_page(into, full)
+    }
+
+    /// See [`Resize::finish`].
+    pub(super) fn finish_resize(&mut self, resize: Resize<'a>) -> Moved<'a> {
+        resize.finish(&mut self.reader)
+    }
+
     /// Changes whenever positions in this CPU's part lose their meaning: it was emptied, or has
     /// another ring.
     pub(crate) fn epoch(&self) -> u64 {
@@ -60,13 +80,12 @@ impl<'a> ReaderGuard<'a> {
     ///
     /// No writer is active on it or can become active until this returns.
     pub(super) unsafe fn reset(&mut self) {
-        self.reading.past = Past::default();
         // SAFETY: by the precondition.
         unsafe { self.reader.reset() };
         let (reader, ring, shown) = self.parts();
         ring.renew();
         if let Some(shown) = shown {
-            shown.update(ring, &Past::default(), reader.shown_page());
+            shown.update(ring, reader.shown_page());
         }
     }
 
@@ -75,14 +94,9 @@ impl<'a> ReaderGuard<'a> {
         self.ring.sub_buffers()
     }
 
-    /// The counts, those of rings before the present one included.
+    /// The counts.
     pub(crate) fn counts(&self) -> Stats {
-        self.reading.past.and(self.ring.core.stats())
-    }
-
-    /// Counts of rings before the present one.
-    pub(super) fn past(&self) -> Past {
-        self.reading.past
+        self.ring.core.stats()
     }
 
     /// Swaps `page` for the next sub-buffer, if that is full and unread, and consumes it; gives the
@@ -178,7 +192,7 @@ impl<'a> Part<'a> {
         self.buffer.with_ring(self.lane, |ring| ring.core.entries())
     }
 
-    /// The counts, those of rings before the present one included. Any context but NMI.
+    /// The counts. Any context but NMI.
     pub(crate) fn counts(self) -> Stats {
         self.lock_reader().counts()
     }

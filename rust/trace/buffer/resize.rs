@@ -2,17 +2,27 @@
 
 //! Other sizes: what fits of the data stays, in order.
 //!
-//! The new ring is made first, so that the old one is there as before when memory runs out. Then
-//! recording pauses (what happens meanwhile is not recorded), writers leave, what the old ring
-//! holds is written to the new one with its times, and the pointer changes under the reader lock.
+//! All memory that is needed is there before anything changes: pages as far as the ring grows, and
+//! its descriptors. Then recording pauses (what happens meanwhile is not recorded), writers leave,
+//! and the core moves the pages ([`Resize`]) while readers go on; interrupts are off for a moment
+//! only, when the pointer to the ring changes under the reader lock. No event is touched.
+//!
+//! Where sub-buffers get another size, the rings are new and empty.
 
 use super::lane::Lane;
 use super::ring::{Ring, Shape};
-use super::{Buffer, Sizes};
+use super::{Buffer, Part, Sizes};
+use crate::core::ring_buffer::{Moved, Resize};
+use crate::kernel::pages::{Bulk, Pages};
+use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::rcu;
+
+/// So many sub-buffers that readers have taken meanwhile may be left to the moment at which the
+/// ring's pointer changes.
+const FEW: u64 = 32;
 
 impl Buffer {
     /// Gives `cpu` (all of them: `None`) room for `bytes`, keeping what fits. Task context, sleeps.
@@ -24,7 +34,7 @@ impl Buffer {
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(bytes, sizes.order)?;
-        self.reshape(cpu, |_| shape, true)?;
+        self.move_pages(cpu, |_| shape)?;
         sizes.expanded = true;
         if cpu.is_none() {
             sizes.full = bytes;
@@ -32,15 +42,19 @@ impl Buffer {
         Ok(())
     }
 
-    /// Grows from the size of boot to the full one, once. Task context, sleeps. `ENOMEM`.
-    pub(crate) fn expand(&self) -> Result {
-        let mut sizes = self.sizes.lock();
-        if !sizes.expanded {
-            let shape = Shape::with_room(sizes.full, sizes.order)?;
-            self.reshape(None, |_| shape, true)?;
-            sizes.expanded = true;
-        }
-        Ok(())
+    /// Has `cpu` exactly the room that [`Buffer::resize`] to so many `bytes` would give it? Task
+    /// context.
+    pub(crate) fn has_room(&self, cpu: CpuId, bytes: usize) -> bool {
+        let sizes = self.sizes.lock();
+        let shape = Shape::with_room(bytes, sizes.order);
+        self.lane(cpu)
+            .is_some_and(|lane| shape == Ok(self.with_ring(lane, |ring| ring.shape())))
+    }
+
+    /// Bytes per CPU that it is to grow to from the size of boot; none once it has. Task context.
+    pub(crate) fn to_expand(&self) -> Option<usize> {
+        let sizes = self.sizes.lock();
+        (!sizes.expanded).then_some(sizes.full)
     }
 
     /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`,
@@ -48,8 +62,10 @@ impl Buffer {
     pub(crate) fn shrink(&self) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, sizes.order)?;
-        self.reshape(None, |_| shape, false)?;
+        self.check_unheld(|_| true)?;
+        self.move_pages(None, |_| shape)?;
         sizes.expanded = true;
+        self.reset();
         Ok(())
     }
 
@@ -58,7 +74,11 @@ impl Buffer {
     pub(crate) fn give_back(&self) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, 0)?;
-        self.reshape(None, |_| shape, false)?;
+        if sizes.order == 0 {
+            self.move_pages(None, |_| shape)?;
+        } else {
+            self.reshape(None, |_| shape)?;
+        }
         sizes.order = 0;
         Ok(())
     }
@@ -68,11 +88,12 @@ impl Buffer {
     pub(crate) fn shape_like(&self, other: &Self, cpu: Option<CpuId>) -> Result {
         let order = other.sizes.lock().order;
         let mut sizes = self.sizes.lock();
-        self.reshape(
-            cpu,
-            |lane| other.with_ring(lane, |ring| ring.shape()),
-            order == sizes.order,
-        )?;
+        let shape = |lane: &Lane| other.with_ring(lane, |ring| ring.shape());
+        if order == sizes.order {
+            self.move_pages(cpu, shape)?;
+        } else {
+            self.reshape(cpu, shape)?;
+        }
         sizes.order = order;
         Ok(())
     }
@@ -88,11 +109,9 @@ impl Buffer {
         let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes());
         self.lanes()
             .try_for_each(|lane| Shape::with_room(bytes(lane), order).map(drop))?;
-        self.reshape(
-            None,
-            |lane| Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST),
-            false,
-        )?;
+        self.reshape(None, |lane| {
+            Shape::with_room(bytes(lane), order).unwrap_or(Shape::LEAST)
+        })?;
         sizes.order = order;
         Ok(())
     }
@@ -110,7 +129,7 @@ impl Buffer {
         let shape = self.usual(&sizes)?;
         if self.with_ring(lane, |ring| !ring.is_in_region() && ring.shape() != shape) {
             let _rings = self.keep_rings();
-            let old = self.replace(lane, Ring::new(cpu, shape)?, None);
+            let old = self.replace(lane, Ring::new(cpu, shape)?);
             rcu::synchronize_rcu();
             drop(old);
         }
@@ -128,41 +147,34 @@ impl Buffer {
         first.map_or_else(|| Shape::with_room(bytes, sizes.order), Ok)
     }
 
-    /// Gives the present CPUs that `cpu` means rings of a shape. All new rings are made before the
-    /// first is used.
-    fn reshape(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape, keep: bool) -> Result {
-        let wanted = |lane: &&Lane| {
-            let differs = || self.with_ring(lane, |ring| ring.shape()) != shape(lane);
-            cpu.is_none_or(|cpu| cpu == lane.cpu) && (!keep || differs())
-        };
-        if self
-            .lanes()
-            .filter(wanted)
-            .any(|lane| lane.held.load(Relaxed) != 0)
-        {
-            return Err(EBUSY);
-        }
+    /// Gives the present CPUs that `cpu` means rings of a shape, of sub-buffers of the same size as
+    /// before, and moves what fits of the data. All new memory is there before anything changes.
+    fn move_pages(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape) -> Result {
+        let has = |lane: &Lane| self.with_ring(lane, |ring| ring.shape());
+        let wanted =
+            |lane: &&Lane| cpu.is_none_or(|cpu| cpu == lane.cpu) && has(lane) != shape(lane);
+        let more = |lane: &Lane| shape(lane).slots.saturating_sub(has(lane).slots) as usize;
+        self.check_unheld(wanted)?;
         let mut new = KVec::new();
-        for lane in self.lanes().filter(wanted) {
-            new.push((lane, Ring::new(lane.cpu, shape(lane))?), GFP_KERNEL)?;
+        {
+            let pages = |lane: &Lane| more(lane) << shape(lane).order;
+            let bulk = Bulk::begin(self.lanes().filter(wanted).map(pages).sum())?;
+            for lane in self.lanes().filter(wanted) {
+                let fresh = Ring::blocks(&bulk, lane.cpu, shape(lane).order, more(lane))?;
+                new.push((lane, Ring::vacant(shape(lane))?, fresh), GFP_KERNEL)?;
+            }
         }
         if new.is_empty() {
             return Ok(());
         }
-        let mut scratch = KVVec::from_elem(
-            0u8,
-            kernel::page::PAGE_SIZE << self.largest_order(),
-            GFP_KERNEL,
-        )?;
         let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
 
         let _rings = self.keep_rings();
         let quiet = self.pause();
         rcu::synchronize_rcu();
-        for (lane, ring) in new {
+        for (lane, ring, fresh) in new {
             // There is room for each.
-            let _ =
-                old.push_within_capacity(self.replace(lane, ring, keep.then_some(&mut scratch)));
+            let _ = old.push_within_capacity(self.move_ring(lane, ring, fresh));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
@@ -171,32 +183,103 @@ impl Buffer {
         Ok(())
     }
 
-    fn largest_order(&self) -> u32 {
-        self.lanes()
-            .map(|lane| self.with_ring(lane, |ring| ring.shape().order))
-            .max()
-            .unwrap_or(0)
+    /// Moves what the ring of `lane` holds to `ring`, which is vacant, and puts that in its place.
+    /// Readers go on meanwhile, and interrupts stay on. The resize mutex is held, the rings are
+    /// kept, and writers are out.
+    fn move_ring<'a>(
+        &'a self,
+        lane: &'a Lane,
+        ring: KBox<Ring>,
+        mut fresh: KVVec<Pages>,
+    ) -> Option<OldRing<'a>> {
+        let place = self.rings.get(lane.cpu)?;
+        let part = Part { buffer: self, lane };
+        let address = NonNull::new(place.load(ordering::Acquire))?;
+        let new = NonNull::from(KBox::leak(ring));
+        // SAFETY: from now on a live ring of this buffer, which is not replaced before the resize
+        // mutex is free.
+        let ring = unsafe { new.as_ref() };
+        // SAFETY: writers are out until the caller lets them in; readers find `ring` only where it
+        // is stored below, under the lock, and from then on not the old one.
+        let begun = unsafe { Resize::begin(&part.lock_reader(), &ring.core) };
+        let mut resize = begun.ok()?;
+        while resize.lay_out(u64::MAX) {}
+        loop {
+            let behind = resize.behind(&part.lock_reader());
+            if behind <= FEW {
+                break;
+            }
+            resize.catch_up(behind);
+        }
+        let mut moved = {
+            let mut reading = part.lock_reader();
+            let moved = reading.finish_resize(resize);
+            self.settle(lane, ring);
+            // INVARIANT: a box; resize mutex and reader lock are held, and the rings are kept.
+            place.store(new.as_ptr(), ordering::Release);
+            moved
+        };
+        // A switch that was thrown since has only found the old ring.
+        self.with_ring(lane, |ring| self.settle(lane, ring));
+        moved.fill(|| fresh.pop().map(Pages::into_raw));
+        lane.queue.wake_all();
+        let order = ring.shape().order;
+        // SAFETY: by the type invariant; it is in no place any more.
+        let ring = unsafe { KBox::from_raw(address.as_ptr()) };
+        Some(OldRing {
+            moved: Some(moved),
+            order,
+            _ring: ring,
+        })
     }
 
-    /// Puts `ring` in the place of the one that `lane` has, and gives that. With `scratch` what
-    /// that one holds goes over; writers are out then. The resize mutex is held, and the rings are
-    /// kept.
-    fn replace(
-        &self,
-        lane: &Lane,
-        ring: KBox<Ring>,
-        scratch: Option<&mut KVVec<u8>>,
-    ) -> Option<KBox<Ring>> {
+    /// Gives the present CPUs that `cpu` means new, empty rings of a shape. All are made before the
+    /// first is used.
+    fn reshape(&self, cpu: Option<CpuId>, shape: impl Fn(&Lane) -> Shape) -> Result {
+        let wanted = |lane: &&Lane| cpu.is_none_or(|cpu| cpu == lane.cpu);
+        self.check_unheld(wanted)?;
+        let mut new = KVec::new();
+        for lane in self.lanes().filter(wanted) {
+            new.push((lane, Ring::new(lane.cpu, shape(lane))?), GFP_KERNEL)?;
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
+
+        let _rings = self.keep_rings();
+        let quiet = self.pause();
+        rcu::synchronize_rcu();
+        for (lane, ring) in new {
+            // There is room for each.
+            let _ = old.push_within_capacity(self.replace(lane, ring));
+        }
+        drop(quiet);
+        // `with_ring` may still look at the old ones.
+        rcu::synchronize_rcu();
+        drop(old);
+        Ok(())
+    }
+
+    /// `EBUSY` if somebody holds one of the `wanted` rings.
+    fn check_unheld(&self, wanted: impl Fn(&&Lane) -> bool) -> Result {
+        let mut lanes = self.lanes().filter(wanted);
+        if lanes.any(|lane| lane.held.load(Relaxed) != 0) {
+            return Err(EBUSY);
+        }
+        Ok(())
+    }
+
+    /// Puts `ring` in the place of the one that `lane` has, and gives that. The resize mutex is
+    /// held, and the rings are kept.
+    fn replace(&self, lane: &Lane, ring: KBox<Ring>) -> Option<KBox<Ring>> {
         let place = self.rings.get(lane.cpu)?;
         let address = place.load(ordering::Acquire);
         {
             // SAFETY: by the type invariant a live ring; nobody else replaces or swaps it
             // meanwhile.
             let old = unsafe { &*address };
-            let reading = old.reader.lock();
-            if let Some(scratch) = scratch {
-                ring.take_over(old, &reading.past, scratch);
-            }
+            let _reading = old.reader.lock();
             self.settle(lane, &ring);
             // INVARIANT: a box; resize mutex and reader lock are held, and the rings are kept.
             place.store(KBox::into_raw(ring), ordering::Release);
@@ -207,5 +290,22 @@ impl Buffer {
         // SAFETY: by the type invariant; the caller lets a grace period pass before it drops the
         // ring.
         Some(unsafe { KBox::from_raw(address) })
+    }
+}
+
+/// A ring whose content has moved, to be dropped after a grace period.
+struct OldRing<'a> {
+    /// Refers to the ring.
+    moved: Option<Moved<'a>>,
+    order: u32,
+    _ring: KBox<Ring>,
+}
+
+impl Drop for OldRing<'_> {
+    fn drop(&mut self) {
+        if let Some(moved) = self.moved.take() {
+            // SAFETY: a block of the ring's order, which the ring gives up.
+            moved.left_over(|memory| drop(unsafe { Pages::from_raw(memory, self.order) }));
+        }
     }
 }

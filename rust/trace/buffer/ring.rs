@@ -3,10 +3,8 @@
 //! One CPU's core buffer together with the memory it is made of.
 
 use super::mapped::Shown;
-use crate::core::ring_buffer::{
-    Context, CpuBuffer, Env, Iter, Parts, Stats, SubBuffer, Wake, HEADER_SIZE,
-};
-use crate::kernel::pages::{self, Pages};
+use crate::core::ring_buffer::{CpuBuffer, Parts, SubBuffer, HEADER_SIZE};
+use crate::kernel::pages::{Bulk, Pages};
 use crate::kernel::raw_lock::RawLock;
 use core::ptr::NonNull;
 use kernel::alloc::Allocator;
@@ -17,6 +15,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The fewest sub-buffers a ring can have, the reader's not counted.
 const MIN_SLOTS: usize = 2;
+
 /// How large a ring is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -54,38 +53,25 @@ impl Shape {
         (PAGE_SIZE << order) - HEADER_SIZE
     }
 
+    /// Sub-buffers, the reader's counted.
+    pub(super) fn blocks(self) -> usize {
+        self.slots as usize + 1
+    }
+
+    /// Pages that they take.
+    pub(super) fn pages(self) -> usize {
+        self.blocks() << self.order
+    }
+
     /// Bytes for records in the ring.
     pub(super) fn bytes(self) -> usize {
         self.slots as usize * Self::room(self.order)
     }
 }
 
-/// Counts of the rings that this one has replaced.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Past {
-    pub(super) overrun: u64,
-    pub(super) commit_overrun: u64,
-    pub(super) dropped: u64,
-    pub(super) read: u64,
-}
-
-impl Past {
-    /// These counts and those of the present ring together.
-    pub(super) fn and(&self, now: Stats) -> Stats {
-        Stats {
-            overrun: now.overrun.wrapping_add(self.overrun),
-            commit_overrun: now.commit_overrun.wrapping_add(self.commit_overrun),
-            dropped: now.dropped.wrapping_add(self.dropped),
-            read: now.read.wrapping_add(self.read),
-            ..now
-        }
-    }
-}
-
 /// What belongs to the reading side.
 #[derive(Default)]
 pub(super) struct Reading {
-    pub(super) past: Past,
     /// While user space maps the ring.
     pub(super) shown: Option<KBox<Shown>>,
 }
@@ -98,8 +84,8 @@ static EPOCH: Atomic<u64> = Atomic::new(0);
 /// # Invariants
 ///
 /// `core` was made of what `memory` has. If that is the ring's own, the memory of each descriptor
-/// is a block of `order` that came from [`Pages::into_raw`], and the ring is in a box; else the
-/// ring itself lies in the region, too.
+/// is a block of `order` that came from [`Pages::into_raw`], or none, and the ring is in a box;
+/// else the ring itself lies in the region, too.
 #[repr(C)]
 pub(super) struct Ring {
     pub(super) core: CpuBuffer,
@@ -125,29 +111,59 @@ pub(super) enum Memory {
 }
 
 impl Ring {
-    /// An empty ring for `cpu`, recording, in overwrite mode. Task context, sleeps. `ENOMEM`.
+    /// An empty ring for `cpu`, recording, in overwrite mode. Task context, sleeps. `ENOMEM`, and
+    /// `EINTR` once the task is to die.
     pub(super) fn new(cpu: CpuId, shape: Shape) -> Result<KBox<Self>> {
-        let Shape {
-            slots: nr_slots,
-            order,
-        } = shape;
-        let count = nr_slots as usize + 1;
-        if count << order > pages::available() {
-            return Err(ENOMEM);
-        }
-        let mut memory = KVVec::with_capacity(count, GFP_KERNEL)?;
+        let mut blocks = Self::blocks(
+            &Bulk::begin(shape.pages())?,
+            cpu,
+            shape.order,
+            shape.blocks(),
+        )?
+        .into_iter();
+        // There are as many, and the memory is initialised and the ring's own.
+        Self::with_descriptors(shape, || {
+            blocks
+                .next()
+                .map_or_else(SubBuffer::vacant, |block| SubBuffer::new(block.into_raw()))
+        })
+    }
+
+    /// A ring without memory for its sub-buffers, to be given it by a
+    /// [`Resize`](crate::core::ring_buffer::Resize) before anybody else uses it. Task context,
+    /// sleeps. `ENOMEM`.
+    pub(super) fn vacant(shape: Shape) -> Result<KBox<Self>> {
+        Self::with_descriptors(shape, SubBuffer::vacant)
+    }
+
+    /// So many blocks of memory for sub-buffers of `cpu`. Task context, sleeps. Errors as of
+    /// [`Ring::new`].
+    pub(super) fn blocks(
+        bulk: &Bulk,
+        cpu: CpuId,
+        order: u32,
+        count: usize,
+    ) -> Result<KVVec<Pages>> {
+        let mut blocks = KVVec::with_capacity(count, GFP_KERNEL)?;
         for _ in 0..count {
-            memory.push(Pages::new(cpu, order)?, GFP_KERNEL)?;
+            blocks.push(bulk.pages(cpu, order)?, GFP_KERNEL)?;
         }
+        Ok(blocks)
+    }
+
+    /// A ring of descriptors that `descriptor` gives: all vacant, or each with a block of the
+    /// shape's order that came from [`Pages::into_raw`].
+    fn with_descriptors(shape: Shape, descriptor: impl FnMut() -> SubBuffer) -> Result<KBox<Self>> {
         let place = KBox::<Self>::new_uninit(GFP_KERNEL)?;
-        let (sub_buffers, descriptors) = Descriptors::of(memory)?;
+        let (sub_buffers, descriptors) = Descriptors::new(shape.blocks(), descriptor)?;
         let parts = Parts {
             sub_buffers,
-            nr_slots,
-            sub_buffer_size: (PAGE_SIZE << order) as u32,
+            nr_slots: shape.slots,
+            sub_buffer_size: (PAGE_SIZE << shape.order) as u32,
         };
         // SAFETY: there are as many descriptors as `parts` says, and they move with the ring
-        // without reallocating; the blocks are zeroed, page-aligned and the ring's own.
+        // without reallocating; the blocks are zeroed, page-aligned and the ring's own, or there
+        // are none yet.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
         // INVARIANT: made of these parts.
         let memory = Memory::Own {
@@ -155,7 +171,7 @@ impl Ring {
         };
         Ok(place.write(Self::of(
             core,
-            order,
+            shape.order,
             memory,
             RawLock::new(Reading::default()),
         )))
@@ -217,54 +233,10 @@ impl Ring {
             order: self.order,
         }
     }
-
-    /// Takes over, while it is new, what `old` holds and the counts of that, `past` included. The
-    /// caller has `old`'s reader lock, and nobody else writes to either.
-    pub(super) fn take_over(&self, old: &Ring, past: &Past, scratch: &mut [u8]) {
-        self.refill(old, scratch);
-        let Stats {
-            overrun,
-            commit_overrun,
-            dropped,
-            read,
-            ..
-        } = past.and(old.core.stats());
-        self.reader.lock().past = Past {
-            overrun,
-            commit_overrun,
-            dropped,
-            read,
-        };
-    }
-
-    /// Writes what `old` holds, oldest first, with the times it has there. Nothing is consumed;
-    /// what does not fit pushes out the oldest. `scratch` has the size of a sub-buffer of `old`.
-    fn refill(&self, old: &Ring, scratch: &mut [u8]) {
-        // SAFETY: the caller holds the reader lock.
-        let mut reader = unsafe { old.core.reader() };
-        // SAFETY: nobody else writes here, so that any CPU may stand in for the ring's.
-        let writer = unsafe { self.core.writer(Context::NORMAL) };
-        let mut iter = Iter::new(scratch);
-        while let Some(event) = iter.next(&mut reader) {
-            if let Some(mut copy) = writer.reserve(&At(event.time), event.payload.len()) {
-                copy.payload().copy_from_slice(event.payload);
-                let _nobody_waits: Wake = copy.commit();
-            }
-        }
-    }
 }
 
 fn next_epoch() -> u64 {
     EPOCH.fetch_add(1, Relaxed).wrapping_add(1)
-}
-
-/// The clock of a copied event: it stands still.
-struct At(u64);
-
-impl Env for At {
-    fn now(&self) -> u64 {
-        self.0
-    }
 }
 
 /// Descriptors of sub-buffers, in memory that is rounded up to pages at most: `kmalloc()` makes it
@@ -275,23 +247,27 @@ pub(super) enum Descriptors {
 }
 
 impl Descriptors {
-    /// One for each block, which becomes the descriptors', and where they lie. `ENOMEM`.
-    fn of(blocks: KVVec<Pages>) -> Result<(NonNull<SubBuffer>, Self)> {
+    /// So many, and where they lie. `ENOMEM`.
+    fn new(
+        count: usize,
+        descriptor: impl FnMut() -> SubBuffer,
+    ) -> Result<(NonNull<SubBuffer>, Self)> {
         fn table<A: Allocator>(
-            blocks: KVVec<Pages>,
+            count: usize,
+            mut descriptor: impl FnMut() -> SubBuffer,
         ) -> Result<(NonNull<SubBuffer>, Vec<SubBuffer, A>)> {
-            let mut table = Vec::with_capacity(blocks.len(), GFP_KERNEL)?;
+            let mut table = Vec::with_capacity(count, GFP_KERNEL)?;
             let at = NonNull::new(table.as_mut_ptr()).unwrap_or(NonNull::dangling());
-            for block in blocks {
+            for _ in 0..count {
                 // There is room for all of them.
-                let _ = table.push_within_capacity(SubBuffer::new(block.into_raw()));
+                let _ = table.push_within_capacity(descriptor());
             }
             Ok((at, table))
         }
-        if blocks.len() * size_of::<SubBuffer>() <= PAGE_SIZE {
-            table(blocks).map(|(at, _kept)| (at, Self::Few { _kept }))
+        if count * size_of::<SubBuffer>() <= PAGE_SIZE {
+            table(count, descriptor).map(|(at, _kept)| (at, Self::Few { _kept }))
         } else {
-            table(blocks).map(|(at, _kept)| (at, Self::Many { _kept }))
+            table(count, descriptor).map(|(at, _kept)| (at, Self::Many { _kept }))
         }
     }
 }

@@ -127,24 +127,30 @@ struct At {
     skipped: u64,
 }
 
+/// How many records are passed over with the reader lock held, which has interrupts off.
+const AT_ONCE: usize = 128;
+
 impl At {
     fn reset(&mut self) {
         self.iter.reset();
         (self.first, self.skipped) = (true, 0);
     }
 
-    /// Passes over records before `since`, once.
-    fn skip(&mut self, since: u64, reader: &mut ReaderGuard<'_>) {
-        if core::mem::replace(&mut self.first, false) && since != 0 {
-            while self
-                .iter
-                .peek(reader)
-                .is_some_and(|event| event.time < since)
-            {
-                self.iter.next(reader);
-                self.skipped += 1;
-            }
+    /// Passes over some records before `since`, once; false if there are more of them.
+    fn skip(&mut self, since: u64, reader: &ReaderGuard<'_>) -> bool {
+        if !self.first {
+            return true;
         }
+        for _ in 0..AT_ONCE {
+            let event = self.iter.peek(reader);
+            if since == 0 || event.is_none_or(|event| event.time >= since) {
+                self.first = false;
+                return true;
+            }
+            self.iter.next(reader);
+            self.skipped += 1;
+        }
+        false
     }
 }
 
@@ -256,16 +262,20 @@ impl Look {
     fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
         let since = self.since();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
-        let mut reader = self.instance.side(self.side).cpu(cpu)?.lock_reader();
-        if at.epoch != reader.epoch() {
-            at.epoch = reader.epoch();
-            at.reset();
+        let part = self.instance.side(self.side).cpu(cpu)?;
+        loop {
+            let reader = part.lock_reader();
+            if at.epoch != reader.epoch() {
+                at.epoch = reader.epoch();
+                at.reset();
+            }
+            if !at.iter.is_limited() {
+                at.iter.limit(&reader);
+            }
+            if at.skip(since, &reader) {
+                return Some((&mut at.iter, reader));
+            }
         }
-        if !at.iter.is_limited() {
-            at.iter.limit(&reader);
-        }
-        at.skip(since, &mut reader);
-        Some((&mut at.iter, reader))
     }
 }
 
@@ -281,13 +291,13 @@ impl Drop for Look {
 
 impl Source for Look {
     fn look(&mut self, cpu: CpuId) -> Option<u64> {
-        let (iter, mut reader) = self.at(cpu)?;
-        Some(iter.peek(&mut reader)?.time)
+        let (iter, reader) = self.at(cpu)?;
+        Some(iter.peek(&reader)?.time)
     }
 
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
-        let (iter, mut reader) = self.at(cpu)?;
-        let event = iter.peek(&mut reader)?;
+        let (iter, reader) = self.at(cpu)?;
+        let event = iter.peek(&reader)?;
         copy(event.payload, into);
         let head = Head {
             ts: event.time,
@@ -299,7 +309,7 @@ impl Source for Look {
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
         self.at(cpu)
-            .is_some_and(|(iter, mut reader)| iter.next(&mut reader).is_some())
+            .is_some_and(|(iter, reader)| iter.next(&reader).is_some())
     }
 
     fn cpu(&self, index: usize) -> Option<CpuId> {

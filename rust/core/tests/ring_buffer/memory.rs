@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Parts, Reader, SubBuffer, Writer};
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Parts, Reader, Resize, SubBuffer, Writer};
 
 /// Owns what a [`CpuBuffer`] is made of.
 pub struct Memory {
@@ -35,17 +35,13 @@ pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
     drop(unsafe { Box::from_raw(words) });
 }
 
-/// Tables for a buffer; descriptors from `first_page` on get memory.
-fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Parts) {
-    let mut sub_buffers: Box<[_]> = (0..=nr_slots)
-        .map(|id| {
-            SubBuffer::new(if id < first_page {
-                NonNull::dangling()
-            } else {
-                new_page(size)
-            })
-        })
-        .collect();
+/// Tables for a buffer, of descriptors that `descriptor` gives.
+fn tables(
+    nr_slots: u32,
+    size: u32,
+    descriptor: impl Fn() -> SubBuffer,
+) -> (Box<[SubBuffer]>, Parts) {
+    let mut sub_buffers: Box<[_]> = (0..=nr_slots).map(|_| descriptor()).collect();
     let parts = Parts {
         sub_buffers: NonNull::new(sub_buffers.as_mut_ptr()).unwrap(),
         nr_slots,
@@ -56,7 +52,7 @@ fn tables(nr_slots: u32, size: u32, first_page: u32) -> (Box<[SubBuffer]>, Parts
 
 impl Memory {
     pub fn new(nr_slots: u32, size: u32) -> Self {
-        let (sub_buffers, parts) = tables(nr_slots, size, 0);
+        let (sub_buffers, parts) = tables(nr_slots, size, || SubBuffer::new(new_page(size)));
         // SAFETY: the parts are as many as they say, 8-byte aligned, initialised, and live as long
         // as the buffer.
         let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
@@ -66,17 +62,49 @@ impl Memory {
         }
     }
 
-    pub fn resize(&mut self, nr_slots: u32) {
-        let size = self.buffer.sub_buffer_size();
-        let (sub_buffers, parts) = tables(nr_slots, size, self.buffer.nr_slots() + 1);
-        // SAFETY: as in `new`; `&mut self` keeps writers and readers out; memory left over is
-        // nobody's any more.
-        unsafe {
-            let buffer =
-                CpuBuffer::resized(&self.buffer, parts, |page| free_page(page, size)).unwrap();
-            self.buffer = buffer;
+    /// One that a [`Resize`] is to give memory.
+    pub fn vacant(nr_slots: u32, size: u32) -> Self {
+        let (sub_buffers, parts) = tables(nr_slots, size, SubBuffer::vacant);
+        // SAFETY: as in `new`, and nobody uses it before the resize.
+        let buffer = unsafe { CpuBuffer::new(parts) }.unwrap();
+        Self {
+            buffer,
+            _sub_buffers: sub_buffers,
         }
-        self._sub_buffers = sub_buffers;
+    }
+
+    /// Gives it another size. `meanwhile` is called, with the buffer that readers find, wherever a
+    /// reader may come in.
+    pub fn resize(&mut self, nr_slots: u32, mut meanwhile: impl FnMut(&Memory)) {
+        let size = self.buffer.sub_buffer_size();
+        let new = Self::vacant(nr_slots, size);
+        meanwhile(self);
+        // SAFETY: `&mut self` keeps writers out; readers find the old one until `finish`.
+        let mut resize = unsafe { Resize::begin(&self.reader(), &new.buffer) }.unwrap();
+        meanwhile(self);
+        while resize.lay_out(1) {
+            meanwhile(self);
+        }
+        meanwhile(self);
+        let behind = resize.behind(&self.reader());
+        meanwhile(self);
+        resize.catch_up(behind);
+        meanwhile(self);
+        let mut moved = resize.finish(&mut self.reader());
+        meanwhile(&new);
+        let mut spare = nr_slots.saturating_sub(self.buffer.nr_slots());
+        let take = || {
+            spare = spare
+                .checked_sub(1)
+                .expect("more memory than the buffer has grown by");
+            Some(new_page(size))
+        };
+        moved.fill(take);
+        meanwhile(&new);
+        // SAFETY: memory that is left over is nobody's any more.
+        moved.left_over(|page| unsafe { free_page(page, size) });
+        assert_eq!(spare, 0);
+        *self = new;
     }
 
     pub fn buffer(&self) -> &CpuBuffer {
@@ -101,8 +129,11 @@ impl Drop for Memory {
         // `swap_page` exchanges memory, so what is freed is what the descriptors say now.
         for id in 0..=self.buffer.nr_slots() {
             let page = self.buffer.sub_buffer_memory(id).unwrap();
-            // SAFETY: every page the buffer has ever held came from `new_page` with this size.
-            unsafe { free_page(NonNull::new(page).unwrap(), self.buffer.sub_buffer_size()) };
+            // None if a resize has moved it.
+            if let Some(page) = NonNull::new(page) {
+                // SAFETY: every page the buffer has ever held came from `new_page` with this size.
+                unsafe { free_page(page, self.buffer.sub_buffer_size()) };
+            }
         }
     }
 }
