@@ -7,6 +7,7 @@
 
 use kernel::bindings;
 use kernel::cpu::{nr_cpu_ids, CpuId};
+use kernel::prelude::*;
 
 const WORD: usize = u64::BITS as usize;
 /// Words of the kernel's `struct cpumask`.
@@ -117,6 +118,26 @@ pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
             work,
             true,
             &raw const bindings::__cpu_online_mask,
+        )
+    };
+}
+
+/// Interrupts `cpu`, if that is up and another than this one, and waits until it has taken the
+/// interrupt: what it did before is seen here then, and what was done here is seen by it. Task
+/// context, interrupts on.
+pub(crate) fn interrupt(cpu: CpuId) {
+    /// # Safety
+    ///
+    /// None.
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+    // SAFETY: the function has no preconditions; it has run when this returns.
+    unsafe {
+        bindings::smp_call_function_single(
+            cpu.as_u32() as c_int,
+            Some(nothing),
+            core::ptr::null_mut(),
+            true,
         )
     };
 }

@@ -7,11 +7,11 @@
 use core::pin::Pin;
 use kernel::bindings;
 use kernel::prelude::*;
-use kernel::sync::LockClassKey;
+use kernel::sync::{rcu, LockClassKey};
 use kernel::types::Opaque;
 
 /// A queue of sleeping tasks, and of pollers.
-#[pin_data]
+#[pin_data(PinnedDrop)]
 pub(crate) struct WaitQueue {
     #[pin]
     head: Opaque<bindings::wait_queue_head>,
@@ -80,8 +80,22 @@ impl WaitQueue {
         };
     }
 
-    /// The C queue, for `poll_wait()`. It lives as long as `self`.
-    pub(crate) fn as_ptr(&self) -> *mut bindings::wait_queue_head {
+    /// The C queue, for `poll_wait()`: it lives as long as `self`, and pollers that are still in it
+    /// then are taken out.
+    pub(super) fn as_ptr(&self) -> *mut bindings::wait_queue_head {
         self.head.get()
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for WaitQueue {
+    fn drop(self: Pin<&mut Self>) {
+        let head = self.head.get();
+        // SAFETY: the queue is initialised. Nobody sleeps there, as sleepers refer to it; but who
+        // polls a file may be in it.
+        unsafe { bindings::rtrace_wake_up_pollfree(head) };
+        // Such a one looks at the queue once more under RCU. Queues go in task context, where
+        // waiting is allowed.
+        rcu::synchronize_rcu();
     }
 }

@@ -277,7 +277,8 @@ impl Buffer {
     pub(crate) fn size(&self, cpu: Option<CpuId>) -> Size {
         let sizes = self.sizes.lock();
         let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64);
-        let expanded = (!sizes.expanded).then_some(sizes.full as u64);
+        // One CPU's file shows nothing but its own.
+        let expanded = (!sizes.expanded && cpu.is_none()).then_some(sizes.full as u64);
         Size::of(
             self.lanes()
                 .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
@@ -373,6 +374,8 @@ impl Buffer {
 
     /// Makes every ring record, or not, as the switches say now. Any context.
     fn settle_all(&self) {
+        // The switch was thrown before. Pairs with the barrier in `swap_lane`.
+        smp_mb(ordering::Full);
         for lane in self.all_lanes() {
             self.with_ring(lane, |ring| self.settle(lane, ring));
         }

@@ -19,6 +19,7 @@
 use super::page_file::{self, PageFile, SpliceCall};
 use super::seq_file;
 use crate::kernel::interop::{errno, Table};
+use crate::kernel::wait_queue::WaitQueue;
 use core::{
     ops::Deref,
     ptr::{self, NonNull},
@@ -255,15 +256,11 @@ impl PollCall<'_> {
     }
 
     /// Has the caller woken when `queue` is.
-    ///
-    /// # Safety
-    ///
-    /// `queue` is an initialised wait queue which stays valid until the file is released, or is
-    /// emptied by `wake_up_pollfree()` and then kept for an RCU grace period.
-    pub(crate) unsafe fn wait_on(&self, queue: *mut bindings::wait_queue_head) {
+    pub(crate) fn wait_on(&self, queue: &WaitQueue) {
         // SAFETY: `file` is valid by its type, `table` is null or valid for this call by
-        // construction, and the caller vouches for `queue`.
-        unsafe { bindings::poll_wait(self.file.as_ptr(), queue, self.table) }
+        // construction. The queue stays until the poll is over, or takes the poller out and waits
+        // for a grace period when it goes.
+        unsafe { bindings::poll_wait(self.file.as_ptr(), queue.as_ptr(), self.table) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::wait_queue::WaitQueue;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// Somebody sleeps until there is any event.
@@ -101,7 +101,11 @@ impl Lane {
         }
         loop {
             let wanted = self.wanted.load(Relaxed);
-            if self.wanted.cmpxchg(wanted, wanted | bit, Relaxed).is_ok() {
+            if self
+                .wanted
+                .cmpxchg(wanted, wanted | bit, ordering::Full)
+                .is_ok()
+            {
                 break;
             }
         }
@@ -112,14 +116,30 @@ impl Lane {
     #[cold]
     #[inline(never)]
     pub(super) fn committed(&self, ring: &Ring) {
-        let wanted = self.wanted.load(Relaxed);
-        let enough =
-            wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
-        if wanted == 0 || enough {
+        loop {
+            let wanted = self.wanted.load(Relaxed);
+            let enough =
+                wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
+            if wanted != 0 && !enough {
+                return;
+            }
+            // The ring's first: who asks anew after the exchange below asks the ring again, and
+            // who has asked before it makes it fail.
             ring.core.set_waiters(false);
-            self.wanted.store(0, Relaxed);
+            if self.wanted.cmpxchg(wanted, 0, ordering::Full).is_ok() {
+                if enough {
+                    self.work.queue();
+                }
+                return;
+            }
+            ring.core.set_waiters(true);
         }
-        if enough {
+    }
+
+    /// Wakes those who wait for this CPU or for any, if there are such. Any context; no raw lock is
+    /// held.
+    pub(super) fn wake_waiters(&self) {
+        if self.wanted.xchg(0, ordering::Full) != 0 {
             self.work.queue();
         }
     }

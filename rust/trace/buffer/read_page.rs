@@ -37,12 +37,9 @@ impl Part<'_> {
     /// Memory for a reader. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new_read_page(self) -> Result<ReadPage> {
         let order = self.order();
-        let spare = self
-            .lane
-            .spare
-            .lock()
-            .take()
-            .filter(|spare| spare.order() == order);
+        let spare = self.lane.spare.lock().take();
+        // Freed, if it does not fit, with the lock open.
+        let spare = spare.filter(|spare| spare.order() == order);
         let mut pages = spare.map_or_else(|| Pages::new(self.lane.cpu, order), Ok)?;
         // Empty until it is read into.
         pages

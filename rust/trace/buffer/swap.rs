@@ -21,8 +21,10 @@ use crate::kernel::raw_lock::RawLock;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::barrier::smp_mb;
 
-/// The swap lock. Held for a few instructions per CPU.
+/// The swap lock. Held for a few instructions per CPU; nothing under it may be traced, as what a
+/// traced function's callback does may be to take a snapshot.
 static SWAPPING: RawLock<()> = RawLock::new(());
 
 impl Buffer {
@@ -31,21 +33,31 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// `EBUSY` while one of the two is resized or emptied, and nothing has changed then.
+    /// `EBUSY` while one of the two is resized or emptied, and where two rings differ in shape;
+    /// nothing has changed then.
     pub(crate) fn swap(&self, other: &Self, cpu: Option<CpuId>) -> Result {
-        let _alone = SWAPPING.lock();
-        if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
-            return Err(EBUSY);
-        }
-        for lane in self
-            .all_lanes()
-            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+        let pairs = || {
+            self.all_lanes()
+                .filter(move |lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+                .filter_map(|lane| Some((lane, other.any_lane(lane.cpu)?)))
+        };
         {
-            if let Some(twin) = other.any_lane(lane.cpu) {
-                self.swap_lane(lane, other, twin);
+            let _alone = SWAPPING.lock();
+            if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
+                return Err(EBUSY);
             }
+            if !pairs().all(|(lane, twin)| self.has_shape_of(lane, other, twin)) {
+                return Err(EBUSY);
+            }
+            pairs().for_each(|(lane, twin)| self.swap_lane(lane, other, twin));
         }
+        pairs().for_each(|(_, twin)| twin.wake_waiters());
         Ok(())
+    }
+
+    /// Has the ring of `lane` as many sub-buffers, and as large ones, as that of `other`'s `twin`?
+    fn has_shape_of(&self, lane: &Lane, other: &Self, twin: &Lane) -> bool {
+        self.with_ring(lane, |ring| ring.shape()) == other.with_ring(twin, |ring| ring.shape())
     }
 
     /// Exchanges the rings of `cpu` with those of `other`, unless an event is being written to one
@@ -58,9 +70,15 @@ impl Buffer {
     /// recording; `EBUSY` while one is written to, mapped, resized or emptied. Nothing has changed
     /// then.
     pub(crate) fn swap_at_rest(&self, other: &Self, cpu: CpuId) -> Result {
-        let _alone = SWAPPING.lock();
         let (lane, twin) = self.lane(cpu).zip(other.lane(cpu)).ok_or(EINVAL)?;
-        if self.with_ring(lane, |ring| ring.shape()) != other.with_ring(twin, |ring| ring.shape()) {
+        self.swap_lane_at_rest(lane, other, twin)?;
+        twin.wake_waiters();
+        Ok(())
+    }
+
+    fn swap_lane_at_rest(&self, lane: &Lane, other: &Self, twin: &Lane) -> Result {
+        let _alone = SWAPPING.lock();
+        if !self.has_shape_of(lane, other, twin) {
             return Err(EINVAL);
         }
         let records = |buffer: &Self, lane: &Lane| buffer.is_recording() && lane.may_record();
@@ -92,6 +110,8 @@ impl Buffer {
         })
     }
 
+    /// The swap lock is held, so nothing is called here that could be traced. The caller wakes
+    /// those who wait for `twin` once it has let go of the lock.
     fn swap_lane(&self, lane: &Lane, other: &Self, twin: &Lane) {
         let (Some(here), Some(there)) = (self.rings.get(lane.cpu), other.rings.get(twin.cpu))
         else {
@@ -107,6 +127,9 @@ impl Buffer {
         // INVARIANT: each is still in one place; the swap lock is held.
         here.store(coming, ordering::Release);
         there.store(going, ordering::Release);
+        // Pairs with the barriers in `settle_all` and `mark`: who changes a switch, or leaves a
+        // mark, either finds the rings in their new places or is found by what follows.
+        smp_mb(ordering::Full);
         // A switch that was thrown since the first look has found the old ring.
         self.settle(lane, come);
         other.settle(twin, gone);
@@ -115,8 +138,6 @@ impl Buffer {
                 ring.core.set_waiters(true);
             }
         }
-        // Who waits for the other's events has some now.
-        twin.work.queue();
     }
 
     /// Keeps swaps away until the result is dropped; may be nested. Task context.

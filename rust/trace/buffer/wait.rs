@@ -5,16 +5,18 @@
 //! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark
 //! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
 //! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
-//! themselves a few times a second.
+//! themselves a few times a second, and who polls interrupts the writers' CPUs first.
 
 use super::lane::{self, Lane};
 use super::Buffer;
+use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
 use crate::kernel::wait_queue::WaitQueue;
 use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::Relaxed;
+use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::barrier::smp_mb;
 
 /// How long a sleeper trusts its mark, in jiffies.
 const LOOK_AGAIN: isize = if bindings::HZ < 8 {
@@ -52,10 +54,19 @@ impl Buffer {
         let Some(queue) = self.queue(cpu) else {
             return PollEvents::ERROR;
         };
-        // SAFETY: the queue is the buffer's, which an open file of an instance keeps through
-        // `Place::instance`.
-        unsafe { call.wait_on(queue.as_ptr()) };
-        if self.is_ready(cpu, percent) {
+        call.wait_on(queue);
+        let ready = || self.is_ready(cpu, percent);
+        // Who polls does not look again by itself. So the writers' CPUs are interrupted: after that
+        // they either see the mark, or what they have committed is seen here.
+        let sees_mark = || {
+            self.lanes()
+                .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+                .for_each(|lane| cpus::interrupt(lane.cpu));
+        };
+        if ready() || {
+            sees_mark();
+            ready()
+        } {
             PollEvents::READABLE
         } else {
             PollEvents::NONE
@@ -77,18 +88,27 @@ impl Buffer {
         ready
     }
 
-    /// Leaves the mark, then looks.
+    /// Leaves the mark, then looks: on the ring that is there both before and after.
     fn mark(&self, lane: &Lane, percent: u32) -> bool {
-        self.with_ring(lane, |ring| {
-            let enough = || match percent {
-                0 => ring.core.entries() != 0,
-                _ => lane::filled(ring, percent),
-            };
-            enough() || {
-                lane.want(ring, percent);
-                enough()
+        loop {
+            let (marked, enough) = self.with_ring(lane, |ring| {
+                let enough = || match percent {
+                    0 => ring.core.entries() != 0,
+                    _ => lane::filled(ring, percent),
+                };
+                let enough = enough() || {
+                    lane.want(ring, percent);
+                    enough()
+                };
+                (core::ptr::from_ref(ring), enough)
+            });
+            // Pairs with the barriers in `swap_lane` and `replace`: a ring that comes after this
+            // gets the mark from them.
+            smp_mb(ordering::Full);
+            if enough || self.with_ring(lane, |ring| core::ptr::eq(ring, marked)) {
+                return enough;
             }
-        })
+        }
     }
 
     /// The queue to poll for `cpu`, or for all; none for a CPU that was never up. Any context.
