@@ -17,6 +17,8 @@ pub(crate) use same_in_c;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
 mod dump;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod fgraph;
 #[cfg(CONFIG_FPROBE)]
@@ -27,6 +29,8 @@ pub(crate) mod ftrace;
 mod ftrace_hash;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
+#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
+mod perf_event;
 mod printk;
 mod ring_buffer;
 mod ring_buffer_map;

@@ -37,6 +37,8 @@ pub(crate) extern "C" fn early_trace_init() {
 /// Makes the instances that the command line asks for. Boot, one CPU, behind [`early_trace_init`].
 #[no_mangle]
 pub(crate) extern "C" fn trace_init() {
+    #[cfg(CONFIG_EVENT_TRACING)]
+    super::events::start();
     // SAFETY: the command line has been parsed, and init memory is still there.
     let text = |read: unsafe extern "C" fn() -> *const c_char| {
         unsafe { CStr::from_char_ptr(read()) }.to_bytes()

@@ -16,6 +16,7 @@
 #include <linux/magic.h>
 #include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/mount.h>
 #include <linux/kdebug.h>
 #include <linux/namei.h>
@@ -44,6 +45,7 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/branch.h"
 #include "../../kernel/rtrace/rust/abi/dump.h"
+#include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
 #include "../../kernel/rtrace/rust/abi/stack_tracer.h"
 

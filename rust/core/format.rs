@@ -10,6 +10,7 @@
 //! | module | answers to |
 //! | --- | --- |
 //! | [`entry`] | the built-in records: layout and `format` file from one description |
+//! | [`event`] | the `format` files of other events |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`stack_depth`] | `stack_trace` |
@@ -28,6 +29,8 @@ mod out;
 pub mod branch;
 pub mod entry;
 pub mod error_log;
+pub mod event;
+pub mod fields;
 pub mod graph;
 pub mod header;
 pub mod line;

@@ -6,3 +6,6 @@
 #include "../../kernel/rtrace/rust/helpers/ftrace.c"
 #endif
 #include "../../kernel/rtrace/rust/helpers/output.c"
+#ifdef CONFIG_EVENT_TRACING
+#include "../../kernel/rtrace/rust/helpers/events.c"
+#endif

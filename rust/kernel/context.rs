@@ -37,10 +37,23 @@ impl PreemptCount {
         Self(raw_preempt_count())
     }
 
+    /// The count as it was before the generated code of an event's probe turned preemption off,
+    /// which it has where that can be on.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[inline(always)]
+    pub(crate) fn before_probe(self) -> Self {
+        Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPTION))))
+    }
+
     /// A task that holds preemption off at most 15 deep, with nothing else to report?
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
         self.0 & !0xf == Self::NO_RESCHED
+    }
+
+    /// Is this an interrupt or NMI handler, or is preemption or are softirqs held off?
+    pub(crate) fn is_atomic(self) -> bool {
+        self.0 & !Self::NO_RESCHED != 0
     }
 
     /// How often preemption was disabled.

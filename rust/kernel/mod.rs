@@ -19,6 +19,8 @@ pub(crate) mod memory;
 pub(crate) mod pages;
 pub(crate) mod per_context;
 pub(crate) mod percpu;
+#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
+pub(crate) mod perf_trace;
 pub(crate) mod printk;
 pub(crate) mod raw_lock;
 pub(crate) mod rcu_slot;
@@ -31,6 +33,12 @@ pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_STACK_TRACER)]
 pub(crate) mod stack_tracing;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) mod trace_event;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) mod trace_event_print;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) mod trace_event_types;
 pub(crate) mod trace_iterator;
 pub(crate) mod trace_seq;
 pub(crate) mod tracepoint;

@@ -170,7 +170,7 @@ pub(crate) trait TaskProbe: Send + Sync + 'static {
     fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: &Caller) {
         self.switched(prev, next);
     }
-    /// `sched_wakeup` and `sched_wakeup_new`.
+    /// `sched_wakeup`, `sched_wakeup_new` and `sched_waking`.
     fn woken(&self, _task: TaskView<'_>) {}
     /// `sched_wakeup` and `sched_wakeup_new`, for who wants to know where it is.
     fn woken_at(&self, task: TaskView<'_>, _from: &Caller) {
@@ -193,6 +193,8 @@ pub(crate) enum Point {
     Wakeup,
     /// A new task becomes runnable.
     WakeupNew,
+    /// A task is to become runnable.
+    Waking,
     /// A task goes to another CPU.
     Migrate,
     /// A task made another.
@@ -207,6 +209,7 @@ impl Point {
             Self::Switch => &raw mut bindings::__tracepoint_sched_switch,
             Self::Wakeup => &raw mut bindings::__tracepoint_sched_wakeup,
             Self::WakeupNew => &raw mut bindings::__tracepoint_sched_wakeup_new,
+            Self::Waking => &raw mut bindings::__tracepoint_sched_waking,
             Self::Migrate => &raw mut bindings::__tracepoint_sched_migrate_task,
             Self::Fork => &raw mut bindings::__tracepoint_sched_process_fork,
             Self::Free => &raw mut bindings::__tracepoint_sched_process_free,
@@ -217,13 +220,20 @@ impl Point {
         match self {
             // These two come in by way of C, which tells where they were called.
             Self::Switch => bindings::rtrace_probe_switch as *mut c_void,
-            Self::Wakeup | Self::WakeupNew => bindings::rtrace_probe_wakeup as *mut c_void,
+            Self::Wakeup | Self::WakeupNew | Self::Waking => {
+                bindings::rtrace_probe_wakeup as *mut c_void
+            }
             Self::Migrate => on_migrate::<T> as *mut c_void,
             Self::Fork => on_fork::<T> as *mut c_void,
             Self::Free => on_free::<T> as *mut c_void,
         }
     }
 }
+
+/// The priority of a probe that is called before an event's entry is made.
+pub(crate) const BEFORE_EVENTS: c_int = c_int::MAX;
+/// The priority of one that is called behind.
+pub(crate) const BEHIND_EVENTS: c_int = 0;
 
 /// What probes get as their data.
 #[repr(C)]
@@ -243,6 +253,16 @@ pub(crate) struct Probes<T: TaskProbe> {
 impl<T: TaskProbe> Probes<T> {
     /// Calls `data` at `points`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn register(points: &'static [Point], data: Arc<T>) -> Result<Self> {
+        Self::register_at(points, data, bindings::TRACEPOINT_DEFAULT_PRIO as c_int)
+    }
+
+    /// [`Probes::register`] before all that have a lower `priority`; [`BEFORE_EVENTS`] and
+    /// [`BEHIND_EVENTS`] are where they say.
+    pub(crate) fn register_at(
+        points: &'static [Point],
+        data: Arc<T>,
+        priority: c_int,
+    ) -> Result<Self> {
         let entry = bindings::rtrace_sched_probe {
             switched: Some(on_switch::<T>),
             woken: Some(on_wakeup::<T>),
@@ -257,10 +277,11 @@ impl<T: TaskProbe> Probes<T> {
             // which it gets the address of a `Bound<T>`; that lives until `drop` has removed the
             // probe.
             to_result(unsafe {
-                bindings::tracepoint_probe_register(
+                bindings::tracepoint_probe_register_prio(
                     point.tracepoint(),
                     point.function::<T>(),
                     probes.address(),
+                    priority,
                 )
             })?;
             probes.registered += 1;

@@ -5,6 +5,8 @@
 use super::buffer::made;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::commands;
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::files::profile;
 use super::files::{self, marker};
@@ -30,6 +32,8 @@ use kernel::sync::Arc;
 
 /// What instances have of the rooms above them; see [`feature`]. Hooks are called in this order.
 static FEATURES: &[MakeFeature] = &[
+    #[cfg(CONFIG_EVENT_TRACING)]
+    feature_of::<events::pids::EventsFeature>,
     feature_of::<Latencies>,
     feature_of::<printk::PrintkOptions>,
     #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -113,17 +117,28 @@ pub(crate) fn instances(parameters: &[u8], snapshots: &[u8]) {
         .map(BootInstance::parse)
         .filter(|wanted| wanted.events().next().is_some())
         .for_each(|wanted| {
-            if let Some(Err(error)) = list::find(wanted.name).map(|instance| instance.expand()) {
+            let Some(instance) = list::find(wanted.name) else {
+                return;
+            };
+            if let Err(error) = instance.expand() {
                 pr_warn!(
                     "instance {} has a small buffer: {:?}\n",
                     Text(wanted.name),
                     error
                 );
             }
-            wanted
-                .events()
-                .for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
+            enable_events(&instance, wanted.events());
         });
+}
+
+#[cfg(CONFIG_EVENT_TRACING)]
+fn enable_events<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
+    events::boot::enable(instance, names);
+}
+
+#[cfg(not(CONFIG_EVENT_TRACING))]
+fn enable_events<'a>(_instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
+    names.for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
 }
 
 fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {

@@ -103,6 +103,8 @@ pub(crate) struct Style {
     pub(crate) own: u32,
     /// The names of addresses.
     pub(crate) symbols: Kallsyms,
+    /// Where the instance is, for C's printing functions; who prints holds it.
+    pub(crate) instance: usize,
 }
 
 impl Style {
@@ -142,6 +144,7 @@ impl Style {
             side,
             own,
             symbols,
+            instance: core::ptr::from_ref(instance) as usize,
         }
     }
 

@@ -60,6 +60,9 @@ macro_rules! table {
 /// Whether there is a function tracer; on the host as in a kernel that has one.
 const PATCH_SITES: bool = cfg!(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)));
 
+/// Whether there are events; on the host as in a kernel that has them.
+const EVENTS: bool = cfg!(any(CONFIG_EVENT_TRACING, not(CONFIG_RTRACE)));
+
 /// Whether there is a branch tracer.
 const BRANCHES: bool = cfg!(CONFIG_BRANCH_TRACER);
 
@@ -109,7 +112,7 @@ table! {
     /// trace_marker may be written.
     Markers "markers" true Every true;
     /// Children join set_event_pid.
-    EventFork "event-fork" false Fresh false;
+    EventFork "event-fork" false Fresh EVENTS;
     /// trace_printk() records here.
     TracePrintkDest "trace_printk_dest" true Fresh true;
     /// What is written to the top level's trace_marker is recorded here.
@@ -417,7 +420,7 @@ mod tests {
              trace_printk_dest copy_trace_marker hash-ptr function-trace graph-time"
         );
         assert!(Set::DEFAULT.has(Flag::IrqInfo) && !Set::DEFAULT.has(Flag::StackTrace));
-        assert!(!Set::DEFAULT.has(Flag::HashPtr), "not offered yet");
+        assert!(Set::DEFAULT.has(Flag::HashPtr) && !Set::DEFAULT.has(Flag::EventFork));
         let top: Vec<_> = TABLE
             .iter()
             .filter(|r| r.scope == Scope::Top)
@@ -463,7 +466,7 @@ mod tests {
             "nonoraw",
             "Raw",
             "test_nop_accept",
-            "hash-ptr",
+            "userstacktrace",
             "bogus",
         ] {
             assert_eq!(ask(text), Err(Error::Invalid), "{text:?}");
@@ -491,6 +494,7 @@ mod tests {
             text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\ntest_nop_accept\nnotest_nop_refuse\n"),
             "{text}"
         );
-        assert!(!text.contains("hash-ptr"));
+        assert!(text.contains("\nhash-ptr\n") && text.contains("\nnoevent-fork\n"));
+        assert!(!text.contains("userstacktrace"));
     }
 }

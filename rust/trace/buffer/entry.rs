@@ -69,7 +69,18 @@ impl Context {
     /// [`Context::rest`]. Any context; before the recorder itself disables preemption.
     #[inline(always)]
     pub(crate) fn capture() -> Self {
-        let count = PreemptCount::read();
+        Self::of_count(PreemptCount::read())
+    }
+
+    /// [`Context::capture`] in the probe of an event: what counts is where the event was.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[inline(always)]
+    pub(crate) fn capture_in_probe() -> Self {
+        Self::of_count(PreemptCount::read().before_probe())
+    }
+
+    #[inline(always)]
+    fn of_count(count: PreemptCount) -> Self {
         let pid = u64::from(context::current_pid() as u32) << Self::PID_SHIFT;
         let irqs = if context::irqs_off() {
             Self::IRQS_OFF

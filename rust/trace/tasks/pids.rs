@@ -7,7 +7,7 @@
 //! compares that word with its own task ([`PidFilter::traces_current`]); without pids no callback
 //! looks at all.
 //!
-//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`Lists`], a raw lock that probes take,
+//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`PidLists`], a raw lock that probes take,
 //! too.
 
 use crate::core::parse;
@@ -83,30 +83,90 @@ fn take_out(list: &mut List, pid: i32) {
     }
 }
 
-/// What probes and callbacks share.
-struct Shared {
-    lists: RawLock<Lists>,
-    /// On each CPU the pid that is traced there, or [`NOBODY`].
-    here: PerCpu<Atomic<i32>>,
-}
+/// Both lists of pids, as probes look at them.
+pub(crate) struct PidLists(RawLock<Lists>);
 
-impl Shared {
-    fn decide(&self, task: TaskView<'_>) {
-        let pid = task.pid();
-        let pid = if self.lists.lock().traces(pid) {
-            pid
-        } else {
-            NOBODY
+impl PidLists {
+    /// No pids.
+    pub(crate) fn new() -> Self {
+        Self(RawLock::new(Lists::EMPTY))
+    }
+
+    /// Is this a task to trace? Any context but NMI.
+    pub(crate) fn traces(&self, pid: i32) -> bool {
+        self.0.lock().traces(pid)
+    }
+
+    /// Is a step from one task to the other to be traced, as far as either list has both of them
+    /// out? Any context but NMI.
+    pub(crate) fn traces_either(&self, one: i32, other: i32) -> bool {
+        let lists = self.0.lock();
+        let is_in = |pid| lists.only.is_empty() || has(&lists.only, pid);
+        let is_out = |pid| has(&lists.not, pid);
+        !(is_out(one) && is_out(other)) && (is_in(one) || is_in(other))
+    }
+
+    /// Are both empty? Task context.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
+        let length = self.0.lock().list(which).len();
+        let mut copy = List::with_capacity(length, GFP_KERNEL)?;
+        for pid in self.0.lock().list(which).iter() {
+            // A fork since may have made it longer than the room; the newest pid is then left out.
+            if copy.push_within_capacity(*pid).is_err() {
+                break;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// A list with the pids of one write, all or none, and what the write returns. Task context,
+    /// may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(KVec<i32>, usize)> {
+        let mut new = self.pids(which)?;
+        let used = parse::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
+        Ok((new, used))
+    }
+
+    /// Puts `new` in the place of a list; says whether both are empty then. Task context.
+    pub(crate) fn replace(&self, which: PidListKind, new: KVec<i32>) -> bool {
+        let (old, empty) = {
+            let mut lists = self.0.lock();
+            (core::mem::replace(lists.list(which), new), lists.is_empty())
         };
-        self.here.this().store(pid, Relaxed);
+        drop(old);
+        empty
+    }
+
+    /// Has `child` listed where `parent` is. Without memory for that it is not, as tracing must not
+    /// fail a fork. Any context but NMI.
+    pub(crate) fn follow(&self, parent: i32, child: i32) {
+        for which in [PidListKind::Only, PidListKind::Not] {
+            self.follow_in(which, parent, child);
+        }
+    }
+
+    /// Takes a pid out of both. Any context but NMI.
+    pub(crate) fn forget(&self, pid: i32) {
+        let mut lists = self.0.lock();
+        take_out(&mut lists.only, pid);
+        take_out(&mut lists.not, pid);
     }
 
     /// Adds `child` to a list that has `parent`.
-    fn follow(&self, which: PidListKind, parent: i32, child: i32) {
+    fn follow_in(&self, which: PidListKind, parent: i32, child: i32) {
         let mut longer = List::new();
         loop {
             let length = {
-                let mut lists = self.lists.lock();
+                let mut lists = self.0.lock();
                 let list = lists.list(which);
                 let Err(place) = list.binary_search(&child) else {
                     return;
@@ -136,23 +196,32 @@ impl Shared {
     }
 }
 
+/// What probes and callbacks share.
+struct Shared {
+    lists: PidLists,
+    /// On each CPU the pid that is traced there, or [`NOBODY`].
+    here: PerCpu<Atomic<i32>>,
+}
+
+impl Shared {
+    fn decide(&self, task: TaskView<'_>) {
+        let pid = task.pid();
+        let pid = if self.lists.traces(pid) { pid } else { NOBODY };
+        self.here.this().store(pid, Relaxed);
+    }
+}
+
 impl TaskProbe for Shared {
     fn switched(&self, _prev: TaskView<'_>, next: TaskView<'_>) {
         self.decide(next);
     }
 
-    /// A child is listed where its parent is. Without memory for that it is not, as tracing must
-    /// not fail a fork.
     fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
-        for which in [PidListKind::Only, PidListKind::Not] {
-            self.follow(which, parent.pid(), child.pid());
-        }
+        self.lists.follow(parent.pid(), child.pid());
     }
 
     fn freed(&self, task: TaskView<'_>) {
-        let mut lists = self.lists.lock();
-        take_out(&mut lists.only, task.pid());
-        take_out(&mut lists.not, task.pid());
+        self.lists.forget(task.pid());
     }
 }
 
@@ -177,7 +246,7 @@ impl PidFilter {
         try_pin_init!(Self {
             shared: {
                 let here = PerCpu::new(|_| Atomic::new(NOBODY))?;
-                Arc::new(Shared { lists: RawLock::new(Lists::EMPTY), here }, GFP_KERNEL)?
+                Arc::new(Shared { lists: PidLists::new(), here }, GFP_KERNEL)?
             },
             state <- new_mutex!(State::default()),
         }? Error)
@@ -203,8 +272,7 @@ impl PidFilter {
     /// `EINVAL` for what is no number or too large, `ENOMEM`.
     pub(crate) fn write(&self, which: PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
-        let mut new = self.pids(which)?;
-        let used = parse::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
+        let (new, used) = self.shared.lists.with(which, text)?;
         self.install(&mut state, which, new)?;
         Ok(used)
     }
@@ -218,15 +286,7 @@ impl PidFilter {
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
     pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
-        let length = self.shared.lists.lock().list(which).len();
-        let mut copy = List::with_capacity(length, GFP_KERNEL)?;
-        for pid in self.shared.lists.lock().list(which).iter() {
-            // A fork since may have made it longer than the room; the newest pid is then left out.
-            if copy.push_within_capacity(*pid).is_err() {
-                break;
-            }
-        }
-        Ok(copy)
+        self.shared.lists.pids(which)
     }
 
     /// Option `function-fork`: children are listed as their parents are, and the dead leave. Task
@@ -247,12 +307,7 @@ impl PidFilter {
         if state.switch.is_none() && !new.is_empty() {
             state.switch = Some(Probes::register(&[Point::Switch], self.shared.clone())?);
         }
-        let (old, empty) = {
-            let mut lists = self.shared.lists.lock();
-            (core::mem::replace(lists.list(which), new), lists.is_empty())
-        };
-        drop(old);
-        if empty {
+        if self.shared.lists.replace(which, new) {
             state.switch = None;
         } else {
             // The tasks that run now had their switch before.

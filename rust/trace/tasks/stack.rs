@@ -96,6 +96,21 @@ pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
     });
 }
 
+/// Records the stack on behalf of an entry that was made in `context`, from the caller of the
+/// function on that `ip` lies in. If that is not on the stack, the whole of it. Any context.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn record_behind(buffer: &Buffer, context: Context, ip: usize) {
+    let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
+    write(buffer, context, |calls| {
+        let is_callee =
+            |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
+        calls
+            .iter()
+            .position(is_callee)
+            .map_or(0, |frame| frame + 1)
+    });
+}
+
 /// Which of `calls` is the frame at `from`; the first if none is.
 fn frame_of(calls: &[usize], from: usize) -> usize {
     calls

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What of the events only C can make: a boot parameter, steps of boot, exports.
+ */
+#include <linux/export.h>
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/string.h>
+#include <linux/trace_events.h>
+#include <asm/setup.h>
+
+#include "events.h"
+
+static char boot_events[COMMAND_LINE_SIZE] __initdata;
+
+/* It may be given several times. */
+static int __init add_boot_events(char *text)
+{
+	if (*boot_events)
+		strlcat(boot_events, ",", sizeof(boot_events));
+	strlcat(boot_events, text, sizeof(boot_events));
+	return 1;
+}
+__setup("trace_event=", add_boot_events);
+
+const char *__ref rtrace_boot_events(void)
+{
+	return boot_events;
+}
+
+/* Events of system calls need a task that makes some. */
+static int __init enable_again(void)
+{
+	rtrace_events_again();
+	return 0;
+}
+early_initcall(enable_again);
+
+static int __init replace_evals(void)
+{
+	rtrace_events_evals();
+	return 0;
+}
+fs_initcall(replace_evals);
+
+#ifdef CONFIG_MODULES
+static int module_event(struct notifier_block *block, unsigned long event, void *module)
+{
+	if (event == MODULE_STATE_COMING || event == MODULE_STATE_GOING)
+		rtrace_events_module(module, event == MODULE_STATE_COMING);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block modules = {
+	.notifier_call	= module_event,
+	.priority	= 1,
+};
+
+static int __init register_modules(void)
+{
+	return register_module_notifier(&modules);
+}
+early_initcall(register_modules);
+#endif
+
+EXPORT_SYMBOL_GPL(register_trace_event);
+EXPORT_SYMBOL_GPL(trace_array_set_clr_event);
+EXPORT_SYMBOL_GPL(trace_define_field);
+EXPORT_SYMBOL_GPL(trace_event_buffer_commit);
+EXPORT_SYMBOL_GPL(trace_event_buffer_reserve);
+EXPORT_SYMBOL_GPL(trace_event_ignore_this_pid);
+EXPORT_SYMBOL_GPL(trace_event_raw_init);
+EXPORT_SYMBOL_GPL(trace_event_reg);
+EXPORT_SYMBOL_GPL(trace_get_event_file);
+EXPORT_SYMBOL_GPL(trace_put_event_file);
+EXPORT_SYMBOL_GPL(trace_set_clr_event);
+EXPORT_SYMBOL_GPL(__trace_trigger_soft_disabled);
+EXPORT_SYMBOL_GPL(unregister_trace_event);
+#ifdef CONFIG_PERF_EVENTS
+EXPORT_SYMBOL_GPL(perf_trace_buf_alloc);
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What events.c and the Rust code share. */
+#ifndef RTRACE_ABI_EVENTS_H
+#define RTRACE_ABI_EVENTS_H
+
+#include <linux/types.h>
+
+struct trace_event_call;
+struct trace_eval_map;
+struct trace_event_file;
+struct module;
+
+/* In the linker script: the events of the kernel itself, and what names in their formats stand for. */
+extern struct trace_event_call *__start_ftrace_events[];
+extern struct trace_event_call *__stop_ftrace_events[];
+extern struct trace_eval_map *__start_ftrace_eval_maps[];
+extern struct trace_eval_map *__stop_ftrace_eval_maps[];
+
+/* The text of trace_event=, until init memory goes. */
+const char *rtrace_boot_events(void);
+
+/* In events.rs. */
+void rtrace_events_start(void);
+void rtrace_events_again(void);
+void rtrace_events_evals(void);
+void rtrace_events_module(struct module *module, bool comes);
+
+#endif

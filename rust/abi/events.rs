@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the code that `TRACE_EVENT()` generates calls, and who else uses events, of
+//! `include/linux/trace_events.h`. `events.c` has the exports and the steps of boot.
+//!
+//! What a `struct trace_event_file *` is, is said here once: the address of a
+//! [`HotFile`], which stays as long as the probe that it was registered with, or until
+//! [`trace_put_event_file`].
+
+use crate::kernel::trace_event::{self as calls, Call, RawField, Registered, Reservation};
+use crate::kernel::{rcu_slot, trace_event_types as types};
+use crate::trace::events::enable::Match;
+use crate::trace::events::file::HotFile;
+use crate::trace::events::{boot, recording, registry};
+use crate::trace::instance::{list as instances, Held, Instance};
+use core::ptr::{null_mut, NonNull};
+use kernel::bindings;
+use kernel::error::from_result;
+use kernel::ffi::{c_char, c_int, c_void};
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// Reserves `len` bytes for an entry in the instance of `trace_file`; gives where it is to be
+/// filled in, with the common fields there, or null. In the event's probe, any context.
+///
+/// # Safety
+///
+/// `fbuffer` is the caller's; `trace_file` is as the module's head says.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
+    fbuffer: *mut bindings::trace_event_buffer,
+    trace_file: *mut bindings::trace_event_file,
+    len: c_ulong,
+) -> *mut c_void {
+    // SAFETY: by the precondition.
+    let (file, at) = unsafe {
+        (
+            HotFile::from_raw(trace_file),
+            Reservation::from_raw(fbuffer),
+        )
+    };
+    recording::reserve(file, at, len).cast()
+}
+
+/// Ends what [`trace_event_buffer_reserve`] gave. In the event's probe.
+///
+/// # Safety
+///
+/// `fbuffer` is what that has filled in, in this context; the entry is complete.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_buffer_commit(
+    fbuffer: *mut bindings::trace_event_buffer,
+) {
+    // SAFETY: by the precondition.
+    unsafe { recording::commit(Reservation::from_raw(fbuffer)) }
+}
+
+/// Is no entry to be made of this hit? Does what triggers are for that need none. Any context.
+///
+/// # Safety
+///
+/// `file` is as the module's head says.
+#[export]
+pub(crate) unsafe extern "C" fn __trace_trigger_soft_disabled(
+    file: *mut bindings::trace_event_file,
+) -> bool {
+    // SAFETY: by the precondition.
+    recording::is_not_recorded(unsafe { HotFile::from_raw(file) })
+}
+
+/// Is the hit of a task whose events the instance does not record? Any context, preemption off.
+///
+/// # Safety
+///
+/// `trace_file` is as the module's head says.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_ignore_this_pid(
+    trace_file: *mut bindings::trace_event_file,
+) -> bool {
+    // SAFETY: by the precondition.
+    recording::ignores_current(unsafe { HotFile::from_raw(trace_file) })
+}
+
+/// What classes of tracepoints' events do when asked to (`reg`): the probe comes or goes. Task
+/// context, sleeps. Errors as those of tracepoints.
+///
+/// # Safety
+///
+/// `call` is complete; `data` is what `what` asks for.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_reg(
+    call: *mut bindings::trace_event_call,
+    what: bindings::trace_reg,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: by the precondition; the flags of an event of such a class say that it has a
+    // tracepoint.
+    unsafe {
+        let tracepoint = (*call).__bindgen_anon_1.tp;
+        let class = (*call).class;
+        match what {
+            bindings::trace_reg_TRACE_REG_REGISTER => {
+                bindings::tracepoint_probe_register(tracepoint, (*class).probe, data)
+            }
+            bindings::trace_reg_TRACE_REG_UNREGISTER => {
+                bindings::tracepoint_probe_unregister(tracepoint, (*class).probe, data);
+                0
+            }
+            #[cfg(CONFIG_PERF_EVENTS)]
+            bindings::trace_reg_TRACE_REG_PERF_REGISTER => match (*class).perf_probe.is_null() {
+                true => ENODEV.to_errno(),
+                false => bindings::tracepoint_probe_register(
+                    tracepoint,
+                    (*class).perf_probe,
+                    call.cast(),
+                ),
+            },
+            #[cfg(CONFIG_PERF_EVENTS)]
+            bindings::trace_reg_TRACE_REG_PERF_UNREGISTER => {
+                bindings::tracepoint_probe_unregister(tracepoint, (*class).perf_probe, call.cast());
+                0
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What classes do with an event before it is known (`raw_init`): its entries get a type. Task
+/// context, may sleep. `ENODEV` when there is none.
+///
+/// # Safety
+///
+/// `call` is complete, and stays while it is known.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_raw_init(
+    call: *mut bindings::trace_event_call,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let event = unsafe { NonNull::new_unchecked(&raw mut (*call).event) };
+    // SAFETY: by the precondition.
+    match unsafe { types::register(event, true) } {
+        Ok(_) => 0,
+        Err(_) => ENODEV.to_errno(),
+    }
+}
+
+/// Gives entries a type, and says how they are printed; gives the type, or 0. Task context, may
+/// sleep.
+///
+/// # Safety
+///
+/// `event` stays until [`unregister_trace_event`].
+#[export]
+pub(crate) unsafe extern "C" fn register_trace_event(event: *mut bindings::trace_event) -> c_int {
+    NonNull::new(event)
+        // SAFETY: by the precondition.
+        .filter(|event| unsafe { !event.as_ref().funcs.is_null() })
+        // SAFETY: by the precondition.
+        .and_then(|event| unsafe { types::register(event, false) }.ok())
+        .map_or(0, c_int::from)
+}
+
+/// Undoes [`register_trace_event`]; nobody prints by it any more. Task context, sleeps.
+///
+/// # Safety
+///
+/// `event` was registered.
+#[export]
+pub(crate) unsafe extern "C" fn unregister_trace_event(event: *mut bindings::trace_event) -> c_int {
+    // SAFETY: by the precondition.
+    types::unregister(unsafe { (*event).type_ } as u16);
+    rcu_slot::wait_for_readers();
+    0
+}
+
+/// Tells a field of an event's entries. While the event is made known. `ENOMEM`.
+///
+/// # Safety
+///
+/// `call` is complete; the texts live as long as it.
+#[export]
+pub(crate) unsafe extern "C" fn trace_define_field(
+    call: *mut bindings::trace_event_call,
+    ty: *const c_char,
+    name: *const c_char,
+    offset: c_int,
+    size: c_int,
+    is_signed: c_int,
+    filter_type: c_int,
+) -> c_int {
+    let field = RawField {
+        ty,
+        name,
+        offset: offset as u32,
+        size: size as u32,
+        signed: is_signed != 0,
+        filter: filter_type,
+        len: 0,
+    };
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { Call::from_raw(call).define_field(field) }?;
+        Ok(0)
+    })
+}
+
+/// Where an entry's fields end, without what is dynamic. Task context.
+///
+/// # Safety
+///
+/// `call` is of a known event.
+#[export]
+pub(crate) unsafe extern "C" fn trace_event_get_offsets(
+    call: *mut bindings::trace_event_call,
+) -> c_int {
+    // SAFETY: by the precondition.
+    let last = unsafe { Call::from_raw(call) }.fields().last();
+    last.map_or(0, |field| (field.offset + field.size) as c_int)
+}
+
+/// Switches the events of a system and a name, of which a null one means any, in the top instance.
+/// Task context, sleeps. `EINVAL` if there is none, `ENODEV` before there are events.
+///
+/// # Safety
+///
+/// Both are null or NUL-terminated.
+#[export]
+pub(crate) unsafe extern "C" fn trace_set_clr_event(
+    system: *const c_char,
+    event: *const c_char,
+    set: c_int,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { switch(Instance::top()?, system, event, set != 0) }
+    })
+}
+
+/// [`trace_set_clr_event`] in an instance; `ENOENT` without one.
+///
+/// # Safety
+///
+/// As there; `tr` is null or came from `trace_array_get_by_name()`.
+#[export]
+pub(crate) unsafe extern "C" fn trace_array_set_clr_event(
+    tr: *mut bindings::trace_array,
+    system: *const c_char,
+    event: *const c_char,
+    enable: bool,
+) -> c_int {
+    from_result(|| {
+        let instance = instances::all()
+            .find(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)
+            .ok_or(ENOENT)?;
+        // SAFETY: by the precondition.
+        unsafe { switch(&instance, system, event, enable) }
+    })
+}
+
+/// # Safety
+///
+/// Both texts are null or NUL-terminated.
+unsafe fn switch(
+    instance: &Arc<Instance>,
+    system: *const c_char,
+    event: *const c_char,
+    on: bool,
+) -> Result<c_int> {
+    // SAFETY: by the precondition.
+    let text = |text: *const c_char| {
+        (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
+    };
+    let wanted = Match {
+        system: text(system),
+        event: text(event),
+        ..Match::default()
+    };
+    registry::lock()?.enable_matching(instance, &wanted, on)?;
+    Ok(0)
+}
+
+/// The file of an event in the instance called `instance`, or the top one for null; until
+/// [`trace_put_event_file`] neither goes. Task context, sleeps.
+///
+/// # Errors
+///
+/// As a pointer: `ENOENT` without the instance, `EINVAL` without the event, `EBUSY` while its
+/// module goes, `ENOMEM`.
+///
+/// # Safety
+///
+/// The texts are NUL-terminated, the first may be null.
+#[export]
+pub(crate) unsafe extern "C" fn trace_get_event_file(
+    instance: *const c_char,
+    system: *const c_char,
+    event: *const c_char,
+) -> *mut bindings::trace_event_file {
+    let found = || {
+        // SAFETY: by the precondition.
+        let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) }.to_bytes();
+        let instance = match instance.is_null() {
+            true => Instance::top()?.clone(),
+            false => instances::find(text(instance)).ok_or(ENOENT)?,
+        };
+        let held = instance.hold()?;
+        let mut registry = registry::lock()?;
+        let known = registry
+            .find(text(system), text(event))
+            .filter(|event| event.is_offered())
+            .ok_or(EINVAL)?;
+        let id = known.id();
+        known.hold().then_some(()).ok_or(EBUSY)?;
+        match registry.file_made(&instance, id) {
+            Ok(file) => {
+                let _kept = held.into_raw();
+                Ok(file.hot().as_ptr())
+            }
+            Err(error) => {
+                if let Some(event) = registry.event(id) {
+                    event.release();
+                }
+                Err(error)
+            }
+        }
+    };
+    found().unwrap_or_else(|error: Error| error.to_ptr())
+}
+
+/// Gives back what [`trace_get_event_file`] gave. Task context, sleeps.
+///
+/// # Safety
+///
+/// It came from there, and is not used any more.
+#[export]
+pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_event_file) {
+    // SAFETY: by the precondition; the instance was held.
+    unsafe {
+        HotFile::from_raw(file).call().release();
+        drop(Held::from_raw((*file).tr.cast()));
+    }
+}
+
+/// The events of the kernel itself become known. Boot, behind the top instance.
+pub(super) fn start() {
+    // SAFETY: the command line has been parsed, and init memory is still there.
+    let wanted = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes();
+    // SAFETY: the kernel's own, which are new and stay.
+    let events = calls::built_in().map(|call| unsafe { Registered::new(call, null_mut()) });
+    boot::start(events, wanted);
+}
+
+/// There is a first task: see [`boot::again`]. Boot.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_events_again() {
+    // SAFETY: as in `start`.
+    boot::again(unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes());
+}
+
+/// Numbers for names in the formats of the kernel's events. Boot.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_events_evals() {
+    boot::replace(calls::built_in_evals());
+}
+
+/// A module comes or goes. Task context, sleeps.
+///
+/// # Safety
+///
+/// The module is there during the call.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_events_module(module: *mut bindings::module, comes: bool) {
+    if !comes {
+        return boot::module_goes(module as usize);
+    }
+    // SAFETY: by the precondition; the events are new, and stay until the module goes.
+    unsafe {
+        if (*module).num_trace_events == 0 {
+            return;
+        }
+        boot::module_comes(
+            module as usize,
+            calls::of_module(module).map(|call| Registered::new(call, module)),
+            calls::evals_of_module(module),
+        );
+    }
+}
+
+crate::abi::same_in_c! {
+    fn rtrace_events_again();
+    fn rtrace_events_evals();
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What perf's core and the generated code of events call, of `include/linux/trace_events.h`.
+
+use crate::kernel::perf_trace;
+use crate::kernel::trace_event::Call;
+use crate::trace::buffer::entry::Context;
+use crate::trace::events::perf;
+use core::ptr::null_mut;
+use kernel::bindings;
+use kernel::error::from_result;
+use kernel::ffi::{c_char, c_int, c_void};
+use kernel::prelude::*;
+
+/// Has a new event of perf's see hits of the event whose type it asks for. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` without such an event, `EACCES`, `EPERM`, `ENOMEM`, and as the event's class says.
+///
+/// # Safety
+///
+/// `event` is live and new.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition; it stays until `perf_trace_destroy`.
+        unsafe {
+            perf::begin((*event).attr.config, |in_use, call| {
+                in_use.begin(call, event)
+            })
+        }?;
+        Ok(0)
+    })
+}
+
+/// Undoes [`perf_trace_init`]. Task context, sleeps.
+///
+/// # Safety
+///
+/// That was done for `event`.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_destroy(event: *mut bindings::perf_event) {
+    // SAFETY: by the precondition; the event's code is held since.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        perf::end(call, |in_use, call| in_use.end(call, event));
+    }
+}
+
+/// # Safety
+///
+/// As perf's core calls the `add` of a PMU.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_add(
+    event: *mut bindings::perf_event,
+    flags: c_int,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: by the precondition.
+        unsafe { perf_trace::add(event, flags) }?;
+        Ok(0)
+    })
+}
+
+/// # Safety
+///
+/// As perf's core calls the `del` of a PMU.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_del(event: *mut bindings::perf_event, _flags: c_int) {
+    // SAFETY: by the precondition.
+    unsafe { perf_trace::del(event) };
+}
+
+/// Memory for an entry of `size` bytes, or null; its registers and its context's number go to where
+/// the others point. In a probe of perf's, any context.
+///
+/// # Safety
+///
+/// `regs` is null or may be written, `rctxp` may be.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_buf_alloc(
+    size: c_int,
+    regs: *mut *mut bindings::pt_regs,
+    rctxp: *mut c_int,
+) -> *mut c_void {
+    let Some((room, its_regs, context)) = perf_trace::room(size as usize) else {
+        return null_mut();
+    };
+    // SAFETY: by the precondition.
+    unsafe {
+        if !regs.is_null() {
+            *regs = its_regs;
+        }
+        *rctxp = context;
+    }
+    room.as_ptr().cast()
+}
+
+/// Writes the common fields of an entry of that type. Any context.
+///
+/// # Safety
+///
+/// They may be written at `record`.
+#[export]
+pub(crate) unsafe extern "C" fn perf_trace_buf_update(record: *mut c_void, kind: u16) {
+    let header = Context::capture_all().header(kind);
+    // SAFETY: by the precondition.
+    unsafe { record.cast::<u64>().write_unaligned(header) };
+}
+
+/// Filters of perf's events: there are none yet, and who asks for one is told (`EINVAL`).
+///
+/// # Safety
+///
+/// None of the arguments is used.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
+    _event: *mut bindings::perf_event,
+    _event_id: c_int,
+    _filter_str: *mut c_char,
+) -> c_int {
+    EINVAL.to_errno()
+}
+
+/// Ends a filter, of which there are none.
+///
+/// # Safety
+///
+/// The argument is not used.
+#[export]
+pub(crate) unsafe extern "C" fn ftrace_profile_free_filter(_event: *mut bindings::perf_event) {}
+
+/// Does an entry pass the filter of one of perf's events? There are none yet: nobody has one to ask
+/// about.
+///
+/// # Safety
+///
+/// None of the arguments is used.
+#[export]
+pub(crate) unsafe extern "C" fn filter_match_preds(
+    _filter: *mut bindings::event_filter,
+    _rec: *mut c_void,
+) -> c_int {
+    1
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/trace_events.h>
+#include <linux/trace_seq.h>
+
+__rust_helper void rust_helper_trace_seq_init(struct trace_seq *s)
+{
+	trace_seq_init(s);
+}
+
+__rust_helper bool rust_helper_trace_seq_has_overflowed(struct trace_seq *s)
+{
+	return trace_seq_has_overflowed(s);
+}
+
+__rust_helper int rust_helper_trace_seq_used(struct trace_seq *s)
+{
+	return trace_seq_used(s);
+}
+
+#ifdef CONFIG_PERF_EVENTS
+__rust_helper void rust_helper_hlist_add_head_rcu(struct hlist_node *node, struct hlist_head *head)
+{
+	hlist_add_head_rcu(node, head);
+}
+
+__rust_helper void rust_helper_hlist_del_rcu(struct hlist_node *node)
+{
+	hlist_del_rcu(node);
+}
+
+__rust_helper bool rust_helper_is_sampling_event(struct perf_event *event)
+{
+	return is_sampling_event(event);
+}
+
+__rust_helper struct pt_regs *rust_helper_rtrace_perf_regs(int rctx)
+{
+	return this_cpu_ptr(&__perf_regs[rctx]);
+}
+#endif

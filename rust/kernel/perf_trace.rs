@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events as perf uses them: each has, while it is used so, a list of perf's events on every CPU,
+//! and all of them have memory in which entries are made.
+//!
+//! C headers: `include/linux/perf_event.h`, `include/linux/trace_events.h`.
+
+use super::percpu::this_of;
+use super::trace_event::{wait_for_probes, Call};
+use core::mem::offset_of;
+use core::ptr::{null_mut, NonNull};
+use kernel::bindings;
+use kernel::error::to_result;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// The longest entry.
+const ROOM: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
+
+/// Memory for an entry in each context that perf tells apart, on every CPU; there while an event is
+/// in use.
+static ROOMS: [Atomic<*mut u8>; 4] = [const { Atomic::new(null_mut()) }; 4];
+
+/// How many events are in use. Who has it has all events to itself.
+pub(crate) struct InUse(usize);
+
+/// Allocates zeroed memory on every CPU. Task context, may sleep.
+fn per_cpu(size: usize, align: usize) -> Result<NonNull<u8>> {
+    // SAFETY: the size is not 0 and the alignment is a power of two.
+    let base = unsafe { bindings::pcpu_alloc_noprof(size, align, false, bindings::GFP_KERNEL) };
+    NonNull::new(base.cast()).ok_or(ENOMEM)
+}
+
+/// # Safety
+///
+/// `base` is null or from [`per_cpu`], and not used any more.
+unsafe fn free_per_cpu<T>(base: *mut T) {
+    // SAFETY: by the precondition.
+    unsafe { bindings::free_percpu(base.cast()) };
+}
+
+impl InUse {
+    /// None.
+    pub(crate) const fn new() -> Self {
+        Self(0)
+    }
+
+    /// Has `event` see hits of `call`. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EACCES` and `EPERM` for who may not, `ENODEV` for an event without a function for perf,
+    /// `ENOMEM`, and what the event's class says.
+    ///
+    /// # Safety
+    ///
+    /// `event` is live and in no list, and stays until [`InUse::end`].
+    pub(crate) unsafe fn begin(&mut self, call: &Call, event: *mut bindings::perf_event) -> Result {
+        // SAFETY: by the precondition.
+        unsafe {
+            may_see(call, event)?;
+            (*event).tp_event = call.as_ptr();
+            self.hold(call)?;
+            call.reg(bindings::trace_reg_TRACE_REG_PERF_OPEN, event.cast())
+                .map(drop)
+                .inspect_err(|_| self.release(call))
+        }
+    }
+
+    /// Undoes [`InUse::begin`]. Task context, sleeps.
+    ///
+    /// # Safety
+    ///
+    /// It was done for both, and is undone once.
+    pub(crate) unsafe fn end(&mut self, call: &Call, event: *mut bindings::perf_event) {
+        // SAFETY: by the precondition.
+        unsafe {
+            let _ = call.reg(bindings::trace_reg_TRACE_REG_PERF_CLOSE, event.cast());
+            self.release(call);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The caller has all events to itself.
+    unsafe fn hold(&mut self, call: &Call) -> Result {
+        let raw = call.as_ptr();
+        // SAFETY: by the precondition; nobody sees the lists before the event is registered.
+        unsafe {
+            if (*raw).perf_refcount > 0 {
+                (*raw).perf_refcount += 1;
+                return Ok(());
+            }
+            let size = size_of::<bindings::hlist_head>();
+            // Empty lists are zeroes.
+            (*raw).perf_events = per_cpu(size, align_of::<bindings::hlist_head>())?
+                .as_ptr()
+                .cast();
+            (*raw).perf_refcount = 1;
+            self.0 += 1;
+            let made = if self.0 == 1 { make_rooms() } else { Ok(()) };
+            made.and_then(|()| call.reg(bindings::trace_reg_TRACE_REG_PERF_REGISTER, null_mut()))
+                .map(drop)
+                .inspect_err(|_| self.forget(call))
+        }
+    }
+
+    /// # Safety
+    ///
+    /// Undoes one [`InUse::hold`].
+    unsafe fn release(&mut self, call: &Call) {
+        // SAFETY: by the precondition.
+        unsafe {
+            let raw = call.as_ptr();
+            (*raw).perf_refcount -= 1;
+            if (*raw).perf_refcount == 0 {
+                let _ = call.reg(bindings::trace_reg_TRACE_REG_PERF_UNREGISTER, null_mut());
+                wait_for_probes();
+                self.forget(call);
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The event's probe does not run.
+    unsafe fn forget(&mut self, call: &Call) {
+        // SAFETY: by the precondition nobody sees the lists, or with the last event the rooms.
+        unsafe {
+            let raw = call.as_ptr();
+            free_per_cpu((*raw).perf_events);
+            (*raw).perf_events = null_mut();
+            (*raw).perf_refcount = 0;
+            self.0 -= 1;
+            if self.0 == 0 {
+                for room in &ROOMS {
+                    free_per_cpu(room.xchg(null_mut(), Relaxed));
+                }
+            }
+        }
+    }
+}
+
+fn make_rooms() -> Result {
+    for room in &ROOMS {
+        room.store(per_cpu(ROOM, 8)?.as_ptr(), Relaxed);
+    }
+    Ok(())
+}
+
+/// May the current task have what `event` asks of `call`?
+///
+/// # Safety
+///
+/// `event` is live.
+unsafe fn may_see(call: &Call, event: *mut bindings::perf_event) -> Result {
+    // SAFETY: by the precondition.
+    unsafe {
+        if let Some(may) = (*call.as_ptr()).perf_perm {
+            to_result(may(call.as_ptr(), event))?;
+        }
+        // A child's parent was asked, and who only counts sees nothing.
+        let sees = (*event).attr.sample_type
+            & u64::from(bindings::perf_event_sample_format_PERF_SAMPLE_RAW)
+            != 0;
+        if !(*event).parent.is_null() || !sees {
+            return Ok(());
+        }
+        let of_task = (*event).attach_state == bindings::PERF_ATTACH_TASK;
+        if of_task && call.has(bindings::TRACE_EVENT_FL_CAP_ANY as u32) {
+            return Ok(());
+        }
+        to_result(bindings::perf_allow_tracepoint())
+    }
+}
+
+/// Puts `event` on this CPU's list, unless its class does something else. Interrupts are off.
+/// `EINVAL` for one that is not in use.
+///
+/// # Safety
+///
+/// As perf's core calls the `add` of a PMU.
+pub(crate) unsafe fn add(event: *mut bindings::perf_event, flags: c_int) -> Result {
+    // SAFETY: by the precondition.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        let hw = &raw mut (*event).hw;
+        if flags & bindings::PERF_EF_START as c_int == 0 {
+            (*hw).state = bindings::PERF_HES_STOPPED as c_int;
+        }
+        if bindings::is_sampling_event(event) {
+            (*hw).__bindgen_anon_2.__bindgen_anon_1.last_period = (*hw).sample_period;
+            bindings::perf_swevent_set_period(event);
+        }
+        if call.reg(bindings::trace_reg_TRACE_REG_PERF_ADD, event.cast())? == 0 {
+            let lists = NonNull::new((*call.as_ptr()).perf_events).ok_or(EINVAL)?;
+            let list: *const bindings::hlist_head = this_of(lists.as_ptr());
+            let node = &raw mut (*event).hlist_entry;
+            bindings::hlist_add_head_rcu(node, list.cast_mut());
+        }
+        Ok(())
+    }
+}
+
+/// Undoes [`add`].
+///
+/// # Safety
+///
+/// As perf's core calls the `del` of a PMU.
+pub(crate) unsafe fn del(event: *mut bindings::perf_event) {
+    // SAFETY: by the precondition.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        if call.reg(bindings::trace_reg_TRACE_REG_PERF_DEL, event.cast()) == Ok(0) {
+            bindings::hlist_del_rcu(&raw mut (*event).hlist_entry);
+        }
+    }
+}
+
+/// Memory on this CPU for an entry of `size` bytes, with the number of the context, and registers
+/// that go with it. None for one that is too long, or where perf records already. Any context,
+/// preemption off; perf's core ends it.
+pub(crate) fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, c_int)> {
+    let last = size.checked_sub(8)?;
+    if size > ROOM {
+        kernel::pr_warn_once!(
+            "perf buffer not large enough, wanted {}, have {}\n",
+            size,
+            ROOM
+        );
+        return None;
+    }
+    // SAFETY: no preconditions; it gives a number below that of the rooms.
+    let context = unsafe { bindings::perf_swevent_get_recursion_context() };
+    let base = ROOMS.get(usize::try_from(context).ok()?)?.load(Relaxed);
+    // SAFETY: an event of perf's is hit, so that the rooms are there; this context has the one of
+    // its number on this CPU to itself. What is behind the fields would go to user space as it is.
+    unsafe {
+        let room: *const u8 = this_of(base);
+        let room = room.cast_mut();
+        room.add(last).cast::<u64>().write_unaligned(0);
+        Some((
+            NonNull::new(room)?,
+            bindings::rtrace_perf_regs(context),
+            context,
+        ))
+    }
+}
+
+const _: () = assert!(offset_of!(bindings::trace_entry, pid) == 4);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Types of entries that are given out while the kernel runs, and the functions that print them
+//! (`struct trace_event`).
+//!
+//! Printing looks a type up in any context; who takes one away waits for that.
+//!
+//! C header: `include/linux/trace_events.h`.
+
+use super::trace_event::Call;
+use core::mem::offset_of;
+use core::ptr::{null_mut, NonNull};
+use kernel::bindings;
+use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
+use kernel::sync::rcu;
+
+/// The first type that is given out; those below are the core's own.
+pub(crate) const FIRST: u16 = 21;
+
+const CHUNK: usize = 256;
+type Chunk = [Atomic<usize>; CHUNK];
+
+/// By type: the `struct trace_event`, with [`IS_CALL`] if it is part of a `struct
+/// trace_event_call`. Chunks come when they are first needed, and stay.
+static CHUNKS: [Atomic<*mut Chunk>; CHUNK] = [const { Atomic::new(null_mut()) }; CHUNK];
+
+const IS_CALL: usize = 1;
+
+/// No type below is free; a type that was freed lowers it.
+static FREE_FROM: Atomic<u32> = Atomic::new(FIRST as u32);
+
+/// Where a type's entry is; with `make`, its chunk comes if it is not there. `ENOMEM`.
+fn entry(id: u16, make: bool) -> Result<Option<&'static Atomic<usize>>> {
+    let place = &CHUNKS[usize::from(id) / CHUNK];
+    let mut chunk = place.load(ordering::Acquire);
+    if chunk.is_null() && make {
+        let new: KBox<Chunk> = KBox::new(core::array::from_fn(|_| Atomic::new(0)), GFP_KERNEL)?;
+        let new = KBox::into_raw(new);
+        chunk = match place.cmpxchg(null_mut(), new, ordering::Full) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: it came from a box just now, and nobody has seen it.
+                drop(unsafe { KBox::from_raw(new) });
+                other
+            }
+        };
+    }
+    // SAFETY: null, or a chunk that stays.
+    Ok(unsafe { chunk.as_ref() }.and_then(|chunk| chunk.get(usize::from(id) % CHUNK)))
+}
+
+/// Gives `event` a type, the lowest that is free, if it has none. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENOSPC` when there is none left, `EBUSY` for a type that somebody has, `EINVAL` for one that
+/// cannot be had, `ENOMEM`.
+///
+/// # Safety
+///
+/// `event` stays until [`unregister`]; `is_call` says that it is part of a `struct
+/// trace_event_call`.
+pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bool) -> Result<u16> {
+    let event = event.as_ptr();
+    let tag = if is_call { IS_CALL } else { 0 };
+    let word = event as usize | tag;
+    // SAFETY: by the precondition.
+    let wanted = unsafe { (*event).type_ };
+    if wanted != 0 {
+        let id = u16::try_from(wanted).map_err(|_| EINVAL)?;
+        if id > FIRST {
+            return Err(EINVAL);
+        }
+        let place = entry(id, true)?.ok_or(EINVAL)?;
+        place.cmpxchg(0, word, ordering::Full).map_err(|_| EBUSY)?;
+        return Ok(id);
+    }
+    let from = FREE_FROM.load(Relaxed).max(FIRST.into()) as u16;
+    for id in from..u16::MAX {
+        let Some(place) = entry(id, true)? else { break };
+        if place.load(Relaxed) == 0 {
+            // SAFETY: by the precondition; before it can be found.
+            unsafe { (*event).type_ = id.into() };
+            if place.cmpxchg(0, word, ordering::Full).is_ok() {
+                FREE_FROM.store(u32::from(id) + 1, Relaxed);
+                return Ok(id);
+            }
+        }
+    }
+    // SAFETY: by the precondition.
+    unsafe { (*event).type_ = 0 };
+    Err(ENOSPC)
+}
+
+/// Takes an event's type away. Somebody may still print by it, until
+/// [`wait_for_readers`](super::rcu_slot::wait_for_readers). Task context.
+pub(crate) fn unregister(id: u16) {
+    if let Ok(Some(place)) = entry(id, false) {
+        place.store(0, Relaxed);
+        if id >= FIRST && u32::from(id) < FREE_FROM.load(Relaxed) {
+            FREE_FROM.store(id.into(), Relaxed);
+        }
+    }
+}
+
+/// How an event's entries are printed, while RCU holds it.
+#[derive(Clone, Copy)]
+pub(crate) struct Event<'a> {
+    pub(super) raw: &'a bindings::trace_event,
+    call: Option<&'a Call>,
+}
+
+impl<'a> Event<'a> {
+    /// The event that has this type, if it is one of `TRACE_EVENT()`.
+    pub(crate) fn call(self) -> Option<&'a Call> {
+        self.call
+    }
+}
+
+/// Runs `f` on who prints entries of type `id`. Any context; `f` must not sleep.
+pub(crate) fn with<R>(id: u16, f: impl FnOnce(Event<'_>) -> R) -> Option<R> {
+    let _read = rcu::read_lock();
+    let word = entry(id, false).ok()??.load(ordering::Acquire);
+    let event = (word & !IS_CALL) as *const bindings::trace_event;
+    // SAFETY: null, or an event that stays while RCU is held here.
+    let raw = unsafe { event.as_ref() }?;
+    let call = (word & IS_CALL != 0).then(|| {
+        let start = event
+            .cast::<u8>()
+            .wrapping_sub(offset_of!(bindings::trace_event_call, event));
+        // SAFETY: by the mark it is part of one, which stays as long.
+        unsafe { Call::from_raw(start.cast()) }
+    });
+    Some(f(Event { raw, call }))
+}

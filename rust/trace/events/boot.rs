@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events of the kernel itself, those that the command line has enabled, and those of modules as
+//! they come and go.
+
+use super::enable::Match;
+use super::printer::Events;
+use super::registry::{self, Registry};
+use crate::core::format::event::replace_evals;
+use crate::kernel::trace_event::{Eval, Registered};
+use crate::trace::instance::Instance;
+use crate::trace::output::line::EVENT_PRINTER;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// Makes the registry, takes in `events`, and enables those of `wanted`, the text of
+/// `trace_event=`. Boot, one CPU; the top instance is there. What goes wrong is said in the log.
+pub(crate) fn start(events: impl Iterator<Item = Result<Registered>>, wanted: &[u8]) {
+    if let Err(error) = take_in(events) {
+        return pr_err!("no memory for events: {:?}\n", error);
+    }
+    EVENT_PRINTER.populate(&Events);
+    enable_all(wanted, true);
+}
+
+fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
+    registry::init()?;
+    let mut registry = registry::lock()?;
+    registry.reserve(events.size_hint().1.unwrap_or(0))?;
+    for event in events.flatten() {
+        registry.add(event)?;
+    }
+    Ok(())
+}
+
+/// Enables the events of `wanted` once more: some only begin to be hit when they are enabled with
+/// the first task there. Boot.
+pub(crate) fn again(wanted: &[u8]) {
+    if !wanted.is_empty() {
+        enable_all(wanted, false);
+        enable_all(wanted, true);
+    }
+}
+
+fn enable_all(wanted: &[u8], on: bool) {
+    if let Ok(top) = Instance::top() {
+        switch(top, wanted.split(|&byte| byte == b','), on);
+    }
+}
+
+/// Enables the events of these names in `instance`. Boot. What goes wrong is said in the log.
+pub(crate) fn enable<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
+    switch(instance, names, true);
+}
+
+fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, on: bool) {
+    for name in names.filter(|name| !name.is_empty()) {
+        let result = registry::lock()
+            .and_then(|mut registry| registry.enable_matching(instance, &Match::parse(name), on));
+        if on && result.is_err() {
+            pr_warn!(
+                "Failed to enable trace event: {}\n",
+                core::str::from_utf8(name).unwrap_or("?")
+            );
+        }
+    }
+}
+
+/// Puts numbers for the names in the formats of the kernel's events. Boot, before init memory goes.
+pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
+    let result = registry::lock().and_then(|mut registry| {
+        let is_here = |_: &Registered| true;
+        rewrite(&mut registry, is_here, evals)
+    });
+    if let Err(error) = result {
+        pr_warn!("names in the formats of events stay: {:?}\n", error);
+    }
+}
+
+/// Does so in the formats of the events that `is` picks. `ENOMEM`.
+fn rewrite<'a>(
+    registry: &mut Registry,
+    is: impl Fn(&Registered) -> bool,
+    evals: impl Iterator<Item = Eval<'a>>,
+) -> Result {
+    let mut sorted: KVVec<Eval<'a>> = KVVec::new();
+    for eval in evals {
+        sorted.push(eval, GFP_KERNEL)?;
+    }
+    // By system, and the longer of two names of which one begins the other first.
+    sorted.sort_unstable_by(|one, other| {
+        (one.system, other.name.to_bytes()).cmp(&(other.system, one.name.to_bytes()))
+    });
+    for call in registry.calls_mut().filter(|call| is(call)) {
+        let system = call.system_key();
+        let from = sorted.partition_point(|eval| eval.system < system);
+        let to = sorted.partition_point(|eval| eval.system <= system);
+        let Some(names) = sorted.get(from..to).filter(|names| !names.is_empty()) else {
+            continue;
+        };
+        call.rewrite_print_fmt(|text| {
+            replace_evals(text, |rest| {
+                names
+                    .iter()
+                    .find(|eval| {
+                        let name = eval.name.to_bytes();
+                        rest.starts_with(name) && !rest.get(name.len()).is_some_and(is_word)
+                    })
+                    .map(|eval| (eval.name.to_bytes().len(), eval.value))
+            })
+        });
+    }
+    Ok(())
+}
+
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
+}
+
+/// A module comes with `events`, whose formats have names of `evals`. Task context, sleeps.
+pub(crate) fn module_comes<'a>(
+    module: usize,
+    events: impl Iterator<Item = Result<Registered>>,
+    evals: impl Iterator<Item = Eval<'a>>,
+) {
+    let result = registry::lock().and_then(|mut registry| {
+        for event in events.flatten() {
+            registry.add(event)?;
+        }
+        rewrite(&mut registry, |call| call.module() == module, evals)
+    });
+    if let Err(error) = result {
+        pr_warn!("not all events of a module are known: {:?}\n", error);
+    }
+}
+
+/// The module goes: so do its events. Task context, sleeps.
+pub(crate) fn module_goes(module: usize) {
+    let result =
+        registry::lock().and_then(|mut registry| registry.remove(|event| event.module() == module));
+    if let Err(error) = result {
+        pr_err!("events of a module that goes: {:?}\n", error);
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Switching events on and off.
+
+use super::registry::{Event, EventId, Registry};
+use crate::trace::instance::Instance;
+use crate::trace::tasks::cmdlines;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// Which events are meant.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Match<'a> {
+    /// Those of this name, and all of the system of this name.
+    pub(crate) either: Option<&'a [u8]>,
+    /// Those of this system.
+    pub(crate) system: Option<&'a [u8]>,
+    /// Those of this name.
+    pub(crate) event: Option<&'a [u8]>,
+    /// Those of this module, whose name may have `-` for `_`.
+    pub(crate) module: Option<&'a [u8]>,
+}
+
+impl<'a> Match<'a> {
+    /// What `text` means: `SYSTEM:EVENT`, where either may be missing or `*`, or `NAME` of an event
+    /// or a system; and behind it `:mod:MODULE`.
+    pub(crate) fn parse(text: &'a [u8]) -> Self {
+        const MOD: &[u8] = b":mod:";
+        let cut = text.windows(MOD.len()).position(|at| at == MOD);
+        let (text, module) = match cut {
+            Some(at) => (text.get(..at).unwrap_or(&[]), text.get(at + MOD.len()..)),
+            None => (text, None),
+        };
+        let named = |part: &'a [u8]| (!part.is_empty() && part != b"*").then_some(part);
+        match text.iter().position(|&byte| byte == b':') {
+            Some(at) => Self {
+                either: None,
+                system: text.get(..at).and_then(named),
+                event: text.get(at + 1..).and_then(named),
+                module,
+            },
+            None if module.is_some() => Self {
+                either: named(text),
+                module,
+                ..Self::default()
+            },
+            None => Self {
+                either: Some(text),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Is it one of them?
+    pub(crate) fn matches(&self, event: &Event) -> bool {
+        let (system, name) = (event.system().to_bytes(), event.name().to_bytes());
+        let same = |wanted: Option<&[u8]>, its: &[u8]| wanted.is_none_or(|wanted| wanted == its);
+        event.is_offered()
+            && self.either.is_none_or(|any| any == name || any == system)
+            && same(self.system, system)
+            && same(self.event, name)
+            && self.module.is_none_or(|wanted| is_of(event, wanted))
+    }
+}
+
+/// Is it an event of the module that is called `wanted`?
+fn is_of(event: &Event, wanted: &[u8]) -> bool {
+    let same = |(one, other): (&u8, &u8)| one == other || *one == b'_' && *other == b'-';
+    event.module_name().is_some_and(|name| {
+        let name = name.to_bytes();
+        name.len() == wanted.len() && name.iter().zip(wanted).all(same)
+    })
+}
+
+impl Registry {
+    /// Switches `event` in `instance`. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if it has gone, `EACCES` in an instance that nothing is recorded in, `ENOMEM`, and
+    /// as its class says.
+    pub(crate) fn enable(&mut self, instance: &Arc<Instance>, event: EventId, on: bool) -> Result {
+        self.switch(instance, event, on, false)
+    }
+
+    /// Has `event` hit in `instance`, be it recorded or not, or no longer; it counts. Errors as
+    /// [`Registry::enable`].
+    pub(crate) fn enable_softly(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        on: bool,
+    ) -> Result {
+        self.switch(instance, event, on, true)
+    }
+
+    fn switch(&mut self, instance: &Arc<Instance>, event: EventId, on: bool, soft: bool) -> Result {
+        if instance.is_copy() {
+            return Err(EACCES);
+        }
+        if !on && self.of(instance).and_then(|at| at.file(event)).is_none() {
+            // Nothing was ever set.
+            return self.event(event).map(drop).ok_or(ENODEV);
+        }
+        if on {
+            instance.expand()?;
+            if self.saving.is_none() {
+                self.saving = Some(cmdlines::start()?);
+            }
+        }
+        let result = self.file_made(instance, event).and_then(|file| {
+            let was = file.is_enabled();
+            let result = file.switch(on, soft);
+            Ok((was, file.is_enabled(), result))
+        });
+        let (was, is, result) = match result {
+            Ok(result) => result,
+            Err(error) => (false, false, Err(error)),
+        };
+        match (was, is) {
+            (false, true) => self.enabled += 1,
+            (true, false) => self.enabled -= 1,
+            _ => {}
+        }
+        self.end_saving();
+        if on && result.is_err() {
+            if let Some(event) = self.event(event) {
+                pr_info!("event trace: Could not enable event {}\n", event.name());
+            }
+        }
+        result
+    }
+
+    /// Switches all events that `wanted` means, as far as that goes. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is none; of errors of [`Registry::enable`], the first.
+    pub(crate) fn enable_matching(
+        &mut self,
+        instance: &Arc<Instance>,
+        wanted: &Match<'_>,
+        on: bool,
+    ) -> Result {
+        if instance.is_copy() {
+            return Err(EACCES);
+        }
+        let mut result = Err(EINVAL);
+        let mut failed = Ok(());
+        let mut next = 0;
+        while let Some(event) = self.events().get(next) {
+            next += 1;
+            if wanted.matches(event) {
+                let id = event.id();
+                let switched = self.enable(instance, id, on);
+                if failed.is_ok() {
+                    failed = switched;
+                }
+                result = failed;
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One event in one instance.
+//!
+//! What its probe looks at is a [`HotFile`]: the word of flags, where entries go, what rejects
+//! them. The rest is behind the event mutex.
+
+use super::filter::Filter;
+use super::pids::EventPids;
+use super::recording;
+use super::registry::{Event, EventId};
+use super::trigger::TriggerList;
+use crate::kernel::rcu_slot::RcuSlot;
+use crate::kernel::trace_event::{flag, File, FileBox};
+use crate::trace::instance::Instance;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// What a hit looks at, behind the word of flags.
+pub(crate) struct Hot {
+    /// The type of its entries.
+    pub(super) kind: u16,
+    pub(super) instance: Arc<Instance>,
+    pub(super) pids: Arc<EventPids>,
+    pub(super) filter: RcuSlot<Filter>,
+    pub(super) triggers: RcuSlot<TriggerList>,
+}
+
+impl Hot {
+    /// The instance.
+    pub(crate) fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// The type of its entries.
+    pub(crate) fn kind(&self) -> u16 {
+        self.kind
+    }
+}
+
+/// An event in an instance, as its probe gets it.
+pub(crate) type HotFile = File<Hot>;
+
+/// An event in an instance.
+pub(crate) struct EventFile {
+    event: EventId,
+    /// How many want it hit, though it need not be recorded.
+    soft: u32,
+    hot: FileBox<Hot>,
+}
+
+impl EventFile {
+    pub(super) fn new(
+        event: &Event,
+        instance: &Arc<Instance>,
+        pids: &Arc<EventPids>,
+    ) -> Result<Self> {
+        let hot = Hot {
+            kind: event.registered().id(),
+            instance: instance.clone(),
+            pids: pids.clone(),
+            filter: RcuSlot::new(),
+            triggers: RcuSlot::new(),
+        };
+        let tr = Arc::as_ptr(&hot.instance).cast_mut().cast();
+        let hot = FileBox::new(event.registered(), tr, hot)?;
+        hot.set(flag::PID_FILTER, pids.is_active());
+        Ok(Self {
+            event: event.id(),
+            soft: 0,
+            hot,
+        })
+    }
+
+    /// Which event it is.
+    pub(crate) fn event(&self) -> EventId {
+        self.event
+    }
+
+    /// What its probe gets.
+    pub(crate) fn hot(&self) -> &HotFile {
+        &self.hot
+    }
+
+    pub(super) fn into_hot(self) -> FileBox<Hot> {
+        self.hot
+    }
+
+    /// Is it hit?
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.hot.flags() & flag::ENABLED != 0
+    }
+
+    /// Was it ever?
+    pub(crate) fn was_enabled(&self) -> bool {
+        self.hot.flags() & flag::WAS_ENABLED != 0
+    }
+
+    /// Is it hit and not recorded?
+    pub(crate) fn is_soft_disabled(&self) -> bool {
+        self.hot.flags() & flag::SOFT_DISABLED != 0
+    }
+
+    /// Does somebody want it hit, recorded or not?
+    pub(crate) fn is_soft(&self) -> bool {
+        self.soft != 0
+    }
+
+    /// The text of its `enable` file.
+    pub(crate) fn enable_text(&self) -> &'static str {
+        match (self.is_enabled(), self.is_soft_disabled(), self.is_soft()) {
+            (true, false, false) => "1\n",
+            (true, false, true) => "1*\n",
+            (false, _, _) | (true, true, false) => "0\n",
+            (true, true, true) => "0*\n",
+        }
+    }
+
+    /// Switches it, or with `soft` has it hit though nobody may record it; as many times on as off.
+    /// Who calls counts. Task context, sleeps. Errors as the event's class says.
+    pub(super) fn switch(&mut self, on: bool, soft: bool) -> Result {
+        if on {
+            if soft {
+                self.soft += 1;
+                if self.soft > 1 {
+                    return Ok(());
+                }
+                if let Err(error) = recording::prepare_scratch() {
+                    self.soft -= 1;
+                    return Err(error);
+                }
+                if !self.is_enabled() {
+                    self.hot.set(flag::SOFT_DISABLED, true);
+                }
+            } else {
+                self.hot.set(flag::SOFT_DISABLED, false);
+            }
+            return self.hot.enable(true).inspect_err(|_| {
+                self.soft -= u32::from(soft);
+                self.hot.set(flag::SOFT_DISABLED, false);
+            });
+        }
+        let off = if soft {
+            self.soft = self.soft.saturating_sub(1);
+            if self.soft > 0 {
+                return Ok(());
+            }
+            // It stays as it is: hit for its own sake, or for nobody's.
+            self.is_soft_disabled()
+        } else {
+            self.soft == 0
+        };
+        let result = if off { self.hot.enable(false) } else { Ok(()) };
+        self.hot.set(flag::SOFT_DISABLED, self.soft > 0);
+        result
+    }
+
+    /// The filter there is.
+    pub(crate) fn filter(&self) -> Option<Arc<Filter>> {
+        self.hot.filter.share()
+    }
+
+    /// Puts a filter in the place of the one there is: a hit goes by the old one or by the new one.
+    /// Task context, sleeps. `ENOMEM`.
+    pub(crate) fn set_filter(&mut self, filter: Option<Arc<Filter>>) -> Result {
+        if filter.is_some() {
+            recording::prepare_scratch()?;
+        }
+        let filtered = filter.is_some();
+        if !filtered {
+            self.hot.set(flag::FILTERED, false);
+        }
+        drop(self.hot.filter.replace(filter));
+        if filtered {
+            self.hot.set(flag::FILTERED, true);
+        }
+        Ok(())
+    }
+
+    /// The triggers there are.
+    pub(crate) fn triggers(&self) -> Option<Arc<TriggerList>> {
+        self.hot.triggers.share()
+    }
+
+    /// Puts triggers in the place of those there are. The event has to be switched softly by who
+    /// calls. Task context, sleeps. `ENOMEM`.
+    pub(crate) fn set_triggers(&mut self, triggers: Option<Arc<TriggerList>>) -> Result {
+        let looks = triggers
+            .as_ref()
+            .is_some_and(|list| list.looks_at_entries());
+        if looks {
+            recording::prepare_scratch()?;
+        }
+        let any = triggers.is_some();
+        if !any {
+            self.hot.set(flag::TRIGGER_MODE, false);
+        }
+        if !looks {
+            self.hot.set(flag::TRIGGER_COND, false);
+        }
+        drop(self.hot.triggers.replace(triggers));
+        if looks {
+            self.hot.set(flag::TRIGGER_COND, true);
+        }
+        if any {
+            self.hot.set(flag::TRIGGER_MODE, true);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whose events an instance records: `set_event_pid` and `set_event_notrace_pid`.
+//!
+//! A per-CPU word says whether the task that a CPU runs is one whose events are recorded. It
+//! changes at each switch: before the events of the switch are recorded, so that they are if either
+//! task is traced, and behind them, for the task that comes. A task that is woken by one that is not
+//! traced has its wake-up recorded in the same way.
+//!
+//! Lock order: the event mutex, tracepoint code, then the lists, a raw lock that probes take, too.
+
+use super::registry::{self, InstanceEvents, Registry};
+use crate::core::parse::options::Flag;
+use crate::kernel::cpus;
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::trace_event::flag;
+use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView, BEFORE_EVENTS, BEHIND_EVENTS};
+use crate::trace::instance::feature::{Feature, OptionEffect};
+use crate::trace::instance::Instance;
+use crate::trace::tasks::pids::{PidListKind, PidLists};
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::{Arc, Mutex};
+
+/// Where the word changes.
+const POINTS: &[Point] = &[
+    Point::Switch,
+    Point::Wakeup,
+    Point::WakeupNew,
+    Point::Waking,
+];
+
+/// The pids of an instance, as its events look at them.
+pub(crate) struct EventPids {
+    lists: PidLists,
+    /// On each CPU: are events not recorded now?
+    ignores: PerCpu<Atomic<bool>>,
+}
+
+/// What an instance has for its events besides their files: pids, and what follows forks.
+#[pin_data]
+pub(crate) struct EventsFeature {
+    pids: Arc<EventPids>,
+    #[pin]
+    forks: Mutex<Option<Probes<Forks>>>,
+}
+
+impl Feature for EventsFeature {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        let pids = EventPids {
+            lists: PidLists::new(),
+            ignores: PerCpu::new(|_| Atomic::new(false))?,
+        };
+        let pids = Arc::new(pids, GFP_KERNEL)?;
+        Arc::pin_init(
+            pin_init!(Self { pids, forks <- new_mutex!(None) }),
+            GFP_KERNEL,
+        )
+    }
+
+    fn options(&self) -> &'static [OptionEffect] {
+        &[(Flag::EventFork, |instance, on| {
+            instance.feature::<EventsFeature>()?.follow_forks(on)
+        })]
+    }
+
+    fn retire(&self, instance: &Arc<Instance>) {
+        registry::retire(instance);
+        // Only taking away.
+        let _ = self.follow_forks(false);
+    }
+}
+
+impl EventsFeature {
+    /// The pids.
+    pub(super) fn pids(&self) -> &Arc<EventPids> {
+        &self.pids
+    }
+
+    /// Option `event-fork`: children are listed as their parents are, and the dead leave. Task
+    /// context, sleeps. `ENOMEM`.
+    fn follow_forks(&self, on: bool) -> Result {
+        let mut forks = self.forks.lock();
+        *forks = None;
+        if on {
+            let data = Arc::new(Forks(self.pids.clone()), GFP_KERNEL)?;
+            *forks = Some(Probes::register(&[Point::Fork, Point::Free], data)?);
+        }
+        Ok(())
+    }
+}
+
+impl EventPids {
+    /// Are there any? Task context.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.lists.is_empty()
+    }
+
+    /// Is the event that is hit now not to be recorded? Any context, preemption off.
+    #[inline]
+    pub(crate) fn ignores(&self) -> bool {
+        self.ignores.this().load(Relaxed)
+    }
+
+    /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
+        self.lists.pids(which)
+    }
+
+    fn decide(&self, task: TaskView<'_>) {
+        let ignored = !self.lists.traces(task.pid());
+        self.ignores.this().store(ignored, Relaxed);
+    }
+}
+
+/// What is called before the events of a switch or a wake-up are recorded.
+struct Before(Arc<EventPids>);
+
+impl TaskProbe for Before {
+    fn switched(&self, prev: TaskView<'_>, next: TaskView<'_>) {
+        let pids = &self.0;
+        let ignored = !pids.lists.traces_either(prev.pid(), next.pid());
+        pids.ignores.this().store(ignored, Relaxed);
+    }
+
+    fn woken(&self, task: TaskView<'_>) {
+        if self.0.ignores() {
+            self.0.decide(task);
+        }
+    }
+}
+
+/// What is called behind them.
+struct Behind(Arc<EventPids>);
+
+impl TaskProbe for Behind {
+    fn switched(&self, _prev: TaskView<'_>, next: TaskView<'_>) {
+        self.0.decide(next);
+    }
+
+    fn woken(&self, _task: TaskView<'_>) {
+        if !self.0.ignores() {
+            TaskView::with_current(|task| self.0.decide(task));
+        }
+    }
+}
+
+/// What is called when a task forks or ends, with option `event-fork`.
+struct Forks(Arc<EventPids>);
+
+impl TaskProbe for Forks {
+    fn forked(&self, parent: TaskView<'_>, child: TaskView<'_>) {
+        self.0.lists.follow(parent.pid(), child.pid());
+    }
+
+    fn freed(&self, task: TaskView<'_>) {
+        self.0.lists.forget(task.pid());
+    }
+}
+
+/// The probes in place.
+#[derive(Default)]
+pub(super) struct PidProbes {
+    around: Option<(Probes<Before>, Probes<Behind>)>,
+}
+
+impl InstanceEvents {
+    /// Puts a list of pids in the place of one.
+    fn install(&mut self, which: PidListKind, new: KVec<i32>) -> Result {
+        if self.probes.around.is_none() && !new.is_empty() {
+            let (before, behind) = (Before(self.pids.clone()), Behind(self.pids.clone()));
+            let before = Probes::register_at(POINTS, Arc::new(before, GFP_KERNEL)?, BEFORE_EVENTS)?;
+            let behind = Probes::register_at(POINTS, Arc::new(behind, GFP_KERNEL)?, BEHIND_EVENTS)?;
+            self.probes.around = Some((before, behind));
+        }
+        let empty = self.pids.lists.replace(which, new);
+        if empty {
+            self.files
+                .iter()
+                .for_each(|file| file.hot().set(flag::PID_FILTER, false));
+            self.probes.around = None;
+        } else {
+            // The tasks that run now had their switch before.
+            let pids = &self.pids;
+            cpus::on_each(|| TaskView::with_current(|task| pids.decide(task)));
+            self.files
+                .iter()
+                .for_each(|file| file.hot().set(flag::PID_FILTER, true));
+        }
+        Ok(())
+    }
+
+    pub(super) fn clear_pids(&mut self) {
+        // Only taking away: this asks for no memory, and so cannot fail.
+        let _ = self.install(PidListKind::Only, KVec::new());
+        let _ = self.install(PidListKind::Not, KVec::new());
+    }
+}
+
+impl Registry {
+    /// Adds the pids of one write to a list of `instance`, all or none; gives what the write
+    /// returns. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    pub(crate) fn write_pids(
+        &mut self,
+        instance: &Arc<Instance>,
+        which: PidListKind,
+        text: &[u8],
+    ) -> Result<usize> {
+        let at = self.of_made(instance)?;
+        let (new, used) = at.pids.lists.with(which, text)?;
+        at.install(which, new)?;
+        Ok(used)
+    }
+
+    /// Forgets a list of pids of `instance`. Task context, sleeps.
+    pub(crate) fn clear_pids(&mut self, instance: &Instance, which: PidListKind) {
+        if let Some(at) = self.of_mut(instance) {
+            // Only taking away.
+            let _ = at.install(which, KVec::new());
+        }
+    }
+}

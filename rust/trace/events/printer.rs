@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Entries of events as text, by the functions that the generated code has for that.
+//!
+//! They get a [`Printing`] each time. A few are kept for the next one; where memory cannot be asked
+//! for and none is there, one is left for emergencies.
+
+use crate::core::format::fields::{self, Shown};
+use crate::core::format::Out;
+use crate::core::parse::options::Flag;
+use crate::kernel::reserved;
+use crate::kernel::trace_event::{Call, FieldKind};
+use crate::kernel::trace_event_print::{Entry, Form, Printing};
+use crate::kernel::try_lock::TryLock;
+use crate::kernel::{context::PreemptCount, trace_event_types as types};
+use crate::trace::output::line::Printer;
+use crate::trace::output::{Record, Style};
+use core::fmt;
+use kernel::prelude::*;
+
+/// Those that are kept.
+static KEPT: [TryLock<Option<KVBox<Printing>>>; 4] = [const { TryLock::new(None) }; 4];
+/// Where no memory can be had.
+static EMERGENCY: TryLock<Printing> = TryLock::new(Printing::zeroed());
+
+/// Runs `f` on one that nobody uses; None if there is none. Any context.
+fn with_printing<R>(f: impl FnOnce(&mut Printing) -> R) -> Option<R> {
+    let count = PreemptCount::read();
+    let may_sleep = !count.is_atomic() && !crate::kernel::context::irqs_off();
+    for place in &KEPT {
+        if let Some(mut kept) = place.try_take() {
+            if kept.is_none() && may_sleep {
+                *kept = Printing::new().ok();
+            }
+            if let Some(printing) = &mut *kept {
+                return Some(f(printing));
+            }
+        }
+    }
+    EMERGENCY.try_take().map(|mut printing| f(&mut printing))
+}
+
+/// Prints an entry field by field.
+fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> fmt::Result {
+    out.bytes(call.name().to_bytes())?;
+    out.bytes(b":")?;
+    let mut any = false;
+    for field in call.fields() {
+        any = true;
+        let ty = field.ty.to_bytes();
+        let has = |part: &[u8]| ty.windows(part.len()).any(|at| at == part);
+        let shown = match field.kind {
+            FieldKind::Comm | FieldKind::StaticString => Shown::Text,
+            FieldKind::DynString => Shown::DynText { relative: false },
+            FieldKind::RelDynString => Shown::DynText { relative: true },
+            FieldKind::PtrString => Shown::Pointer,
+            FieldKind::TraceFn => Shown::Function,
+            FieldKind::Cpu | FieldKind::Other if field.size == 4 && has(b"__data_loc") => {
+                Shown::Array { relative: false }
+            }
+            FieldKind::Cpu | FieldKind::Other if field.size == 4 && has(b"__rel_loc") => {
+                Shown::Array { relative: true }
+            }
+            FieldKind::Cpu | FieldKind::Other => Shown::Number,
+            FieldKind::CpuMask | FieldKind::StackTrace => Shown::Invalid,
+        };
+        let field = fields::Field {
+            name: field.name.to_bytes(),
+            offset: field.offset,
+            size: field.size,
+            shown,
+        };
+        fields::write(&field, entry, reserved::text_start(), &style.symbols, out)?;
+    }
+    if !any {
+        out.bytes(b"No fields found")?;
+    }
+    out.bytes(b"\n")
+}
+
+/// Prints entries of events.
+pub(crate) struct Events;
+
+impl Printer for Events {
+    fn print(
+        &self,
+        record: &Record<'_>,
+        style: &Style,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
+        let set = style.set;
+        let form = match () {
+            () if set.has(Flag::Bin) => Form::Binary,
+            () if set.has(Flag::Hex) => Form::Hex,
+            () if set.has(Flag::Raw) => Form::Raw,
+            () => Form::Text,
+        };
+        let symbol_flags = [Flag::PrintParent, Flag::SymOffset, Flag::SymAddr]
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (at, &flag)| {
+                bits | c_int::from(set.has(flag)) << at
+            });
+        let entry = Entry {
+            data: record.data,
+            cpu: record.cpu.as_u32(),
+            ts: record.ts,
+            instance: style.instance,
+            symbol_flags,
+        };
+        // Where another kernel may have recorded, its code knows better than ours.
+        let by_fields = set.has(Flag::Fields) || style.symbols.0.is_some();
+        let printed = with_printing(|printing| {
+            types::with(record.id(), |event| {
+                if let Some(call) = event.call().filter(|_| by_fields && form == Form::Text) {
+                    return write_fields(call, record.data, style, out);
+                }
+                match printing.print(event, entry, form) {
+                    Some(text) => out.bytes(text),
+                    None => Err(fmt::Error),
+                }
+            })
+        });
+        match printed {
+            // None is free: as if the line were too long for the moment.
+            None => Err(fmt::Error),
+            Some(None) => Ok(false),
+            Some(Some(result)) => result.map(|()| true),
+        }
+    }
+
+    fn refuses(&self, _record: &[u8], _out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        Ok(false)
+    }
+}

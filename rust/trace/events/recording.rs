@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The way of an event's entry into the buffer, as the generated code of its probe goes it: it
+//! reserves, fills in, and commits, with preemption off.
+//!
+//! The word of the file's flags is looked at once. If it asks for nothing, the entry is reserved in
+//! the buffer. Otherwise it is made in memory of this CPU's, where filters and triggers look at it,
+//! and copied into the buffer if it is to be recorded: what a filter rejects was never reserved. A
+//! hit that interrupts another one in that memory reserves, and gives up what is rejected.
+//!
+//! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
+
+use super::file::{Hot, HotFile};
+use crate::core::parse::options::Flag;
+use crate::core::ring_buffer::Header;
+use crate::kernel::entry_made;
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::trace_event::{flag, Reservation, COMMON};
+use crate::trace::buffer::entry::Context;
+use crate::trace::tasks::stack;
+use core::cell::UnsafeCell;
+use core::ptr::{null_mut, NonNull};
+use core::sync::atomic::{compiler_fence, Ordering};
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::SetOnce;
+
+/// Flags that ask for more than to be recorded.
+const CAREFUL: usize = CHECKED | flag::PID_FILTER;
+/// Flags that ask for a look at the entry before it is recorded.
+const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND;
+
+/// The mark of an entry that is in the buffer, and to be committed.
+const PLAIN: u32 = 0;
+/// The mark of one in the buffer that is to be looked at; its length is above.
+const LOOKED_AT: u32 = 1;
+/// The mark of one in [`SCRATCH`]; its length is above.
+const APART: u32 = 2;
+/// Bits of the mark below the length.
+const MARK_BITS: u32 = 2;
+
+/// Bytes of the ring buffer's header before a payload of `length`.
+#[inline(always)]
+const fn header_of(length: usize) -> usize {
+    if length > Header::MAX_SMALL {
+        8
+    } else {
+        4
+    }
+}
+
+/// Reserves `length` bytes, common fields included, for an entry of `file`'s, and writes the
+/// common fields. Null if it is not to be recorded, or cannot be. In the event's probe.
+#[inline(always)]
+pub(crate) fn reserve(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+    if file.flags() & CAREFUL != 0 {
+        return reserve_careful(file, at, length);
+    }
+    reserve_in_buffer(file, at, length, PLAIN)
+}
+
+#[inline(always)]
+fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, mark: u32) -> *mut u8 {
+    let mut context = Context::capture_in_probe();
+    if !context.is_plain_task() {
+        context = context.rest();
+    }
+    let header = context.header(file.kind);
+    let Some(event) = file.instance.buffer().reserve(length) else {
+        return null_mut();
+    };
+    entry_made::set();
+    let event = event.as_ptr();
+    let entry = event.wrapping_add(header_of(length));
+    // SAFETY: a payload of at least the common fields, which nobody else writes.
+    unsafe { entry.cast::<u64>().write_unaligned(header) };
+    at.set(file, event, entry, mark);
+    entry
+}
+
+/// [`reserve`] where the flags ask for more.
+#[cold]
+#[inline(never)]
+fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+    let flags = file.flags();
+    if flags & flag::PID_FILTER != 0 && file.pids.ignores() {
+        return null_mut();
+    }
+    if flags & CHECKED == 0 {
+        return reserve_in_buffer(file, at, length, PLAIN);
+    }
+    let length_above = (length as u32) << MARK_BITS;
+    if let Some(entry) = Scratch::take(length) {
+        at.set(file, null_mut(), entry, length_above | APART);
+        return entry;
+    }
+    reserve_in_buffer(file, at, length, length_above | LOOKED_AT)
+}
+
+/// Ends what [`reserve`] has given.
+///
+/// # Safety
+///
+/// `at` is what `reserve` has filled in and not ended, in this context, for the file that it
+/// names, which stays meanwhile; the entry is complete.
+#[inline(always)]
+pub(crate) unsafe fn commit(at: &mut Reservation) {
+    // SAFETY: by the precondition.
+    let file: &HotFile = unsafe { HotFile::from_raw(at.file()) };
+    if at.mark() != PLAIN {
+        // SAFETY: by the precondition.
+        return unsafe { commit_careful(file, at) };
+    }
+    if follows(file) {
+        // SAFETY: by the precondition.
+        return unsafe { commit_and_follow(file) };
+    }
+    // SAFETY: by the precondition, and by the mark, it is the last event that was reserved there.
+    unsafe { file.instance.buffer().commit() };
+}
+
+/// Does something follow an entry?
+#[inline(always)]
+fn follows(file: &Hot) -> bool {
+    file.instance.options().has(Flag::StackTrace)
+}
+
+/// # Safety
+///
+/// As [`commit`].
+#[cold]
+#[inline(never)]
+unsafe fn commit_and_follow(file: &HotFile) {
+    let context = Context::capture_in_probe().rest();
+    // SAFETY: by the precondition.
+    unsafe { file.instance.buffer().commit() };
+    follow(file, context);
+}
+
+/// Records what follows an entry that was made in `context`.
+fn follow(file: &HotFile, context: Context) {
+    if follows(file) {
+        stack::record_behind(file.instance.buffer(), context, file.call().probe());
+    }
+}
+
+/// # Safety
+///
+/// As [`commit`].
+#[cold]
+#[inline(never)]
+unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
+    let (length, apart) = ((at.mark() >> MARK_BITS) as usize, at.mark() & APART != 0);
+    let context = Context::capture_in_probe().rest();
+    let start = at.entry();
+    // SAFETY: what `reserve` gave has this length, and holds the common fields.
+    let entry = unsafe {
+        start
+            .cast::<u64>()
+            .write_unaligned(context.header(file.kind));
+        core::slice::from_raw_parts(start, length)
+    };
+    file.triggers.with(|triggers| {
+        let flags = file.flags();
+        let after = match triggers {
+            Some(list) if flags & flag::TRIGGER_COND != 0 => list.hit(file, Some(entry)),
+            _ => 0,
+        };
+        let rejected = flags & flag::SOFT_DISABLED != 0
+            || flags & flag::FILTERED != 0
+                && !file
+                    .filter
+                    .with(|filter| filter.is_none_or(|filter| filter.passes(entry)));
+        let buffer = file.instance.buffer();
+        if apart {
+            if !rejected {
+                let fields = entry.get(COMMON..).unwrap_or(&[]);
+                // Where there is no room the buffer counts it.
+                let _ = buffer.write_with(context, file.kind, fields.len(), |_, place| {
+                    place.copy_from_slice(fields)
+                });
+            }
+            Scratch::give_back();
+        } else if rejected {
+            if let Some(event) = NonNull::new(at.event()) {
+                // SAFETY: by the precondition it is the last event that was reserved there.
+                unsafe { buffer.discard(event) };
+            }
+        } else {
+            // SAFETY: as above.
+            unsafe { buffer.commit() };
+        }
+        if !rejected {
+            follow(file, context);
+        }
+        if let Some(list) = triggers.filter(|_| after != 0) {
+            list.hit_after(file, after);
+        }
+    });
+}
+
+/// What a probe asks before it makes an entry of an event with triggers, that is soft-disabled or
+/// recorded for some tasks: is there to be none? Hits triggers that need no entry. Any context.
+#[cold]
+pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
+    let flags = file.flags();
+    if flags & flag::TRIGGER_COND != 0 {
+        return false;
+    }
+    if flags & flag::TRIGGER_MODE != 0 {
+        file.triggers.with(|triggers| {
+            if let Some(list) = triggers {
+                list.hit(file, None);
+            }
+        });
+    }
+    // A trigger may have changed it.
+    let flags = file.flags();
+    flags & flag::SOFT_DISABLED != 0 || flags & flag::PID_FILTER != 0 && ignores_current(file)
+}
+
+/// Is the event that is hit of a task whose events the instance does not record? Any context,
+/// preemption off.
+pub(crate) fn ignores_current(file: &HotFile) -> bool {
+    file.pids.ignores()
+}
+
+/// Bytes of an entry that is looked at apart.
+const ROOM: usize = 4096 - 8;
+
+/// A CPU's memory for one entry.
+struct Scratch {
+    /// Only this CPU's contexts change it, and each puts it back before it ends.
+    used: Atomic<bool>,
+    entry: UnsafeCell<[u64; ROOM / 8]>,
+}
+
+// SAFETY: the entry is only used by the context that has set `used`, on the CPU whose memory it
+// is, with preemption off.
+unsafe impl Sync for Scratch {}
+
+static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
+
+/// Makes the memory in which entries are looked at, unless it is there. Task context, may sleep.
+/// `ENOMEM`.
+pub(super) fn prepare_scratch() -> Result {
+    if SCRATCH.as_ref().is_none() {
+        // Somebody else's is as good.
+        SCRATCH.populate(PerCpu::new(|_| Scratch {
+            used: Atomic::new(false),
+            entry: UnsafeCell::new([0; ROOM / 8]),
+        })?);
+    }
+    Ok(())
+}
+
+impl Scratch {
+    /// Memory for an entry, unless that is too long or an entry is there. Any context, preemption
+    /// off until it is [given back](Scratch::give_back).
+    #[inline(always)]
+    fn take(length: usize) -> Option<*mut u8> {
+        let this = SCRATCH.as_ref()?.this();
+        if length > ROOM || this.used.load(Relaxed) {
+            return None;
+        }
+        this.used.store(true, Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        Some(this.entry.get().cast())
+    }
+
+    /// Undoes a [`Scratch::take`] of this context.
+    #[inline(always)]
+    fn give_back() {
+        compiler_fence(Ordering::SeqCst);
+        if let Some(all) = SCRATCH.as_ref() {
+            all.this().used.store(false, Relaxed);
+        }
+    }
+}
