@@ -270,6 +270,8 @@ impl Instance {
 
     /// Takes in a CPU that comes up. Task context, sleeps. `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
+        // A snapshot in between would exchange rings that differ.
+        let _rings = self.buffer.keep_rings();
         self.buffer.prepare(cpu)?;
         self.snapshot.buffer().prepare(cpu)
     }
@@ -341,6 +343,8 @@ impl Instance {
     pub(crate) fn set_clock(&self, name: &[u8]) -> Result {
         let row = clock::find(name)?;
         let _state = self.state.lock();
+        // A snapshot in between would exchange rings of two clocks.
+        let _rings = self.buffer.keep_rings();
         self.buffer.set_clock(row);
         self.snapshot.buffer().set_clock(row);
         self.begin_anew();

@@ -89,7 +89,7 @@ impl Instance {
     fn change_tracer(self: &Arc<Self>, name: &[u8], reason: &mut Option<&'static str>) -> Result {
         let mut state = self.state.lock();
         self.begin_anew();
-        self.buffer.expand()?;
+        self.expand_both()?;
         let next = tracer::find(name)?;
         if next == state.row {
             return Ok(());

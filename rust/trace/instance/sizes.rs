@@ -15,7 +15,15 @@ impl Instance {
     pub(crate) fn expand(&self) -> Result {
         let _state = self.state.lock();
         self.begin_anew();
-        self.buffer.expand()
+        self.expand_both()
+    }
+
+    /// Has the buffer grow from the size of boot, and the snapshot with it if that is allocated.
+    /// The state mutex is held. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    pub(super) fn expand_both(&self) -> Result {
+        self.buffer.to_expand().map_or(Ok(()), |bytes| {
+            self.change_both(None, |buffer| buffer.resize(None, bytes))
+        })
     }
 
     /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data
@@ -30,6 +38,9 @@ impl Instance {
             return Err(EINVAL);
         }
         let _state = self.state.lock();
+        if cpu.is_some_and(|cpu| self.buffer.has_room(cpu, bytes)) {
+            return Ok(());
+        }
         self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
     }
 
@@ -55,6 +66,9 @@ impl Instance {
     /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
     pub(crate) fn set_sub_buffer_order(&self, order: u32) -> Result {
         let _state = self.state.lock();
+        if self.buffer.order() == order {
+            return Ok(());
+        }
         self.change_both(None, |buffer| buffer.set_order(order))
     }
 

@@ -149,6 +149,11 @@ pub(crate) fn late_init() {
 /// sleep.
 pub(crate) fn init_buffers(running: bool) {
     let Some(users) = USERS.as_ref() else { return };
+    if users.state.lock().ready {
+        return;
+    }
+    // Beforehand: an instance's mutex is taken before ours.
+    let expanded = Instance::top().and_then(|top| top.expand());
     let mut state = users.state.lock();
     if state.ready {
         return;
@@ -157,7 +162,7 @@ pub(crate) fn init_buffers(running: bool) {
         return log::err(b"ERROR: Could not allocate percpu trace_printk buffer\n");
     }
     NOTICE.iter().for_each(|line| log::warn(line));
-    match Instance::top().and_then(|top| top.buffer().expand()) {
+    match expanded {
         Ok(()) => state.ready = true,
         Err(_) => log::err(b"Failed to expand tracing buffers for trace_printk() calls\n"),
     }
