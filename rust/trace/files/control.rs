@@ -32,6 +32,11 @@ pub(crate) trait Control: Sync {
         Err(EINVAL)
     }
 
+    /// Must a read have room for more than the whole text? Then it is `EINVAL` if not.
+    fn is_read_whole(&self) -> bool {
+        false
+    }
+
     /// How long a line may be.
     fn limit(&self) -> Limit {
         Limit::Refuse(63)
@@ -88,7 +93,11 @@ impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         self.control.show(&self.at, &mut text)?;
-        call.put_from(text.finish()?)
+        let text = text.finish()?;
+        if self.control.is_read_whole() && call.len() <= text.len() {
+            return Err(EINVAL);
+        }
+        call.put_from(text)
     }
 
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {

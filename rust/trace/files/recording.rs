@@ -119,7 +119,15 @@ impl Control for CpuMask {
         shown(out.bytes(b"\n"))
     }
 
+    fn is_read_whole(&self) -> bool {
+        true
+    }
+
+    /// `EINVAL` for what is no mask, nothing at all included.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
+        if line.is_empty() {
+            return Err(EINVAL);
+        }
         let mut words = mask_words()?;
         cpumask::parse(line, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
         let listed = |cpu: &CpuId| {
