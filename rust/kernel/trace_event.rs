@@ -778,17 +778,21 @@ impl Reservation {
         unsafe { &mut *buffer.cast() }
     }
 
-    /// Notes what was reserved: `mark` says how it is to end.
+    /// Notes for which file something was reserved, and how it is to end.
     #[inline(always)]
-    pub(crate) fn set<T>(&mut self, file: &File<T>, event: *mut u8, entry: *mut u8, mark: u32) {
+    pub(crate) fn set<T>(&mut self, file: &File<T>, mark: u32) {
         let raw = self.0.get();
         // SAFETY: it is borrowed; the fields may hold anything.
         unsafe {
             (*raw).trace_file = file.as_ptr();
-            (*raw).event = event.cast();
-            (*raw).entry = entry.cast();
             (*raw).trace_ctx = mark;
         }
+    }
+
+    /// Notes where the entry is.
+    pub(crate) fn set_entry(&mut self, entry: *mut u8) {
+        // SAFETY: as in `set`.
+        unsafe { (*self.0.get()).entry = entry.cast() };
     }
 
     /// The file's address.
@@ -803,12 +807,6 @@ impl Reservation {
     pub(crate) fn mark(&self) -> u32 {
         // SAFETY: as above.
         unsafe { (*self.0.get()).trace_ctx }
-    }
-
-    /// The ring buffer's header of the event, or null.
-    pub(crate) fn event(&self) -> *mut u8 {
-        // SAFETY: as above.
-        unsafe { (*self.0.get()).event.cast() }
     }
 
     /// Where the entry is.

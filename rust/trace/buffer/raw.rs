@@ -45,6 +45,73 @@ impl Buffer {
         }
     }
 
+    /// [`Buffer::reserve`] for one who has preemption off by itself, until it has ended the event
+    /// with [`Buffer::commit_here`] or [`Buffer::discard_here`]; what is not the usual case is left
+    /// to [`Buffer::reserve_rest`], which has to follow.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[inline(always)]
+    pub(crate) fn try_reserve(&self, length: usize, _stay: &PreemptOff) -> Attempt {
+        // SAFETY: as in `reserve`.
+        unsafe { self.this_ring().core.writer(Level::NORMAL) }.reserve_plain(&InLine, length)
+    }
+
+    /// The rest of a [`Buffer::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn reserve_rest(
+        &self,
+        tried: Attempt,
+        length: usize,
+        _stay: &PreemptOff,
+    ) -> Option<NonNull<u8>> {
+        let event = match tried {
+            Attempt::Reserved(event) => return Some(event),
+            Attempt::Not => self.reserve_any(PreemptOff::new(), length),
+            Attempt::Entered(length) => {
+                Self::reserve_entered(PreemptOff::new(), length, self.this_ring())
+            }
+        }?;
+        // SAFETY: it was left off once more.
+        drop(unsafe { PreemptOff::assume() });
+        Some(event)
+    }
+
+    /// [`Buffer::commit`] of what [`Buffer::try_reserve`] and its rest gave.
+    ///
+    /// # Safety
+    ///
+    /// As there; preemption is off by the caller since.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[inline(always)]
+    pub(crate) unsafe fn commit_here(&self) {
+        let ring = self.this_ring();
+        // SAFETY: as in `commit`.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        match writer.commit_plain(&InLine) {
+            Ended::Done(Wake::Unwanted) => {}
+            rest => self.commit_rest_here(ring, rest),
+        }
+    }
+
+    #[cfg(CONFIG_EVENT_TRACING)]
+    #[cold]
+    #[inline(never)]
+    fn commit_rest_here(&self, ring: &Ring, rest: Ended) {
+        self.commit_rest(PreemptOff::new(), ring, rest);
+    }
+
+    /// [`Buffer::discard`] of what [`Buffer::try_reserve`] and its rest gave.
+    ///
+    /// # Safety
+    ///
+    /// As there; preemption is off by the caller since.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) unsafe fn discard_here(&self, event: NonNull<u8>) {
+        // `discard` turns it on once.
+        core::mem::forget(PreemptOff::new());
+        // SAFETY: by the precondition.
+        unsafe { self.discard(event) };
+    }
+
     /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that
     /// nothing lives across the call.
     #[cold]

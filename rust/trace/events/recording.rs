@@ -12,13 +12,15 @@
 
 use super::file::{Hot, HotFile};
 use crate::core::parse::options::Flag;
-use crate::core::ring_buffer::Header;
+use crate::core::ring_buffer::{Attempt, Header};
+use crate::kernel::context::PreemptOff;
 use crate::kernel::entry_made;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::trace_event::{flag, Reservation, COMMON};
 use crate::trace::buffer::entry::Context;
 use crate::trace::tasks::stack;
 use core::cell::UnsafeCell;
+use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::prelude::*;
@@ -51,31 +53,84 @@ const fn header_of(length: usize) -> usize {
 
 /// Reserves `length` bytes, common fields included, for an entry of `file`'s, and writes the
 /// common fields. Null if it is not to be recorded, or cannot be. In the event's probe.
+///
+/// All but the case that nearly always holds leaves by a call at the end: that way nothing here
+/// lives across a call.
 #[inline(always)]
 pub(crate) fn reserve(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
     if file.flags() & CAREFUL != 0 {
         return reserve_careful(file, at, length);
     }
-    reserve_in_buffer(file, at, length, PLAIN)
+    let context = Context::capture_in_probe();
+    if !context.is_plain_task() {
+        return reserve_anywhere(file, at, length);
+    }
+    reserve_in_buffer(file, at, length, context.header(file.kind))
+}
+
+/// [`reserve`] in interrupts, and of tasks about which there is more to say.
+#[inline(never)]
+fn reserve_anywhere(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+    let context = Context::capture_in_probe().rest();
+    reserve_in_buffer(file, at, length, context.header(file.kind))
 }
 
 #[inline(always)]
-fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, mark: u32) -> *mut u8 {
-    let mut context = Context::capture_in_probe();
-    if !context.is_plain_task() {
-        context = context.rest();
+fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
+    // SAFETY: the generated code has preemption off until it has committed; nothing turns it on by
+    // this guard.
+    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+    match file.instance.buffer().try_reserve(length, &stay) {
+        Attempt::Reserved(event) => begin(file, at, event, length, header),
+        Attempt::Not => reserve_not(file, at, length, header),
+        Attempt::Entered(rest) => reserve_entered(file, at, rest, header),
     }
-    let header = context.header(file.kind);
-    let Some(event) = file.instance.buffer().reserve(length) else {
-        return null_mut();
-    };
-    entry_made::set();
-    let event = event.as_ptr();
-    let entry = event.wrapping_add(header_of(length));
+}
+
+/// Begins the entry in `event`.
+#[inline(always)]
+fn begin(
+    file: &HotFile,
+    at: &mut Reservation,
+    event: NonNull<u8>,
+    length: usize,
+    header: u64,
+) -> *mut u8 {
+    let entry = event.as_ptr().wrapping_add(header_of(length));
     // SAFETY: a payload of at least the common fields, which nobody else writes.
     unsafe { entry.cast::<u64>().write_unaligned(header) };
-    at.set(file, event, entry, mark);
+    entry_made::set();
+    at.set(file, PLAIN);
     entry
+}
+
+/// The rest of [`reserve`] where the usual way is closed.
+#[cold]
+#[inline(never)]
+fn reserve_not(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
+    rest_of(file, at, Attempt::Not, length, header)
+}
+
+/// The rest of [`reserve`] after a long time, or one that was interrupted.
+#[cold]
+#[inline(never)]
+fn reserve_entered(file: &HotFile, at: &mut Reservation, rest: u64, header: u64) -> *mut u8 {
+    rest_of(file, at, Attempt::Entered(rest), rest as usize, header)
+}
+
+fn rest_of(
+    file: &HotFile,
+    at: &mut Reservation,
+    tried: Attempt,
+    length: usize,
+    header: u64,
+) -> *mut u8 {
+    // SAFETY: as in `reserve_in_buffer`.
+    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+    match file.instance.buffer().reserve_rest(tried, length, &stay) {
+        Some(event) => begin(file, at, event, length, header),
+        None => null_mut(),
+    }
 }
 
 /// [`reserve`] where the flags ask for more.
@@ -87,14 +142,18 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
         return null_mut();
     }
     if flags & CHECKED == 0 {
-        return reserve_in_buffer(file, at, length, PLAIN);
+        return reserve_anywhere(file, at, length);
     }
     let length_above = (length as u32) << MARK_BITS;
     if let Some(entry) = Scratch::take(length) {
-        at.set(file, null_mut(), entry, length_above | APART);
+        at.set(file, length_above | APART);
+        at.set_entry(entry);
         return entry;
     }
-    reserve_in_buffer(file, at, length, length_above | LOOKED_AT)
+    let entry = reserve_anywhere(file, at, length);
+    at.set(file, length_above | LOOKED_AT);
+    at.set_entry(entry);
+    entry
 }
 
 /// Ends what [`reserve`] has given.
@@ -116,7 +175,7 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
         return unsafe { commit_and_follow(file) };
     }
     // SAFETY: by the precondition, and by the mark, it is the last event that was reserved there.
-    unsafe { file.instance.buffer().commit() };
+    unsafe { file.instance.buffer().commit_here() };
 }
 
 /// Does something follow an entry?
@@ -133,7 +192,7 @@ fn follows(file: &Hot) -> bool {
 unsafe fn commit_and_follow(file: &HotFile) {
     let context = Context::capture_in_probe().rest();
     // SAFETY: by the precondition.
-    unsafe { file.instance.buffer().commit() };
+    unsafe { file.instance.buffer().commit_here() };
     follow(file, context);
 }
 
@@ -182,13 +241,13 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             }
             Scratch::give_back();
         } else if rejected {
-            if let Some(event) = NonNull::new(at.event()) {
+            if let Some(event) = NonNull::new(start.wrapping_sub(header_of(length))) {
                 // SAFETY: by the precondition it is the last event that was reserved there.
-                unsafe { buffer.discard(event) };
+                unsafe { buffer.discard_here(event) };
             }
         } else {
             // SAFETY: as above.
-            unsafe { buffer.commit() };
+            unsafe { buffer.commit_here() };
         }
         if !rejected {
             follow(file, context);
