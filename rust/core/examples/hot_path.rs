@@ -39,7 +39,8 @@ unsafe extern "C" fn hot_path(buffer: &CpuBuffer, tick: &u64, level: u32, a: u64
         header.as_ptr().add(4).cast::<u64>().write_unaligned(a);
         header.as_ptr().add(12).cast::<u64>().write_unaligned(b);
     }
-    writer.commit_raw(&env) == Wake::Wanted
+    // SAFETY: the event was reserved above.
+    unsafe { writer.commit_raw(&env) == Wake::Wanted }
 }
 
 fn main() {

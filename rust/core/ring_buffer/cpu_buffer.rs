@@ -158,8 +158,7 @@ impl CpuBuffer {
     pub unsafe fn new(parts: Parts) -> Result<Self, BadParts> {
         let nr_slots = parts.nr_slots as usize;
         let size = parts.sub_buffer_size;
-        if nr_slots < 2
-            || nr_slots >= Position::MAX_SUB_BUFFERS
+        if !(2..Position::MAX_SUB_BUFFERS).contains(&nr_slots)
             || !Self::SUB_BUFFER_SIZES.contains(&size)
             || size % 8 != 0
         {

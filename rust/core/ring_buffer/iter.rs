@@ -28,7 +28,8 @@ pub struct IterEvent<'a> {
 }
 
 /// An iterator over the events of a buffer that leaves them there. `S` is memory for a copy of one
-/// sub-buffer's records: at least [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes.
+/// sub-buffer's records: [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes are enough.
+/// With less than the records of one may take it finds no events.
 #[derive(Debug)]
 pub struct Iter<S> {
     scratch: S,
@@ -149,6 +150,10 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// the oldest.
     fn refill(&mut self, reader: &Reader<'_>) -> bool {
         let buffer = reader.buffer;
+        // A part of a sub-buffer would end in a part of an event, at which it never gets on.
+        if self.scratch.as_ref().len() < buffer.setup.capacity as usize {
+            return false;
+        }
         let own = reader.own();
         let sequence = match self.sequence {
             Some(sequence) if own.sequence().before(sequence) => sequence,

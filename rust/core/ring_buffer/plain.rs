@@ -157,14 +157,22 @@ impl Writer<'_> {
     }
 
     /// Publishes what [`Plain::Unpublished`] is about.
+    ///
+    /// # Safety
+    ///
+    /// The last that this context did with the buffer was to write the event of which that was said.
     #[cold]
-    pub fn publish<E: Env>(&self, env: &E) -> Wake {
+    pub unsafe fn publish<E: Env>(&self, env: &E) -> Wake {
         self.buffer.publish_slow(env)
     }
 
     /// Does what [`Plain::Abandoned`] is about: leaves, publishing what interrupting writers left.
+    ///
+    /// # Safety
+    ///
+    /// The last that this context did with the buffer was the attempt of which that was said.
     #[cold]
-    pub fn abandon<E: Env>(&self, env: &E) -> Wake {
+    pub unsafe fn abandon<E: Env>(&self, env: &E) -> Wake {
         self.buffer.leave(env)
     }
 }

@@ -181,7 +181,8 @@ impl<'a> Writer<'a> {
         match self.reserve_plain(env, length) {
             Attempt::Reserved(header) => Some(header),
             Attempt::Not => self.buffer.reserve_inside(env, self.context, length),
-            Attempt::Entered(length) => self.reserve_entered(env, length as usize),
+            // SAFETY: it was given just now.
+            Attempt::Entered(length) => unsafe { self.reserve_entered(env, length as usize) },
         }
     }
 
@@ -243,26 +244,43 @@ impl<'a> Writer<'a> {
     }
 
     /// Does what [`Attempt::Entered`] is about. `None` as with [`reserve_raw`](Self::reserve_raw).
+    ///
+    /// # Safety
+    ///
+    /// The last that this context did with the buffer was the [`reserve_plain`](Self::reserve_plain)
+    /// that gave the `Entered`, with this `length`.
     #[inline]
-    pub fn reserve_entered<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
+    pub unsafe fn reserve_entered<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
         self.buffer.reserve_slow(env, self.context, length)
     }
 
     /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was
     /// interrupted.
+    ///
+    /// # Safety
+    ///
+    /// This context has an event reserved by [`reserve_raw`](Self::reserve_raw) or what that
+    /// consists of, which this call ends; what it has reserved later has ended.
     #[inline(always)]
-    pub fn commit_raw<E: Env>(&self, env: &E) -> Wake {
-        match self.commit_plain(env) {
-            Ended::Done(wake) => wake,
-            rest => self.commit_rest(env, rest),
+    pub unsafe fn commit_raw<E: Env>(&self, env: &E) -> Wake {
+        // SAFETY: by the precondition; the second goes on with what the first has left.
+        unsafe {
+            match self.commit_plain(env) {
+                Ended::Done(wake) => wake,
+                rest => self.commit_rest(env, rest),
+            }
         }
     }
 
     /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a
     /// writer alone. Otherwise [`commit_rest`](Self::commit_rest) has to follow; where nothing
     /// lives across it, by a call at the end.
+    ///
+    /// # Safety
+    ///
+    /// As [`commit_raw`](Self::commit_raw).
     #[inline(always)]
-    pub fn commit_plain<E: Env>(&self, env: &E) -> Ended {
+    pub unsafe fn commit_plain<E: Env>(&self, env: &E) -> Ended {
         let buffer = self.buffer;
         buffer.leave_plain(
             env,
@@ -271,8 +289,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Does what [`commit_plain`](Self::commit_plain) has left.
+    ///
+    /// # Safety
+    ///
+    /// `rest` is what `commit_plain` gave for the event, and this follows it once.
     #[inline]
-    pub fn commit_rest<E: Env>(&self, env: &E, rest: Ended) -> Wake {
+    pub unsafe fn commit_rest<E: Env>(&self, env: &E, rest: Ended) -> Wake {
         match rest {
             Ended::Done(wake) => wake,
             Ended::Inside => self.buffer.leave(env),
@@ -305,7 +327,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Undoes one [`nest_start`](Self::nest_start).
-    pub fn nest_end(&self) {
+    ///
+    /// # Safety
+    ///
+    /// There was one that is not undone yet, and events reserved since have ended.
+    pub unsafe fn nest_end(&self) {
         let buffer = self.buffer;
         let outer =
             |word: u64| word & Context::CROSSED | (word & !Context::CROSSED) >> Context::BITS;
@@ -437,7 +463,8 @@ impl<E: Env> Reservation<'_, '_, E> {
             || word!(buffer: CpuBuffer, setup.context holds context.bit()),
         ) {
             Ended::Done(wake) => wake,
-            rest => this.writer.commit_rest(this.env, rest),
+            // SAFETY: it is what is left of this very event.
+            rest => unsafe { this.writer.commit_rest(this.env, rest) },
         }
     }
 

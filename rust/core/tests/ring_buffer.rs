@@ -134,3 +134,20 @@ fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
     let event = iter.next(&mut reader).unwrap();
     assert!(event.lost + next >= 20 && value(event.payload) == event.lost + next);
 }
+
+#[test]
+fn an_iterator_with_too_little_memory_finds_nothing() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    for i in 0..20 {
+        write(&memory, &clock, i);
+    }
+    let mut reader = memory.reader();
+    for size in [0, 1, 11, 12, 64, 111] {
+        let mut iter = Iter::new(vec![0; size]);
+        assert!(iter.next(&mut reader).is_none(), "{size}");
+        assert!(iter.peek(&mut reader).is_none(), "{size}");
+    }
+    let mut iter = Iter::new(vec![0; 112]);
+    assert!(iter.next(&mut reader).is_some());
+}

@@ -85,8 +85,7 @@ impl Buffer {
     pub(crate) unsafe fn commit_here(&self) {
         let ring = self.this_ring();
         // SAFETY: as in `commit`.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        match writer.commit_plain(&InLine) {
+        match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
             Ended::Done(Wake::Unwanted) => {}
             rest => self.commit_rest_here(ring, rest),
         }
@@ -143,9 +142,11 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
-        // SAFETY: as in `reserve`, whose ring it is.
-        let event =
-            unsafe { ring.core.writer(Level::NORMAL) }.reserve_entered(&InLine, length as usize)?;
+        // SAFETY: as in `reserve`, whose ring it is, and whose attempt gave this length.
+        let event = unsafe {
+            let writer = ring.core.writer(Level::NORMAL);
+            writer.reserve_entered(&InLine, length as usize)?
+        };
         core::mem::forget(stay);
         Some(event)
     }
@@ -161,9 +162,9 @@ impl Buffer {
         // SAFETY: the event's `reserve` has left preemption off.
         let stay = unsafe { PreemptOff::assume() };
         let ring = self.this_ring();
-        // SAFETY: preemption is off; committing looks at the context word alone.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        match writer.commit_plain(&InLine) {
+        // SAFETY: preemption is off; committing looks at the context word alone. By the function's
+        // precondition there is an event to end.
+        match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
             Ended::Done(Wake::Unwanted) => {}
             rest => self.commit_rest(stay, ring, rest),
         }
@@ -178,8 +179,8 @@ impl Buffer {
         } else {
             ring
         };
-        // SAFETY: as in `commit`.
-        if unsafe { ring.core.writer(Level::NORMAL) }.commit_rest(&InLine, rest) == Wake::Wanted {
+        // SAFETY: as in `commit`, which `rest` comes from.
+        if unsafe { ring.core.writer(Level::NORMAL).commit_rest(&InLine, rest) } == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
     }
@@ -266,8 +267,8 @@ impl Buffer {
     pub(crate) unsafe fn nest_end(&self) {
         // SAFETY: `nest_start` has left preemption off.
         let _stay = unsafe { PreemptOff::assume() };
-        // SAFETY: as in `nest_start`.
-        unsafe { self.this_ring().core.writer(Level::NORMAL) }.nest_end();
+        // SAFETY: as in `nest_start`, and by the function's precondition.
+        unsafe { self.this_ring().core.writer(Level::NORMAL).nest_end() };
     }
 
     /// Runs `f`, in which this context may record although it has an event reserved. Preemption is
@@ -279,8 +280,9 @@ impl Buffer {
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         writer.nest_start();
         let result = f();
-        // If another ring has come meanwhile, this is still the one where nesting started.
-        writer.nest_end();
+        // SAFETY: it began above, and `f` ends what it reserves. If another ring has come meanwhile,
+        // this is still the one where nesting started.
+        unsafe { writer.nest_end() };
         result
     }
 

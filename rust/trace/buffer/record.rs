@@ -204,10 +204,10 @@ impl Buffer {
             Plain::Unpublished => self.publish(PreemptOff::new(), ring),
             Plain::Not => return false,
             Plain::Abandoned => {
-                // SAFETY: as in `record_fast`.
-                let writer = unsafe { ring.core.writer(Level::NORMAL) };
                 // If somebody is to be woken, the entry that comes next does it.
-                let _ = writer.abandon(&InLine);
+                // SAFETY: as in `record_fast`; `left` says so of the attempt made there, on this
+                // ring.
+                let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
                 return false;
             }
         }
@@ -227,10 +227,9 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, header: u64) {
-        // SAFETY: as in `record`, whose ring it is.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // If somebody is to be woken, the entry that comes now does it.
-        let _ = writer.abandon(&InLine);
+        // SAFETY: as in `record`, whose ring it is, and whose attempt ended so.
+        let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
         Self::record_at(one, two, buffer, stay, TASK, header);
     }
 
@@ -273,9 +272,8 @@ impl Buffer {
     #[inline(never)]
     fn publish(&self, stay: PreemptOff, ring: &Ring) {
         entry_made::set();
-        // SAFETY: as in `record`.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        if writer.publish(&InLine) == Wake::Wanted {
+        // SAFETY: as in `record`, whose ring it is, and whose event this is about.
+        if unsafe { ring.core.writer(Level::NORMAL).publish(&InLine) } == Wake::Wanted {
             self.wake(stay, ring);
         }
     }

@@ -196,10 +196,12 @@ impl Machine {
         let wake = match plain {
             Plain::Done => Wake::Unwanted,
             Plain::Wanted => Wake::Wanted,
-            Plain::Unpublished => writer.publish(self),
+            // SAFETY: it was said of the event that was written just now.
+            Plain::Unpublished => unsafe { writer.publish(self) },
             Plain::Not => return self.write(8, false),
             Plain::Abandoned => {
-                let _ = writer.abandon(self);
+                // SAFETY: it was said of the attempt just made.
+                let _ = unsafe { writer.abandon(self) };
                 return self.write(8, false);
             }
         };
