@@ -5,7 +5,7 @@
 //! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
 //! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Tables are in `dump.c`.
 
-use crate::trace::buffer::entry::kind;
+use crate::core::format::entry::Print;
 use crate::trace::instance::Instance;
 use crate::trace::output::dump::{self, Cpus};
 use core::ffi::{c_void, CStr};
@@ -85,11 +85,11 @@ pub(crate) extern "C" fn disable_trace_on_warning() {
         unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
     if wanted {
         if let Ok(top) = Instance::top() {
-            let ip = (disable_trace_on_warning as extern "C" fn() as usize).to_ne_bytes();
+            let ip = disable_trace_on_warning as extern "C" fn() as usize;
             // Where there is no room for it, the warning itself still tells.
             let _ = top
                 .buffer()
-                .write(kind::PRINT, &[&ip, b"Disabling tracing due to warning\n\0"]);
+                .write(Print { ip }, [b"Disabling tracing due to warning\n\0"]);
             top.buffer().set_on(false);
         }
     }

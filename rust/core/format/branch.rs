@@ -6,11 +6,10 @@
 //! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is
 //! counted how often the annotation was right, of any other how often it was taken.
 
-use super::entry::Branch;
+use super::entry::{Branch, BranchSite};
 use super::Out;
 use core::cmp::Ordering;
 use core::fmt;
-use core::mem::offset_of;
 
 /// What stands above the rows of `branch_annotated`.
 pub const ANNOTATED_TITLES: &[u8] =
@@ -103,49 +102,24 @@ impl<'a> Place<'a> {
         writeln!(out, " {}", self.line as i32)
     }
 
-    /// The bytes of a [`Branch`](super::entry::Branch) record from `line` up to `correct`, names
-    /// cut short where they are too long for it.
-    pub fn words(&self) -> [u64; WORDS] {
-        let mut bytes = [0; 8 * WORDS];
-        let (line, names) = bytes.split_at_mut(size_of::<u32>());
-        let (function, file) = names.split_at_mut(FUNCTION_ROOM);
-        line.copy_from_slice(&self.line.to_ne_bytes());
-        put_name(function, self.function);
-        put_name(file, self.base_name());
-        let mut words = [0; WORDS];
-        for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = chunk.first_chunk().copied().map_or(0, u64::from_ne_bytes);
-        }
-        words
+    /// What [`Branch`] entries say of this place, names cut short where they are too long for it.
+    pub fn entries(&self) -> BranchSite {
+        BranchSite::of(Branch {
+            line: self.line,
+            func: short(self.function),
+            file: short(self.base_name()),
+            ..Branch::default()
+        })
     }
 }
 
-/// 64-bit words in a [`Branch`](super::entry::Branch) record between the common header and
-/// `correct`.
-pub const WORDS: usize = 7;
-
-/// Bytes for a function's name there, its NUL included.
-const FUNCTION_ROOM: usize = 31;
-
-const _: () = assert!(
-    offset_of!(Branch, line) == 8
-        && offset_of!(Branch, func) == 12
-        && offset_of!(Branch, file) == 12 + FUNCTION_ROOM
-        && offset_of!(Branch, correct) == 8 + 8 * WORDS
-);
-
-/// What a [`Branch`](super::entry::Branch) record has from `correct` on. Of `constant` only the low
-/// byte counts, as in C.
-pub const fn tail(correct: bool, constant: u64) -> u32 {
-    u32::from_le_bytes([correct as u8, constant as u8, 0, 0])
-}
-
-/// Puts as much of `name` into `room` as fits before a NUL.
-fn put_name(room: &mut [u8], name: &[u8]) {
-    let most = room.len().saturating_sub(1);
-    for (place, byte) in room.iter_mut().take(most).zip(name) {
+/// As much of `name` as fits before a NUL.
+fn short<const N: usize>(name: &[u8]) -> [u8; N] {
+    let mut room = [0; N];
+    for (place, byte) in room.iter_mut().take(N.saturating_sub(1)).zip(name) {
         *place = *byte;
     }
+    room
 }
 
 /// Writes the first `width` bytes of `text`, filled up with blanks to so many.
@@ -161,11 +135,10 @@ pub const TRACE_TITLES: &[u8] =
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::entry::Entry;
+    use super::super::entry::{Entry, Words};
     use super::super::symbol::tests::text;
     use super::*;
     use std::string::String;
-    use std::vec;
     use std::vec::Vec;
 
     const PLACE: Place<'static> = Place {
@@ -287,30 +260,25 @@ mod tests {
     }
 
     #[test]
-    fn records() {
-        let bytes = |place: Place<'_>| {
-            place
-                .words()
-                .iter()
-                .flat_map(|word| word.to_ne_bytes())
-                .collect::<Vec<u8>>()
+    fn entries() {
+        let entry = |place: Place<'_>, correct, constant| {
+            let mut record = [0; Branch::SIZE];
+            let words = place.entries().words(9, correct, constant);
+            words.store(&mut record);
+            Branch::parse(&record).unwrap()
         };
-        let mut record = vec![9, 0, 0, 0, 0, 0, 0, 0];
-        record.extend(bytes(PLACE));
-        record.extend(tail(true, 0x1ff).to_ne_bytes());
-        let entry = Branch::parse(&record).unwrap();
-        assert_eq!((entry.line, entry.correct, entry.constant), (567, 1, 0xff));
-        assert!(entry.func.starts_with(b"vfs_read\0") && entry.file.starts_with(b"read_write.c\0"));
-        let long = bytes(Place {
+        let short = entry(PLACE, true, 0x1ff);
+        assert_eq!((short.line, short.correct, short.constant), (567, 1, 0xff));
+        assert!(short.func.starts_with(b"vfs_read\0") && short.file.starts_with(b"read_write.c\0"));
+        let long = Place {
             function: &[b'f'; 40],
             file: &[b'g'; 40],
             line: 1,
-        });
-        assert_eq!(
-            long[4..],
-            [&[b'f'; 30][..], b"\0", &[b'g'; 20], b"\0"].concat()
-        );
-        assert_eq!(tail(false, 0x100), 0);
+        };
+        let long = entry(long, false, 0x100);
+        assert_eq!(long.func[..], [&[b'f'; 30][..], b"\0"].concat());
+        assert_eq!(long.file[..], [&[b'g'; 20][..], b"\0"].concat());
+        assert_eq!((long.correct, long.constant), (0, 0));
     }
 
     #[test]

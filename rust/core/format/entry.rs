@@ -1,19 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The built-in records: struct, layout check, `format` file and reader, each from one description.
+//! The built-in entries: layout, `format` file, reader, writer and printer of each from one struct.
 //!
-//! Ids, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent read binary
-//! records by them. A description in this file yields the `#[repr(C)]` struct that the recorder
-//! writes, compile-time assertions on its offsets, [`Entry::FIELDS`] for the `format` file, and
-//! [`Entry::parse`] for the printers. (It is a `macro_rules!` and not a derive because kbuild
-//! builds no procedural macros outside its own.)
+//! Numbers, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent read binary
+//! records by them. An entry is a struct in one of the files below with its own fields, those after
+//! the [`Common`] header; `#[derive(Entry)]` yields the rest of its description and both ways
+//! between struct and bytes. [`Show`] says how it looks in `trace`.
 //!
-//! A struct ends in an array of length 0 where the record has a variable part, as C's flexible
-//! array does.
+//! A new one is such a struct and a row of [`TABLE`]. It is recorded by handing the struct to the
+//! buffer, which adds the header.
 
+mod branch;
+mod function;
+mod graph;
+mod message;
+mod sched;
+mod stack;
+
+pub use branch::{Branch, BranchSite};
+pub use function::{FuncRepeats, Function, ARGUMENTS};
+pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
+pub use message::{Bprint, Bputs, Print, RawData};
+pub use rtrace_macros::Entry;
+pub use sched::{ContextSwitch, Wakeup};
+pub use stack::{KernelStack, UserStack, TRAMPOLINE};
+
+use super::line::Form;
+use super::print::{Error, Line};
 use super::Out;
+use crate::core::parse::options::Flag;
 use core::fmt;
-use core::mem::offset_of;
+
+/// The built-in types: their numbers, which are ABI and stand nowhere else, and where `events/`
+/// has them.
+macro_rules! table {
+    ($($number:literal => $Type:ty $(, if $offered:expr)?;)*) => {
+        $(impl Number for $Type {
+            const NUMBER: u16 = $number;
+        })*
+
+        /// The built-in types, by number.
+        pub const TABLE: &[Row] = &[$(Row::of::<$Type>(true $(&& $offered)?)),*];
+    };
+}
+
+table! {
+    1 => Function;
+    2 => ContextSwitch;
+    3 => Wakeup;
+    4 => KernelStack;
+    5 => Print;
+    6 => Bprint;
+    9 => Branch, if cfg!(CONFIG_BRANCH_TRACER);
+    10 => FuncgraphExit;
+    11 => FuncgraphEntry;
+    12 => FuncgraphRetaddrEntry, if cfg!(CONFIG_FUNCTION_GRAPH_RETADDR);
+    13 => UserStack;
+    15 => Bputs;
+    19 => RawData;
+    20 => FuncRepeats;
+}
+
+const _: () = {
+    let mut i = 1;
+    while i < TABLE.len() {
+        assert!(TABLE[i - 1].id < TABLE[i].id, "one row for a number");
+        i += 1;
+    }
+};
+
+const _: () = assert!(
+    cfg!(target_endian = "little"),
+    "entries are stored as little-endian words"
+);
+
+/// The number of a built-in type; the rows of [`TABLE`] implement it.
+pub trait Number {
+    /// The number.
+    const NUMBER: u16;
+}
 
 /// A record is shorter than its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,64 +129,62 @@ impl Field {
     }
 }
 
-/// A value of fixed size in a record, in the machine's byte order.
-pub trait Value: Copy {
-    /// Whether C's type is signed.
-    const SIGNED: bool;
-    /// Elements, where it is an array.
-    const LEN: Option<usize>;
-
-    /// Reads the value at `offset`.
-    fn read(record: &[u8], offset: usize) -> Option<Self>;
-    /// Writes the value at `offset`.
-    fn write(self, record: &mut [u8], offset: usize) -> Option<()>;
+/// An integer of an entry, as a part of a word.
+pub trait ToWord: Copy {
+    /// Its bits, in the lowest of the word's.
+    fn to_word(self) -> u64;
 }
 
 macro_rules! integers {
-    ($($type:ident $signed:literal;)*) => { $(
-        impl Value for $type {
-            const SIGNED: bool = $signed;
-            const LEN: Option<usize> = None;
-
-            fn read(record: &[u8], offset: usize) -> Option<Self> {
-                record.get(offset..)?.first_chunk().copied().map(Self::from_ne_bytes)
-            }
-
-            fn write(self, record: &mut [u8], offset: usize) -> Option<()> {
-                *record.get_mut(offset..)?.first_chunk_mut()? = self.to_ne_bytes();
-                Some(())
+    ($($type:ident as $bits:ident,)*) => { $(
+        impl ToWord for $type {
+            #[inline(always)]
+            fn to_word(self) -> u64 {
+                self as $bits as u64
             }
         }
     )* };
 }
 
-integers! { u8 false; u16 false; u32 false; u64 false; usize false; i32 true; i64 true; }
+integers! { u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64, i32 as u32, }
 
-impl<T: Value + Default, const N: usize> Value for [T; N] {
-    const SIGNED: bool = T::SIGNED;
-    const LEN: Option<usize> = Some(N);
+/// An entry as it lies in the buffer, before its tail.
+pub trait Words: Copy {
+    /// Bytes.
+    const SIZE: usize;
 
-    fn read(record: &[u8], offset: usize) -> Option<Self> {
-        let mut values = [T::default(); N];
-        for (i, value) in values.iter_mut().enumerate() {
-            *value = T::read(record, offset.checked_add(i.checked_mul(size_of::<T>())?)?)?;
+    /// Writes it to the start of `bytes`; no more than fits.
+    fn store(self, bytes: &mut [u8]);
+}
+
+impl<const N: usize> Words for [u64; N] {
+    const SIZE: usize = 8 * N;
+
+    #[inline]
+    fn store(self, bytes: &mut [u8]) {
+        for (place, word) in bytes.chunks_exact_mut(8).zip(self) {
+            place.copy_from_slice(&word.to_ne_bytes());
         }
-        Some(values)
-    }
-
-    fn write(self, record: &mut [u8], offset: usize) -> Option<()> {
-        for (i, value) in self.into_iter().enumerate() {
-            value.write(record, offset.checked_add(i.checked_mul(size_of::<T>())?)?)?;
-        }
-        Some(())
     }
 }
 
-/// What every record begins with.
-#[repr(C)]
+/// Words, and half a one behind them.
+impl<const N: usize> Words for ([u64; N], u32) {
+    const SIZE: usize = 8 * N + 4;
+
+    #[inline]
+    fn store(self, bytes: &mut [u8]) {
+        self.0.store(bytes);
+        if let Some(half) = bytes.get_mut(8 * N..).and_then(<[u8]>::first_chunk_mut) {
+            *half = self.1.to_ne_bytes();
+        }
+    }
+}
+
+/// The header that every entry begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Common {
-    /// The type's id.
+    /// The type's number.
     pub id: u16,
     /// Interrupt state: see [`super::line::flag`].
     pub flags: u8,
@@ -132,16 +195,16 @@ pub struct Common {
 }
 
 impl Common {
+    /// Bytes.
+    pub const SIZE: usize = 8;
+
     /// The fields that every `format` file begins with.
+    #[rustfmt::skip]
     pub const FIELDS: &'static [Field] = &[
-        field::<u16>("unsigned short", "common_type", offset_of!(Self, id)),
-        field::<u8>("unsigned char", "common_flags", offset_of!(Self, flags)),
-        field::<u8>(
-            "unsigned char",
-            "common_preempt_count",
-            offset_of!(Self, preempt_count),
-        ),
-        field::<i32>("int", "common_pid", offset_of!(Self, pid)),
+        Field { ctype: "unsigned short", name: "common_type", offset: 0, size: 2, signed: false, len: None },
+        Field { ctype: "unsigned char", name: "common_flags", offset: 2, size: 1, signed: false, len: None },
+        Field { ctype: "unsigned char", name: "common_preempt_count", offset: 3, size: 1, signed: false, len: None },
+        Field { ctype: "int", name: "common_pid", offset: 4, size: 4, signed: true, len: None },
     ];
 
     /// Reads the start of any record.
@@ -150,70 +213,51 @@ impl Common {
     ///
     /// [`Truncated`] for less than 8 bytes.
     pub fn parse(record: &[u8]) -> Result<Self, Truncated> {
-        let read = || {
-            Some(Self {
-                id: Value::read(record, offset_of!(Self, id))?,
-                flags: Value::read(record, offset_of!(Self, flags))?,
-                preempt_count: Value::read(record, offset_of!(Self, preempt_count))?,
-                pid: Value::read(record, offset_of!(Self, pid))?,
-            })
-        };
-        read().ok_or(Truncated)
+        let [a, b, flags, preempt_count, pid @ ..] =
+            *record.first_chunk::<{ Self::SIZE }>().ok_or(Truncated)?;
+        Ok(Self {
+            id: u16::from_ne_bytes([a, b]),
+            flags,
+            preempt_count,
+            pid: i32::from_ne_bytes(pid),
+        })
     }
 
-    fn store(&self, record: &mut [u8]) -> Option<()> {
-        self.id.write(record, offset_of!(Self, id))?;
-        self.flags.write(record, offset_of!(Self, flags))?;
-        self.preempt_count
-            .write(record, offset_of!(Self, preempt_count))?;
-        self.pid.write(record, offset_of!(Self, pid))
+    /// The word that it is in the buffer.
+    pub const fn word(self) -> u64 {
+        let [a, b] = self.id.to_ne_bytes();
+        let [p, q, r, s] = self.pid.to_ne_bytes();
+        u64::from_ne_bytes([a, b, self.flags, self.preempt_count, p, q, r, s])
     }
 }
 
-const _: () = assert!(
-    size_of::<Common>() == 8 && offset_of!(Common, flags) == 2 && offset_of!(Common, pid) == 4
-);
+/// A built-in type of entries: a struct of an entry's own fields. To be derived.
+pub trait Entry: Copy {
+    /// What the buffer stores: the header, then the fields.
+    type Words: Words;
 
-const fn field<T: Value>(ctype: &'static str, name: &'static str, offset: usize) -> Field {
-    Field {
-        ctype,
-        name,
-        offset,
-        size: size_of::<T>(),
-        signed: T::SIGNED,
-        len: T::LEN,
-    }
-}
-
-/// A built-in record type.
-pub trait Entry: Sized {
-    /// The id, which is ABI.
+    /// The type's number.
     const ID: u16;
     /// The name: its directory in `events/ftrace/`.
     const NAME: &'static str;
-    /// The bytes of a record before its variable part.
+    /// The bytes of a record before its tail.
     const SIZE: usize;
     /// The fields after the common ones.
     const FIELDS: &'static [Field];
     /// The `print fmt` of its `format` file.
     const PRINT: &'static str;
 
-    /// Reads the fixed part of a record.
+    /// Reads the fields of a record.
     ///
     /// # Errors
     ///
     /// [`Truncated`] if the record ends before.
     fn parse(record: &[u8]) -> Result<Self, Truncated>;
 
-    /// Writes the fixed part to the start of `record`; padding stays as it was.
-    ///
-    /// # Errors
-    ///
-    /// [`Truncated`] if `record` is shorter than [`SIZE`](Self::SIZE); what it then holds is
-    /// unspecified.
-    fn store(&self, record: &mut [u8]) -> Result<(), Truncated>;
+    /// The entry with the header `header`.
+    fn words(self, header: u64) -> Self::Words;
 
-    /// The variable part of a record.
+    /// The tail of a record: what follows the fields.
     fn tail(record: &[u8]) -> &[u8] {
         record.get(Self::SIZE..).unwrap_or(&[])
     }
@@ -226,6 +270,86 @@ pub trait Entry: Sized {
     fn write_format(out: &mut dyn Out) -> fmt::Result {
         write_format(out, Self::NAME, Self::ID, Self::FIELDS, Self::PRINT)
     }
+}
+
+/// How an entry looks in `trace`, after what stands before it in its line. A form that a type does
+/// not have says only `type: number`.
+pub trait Show: Entry {
+    /// Must [`Env::strings`](super::print::Env::strings) be there?
+    const NEEDS_STRINGS: bool = false;
+
+    /// Writes the line for people, newline included.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`, and of a tail that is too short.
+    fn normal(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        no_form::<Self>(out)
+    }
+
+    /// Writes the line of numbers, newline included. Errors as [`Show::normal`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn raw(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        no_form::<Self>(out)
+    }
+
+    /// Writes the words in hexadecimal digits.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn hex(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        no_form::<Self>(out)
+    }
+
+    /// Writes the words as they are in memory.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn bin(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        no_form::<Self>(out)
+    }
+
+    /// Writes the text alone, if the entry is a message.
+    ///
+    /// Returns `false`, with nothing written, if it is none.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn message(&self, _line: &Line<'_>, _out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        Ok(false)
+    }
+}
+
+fn no_form<E: Entry>(out: &mut dyn Out) -> Result<(), Error> {
+    Ok(writeln!(out, "type: {}", E::ID)?)
+}
+
+/// Writes a record of `E` in the form that the options ask for; false if its strings are not there.
+fn show<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
+    if E::NEEDS_STRINGS && line.env.strings.is_none() {
+        return Ok(false);
+    }
+    let set = line.env.set;
+    match Form::of(set) {
+        // The field lists of built-in types are out of this option's sight in ftrace, too.
+        Form::Normal if set.has(Flag::Fields) => writeln!(out, "UNKNOWN TYPE {}", E::ID)?,
+        Form::Normal => E::parse(line.record)?.normal(line, out)?,
+        Form::Raw => E::parse(line.record)?.raw(line, out)?,
+        Form::Hex => E::parse(line.record)?.hex(line, out)?,
+        Form::Bin => E::parse(line.record)?.bin(line, out)?,
+    }
+    Ok(true)
+}
+
+/// Writes the text of a record of `E`; false if it is no message, or its strings are not there.
+fn message<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
+    Ok(E::parse(line.record)?.message(line, out)?)
 }
 
 /// Writes a `format` file from its parts.
@@ -260,9 +384,36 @@ pub struct Row {
     pub fields: &'static [Field],
     /// See [`Entry::PRINT`].
     pub print: &'static str,
+    /// Is there somebody in this kernel who records it?
+    pub offered: bool,
+    show: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,
+    message: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,
 }
 
 impl Row {
+    const fn of<E: Show>(offered: bool) -> Self {
+        const {
+            assert!(
+                E::SIZE == <E::Words as Words>::SIZE,
+                "the words are the entry"
+            )
+        };
+        Self {
+            id: E::ID,
+            name: E::NAME,
+            fields: E::FIELDS,
+            print: E::PRINT,
+            offered,
+            show: show::<E>,
+            message: message::<E>,
+        }
+    }
+
+    /// The row of a type.
+    pub fn find(id: u16) -> Option<&'static Self> {
+        TABLE.iter().find(|row| row.id == id)
+    }
+
     /// Writes the `format` file.
     ///
     /// # Errors
@@ -271,285 +422,43 @@ impl Row {
     pub fn write_format(&self, out: &mut dyn Out) -> fmt::Result {
         write_format(out, self.name, self.id, self.fields, self.print)
     }
+
+    /// Writes a record of this type in the form that the options ask for, with its newline.
+    ///
+    /// Returns `false`, with nothing written, if that takes strings that are not there.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn show(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
+        (self.show)(line, out)
+    }
+
+    /// Writes the text of a record of this type.
+    ///
+    /// Returns `false`, with nothing written, if it is no message, or takes strings that are not
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
+        (self.message)(line, out)
+    }
 }
 
-/// The words of a variable part that holds some.
+/// Writes words to a tail, as many as fit.
+#[inline]
+pub fn store_words(tail: &mut [u8], words: impl IntoIterator<Item = usize>) {
+    for (place, word) in tail.chunks_exact_mut(size_of::<usize>()).zip(words) {
+        place.copy_from_slice(&word.to_ne_bytes());
+    }
+}
+
+/// The words of a tail that holds some.
 pub fn words(tail: &[u8]) -> impl Iterator<Item = usize> + '_ {
     tail.chunks_exact(size_of::<usize>())
-        .filter_map(|chunk| Value::read(chunk, 0))
-}
-
-/// One description per type:
-///
-/// ```text
-///   ID "name" Struct {
-///       field: type = "C type" @ offset,                          a field, offset checked on 64 bits
-///       ; tail: type = "C type" [advertised elements] @ offset,   the variable part, if there is one
-///   } print "text after `print fmt: `"
-/// ```
-macro_rules! entries {
-    ($(
-        $(#[$doc:meta])*
-        $id:literal $name:literal $Type:ident {
-            $($(#[$fdoc:meta])* $field:ident: $type:ty = $ctype:literal @ $offset:literal,)*
-            $(; $(#[$tdoc:meta])* $tail:ident: $ttype:ty = $tctype:literal [$shown:literal] @ $toffset:literal,)?
-        } print $print:literal
-    )*) => {
-        $(
-            $(#[$doc])*
-            #[repr(C)]
-            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-            pub struct $Type {
-                /// What every record begins with.
-                pub common: Common,
-                $($(#[$fdoc])* pub $field: $type,)*
-                $($(#[$tdoc])* pub $tail: [$ttype; 0],)?
-            }
-
-            #[cfg(target_pointer_width = "64")]
-            const _: () = {
-                $(assert!(offset_of!($Type, $field) == $offset);)*
-                $(assert!(offset_of!($Type, $tail) == $toffset);)?
-            };
-
-            impl Entry for $Type {
-                const ID: u16 = $id;
-                const NAME: &'static str = $name;
-                const SIZE: usize = {
-                    #[allow(unused_mut, unused_assignments, reason = "reassigned for types with a tail")]
-                    let mut size = size_of::<Self>();
-                    $(size = offset_of!(Self, $tail);)?
-                    size
-                };
-                const FIELDS: &'static [Field] = &[
-                    $(field::<$type>($ctype, stringify!($field), offset_of!(Self, $field)),)*
-                    $(Field {
-                        ctype: $tctype,
-                        name: stringify!($tail),
-                        offset: offset_of!(Self, $tail),
-                        size: size_of::<[$ttype; $shown]>(),
-                        signed: <$ttype as Value>::SIGNED,
-                        len: Some($shown),
-                    },)?
-                ];
-                const PRINT: &'static str = $print;
-
-                fn parse(record: &[u8]) -> Result<Self, Truncated> {
-                    let common = Common::parse(record)?;
-                    let read = || Some(Self {
-                        common,
-                        $($field: Value::read(record, offset_of!(Self, $field))?,)*
-                        $($tail: [],)?
-                    });
-                    read().filter(|_| record.len() >= Self::SIZE).ok_or(Truncated)
-                }
-
-                fn store(&self, record: &mut [u8]) -> Result<(), Truncated> {
-                    let mut write = || {
-                        self.common.store(record)?;
-                        $(self.$field.write(record, offset_of!(Self, $field))?;)*
-                        record.get(..Self::SIZE).map(|_| ())
-                    };
-                    write().ok_or(Truncated)
-                }
-            }
-        )*
-
-        /// The built-in types, by id.
-        pub const TABLE: &[Row] = &[$(Row {
-            id: $Type::ID,
-            name: $Type::NAME,
-            fields: $Type::FIELDS,
-            print: $Type::PRINT,
-        },)*];
-    };
-}
-
-entries! {
-    /// A call of a function, by the function tracer.
-    1 "function" Function {
-        /// The function.
-        ip: usize = "unsigned long" @ 8,
-        /// Where it was called.
-        parent_ip: usize = "unsigned long" @ 16,
-        ;
-        /// The function's arguments, while they are recorded.
-        args: usize = "unsigned long" [0] @ 24,
-    } print r#"" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip"#
-
-    /// A CPU turned from one task to another, by the wakeup tracers.
-    2 "context_switch" ContextSwitch {
-        /// The task that was there, or that woke the other.
-        prev_pid: u32 = "unsigned int" @ 8,
-        /// The task that comes, or that is woken.
-        next_pid: u32 = "unsigned int" @ 12,
-        /// The CPU it is to run on.
-        next_cpu: u32 = "unsigned int" @ 16,
-        /// Priority of the first, the kernel's (100 and more are not real-time).
-        prev_prio: u8 = "unsigned char" @ 20,
-        /// State of the first; see [`state_letter`].
-        prev_state: u8 = "unsigned char" @ 21,
-        /// Priority of the other.
-        next_prio: u8 = "unsigned char" @ 22,
-        /// State of the other.
-        next_state: u8 = "unsigned char" @ 23,
-    } print r#""%u:%u:%u  ==> %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
-
-    /// A task woke another, by the wakeup tracers.
-    3 "wakeup" Wakeup {
-        /// The task that was there, or that woke the other.
-        prev_pid: u32 = "unsigned int" @ 8,
-        /// The task that comes, or that is woken.
-        next_pid: u32 = "unsigned int" @ 12,
-        /// The CPU it is to run on.
-        next_cpu: u32 = "unsigned int" @ 16,
-        /// Priority of the first, the kernel's (100 and more are not real-time).
-        prev_prio: u8 = "unsigned char" @ 20,
-        /// State of the first; see [`state_letter`].
-        prev_state: u8 = "unsigned char" @ 21,
-        /// Priority of the other.
-        next_prio: u8 = "unsigned char" @ 22,
-        /// State of the other.
-        next_state: u8 = "unsigned char" @ 23,
-    } print r#""%u:%u:%u  ==+ %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
-
-    /// A kernel stack. The format advertises 8 callers, but `size` tells.
-    4 "kernel_stack" KernelStack {
-        /// How many callers follow.
-        size: i32 = "int" @ 8,
-        ;
-        /// The callers, innermost first; see [`TRAMPOLINE`].
-        caller: usize = "unsigned long" [8] @ 16,
-    } print r#""\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"#
-
-    /// Text, from trace_marker or a plain trace_printk().
-    5 "print" Print {
-        /// Who wrote it.
-        ip: usize = "unsigned long" @ 8,
-        ;
-        /// The text and a NUL.
-        buf: u8 = "char" [0] @ 16,
-    } print r#""%ps: %s", (void *)REC->ip, REC->buf"#
-
-    /// A trace_printk() with a constant format.
-    6 "bprint" Bprint {
-        /// Who wrote it.
-        ip: usize = "unsigned long" @ 8,
-        /// The format's address, to be found in printk_formats.
-        fmt: usize = "const char *" @ 16,
-        ;
-        /// The arguments as vbin_printf() packs them.
-        buf: u32 = "u32" [0] @ 24,
-    } print r#""%ps: %s", (void *)REC->ip, REC->fmt"#
-
-    /// A condition that is marked as likely or unlikely was looked at, by the branch tracer.
-    9 "branch" Branch {
-        /// The line.
-        line: u32 = "unsigned int" @ 8,
-        /// The function's name, up to a NUL.
-        func: [u8; 31] = "char" @ 12,
-        /// The file's name without its path, up to a NUL.
-        file: [u8; 21] = "char" @ 43,
-        /// 1 if it was as marked.
-        correct: u8 = "char" @ 64,
-        /// Not 0 if the compiler knew the condition.
-        constant: u8 = "char" @ 65,
-    } print r#""%u:%s:%s (%u)%s", REC->line, REC->func, REC->file, REC->correct, REC->constant ? " CONSTANT" : """#
-
-    /// A traced function returned.
-    10 "funcgraph_exit" FuncgraphExit {
-        /// The function.
-        func: usize = "unsigned long" @ 8,
-        /// What it returned.
-        retval: usize = "unsigned long" @ 16,
-        /// Traced functions around it.
-        depth: u32 = "unsigned int" @ 24,
-        /// Functions of the task that were not traced for want of room.
-        overrun: u32 = "unsigned int" @ 28,
-        /// When it was entered.
-        calltime: u64 = "unsigned long long" @ 32,
-        /// When it returned.
-        rettime: u64 = "unsigned long long" @ 40,
-    } print r#""<-- %ps (%u) (start: %llx  end: %llx) over: %u retval: %lx", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth, REC->retval"#
-
-    /// A function was entered that is traced until it returns.
-    11 "funcgraph_entry" FuncgraphEntry {
-        /// The function.
-        func: usize = "unsigned long" @ 8,
-        /// Traced functions around it.
-        depth: usize = "unsigned long" @ 16,
-        ;
-        /// The function's arguments, while they are recorded.
-        args: usize = "unsigned long" [0] @ 24,
-    } print r#""--> %ps (%lu)", (void *)REC->func, REC->depth"#
-
-    /// The stack of the task in user space.
-    13 "user_stack" UserStack {
-        /// The task's thread group.
-        tgid: u32 = "unsigned int" @ 8,
-        /// The callers, innermost first, 0 after the last.
-        caller: [usize; 8] = "unsigned long" @ 16,
-    } print r#""\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"#
-
-    /// A trace_puts() of a constant string.
-    15 "bputs" Bputs {
-        /// Who wrote it.
-        ip: usize = "unsigned long" @ 8,
-        /// The string's address, to be found in printk_formats.
-        str: usize = "const char *" @ 16,
-    } print r#""%ps: %s", (void *)REC->ip, REC->str"#
-
-    /// Bytes, from trace_marker_raw.
-    19 "raw_data" RawData {
-        /// The writer's tag.
-        id: u32 = "unsigned int" @ 8,
-        ;
-        /// The bytes.
-        buf: u8 = "char" [0] @ 12,
-    } print r#""id:%04x %08x", REC->id, (int)REC->buf[0]"#
-
-    /// Equal function records that followed each other, compressed.
-    20 "func_repeats" FuncRepeats {
-        /// The function.
-        ip: usize = "unsigned long" @ 8,
-        /// Where it was called.
-        parent_ip: usize = "unsigned long" @ 16,
-        /// How often more than once.
-        count: u16 = "u16" @ 24,
-        /// Time from the last call to this record, upper half; see [`FuncRepeats::delta`].
-        top_delta_ts: u16 = "u16" @ 26,
-        /// Time from the last call to this record, lower half.
-        bottom_delta_ts: u32 = "u32" @ 28,
-    } print r#"" %ps <-%ps\t(repeats:%u  delta: -%llu)", (void *)REC->ip, (void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)"#
-}
-
-/// How many of a function's arguments a [`Function`] record has, where it has any.
-pub const ARGUMENTS: usize = 6;
-
-/// The letter of a task state in [`ContextSwitch`] and [`Wakeup`] records, `?` where there is no
-/// such state.
-pub fn state_letter(state: u8) -> u8 {
-    b"RSDTtXZPI"
-        .get(usize::from(state))
-        .copied()
-        .unwrap_or(b'?')
-}
-
-/// A caller of [`KernelStack`] that stands for some ftrace trampoline.
-pub const TRAMPOLINE: usize = i32::MAX as usize;
-
-impl FuncRepeats {
-    /// The time from the last call to this record, in clock units.
-    pub fn delta(&self) -> u64 {
-        u64::from(self.top_delta_ts) << 32 | u64::from(self.bottom_delta_ts)
-    }
-
-    /// Sets that time; 48 bits of it are kept.
-    pub fn set_delta(&mut self, delta: u64) {
-        // Both truncations take the part that the field is for.
-        self.top_delta_ts = (delta >> 32) as u16;
-        self.bottom_delta_ts = delta as u32;
-    }
+        .filter_map(|chunk| chunk.first_chunk().copied().map(usize::from_ne_bytes))
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -677,43 +586,66 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(own_fields(row), fields, "{name}");
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
-        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 9, 10, 11, 13, 15, 19, 20]);
+        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 19, 20]);
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
             (16, 12, 16, 24)
         );
     }
 
+    /// The bytes of an entry with a header and a tail.
+    fn stored<E: Entry>(entry: E, header: Common, tail: &[u8]) -> Vec<u8> {
+        let mut record = std::vec![0xee; E::SIZE];
+        entry.words(header.word()).store(&mut record);
+        record.extend(tail);
+        record
+    }
+
     #[test]
     fn layout_on_the_wire() {
-        let entry = RawData {
-            common: Common {
-                id: 19,
-                flags: 0,
-                preempt_count: 1,
-                pid: 59,
-            },
-            id: 0x1234,
-            buf: [],
+        let header = Common {
+            id: 19,
+            flags: 0,
+            preempt_count: 1,
+            pid: 59,
         };
-        let mut record = [0xee; 14];
-        entry.store(&mut record).unwrap();
-        record[12..].copy_from_slice(b"ab");
+        let entry = RawData { id: 0x1234 };
+        let record = stored(entry, header, b"ab");
         assert_eq!(
             record,
             [0x13, 0, 0, 1, 59, 0, 0, 0, 0x34, 0x12, 0, 0, b'a', b'b']
         );
         assert_eq!(RawData::parse(&record), Ok(entry));
+        assert_eq!(Common::parse(&record), Ok(header));
         assert_eq!(RawData::tail(&record), b"ab");
         assert_eq!(RawData::parse(&record[..11]), Err(Truncated));
-        assert_eq!(entry.store(&mut [0; 11]), Err(Truncated));
         assert_eq!(KernelStack::parse(&[0; 12]), Err(Truncated));
+        // Padding is 0, whatever lay there.
+        let stack = KernelStack { size: -2, _pad: 0 };
+        assert_eq!(
+            stored(stack, Common::default(), b"")[8..],
+            [0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0]
+        );
+        let exit = FuncgraphExit {
+            depth: 0x0102_0304,
+            overrun: 0x1112_1314,
+            ..FuncgraphExit::default()
+        };
+        assert_eq!(exit.words(7), [7, 0, 0, 0x1112_1314_0102_0304, 0, 0]);
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_rows() {
+        for row in TABLE {
+            assert_eq!(Row::find(row.id).map(|found| found.name), Some(row.name));
+        }
+        assert_eq!((Function::ID, FuncRepeats::ID, Branch::ID), (1, 20, 9));
+        assert!(Row::find(7).is_none());
     }
 
     #[test]
     fn deltas() {
-        let mut entry = FuncRepeats::default();
-        entry.set_delta(0x1234_5678_9abc);
+        let entry = FuncRepeats::default().with_delta(0x1234_5678_9abc);
         assert_eq!(
             (entry.top_delta_ts, entry.bottom_delta_ts),
             (0x1234, 0x5678_9abc)
@@ -721,16 +653,42 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
         assert_eq!(entry.delta(), 0x1234_5678_9abc);
     }
 
+    #[test]
+    fn branch_sites() {
+        let mut entry = Branch {
+            line: 567,
+            ..Branch::default()
+        };
+        entry.func[..4].copy_from_slice(b"func");
+        entry.func[30] = 1;
+        entry.file = *b"a file of 21 letters.";
+        let site = BranchSite::of(entry);
+        for (correct, constant) in [(true, 0x100), (false, 0x1ff), (true, 7)] {
+            let entry = Branch {
+                correct: correct.into(),
+                constant: constant as u8,
+                ..entry
+            };
+            let words = site.words(0x1234, correct, constant);
+            assert_eq!(words, entry.words(0x1234));
+            assert_eq!(site.entry(correct, constant), entry);
+            let mut record = [0xee; 80];
+            words.store(&mut record);
+            assert_eq!(Branch::parse(&record), Ok(entry));
+            assert_eq!(record[66..], [&[0; 2][..], &[0xee; 12]].concat());
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_stored_is_parsed(ip: usize, tgid: u32, caller: [usize; 8], pid: i32, id: u16) {
-            let entry = UserStack { common: Common { id, pid, ..Common::default() }, tgid, caller };
-            let mut record = [0; UserStack::SIZE];
-            entry.store(&mut record).unwrap();
+            let entry = UserStack { tgid, _pad: 0, caller };
+            let header = Common { id, pid, ..Common::default() };
+            let record = stored(entry, header, b"");
             prop_assert_eq!(UserStack::parse(&record), Ok(entry));
-            let call = Function { ip, parent_ip: caller[0], ..Function::default() };
-            call.store(&mut record).unwrap();
-            prop_assert_eq!(Function::parse(&record), Ok(call));
+            prop_assert_eq!(Common::parse(&record), Ok(header));
+            let call = Function { ip, parent_ip: caller[0] };
+            prop_assert_eq!(Function::parse(&stored(call, header, b"")), Ok(call));
         }
 
         #[test]
@@ -738,6 +696,14 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             prop_assert_eq!(Function::parse(&record).is_ok(), record.len() >= 24);
             prop_assert_eq!(UserStack::parse(&record).is_ok(), record.len() >= 80);
             prop_assert_eq!(words(Function::tail(&record)).count(), record.len().saturating_sub(24) / 8);
+        }
+
+        #[test]
+        fn no_more_is_stored_than_fits(len in 0usize..100) {
+            let mut record = std::vec![0; len];
+            Branch::default().words(u64::MAX).store(&mut record);
+            UserStack::default().words(u64::MAX).store(&mut record);
+            prop_assert!(record.iter().all(|byte| *byte == 0) == (len < 8));
         }
     }
 }

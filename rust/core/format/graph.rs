@@ -11,7 +11,7 @@
 //! order, so each CPU has a [`CpuState`] between lines: whose line was the last, how deep it was,
 //! and which function is open at each depth.
 
-use super::entry::{Common, FuncgraphEntry, FuncgraphExit};
+use super::entry::{Common, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 use super::symbol::{self, Style, Symbols};
 use super::{line, Out};
 use crate::core::parse::options::graph::*;
@@ -82,6 +82,16 @@ impl From<FuncgraphEntry> for Call {
             func: entry.func,
             depth: entry.depth as i64,
             retaddr: None,
+        }
+    }
+}
+
+impl From<FuncgraphRetaddrEntry> for Call {
+    fn from(entry: FuncgraphRetaddrEntry) -> Self {
+        Self {
+            func: entry.func,
+            depth: entry.depth as i64,
+            retaddr: Some(entry.retaddr),
         }
     }
 }

@@ -4,14 +4,13 @@
 //!
 //! A line of `trace` is: a notice of lost events, an `annotate` line ([`super::line`]), the prefix
 //! ([`super::line::Prefix`]), the event, and in the hex form a newline of its own. [`write()`] does
-//! the event. Formats that a type does not have say only `type: ID`, as ftrace's do.
+//! the event, by the [`Show`](super::entry::Show) of the record's type.
 
-use super::entry::{self, words, Common, ContextSwitch as Switch, Entry, Truncated};
-use super::line::{write_time, Form, Unit};
+use super::entry::{Common, Row, Truncated};
+use super::line::{Form, Unit};
 use super::symbol::{self, Style, Symbols};
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
-use crate::core::parse::parser::until_nul;
 use core::fmt;
 
 /// Why a line was not written whole.
@@ -87,20 +86,11 @@ pub struct Env<'a> {
 ///
 /// See [`Error`].
 pub fn write(out: &mut dyn Out, record: &[u8], ts: u64, env: &Env<'_>) -> Result<bool, Error> {
-    let id = Common::parse(record)?.id;
     let line = Line { record, ts, env };
-    let packed = id == entry::Bprint::ID || id == entry::Bputs::ID;
-    if !entry::TABLE.iter().any(|row| row.id == id) || packed && env.strings.is_none() {
-        return Ok(false);
+    match Row::find(Common::parse(record)?.id) {
+        Some(row) => row.show(&line, out),
+        None => Ok(false),
     }
-    match Form::of(env.set) {
-        // The field lists of built-in types are out of this option's sight in ftrace, too.
-        Form::Normal if env.set.has(Flag::Fields) => writeln!(out, "UNKNOWN TYPE {id}")?,
-        Form::Normal => line.normal(out, id)?,
-        Form::Raw => line.raw(out, id)?,
-        Form::Hex | Form::Bin => line.words(out, id)?,
-    }
-    Ok(true)
 }
 
 /// Writes the text of a `trace_printk()` record alone, as option `printk-msg-only` has it.
@@ -112,19 +102,11 @@ pub fn write(out: &mut dyn Out, record: &[u8], ts: u64, env: &Env<'_>) -> Result
 ///
 /// See [`Error`].
 pub fn write_message(out: &mut dyn Out, record: &[u8], env: &Env<'_>) -> Result<bool, Error> {
-    let id = Common::parse(record)?.id;
     let line = Line { record, ts: 0, env };
-    match id {
-        entry::Print::ID => {
-            entry::Print::parse(record)?;
-            out.bytes(until_nul(entry::Print::tail(record)))?;
-        }
-        entry::Bprint::ID | entry::Bputs::ID if env.strings.is_some() => {
-            line.packed(out, id, |_, _| Ok(()))?
-        }
-        _ => return Ok(false),
+    match Row::find(Common::parse(record)?.id) {
+        Some(row) => row.message(&line, out),
+        None => Ok(false),
     }
-    Ok(true)
 }
 
 /// Writes the event of a record whose type nobody knows.
@@ -152,181 +134,34 @@ pub fn write_end(out: &mut dyn Out, set: Set) -> fmt::Result {
     }
 }
 
-struct Line<'a> {
-    record: &'a [u8],
-    ts: u64,
-    env: &'a Env<'a>,
+/// A record that is to be written, and what that takes.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    /// The record, header included.
+    pub record: &'a [u8],
+    /// Its time.
+    pub ts: u64,
+    /// The rest.
+    pub env: &'a Env<'a>,
 }
 
 impl Line<'_> {
-    fn normal(&self, out: &mut dyn Out, id: u16) -> Result<(), Error> {
-        match id {
-            entry::Function::ID => {
-                let call = entry::Function::parse(self.record)?;
-                let args = words(entry::Function::tail(self.record)).count() >= entry::ARGUMENTS;
-                self.call(out, call.ip, args, call.parent_ip)?;
-                out.bytes(b"\n")?;
-            }
-            entry::ContextSwitch::ID | entry::Wakeup::ID => {
-                let Switch {
-                    prev_pid,
-                    prev_prio,
-                    next_cpu,
-                    next_pid,
-                    next_prio,
-                    ..
-                } = self.switch()?;
-                let (prev, next) = self.states(None)?;
-                let arrow = if id == entry::Wakeup::ID {
-                    "  +"
-                } else {
-                    "==>"
-                };
-                write!(
-                    out,
-                    " {prev_pid:7}:{prev_prio:3}:{} {arrow} ",
-                    char::from(prev)
-                )?;
-                write!(
-                    out,
-                    "[{next_cpu:03}] {next_pid:7}:{next_prio:3}:{} ",
-                    char::from(next)
-                )?;
-                self.env.tasks.write_name(next_pid as i32, out)?;
-                out.bytes(b"\n")?;
-            }
-            entry::KernelStack::ID => self.kernel_stack(out)?,
-            entry::Print::ID => {
-                let print = entry::Print::parse(self.record)?;
-                self.symbol(out, print.ip)?;
-                out.bytes(b": ")?;
-                out.bytes(until_nul(entry::Print::tail(self.record)))?;
-            }
-            entry::Bprint::ID | entry::Bputs::ID => self.packed(out, id, |out, ip| {
-                self.symbol(out, ip)?;
-                out.bytes(b": ")
-            })?,
-            entry::UserStack::ID => self.user_stack(out)?,
-            entry::Branch::ID => self.branch(out)?,
-            entry::RawData::ID => self.raw_data(out)?,
-            entry::FuncRepeats::ID => {
-                let repeats = entry::FuncRepeats::parse(self.record)?;
-                self.call(out, repeats.ip, false, repeats.parent_ip)?;
-                write!(out, " (repeats: {}, last_ts:", repeats.count)?;
-                write_time(out, self.ts.wrapping_sub(repeats.delta()), self.env.unit)?;
-                out.bytes(b")\n")?;
-            }
-            _ => no_format(out, id)?,
-        }
-        Ok(())
-    }
-
-    fn raw(&self, out: &mut dyn Out, id: u16) -> Result<(), Error> {
-        match id {
-            entry::Function::ID => {
-                let call = entry::Function::parse(self.record)?;
-                writeln!(out, "{:x} {:x}", call.ip, call.parent_ip)?;
-            }
-            entry::ContextSwitch::ID | entry::Wakeup::ID => {
-                let Switch {
-                    prev_pid,
-                    prev_prio,
-                    next_cpu,
-                    next_pid,
-                    next_prio,
-                    ..
-                } = self.switch()?;
-                let (prev, next) = self.states(Some(b'+'))?;
-                write!(out, "{prev_pid} {prev_prio} {} ", char::from(prev))?;
-                writeln!(
-                    out,
-                    "{next_cpu} {next_pid} {next_prio} {}",
-                    char::from(next)
-                )?;
-            }
-            entry::Print::ID => {
-                let print = entry::Print::parse(self.record)?;
-                write!(out, "# {:x} ", print.ip)?;
-                out.bytes(until_nul(entry::Print::tail(self.record)))?;
-            }
-            entry::Bprint::ID | entry::Bputs::ID => {
-                self.packed(out, id, |out, ip| write!(out, ": {ip:x} : "))?
-            }
-            entry::RawData::ID => self.raw_data(out)?,
-            entry::FuncRepeats::ID => {
-                let repeats = entry::FuncRepeats::parse(self.record)?;
-                let (ip, parent) = (repeats.ip, repeats.parent_ip);
-                writeln!(out, "{ip} {parent} {} {}", repeats.count, repeats.delta())?;
-            }
-            _ => no_format(out, id)?,
-        }
-        Ok(())
-    }
-
-    /// The hex and bin forms, which few records have.
-    fn words(&self, out: &mut dyn Out, id: u16) -> Result<(), Error> {
-        if id == entry::ContextSwitch::ID || id == entry::Wakeup::ID {
-            return self.switch_words(out);
-        }
-        if id != entry::Function::ID {
-            return Ok(no_format(out, id)?);
-        }
-        let call = entry::Function::parse(self.record)?;
-        for word in [call.ip, call.parent_ip] {
-            match Form::of(self.env.set) {
-                Form::Bin => out.bytes(&word.to_ne_bytes())?,
-                _ => write!(out, "{word:0width$x} ", width = size_of::<usize>() * 2)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The record of a switch or a wake-up, which have the same fields.
-    fn switch(&self) -> Result<Switch, Error> {
-        Ok(Switch::parse(self.record)?)
-    }
-
-    /// The letters of both states; of a wake-up the first is `sign`, if there is one.
-    fn states(&self, sign: Option<u8>) -> Result<(u8, u8), Error> {
-        let switch = self.switch()?;
-        let sign = sign.filter(|_| switch.common.id == entry::Wakeup::ID);
-        let prev = sign.unwrap_or_else(|| entry::state_letter(switch.prev_state));
-        Ok((prev, entry::state_letter(switch.next_state)))
-    }
-
-    fn switch_words(&self, out: &mut dyn Out) -> Result<(), Error> {
-        let Switch {
-            prev_pid,
-            prev_prio,
-            prev_state,
-            next_cpu,
-            next_pid,
-            next_prio,
-            next_state,
-            ..
-        } = self.switch()?;
-        if Form::of(self.env.set) == Form::Bin {
-            out.bytes(&prev_pid.to_ne_bytes())?;
-            out.bytes(&[prev_prio, prev_state])?;
-            out.bytes(&next_cpu.to_ne_bytes())?;
-            out.bytes(&next_pid.to_ne_bytes())?;
-            return Ok(out.bytes(&[next_prio, next_state])?);
-        }
-        // The second letter is an `int` there, unlike the first.
-        let (prev, next) = self.states(Some(b'+'))?;
-        write!(out, "{prev_pid:08x} {prev_prio:02x} {prev:02x} ")?;
-        Ok(write!(
-            out,
-            "{next_cpu:08x} {next_pid:08x} {next_prio:02x} {next:08x} "
-        )?)
-    }
-
-    fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
+    /// Writes an address in the style that the options ask for.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
         symbol::write(out, self.env.symbols, addr, Style::of(self.env.set))
     }
 
-    /// A call; where its arguments are recorded they are hinted at, as nobody knows their types.
-    fn call(&self, out: &mut dyn Out, ip: usize, args: bool, parent: usize) -> fmt::Result {
+    /// Writes a call; where its arguments are recorded they are hinted at, as nobody knows their
+    /// types.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    pub fn call(&self, out: &mut dyn Out, ip: usize, args: bool, parent: usize) -> fmt::Result {
         self.symbol(out, ip)?;
         if args {
             out.bytes(b"()")?;
@@ -337,85 +172,11 @@ impl Line<'_> {
         out.bytes(b" <-")?;
         self.symbol(out, parent)
     }
-
-    fn kernel_stack(&self, out: &mut dyn Out) -> Result<(), Error> {
-        entry::KernelStack::parse(self.record)?;
-        out.bytes(b"<stack trace>\n")?;
-        // The record's length counts, not its size field; all ones end it early.
-        for caller in
-            words(entry::KernelStack::tail(self.record)).take_while(|&addr| addr != usize::MAX)
-        {
-            out.bytes(b" => ")?;
-            match caller {
-                entry::TRAMPOLINE => out.bytes(b"[FTRACE TRAMPOLINE]")?,
-                addr => self.symbol(out, addr)?,
-            }
-            out.bytes(b"\n")?;
-        }
-        Ok(())
-    }
-
-    fn user_stack(&self, out: &mut dyn Out) -> Result<(), Error> {
-        let stack = entry::UserStack::parse(self.record)?;
-        out.bytes(b"<user stack trace>\n")?;
-        for addr in stack.caller.into_iter().take_while(|&addr| addr != 0) {
-            out.bytes(b" => ")?;
-            symbol::write_addr(out, addr)?;
-            out.bytes(b"\n")?;
-        }
-        Ok(())
-    }
-
-    fn branch(&self, out: &mut dyn Out) -> Result<(), Error> {
-        let branch = entry::Branch::parse(self.record)?;
-        out.bytes(if branch.correct != 0 {
-            b"[  ok  ] "
-        } else {
-            b"[ MISS ] "
-        })?;
-        out.bytes(until_nul(&branch.func))?;
-        out.bytes(b":")?;
-        out.bytes(until_nul(&branch.file))?;
-        // C takes the line for a signed number.
-        Ok(writeln!(out, ":{}", branch.line as i32)?)
-    }
-
-    fn raw_data(&self, out: &mut dyn Out) -> Result<(), Error> {
-        let data = entry::RawData::parse(self.record)?;
-        write!(out, "# {:x} buf:", data.id)?;
-        entry::RawData::tail(self.record)
-            .iter()
-            .try_for_each(|byte| write!(out, " {byte:02x}"))?;
-        Ok(out.bytes(b"\n")?)
-    }
-
-    /// Records of trace_printk(): `head` writes what comes before the text.
-    fn packed(
-        &self,
-        out: &mut dyn Out,
-        id: u16,
-        head: impl FnOnce(&mut dyn Out, usize) -> fmt::Result,
-    ) -> Result<(), Error> {
-        let Some(strings) = self.env.strings else {
-            return Ok(no_format(out, id)?);
-        };
-        if id == entry::Bputs::ID {
-            let puts = entry::Bputs::parse(self.record)?;
-            head(out, puts.ip)?;
-            return Ok(strings.write_constant(puts.str, out)?);
-        }
-        let print = entry::Bprint::parse(self.record)?;
-        head(out, print.ip)?;
-        Ok(strings.write_packed(print.fmt, entry::Bprint::tail(self.record), out)?)
-    }
-}
-
-fn no_format(out: &mut dyn Out, id: u16) -> fmt::Result {
-    writeln!(out, "type: {id}")
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
+    use super::super::entry::{self, Entry, Words};
     use super::super::symbol::tests::{text, Names};
     use super::super::LineBuf;
     use super::*;
@@ -457,26 +218,21 @@ mod tests {
 
     fn record<E: Entry>(entry: E, tail: &[u8]) -> Vec<u8> {
         let mut bytes = std::vec![0; E::SIZE];
-        entry.store(&mut bytes).unwrap();
-        bytes.extend(tail);
-        bytes
-    }
-
-    fn common(id: u16) -> Common {
-        Common {
-            id,
+        let header = Common {
+            id: E::ID,
             pid: 93,
             ..Common::default()
-        }
+        };
+        entry.words(header.word()).store(&mut bytes);
+        bytes.extend(tail);
+        bytes
     }
 
     fn call() -> Vec<u8> {
         record(
             entry::Function {
-                common: common(1),
                 ip: 0x1004,
                 parent_ip: 0x2010,
-                args: [],
             },
             &[],
         )
@@ -513,10 +269,8 @@ mod tests {
         );
         let orphan = record(
             entry::Function {
-                common: common(1),
                 ip: 0x1004,
                 parent_ip: 0,
-                args: [],
             },
             &[],
         );
@@ -532,7 +286,6 @@ mod tests {
     #[test]
     fn switches() {
         let switch = entry::ContextSwitch {
-            common: common(2),
             prev_pid: 0,
             next_pid: 57,
             next_cpu: 1,
@@ -561,40 +314,18 @@ mod tests {
             show(&switch, with(&[Flag::Bin])).as_bytes(),
             [0, 0, 0, 0, 120, 1, 1, 0, 0, 0, 57, 0, 0, 0, 94, 0]
         );
-        assert_eq!(entry::state_letter(9), b'?');
     }
 
     #[test]
     fn markers() {
-        let marker = record(
-            entry::Print {
-                common: common(5),
-                ip: 0x3000,
-                buf: [],
-            },
-            b"hello\n\0junk",
-        );
+        let marker = record(entry::Print { ip: 0x3000 }, b"hello\n\0junk");
         assert_eq!(show(&marker, Set::DEFAULT), "tracing_mark_write: hello\n");
         assert_eq!(show(&marker, with(&[Flag::Raw])), "# 3000 hello\n");
         assert_eq!(show(&marker, with(&[Flag::Hex])), "type: 5\n");
-        let open = record(
-            entry::Print {
-                common: common(5),
-                ip: 0x3000,
-                buf: [],
-            },
-            b"no end",
-        );
+        let open = record(entry::Print { ip: 0x3000 }, b"no end");
         assert_eq!(show(&open, Set::DEFAULT), "tracing_mark_write: no end");
 
-        let raw = record(
-            entry::RawData {
-                common: common(19),
-                id: 0x1d,
-                buf: [],
-            },
-            b"abc",
-        );
+        let raw = record(entry::RawData { id: 0x1d }, b"abc");
         assert_eq!(show(&raw, Set::DEFAULT), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Raw])), "# 1d buf: 61 62 63\n");
         assert_eq!(show(&raw, with(&[Flag::Bin])), "type: 19\n");
@@ -603,7 +334,6 @@ mod tests {
     #[test]
     fn branches() {
         let mut branch = entry::Branch {
-            common: common(9),
             line: 42,
             correct: 1,
             ..Default::default()
@@ -631,22 +361,15 @@ mod tests {
             .iter()
             .flat_map(|a: &usize| a.to_ne_bytes())
             .collect();
-        let stack = record(
-            entry::KernelStack {
-                common: common(4),
-                size: 5,
-                caller: [],
-            },
-            &callers,
-        );
+        let stack = record(entry::KernelStack { size: 5, _pad: 0 }, &callers);
         assert_eq!(
             show(&stack, Set::DEFAULT),
             "<stack trace>\n => vfs_read\n => [FTRACE TRAMPOLINE]\n => ksys_read\n"
         );
         assert_eq!(show(&stack, with(&[Flag::Raw])), "type: 4\n");
         let user = entry::UserStack {
-            common: common(13),
             tgid: 93,
+            _pad: 0,
             caller: [0x7f00, 0x1000, 0, 1, 0, 0, 0, 0],
         };
         assert_eq!(
@@ -657,15 +380,13 @@ mod tests {
 
     #[test]
     fn repeats() {
-        let mut entry = entry::FuncRepeats {
-            common: common(20),
+        let entry = entry::FuncRepeats {
             ip: 0x1000,
             parent_ip: 0x2000,
             count: 6,
             ..Default::default()
         };
-        entry.set_delta(1_000_000_000);
-        let record = record(entry, &[]);
+        let record = record(entry.with_delta(1_000_000_000), &[]);
         assert_eq!(
             show(&record, Set::DEFAULT),
             "vfs_read <-ksys_read (repeats: 6, last_ts:     5.226899)\n"
@@ -692,16 +413,13 @@ mod tests {
     fn printk() {
         let print = record(
             entry::Bprint {
-                common: common(6),
                 ip: 0x1000,
                 fmt: 0x99,
-                buf: [],
             },
             &[0; 12],
         );
         let puts = record(
             entry::Bputs {
-                common: common(15),
                 ip: 0x1000,
                 str: 0x98,
             },
@@ -726,14 +444,7 @@ mod tests {
         );
         assert_eq!(show(&puts, with(&[Flag::Hex])), "type: 15\n");
 
-        let marker = record(
-            entry::Print {
-                common: common(5),
-                ip: 0x3000,
-                buf: [],
-            },
-            b"hello\n\0junk",
-        );
+        let marker = record(entry::Print { ip: 0x3000 }, b"hello\n\0junk");
         let alone = |record: &[u8], strings: Option<&'static dyn Strings>| {
             let env = Env {
                 strings,

@@ -251,7 +251,7 @@ mod tests {
             if let Ok(n) = p.feed(&text) {
                 prop_assert!(n >= 1 && n <= text.len());
             }
-            prop_assert!(p.take().map_or(true, |t| t.len() < 8));
+            prop_assert!(p.take().is_none_or(|t| t.len() < 8));
         }
     }
 }

@@ -7,44 +7,6 @@
 
 use crate::kernel::context::{self, PreemptCount};
 
-/// Types of built-in entries; the numbers are ABI.
-pub(crate) mod kind {
-    /// A function was entered: ip, parent_ip.
-    pub(crate) const FUNCTION: u16 = 1;
-    /// A CPU turned to another task: `format::entry::ContextSwitch`.
-    #[cfg(CONFIG_SCHED_TRACER)]
-    pub(crate) const CONTEXT_SWITCH: u16 = 2;
-    /// A task woke another: the same fields.
-    #[cfg(CONFIG_SCHED_TRACER)]
-    pub(crate) const WAKEUP: u16 = 3;
-    /// A kernel stack: count, then return addresses.
-    pub(crate) const KERNEL_STACK: u16 = 4;
-    /// A text: ip, characters up to a NUL.
-    pub(crate) const PRINT: u16 = 5;
-    /// A format of the kernel's and its arguments: ip, address, words.
-    pub(crate) const BPRINT: u16 = 6;
-    /// A condition marked as likely or unlikely: `format::entry::Branch`.
-    #[cfg(CONFIG_BRANCH_TRACER)]
-    pub(crate) const BRANCH: u16 = 9;
-    /// A traced function returned: func, retval, depth and overrun in one word, calltime, rettime.
-    pub(crate) const GRAPH_EXIT: u16 = 10;
-    /// A function was entered that is traced until it returns: func, depth.
-    pub(crate) const GRAPH_ENTRY: u16 = 11;
-    /// The same with where it returns to.
-    pub(crate) const GRAPH_RETADDR_ENTRY: u16 = 12;
-    /// A text of the kernel's that need not be copied: ip, address.
-    pub(crate) const BPUTS: u16 = 15;
-    /// A number and bytes that only their writer understands.
-    pub(crate) const RAW_DATA: u16 = 19;
-    /// The function entry before was repeated: ip, parent_ip, count, times.
-    pub(crate) const FUNC_REPEATS: u16 = 20;
-}
-
-const _: () = assert!(
-    cfg!(target_endian = "little"),
-    "the header is stored as one little-endian word"
-);
-
 /// Where and by whom an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {

@@ -7,6 +7,7 @@
 
 use super::ring::Ring;
 use super::Buffer;
+use crate::core::format::entry::{Common, Entry, Words};
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::{clock as sys, entry_made};
@@ -138,15 +139,15 @@ impl Buffer {
         }
     }
 
-    /// Records an entry of type `kind` that has the 64-bit fields `one` and `two` after its header.
-    /// Any context.
+    /// Records an entry of two words and its header. Any context.
     ///
     /// All but the case that nearly always holds leaves by a call at the end: that way nothing here
     /// lives across a call. The words go there first, as a callback has its arguments, so that they
     /// stay where they are.
     #[inline(always)]
-    pub(crate) fn record(&self, kind: u16, one: u64, two: u64) {
-        let context = Context::capture().of_kind(kind);
+    pub(crate) fn record<E: Entry<Words = [u64; 3]>>(&self, entry: E) {
+        let [_, one, two] = entry.words(0);
+        let context = Context::capture().of_kind(E::ID);
         let stay = PreemptOff::new();
         if !context.is_plain_task() {
             return Self::record_any(one, two, self, stay, context);
@@ -165,12 +166,22 @@ impl Buffer {
         }
     }
 
-    /// Records an entry of `payload`, header included, that depends on its time, if this is the
-    /// plain case; and that time. For a context that [`is_plain_task`](Context::is_plain_task);
+    /// Records an entry made in `context`, which may depend on its time, if this is the plain case;
+    /// and that time. For a context that [`is_plain_task`](Context::is_plain_task);
     /// preemption stays off from there to [`Buffer::complete`], which has to follow unless it
     /// [`is_done`](Unfinished::is_done).
     #[inline(always)]
-    pub(crate) fn record_fast<P: Payload>(
+    pub(crate) fn record_fast<E: Entry<Words: Payload>>(
+        &self,
+        context: Context,
+        entry: impl FnOnce(u64) -> E,
+    ) -> (Unfinished, u64) {
+        self.record_words(|now| entry(now).words(context.header(E::ID)))
+    }
+
+    /// [`Buffer::record_fast`] of an entry's words, header included.
+    #[inline(always)]
+    pub(crate) fn record_words<P: Payload>(
         &self,
         payload: impl FnOnce(u64) -> P,
     ) -> (Unfinished, u64) {
@@ -279,50 +290,105 @@ impl Buffer {
     }
 
     /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
-    pub(crate) fn record_in(&self, context: Context, kind: u16, one: u64, two: u64) {
-        Self::record_any(one, two, self, PreemptOff::new(), context.of_kind(kind));
+    pub(crate) fn record_in<E: Entry<Words = [u64; 3]>>(&self, context: Context, entry: E) {
+        let [_, one, two] = entry.words(0);
+        Self::record_any(one, two, self, PreemptOff::new(), context.of_kind(E::ID));
     }
 
-    /// Records an entry of type `kind` made of `parts`, one after the other, after its header. Any
-    /// context.
+    /// Records `entry` and the parts of its tail one after the other. Any context.
     ///
     /// None when it was not: recording is off, it is too long, or there is no room.
-    pub(crate) fn write(&self, kind: u16, parts: &[&[u8]]) -> Option<()> {
-        self.write_parts(Context::capture_all(), kind, parts.iter().copied())
+    ///
+    /// Not inline: all that the entry's context takes stays in one function.
+    #[inline(never)]
+    pub(crate) fn write<E: Entry, const N: usize>(&self, entry: E, tail: [&[u8]; N]) -> Option<()> {
+        self.write_parts(Context::capture_all(), entry, tail)
     }
 
     /// [`Buffer::write`] of an entry made in `context`.
-    pub(crate) fn write_parts<'p>(
+    pub(crate) fn write_in<E: Entry, const N: usize>(
         &self,
         context: Context,
-        kind: u16,
-        parts: impl Iterator<Item = &'p [u8]> + Clone,
+        entry: E,
+        tail: [&[u8]; N],
     ) -> Option<()> {
-        let length = parts
-            .clone()
+        self.write_parts(context, entry, tail)
+    }
+
+    /// Records the entry, made in `context`, that `fill` gives. It is told the entry's time, and
+    /// fills the tail of `length` bytes itself; it runs with preemption off and must neither sleep
+    /// nor record. Any context.
+    ///
+    /// None as with [`Buffer::write`].
+    pub(crate) fn write_with<E: Entry>(
+        &self,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]) -> E,
+    ) -> Option<()> {
+        self.write_filled(context, length, |writer, tail| {
+            fill(writer.event_time(), tail)
+        })
+    }
+
+    #[inline(always)]
+    fn write_parts<E: Entry, const N: usize>(
+        &self,
+        context: Context,
+        entry: E,
+        tail: [&[u8]; N],
+    ) -> Option<()> {
+        let length = tail
+            .iter()
             .fold(0usize, |sum, part| sum.saturating_add(part.len()));
-        self.write_with(context, kind, length, |_, mut rest| {
-            for part in parts {
+        self.write_filled(context, length, |_, mut rest| {
+            for part in tail {
                 let Some((place, behind)) = rest.split_at_mut_checked(part.len()) else {
                     break;
                 };
                 place.copy_from_slice(part);
                 rest = behind;
             }
+            entry
         })
     }
 
-    /// Records an entry of type `kind`, made in `context`, whose `length` bytes after the header
-    /// `fill` writes; it is told the entry's time. `fill` runs with preemption off and must neither
-    /// sleep nor record. Any context.
-    ///
-    /// None as with [`Buffer::write`].
-    pub(crate) fn write_with(
+    /// Records an entry of type `kind`, made in `context`, with the bytes `fields` after its header:
+    /// one that is described elsewhere. Any context. None as with [`Buffer::write`].
+    pub(crate) fn write_bytes(&self, context: Context, kind: u16, fields: &[u8]) -> Option<()> {
+        let length = fields.len().saturating_add(Common::SIZE);
+        self.write_payload(context, length, |_, payload| {
+            let (start, place) = payload.split_first_chunk_mut()?;
+            *start = context.header(kind).to_ne_bytes();
+            place.copy_from_slice(fields);
+            Some(())
+        })
+    }
+
+    #[inline(always)]
+    fn write_filled<E: Entry>(
         &self,
         context: Context,
-        kind: u16,
         length: usize,
-        fill: impl FnOnce(u64, &mut [u8]),
+        fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> E,
+    ) -> Option<()> {
+        let length = length.saturating_add(E::SIZE);
+        self.write_payload(context, length, |writer, payload| {
+            let (start, tail) = payload.split_at_mut_checked(E::SIZE)?;
+            let words = fill(writer, tail).words(context.header(E::ID));
+            words.store(start);
+            Some(())
+        })
+    }
+
+    /// Records what `fill` writes to the `length` bytes of an entry made in `context`; nothing where
+    /// it gives none.
+    #[inline(always)]
+    fn write_payload(
+        &self,
+        context: Context,
+        length: usize,
+        fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
     ) -> Option<()> {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
@@ -330,23 +396,17 @@ impl Buffer {
         // SAFETY: as in `record_at`.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         if context.is_plain_task() && ring.core.short_clock() {
-            return self.write_by(&InLine, ring, &writer, context.header(kind), length, fill);
+            return self.write_by(&InLine, ring, &writer, length, fill);
         }
         if Clocked::is_read(ring, level) {
             return None;
         }
-        self.write_by(
-            &Clocked {
-                buffer: self,
-                ring,
-                level,
-            },
+        let clock = Clocked {
+            buffer: self,
             ring,
-            &writer,
-            context.header(kind),
-            length,
-            fill,
-        )
+            level,
+        };
+        self.write_by(&clock, ring, &writer, length, fill)
     }
 
     /// Does so by a clock of the caller's choice; the caller has preemption off, and `ring` is this
@@ -357,14 +417,11 @@ impl Buffer {
         clock: &impl Env,
         ring: &Ring,
         writer: &Writer<'_>,
-        header: u64,
         length: usize,
-        fill: impl FnOnce(u64, &mut [u8]),
+        fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
     ) -> Option<()> {
-        let mut entry = writer.reserve(clock, length.saturating_add(8))?;
-        let (start, rest) = entry.payload().split_at_mut_checked(8)?;
-        start.copy_from_slice(&header.to_ne_bytes());
-        fill(writer.event_time(), rest);
+        let mut entry = writer.reserve(clock, length)?;
+        fill(writer, entry.payload())?;
         self.end(ring, entry);
         Some(())
     }

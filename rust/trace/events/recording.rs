@@ -235,9 +235,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             if !rejected {
                 let fields = entry.get(COMMON..).unwrap_or(&[]);
                 // Where there is no room the buffer counts it.
-                let _ = buffer.write_with(context, file.kind, fields.len(), |_, place| {
-                    place.copy_from_slice(fields)
-                });
+                let _ = buffer.write_bytes(context, file.kind, fields);
             }
             Scratch::give_back();
         } else if rejected {

@@ -7,10 +7,11 @@
 //! its like hold.
 
 use super::filter::{Var, Verdict};
-use super::plain::{exit_any, fill, Return};
+use super::plain::{call, exit_any};
 use super::{register, unregister, user, EntryPath, UserRef};
+use crate::core::format::entry::FuncgraphExit;
 use crate::kernel::clock;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::ret_stack::Current;
 use core::marker::PhantomPinned;
@@ -98,12 +99,7 @@ impl<T: Measurement> Registered<T> {
             .reserve(place, 8)?
             .first()?
             .store(clock::sched(), kernel::sync::atomic::Relaxed);
-        let words = [func as u64, depth as u64];
-        self.what
-            .buffer()
-            .write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
-                fill(bytes, &words)
-            })
+        self.what.buffer().write(call(func, depth), [])
     }
 
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
@@ -116,14 +112,15 @@ impl<T: Measurement> Registered<T> {
             .reserved(place, 0)?
             .first()?
             .load(kernel::sync::atomic::Relaxed);
-        let of = Return {
+        let exit = FuncgraphExit {
             func: ret.func as usize,
             retval: ret.retval as usize,
-            depth: ret.depth,
+            depth: ret.depth as u32,
             overrun: ret.overrun,
             calltime,
+            rettime: now,
         };
-        exit_any(self.what.buffer(), Context::capture_all(), of, now);
+        exit_any(self.what.buffer(), Context::capture_all(), exit);
         Some(())
     }
 }
@@ -141,21 +138,14 @@ impl<T: Measurement> Drop for MeasuredGraph<T> {
 /// a place.
 pub(crate) fn mark(buffer: &Buffer, context: Context, ip: usize) {
     let time = clock::sched();
-    let _ = buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| {
-        fill(bytes, &[ip as u64, 0])
-    });
-    exit_any(
-        buffer,
-        context,
-        Return {
-            func: ip,
-            retval: 0,
-            depth: 0,
-            overrun: 0,
-            calltime: time,
-        },
-        time,
-    );
+    let _ = buffer.write_in(context, call(ip, 0), []);
+    let exit = FuncgraphExit {
+        func: ip,
+        calltime: time,
+        rettime: time,
+        ..FuncgraphExit::default()
+    };
+    exit_any(buffer, context, exit);
 }
 
 /// # Safety

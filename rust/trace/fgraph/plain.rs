@@ -5,9 +5,10 @@
 //! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no
 //! guard against recursion. Any context, NMI included. See `Documentation/function-graph.md`.
 
+use crate::core::format::entry::{FuncgraphEntry, FuncgraphExit};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -132,8 +133,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     let (mut left, mut time) = (Unfinished::NO_ATTEMPT, 0);
     if context.is_plain_task() {
         if let Some(room) = current.room() {
-            (left, time) = buffer
-                .record_fast(|_| [context.header(kind::GRAPH_ENTRY), ip as u64, depth as u64]);
+            (left, time) = buffer.record_fast(context, |_| call(ip, depth));
             if left.is_done() {
                 // SAFETY: by the precondition.
                 return unsafe {
@@ -211,10 +211,17 @@ unsafe fn enter_any(
 /// Records an entry in every case; its time by the clock that functions are timed with.
 fn entry_any(buffer: &Buffer, ip: usize, depth: i32) -> Option<u64> {
     let time = clock::sched();
-    buffer.write_with(Context::capture_all(), kind::GRAPH_ENTRY, 16, |_, bytes| {
-        fill(bytes, &[ip as u64, depth as u64]);
-    })?;
+    buffer.write(call(ip, depth), [])?;
     Some(time)
+}
+
+/// The entry of a call of the function at `ip`.
+#[inline(always)]
+pub(super) fn call(ip: usize, depth: i32) -> FuncgraphEntry {
+    FuncgraphEntry {
+        func: ip,
+        depth: depth as usize,
+    }
 }
 
 /// Keeps `frame`, all of which is there but where it returns by, and exchanges that for the hook.
@@ -259,9 +266,9 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     let mut left = Unfinished::NO_ATTEMPT;
     if context.is_plain_task() {
-        let of = Return::of(current, &frame, retval);
+        let exit = exit(current, &frame, retval);
         left = buffer
-            .record_fast(|now| of.words(context.header(kind::GRAPH_EXIT), now))
+            .record_fast(context, |rettime| FuncgraphExit { rettime, ..exit })
             .0;
     }
     if !left.is_done() {
@@ -293,12 +300,11 @@ unsafe fn leave_any(
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     if !buffer.complete(left) {
-        exit_any(
-            buffer,
-            Context::capture_all(),
-            Return::of(current, &frame, retval),
-            clock::sched(),
-        );
+        let exit = FuncgraphExit {
+            rettime: clock::sched(),
+            ..exit(current, &frame, retval)
+        };
+        exit_any(buffer, Context::capture_all(), exit);
     }
     done(current, &frame)
 }
@@ -312,59 +318,24 @@ pub(crate) fn done(current: Current, frame: &Held<'_>) -> usize {
     ret
 }
 
-/// Words of an exit entry.
-const EXIT: usize = 6;
-
-/// What an exit entry says besides its own time.
-pub(super) struct Return {
-    pub(super) func: usize,
-    pub(super) retval: usize,
-    pub(super) depth: i32,
-    pub(super) overrun: u32,
-    pub(super) calltime: u64,
-}
-
-impl Return {
-    #[inline(always)]
-    fn of(current: Current, frame: &Held<'_>, retval: usize) -> Self {
-        let (depth, overrun) = (current.depth(), current.overrun());
-        Self {
-            func: frame.func(),
-            retval,
-            depth,
-            overrun,
-            calltime: frame.data(),
-        }
-    }
-
-    #[inline(always)]
-    fn words(&self, header: u64, now: u64) -> [u64; EXIT] {
-        let counts = u64::from(self.depth as u32) | u64::from(self.overrun) << 32;
-        [
-            header,
-            self.func as u64,
-            self.retval as u64,
-            counts,
-            self.calltime,
-            now,
-        ]
+/// The entry of a frame's return, but for when it happens.
+#[inline(always)]
+fn exit(current: Current, frame: &Held<'_>, retval: usize) -> FuncgraphExit {
+    let (depth, overrun) = (current.depth(), current.overrun());
+    FuncgraphExit {
+        func: frame.func(),
+        retval,
+        depth: depth as u32,
+        overrun,
+        calltime: frame.data(),
+        rettime: 0,
     }
 }
 
 /// Records a return in every case.
 #[cold]
 #[inline(never)]
-pub(super) fn exit_any(buffer: &Buffer, context: Context, of: Return, now: u64) {
-    let words = of.words(0, now);
+pub(super) fn exit_any(buffer: &Buffer, context: Context, exit: FuncgraphExit) {
     // No room, or recording is off: then the entry says more than both.
-    let _ = buffer.write_with(context, kind::GRAPH_EXIT, 8 * (EXIT - 1), |_, bytes| {
-        fill(bytes, words.get(1..).unwrap_or(&[]));
-    });
-}
-
-/// Writes words one after the other.
-pub(super) fn fill(bytes: &mut [u8], words: &[u64]) {
-    for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_ne_bytes());
-    }
+    let _ = buffer.write_in(context, exit, []);
 }

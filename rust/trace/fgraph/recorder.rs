@@ -7,12 +7,13 @@
 //! with wishes (part of the graph, some tasks, no interrupts, no sleep), its functions are here.
 
 use super::filter::{self, Var, Verdict};
-use super::plain::{exit_any, fill, Return, Target, TargetRef};
+use super::plain::{call, exit_any, Target, TargetRef};
 use super::{register, set_entry_path, unregister, user, EntryPath, UserRef};
+use crate::core::format::entry::{FuncgraphExit, FuncgraphRetaddrEntry};
 use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -197,14 +198,14 @@ impl GraphRecorder {
             let ret = current
                 .innermost_return(Machine::return_hook())
                 .unwrap_or(0);
-            let words = [ip as u64, depth as u64, ret as u64];
-            return buffer.write_with(context, kind::GRAPH_RETADDR_ENTRY, 24, |_, bytes| {
-                fill(bytes, &words)
-            });
+            let entry = FuncgraphRetaddrEntry {
+                func: ip,
+                depth: depth as usize,
+                retaddr: ret,
+            };
+            return buffer.write_in(context, entry, []);
         }
-        buffer.write_with(context, kind::GRAPH_ENTRY, 16, |_, bytes| {
-            fill(bytes, &[ip as u64, depth as u64])
-        })
+        buffer.write_in(context, call(ip, depth), [])
     }
 
     /// A function for which [`GraphRecorder::enter`] said yes returns.
@@ -229,14 +230,15 @@ impl GraphRecorder {
             });
             calltime = calltime.wrapping_add(slept);
         }
-        let of = Return {
+        let exit = FuncgraphExit {
             func,
             retval,
-            depth,
+            depth: depth as u32,
             overrun,
             calltime,
+            rettime: now,
         };
-        exit_any(self.buffer()?, Context::capture_all(), of, now);
+        exit_any(self.buffer()?, Context::capture_all(), exit);
         Some(())
     }
 }

@@ -7,10 +7,10 @@
 //! the stack, longer ones through memory of their own.
 
 use super::{Node, Place};
+use crate::core::format::entry::{Common, Entry, Print, RawData};
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
-use crate::trace::buffer::entry::kind;
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::{list, Instance};
 use kernel::prelude::*;
@@ -23,13 +23,9 @@ const MAX: usize = 4096;
 /// clearing the other.
 const TINY: usize = 48;
 const SHORT: usize = 256;
-/// Bytes of a `print` entry before its text: the address, after the common header.
-const IP: usize = size_of::<usize>();
-const COMMON: usize = 8;
-/// Bytes behind it: a newline, if it lacks one, and NUL. The room is taken in either case, as in C.
+/// Bytes behind a text: a newline, if it lacks one, and NUL. The room is taken in either case, as in
+/// C.
 const END: usize = 2;
-/// Bytes around a text.
-const FRAME: usize = IP + END;
 
 /// `trace_marker`.
 pub(crate) struct Marker;
@@ -140,33 +136,27 @@ fn for_each_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -
     last
 }
 
-/// What was written, laid out as the fields of a `print` entry.
+/// What was written, laid out as the tail of a `print` entry.
 #[derive(Clone, Copy)]
 struct Text<'a> {
-    entry: &'a [u8],
+    tail: &'a [u8],
     /// Length of the text itself.
     len: usize,
 }
 
 impl<'a> Text<'a> {
-    /// Reads as much as fits between the frame into `room`. `EFAULT`.
+    /// Reads as much as fits into `room` before the end. `EFAULT`.
     #[inline(always)]
     fn read(call: &mut WriteCall<'_>, room: &'a mut [u8]) -> Result<Self> {
-        let (ip, rest) = room.split_first_chunk_mut::<IP>().ok_or(EINVAL)?;
-        let (text, end) = rest.split_last_chunk_mut::<END>().ok_or(EINVAL)?;
-        *ip =
-            (tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize).to_ne_bytes();
+        let (text, end) = room.split_last_chunk_mut::<END>().ok_or(EINVAL)?;
         call.reader().read_slice(text)?;
         *end = end_of(text);
         let len = text.len();
-        Ok(Self { entry: room, len })
+        Ok(Self { tail: room, len })
     }
 
     fn text(&self) -> &'a [u8] {
-        self.entry
-            .get(IP..)
-            .and_then(|text| text.get(..self.len))
-            .unwrap_or(&[])
+        self.tail.get(..self.len).unwrap_or(&[])
     }
 }
 
@@ -203,19 +193,19 @@ impl OpenFile for OpenMarker {
         match call.len().min(MAX) {
             len @ ..=TINY => self.take(
                 call,
-                [0; TINY + FRAME]
-                    .get_mut(..len.wrapping_add(FRAME))
+                [0; TINY + END]
+                    .get_mut(..len.wrapping_add(END))
                     .ok_or(EINVAL)?,
             ),
             len @ ..=SHORT => self.take(
                 call,
-                [0; SHORT + FRAME]
-                    .get_mut(..len.wrapping_add(FRAME))
+                [0; SHORT + END]
+                    .get_mut(..len.wrapping_add(END))
                     .ok_or(EINVAL)?,
             ),
             len => self.take(
                 call,
-                &mut KVVec::from_elem(0, len.wrapping_add(FRAME), GFP_KERNEL)?,
+                &mut KVVec::from_elem(0, len.wrapping_add(END), GFP_KERNEL)?,
             ),
         }
     }
@@ -231,27 +221,32 @@ impl OpenFile for OpenMarker {
 #[no_mangle]
 fn tracing_mark_write(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    let room = buffer.max_entry().saturating_sub(COMMON);
+    let room = buffer.max_entry().saturating_sub(Print::SIZE);
+    let entry = Print {
+        ip: tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize,
+    };
     // The entry says so: markers are made with preemption off, as in C.
     let _stay = PreemptOff::new();
-    if text.entry.len() <= room {
-        buffer.write(kind::PRINT, &[text.entry]).ok_or(EBADF)?;
+    if text.tail.len() <= room {
+        buffer.write(entry, [text.tail]).ok_or(EBADF)?;
         return Ok(text.len);
     }
-    let fits = text.entry.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
-    buffer
-        .write(kind::PRINT, &[fits, &end_of(fits)])
-        .ok_or(EBADF)?;
-    Ok(fits.len().saturating_sub(IP))
+    let fits = text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
+    buffer.write(entry, [fits, &end_of(fits)]).ok_or(EBADF)?;
+    Ok(fits.len())
 }
 
 /// Records an id and what follows it, whole or not at all.
 fn raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    if data.len.saturating_add(COMMON) > buffer.max_entry() {
+    if data.len.saturating_add(Common::SIZE) > buffer.max_entry() {
         return Err(EINVAL);
     }
+    let (id, bytes) = data.text().split_first_chunk().ok_or(EINVAL)?;
+    let entry = RawData {
+        id: u32::from_ne_bytes(*id),
+    };
     let _stay = PreemptOff::new();
-    buffer.write(kind::RAW_DATA, &[data.text()]).ok_or(EBADF)?;
+    buffer.write(entry, [bytes]).ok_or(EBADF)?;
     Ok(data.len)
 }

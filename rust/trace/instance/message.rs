@@ -3,29 +3,24 @@
 //! Texts and other messages that code of the kernel has recorded in an instance.
 
 use super::Instance;
+use crate::core::format::entry::Entry;
 use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::Context;
 use crate::trace::tasks::stack;
-use core::iter::once;
 
 impl Instance {
-    /// Records an entry of type `kind` made in `context` at `ip`, of `ip` and `parts`; where option
-    /// `stacktrace` is on, the stack from the function around `ip` on follows. It may be made while
-    /// an entry of this context is unfinished. Any context. None when it was not recorded.
-    pub(crate) fn record_message(
+    /// Records a message, an entry made in `context` at `ip` with the parts of its tail; where
+    /// option `stacktrace` is on, the stack from the function around `ip` on follows. It may be made
+    /// while an entry of this context is unfinished. Any context. None when it was not recorded.
+    pub(crate) fn record_message<E: Entry, const N: usize>(
         &self,
         context: Context,
-        kind: u16,
         ip: usize,
-        parts: &[&[u8]],
+        message: E,
+        tail: [&[u8]; N],
     ) -> Option<()> {
         self.buffer.nested(|| {
-            let ip_bytes = ip.to_ne_bytes();
-            self.buffer.write_parts(
-                context,
-                kind,
-                Iterator::chain(once(&ip_bytes[..]), parts.iter().copied()),
-            )?;
+            self.buffer.write_in(context, message, tail)?;
             if self.options().has(Flag::StackTrace) {
                 stack::record_caller(&self.buffer, context, ip);
             }

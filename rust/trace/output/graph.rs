@@ -9,12 +9,13 @@
 use super::source::Look;
 use super::tracer::TracerOutput;
 use super::{header, line, Neighbours, Printed, Record, Style};
-use crate::core::format::entry::{self, Common, Entry, FuncgraphEntry, FuncgraphExit};
+use crate::core::format::entry::{
+    Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Function, KernelStack,
+};
 use crate::core::format::graph::{write_titles, Call, CpuState, Line};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::kernel::memory;
-use crate::trace::buffer::entry::kind;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines;
 use core::fmt;
@@ -146,20 +147,20 @@ impl GraphOutput {
             irqs: memory::irq_entry_text(),
         };
         match record.id() {
-            kind::GRAPH_ENTRY | kind::GRAPH_RETADDR_ENTRY => {
-                let Ok(call) = FuncgraphEntry::parse(record.data) else {
+            id @ (FuncgraphEntry::ID | FuncgraphRetaddrEntry::ID) => {
+                let call = match id {
+                    FuncgraphEntry::ID => FuncgraphEntry::parse(record.data).map(Call::from),
+                    _ => FuncgraphRetaddrEntry::parse(record.data).map(Call::from),
+                };
+                let Ok(call) = call else {
                     return Ok(Printed::Unhandled);
                 };
-                let mut call = Call::from(call);
-                if record.id() == kind::GRAPH_RETADDR_ENTRY {
-                    call.retaddr = entry::words(record.data).nth(3);
-                }
                 if !line.hides_entry(state, &call) {
                     let leaf = leaf(record, call.func, neighbours);
                     line.entry(out, state, &call, leaf.as_ref())?;
                 }
             }
-            kind::GRAPH_EXIT => {
+            FuncgraphExit::ID => {
                 let Ok(ret) = FuncgraphExit::parse(record.data) else {
                     return Ok(Printed::Unhandled);
                 };
@@ -167,7 +168,7 @@ impl GraphOutput {
                     line.ret(out, state, &ret)?;
                 }
             }
-            kind::KERNEL_STACK | kind::FUNCTION => return Ok(Printed::Unhandled),
+            KernelStack::ID | Function::ID => return Ok(Printed::Unhandled),
             _ => line.comment(out, state, &mut |out| line::text(out, record, style))?,
         }
         Ok(Printed::Done)
@@ -183,7 +184,7 @@ fn leaf(
 ) -> Option<FuncgraphExit> {
     let next = neighbours
         .next_on_cpu()
-        .filter(|next| next.id() == kind::GRAPH_EXIT && next.pid() == record.pid())?;
+        .filter(|next| next.id() == FuncgraphExit::ID && next.pid() == record.pid())?;
     let ret = FuncgraphExit::parse(next.data)
         .ok()
         .filter(|ret| ret.func == func)?;

@@ -16,6 +16,7 @@
 //! context. Lock order: the mutex of [`Users`], then what expanding the buffer and saving names
 //! take.
 
+use crate::core::format::entry::{Bprint, Bputs, Print};
 use crate::core::format::print::Strings;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
@@ -23,7 +24,7 @@ use crate::kernel::format::{self, Arguments, Room};
 use crate::kernel::per_context::PerContext;
 use crate::kernel::printk as log;
 use crate::kernel::rcu_slot::RcuSlot;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -288,7 +289,7 @@ pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -
     } else {
         b"\n\0"
     };
-    let recorded = to.record_message(context, kind::PRINT, ip, &[text, end]);
+    let recorded = to.record_message(context, ip, Print { ip }, [text, end]);
     recorded.map_or(0, |()| text.len().try_into().unwrap_or(c_int::MAX))
 }
 
@@ -298,7 +299,7 @@ pub(crate) fn puts_constant(ip: usize, text: usize) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| match to.last_boot() {
         None => to
-            .record_message(context, kind::BPUTS, ip, &[&text.to_ne_bytes()])
+            .record_message(context, ip, Bputs { ip, str: text }, [])
             .is_some()
             .into(),
         // SAFETY: callers pass a constant of the kernel, or a kept one.
@@ -324,14 +325,14 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     if with_destination(|to| to.last_boot().is_some()) == Some(true) {
         return print(ip, what);
     }
-    let format = what.format().to_ne_bytes();
+    let fmt = what.format();
     with_scratch(|room| {
         let (words, packed) = what.packed(room);
         if let Some(packed) = packed {
             // Where it is not recorded, it is only missing.
             with_destination(|to| {
                 if to.last_boot().is_none() {
-                    let _ = to.record_message(context, kind::BPRINT, ip, &[&format, packed]);
+                    let _ = to.record_message(context, ip, Bprint { ip, fmt }, [packed]);
                 }
             });
         }
@@ -350,7 +351,7 @@ pub(crate) fn print_to(to: &Instance, context: Context, ip: usize, what: Argumen
     with_scratch(|room| {
         let text = what.text(room);
         // As in `print_packed`.
-        let _ = to.record_message(context, kind::PRINT, ip, &[text, b"\0"]);
+        let _ = to.record_message(context, ip, Print { ip }, [text, b"\0"]);
         text.len().try_into().unwrap_or(c_int::MAX)
     })
 }

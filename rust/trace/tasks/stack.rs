@@ -2,12 +2,12 @@
 
 //! Kernel stack entries: the return addresses from some function on, innermost first.
 
-use crate::core::format::entry::TRAMPOLINE;
+use crate::core::format::entry::{store_words, KernelStack, TRAMPOLINE};
 use crate::kernel::kallsyms::size_offset;
 #[cfg(CONFIG_SCHED_TRACER)]
 use crate::kernel::stack::Caller;
 use crate::kernel::stack::Stacks;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
@@ -133,21 +133,18 @@ fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
 /// Records `calls`.
 fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
     // Where there is no room the buffer counts it.
-    let _ = buffer.write_with(
-        context,
-        kind::KERNEL_STACK,
-        8 * (calls.len() + 1),
-        |_, bytes| {
-            let (count, places) = bytes.split_at_mut(8);
-            count.copy_from_slice(&calls.len().to_ne_bytes());
-            for (place, call) in places.chunks_exact_mut(8).zip(calls) {
-                let call = if Trampolines::has(*call) {
-                    TRAMPOLINE
-                } else {
-                    *call
-                };
-                place.copy_from_slice(&call.to_ne_bytes());
-            }
-        },
-    );
+    let _ = buffer.write_with(context, size_of_val(calls), |_, tail| {
+        store_words(
+            tail,
+            calls.iter().map(|call| match Trampolines::has(*call) {
+                true => TRAMPOLINE,
+                false => *call,
+            }),
+        );
+        KernelStack {
+            // There are never so many that it matters.
+            size: calls.len() as i32,
+            _pad: 0,
+        }
+    });
 }

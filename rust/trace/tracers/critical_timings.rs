@@ -14,13 +14,14 @@
 //! keep the trace, does nothing. NMIs open no section.
 
 use super::functions::Measures;
+use crate::core::format::entry::Function;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::tracepoint::TaskView;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::latency::{Found, Latency};
@@ -239,8 +240,7 @@ impl CriticalTimings {
     fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         if !self.graph.load(Relaxed) && context.is_plain_task() {
-            let words = [context.header(kind::FUNCTION), ip as u64, parent as u64];
-            let (left, time) = buffer.record_fast(|_| words);
+            let (left, time) = buffer.record_fast(context, |_| call(ip, parent));
             if left.is_done() || buffer.complete(left) {
                 return time;
             }
@@ -256,7 +256,7 @@ impl CriticalTimings {
         let now = buffer.now();
         match self.graph.load(Relaxed) {
             true => measured::mark(buffer, context.rest(), ip),
-            false => buffer.record_in(context.rest(), kind::FUNCTION, ip as u64, parent as u64),
+            false => buffer.record_in(context.rest(), call(ip, parent)),
         }
         now
     }
@@ -301,6 +301,15 @@ impl CriticalTimings {
             );
         });
         self.reports.store(reports.wrapping_add(1), Relaxed);
+    }
+}
+
+/// The entry that says that `ip` was entered from `parent`.
+#[inline(always)]
+fn call(ip: usize, parent: usize) -> Function {
+    Function {
+        ip,
+        parent_ip: parent,
     }
 }
 

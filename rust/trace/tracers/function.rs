@@ -11,12 +11,13 @@
 
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
+use crate::core::format::entry::{self, FuncRepeats};
 use crate::core::parse::options::{
     TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::ftrace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
@@ -135,8 +136,16 @@ impl Callback for Instance {
 
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
-        self.buffer()
-            .record(kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
+        self.buffer().record(call(hit));
+    }
+}
+
+/// The entry of a call.
+#[inline(always)]
+fn call(hit: &Hit<'_, Nothing>) -> entry::Function {
+    entry::Function {
+        ip: hit.ip,
+        parent_ip: hit.parent_ip,
     }
 }
 
@@ -154,8 +163,8 @@ struct Careful {
 struct Here {
     /// One bit for each level of contexts that is inside the callback: unwinding is traced itself.
     inside: Atomic<u32>,
-    ip: Atomic<u64>,
-    parent_ip: Atomic<u64>,
+    ip: Atomic<usize>,
+    parent_ip: Atomic<usize>,
     repeats: Atomic<u32>,
     last: Atomic<u64>,
 }
@@ -188,7 +197,7 @@ impl Careful {
             }
             self.end_repeats(here, context, hit);
         }
-        buffer.record_in(context, kind::FUNCTION, hit.ip as u64, hit.parent_ip as u64);
+        buffer.record_in(context, call(hit));
         if self.asked.stacks {
             stack::record_in(buffer, context, hit.ip);
         }
@@ -196,8 +205,7 @@ impl Careful {
 
     /// Is it the same call as the last one? Then it is counted.
     fn repeats(&self, here: &Here, hit: &Hit<'_, Nothing>) -> bool {
-        let same = here.ip.load(Relaxed) == hit.ip as u64
-            && here.parent_ip.load(Relaxed) == hit.parent_ip as u64;
+        let same = here.ip.load(Relaxed) == hit.ip && here.parent_ip.load(Relaxed) == hit.parent_ip;
         let count = here.repeats.load(Relaxed);
         if !same || count >= u16::MAX.into() {
             return false;
@@ -212,21 +220,21 @@ impl Careful {
         let (ip, parent_ip) = (here.ip.load(Relaxed), here.parent_ip.load(Relaxed));
         let (count, last) = (here.repeats.load(Relaxed), here.last.load(Relaxed));
         if count != 0 {
-            self.instance
-                .buffer()
-                .write_with(context, kind::FUNC_REPEATS, 24, |now, bytes| {
-                    let delta = now.wrapping_sub(last);
-                    // The last word: count, then how long ago the last repeat was, high half (16
-                    // bits) first.
-                    let word = u64::from(count) | (delta >> 32 & 0xffff) << 16 | delta << 32;
-                    for (place, word) in bytes.chunks_exact_mut(8).zip([ip, parent_ip, word]) {
-                        place.copy_from_slice(&word.to_ne_bytes());
-                    }
-                });
+            let repeats = FuncRepeats {
+                ip,
+                parent_ip,
+                // `repeats` counts no further than this holds.
+                count: count as u16,
+                ..FuncRepeats::default()
+            };
+            // Where there is no room the buffer counts it.
+            let _ = self.instance.buffer().write_with(context, 0, |now, _| {
+                repeats.with_delta(now.wrapping_sub(last))
+            });
             here.repeats.store(0, Relaxed);
         }
-        here.ip.store(hit.ip as u64, Relaxed);
-        here.parent_ip.store(hit.parent_ip as u64, Relaxed);
+        here.ip.store(hit.ip, Relaxed);
+        here.parent_ip.store(hit.parent_ip, Relaxed);
     }
 }
 

@@ -4,10 +4,10 @@
 //! `display-graph`.
 
 use super::function_filter::FunctionFilter;
-use crate::core::format::entry::ARGUMENTS;
+use crate::core::format::entry::{store_words, Function};
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
@@ -144,14 +144,13 @@ impl<T: Measures> Callback for Calls<T> {
 /// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace
 /// does for these tracers. Any context.
 fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_, Arguments>) {
-    let mut words = [0; 2 + ARGUMENTS];
-    let [ip, parent_ip, arguments @ ..] = &mut words;
-    (*ip, *parent_ip) = (hit.ip, hit.parent_ip);
-    *arguments = hit.arguments();
+    let arguments = hit.arguments();
     // Where there is no room the buffer counts it.
-    let _ = buffer.write_with(context, kind::FUNCTION, size_of_val(&words), |_, bytes| {
-        for (place, word) in bytes.chunks_exact_mut(size_of::<usize>()).zip(words) {
-            place.copy_from_slice(&word.to_ne_bytes());
+    let _ = buffer.write_with(context, size_of_val(&arguments), |_, tail| {
+        store_words(tail, arguments);
+        Function {
+            ip: hit.ip,
+            parent_ip: hit.parent_ip,
         }
     });
 }

@@ -14,6 +14,7 @@
 
 use super::functions::Functions;
 use super::functions::Measures;
+use crate::core::format::entry::{self, ContextSwitch, Function};
 use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::context::PreemptOff;
@@ -22,7 +23,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::{Claim, RcuSlot};
 use crate::kernel::stack::Caller;
 use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::latency::{Found, Latency};
@@ -240,8 +241,7 @@ impl Wakeup {
         self.prio.store(task.prio(), Relaxed);
         self.deadline.store(task.has_deadline(), Relaxed);
         self.task.store(task.address(), Relaxed);
-        let (one, two) = words(waker, task);
-        buffer.record_in(context, kind::WAKEUP, one, two);
+        buffer.record_in(context, entry::Wakeup::from(switch(waker, task)));
         stack::record_of(buffer, context, from);
         // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
         self.mark(context, 0);
@@ -252,7 +252,7 @@ impl Wakeup {
         let buffer = self.instance.buffer();
         match self.graph.load(Relaxed) {
             true => measured::mark(buffer, context, ip),
-            false => buffer.record_in(context, kind::FUNCTION, ip as u64, 0),
+            false => buffer.record_in(context, Function { ip, parent_ip: 0 }),
         }
     }
 
@@ -265,8 +265,7 @@ impl Wakeup {
         }
         let buffer = self.instance.buffer();
         self.mark(context, from.ip());
-        let (one, two) = words(prev, next);
-        buffer.record_in(context, kind::CONTEXT_SWITCH, one, two);
+        buffer.record_in(context, switch(prev, next));
         let latency = buffer
             .now_here(&PreemptOff::new())
             .wrapping_sub(awaited.since);
@@ -298,20 +297,18 @@ impl Wakeup {
     }
 }
 
-/// The fields of an entry about `prev` and `next`.
-fn words(prev: TaskView<'_>, next: TaskView<'_>) -> (u64, u64) {
-    let pids = u64::from(prev.pid() as u32) | u64::from(next.pid() as u32) << 32;
-    // Priorities are stored as C stores them, in an unsigned byte.
-    let bytes = [
-        prev.prio() as u8,
-        prev.state(),
-        next.prio() as u8,
-        next.state(),
-    ];
-    (
-        pids,
-        u64::from(next.cpu()) | u64::from(u32::from_le_bytes(bytes)) << 32,
-    )
+/// The entry of a turn from `prev` to `next`.
+fn switch(prev: TaskView<'_>, next: TaskView<'_>) -> ContextSwitch {
+    ContextSwitch {
+        prev_pid: prev.pid() as u32,
+        next_pid: next.pid() as u32,
+        next_cpu: next.cpu(),
+        // Priorities are stored as C stores them, in an unsigned byte.
+        prev_prio: prev.prio() as u8,
+        prev_state: prev.state(),
+        next_prio: next.prio() as u8,
+        next_state: next.state(),
+    }
 }
 
 impl TaskProbe for Wakeup {

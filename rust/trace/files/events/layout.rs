@@ -7,7 +7,7 @@
 use super::super::control::{errno, Control, Text};
 use super::super::Place;
 use super::directories::{Numbers, ENTRIES};
-use crate::core::format::entry::{self, Branch, Entry as _};
+use crate::core::format::entry::{self, Entry as _};
 use crate::core::parse::number;
 use crate::core::ring_buffer::{Header, HEADER_SIZE};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
@@ -81,8 +81,7 @@ impl Control for HeaderPage {
 /// The entries that are made here: who makes no entry of a kind need not be asked what it looks
 /// like.
 fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
-    let made =
-        |(_, entry): &(u64, &entry::Row)| entry.id != Branch::ID || cfg!(CONFIG_BRANCH_TRACER);
+    let made = |(_, entry): &(u64, &entry::Row)| entry.offered;
     let numbered = (0..).zip(entry::TABLE).filter(made);
     numbered.map(|(at, entry)| (entry, ENTRIES.directory(at)))
 }

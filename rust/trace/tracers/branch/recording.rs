@@ -14,11 +14,12 @@
 //!
 //! Locks: the mutex of [`USERS`] is taken under an instance's state mutex, and holds nothing.
 
-use crate::core::format::branch::{tail, Place, WORDS};
+use crate::core::format::branch::Place;
+use crate::core::format::entry::{Branch, BranchSite, Entry};
 use crate::kernel::context::{rcu_watches, IrqsOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot::RcuSlot;
-use crate::trace::buffer::entry::{kind, Context};
+use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Unfinished;
 use crate::trace::instance::Instance;
 use crate::trace::profilers::branch as branch_profile;
@@ -49,7 +50,7 @@ pub(crate) unsafe fn init_lock() {
 struct Recorder {
     instance: Arc<Instance>,
     /// What is recorded of each annotated site of the kernel's, whichever way it goes.
-    texts: KVVec<[u64; WORDS]>,
+    said: KVVec<BranchSite>,
     /// Where those sites begin.
     first: usize,
     /// On each CPU a bit for each level of contexts that is in [`Recorder::record_slowly`].
@@ -99,17 +100,17 @@ pub(crate) fn record(site: Annotated, correct: bool) {
 impl Recorder {
     fn new(instance: Arc<Instance>) -> Result<Self> {
         let sites = branch_profile::annotated();
-        let mut texts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
+        let mut said = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         let mut first = 0;
         for site in sites.iter() {
-            if texts.is_empty() {
+            if said.is_empty() {
                 first = site.address();
             }
-            texts.push(words(site), GFP_KERNEL)?;
+            said.push(said_of(site), GFP_KERNEL)?;
         }
         Ok(Self {
             instance,
-            texts,
+            said,
             first,
             inside: PerCpu::new(|_| Atomic::new(0))?,
         })
@@ -120,22 +121,16 @@ impl Recorder {
     fn record(&self, context: Context, site: Annotated, correct: bool) {
         let buffer = self.instance.buffer();
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
-        let Some(text) = self.texts.get(index) else {
+        let Some(said) = self.said.get(index) else {
             return self.record_of_module(context, site, correct);
         };
         if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
-            return self.record_slowly(context, site, correct, text, Unfinished::NO_ATTEMPT);
+            return self.record_slowly(context, site, correct, said, Unfinished::NO_ATTEMPT);
         }
-        let header = context.header(kind::BRANCH);
-        let (left, _) = buffer.record_fast(|_| {
-            let [a, b, c, d, e, f, g] = *text;
-            (
-                [header, a, b, c, d, e, f, g],
-                tail(correct, site.constant()),
-            )
-        });
+        let header = context.header(Branch::ID);
+        let (left, _) = buffer.record_words(|_| said.words(header, correct, site.constant()));
         if !left.is_done() {
-            self.record_slowly(context, site, correct, text, left);
+            self.record_slowly(context, site, correct, said, left);
         }
     }
 
@@ -143,7 +138,13 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn record_of_module(&self, context: Context, site: Annotated, correct: bool) {
-        self.record_slowly(context, site, correct, &words(site), Unfinished::NO_ATTEMPT);
+        self.record_slowly(
+            context,
+            site,
+            correct,
+            &said_of(site),
+            Unfinished::NO_ATTEMPT,
+        );
     }
 
     /// What is `left` after an attempt. It calls C functions, whose conditions are not recorded.
@@ -154,7 +155,7 @@ impl Recorder {
         context: Context,
         site: Annotated,
         correct: bool,
-        text: &[u64; WORDS],
+        said: &BranchSite,
         left: Unfinished,
     ) {
         let buffer = self.instance.buffer();
@@ -166,34 +167,21 @@ impl Recorder {
         }
         inside.store(before | bit, Relaxed);
         if !buffer.complete(left) && buffer.is_on() {
-            let tail = tail(correct, site.constant());
+            let entry = said.entry(correct, site.constant());
             // Where there is no room the buffer counts it.
-            let _ = buffer.write_with(
-                context.rest(),
-                kind::BRANCH,
-                size_of_val(text) + size_of_val(&tail),
-                |_, bytes| {
-                    let Some((words, rest)) = bytes.split_at_mut_checked(size_of_val(text)) else {
-                        return;
-                    };
-                    for (place, word) in words.chunks_exact_mut(8).zip(text) {
-                        place.copy_from_slice(&word.to_ne_bytes());
-                    }
-                    rest.copy_from_slice(&tail.to_ne_bytes());
-                },
-            );
+            let _ = buffer.write_in(context.rest(), entry, []);
         }
         inside.store(before, Relaxed);
     }
 }
 
 /// What is recorded of a site but for the way it goes. Any context.
-fn words(annotated: Annotated) -> [u64; WORDS] {
+fn said_of(annotated: Annotated) -> BranchSite {
     let site = annotated.site();
     Place {
         function: site.function(),
         file: site.file(),
         line: site.line(),
     }
-    .words()
+    .entries()
 }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Messages: markers from user space, `trace_printk()` and `trace_puts()` of the kernel.
+
+use super::{Entry, Show};
+use crate::core::format::print::{Error, Line, Strings};
+use crate::core::format::Out;
+use crate::core::parse::parser::until_nul;
+use core::fmt;
+
+/// Text, from trace_marker or a plain trace_printk(). Behind it the text and a NUL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "print",
+    tail(buf: [u8] as "char"),
+    print = r#""%ps: %s", (void *)REC->ip, REC->buf"#
+)]
+#[repr(C)]
+pub struct Print {
+    /// Who wrote it.
+    pub ip: usize,
+}
+
+impl Show for Print {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        line.symbol(out, self.ip)?;
+        out.bytes(b": ")?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        write!(out, "# {:x} ", self.ip)?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        out.bytes(until_nul(Self::tail(line.record)))?;
+        Ok(true)
+    }
+}
+
+/// A trace_printk() with a constant format. Behind it the arguments as vbin_printf() packs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "bprint",
+    tail(buf: [u32] as "u32"),
+    print = r#""%ps: %s", (void *)REC->ip, REC->fmt"#
+)]
+#[repr(C)]
+pub struct Bprint {
+    /// Who wrote it.
+    pub ip: usize,
+    /// The format's address, to be found in printk_formats.
+    #[c("const char *")]
+    pub fmt: usize,
+}
+
+impl Show for Bprint {
+    const NEEDS_STRINGS: bool = true;
+
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        line.symbol(out, self.ip)?;
+        out.bytes(b": ")?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        write!(out, ": {:x} : ", self.ip)?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        let args = Self::tail(line.record);
+        said(line, |strings| strings.write_packed(self.fmt, args, out))
+    }
+}
+
+/// A trace_puts() of a constant string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(name = "bputs", print = r#""%ps: %s", (void *)REC->ip, REC->str"#)]
+#[repr(C)]
+pub struct Bputs {
+    /// Who wrote it.
+    pub ip: usize,
+    /// The string's address, to be found in printk_formats.
+    #[c("const char *")]
+    pub str: usize,
+}
+
+impl Show for Bputs {
+    const NEEDS_STRINGS: bool = true;
+
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        line.symbol(out, self.ip)?;
+        out.bytes(b": ")?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        write!(out, ": {:x} : ", self.ip)?;
+        self.message(line, out)?;
+        Ok(())
+    }
+
+    fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        said(line, |strings| strings.write_constant(self.str, out))
+    }
+}
+
+/// Writes by the strings that entries point to, if they are at hand.
+fn said(
+    line: &Line<'_>,
+    write: impl FnOnce(&dyn Strings) -> fmt::Result,
+) -> Result<bool, fmt::Error> {
+    match line.env.strings {
+        Some(strings) => write(strings).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// Bytes, from trace_marker_raw, which stand behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "raw_data",
+    tail(buf: [u8] as "char"),
+    print = r#""id:%04x %08x", REC->id, (int)REC->buf[0]"#
+)]
+#[repr(C)]
+pub struct RawData {
+    /// The writer's tag.
+    pub id: u32,
+}
+
+impl Show for RawData {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        write!(out, "# {:x} buf:", self.id)?;
+        Self::tail(line.record)
+            .iter()
+            .try_for_each(|byte| write!(out, " {byte:02x}"))?;
+        Ok(out.bytes(b"\n")?)
+    }
+
+    fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        self.normal(line, out)
+    }
+}

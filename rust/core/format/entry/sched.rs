@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Tasks that a CPU turns to: the entries of the wakeup tracers.
+
+use super::{Entry, Show};
+use crate::core::format::print::{Error, Line};
+use crate::core::format::Out;
+
+/// A CPU turned from one task to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "context_switch",
+    print = r#""%u:%u:%u  ==> %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
+)]
+#[repr(C)]
+pub struct ContextSwitch {
+    /// The task that was there, or that woke the other.
+    pub prev_pid: u32,
+    /// The task that comes, or that is woken.
+    pub next_pid: u32,
+    /// The CPU it is to run on.
+    pub next_cpu: u32,
+    /// Priority of the first, the kernel's (100 and more are not real-time).
+    pub prev_prio: u8,
+    /// State of the first; see [`state_letter`].
+    pub prev_state: u8,
+    /// Priority of the other.
+    pub next_prio: u8,
+    /// State of the other.
+    pub next_state: u8,
+}
+
+/// A task woke another. The fields are those of [`ContextSwitch`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "wakeup",
+    print = r#""%u:%u:%u  ==+ %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
+)]
+#[repr(C)]
+pub struct Wakeup {
+    /// The task that was there, or that woke the other.
+    pub prev_pid: u32,
+    /// The task that comes, or that is woken.
+    pub next_pid: u32,
+    /// The CPU it is to run on.
+    pub next_cpu: u32,
+    /// Priority of the first, the kernel's (100 and more are not real-time).
+    pub prev_prio: u8,
+    /// State of the first; see [`state_letter`].
+    pub prev_state: u8,
+    /// Priority of the other.
+    pub next_prio: u8,
+    /// State of the other.
+    pub next_state: u8,
+}
+
+impl From<ContextSwitch> for Wakeup {
+    fn from(switch: ContextSwitch) -> Self {
+        let ContextSwitch {
+            prev_pid,
+            next_pid,
+            next_cpu,
+            prev_prio,
+            prev_state,
+            next_prio,
+            next_state,
+        } = switch;
+        Self {
+            prev_pid,
+            next_pid,
+            next_cpu,
+            prev_prio,
+            prev_state,
+            next_prio,
+            next_state,
+        }
+    }
+}
+
+impl From<Wakeup> for ContextSwitch {
+    fn from(wakeup: Wakeup) -> Self {
+        let Wakeup {
+            prev_pid,
+            next_pid,
+            next_cpu,
+            prev_prio,
+            prev_state,
+            next_prio,
+            next_state,
+        } = wakeup;
+        Self {
+            prev_pid,
+            next_pid,
+            next_cpu,
+            prev_prio,
+            prev_state,
+            next_prio,
+            next_state,
+        }
+    }
+}
+
+/// The letter of a task's state, `?` where there is no such state.
+fn state_letter(state: u8) -> u8 {
+    b"RSDTtXZPI"
+        .get(usize::from(state))
+        .copied()
+        .unwrap_or(b'?')
+}
+
+/// What stands for the first task's state in the short forms of a [`Wakeup`].
+const WAKER: u8 = b'+';
+
+impl ContextSwitch {
+    fn write(&self, line: &Line<'_>, out: &mut dyn Out, arrow: &str) -> Result<(), Error> {
+        let prev = char::from(state_letter(self.prev_state));
+        let next = char::from(state_letter(self.next_state));
+        write!(
+            out,
+            " {:7}:{:3}:{prev} {arrow} ",
+            self.prev_pid, self.prev_prio
+        )?;
+        write!(
+            out,
+            "[{:03}] {:7}:{:3}:{next} ",
+            self.next_cpu, self.next_pid, self.next_prio
+        )?;
+        line.env.tasks.write_name(self.next_pid as i32, out)?;
+        Ok(out.bytes(b"\n")?)
+    }
+
+    fn write_raw(&self, out: &mut dyn Out, prev: u8) -> Result<(), Error> {
+        let next = char::from(state_letter(self.next_state));
+        let prev = char::from(prev);
+        write!(out, "{} {} {prev} ", self.prev_pid, self.prev_prio)?;
+        Ok(writeln!(
+            out,
+            "{} {} {} {next}",
+            self.next_cpu, self.next_pid, self.next_prio
+        )?)
+    }
+
+    fn write_hex(&self, out: &mut dyn Out, prev: u8) -> Result<(), Error> {
+        // The second letter is an `int` there, unlike the first.
+        let next = state_letter(self.next_state);
+        write!(
+            out,
+            "{:08x} {:02x} {prev:02x} ",
+            self.prev_pid, self.prev_prio
+        )?;
+        Ok(write!(
+            out,
+            "{:08x} {:08x} {:02x} {next:08x} ",
+            self.next_cpu, self.next_pid, self.next_prio
+        )?)
+    }
+
+    fn write_bin(&self, out: &mut dyn Out) -> Result<(), Error> {
+        out.bytes(&self.prev_pid.to_ne_bytes())?;
+        out.bytes(&[self.prev_prio, self.prev_state])?;
+        out.bytes(&self.next_cpu.to_ne_bytes())?;
+        out.bytes(&self.next_pid.to_ne_bytes())?;
+        Ok(out.bytes(&[self.next_prio, self.next_state])?)
+    }
+}
+
+impl Show for ContextSwitch {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        self.write(line, out, "==>")
+    }
+
+    fn raw(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        self.write_raw(out, state_letter(self.prev_state))
+    }
+
+    fn hex(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        self.write_hex(out, state_letter(self.prev_state))
+    }
+
+    fn bin(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        self.write_bin(out)
+    }
+}
+
+impl Show for Wakeup {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        ContextSwitch::from(*self).write(line, out, "  +")
+    }
+
+    fn raw(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        ContextSwitch::from(*self).write_raw(out, WAKER)
+    }
+
+    fn hex(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        ContextSwitch::from(*self).write_hex(out, WAKER)
+    }
+
+    fn bin(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        ContextSwitch::from(*self).write_bin(out)
+    }
+}
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states() {
+        assert_eq!((state_letter(0), state_letter(8)), (b'R', b'I'));
+        assert_eq!(state_letter(9), b'?');
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Stacks.
+
+use super::{words, Entry, Show};
+use crate::core::format::print::{Error, Line};
+use crate::core::format::{symbol, Out};
+
+/// A caller of [`KernelStack`] that stands for some ftrace trampoline.
+pub const TRAMPOLINE: usize = i32::MAX as usize;
+
+/// A kernel stack. Behind it the callers, innermost first. The format advertises 8 of them, but
+/// `size` tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "kernel_stack",
+    tail(caller: [usize; 8]),
+    print = r#""\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"#
+)]
+#[repr(C)]
+pub struct KernelStack {
+    /// How many callers follow.
+    pub size: i32,
+    /// Aligns the callers.
+    pub _pad: u32,
+}
+
+impl Show for KernelStack {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        out.bytes(b"<stack trace>\n")?;
+        // The entry's length counts, not its size field; all ones end it early.
+        for caller in words(Self::tail(line.record)).take_while(|&addr| addr != usize::MAX) {
+            out.bytes(b" => ")?;
+            match caller {
+                TRAMPOLINE => out.bytes(b"[FTRACE TRAMPOLINE]")?,
+                addr => line.symbol(out, addr)?,
+            }
+            out.bytes(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// The stack of the task in user space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+#[entry(
+    name = "user_stack",
+    print = r#""\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n\t=> %ps\n" "\t=> %ps\n\t=> %ps\n", (void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], (void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"#
+)]
+#[repr(C)]
+pub struct UserStack {
+    /// The task's thread group.
+    pub tgid: u32,
+    /// Aligns the callers.
+    pub _pad: u32,
+    /// The callers, innermost first, 0 after the last.
+    pub caller: [usize; 8],
+}
+
+impl Show for UserStack {
+    fn normal(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        out.bytes(b"<user stack trace>\n")?;
+        for addr in self.caller.into_iter().take_while(|&addr| addr != 0) {
+            out.bytes(b" => ")?;
+            symbol::write_addr(out, addr)?;
+            out.bytes(b"\n")?;
+        }
+        Ok(())
+    }
+}
