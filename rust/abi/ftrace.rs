@@ -11,6 +11,7 @@ use crate::kernel::kallsyms;
 use crate::trace::ftrace::arch::Target;
 use crate::trace::ftrace::ops::{self, Enabled, FilterKind, OpsRef, Switch};
 use crate::trace::ftrace::{direct, modules, sites};
+use crate::trace::{fgraph, profilers};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::{
@@ -73,13 +74,17 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
 /// Called once, from `start_kernel()`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_init() {
-    // SAFETY: Once, before all else, by the caller's promise.
+    // SAFETY: `start_kernel()` calls this once, before there are files or tasks that could take one
+    // of the locks.
     unsafe {
-        ops::init_locks();
-        crate::trace::fgraph::init_locks();
+        ops::FTRACE.init();
+        ops::DIRECT.init();
+        fgraph::GRAPH.init();
+        fgraph::ret_stack::PREPARING.init();
+        fgraph::sleep::SLEEP.init();
         #[cfg(CONFIG_FPROBE)]
-        crate::trace::fgraph::fprobe::init_lock();
-        crate::trace::profilers::function::init_lock();
+        fgraph::fprobe::FPROBES.init();
+        profilers::function::PROFILE.init();
     }
     let result = ops::Ops::init_global().and_then(|()| {
         let (mut start, mut end, mut init) = (ptr::null_mut(), ptr::null_mut(), [0usize; 2]);

@@ -27,6 +27,8 @@ mod fprobe;
 pub(crate) mod ftrace;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod ftrace_hash;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod hits;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]

@@ -8,6 +8,8 @@ pub(crate) mod cpus;
 pub(crate) mod entry_made;
 pub(crate) mod format;
 pub(crate) mod fs;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod ftrace;
 pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;

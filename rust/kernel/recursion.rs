@@ -32,3 +32,29 @@ impl Drop for Guard {
         unsafe { bindings::rtrace_recursion_exit(self.0) };
     }
 }
+
+/// The same for what calls several callbacks, each of which may ask for a [`Guard`].
+pub(crate) struct ListGuard(i32, NotThreadSafe);
+
+impl ListGuard {
+    /// As [`Guard::enter`].
+    #[inline(always)]
+    pub(crate) fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
+        // SAFETY: any context; undone by the drop.
+        let bit = unsafe { bindings::rtrace_list_recursion_enter(ip, parent_ip) };
+        // Not `then_some`, which would make a guard, and drop it, in either case.
+        if bit >= 0 {
+            Some(ListGuard(bit, NotThreadSafe))
+        } else {
+            None
+        }
+    }
+}
+
+impl Drop for ListGuard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the bit that `enter` got.
+        unsafe { bindings::rtrace_recursion_exit(self.0) };
+    }
+}

@@ -113,7 +113,7 @@ impl Unfinished {
 /// # Invariants
 ///
 /// `sites` is sorted by address.
-struct Probe {
+pub(crate) struct Probe {
     command: &'static dyn Command,
     counted: bool,
     action: KBox<dyn Action>,
@@ -152,8 +152,6 @@ impl Probe {
 
 impl Callback for Probe {
     type Saved = Nothing;
-
-    ops::callback_symbol!(function_trace_probe_call, Probe);
 
     fn hit(&self, hit: &Hit<'_, Nothing>) {
         if let Some(left) = self.site(hit.ip).filter(|site| site.live.load(Relaxed)) {

@@ -21,6 +21,7 @@
 pub(crate) mod filter;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod fprobe;
+pub(crate) mod graph_user;
 mod manager;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) mod measured;
@@ -28,12 +29,13 @@ pub(crate) mod plain;
 pub(crate) mod recorder;
 pub(crate) mod ret_stack;
 pub(crate) mod shared;
-mod sleep;
-mod user;
+pub(crate) mod sleep;
+pub(crate) mod user;
 
 #[cfg(not(CONFIG_FPROBE))]
 use super::ftrace::modules;
 use super::ftrace::ops::{self, Func};
+use crate::kernel::ftrace::ftrace_regs;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 pub(crate) use sleep::Sleepless;
@@ -57,18 +59,32 @@ impl EntryPath {
     /// The manager's function for it, which is ready to be called then.
     fn take(self) -> Func {
         match self {
-            EntryPath::Shared => shared::ftrace_graph_func,
+            EntryPath::Shared => Symbols::SHARED,
             EntryPath::Plain(aim) => {
                 aim.take();
-                plain::ftrace_graph_plain
+                Symbols::PLAIN
             }
             EntryPath::Alone(func) => func,
         }
     }
 }
 
+/// What sites lead to, and what the return hook calls, by the names that people know: the C
+/// interface has them.
+pub(crate) struct Symbols;
+
+/// What [`Symbols`] are.
+pub(crate) trait HookSymbols {
+    /// Calls [`shared::hit`].
+    const SHARED: Func;
+    /// Calls [`plain::hit`].
+    const PLAIN: Func;
+    /// Calls [`shared::returns`]; what the architecture's return hook calls.
+    const RETURNS: unsafe extern "C" fn(*mut ftrace_regs, usize) -> usize;
+}
+
 /// A registered user.
-struct Registered {
+pub(crate) struct Registered {
     user: UserRef,
     way: EntryPath,
 }
@@ -76,7 +92,7 @@ struct Registered {
 kernel::sync::global_lock! {
     /// The registered users, by number.
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
-    unsafe(uninit) static GRAPH: Mutex<[Option<Registered>; USERS]> = [const { None }; USERS];
+    pub(crate) unsafe(uninit) static GRAPH: Mutex<[Option<Registered>; USERS]> = [const { None }; USERS];
 }
 
 /// The number of the latest registration.
@@ -84,20 +100,6 @@ static LATEST: Atomic<u64> = Atomic::new(0);
 
 /// Of each place's user, the number of its registration.
 static SINCE: [Atomic<u64>; USERS] = [const { Atomic::new(u64::MAX) }; USERS];
-
-/// Makes the locks.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_locks() {
-    // SAFETY: by the precondition.
-    unsafe {
-        GRAPH.init();
-        ret_stack::init_lock();
-        sleep::init_lock();
-    }
-}
 
 /// The number of the latest registration. Any context.
 pub(crate) fn latest() -> u64 {
@@ -119,10 +121,7 @@ fn only(users: &[Option<Registered>; USERS]) -> Option<&Registered> {
 fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
     match only(users) {
         Some(registered) => Some(registered.way.take()),
-        None => users
-            .iter()
-            .any(Option::is_some)
-            .then_some(shared::ftrace_graph_func as Func),
+        None => users.iter().any(Option::is_some).then_some(Symbols::SHARED),
     }
 }
 

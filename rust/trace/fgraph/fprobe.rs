@@ -17,22 +17,21 @@
 //! Lock order: `FPROBES`, then the lock of [`crate::trace::fgraph`] and those of
 //! [`crate::trace::ftrace::ops`]. Hits take none.
 
-mod hit;
+pub(crate) mod hit;
 mod probe;
 mod table;
 
-use super::{EntryPath, UserRef};
+use super::user::{self, StaticUser};
+use super::EntryPath;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::modules;
-use crate::trace::ftrace::ops::{self, FilterKind, OpsRef, Shared};
+use crate::trace::ftrace::ops::{self, FilterKind, Func, OpsRef, Shared, StaticOps};
 use crate::trace::ftrace::sites;
 use core::ops::Range;
-use kernel::bindings::{fgraph_ops, ftrace_ops};
 use kernel::prelude::*;
 use kernel::sync::Arc;
-use kernel::types::Opaque;
 use probe::List;
 pub(crate) use probe::Probe;
 use table::{Entry, Table};
@@ -68,58 +67,52 @@ static TABLES: Tables = Tables {
 
 /// In kernel data: the ops keeps its trampoline, and ends without waiting for the hits, which
 /// `Tables` does for the probes.
-struct Memory<T>(Opaque<T>);
+static OPS: StaticOps = StaticOps::new();
+static USER: StaticUser = StaticUser::new(Symbols::ENTERED, Symbols::RETURNED);
 
-// SAFETY: only reached through an `OpsRef` or a `UserRef`, and written to under `FPROBES`.
-unsafe impl<T> Sync for Memory<T> {}
+/// What hits call, by the names that people know: the C interface has them.
+pub(crate) struct Symbols;
 
-static OPS: Memory<ftrace_ops> = Memory(Opaque::zeroed());
-static USER: Memory<fgraph_ops> = Memory(Opaque::zeroed());
-
-fn user() -> Result<UserRef> {
-    // SAFETY: static memory of zeros, whose functions are set once, before it is registered.
-    unsafe { UserRef::from_raw(USER.0.get()) }.ok_or(EINVAL)
+/// What [`Symbols`] are.
+pub(crate) trait ProbeSymbols {
+    /// Calls [`hit::entry_alone`].
+    const ENTRY_ALONE: Func;
+    /// Calls [`hit::entered`].
+    const ENTERED: user::Entry;
+    /// Calls [`hit::returned`].
+    const RETURNED: user::Return;
 }
 
 impl Kind {
     /// The ops whose sets say where, ready for use.
-    fn ops(self) -> Result<OpsRef> {
-        let op = match self {
-            // SAFETY: static memory of zeros.
-            Kind::Entry => unsafe { OpsRef::from_raw(OPS.0.get()) }.ok_or(EINVAL)?,
-            Kind::Return => user()?.ops(),
-        };
-        op.init();
-        Ok(op)
+    fn ops(self) -> OpsRef {
+        match self {
+            Kind::Entry => OPS.get(),
+            Kind::Return => USER.get().ops(),
+        }
     }
 
     fn start(self) -> Result {
         if self == Kind::Entry {
-            let op = self.ops()?;
-            op.set_func(Some(hit::fprobe_ftrace_entry));
+            let op = self.ops();
+            op.set_func(Some(Symbols::ENTRY_ALONE));
             return ops::register(op);
         }
-        let raw = USER.0.get();
-        // SAFETY: it is not registered, and `FPROBES` is held.
-        unsafe {
-            (*raw).entryfunc = Some(hit::fprobe_fgraph_entry);
-            (*raw).retfunc = Some(hit::fprobe_return);
-        }
-        graph::register(user()?, EntryPath::Shared, |_| {})
+        graph::register(USER.get(), EntryPath::Shared, |_| {})
     }
 
     fn stop(self) -> Result {
         match self {
-            Kind::Entry => ops::unregister(self.ops()?)?,
-            Kind::Return => graph::unregister(user()?),
+            Kind::Entry => ops::unregister(self.ops())?,
+            Kind::Return => graph::unregister(USER.get()),
         }
-        ops::free_sets(self.ops()?);
+        ops::free_sets(self.ops());
         Ok(())
     }
 }
 
 /// A registered probe.
-struct Registered {
+pub(crate) struct Registered {
     id: u64,
     probe: Probe,
     words: usize,
@@ -130,7 +123,7 @@ struct Registered {
 }
 
 /// The probes of a kind.
-struct Side {
+pub(crate) struct Side {
     /// By their numbers.
     probes: KVVec<Registered>,
     /// Is it started? So while there are sites.
@@ -138,7 +131,7 @@ struct Side {
 }
 
 /// What `FPROBES` protects, besides [`OPS`] and [`USER`].
-struct State {
+pub(crate) struct State {
     entry: Side,
     ret: Side,
     /// The number of the latest registration.
@@ -146,18 +139,8 @@ struct State {
 }
 
 kernel::sync::global_lock! {
-    // SAFETY: `init_lock` runs before any other use, from `ftrace_init()`.
-    unsafe(uninit) static FPROBES: Mutex<State> = State { entry: Side::new(), ret: Side::new(), latest: 0 };
-}
-
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { FPROBES.init() };
+    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
+    pub(crate) unsafe(uninit) static FPROBES: Mutex<State> = State { entry: Side::new(), ret: Side::new(), latest: 0 };
 }
 
 impl State {
@@ -210,13 +193,13 @@ impl Side {
         }
         ops::change_set(
             &mut ops::FTRACE.lock(),
-            kind.ops()?,
+            kind.ops(),
             FilterKind::Filter,
             set,
             Shared::Ask,
         )?;
         if !self.on {
-            let op = kind.ops()?;
+            let op = kind.ops();
             kind.start().inspect_err(|_| ops::free_sets(op))?;
             self.on = true;
         }

@@ -9,30 +9,20 @@
 use super::{UserRef, USERS};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::trace::ftrace::ops::{
-    ensure_trampoline, flag, is_dead, start, stop, sync_ops, Func, Manager, OpsRef, Parts, FTRACE,
+    ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Func, Manager, OpsRef,
+    Parts, StaticOps, FTRACE,
 };
-use core::{fmt, ptr};
-use kernel::{
-    bindings::ftrace_ops,
-    prelude::*,
-    sync::atomic::{Acquire, Atomic, Relaxed, Release},
-    types::Opaque,
-};
+use core::fmt;
+use kernel::prelude::*;
 
-/// In kernel data: it keeps its trampoline, and unregisters without waiting.
-struct Memory(Opaque<ftrace_ops>);
+static MANAGER: StaticOps = StaticOps::new();
 
-// SAFETY: only reached through an `OpsRef`, whose accesses are atomic or under locks.
-unsafe impl Sync for Memory {}
-
-static MANAGER: Memory = Memory(Opaque::zeroed());
-
-static TABLE: [Atomic<*mut ftrace_ops>; USERS] = [const { Atomic::new(ptr::null_mut()) }; USERS];
+static TABLE: [AtomicOps; USERS] = [const { AtomicOps::none() }; USERS];
 
 impl Parts for Manager {
     #[inline]
     fn is(op: OpsRef) -> bool {
-        op.as_ptr() == MANAGER.0.get()
+        MANAGER.is(op)
     }
 
     #[inline]
@@ -62,21 +52,11 @@ impl Parts for Manager {
     }
 }
 
-fn manager() -> Result<OpsRef> {
-    // SAFETY: static memory of zeros.
-    let op = unsafe { OpsRef::from_raw(MANAGER.0.get()) }.ok_or(EINVAL)?;
-    op.init();
-    Ok(op)
-}
-
 /// Part `i`; it is alive while a caller in a hit stays in it, or holds what keeps parts from going.
 /// Any context.
 #[inline]
 pub(crate) fn part(i: usize) -> Option<OpsRef> {
-    // Pairs with the release store in `add`.
-    let part = TABLE.get(i)?.load(Acquire);
-    // SAFETY: null, or what `add` took a reference to.
-    unsafe { OpsRef::from_raw(part) }
+    TABLE.get(i)?.get()
 }
 
 /// The parts there are. Any context, as [`part`].
@@ -90,7 +70,7 @@ pub(crate) fn parts() -> impl Iterator<Item = OpsRef> {
 ///
 /// `ENODEV` when ftrace is disarmed.
 pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
-    let manager = manager()?;
+    let manager = MANAGER.get();
     let mut state = FTRACE.lock();
     if is_dead() {
         return Err(ENODEV);
@@ -98,8 +78,7 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
     let place = TABLE.get(i).ok_or(EINVAL)?;
     new.init();
     new.set(flag::ENABLED);
-    // Pairs with the acquire load in `part`.
-    place.store(new.as_ptr(), Release);
+    place.set(Some(new));
     manager.set_func(Some(func));
     if manager.has(flag::ENABLED) {
         ensure_trampoline(&state, manager);
@@ -107,7 +86,7 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
         return Ok(());
     }
     start(&mut state, manager, new).inspect_err(|_| {
-        place.store(ptr::null_mut(), Relaxed);
+        place.set(None);
         new.clear(flag::ENABLED);
     })
 }
@@ -115,12 +94,11 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
 /// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still
 /// be at it.
 pub(crate) fn remove(i: usize, func: Option<Func>) {
-    let (Ok(manager), Some(old)) = (manager(), part(i)) else {
-        return;
-    };
+    let manager = MANAGER.get();
+    let Some(old) = part(i) else { return };
     let mut state = FTRACE.lock();
     if let Some(place) = TABLE.get(i) {
-        place.store(ptr::null_mut(), Relaxed);
+        place.set(None);
     }
     old.clear(flag::ENABLED);
     match func {
@@ -135,7 +113,7 @@ pub(crate) fn remove(i: usize, func: Option<Func>) {
 
 /// Changes what hits call.
 pub(crate) fn set_func(func: Func) {
-    let Ok(manager) = manager() else { return };
+    let manager = MANAGER.get();
     let state = FTRACE.lock();
     if manager.func_addr() != func as *const () as usize {
         manager.set_func(Some(func));

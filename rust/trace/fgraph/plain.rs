@@ -8,11 +8,11 @@
 use crate::core::format::entry::{FuncgraphEntry, FuncgraphExit};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::ftrace::ftrace_regs;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
-use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
 
 /// Where the hot path records.
@@ -112,13 +112,8 @@ fn target<'a>() -> &'a Target {
 ///
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn ftrace_graph_plain(
-    ip: usize,
-    parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
+#[inline(always)]
+pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     let (target, current) = (target(), Current::get());
     let top = target.top();
     if top.0 == 0 || current.is_paused() {
@@ -157,7 +152,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_plain(
     unsafe { enter_any(ip, parent_ip, fregs, target, left, time) }
 }
 
-/// [`ftrace_graph_plain`] in every case, from where it ended with something `left`.
+/// [`hit`] in every case, from where it ended with something `left`.
 ///
 /// # Safety
 ///
@@ -251,7 +246,7 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
 /// The return of the function of the frame at `at`, one of `target`: where it goes.
 ///
 /// All but the case that nearly always holds leaves by a call at the end, as in
-/// [`ftrace_graph_plain`].
+/// [`hit`].
 ///
 /// # Safety
 ///

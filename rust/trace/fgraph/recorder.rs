@@ -7,23 +7,22 @@
 //! with wishes (part of the graph, some tasks, no interrupts, no sleep), its functions are here.
 
 use super::filter::{self, Var, Verdict};
+use super::graph_user::{GraphCallback, GraphSymbols, GraphUser};
 use super::plain::{call, exit_any, Target, TargetRef};
-use super::{register, set_entry_path, unregister, user, EntryPath, UserRef};
+use super::EntryPath;
 use crate::core::format::entry::{FuncgraphExit, FuncgraphRetaddrEntry};
 use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
+use crate::kernel::ftrace::ftrace_graph_ret;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::ops::OpsRef;
 use crate::trace::tasks::pids::PidFilter;
-use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
-use kernel::ffi::c_int;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::types::Opaque;
 
 /// Where a [`GraphRecorder`] records, and for which tasks.
 #[derive(Clone, Copy)]
@@ -50,14 +49,60 @@ pub(crate) unsafe trait Records {
     fn destination(&self) -> Result<Destination<'_>>;
 }
 
+/// A [`Recorder`] and its registration.
+pub(crate) struct GraphRecorder(Pin<KBox<GraphUser<Recorder>>>);
+
+impl GraphRecorder {
+    /// Not in use yet. `ENOMEM`.
+    pub(crate) fn new() -> Result<Self>
+    where
+        Recorder: GraphSymbols,
+    {
+        let user = KBox::new(GraphUser::new(Recorder::new()), GFP_KERNEL)?;
+        Ok(Self(user.into()))
+    }
+
+    /// Has the recorder of `owner` record. Task context, sleeps. Errors as of
+    /// [`GraphUser::register`] and [`Records::destination`].
+    pub(crate) fn start(owner: &impl Records, flags: u32) -> Result {
+        let (user, to) = (owner.recorder().0.as_ref(), owner.destination()?);
+        let this = user.callback();
+        this.note(to.pids, flags);
+        // INVARIANT: what they refer to stays as long as the owner's recorder, say `Records`.
+        this.buffer
+            .store(core::ptr::from_ref(to.buffer).cast_mut(), Relaxed);
+        this.pid_filter
+            .store(core::ptr::from_ref(to.pids).cast_mut(), Relaxed);
+        // SAFETY: the buffer stays as long as the recorder, whose end waits for hits.
+        user.register(Some(to.ops), this.way(to.pids, flags), |number| unsafe {
+            this.target.open(to.buffer, number)
+        })
+        .inspect_err(|_| this.target.close())
+    }
+
+    /// The options, or what else decides the way, have changed. Task context, sleeps.
+    pub(crate) fn changed(&self, flags: u32) {
+        let this = self.0.callback();
+        if let Some(pids) = this.pid_filter() {
+            this.note(pids, flags);
+            self.0.set_entry_path(this.way(pids, flags));
+        }
+    }
+
+    /// Stops. Task context, sleeps.
+    pub(crate) fn stop(&self) {
+        self.0.unregister();
+        self.0.callback().target.close();
+    }
+}
+
 /// Records calls and returns.
 ///
 /// # Invariants
 ///
-/// `buffer` and `pids` are null before the first start; after that they are those of the
+/// `buffer` and `pid_filter` are null before the first start; after that they are those of the
 /// [`Destination`], which stay as long as this does.
-pub(crate) struct GraphRecorder {
-    user: Opaque<fgraph_ops>,
+pub(crate) struct Recorder {
     target: Target,
     buffer: Atomic<*mut Buffer>,
     pid_filter: Atomic<*mut PidFilter>,
@@ -67,17 +112,10 @@ pub(crate) struct GraphRecorder {
     pids: Atomic<bool>,
 }
 
-// SAFETY: the words are atomic; `user` is used by the rules of `UserRef`, and written to under the
-// instance's lock.
-unsafe impl Send for GraphRecorder {}
-// SAFETY: as above.
-unsafe impl Sync for GraphRecorder {}
-
-impl GraphRecorder {
-    /// Not in use yet.
-    pub(crate) fn new() -> Self {
+impl Recorder {
+    const fn new() -> Self {
+        // INVARIANT: null.
         Self {
-            user: Opaque::zeroed(),
             target: Target::new(),
             buffer: Atomic::new(core::ptr::null_mut()),
             pid_filter: Atomic::new(core::ptr::null_mut()),
@@ -95,7 +133,7 @@ impl GraphRecorder {
         if wishes {
             return EntryPath::Shared;
         }
-        // SAFETY: `drop` forgets it and waits.
+        // SAFETY: `goes` forgets it before hits are waited for.
         EntryPath::Plain(unsafe { TargetRef::new(&self.target) })
     }
 
@@ -103,61 +141,6 @@ impl GraphRecorder {
     fn note(&self, pids: &PidFilter, flags: u32) {
         self.flags.store(flags, Relaxed);
         self.pids.store(pids.is_active(), Relaxed);
-    }
-
-    fn user(&self) -> Option<UserRef> {
-        // SAFETY: it lives as long as this, whose drop waits for hits; the functions are set once,
-        // before it is registered.
-        unsafe { UserRef::from_raw(self.user.get()) }
-    }
-
-    /// Has the recorder of `owner` record. Task context, sleeps. Errors as of [`register`], and
-    /// [`Records::destination`].
-    pub(crate) fn start(owner: &impl Records, flags: u32) -> Result {
-        owner.recorder().begin(&owner.destination()?, flags)
-    }
-
-    /// [`GraphRecorder::start`]; `to` stays as long as this does.
-    fn begin(&self, to: &Destination<'_>, flags: u32) -> Result {
-        let user = self.user().ok_or(EINVAL)?;
-        self.note(to.pids, flags);
-        // INVARIANT: what they refer to stays, says the safety section of `Records`.
-        self.buffer
-            .store(core::ptr::from_ref(to.buffer).cast_mut(), Relaxed);
-        self.pid_filter
-            .store(core::ptr::from_ref(to.pids).cast_mut(), Relaxed);
-        let raw = self.user.get();
-        // SAFETY: it is not registered, and the instance's lock is held: nobody else looks at
-        // these.
-        unsafe {
-            (*raw).entryfunc = Some(trace_graph_entry);
-            (*raw).retfunc = Some(trace_graph_return);
-            (*raw).private = core::ptr::from_ref(self).cast_mut().cast();
-        }
-        user.ops().init();
-        user.ops().share_sets(to.ops);
-        // SAFETY: the buffer stays as long as this, whose drop waits for hits.
-        register(user, self.way(to.pids, flags), |number| unsafe {
-            self.target.open(to.buffer, number)
-        })
-        .inspect_err(|_| self.target.close())
-    }
-
-    /// The options, or what else decides the way, have changed. Task context, sleeps.
-    pub(crate) fn changed(&self, flags: u32) {
-        let (Some(pids), Some(user)) = (self.pid_filter(), self.user()) else {
-            return;
-        };
-        self.note(pids, flags);
-        set_entry_path(user, self.way(pids, flags));
-    }
-
-    /// Stops. Task context, sleeps.
-    pub(crate) fn stop(&self) {
-        if let Some(user) = self.user() {
-            unregister(user);
-        }
-        self.target.close();
     }
 
     fn buffer(&self) -> Option<&Buffer> {
@@ -169,8 +152,9 @@ impl GraphRecorder {
         // SAFETY: by the type invariant null, or one that lives as long as this.
         unsafe { self.pid_filter.load(Relaxed).as_ref() }
     }
+}
 
-    /// Is the function at `ip` to be traced until it returns?
+impl GraphCallback for Recorder {
     fn enter(&self, place: usize, ip: usize, depth: i32) -> Option<()> {
         let buffer = self.buffer()?;
         let flags = self.flags.load(Relaxed);
@@ -208,18 +192,10 @@ impl GraphRecorder {
         buffer.write_in(context, call(ip, depth), [])
     }
 
-    /// A function for which [`GraphRecorder::enter`] said yes returns.
-    fn leave(
-        &self,
-        place: usize,
-        func: usize,
-        retval: usize,
-        depth: i32,
-        overrun: u32,
-    ) -> Option<()> {
+    fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
         let now = clock::sched();
         let current = Current::get();
-        if !Var::of(&current, place)?.leave(depth) {
+        if !Var::of(&current, place)?.leave(ret.depth) {
             return None;
         }
         let times = current.reserved(place, 0)?;
@@ -231,70 +207,18 @@ impl GraphRecorder {
             calltime = calltime.wrapping_add(slept);
         }
         let exit = FuncgraphExit {
-            func,
-            retval,
-            depth: depth as u32,
-            overrun,
+            func: ret.func as usize,
+            retval: ret.retval as usize,
+            depth: ret.depth as u32,
+            overrun: ret.overrun,
             calltime,
             rettime: now,
         };
         exit_any(self.buffer()?, Context::capture_all(), exit);
         Some(())
     }
-}
 
-impl Drop for GraphRecorder {
-    fn drop(&mut self) {
-        if !self.buffer.load(Relaxed).is_null() {
-            self.target.forget();
-            super::wait();
-        }
+    fn goes(&self) {
+        self.target.forget();
     }
-}
-
-/// # Safety
-///
-/// `user` is that of a [`GraphRecorder`] and was registered.
-unsafe fn recorder<'a>(user: *mut fgraph_ops) -> &'a GraphRecorder {
-    // SAFETY: by the precondition `begin` has put it there, and it waits for hits before it goes.
-    unsafe { &*(*user).private.cast::<GraphRecorder>() }
-}
-
-/// The tracer's entry function.
-///
-/// # Safety
-///
-/// For [`super::shared`].
-#[no_mangle]
-unsafe extern "C" fn trace_graph_entry(
-    trace: *mut ftrace_graph_ent,
-    user: *mut fgraph_ops,
-    _: *mut ftrace_regs,
-) -> c_int {
-    // SAFETY: by the precondition.
-    let (recorder, func, depth, place) = unsafe {
-        (
-            recorder(user),
-            (*trace).func,
-            (*trace).depth,
-            user::place_of(user),
-        )
-    };
-    c_int::from(recorder.enter(place, func, depth as i32).is_some())
-}
-
-/// The tracer's return function.
-///
-/// # Safety
-///
-/// For [`super::shared`].
-#[no_mangle]
-unsafe extern "C" fn trace_graph_return(
-    trace: *mut ftrace_graph_ret,
-    user: *mut fgraph_ops,
-    _: *mut ftrace_regs,
-) {
-    // SAFETY: by the precondition.
-    let (recorder, trace, place) = unsafe { (recorder(user), &*trace, user::place_of(user)) };
-    let _ = recorder.leave(place, trace.func, trace.retval, trace.depth, trace.overrun);
 }

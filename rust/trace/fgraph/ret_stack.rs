@@ -26,11 +26,11 @@
 //! ([`prepare`]), since hits cannot allocate; an irq_work replaces them. Fields of
 //! `include/linux/sched.h`; freed with the task.
 
+use crate::kernel::ftrace::{running_task, task_struct};
 use crate::kernel::irq_work::{IrqWork, Run};
 use crate::kernel::tracepoint::TaskView;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{compiler_fence, Ordering};
-use kernel::bindings::{self, task_struct};
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::SetOnce;
@@ -160,11 +160,7 @@ impl Current {
     /// Any context.
     #[inline(always)]
     pub(crate) fn get() -> Self {
-        // SAFETY: `current` is a live task whenever code runs.
-        Self(
-            Task(unsafe { NonNull::new_unchecked(bindings::get_current()) }),
-            NotThreadSafe,
-        )
+        Self(Task(running_task()), NotThreadSafe)
     }
 
     /// Has it, or who suspends the machine, asked not to be traced?
@@ -765,18 +761,8 @@ impl Spare {
 
 kernel::sync::global_lock! {
     /// Two that prepare at the same time.
-    // SAFETY: `init_lock` runs before any other use.
-    unsafe(uninit) static PREPARING: Mutex<()> = ();
-}
-
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { PREPARING.init() };
+    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
+    pub(crate) unsafe(uninit) static PREPARING: Mutex<()> = ();
 }
 
 /// Makes sure that there are spare stacks: before anything is traced. Task context, may sleep.

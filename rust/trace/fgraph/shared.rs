@@ -6,11 +6,11 @@
 //! Any context, NMI included. Users' functions may be traced themselves, so both sides keep a
 //! context from coming here while it is here.
 
-use super::{manager, plain, UserRef, USERS};
+use super::{manager, plain, HookSymbols, Symbols, UserRef, USERS};
+use crate::kernel::ftrace::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
 use crate::kernel::recursion::Guard;
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Returning, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
-use kernel::bindings::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
 
 /// The kind of frames that are made here.
 const SHARED: Top = Top::frame(0);
@@ -60,13 +60,8 @@ impl Wanted {
 ///
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn ftrace_graph_func(
-    ip: usize,
-    parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
+#[inline(always)]
+pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     let current = Current::get();
     if current.is_paused() {
         return;
@@ -154,8 +149,8 @@ fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> 
 /// # Safety
 ///
 /// For the hook alone: `fregs` is what it saved, `retval` what the function returned.
-#[no_mangle]
-unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: usize) -> usize {
+#[inline(always)]
+pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
     let current = Current::get();
     // SAFETY: by the precondition.
     let retp = unsafe { Machine::hooked_address(fregs) };
@@ -176,7 +171,7 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
 
 /// # Safety
 ///
-/// As for [`ftrace_return_to_handler`].
+/// As for [`returns`].
 #[cold]
 #[inline(never)]
 unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: usize) -> usize {
@@ -194,7 +189,7 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
         current.set_depth(current.depth().wrapping_sub(skipped as i32));
         current.pop(end);
         // SAFETY: by the precondition.
-        return unsafe { ftrace_return_to_handler(fregs, retval) };
+        return unsafe { Symbols::RETURNS(fregs, retval) };
     }
     let ret = frame.ret();
     if let Some(_guard) = Guard::enter(frame.func(), ret) {
@@ -236,12 +231,5 @@ fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: u
 #[cold]
 #[inline(never)]
 fn lost() -> ! {
-    // SAFETY: the format is NUL-terminated and has no conversions.
-    unsafe {
-        bindings::panic(
-            c"ftrace: a traced function returns to nowhere: its frame is gone"
-                .as_ptr()
-                .cast(),
-        )
-    }
+    ftrace::panic(c"ftrace: a traced function returns to nowhere: its frame is gone")
 }

@@ -17,24 +17,14 @@ impl TaskProbe for Counter {
 }
 
 /// Who wants it, and the probe that does it.
-struct State {
+pub(crate) struct State {
     wanted: usize,
     probe: Option<Probes<Counter>>,
 }
 
 kernel::sync::global_lock! {
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
-    unsafe(uninit) static SLEEP: Mutex<State> = State { wanted: 0, probe: None };
-}
-
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(super) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { SLEEP.init() };
+    pub(crate) unsafe(uninit) static SLEEP: Mutex<State> = State { wanted: 0, probe: None };
 }
 
 /// Sleep is counted ([`ret_stack::Current::sleep_time`]) while it lives. Task context.

@@ -2,11 +2,14 @@
 
 //! References to `struct fgraph_ops`, whose memory C code or an instance owns.
 
+use crate::kernel::ftrace::{
+    fgraph_ops, flag, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs,
+};
 use crate::trace::ftrace::ops::OpsRef;
 use core::ptr::NonNull;
-use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
 use kernel::ffi::c_int;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::types::Opaque;
 
 /// A function of type `trace_func_graph_ent_t`.
 pub(crate) type Entry =
@@ -59,6 +62,11 @@ impl UserRef {
         ops.unwrap_or_else(|| unreachable!())
     }
 
+    /// Was it ever registered?
+    pub(crate) fn is_used(self) -> bool {
+        self.ops().has(flag::INITIALIZED)
+    }
+
     /// Its place among the users.
     pub(crate) fn place(self) -> usize {
         // SAFETY: by the type's invariant the field is there.
@@ -86,12 +94,31 @@ impl UserRef {
     }
 }
 
-/// The place of a user.
+/// A user in kernel data.
 ///
-/// # Safety
+/// # Invariants
 ///
-/// `user` is a user that is or was registered.
-pub(super) unsafe fn place_of(user: *mut fgraph_ops) -> usize {
-    // SAFETY: by the precondition.
-    unsafe { UserRef::from_raw(user) }.map_or(0, UserRef::place)
+/// Its ops is initialised before anybody else sees it; its functions do not change.
+pub(crate) struct StaticUser(Opaque<fgraph_ops>);
+
+// SAFETY: only reached through a `UserRef`, whose accesses are atomic or under locks.
+unsafe impl Sync for StaticUser {}
+
+impl StaticUser {
+    /// A user with these functions, which are of the C interface and fit each other.
+    pub(crate) const fn new(entry: Entry, returned: Return) -> Self {
+        // SAFETY: zeros are a `struct fgraph_ops`.
+        let mut raw: fgraph_ops = unsafe { core::mem::zeroed() };
+        raw.entryfunc = Some(entry);
+        raw.retfunc = Some(returned);
+        Self(Opaque::new(raw))
+    }
+
+    /// The user.
+    pub(crate) fn get(&'static self) -> UserRef {
+        // SAFETY: static memory, whose functions were there from the beginning.
+        let user = unsafe { UserRef::from_raw(self.0.get()) }.unwrap_or_else(|| unreachable!());
+        user.ops().init();
+        user
+    }
 }

@@ -5,7 +5,8 @@
 //! The architecture's folder implements [`Arch`] for [`Machine`]. Sites, ops and hashes speak of
 //! addresses and [`Target`]s only, never of instructions.
 
-use kernel::{bindings::ftrace_regs, prelude::*};
+use crate::kernel::ftrace::ftrace_regs;
+use kernel::prelude::*;
 
 /// The architecture of this build.
 pub(crate) struct Machine;

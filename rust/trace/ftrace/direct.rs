@@ -5,7 +5,7 @@
 //!
 //! At one site there can be one direct caller, and one IPMODIFY ops. One of each can share a site
 //! if the direct caller's owner agrees, by its `ops_func` (`enum ftrace_ops_cmd`). Where a direct
-//! caller is the only ops, its site leads to it; else the list calls [`call_direct`], which has
+//! caller is the only ops, its site leads to it; else the list calls [`list::call_direct`], which has
 //! `ftrace_regs_caller` go there at its end.
 //!
 //! Stands for the `*_ftrace_direct*()` functions of `include/linux/ftrace.h`; used by BPF and
@@ -13,15 +13,9 @@
 
 use super::arch::Target;
 use super::hash::SiteSet;
-use super::ops::{self, flag, update, FilterKind, OpsRef, Shared, State, DIRECT, FTRACE};
-use kernel::{bindings, prelude::*};
-
-const ASK_SELF: bindings::ftrace_ops_cmd =
-    bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF;
-const ASK_PEER: bindings::ftrace_ops_cmd =
-    bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER;
-const TELL_PEER: bindings::ftrace_ops_cmd =
-    bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER;
+use super::ops::{self, flag, list, update, FilterKind, OpsRef, Shared, State, DIRECT, FTRACE};
+use crate::kernel::ftrace::Command;
+use kernel::prelude::*;
 
 /// What [`claim`] is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +68,8 @@ pub(crate) fn claim(
             return Err(EBUSY);
         }
         if taken {
-            op.ops_func(addr, ASK_SELF).unwrap_or(Err(EBUSY))?;
+            op.ops_func(addr, Command::SHARE_SELF)
+                .unwrap_or(Err(EBUSY))?;
         }
     }
     Ok(())
@@ -88,7 +83,8 @@ pub(crate) fn claim(
 /// `EBUSY` when a direct caller has no say; else what it says.
 pub(crate) fn ask_peers_to_share(op: OpsRef) -> Result {
     for_each_peer(op, |peer, addr| {
-        peer.ops_func(addr, ASK_PEER).unwrap_or(Err(EBUSY))
+        peer.ops_func(addr, Command::SHARE_PEER)
+            .unwrap_or(Err(EBUSY))
     })
 }
 
@@ -98,7 +94,7 @@ pub(crate) fn tell_peers_of_leaving(op: OpsRef) {
         let _direct = DIRECT.lock();
         // Telling is a courtesy, so there is no error.
         let _ = for_each_peer(op, |peer, addr| {
-            let _ = peer.ops_func(addr, TELL_PEER);
+            let _ = peer.ops_func(addr, Command::PEER_GONE);
             Ok(())
         });
     }
@@ -140,28 +136,6 @@ pub(crate) fn target_at(addr: usize) -> Target {
     at(&FTRACE.lock(), addr).map_or(Target::OFF, |op| op.direct_at(addr))
 }
 
-/// What a direct caller's ops does where it is not alone.
-///
-/// # Safety
-///
-/// For trampolines and the list: `op` is registered, `fregs` what the trampoline saved.
-unsafe extern "C" fn call_direct(
-    ip: usize,
-    _parent_ip: usize,
-    op: *mut bindings::ftrace_ops,
-    fregs: *mut bindings::ftrace_regs,
-) {
-    // SAFETY: By the caller's promise.
-    if let Some(op) = unsafe { OpsRef::from_raw(op) } {
-        let target = op.direct_at(ip);
-        if !target.is_off() {
-            // SAFETY: By the caller's promise; direct callers ask for all registers, so the field
-            // is there.
-            unsafe { bindings::rtrace_set_direct_caller(fregs, target.0) };
-        }
-    }
-}
-
 /// Flags of the ops of a direct caller.
 const FLAGS: usize = flag::DIRECT | flag::SAVE_REGS;
 
@@ -190,7 +164,7 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
             return Err(EBUSY);
         }
     }
-    op.set_func(Some(call_direct));
+    op.set_func(Some(list::call_direct));
     op.set(FLAGS);
     op.set_direct_call(target);
     ops::register_locked(op).inspect_err(|_| op.set_func(None))
@@ -275,7 +249,7 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
         return Ok(());
     }
     drop(state);
-    op.set_func(Some(call_direct));
+    op.set_func(Some(list::call_direct));
     op.set(FLAGS);
     ops::register_locked(op).inspect_err(|_| {
         op.set_func(None);

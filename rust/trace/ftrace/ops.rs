@@ -19,7 +19,7 @@
 //! take no lock.
 
 mod edit;
-mod list;
+pub(crate) mod list;
 mod manager;
 mod owner;
 mod raw;
@@ -34,9 +34,9 @@ pub(crate) use list::{
 };
 pub(crate) use manager::{Manager, Parts};
 pub(crate) use owner::{
-    callback_symbol, thunk, Arguments, Callback, Entry, Flags, Hit, Nothing, Ops,
+    thunk, Arguments, Callback, CallbackSymbol, Entry, Flags, Hit, Nothing, Ops,
 };
-pub(crate) use raw::{flag, FilterKind, Func, OpsRef};
+pub(crate) use raw::{flag, AtomicOps, FilterKind, Func, OpsRef, StaticOps};
 pub(crate) use register::{
     change_set, ensure_trampoline, free_sets, register, register_locked, start, stop, sync_ops,
     unregister, Shared,
@@ -45,8 +45,8 @@ pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;
 
 use super::sites::word::Targets;
+use crate::kernel::ftrace::keep_kprobes;
 use kernel::{
-    bindings,
     prelude::*,
     sync::atomic::{Atomic, Relaxed},
 };
@@ -93,6 +93,15 @@ impl State {
 /// Set once something was not as it must be, or by `ftrace_kill()`: nothing is patched ever after.
 static DEAD: Atomic<bool> = Atomic::new(false);
 
+/// What sites lead to, by the names that people know: the C interface has them.
+pub(crate) struct Symbols;
+
+/// What [`Symbols`] are.
+pub(crate) trait ListSymbols {
+    /// Calls [`list::hit_one`].
+    const ASSIST: Func;
+}
+
 /// `kernel.ftrace_enabled`: a variable of C's, which [`crate`]'s C interface has.
 pub(crate) struct Enabled;
 
@@ -105,19 +114,6 @@ pub(crate) trait Switch {
     fn set(on: bool);
 }
 
-/// Makes the locks.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_locks() {
-    // SAFETY: By the caller's promise.
-    unsafe {
-        FTRACE.init();
-        DIRECT.init();
-    }
-}
-
 /// Has ftrace been disarmed?
 pub(crate) fn is_dead() -> bool {
     DEAD.load(Relaxed)
@@ -127,8 +123,7 @@ pub(crate) fn is_dead() -> bool {
 pub(crate) fn kill() {
     DEAD.store(true, Relaxed);
     Enabled::set(false);
-    // SAFETY: It sets a flag.
-    unsafe { bindings::rtrace_kprobes_stay() };
+    keep_kprobes();
 }
 
 /// Is it the C structure of an [`Ops`]?

@@ -13,60 +13,48 @@
 //! Lock order: `PROFILE`, then those of [`crate::trace::fgraph`].
 
 pub(crate) mod hot;
-mod shared;
+pub(crate) mod shared;
 mod table;
 
 use crate::kernel::clock;
-use crate::trace::fgraph as graph;
+use crate::trace::fgraph::graph_user::GraphUser;
 use crate::trace::fgraph::{EntryPath, Sleepless};
-use crate::trace::ftrace::ops::Ops;
-use kernel::bindings::fgraph_ops;
+use crate::trace::ftrace::ops::{Func, Ops};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::types::Opaque;
+use shared::Profile;
 pub(crate) use table::Row;
 
 /// What changes when the profiler is switched.
-struct State {
+pub(crate) struct State {
     on: bool,
     sleepless: Option<Sleepless>,
 }
 
 kernel::sync::global_lock! {
+    /// Taken around switching.
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
-    unsafe(uninit) static PROFILE: Mutex<State> = State { on: false, sleepless: None };
+    pub(crate) unsafe(uninit) static PROFILE: Mutex<State> = State { on: false, sleepless: None };
 }
 
 static GRAPH_TIME: Atomic<bool> = Atomic::new(true);
 static SLEEP_TIME: Atomic<bool> = Atomic::new(true);
 
-/// The profiler as a graph user.
-struct User(Opaque<fgraph_ops>);
+static USER: GraphUser<Profile> = GraphUser::new(Profile);
 
-// SAFETY: only reached through a `UserRef`, and written to under `PROFILE`.
-unsafe impl Sync for User {}
+/// The name that `enabled_functions` shows for the profiler, which the C interface has.
+pub(crate) struct Symbols;
 
-static USER: User = User(Opaque::zeroed());
-
-fn user() -> Result<graph::UserRef> {
-    // SAFETY: static memory of zeros, whose functions are set once, before it is registered.
-    unsafe { graph::UserRef::from_raw(USER.0.get()) }.ok_or(EINVAL)
-}
-
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { PROFILE.init() };
+/// What [`Symbols`] are.
+pub(crate) trait HotSymbols {
+    /// Calls [`hot::enter`].
+    const ENTRY: Func;
 }
 
 fn way() -> EntryPath {
     if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) && clock::sched_is_native() {
-        EntryPath::Alone(hot::ftrace_graph_profile)
+        EntryPath::Alone(Symbols::ENTRY)
     } else {
         EntryPath::Shared
     }
@@ -81,7 +69,7 @@ pub(crate) fn is_on() -> bool {
 ///
 /// # Errors
 ///
-/// `ENOMEM`, and those of [`graph::register`].
+/// `ENOMEM`, and those of [`GraphUser::register`].
 pub(crate) fn switch(on: bool) -> Result {
     let mut state = PROFILE.lock();
     if state.on == on {
@@ -89,19 +77,18 @@ pub(crate) fn switch(on: bool) -> Result {
     }
     if on {
         table::prepare()?;
-        let user = user()?;
         let sleepless = if SLEEP_TIME.load(Relaxed) {
             None
         } else {
             Some(Sleepless::new()?)
         };
-        shared::install(USER.0.get());
-        user.ops().init();
-        user.ops().share_sets(Ops::global().ok_or(ENODEV)?.raw());
-        graph::register(user, way(), hot::open).inspect_err(|_| hot::close())?;
+        let sets = Ops::global().ok_or(ENODEV)?.raw();
+        Pin::static_ref(&USER)
+            .register(Some(sets), way(), hot::open)
+            .inspect_err(|_| hot::close())?;
         state.sleepless = sleepless;
     } else {
-        graph::unregister(user()?);
+        USER.unregister();
         hot::close();
         state.sleepless = None;
     }
@@ -109,18 +96,17 @@ pub(crate) fn switch(on: bool) -> Result {
     Ok(())
 }
 
-fn refresh(state: &State) -> Result {
+fn refresh(state: &State) {
     if state.on {
-        graph::set_entry_path(user()?, way());
+        USER.set_entry_path(way());
     }
-    Ok(())
 }
 
 /// Option `graph-time`. Task context, sleeps.
-pub(crate) fn set_graph_time(on: bool) -> Result {
+pub(crate) fn set_graph_time(on: bool) {
     let state = PROFILE.lock();
     GRAPH_TIME.store(on, Relaxed);
-    refresh(&state)
+    refresh(&state);
 }
 
 /// The top instance's option `sleep-time`. Task context, sleeps. `ENOMEM`.
@@ -133,7 +119,7 @@ pub(crate) fn set_sleep_time(on: bool) -> Result {
         state.sleepless = Some(Sleepless::new()?);
     }
     SLEEP_TIME.store(on, Relaxed);
-    refresh(&state)?;
+    refresh(&state);
     if on {
         state.sleepless = None;
     }

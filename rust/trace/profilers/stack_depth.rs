@@ -17,7 +17,9 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
 use crate::kernel::stack_tracing::Disabled;
 use crate::trace::ftrace::arch::{Arch, Machine};
-use crate::trace::ftrace::ops::{Arguments, Callback, FilterKind, Flags, Hit, Ops};
+use crate::trace::ftrace::ops::{
+    thunk, Arguments, Callback, CallbackSymbol, Entry, FilterKind, Flags, Hit, Ops,
+};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -53,6 +55,10 @@ static DEEPEST: RawLock<(Stack, [usize; MOST])> = RawLock::new((
 
 /// The callback.
 struct Measure;
+
+impl CallbackSymbol for Measure {
+    const ENTRY: Entry = thunk::<Self>;
+}
 
 impl Callback for Measure {
     type Saved = Arguments;

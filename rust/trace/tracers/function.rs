@@ -18,7 +18,7 @@ use crate::core::parse::options::{
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::trace::buffer::entry::Context;
-use crate::trace::ftrace::ops::{callback_symbol, Callback, Hit, Nothing, Ops};
+use crate::trace::ftrace::ops::{Callback, Hit, Nothing, Ops};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -132,8 +132,6 @@ impl Drop for Tracing {
 impl Callback for Instance {
     type Saved = Nothing;
 
-    callback_symbol!(function_trace_call, Instance);
-
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
         self.buffer().record(call(hit));
@@ -151,7 +149,7 @@ fn call(hit: &Hit<'_, Nothing>) -> entry::Function {
 
 /// The callback that looks at tasks, compresses repeats and records stacks, as far as was asked
 /// for.
-struct Careful {
+pub(crate) struct Careful {
     instance: Arc<Instance>,
     pids: Arc<PidFilter>,
     asked: Asked,
@@ -240,8 +238,6 @@ impl Careful {
 
 impl Callback for Careful {
     type Saved = Nothing;
-
-    callback_symbol!(function_careful_trace_call, Careful);
 
     fn hit(&self, hit: &Hit<'_, Nothing>) {
         let context = Context::capture_all();

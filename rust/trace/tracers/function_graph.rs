@@ -74,7 +74,7 @@ pub(crate) struct Graph {
 impl Feature for Graph {
     fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
         let new = Self {
-            recorder: GraphRecorder::new(),
+            recorder: GraphRecorder::new()?,
             pids: SetOnce::new(),
         };
         Ok(Arc::new(new, GFP_KERNEL)?)

@@ -10,7 +10,7 @@ use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
-use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Ops};
+use crate::trace::ftrace::ops::{thunk, Arguments, Callback, CallbackSymbol, Entry, Hit, Ops};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -128,6 +128,10 @@ impl<T: Measures> Drop for Functions<T> {
 
 /// Records calls.
 struct Calls<T>(Arc<T>);
+
+impl<T: Measures> CallbackSymbol for Calls<T> {
+    const ENTRY: Entry = thunk::<Self>;
+}
 
 impl<T: Measures> Callback for Calls<T> {
     type Saved = Arguments;

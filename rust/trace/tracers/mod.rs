@@ -11,7 +11,7 @@ pub(crate) mod branch;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 pub(crate) mod critical_timings;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-mod function;
+pub(crate) mod function;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod function_filter;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -6,14 +6,12 @@
 use super::probe::{Call, NO_DATA};
 use super::table::Table;
 use super::{Kind, TABLES};
+use crate::kernel::ftrace::{self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
 use crate::kernel::recursion::Guard;
 use crate::kernel::stack::rcu_watches;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::fgraph::UserRef;
 use crate::trace::ftrace::arch::{Arch, Machine};
-use kernel::bindings::{
-    self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs,
-};
 use kernel::ffi::c_int;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -23,7 +21,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 struct Header(u64);
 
 impl Header {
-    const BITS: u32 = bindings::FPROBE_DATA_SIZE_BITS;
+    const BITS: u32 = ftrace::FPROBE_DATA_BITS;
     /// After the last one, where there is room left. Registrations are numbered from 1.
     const END: Self = Self(0);
 
@@ -53,13 +51,8 @@ fn pointer(data: &[Atomic<u64>]) -> *mut c_void {
 ///
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
-#[no_mangle]
-pub(super) unsafe extern "C" fn fprobe_ftrace_entry(
-    ip: usize,
-    parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
+#[inline(always)]
+pub(crate) unsafe fn entry_alone(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     if !rcu_watches() {
         return;
     }
@@ -89,8 +82,8 @@ pub(super) unsafe extern "C" fn fprobe_ftrace_entry(
 /// # Safety
 ///
 /// For [`crate::trace::fgraph::shared`].
-#[no_mangle]
-pub(super) unsafe extern "C" fn fprobe_fgraph_entry(
+#[inline(always)]
+pub(crate) unsafe fn entered(
     trace: *mut ftrace_graph_ent,
     user: *mut fgraph_ops,
     fregs: *mut ftrace_regs,
@@ -173,8 +166,8 @@ unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
 /// # Safety
 ///
 /// For [`crate::trace::fgraph::shared`].
-#[no_mangle]
-pub(super) unsafe extern "C" fn fprobe_return(
+#[inline(always)]
+pub(crate) unsafe fn returned(
     trace: *mut ftrace_graph_ret,
     user: *mut fgraph_ops,
     fregs: *mut ftrace_regs,
@@ -186,11 +179,7 @@ pub(super) unsafe extern "C" fn fprobe_return(
     // returns to.
     let (site, place, ret) = unsafe {
         let place = UserRef::from_raw(user).map_or(0, UserRef::place);
-        (
-            (*trace).func,
-            place,
-            bindings::rtrace_instruction_pointer(fregs),
-        )
+        ((*trace).func, place, ftrace::instruction_pointer(fregs))
     };
     let current = Current::get();
     let Some(words) = current.reserved(place, 0) else {

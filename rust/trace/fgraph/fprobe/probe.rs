@@ -3,15 +3,15 @@
 //! References to `struct fprobe`, whose memory C code owns.
 
 use super::Kind;
+use crate::kernel::ftrace::{self, fprobe, fprobe_hlist, ftrace_regs};
 use crate::kernel::kprobes::Busy;
 use core::ptr::{self, NonNull};
-use kernel::bindings::{self, fprobe, fprobe_hlist, ftrace_regs};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::types::Opaque;
 
 /// Words of data that a probe can have for each call: `MAX_FPROBE_DATA_SIZE_WORD`.
-const MAX_WORDS: usize = (1 << bindings::FPROBE_DATA_SIZE_BITS) - 1;
+const MAX_WORDS: usize = (1 << ftrace::FPROBE_DATA_BITS) - 1;
 
 /// A `struct fprobe`.
 ///
@@ -62,7 +62,7 @@ impl Probe {
 
     /// Has its owner called `disable_fprobe()`?
     pub(super) fn is_disabled(self) -> bool {
-        self.flags() & bindings::FPROBE_FL_DISABLED != 0
+        self.flags() & ftrace::FPROBE_DISABLED != 0
     }
 
     /// How it is called.
@@ -118,7 +118,7 @@ impl Probe {
     /// `call.regs` is what a trampoline saved; `call.data` is null or as many words as
     /// [`Probe::prepare`] said.
     pub(super) unsafe fn entered(self, call: Call) -> bool {
-        let shared = self.flags() & bindings::FPROBE_FL_KPROBE_SHARED != 0;
+        let shared = self.flags() & ftrace::FPROBE_KPROBE_SHARED != 0;
         let busy = if shared { Busy::new() } else { None };
         if shared && busy.is_none() {
             self.missed();

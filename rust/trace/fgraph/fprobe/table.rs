@@ -6,10 +6,10 @@
 //! leave it. Rows are sorted by bucket, so that a bucket is a range of them.
 
 use super::Probe;
+use crate::kernel::ftrace::fprobe;
 use crate::kernel::sort::sort_by;
 use core::cmp::Reverse;
 use core::ptr;
-use kernel::bindings::fprobe;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 

@@ -9,12 +9,13 @@
 
 use super::raw::{flag, OpsRef};
 use super::Key;
+use crate::kernel::context::PreemptOff;
+use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs};
+use crate::kernel::recursion::ListGuard;
+use crate::kernel::stack::rcu_watches;
 use crate::trace::tasks::stack::{Has, Trampolines};
 use core::ptr;
-use kernel::{
-    bindings::{self, ftrace_ops, ftrace_regs},
-    sync::atomic::{Acquire, Atomic, Relaxed, Release},
-};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
 /// First registered ops.
 static HEAD: Atomic<*mut ftrace_ops> = Atomic::new(ptr::null_mut());
@@ -109,7 +110,7 @@ pub(crate) fn nth_trampoline(mut n: usize) -> Option<usize> {
 }
 
 fn find_trampoline(mut want: impl FnMut(OpsRef) -> bool) -> Option<OpsRef> {
-    let _guard = NoPreempt::new();
+    let _guard = PreemptOff::new();
     let mut next = at(&TRAMPOLINES);
     while let Some(op) = next {
         if want(op) {
@@ -120,53 +121,9 @@ fn find_trampoline(mut want: impl FnMut(OpsRef) -> bool) -> Option<OpsRef> {
     None
 }
 
-/// Preemption disabled, without being traced.
-struct NoPreempt;
-
-impl NoPreempt {
-    fn new() -> Self {
-        // SAFETY: Undone by the drop.
-        unsafe { bindings::rtrace_preempt_disable_notrace() };
-        NoPreempt
-    }
-}
-
-impl Drop for NoPreempt {
-    fn drop(&mut self) {
-        // SAFETY: Disabled by `new`.
-        unsafe { bindings::rtrace_preempt_enable_notrace() };
-    }
-}
-
-/// Keeps a hit from being hit in the same context, and preemption disabled.
-struct Recursion(i32);
-
-impl Recursion {
-    #[inline(always)]
-    fn enter(ip: usize, parent_ip: usize) -> Option<Self> {
-        // SAFETY: Any context; undone by the drop.
-        let bit = unsafe { bindings::rtrace_list_recursion_enter(ip, parent_ip) };
-        // Not `then_some`, which would make a guard, and drop it, in either case.
-        if bit >= 0 {
-            Some(Recursion(bit))
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for Recursion {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: The bit that `enter` got.
-        unsafe { bindings::rtrace_recursion_exit(self.0) };
-    }
-}
-
 #[inline(always)]
 fn wants_now(op: OpsRef) -> bool {
-    // SAFETY: Any context.
-    !op.has(flag::RCU) || unsafe { bindings::rcu_is_watching() }
+    !op.has(flag::RCU) || rcu_watches()
 }
 
 /// A hit at a site with several ops: calls all that cover it.
@@ -174,14 +131,9 @@ fn wants_now(op: OpsRef) -> bool {
 /// # Safety
 ///
 /// For trampolines: `fregs` is what they saved.
-#[no_mangle]
-pub(super) unsafe extern "C" fn arch_ftrace_ops_list_func(
-    ip: usize,
-    parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
-    let Some(_guard) = Recursion::enter(ip, parent_ip) else {
+#[inline(always)]
+pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
+    let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
     let mut next = at(&HEAD);
@@ -201,14 +153,14 @@ pub(super) unsafe extern "C" fn arch_ftrace_ops_list_func(
 /// # Safety
 ///
 /// For trampolines: `op` is the ops that the trampoline was made for, `fregs` what it saved.
-#[no_mangle]
-pub(super) unsafe extern "C" fn ftrace_ops_assist_func(
+#[inline(always)]
+pub(crate) unsafe fn hit_one(
     ip: usize,
     parent_ip: usize,
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    let Some(_guard) = Recursion::enter(ip, parent_ip) else {
+    let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
     // SAFETY: By the caller's promise, it is registered.
@@ -219,6 +171,27 @@ pub(super) unsafe extern "C" fn ftrace_ops_assist_func(
         if let Some(func) = op.func() {
             // SAFETY: The owner of the ops registered the function for this.
             unsafe { func(ip, parent_ip, op.as_ptr(), fregs) };
+        }
+    }
+}
+
+/// What a direct caller's ops does where it is not alone.
+///
+/// # Safety
+///
+/// For trampolines and the list: `op` is registered, `fregs` what the trampoline saved.
+pub(crate) unsafe extern "C" fn call_direct(
+    ip: usize,
+    _parent_ip: usize,
+    op: *mut ftrace_ops,
+    fregs: *mut ftrace_regs,
+) {
+    // SAFETY: a registered ops is alive.
+    if let Some(op) = unsafe { OpsRef::from_raw(op) } {
+        let target = op.direct_at(ip);
+        if !target.is_off() {
+            // SAFETY: direct callers ask for all registers, so that is what saved `fregs`.
+            unsafe { ftrace::set_direct_caller(fregs, target.0) };
         }
     }
 }

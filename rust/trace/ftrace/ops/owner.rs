@@ -3,14 +3,18 @@
 //! [`Ops`]: an ops that Rust code owns, with a callback that is a type.
 
 use super::edit::{Edit, List};
-use super::raw::{flag, FilterKind, OpsRef};
+use super::raw::{flag, FilterKind, OpsRef, StaticOps};
 use super::retire::wait_for_trampolines;
 use super::{register, FTRACE};
 use crate::core::format::entry::ARGUMENTS;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
+use crate::kernel::ftrace::arguments;
+#[cfg(CONFIG_STACK_TRACER)]
+use crate::kernel::ftrace::stack_pointer;
+use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs};
 use core::marker::PhantomData;
 use core::ptr;
 use kernel::{
-    bindings::{self, ftrace_ops, ftrace_regs},
     new_mutex,
     prelude::*,
     sync::{Arc, Mutex, SetOnce},
@@ -62,10 +66,8 @@ impl Hit<'_, Arguments> {
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
-        let mut arguments = [0; ARGUMENTS];
-        // SAFETY: the trampoline saved these registers, and the array has room for as many.
-        unsafe { bindings::rtrace_arguments(self.regs, arguments.as_mut_ptr()) };
-        arguments
+        // SAFETY: the trampoline saved these registers.
+        unsafe { arguments(self.regs) }
     }
 
     /// The stack pointer at the function's entry: where its return address is.
@@ -73,20 +75,16 @@ impl Hit<'_, Arguments> {
     #[inline(always)]
     pub(crate) fn stack_pointer(&self) -> usize {
         // SAFETY: the trampoline saved it.
-        unsafe { bindings::rtrace_stack_pointer(self.regs) }
+        unsafe { stack_pointer(self.regs) }
     }
 }
 
-const _: () = assert!(ARGUMENTS == bindings::FTRACE_REGS_MAX_ARGS as usize);
+const _: () = assert!(ARGUMENTS == ftrace::ARGUMENTS);
 
 /// What runs at a hit; one function per type, called straight from the trampoline.
 pub(crate) trait Callback: Send + Sync + Sized + 'static {
     /// What it looks at.
     type Saved: Saved;
-
-    /// What trampolines call and `enabled_functions` names; [`callback_symbol!`] gives it a name
-    /// that people know.
-    const ENTRY: Entry = thunk::<Self>;
 
     /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the
     /// traced code has it.
@@ -96,30 +94,15 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     fn hit(&self, hit: &Hit<'_, Self::Saved>);
 }
 
+/// What trampolines call for a [`Callback`], [`thunk`] of it: those whose names people know, as
+/// `enabled_functions` shows them, are in the C interface.
+pub(crate) trait CallbackSymbol: Callback {
+    /// [`thunk`].
+    const ENTRY: Entry;
+}
+
 /// A callback's function as C sees it, `ftrace_func_t`.
 pub(crate) type Entry = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
-
-/// In an `impl Callback for $of`: names the function that trampolines call `$symbol`, which C's
-/// tracer of the same kind has, too.
-macro_rules! callback_symbol {
-    ($symbol:ident, $of:ty) => {
-        const ENTRY: $crate::trace::ftrace::ops::Entry = {
-            #[no_mangle]
-            unsafe extern "C" fn $symbol(
-                ip: usize,
-                parent_ip: usize,
-                op: *mut kernel::bindings::ftrace_ops,
-                fregs: *mut kernel::bindings::ftrace_regs,
-            ) {
-                // SAFETY: the ops' callback is a `$of`, as `Ops::set_callback` of a `$of` put this
-                // function there.
-                unsafe { $crate::trace::ftrace::ops::thunk::<$of>(ip, parent_ip, op, fregs) }
-            }
-            $symbol
-        };
-    };
-}
-pub(crate) use callback_symbol;
 
 /// Flags of an [`Ops`] at its making; values of `FTRACE_OPS_FL_*`.
 #[derive(Clone, Copy)]
@@ -172,20 +155,14 @@ unsafe impl Send for Ops {}
 // SAFETY: As above.
 unsafe impl Sync for Ops {}
 
-/// The top instance's ops in kernel data: they keep their trampoline, and unregister without
-/// waiting.
-static GLOBAL_MEMORY: GlobalMemory = GlobalMemory(Opaque::zeroed());
-
-struct GlobalMemory(Opaque<ftrace_ops>);
-
-// SAFETY: Only reached through an `OpsRef`, whose accesses are atomic or under locks.
-unsafe impl Sync for GlobalMemory {}
+/// The C structure of the top instance's ops.
+static GLOBAL_OPS: StaticOps = StaticOps::new();
 
 static GLOBAL: SetOnce<Arc<Ops>> = SetOnce::new();
 
 impl Ops {
     /// A new ops that will call `callback`, not registered, with empty filters. `ENOMEM`.
-    pub(crate) fn new<T: Callback>(callback: Arc<T>, flags: Flags) -> Result<Arc<Ops>> {
+    pub(crate) fn new<T: CallbackSymbol>(callback: Arc<T>, flags: Flags) -> Result<Arc<Ops>> {
         let ops = Self::without_callback()?;
         ops.raw.set(flags.0 as usize);
         ops.set_callback(callback)?;
@@ -195,13 +172,13 @@ impl Ops {
     /// A new ops with empty filters that calls nothing until [`Ops::set_callback`]. `ENOMEM`.
     pub(crate) fn without_callback() -> Result<Arc<Ops>> {
         let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
-        Self::adopt(memory.get(), Some(memory))
-    }
-
-    fn adopt(raw: *mut ftrace_ops, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
         // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and
         // waits for hits.
-        let raw = unsafe { OpsRef::from_raw(raw) }.ok_or(EINVAL)?;
+        let raw = unsafe { OpsRef::from_raw(memory.get()) }.ok_or(EINVAL)?;
+        Self::adopt(raw, Some(memory))
+    }
+
+    fn adopt(raw: OpsRef, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
         raw.init();
         let ops = Arc::pin_init(
             pin_init!(Ops { raw, held <- new_mutex!(Held { bound: None, memory }) }),
@@ -213,7 +190,7 @@ impl Ops {
 
     /// Makes the global ops. Once, at boot. `ENOMEM`.
     pub(crate) fn init_global() -> Result {
-        GLOBAL.populate(Self::adopt(GLOBAL_MEMORY.0.get(), None)?);
+        GLOBAL.populate(Self::adopt(GLOBAL_OPS.get(), None)?);
         Ok(())
     }
 
@@ -230,7 +207,7 @@ impl Ops {
 
     /// Replaces the callback; may wait, long, for the hits of an earlier one. `EBUSY` while
     /// registered.
-    pub(crate) fn set_callback<T: Callback>(&self, callback: Arc<T>) -> Result {
+    pub(crate) fn set_callback<T: CallbackSymbol>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
         let data = callback.into_foreign();

@@ -9,37 +9,26 @@
 
 use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
+use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs, list_head, Command};
 use crate::trace::ftrace::arch::{Arch, Machine, Target};
 use crate::trace::ftrace::hash::SiteSet;
 use core::ptr::{self, NonNull};
 use kernel::{
-    bindings::{self, ftrace_ops},
     prelude::*,
     sync::atomic::{Acquire, Atomic, Relaxed, Release},
+    types::Opaque,
 };
 
 /// A function of type `ftrace_func_t`.
-pub(crate) type Func =
-    unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut bindings::ftrace_regs);
+pub(crate) type Func = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
 
-/// `FTRACE_OPS_FL_*`.
+/// Flags of an ops: those of C's, and two of our own where C has none.
 pub(crate) mod flag {
-    pub(crate) const ENABLED: usize = 1 << 0;
-    pub(crate) const DYNAMIC: usize = 1 << 1;
-    pub(crate) const SAVE_REGS: usize = 1 << 2;
-    pub(crate) const SAVE_REGS_IF_SUPPORTED: usize = 1 << 3;
-    pub(crate) const RECURSION: usize = 1 << 4;
-    pub(crate) const STUB: usize = 1 << 5;
-    pub(crate) const INITIALIZED: usize = 1 << 6;
-    pub(crate) const DELETED: usize = 1 << 7;
-    pub(crate) const ALLOC_TRAMP: usize = 1 << 11;
-    pub(crate) const IPMODIFY: usize = 1 << 12;
-    pub(crate) const RCU: usize = 1 << 14;
-    pub(crate) const PERMANENT: usize = 1 << 16;
-    pub(crate) const DIRECT: usize = 1 << 17;
-    /// Our own, where C has no flags: the callback looks at no registers.
+    pub(crate) use crate::kernel::ftrace::flag::*;
+
+    /// The callback looks at no registers.
     pub(crate) const PLAIN: usize = 1 << 63;
-    /// Our own: the trampoline made for it saves all registers.
+    /// The trampoline made for it saves all registers.
     pub(crate) const ALL_SAVED: usize = 1 << 62;
 }
 
@@ -98,9 +87,9 @@ impl OpsRef {
         // SAFETY: By the type's invariant; a list head of its own, and a lock that C code may take,
         // are set up once, as the flag says.
         unsafe {
-            bindings::rtrace_init_ops_hash(&raw mut (*p).local_hash);
-            (*p).list = list_head(&raw mut (*p).list);
-            (*p).subop_list = list_head(&raw mut (*p).subop_list);
+            ftrace::init_hash(&raw mut (*p).local_hash);
+            (*p).list = empty_list(&raw mut (*p).list);
+            (*p).subop_list = empty_list(&raw mut (*p).subop_list);
             (*p).func_hash = &raw mut (*p).local_hash;
         }
         self.set(flag::INITIALIZED);
@@ -232,12 +221,12 @@ impl OpsRef {
 
     /// Asks the owner of a direct caller whether it can share a site, see `enum ftrace_ops_cmd`.
     /// `None`: it has no say.
-    pub(crate) fn ops_func(self, ip: usize, cmd: bindings::ftrace_ops_cmd) -> Option<Result> {
+    pub(crate) fn ops_func(self, ip: usize, cmd: Command) -> Option<Result> {
         // SAFETY: By the type's invariant.
         let func = unsafe { (*self.as_ptr()).ops_func }?;
         // SAFETY: The function is its owner's to be called with it.
         Some(kernel::error::to_result(unsafe {
-            func(self.as_ptr(), ip, cmd)
+            func(self.as_ptr(), ip, cmd.0)
         }))
     }
 
@@ -313,6 +302,65 @@ impl OpsRef {
     }
 }
 
-fn list_head(at: *mut bindings::list_head) -> bindings::list_head {
-    bindings::list_head { next: at, prev: at }
+/// A list of its own alone.
+fn empty_list(at: *mut list_head) -> list_head {
+    list_head { next: at, prev: at }
+}
+
+/// An ops in kernel data: it keeps its trampoline, and unregisters without waiting.
+pub(crate) struct StaticOps(Opaque<ftrace_ops>);
+
+// SAFETY: only reached through an `OpsRef`, whose accesses are atomic or under locks.
+unsafe impl Sync for StaticOps {}
+
+impl StaticOps {
+    /// An ops without a function.
+    pub(crate) const fn new() -> Self {
+        Self(Opaque::zeroed())
+    }
+
+    /// Is it `op`?
+    #[inline]
+    pub(crate) fn is(&self, op: OpsRef) -> bool {
+        op.as_ptr() == self.0.get()
+    }
+
+    /// The ops.
+    pub(crate) fn get(&'static self) -> OpsRef {
+        // SAFETY: static memory of zeros at first.
+        let op = unsafe { OpsRef::from_raw(self.0.get()) }.unwrap_or_else(|| unreachable!());
+        op.init();
+        op
+    }
+}
+
+/// A place for an ops that any context may look into.
+///
+/// # Invariants
+///
+/// It is null, or what [`AtomicOps::set`] took a reference to.
+pub(crate) struct AtomicOps(Atomic<*mut ftrace_ops>);
+
+impl AtomicOps {
+    /// Empty.
+    pub(crate) const fn none() -> Self {
+        // INVARIANT: null.
+        Self(Atomic::new(ptr::null_mut()))
+    }
+
+    /// What is there. Any context.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<OpsRef> {
+        // Pairs with the release store in `set`.
+        let op = self.0.load(Acquire);
+        // SAFETY: by the type invariant null, or an ops for which those of `OpsRef` hold.
+        unsafe { OpsRef::from_raw(op) }
+    }
+
+    /// Puts `op` there, or nothing.
+    pub(crate) fn set(&self, op: Option<OpsRef>) {
+        // Pairs with the acquire load in `get`. INVARIANT: null, or of an `OpsRef`.
+        self.0
+            .store(op.map_or(ptr::null_mut(), OpsRef::as_ptr), Release);
+    }
 }

@@ -5,12 +5,14 @@
 use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
 use super::update::{sync, Scope};
-use super::{is_dead, list, Enabled, Manager, Parts, State, Switch, DIRECT, FTRACE};
+use super::{
+    is_dead, list, Enabled, ListSymbols, Manager, Parts, State, Switch, Symbols, DIRECT, FTRACE,
+};
 use crate::kernel::memory;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;
-use kernel::{bindings, prelude::*};
+use kernel::prelude::*;
 
 /// Starts calling an ops at the sites it covers: `register_ftrace_function()`.
 ///
@@ -115,7 +117,7 @@ pub(crate) fn sync_ops(state: &mut State, op: OpsRef) {
 /// The function that the trampoline of `op` calls: its own, or the one that protects it.
 fn trampoline_func(op: OpsRef) -> usize {
     if op.has(flag::RECURSION | flag::RCU) {
-        list::ftrace_ops_assist_func as *const () as usize
+        Symbols::ASSIST as *const () as usize
     } else {
         op.func_addr()
     }
@@ -250,22 +252,3 @@ pub(crate) fn free_sets(op: OpsRef) {
     drop(op.replace_set(FilterKind::Filter, None));
     drop(op.replace_set(FilterKind::NoTrace, None));
 }
-
-const _: () = {
-    // The values of the C header.
-    assert!(flag::ENABLED == bindings::FTRACE_OPS_FL_ENABLED as usize);
-    assert!(flag::DYNAMIC == bindings::FTRACE_OPS_FL_DYNAMIC as usize);
-    assert!(flag::SAVE_REGS == bindings::FTRACE_OPS_FL_SAVE_REGS as usize);
-    assert!(
-        flag::SAVE_REGS_IF_SUPPORTED == bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize
-    );
-    assert!(flag::RECURSION == bindings::FTRACE_OPS_FL_RECURSION as usize);
-    assert!(flag::STUB == bindings::FTRACE_OPS_FL_STUB as usize);
-    assert!(flag::INITIALIZED == bindings::FTRACE_OPS_FL_INITIALIZED as usize);
-    assert!(flag::DELETED == bindings::FTRACE_OPS_FL_DELETED as usize);
-    assert!(flag::ALLOC_TRAMP == bindings::FTRACE_OPS_FL_ALLOC_TRAMP as usize);
-    assert!(flag::IPMODIFY == bindings::FTRACE_OPS_FL_IPMODIFY as usize);
-    assert!(flag::RCU == bindings::FTRACE_OPS_FL_RCU as usize);
-    assert!(flag::PERMANENT == bindings::FTRACE_OPS_FL_PERMANENT as usize);
-    assert!(flag::DIRECT == bindings::FTRACE_OPS_FL_DIRECT as usize);
-};

@@ -2,15 +2,16 @@
 
 //! Freeing what hits may still look at.
 
+use crate::kernel::ftrace::{self, callback_head};
 use crate::trace::ftrace::hash::SiteSet;
-use kernel::{bindings, prelude::*};
+use kernel::prelude::*;
 
 /// A set as ops have it: what C calls `struct ftrace_hash`.
 #[repr(C)]
 pub(crate) struct SharedSet {
     /// The set; first, so that a pointer to one is a pointer to the other.
     set: SiteSet,
-    rcu: bindings::callback_head,
+    rcu: callback_head,
 }
 
 impl SharedSet {
@@ -60,12 +61,12 @@ impl Drop for Retired {
     fn drop(&mut self) {
         if !self.0.is_null() {
             // SAFETY: By the type's invariant it is alive, and nobody else frees it.
-            unsafe { bindings::call_rcu(&raw mut (*self.0).rcu, Some(free_now)) };
+            unsafe { ftrace::call_after_readers(&raw mut (*self.0).rcu, free_now) };
         }
     }
 }
 
-unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
+unsafe extern "C" fn free_now(rcu: *mut callback_head) {
     // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from
     // `KBox::into_raw()`.
     drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, SharedSet, rcu)) });
@@ -74,10 +75,5 @@ unsafe extern "C" fn free_now(rcu: *mut bindings::callback_head) {
 /// Waits until no task is in a callback or a trampoline that sites led to. May sleep long; call it
 /// without locks.
 pub(crate) fn wait_for_trampolines() {
-    // SAFETY: Task context, nothing held. The first waits for tasks that run with preemption
-    // disabled or where RCU does not watch, the second for those that were preempted.
-    unsafe {
-        bindings::synchronize_rcu_tasks_rude();
-        bindings::synchronize_rcu_tasks();
-    }
+    ftrace::wait_for_tasks();
 }

@@ -5,11 +5,11 @@
 use super::raw::{flag, OpsRef};
 use super::update::Wanted;
 use super::{Manager, Parts, FTRACE};
+use crate::kernel::ftrace::stub;
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::sites::Site;
 use core::fmt;
-use kernel::bindings;
 
 /// Writes what follows the name: how many ops there are, what they want, and what the site calls.
 ///
@@ -29,11 +29,7 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
     )?;
     match (wanted.count, wanted.op) {
         // What C's trampoline calls when there is nothing to call.
-        (0, _) => write!(
-            w,
-            " ->{}",
-            SymbolOffset(bindings::ftrace_stub as *const () as usize)
-        )?,
+        (0, _) => write!(w, " ->{}", SymbolOffset(stub()))?,
         (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
         (1, Some(op)) if op.trampoline() != 0 => {
             write_own(op.trampoline(), op, w)?;

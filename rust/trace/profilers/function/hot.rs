@@ -6,10 +6,10 @@
 use super::table::{self, Table};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::ftrace::{ftrace_ops, ftrace_regs};
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
-use kernel::bindings::{ftrace_ops, ftrace_regs};
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// What frames end in that are made here; 0, which none does, while it is off.
@@ -49,8 +49,8 @@ fn table_here(stay: &PreemptOff) -> &'static Table {
 ///
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn ftrace_graph_profile(
+#[inline(always)]
+pub(crate) unsafe fn hit(
     ip: usize,
     parent_ip: usize,
     op: *mut ftrace_ops,
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_profile(
     unsafe { enter_any(ip, parent_ip, op, fregs) }
 }
 
-/// [`ftrace_graph_profile`] in every case.
+/// [`hit`] in every case.
 ///
 /// # Safety
 ///

@@ -1,108 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The profiler as one graph user of several, or with time left out. For each function that has not
-//! returned it keeps three words: when it was entered, what its callees took, and how long the task
-//! had slept by then.
+//! The profiler as one graph user of several, or with time left out.
 
 use super::{table, GRAPH_TIME, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
-use crate::trace::fgraph as graph;
+use crate::kernel::ftrace::ftrace_graph_ret;
+use crate::trace::fgraph::graph_user::GraphCallback;
 use crate::trace::fgraph::ret_stack::Current;
-use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
-use kernel::ffi::c_int;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
-/// Sets the user's functions; it is not registered, and the profiler's lock is held.
-pub(super) fn install(user: *mut fgraph_ops) {
-    // SAFETY: the profiler's static, which nobody else looks at now.
-    unsafe {
-        (*user).entryfunc = Some(profile_graph_entry);
-        (*user).retfunc = Some(profile_graph_return);
-    }
+/// The profiler as a graph user.
+pub(crate) struct Profile;
+
+/// What is kept of a call until it returns, on the task's shadow stack.
+struct Open<'a> {
+    /// When it began.
+    since: &'a Atomic<u64>,
+    /// How long the task had slept by then.
+    slept: &'a Atomic<u64>,
+    /// What the traced functions took that it called.
+    callees: &'a Atomic<u64>,
 }
 
-fn place(user: *mut fgraph_ops) -> usize {
-    // SAFETY: callers are the user's own functions.
-    unsafe { graph::UserRef::from_raw(user) }.map_or(0, graph::UserRef::place)
-}
+impl<'a> Open<'a> {
+    const WORDS: usize = 3;
 
-fn enter(place: usize, func: usize) -> Option<()> {
-    let stay = PreemptOff::new();
-    // SAFETY: the tables are prepared before the user is registered.
-    let table = unsafe { table::here(&stay) };
-    table
-        .find(func as u64)
-        .or_else(|| table.add(func as u64))?
-        .hit();
-    let current = Current::get();
-    let words = current.reserve(place, 24)?;
-    let [calltime, callees, sleep] = words else {
-        return None;
-    };
-    callees.store(0, Relaxed);
-    sleep.store(current.sleep_time(), Relaxed);
-    calltime.store(clock::sched(), Relaxed);
-    Some(())
-}
-
-fn leave(place: usize, func: usize) -> Option<()> {
-    let now = clock::sched();
-    let stay = PreemptOff::new();
-    // SAFETY: the tables are prepared before the user is registered.
-    let table = unsafe { table::here(&stay) };
-    let current = Current::get();
-    let [calltime, callees, sleep] = current.reserved(place, 0)? else {
-        return None;
-    };
-    let mut took = now.wrapping_sub(calltime.load(Relaxed));
-    if !SLEEP_TIME.load(Relaxed) {
-        took = took.wrapping_sub(current.sleep_time().wrapping_sub(sleep.load(Relaxed)));
-    }
-    if !GRAPH_TIME.load(Relaxed) {
-        if let Some(outer) = current.reserved(place, 1).and_then(|words| words.get(1)) {
-            add(outer, took);
-        }
-        let callees = callees.load(Relaxed);
-        // A function that calls nothing traced has no time of its own; that is how ftrace counts.
-        took = if callees != 0 && callees < took {
-            took.wrapping_sub(callees)
-        } else {
-            0
+    fn of(words: &'a [Atomic<u64>]) -> Option<Self> {
+        let [since, slept, callees] = words else {
+            return None;
         };
+        Some(Self {
+            since,
+            slept,
+            callees,
+        })
     }
-    table.find(func as u64)?.took(took);
-    Some(())
+
+    /// The call of the user in `place` that is `depth` further out than the innermost.
+    fn find(current: &'a Current, place: usize, depth: usize) -> Option<Self> {
+        Self::of(current.reserved(place, depth)?)
+    }
+
+    /// How long it has lasted at `now`, without sleep if that is not wanted.
+    fn lasted(&self, current: &Current, now: u64) -> u64 {
+        let whole = now.wrapping_sub(self.since.load(Relaxed));
+        if SLEEP_TIME.load(Relaxed) {
+            return whole;
+        }
+        let slept = current.sleep_time().wrapping_sub(self.slept.load(Relaxed));
+        whole.wrapping_sub(slept)
+    }
+
+    /// A function that it called took `time`.
+    fn add_callee(&self, time: u64) {
+        let sum = self.callees.load(Relaxed).wrapping_add(time);
+        self.callees.store(sum, Relaxed);
+    }
+
+    /// Its own part of `whole`. A function that calls nothing traced has none; that is how ftrace
+    /// counts.
+    fn own_part(&self, whole: u64) -> u64 {
+        match self.callees.load(Relaxed) {
+            0 => 0,
+            callees => whole.saturating_sub(callees),
+        }
+    }
 }
 
-fn add(word: &Atomic<u64>, value: u64) {
-    word.store(word.load(Relaxed).wrapping_add(value), Relaxed);
-}
+impl GraphCallback for Profile {
+    fn enter(&self, place: usize, func: usize, _depth: i32) -> Option<()> {
+        let stay = PreemptOff::new();
+        let (table, site) = (table::this(&stay)?, func as u64);
+        table.find(site).or_else(|| table.add(site))?.hit();
+        let current = Current::get();
+        let open = Open::of(current.reserve(place, Open::WORDS * size_of::<u64>())?)?;
+        open.callees.store(0, Relaxed);
+        open.slept.store(current.sleep_time(), Relaxed);
+        // Last, so that what is done here is not counted.
+        open.since.store(clock::sched(), Relaxed);
+        Some(())
+    }
 
-/// # Safety
-///
-/// For [`graph::shared`].
-#[no_mangle]
-unsafe extern "C" fn profile_graph_entry(
-    trace: *mut ftrace_graph_ent,
-    user: *mut fgraph_ops,
-    _: *mut ftrace_regs,
-) -> c_int {
-    // SAFETY: by the precondition.
-    let func = unsafe { (*trace).func };
-    c_int::from(enter(place(user), func).is_some())
-}
-
-/// # Safety
-///
-/// For [`graph::shared`].
-#[no_mangle]
-unsafe extern "C" fn profile_graph_return(
-    trace: *mut ftrace_graph_ret,
-    user: *mut fgraph_ops,
-    _: *mut ftrace_regs,
-) {
-    // SAFETY: by the precondition.
-    let func = unsafe { (*trace).func };
-    let _ = leave(place(user), func);
+    fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
+        let now = clock::sched();
+        let stay = PreemptOff::new();
+        let current = Current::get();
+        let open = Open::find(&current, place, 0)?;
+        let whole = open.lasted(&current, now);
+        let counted = if GRAPH_TIME.load(Relaxed) {
+            whole
+        } else {
+            if let Some(caller) = Open::find(&current, place, 1) {
+                caller.add_callee(whole);
+            }
+            open.own_part(whole)
+        };
+        table::this(&stay)?.find(ret.func as u64)?.took(counted);
+        Some(())
+    }
 }

@@ -186,6 +186,11 @@ pub(super) unsafe fn here(_stay: &PreemptOff) -> &'static Table {
     unsafe { this_of(HOT.load(Relaxed)) }
 }
 
+/// This CPU's table, if there are any. The caller has preemption off.
+pub(super) fn this(_stay: &PreemptOff) -> Option<&'static Table> {
+    TABLES.as_ref().map(PerCpu::this)
+}
+
 /// Makes the tables, or empties them; nobody counts. Task context, sleeps. `ENOMEM`.
 pub(super) fn prepare() -> Result {
     if let Some(tables) = TABLES.as_ref() {

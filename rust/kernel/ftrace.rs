@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What C has of function tracing: the structures that hits are passed in, by their C names, and
+//! what may be asked of them.
+//!
+//! C headers: `include/linux/ftrace.h`, `include/linux/ftrace_regs.h`, `include/linux/fprobe.h`.
+
+use kernel::bindings;
+pub(crate) use kernel::bindings::{
+    callback_head, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_ops_hash,
+    ftrace_regs, list_head, task_struct,
+};
+#[cfg(CONFIG_FPROBE)]
+pub(crate) use kernel::bindings::{fprobe, fprobe_hlist};
+
+/// Flags of a `struct ftrace_ops`: `FTRACE_OPS_FL_*`.
+pub(crate) mod flag {
+    use kernel::bindings;
+
+    pub(crate) const ENABLED: usize = bindings::FTRACE_OPS_FL_ENABLED as usize;
+    pub(crate) const DYNAMIC: usize = bindings::FTRACE_OPS_FL_DYNAMIC as usize;
+    pub(crate) const SAVE_REGS: usize = bindings::FTRACE_OPS_FL_SAVE_REGS as usize;
+    pub(crate) const SAVE_REGS_IF_SUPPORTED: usize =
+        bindings::FTRACE_OPS_FL_SAVE_REGS_IF_SUPPORTED as usize;
+    pub(crate) const RECURSION: usize = bindings::FTRACE_OPS_FL_RECURSION as usize;
+    pub(crate) const STUB: usize = bindings::FTRACE_OPS_FL_STUB as usize;
+    pub(crate) const INITIALIZED: usize = bindings::FTRACE_OPS_FL_INITIALIZED as usize;
+    pub(crate) const DELETED: usize = bindings::FTRACE_OPS_FL_DELETED as usize;
+    pub(crate) const ALLOC_TRAMP: usize = bindings::FTRACE_OPS_FL_ALLOC_TRAMP as usize;
+    pub(crate) const IPMODIFY: usize = bindings::FTRACE_OPS_FL_IPMODIFY as usize;
+    pub(crate) const RCU: usize = bindings::FTRACE_OPS_FL_RCU as usize;
+    pub(crate) const PERMANENT: usize = bindings::FTRACE_OPS_FL_PERMANENT as usize;
+    pub(crate) const DIRECT: usize = bindings::FTRACE_OPS_FL_DIRECT as usize;
+}
+
+/// What the owner of a direct caller is asked or told: `enum ftrace_ops_cmd`.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Command(pub(crate) bindings::ftrace_ops_cmd);
+
+impl Command {
+    /// May it share a site with an ops that changes where the function goes, when it comes itself?
+    pub(crate) const SHARE_SELF: Self =
+        Self(bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_SELF);
+    /// The same when the other comes.
+    pub(crate) const SHARE_PEER: Self =
+        Self(bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_ENABLE_SHARE_IPMODIFY_PEER);
+    /// The other is gone.
+    pub(crate) const PEER_GONE: Self =
+        Self(bindings::ftrace_ops_cmd_FTRACE_OPS_CMD_DISABLE_SHARE_IPMODIFY_PEER);
+}
+
+/// How many bits count the words of a fprobe's data.
+#[cfg(CONFIG_FPROBE)]
+pub(crate) const FPROBE_DATA_BITS: u32 = bindings::FPROBE_DATA_SIZE_BITS;
+/// Flag of a fprobe: its owner does not want calls at the moment.
+#[cfg(CONFIG_FPROBE)]
+pub(crate) const FPROBE_DISABLED: u32 = bindings::FPROBE_FL_DISABLED;
+/// Flag of a fprobe: its functions are not to run beside a kprobe's.
+#[cfg(CONFIG_FPROBE)]
+pub(crate) const FPROBE_KPROBE_SHARED: u32 = bindings::FPROBE_FL_KPROBE_SHARED;
+
+/// How many arguments of a function come in registers.
+pub(crate) const ARGUMENTS: usize = bindings::FTRACE_REGS_MAX_ARGS as usize;
+
+/// What the registers hold that a function's first arguments come in. Any context.
+///
+/// # Safety
+///
+/// `regs` is what a trampoline saved that saves them.
+#[inline(always)]
+pub(crate) unsafe fn arguments(regs: *mut ftrace_regs) -> [usize; ARGUMENTS] {
+    let mut arguments = [0; ARGUMENTS];
+    // SAFETY: the registers are saved, and the array has room for as many words.
+    unsafe { bindings::rtrace_arguments(regs, arguments.as_mut_ptr()) };
+    arguments
+}
+
+/// The stack pointer. Any context.
+///
+/// # Safety
+///
+/// `regs` is what a trampoline saved that saves it.
+#[inline(always)]
+#[cfg(CONFIG_STACK_TRACER)]
+pub(crate) unsafe fn stack_pointer(regs: *mut ftrace_regs) -> usize {
+    // SAFETY: the register is saved.
+    unsafe { bindings::rtrace_stack_pointer(regs) }
+}
+
+/// The instruction pointer. Any context.
+///
+/// # Safety
+///
+/// `regs` is what a trampoline or the return hook saved, and was completed by it.
+#[inline(always)]
+#[cfg(CONFIG_FPROBE)]
+pub(crate) unsafe fn instruction_pointer(regs: *mut ftrace_regs) -> usize {
+    // SAFETY: the register is saved.
+    unsafe { bindings::rtrace_instruction_pointer(regs) }
+}
+
+/// Has the trampoline go to `addr` at its end. Any context.
+///
+/// # Safety
+///
+/// `regs` is what `ftrace_regs_caller` saved, and `addr` is a direct caller.
+pub(crate) unsafe fn set_direct_caller(regs: *mut ftrace_regs, addr: usize) {
+    // SAFETY: all registers are saved, so the field is there.
+    unsafe { bindings::rtrace_set_direct_caller(regs, addr) };
+}
+
+/// Sets up the lock of an ops's sets, which C code may take.
+///
+/// # Safety
+///
+/// `hash` is memory that nobody else uses yet.
+pub(crate) unsafe fn init_hash(hash: *mut ftrace_ops_hash) {
+    // SAFETY: the memory is the caller's alone.
+    unsafe { bindings::rtrace_init_ops_hash(hash) };
+}
+
+/// What C's trampoline calls when there is nothing to call.
+pub(crate) fn stub() -> usize {
+    bindings::ftrace_stub as *const () as usize
+}
+
+/// Tells kprobes that those that were set by ftrace can no longer be taken away. Any context.
+pub(crate) fn keep_kprobes() {
+    // SAFETY: it sets a flag.
+    unsafe { bindings::rtrace_kprobes_stay() };
+}
+
+/// Waits until no task is where it was: those that run with preemption off or where RCU does not
+/// watch, and those that were preempted. Task context without locks, sleeps long.
+pub(crate) fn wait_for_tasks() {
+    // SAFETY: task context, where sleeping is allowed.
+    unsafe {
+        bindings::synchronize_rcu_tasks_rude();
+        bindings::synchronize_rcu_tasks();
+    }
+}
+
+/// Has `f` called with `head` once all that runs now with preemption off has ended.
+///
+/// # Safety
+///
+/// `head` stays until then, and nobody else uses it; `f` may be called with it.
+pub(crate) unsafe fn call_after_readers(
+    head: *mut callback_head,
+    f: unsafe extern "C" fn(*mut callback_head),
+) {
+    // SAFETY: the head is the callback's from here on.
+    unsafe { bindings::call_rcu(head, Some(f)) };
+}
+
+/// Ends it all.
+#[cold]
+pub(crate) fn panic(why: &'static core::ffi::CStr) -> ! {
+    // SAFETY: a string; as format it is given one without conversions.
+    unsafe { bindings::panic(c"%s".as_ptr().cast(), why.as_ptr()) }
+}
