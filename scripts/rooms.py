@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BELOW = None
 ROOMS = (
     ("core", ("core",), ()),
-    ("kernel", ("kernel",), ()),
+    ("kernel", ("kernel",), BELOW),
     ("buffer", ("trace::buffer",), BELOW),
     ("tasks", ("trace::tasks",), BELOW),
     ("ftrace", ("trace::ftrace", "trace::unpatched"), BELOW),

@@ -14,7 +14,7 @@ mod text;
 #[path = "trampoline.rs"]
 mod trampoline;
 
-use crate::trace::ftrace::arch::{Arch, Found, Machine, Trampoline};
+use crate::trace::ftrace::arch::{Arch, Found, IdleSite, Machine, Trampoline};
 use kernel::{bindings, prelude::*};
 
 impl Arch for Machine {
@@ -23,22 +23,21 @@ impl Arch for Machine {
     const SITE_SIZE: usize = insn::SITE_SIZE;
     const TEXT_UPPER_HALF: usize = 0xffff_ffff_0000_0000;
 
-    fn found(addr: usize) -> Found {
+    fn prepare(site: &IdleSite<'_>) -> Found {
+        let addr = site.addr();
         let fentry = bindings::__fentry__ as *const () as usize;
         match text::read(addr) {
             None => Found::Fault,
             Some(i) if insn::is_nop(&i) => Found::Nop,
-            Some(i) if insn::call_target(addr, &i) == Some(fentry) => Found::Compiled,
+            Some(i) if insn::call_target(addr, &i) == Some(fentry) => {
+                let nop = insn::NOP.as_ptr().cast();
+                // SAFETY: the compiler's call is there, so 5 bytes are the site's, and nothing
+                // executes those of an `IdleSite`.
+                unsafe { bindings::rtrace_poke_idle_text(addr as _, nop, insn::SITE_SIZE) };
+                Found::Compiled
+            }
             Some(i) => Found::Other(i),
         }
-    }
-
-    unsafe fn clear_compiled(addr: usize) {
-        // SAFETY: The caller says that nothing executes it, and that a site is there, so 5 bytes
-        // are ours.
-        unsafe {
-            bindings::rtrace_poke_idle_text(addr as _, insn::NOP.as_ptr().cast(), insn::SITE_SIZE)
-        };
     }
 
     fn patcher() -> text::Patcher {

@@ -8,14 +8,15 @@
 
 use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
-use crate::trace::ftrace::arch::Target;
+use crate::kernel::module::{self, Module, ModuleId};
+use crate::trace::ftrace::arch::{IdleSites, Target};
 use crate::trace::ftrace::ops::{self, Enabled, FilterKind, OpsRef, Switch};
 use crate::trace::ftrace::{direct, modules, sites};
 use crate::trace::{fgraph, profilers};
 use core::ptr;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::{
-    bindings::{self, ftrace_ops, module},
+    bindings::{self, ftrace_ops},
     error::to_result,
     prelude::*,
     str::CStr,
@@ -94,7 +95,8 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
         // SAFETY: The linker's list of sites, in init data that only this function uses.
         let addrs = unsafe { core::slice::from_raw_parts_mut(start, len) };
         let [init_start, init_end] = init;
-        modules::init_kernel(addrs, init_start..init_end)
+        // SAFETY: there is one CPU, interrupts are off, and what runs here is not traced.
+        modules::init_kernel(unsafe { IdleSites::new(addrs) }, init_start..init_end)
     });
     if let Err(e) = result {
         pr_warn!("ftrace: no function can be traced: {:?}\n", e);
@@ -392,9 +394,11 @@ pub(crate) extern "C" fn ftrace_is_dead() -> c_int {
 ///
 /// `module` is being loaded, its text is not final.
 #[export]
-pub(crate) unsafe extern "C" fn ftrace_module_init(module: *mut module) {
-    // SAFETY: By the caller's promise.
-    if let Err(e) = modules::init(unsafe { modules::Module::from_raw(module) }) {
+pub(crate) unsafe extern "C" fn ftrace_module_init(module: *mut bindings::module) {
+    // SAFETY: the loader holds the module, and nobody else uses its list of sites.
+    let (this, mut lists) = unsafe { (Module::from_raw(module), Module::from_raw(module)) };
+    // SAFETY: the module's code has not run yet.
+    if let Err(e) = modules::init(&this, unsafe { IdleSites::new(lists.sites()) }) {
         pr_warn!("ftrace: functions of a module cannot be traced: {:?}\n", e);
     }
 }
@@ -403,17 +407,17 @@ pub(crate) unsafe extern "C" fn ftrace_module_init(module: *mut module) {
 ///
 /// `module` is being loaded, its text is final.
 #[export]
-pub(crate) unsafe extern "C" fn ftrace_module_enable(module: *mut module) {
-    // SAFETY: By the caller's promise.
-    modules::enable(unsafe { modules::Module::from_raw(module) });
+pub(crate) unsafe extern "C" fn ftrace_module_enable(module: *mut bindings::module) {
+    // SAFETY: the loader holds the module.
+    modules::enable(&unsafe { Module::from_raw(module) });
 }
 
 /// # Safety
 ///
 /// `module` is being unloaded, or its loading failed.
 #[export]
-pub(crate) unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
-    modules::release(module);
+pub(crate) unsafe extern "C" fn ftrace_release_mod(module: *mut bindings::module) {
+    modules::release(ModuleId::from_raw(module));
 }
 
 /// # Safety
@@ -422,7 +426,7 @@ pub(crate) unsafe extern "C" fn ftrace_release_mod(module: *mut module) {
 /// kernel.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_free_mem(
-    _module: *mut module,
+    _module: *mut bindings::module,
     start: *mut c_void,
     end: *mut c_void,
 ) {
@@ -457,8 +461,6 @@ unsafe fn put(to: *mut c_char, text: &[u8], room: usize) {
 }
 
 const NAME_ROOM: usize = bindings::KSYM_NAME_LEN as usize;
-/// `MODULE_NAME_LEN`.
-const MODULE_ROOM: usize = 56;
 
 /// The function of a module's init text, now gone, that was at `addr`: length of its name, 0 if
 /// there was none. Any context.
@@ -486,10 +488,10 @@ pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
                 *off = addr.wrapping_sub(found.addr);
             }
             if let Some(modname) = modname.as_mut() {
-                *modname = (&raw const (*found.module).name).cast_mut().cast();
+                *modname = (&raw const (*found.module.as_ptr()).name).cast_mut().cast();
             }
             if let Some(modbuildid) = modbuildid.as_mut() {
-                *modbuildid = bindings::rtrace_module_buildid(found.module.cast_mut());
+                *modbuildid = bindings::rtrace_module_buildid(found.module.as_ptr().cast_mut());
             }
             put(sym, found.name, NAME_ROOM);
         }
@@ -522,8 +524,8 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             put(name, found.name, NAME_ROOM);
             put(
                 module_name,
-                CStr::from_char_ptr((*found.module).name.as_ptr()).to_bytes(),
-                MODULE_ROOM,
+                CStr::from_char_ptr((*found.module.as_ptr()).name.as_ptr()).to_bytes(),
+                module::NAME_LEN,
             );
         }
         found.addr
@@ -537,7 +539,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             // SAFETY: By the caller's promise.
             unsafe {
                 put(name, b"ftrace_trampoline", NAME_ROOM);
-                put(module_name, b"__builtin__ftrace", MODULE_ROOM);
+                put(module_name, b"__builtin__ftrace", module::NAME_LEN);
             }
             (addr, b't', 0)
         }

@@ -5,6 +5,7 @@
 //!
 //! C headers: `include/linux/ftrace.h`, `include/linux/ftrace_regs.h`, `include/linux/fprobe.h`.
 
+use core::ptr::NonNull;
 use kernel::bindings;
 pub(crate) use kernel::bindings::{
     callback_head, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_ops_hash,
@@ -152,6 +153,13 @@ pub(crate) unsafe fn call_after_readers(
 ) {
     // SAFETY: the head is the callback's from here on.
     unsafe { bindings::call_rcu(head, Some(f)) };
+}
+
+/// The task that runs this. Any context.
+#[inline(always)]
+pub(crate) fn running_task() -> NonNull<task_struct> {
+    // SAFETY: there is a task whenever code runs.
+    unsafe { NonNull::new_unchecked(bindings::get_current()) }
 }
 
 /// Ends it all.

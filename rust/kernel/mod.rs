@@ -18,6 +18,8 @@ pub(crate) mod kallsyms;
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod module;
 pub(crate) mod pages;
 pub(crate) mod per_context;
 pub(crate) mod percpu;
@@ -25,6 +27,8 @@ pub(crate) mod percpu;
 pub(crate) mod perf_trace;
 pub(crate) mod printk;
 pub(crate) mod raw_lock;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod rcu_list;
 pub(crate) mod rcu_slot;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;

@@ -59,6 +59,7 @@ impl<T: Measurement> GraphSymbols for Measured<T> {
 }
 
 impl<T: Measurement> GraphCallback for Measured<T> {
+    #[inline(always)]
     fn enter(&self, place: usize, func: usize, depth: i32) -> Option<()> {
         let current = Current::get();
         match Var::of(&current, place)?.enter(func, depth) {
@@ -76,6 +77,7 @@ impl<T: Measurement> GraphCallback for Measured<T> {
         self.0.buffer().write(call(func, depth), [])
     }
 
+    #[inline(always)]
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
         let current = Current::get();
         if !Var::of(&current, place)?.leave(ret.depth) || !self.0.is_measuring() {

@@ -155,6 +155,7 @@ impl Recorder {
 }
 
 impl GraphCallback for Recorder {
+    #[inline(always)]
     fn enter(&self, place: usize, ip: usize, depth: i32) -> Option<()> {
         let buffer = self.buffer()?;
         let flags = self.flags.load(Relaxed);
@@ -192,6 +193,7 @@ impl GraphCallback for Recorder {
         buffer.write_in(context, call(ip, depth), [])
     }
 
+    #[inline(always)]
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
         let now = clock::sched();
         let current = Current::get();

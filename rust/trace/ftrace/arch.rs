@@ -6,6 +6,8 @@
 //! addresses and [`Target`]s only, never of instructions.
 
 use crate::kernel::ftrace::ftrace_regs;
+use crate::kernel::sort::sort_by;
+use core::marker::PhantomData;
 use kernel::prelude::*;
 
 /// The architecture of this build.
@@ -51,6 +53,59 @@ pub(crate) enum Found {
     Fault,
 }
 
+/// The addresses that the build lists as sites, in text that nothing executes: at boot before there
+/// are other CPUs, or in a module that is being loaded.
+pub(crate) struct IdleSites<'a>(&'a mut [usize]);
+
+impl<'a> IdleSites<'a> {
+    /// # Safety
+    ///
+    /// For `'a` no CPU executes the instructions at `list`, which may be changed if they are what
+    /// the compiler left at a site.
+    pub(crate) unsafe fn new(list: &'a mut [usize]) -> Self {
+        Self(list)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Puts them into ascending order.
+    pub(crate) fn sort(&mut self) {
+        if !self.0.is_sorted() {
+            sort_by(self.0, usize::cmp);
+        }
+    }
+
+    /// One of them.
+    pub(crate) fn get(&self, i: usize) -> Option<IdleSite<'a>> {
+        Some(IdleSite(*self.0.get(i)?, PhantomData))
+    }
+
+    /// Puts one of them in the place of number `i`.
+    pub(crate) fn put(&mut self, i: usize, site: &IdleSite<'a>) {
+        if let Some(place) = self.0.get_mut(i) {
+            *place = site.0;
+        }
+    }
+
+    /// The first `count`.
+    pub(crate) fn first(&self, count: usize) -> Option<&[usize]> {
+        self.0.get(..count)
+    }
+}
+
+/// One of [`IdleSites`].
+pub(crate) struct IdleSite<'a>(usize, PhantomData<&'a ()>);
+
+impl IdleSite<'_> {
+    /// Its address.
+    pub(crate) fn addr(&self) -> usize {
+        self.0
+    }
+}
+
 /// Code made for one ops: calls its function with the arguments of `ftrace_func_t`.
 #[derive(Clone, Copy)]
 pub(crate) struct Trampoline {
@@ -71,16 +126,8 @@ pub(crate) trait Arch {
     /// The upper half that the addresses of all kernel and module text share.
     const TEXT_UPPER_HALF: usize;
 
-    /// What is at `addr` before the site was ever patched.
-    fn found(addr: usize) -> Found;
-
-    /// Turns the compiler's call at `addr` into a NOP, where nothing can run it: at boot before
-    /// there are other CPUs, or in a module that is being loaded.
-    ///
-    /// # Safety
-    ///
-    /// [`Arch::found`] said [`Found::Compiled`] at `addr`, and no CPU may execute it meanwhile.
-    unsafe fn clear_compiled(addr: usize);
+    /// What is at a site before it was ever patched; the compiler's call is a NOP afterwards.
+    fn prepare(site: &IdleSite<'_>) -> Found;
 
     /// Starts a batch of patches. Takes `text_mutex`.
     fn patcher() -> Self::Patcher;

@@ -9,16 +9,14 @@
 
 pub(crate) mod freed;
 
-use super::arch::{Arch, Found, Machine};
+use super::arch::{Arch, Found, IdleSites, Machine};
 use super::ops::{self, update, FilterKind, OpsRef, Shared, State, FTRACE};
 use super::sites::table::{self, Table};
 use crate::kernel::kallsyms::SymbolOffset;
-use crate::kernel::sort::sort_by;
+use crate::kernel::module::{Module, ModuleId};
 use crate::kernel::{clock, memory};
 use kernel::{
-    bindings,
     prelude::*,
-    str::CStr,
     sync::atomic::{Atomic, Relaxed},
 };
 
@@ -42,45 +40,32 @@ struct Count {
     skipped: usize,
 }
 
-/// Makes the list `addrs` strictly ascending and usable: sites to the front, each of them a NOP
-/// afterwards.
-///
-/// # Safety
-///
-/// No CPU executes any of the listed instructions meanwhile.
-unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count {
-    if !addrs.is_sorted() {
-        sort_by(addrs, usize::cmp);
-    }
+/// Makes the list strictly ascending and usable: sites to the front, each of them a NOP afterwards.
+fn prepare(list: &mut IdleSites<'_>, in_text: impl Fn(usize) -> bool) -> Count {
+    list.sort();
     let mut count = Count::default();
     let mut last = 0;
-    for i in 0..addrs.len() {
-        let Some(&addr) = addrs.get(i) else { break };
-        if addr == last || !in_text(addr) {
+    for i in 0..list.len() {
+        let Some(site) = list.get(i) else { break };
+        if site.addr() == last || !in_text(site.addr()) {
             count.skipped = count.skipped.wrapping_add(1);
             continue;
         }
-        match Machine::found(addr) {
+        match Machine::prepare(&site) {
             Found::Nop => {}
-            Found::Compiled => {
-                // SAFETY: The call was found, and the caller says that nothing executes it.
-                unsafe { Machine::clear_compiled(addr) };
-                count.patched = count.patched.wrapping_add(1);
-            }
+            Found::Compiled => count.patched = count.patched.wrapping_add(1),
             other => {
                 pr_warn!(
                     "ftrace: {} is listed as a patch site but holds {:x?}\n",
-                    SymbolOffset(addr),
+                    SymbolOffset(site.addr()),
                     other
                 );
                 count.skipped = count.skipped.wrapping_add(1);
                 continue;
             }
         }
-        last = addr;
-        if let Some(place) = addrs.get_mut(count.sites) {
-            *place = addr;
-        }
+        last = site.addr();
+        list.put(count.sites, &site);
         count.sites = count.sites.wrapping_add(1);
     }
     count
@@ -91,12 +76,11 @@ unsafe fn prepare(addrs: &mut [usize], in_text: impl Fn(usize) -> bool) -> Count
 /// # Errors
 ///
 /// `ENOENT` when there are none, `ENOMEM`.
-pub(crate) fn init_kernel(addrs: &mut [usize], init_text: core::ops::Range<usize>) -> Result {
+pub(crate) fn init_kernel(mut list: IdleSites<'_>, init_text: core::ops::Range<usize>) -> Result {
     let start = clock::perf();
-    // SAFETY: One CPU, interrupts off, and the code that runs here is not traced.
-    let count = unsafe { prepare(addrs, memory::is_kernel_text) };
+    let count = prepare(&mut list, memory::is_kernel_text);
     BOOT_NS.store(clock::perf().wrapping_sub(start), Relaxed);
-    let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
+    let sites = list.first(count.sites).ok_or(EINVAL)?;
     if sites.is_empty() {
         return Err(ENOENT);
     }
@@ -105,7 +89,7 @@ pub(crate) fn init_kernel(addrs: &mut [usize], init_text: core::ops::Range<usize
     let mut bytes = 0usize;
     let mut groups = 0usize;
     for part in sites.chunk_by(|a, b| in_init(a) == in_init(b)) {
-        let table = Table::new(core::ptr::null(), part)?;
+        let table = Table::new(ModuleId::KERNEL, part)?;
         table.go_live();
         bytes = bytes.wrapping_add(table.bytes());
         groups = groups.wrapping_add(1);
@@ -131,64 +115,26 @@ pub(crate) trait Forget {
     fn text_goes(text: core::ops::Range<usize>);
 }
 
-/// A module in the course of being loaded or unloaded.
-#[derive(Clone, Copy)]
-pub(crate) struct Module<'a>(&'a bindings::module);
-
-impl<'a> Module<'a> {
-    /// # Safety
-    ///
-    /// `module` is a module that the loader holds for `'a`.
-    pub(crate) unsafe fn from_raw(module: *mut bindings::module) -> Self {
-        // SAFETY: By the caller's promise.
-        Module(unsafe { &*module })
-    }
-
-    fn id(self) -> *const bindings::module {
-        self.0
-    }
-
-    fn name(self) -> &'a [u8] {
-        // SAFETY: The loader NUL-terminates the name.
-        unsafe { CStr::from_char_ptr(self.0.name.as_ptr()) }.to_bytes()
-    }
-
-    fn part(self, part: bindings::mod_mem_type) -> core::ops::Range<usize> {
-        match self.0.mem.get(part as usize) {
-            Some(mem) => mem.base as usize..(mem.base as usize).wrapping_add(mem.size as usize),
-            None => 0..0,
-        }
-    }
-}
-
 /// Indexes the sites of a module whose text is not final yet; they cannot be used before
 /// [`enable`].
 ///
 /// # Errors
 ///
 /// `ENOMEM`: its functions are then not traceable.
-pub(crate) fn init(module: Module<'_>) -> Result {
-    let (list, len) = (
-        module.0.ftrace_callsites,
-        module.0.num_ftrace_callsites as usize,
-    );
-    if list.is_null() || len == 0 || ops::is_dead() {
+pub(crate) fn init(module: &Module<'_>, mut list: IdleSites<'_>) -> Result {
+    if list.len() == 0 || ops::is_dead() {
         return Ok(());
     }
-    // SAFETY: The loader says that the list is there; nobody else uses it.
-    let addrs = unsafe { core::slice::from_raw_parts_mut(list, len) };
-    let text = module.part(bindings::mod_mem_type_MOD_TEXT);
-    let init_text = module.part(bindings::mod_mem_type_MOD_INIT_TEXT);
+    let (text, init_text) = (module.text(), module.init_text());
     let start = clock::perf();
-    // SAFETY: The module's code has not run yet.
-    let count = unsafe { prepare(addrs, |a| text.contains(&a) || init_text.contains(&a)) };
+    let count = prepare(&mut list, |a| text.contains(&a) || init_text.contains(&a));
     MODULES_NS.store(
         MODULES_NS
             .load(Relaxed)
             .wrapping_add(clock::perf().wrapping_sub(start)),
         Relaxed,
     );
-    let sites = addrs.get(..count.sites).ok_or(EINVAL)?;
+    let sites = list.first(count.sites).ok_or(EINVAL)?;
     let state = FTRACE.lock();
     for part in sites.chunk_by(|a, b| init_text.contains(a) == init_text.contains(b)) {
         table::append(&state.key, Table::new(module.id(), part)?);
@@ -198,13 +144,13 @@ pub(crate) fn init(module: Module<'_>) -> Result {
 
 /// The text of a module is final: its sites can be used, and those are patched that registered ops
 /// cover.
-pub(crate) fn enable(module: Module<'_>) {
+pub(crate) fn enable(module: &Module<'_>) {
     let mut state = FTRACE.lock();
     if ops::is_dead() {
         return;
     }
     let mut tables: [Option<*const Table>; 2] = [None; 2];
-    let mine = table::under_lock(&state.key).filter(|t| core::ptr::eq(t.module(), module.id()));
+    let mine = table::under_lock(&state.key).filter(|t| t.module() == module.id());
     for (table, place) in mine.zip(tables.iter_mut()) {
         table.go_live();
         *place = Some(table);
@@ -216,12 +162,12 @@ pub(crate) fn enable(module: Module<'_>) {
 }
 
 /// Turns waiting patterns for `module` into sites, in all sets.
-fn apply_pending(state: &mut State, module: Module<'_>) {
+fn apply_pending(state: &mut State, module: &Module<'_>) {
     for_each_owned_set(state, |state, op, which| {
         let Some(set) = op.set_of(which) else {
             return Ok(());
         };
-        let mine = |t: &Table| core::ptr::eq(t.module(), module.id());
+        let mine = |t: &Table| t.module() == module.id();
         let new = ops::apply_pending(&state.key, set, module.name(), mine)?;
         match new {
             Some(new) => ops::change_set(state, op, which, new, Shared::Ask),
@@ -245,8 +191,8 @@ fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, FilterKi
 }
 
 /// A module goes: so do its sites, and filters forget them.
-pub(crate) fn release(module: *const bindings::module) {
-    take_out(|t| core::ptr::eq(t.module(), module), false);
+pub(crate) fn release(module: ModuleId) {
+    take_out(|t| t.module() == module, false);
     freed::forget(&FTRACE.lock().key, module);
 }
 
@@ -262,9 +208,9 @@ fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
         let Some(removed) = table::take_out(&state.key, &which) else {
             return;
         };
-        let table = removed.table();
+        let table = &*removed;
         if init
-            && !table.module().is_null()
+            && !table.module().is_kernel()
             && ops::any_registered()
             && freed::remember(&state.key, table).is_err()
         {
@@ -304,15 +250,4 @@ fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
         new.mark_emptied(text.start, text.end)?;
         ops::change_set(state, op, which, new, Shared::Shrinks)
     });
-}
-
-/// Is a module of this name there? Task context.
-pub(crate) fn is_loaded(name: &[u8]) -> bool {
-    let mut buf = [0u8; 64];
-    match buf.get_mut(..name.len()) {
-        Some(place) if name.len() < 56 => place.copy_from_slice(name),
-        _ => return false,
-    }
-    // SAFETY: The name is NUL-terminated, as the buffer is longer.
-    unsafe { bindings::rtrace_module_exists(buf.as_ptr().cast()) }
 }

@@ -30,7 +30,7 @@ pub(crate) mod update;
 
 pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
 pub(crate) use list::{
-    any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at,
+    any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at, Key,
 };
 pub(crate) use manager::{Manager, Parts};
 pub(crate) use owner::{
@@ -55,7 +55,7 @@ kernel::sync::global_lock! {
     /// The ftrace lock.
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
     pub(crate) unsafe(uninit) static FTRACE: Mutex<State> = State {
-        key: Key(()),
+        key: Key::THE_ONE,
         targets: Targets::new(),
         owners: KVec::new(),
     };
@@ -67,9 +67,6 @@ kernel::sync::global_lock! {
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
     pub(crate) unsafe(uninit) static DIRECT: Mutex<()> = ();
 }
-
-/// A reference to it proves that the ftrace lock is held: the only one is in [`State`].
-pub(crate) struct Key(());
 
 /// What the ftrace lock protects, besides the list of ops, the tables of sites and the ops's
 /// fields.

@@ -8,15 +8,11 @@
 //! RCU, changed under the ftrace lock.
 
 use crate::kernel::kallsyms::{self, Symbol};
+use crate::kernel::module::ModuleId;
+use crate::kernel::rcu_list::{Node, RcuList};
 use crate::trace::ftrace::ops::Key;
 use crate::trace::ftrace::sites::table::Table;
-use core::ptr;
-use kernel::{
-    bindings,
-    prelude::*,
-    sync::atomic::{Acquire, Atomic, Relaxed, Release},
-    sync::rcu,
-};
+use kernel::{prelude::*, sync::rcu};
 
 /// One function that is gone.
 struct Function {
@@ -27,12 +23,11 @@ struct Function {
 
 /// The functions of one module.
 pub(crate) struct Freed {
-    next: Atomic<*mut Freed>,
-    module: *const bindings::module,
+    module: ModuleId,
     functions: KVVec<Function>,
 }
 
-static HEAD: Atomic<*mut Freed> = Atomic::new(ptr::null_mut());
+static FREED: RcuList<Freed, Key> = RcuList::new();
 
 /// A function that is gone, for kallsyms.
 pub(crate) struct Found<'a> {
@@ -43,12 +38,12 @@ pub(crate) struct Found<'a> {
     /// Its name.
     pub(crate) name: &'a [u8],
     /// The module, which is still there.
-    pub(crate) module: *const bindings::module,
+    pub(crate) module: ModuleId,
 }
 
 /// Keeps the names of the functions whose sites are in `table`, before their text is freed.
 /// `ENOMEM`: they will read as addresses.
-pub(super) fn remember(_key: &Key, table: &Table) -> Result {
+pub(super) fn remember(key: &Key, table: &Table) -> Result {
     let mut functions = KVVec::with_capacity(table.len(), GFP_KERNEL)?;
     for site in (0..table.len()).filter_map(|i| table.addr(i)) {
         let Some((size, offset)) = kallsyms::size_offset(site) else {
@@ -71,45 +66,21 @@ pub(super) fn remember(_key: &Key, table: &Table) -> Result {
         )?;
     }
     let freed = Freed {
-        next: Atomic::new(HEAD.load(Relaxed)),
         module: table.module(),
         functions,
     };
-    // Pairs with the acquire load in `walk`.
-    HEAD.store(KBox::into_raw(KBox::new(freed, GFP_KERNEL)?), Release);
+    FREED.push_front(key, Node::new(freed)?);
     Ok(())
 }
 
 /// Forgets the functions of a module that goes. May sleep.
-pub(super) fn forget(_key: &Key, module: *const bindings::module) {
-    let mut link: &Atomic<*mut Freed> = &HEAD;
-    loop {
-        let at = link.load(Acquire);
-        // SAFETY: Only holders of the ftrace lock, as here, free what is in the list.
-        let Some(freed) = (unsafe { at.as_ref() }) else {
-            return;
-        };
-        if !ptr::eq(freed.module, module) {
-            link = &freed.next;
-            continue;
-        }
-        link.store(freed.next.load(Relaxed), Release);
-        rcu::synchronize_rcu();
-        // SAFETY: It came from `KBox::into_raw` in `remember`, and no reader has it any more.
-        drop(unsafe { KBox::from_raw(at) });
-    }
+pub(super) fn forget(key: &Key, module: ModuleId) {
+    // Waits for readers, each time.
+    while let Some(_freed) = FREED.take_out(key, |freed| freed.module == module) {}
 }
 
-fn walk<'a>(_guard: &'a rcu::Guard) -> impl Iterator<Item = Found<'a>> + 'a {
-    // Pairs with the release stores in `remember` and `forget`.
-    let mut at = HEAD.load(Acquire);
-    core::iter::from_fn(move || {
-        // SAFETY: It is freed only after a grace period, and RCU is read-locked for `'a`.
-        let freed: &'a Freed = unsafe { at.as_ref() }?;
-        at = freed.next.load(Acquire);
-        Some(freed)
-    })
-    .flat_map(|freed| {
+fn walk<'a>(guard: &'a rcu::Guard) -> impl Iterator<Item = Found<'a>> + 'a {
+    FREED.under_rcu(guard).flat_map(|freed| {
         freed.functions.iter().map(|f| Found {
             addr: f.addr,
             size: f.size,

@@ -9,8 +9,8 @@ use super::{is_dead, Key, FTRACE};
 use crate::core::parse::command::{ModuleRule, Rule};
 use crate::core::parse::glob::{Kind, Pattern};
 use crate::kernel::kallsyms::{self, Symbol};
+use crate::kernel::module;
 use crate::trace::ftrace::hash::{Pending, SiteSet};
-use crate::trace::ftrace::modules;
 use crate::trace::ftrace::sites::{self, table, Site};
 use core::fmt;
 use kernel::{prelude::*, sync::Arc};
@@ -89,7 +89,7 @@ impl Edit {
             self.set.retain_pending(|p| !gone(p));
             return Ok(());
         }
-        if modules::is_loaded(rule.module) {
+        if module::exists(rule.module) {
             return Err(EINVAL);
         }
         self.set
@@ -181,7 +181,7 @@ fn for_each_matching(wanted: &Wanted<'_>, mut f: impl FnMut(&Site) -> Result) ->
         found = match_kernel_name(&state.key, name, &mut f)?;
     }
     for table in table::under_lock(&state.key).filter(|t| t.is_live()) {
-        if name.is_none() || !table.module().is_null() {
+        if name.is_none() || !table.module().is_kernel() {
             found = found.wrapping_add(match_table(&state.key, table, wanted, &mut f)?);
         }
     }
@@ -196,7 +196,7 @@ fn match_kernel_name(key: &Key, name: &[u8], f: &mut impl FnMut(&Site) -> Result
             return;
         };
         let end = addr.wrapping_add(size).wrapping_sub(1);
-        let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_null());
+        let kernel = table::under_lock(key).filter(|t| t.is_live() && t.module().is_kernel());
         let site = kernel
             .filter_map(|t| Site::of(t, t.find(addr, end)?))
             .next();

@@ -8,11 +8,13 @@
 //! of the lock.
 
 use super::word::Word;
+use crate::kernel::module::ModuleId;
+use crate::kernel::rcu_list::{Iter, Node, RcuList, Removed};
 use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::ftrace::ops::Key;
 use kernel::{
-    bindings,
     prelude::*,
-    sync::atomic::{Acquire, Atomic, Relaxed, Release},
+    sync::atomic::{Atomic, Relaxed},
     sync::rcu,
 };
 
@@ -29,9 +31,8 @@ struct Entry {
 ///
 /// Entries are sorted by offset, without duplicates; there is at least one.
 pub(crate) struct Table {
-    next: Atomic<*mut Table>,
     base: usize,
-    module: *const bindings::module,
+    module: ModuleId,
     /// Number of the first site.
     first: Atomic<usize>,
     /// May its sites be patched? A module's only after its text is final.
@@ -39,12 +40,9 @@ pub(crate) struct Table {
     entries: KVVec<Entry>,
 }
 
-static HEAD: Atomic<*mut Table> = Atomic::new(core::ptr::null_mut());
-
 impl Table {
-    /// A table of the sites at `addrs`, which ascend strictly and number at least one; `module` is
-    /// only compared, never looked into. `ENOMEM`; `ERANGE` if they are further apart than 2 GiB.
-    pub(crate) fn new(module: *const bindings::module, addrs: &[usize]) -> Result<KBox<Table>> {
+    /// A table of the sites at `addrs`, which ascend strictly and number at least one. `ENOMEM`; `ERANGE` if they are further apart than 2 GiB.
+    pub(crate) fn new(module: ModuleId, addrs: &[usize]) -> Result<KBox<Node<Table>>> {
         let base = *addrs.first().ok_or(EINVAL)?;
         let mut entries = KVVec::with_capacity(addrs.len(), GFP_KERNEL)?;
         for addr in addrs {
@@ -58,17 +56,13 @@ impl Table {
             )?;
         }
         // INVARIANT: As `addrs` ascend, so do the offsets.
-        Ok(KBox::new(
-            Table {
-                next: Atomic::new(core::ptr::null_mut()),
-                base,
-                module,
-                first: Atomic::new(0),
-                live: Atomic::new(false),
-                entries,
-            },
-            GFP_KERNEL,
-        )?)
+        Node::new(Table {
+            base,
+            module,
+            first: Atomic::new(0),
+            live: Atomic::new(false),
+            entries,
+        })
     }
 
     /// Number of its sites.
@@ -83,8 +77,8 @@ impl Table {
             .wrapping_mul(core::mem::size_of::<Entry>())
     }
 
-    /// The module of its sites, null for the kernel. To be compared only.
-    pub(crate) fn module(&self) -> *const bindings::module {
+    /// The module of its sites.
+    pub(crate) fn module(&self) -> ModuleId {
         self.module
     }
 
@@ -154,109 +148,35 @@ impl Table {
     }
 }
 
-/// Walks the tables.
-pub(crate) struct Tables<'a> {
-    at: *mut Table,
-    _guard: core::marker::PhantomData<&'a ()>,
-}
-
-impl<'a> Iterator for Tables<'a> {
-    type Item = &'a Table;
-
-    fn next(&mut self) -> Option<&'a Table> {
-        // SAFETY: By the promise made to `walk`, no table of the list is freed for `'a`; a table
-        // that is taken out keeps its `next`.
-        let table = unsafe { self.at.as_ref() }?;
-        self.at = table.next.load(Acquire);
-        Some(table)
-    }
-}
-
-/// # Safety
-///
-/// For `'a`, RCU must be read-locked or the ftrace lock held.
-unsafe fn walk<'a>() -> Tables<'a> {
-    // Pairs with the release store in `append`.
-    Tables {
-        at: HEAD.load(Acquire),
-        _guard: core::marker::PhantomData,
-    }
-}
+static TABLES: RcuList<Table, Key> = RcuList::new();
 
 /// All tables, for a reader under RCU.
-pub(crate) fn under_rcu(_guard: &rcu::Guard) -> Tables<'_> {
-    // SAFETY: The guard outlives the walk.
-    unsafe { walk() }
+pub(crate) fn under_rcu(guard: &rcu::Guard) -> Iter<'_, Table> {
+    TABLES.under_rcu(guard)
 }
 
-/// All tables, for a holder of the ftrace lock, which `_key` proves.
-pub(crate) fn under_lock(_key: &crate::trace::ftrace::ops::Key) -> Tables<'_> {
-    // SAFETY: A reference to the one `Key` is a held lock.
-    unsafe { walk() }
+/// All tables, for a holder of the ftrace lock.
+pub(crate) fn under_lock(key: &Key) -> Iter<'_, Table> {
+    TABLES.under_lock(key)
 }
 
 /// Puts a table at the end.
-pub(crate) fn append(key: &crate::trace::ftrace::ops::Key, table: KBox<Table>) {
-    let mut first = 0usize;
-    let mut last = None;
-    for t in under_lock(key) {
-        first = first.wrapping_add(t.len());
-        last = Some(t);
-    }
-    table.first.store(first, Relaxed);
-    let new = KBox::into_raw(table);
-    // Pairs with the acquire loads in `walk` and `Tables::next`.
-    match last {
-        Some(t) => t.next.store(new, Release),
-        None => HEAD.store(new, Release),
-    }
+pub(crate) fn append(key: &Key, table: KBox<Node<Table>>) {
+    TABLES.push_back(key, table);
+    number(key);
 }
 
 /// Takes out the first table for which `which` is true; it is freed when the answer is dropped.
-pub(crate) fn take_out(
-    key: &crate::trace::ftrace::ops::Key,
-    which: impl Fn(&Table) -> bool,
-) -> Option<Removed> {
-    let mut link: &Atomic<*mut Table> = &HEAD;
-    let mut found = None;
-    let mut first = 0usize;
-    for t in under_lock(key) {
-        match found {
-            None if which(t) => {
-                link.store(t.next.load(Relaxed), Release);
-                found = Some(t as *const Table as *mut Table);
-            }
-            None => {
-                link = &t.next;
-                first = first.wrapping_add(t.len());
-            }
-            Some(_) => {
-                t.first.store(first, Relaxed);
-                first = first.wrapping_add(t.len());
-            }
-        }
-    }
-    found.map(Removed)
+pub(crate) fn take_out(key: &Key, which: impl Fn(&Table) -> bool) -> Option<Removed<Table>> {
+    let removed = TABLES.take_out(key, which);
+    number(key);
+    removed
 }
 
-/// A table out of the list that readers may still look into.
-#[must_use]
-pub(crate) struct Removed(*mut Table);
-
-impl Removed {
-    /// The table.
-    pub(crate) fn table(&self) -> &Table {
-        // SAFETY: Freed only by `drop`.
-        unsafe { &*self.0 }
-    }
-}
-
-impl Drop for Removed {
-    /// Waits for readers. May sleep; not under locks that RCU readers' progress needs.
-    fn drop(&mut self) {
-        rcu::synchronize_rcu();
-        // SAFETY: It came from `KBox::into_raw` in `append`, it is in no list, and its readers are
-        // gone.
-        drop(unsafe { KBox::from_raw(self.0) });
-    }
+/// Numbers the first sites, in the order of the tables.
+fn number(key: &Key) {
+    under_lock(key).fold(0usize, |first, table| {
+        table.first.store(first, Relaxed);
+        first.wrapping_add(table.len())
+    });
 }

@@ -69,6 +69,7 @@ impl<'a> Open<'a> {
 }
 
 impl GraphCallback for Profile {
+    #[inline(always)]
     fn enter(&self, place: usize, func: usize, _depth: i32) -> Option<()> {
         let stay = PreemptOff::new();
         let (table, site) = (table::this(&stay)?, func as u64);
@@ -82,6 +83,7 @@ impl GraphCallback for Profile {
         Some(())
     }
 
+    #[inline(always)]
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()> {
         let now = clock::sched();
         let stay = PreemptOff::new();

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Modules, as their loader hands them out.
+//!
+//! C header: `include/linux/module.h`.
+
+use core::ops::Range;
+use core::ptr;
+use kernel::bindings;
+use kernel::prelude::*;
+use kernel::str::CStr;
+
+const fn length<const N: usize>(_field: fn(&bindings::module) -> &[c_char; N]) -> usize {
+    N
+}
+
+/// Bytes of a module's name, the NUL included: `MODULE_NAME_LEN`.
+pub(crate) const NAME_LEN: usize = length(|module| &module.name);
+
+/// Which module it is, or the kernel. To be compared: the module may be gone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ModuleId(*const bindings::module);
+
+// SAFETY: it is a number to be compared.
+unsafe impl Send for ModuleId {}
+// SAFETY: as above.
+unsafe impl Sync for ModuleId {}
+
+impl ModuleId {
+    /// The kernel itself.
+    pub(crate) const KERNEL: Self = Self(ptr::null());
+
+    /// That of a C pointer, which is null for the kernel.
+    pub(crate) fn from_raw(module: *const bindings::module) -> Self {
+        Self(module)
+    }
+
+    /// Is it the kernel?
+    pub(crate) fn is_kernel(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The C pointer.
+    pub(crate) fn as_ptr(self) -> *const bindings::module {
+        self.0
+    }
+}
+
+/// A module in the course of being loaded.
+pub(crate) struct Module<'a>(&'a bindings::module);
+
+impl<'a> Module<'a> {
+    /// # Safety
+    ///
+    /// The loader holds `module` for `'a`, with its text as it is and its list of patch sites for
+    /// the caller alone.
+    pub(crate) unsafe fn from_raw(module: *const bindings::module) -> Self {
+        // SAFETY: the module is there for `'a`.
+        Module(unsafe { &*module })
+    }
+
+    /// Which it is.
+    pub(crate) fn id(&self) -> ModuleId {
+        ModuleId(self.0)
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'a [u8] {
+        // SAFETY: the loader has NUL-terminated it.
+        unsafe { CStr::from_char_ptr(self.0.name.as_ptr()) }.to_bytes()
+    }
+
+    /// Its text that stays.
+    pub(crate) fn text(&self) -> Range<usize> {
+        self.part(bindings::mod_mem_type_MOD_TEXT)
+    }
+
+    /// Its text that goes when it is initialised.
+    pub(crate) fn init_text(&self) -> Range<usize> {
+        self.part(bindings::mod_mem_type_MOD_INIT_TEXT)
+    }
+
+    fn part(&self, part: bindings::mod_mem_type) -> Range<usize> {
+        match self.0.mem.get(part as usize) {
+            Some(mem) => mem.base as usize..(mem.base as usize).wrapping_add(mem.size as usize),
+            None => 0..0,
+        }
+    }
+
+    /// Its list of patch sites; empty without one.
+    pub(crate) fn sites(&mut self) -> &mut [usize] {
+        let (list, len) = (
+            self.0.ftrace_callsites,
+            self.0.num_ftrace_callsites as usize,
+        );
+        if list.is_null() {
+            return &mut [];
+        }
+        // SAFETY: the loader says that so many words are there, and nobody else uses them while
+        // this is borrowed.
+        unsafe { core::slice::from_raw_parts_mut(list, len) }
+    }
+}
+
+/// Is a module of this name there? Task context.
+pub(crate) fn exists(name: &[u8]) -> bool {
+    let mut buf = [0u8; NAME_LEN];
+    match buf.get_mut(..name.len()) {
+        Some(place) if name.len() < NAME_LEN => place.copy_from_slice(name),
+        _ => return false,
+    }
+    // SAFETY: the name is NUL-terminated, as the buffer is longer.
+    unsafe { bindings::rtrace_module_exists(buf.as_ptr().cast()) }
+}
