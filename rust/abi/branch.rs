@@ -5,9 +5,9 @@
 //! The hot path of kernels with `CONFIG_TRACE_BRANCH_PROFILING`. As long as nobody traces it
 //! counts, and calls nothing. `Documentation/branch-tracer.md` says where each instruction goes.
 
+use crate::kernel::branch_sites::Annotated;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use crate::kernel::context::UserClosed;
-use crate::trace::profilers::branch::Annotated;
 use crate::trace::tracers::branch::recording as branch;
 use core::ptr::NonNull;
 use kernel::bindings;

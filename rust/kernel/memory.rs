@@ -32,7 +32,11 @@ pub(crate) fn irq_entry_text() -> core::ops::Range<usize> {
 
 /// Tells perf that code appeared at (`made`) or is about to vanish from `addr..addr + size`. Task
 /// context.
-pub(crate) fn announce_code(addr: usize, size: usize, name: &'static CStr, made: bool) {
-    // SAFETY: The code is there, by the caller's word, and the name is NUL-terminated.
+///
+/// # Safety
+///
+/// So many bytes of code are there during the call.
+pub(crate) unsafe fn announce_code(addr: usize, size: usize, name: &'static CStr, made: bool) {
+    // SAFETY: perf copies the bytes, which are there, and the name is NUL-terminated.
     unsafe { bindings::rtrace_announce_code(addr, size as u32, name.as_char_ptr(), made) };
 }

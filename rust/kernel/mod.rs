@@ -2,6 +2,8 @@
 
 //! Safe wrappers over kernel interfaces that the `kernel` crate lacks; each could go upstream.
 
+#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+pub(crate) mod branch_sites;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
@@ -37,8 +39,6 @@ pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;
 pub(crate) mod stack;
-#[cfg(CONFIG_STACK_TRACER)]
-pub(crate) mod stack_tracing;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event;
 #[cfg(CONFIG_EVENT_TRACING)]

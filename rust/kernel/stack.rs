@@ -103,6 +103,17 @@ pub(crate) fn rcu_watches() -> bool {
     unsafe { bindings::rcu_is_watching() }
 }
 
+/// Adds to this CPU's count of those who do not want stacks to be measured, and reads it. Any
+/// context, preemption off.
+///
+/// C header: `stack_tracer_disable()` of `include/linux/ftrace.h`. The counter is C's, as Rust
+/// cannot define static per-CPU data.
+#[cfg(CONFIG_STACK_TRACER)]
+pub(crate) fn add_unmeasured(more: c_int) -> c_int {
+    // SAFETY: no preconditions.
+    unsafe { bindings::rtrace_stack_tracer_count(more) }
+}
+
 /// How far the place `at` is from the beginning of the task stack that it lies on, if it is one.
 /// Any context.
 #[cfg(CONFIG_STACK_TRACER)]

@@ -25,15 +25,24 @@ mod buffer_iter;
 pub(crate) mod clock;
 pub(crate) mod entry;
 mod lane;
+#[allow(unsafe_code, reason = "what C callers have")]
 pub(crate) mod made;
+#[allow(unsafe_code, reason = "pages that user space maps")]
 mod mapped;
+#[allow(unsafe_code, reason = "what C callers have")]
 mod raw;
+#[allow(unsafe_code, reason = "the reader side of a ring")]
 pub(crate) mod read;
 mod read_page;
+#[allow(unsafe_code, reason = "the recording path")]
 mod record;
+#[allow(unsafe_code, reason = "memory that outlives the kernel")]
 pub(crate) mod region;
+#[allow(unsafe_code, reason = "rings change places")]
 mod resize;
+#[allow(unsafe_code, reason = "the memory of a ring")]
 mod ring;
+#[allow(unsafe_code, reason = "rings change places")]
 mod swap;
 mod wait;
 
@@ -358,6 +367,7 @@ impl Buffer {
 
     /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
     /// before.
+    #[allow(unsafe_code, reason = "writers are out")]
     fn empty(&self, cpu: Option<CpuId>) {
         for lane in self
             .all_lanes()
@@ -426,6 +436,7 @@ impl Buffer {
     }
 
     /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
+    #[allow(unsafe_code, reason = "rings go after a grace period")]
     fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
         let _stays = PreemptOff::new();
         let ring = self
@@ -485,6 +496,7 @@ fn least_rings() -> Result<PerCpu<Atomic<*mut Ring>>> {
     Ok(rings)
 }
 
+#[allow(unsafe_code, reason = "owns the rings")]
 fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
     for (_, place) in rings.iter() {
         if let Some(ring) = NonNull::new(place.xchg(core::ptr::null_mut(), ordering::Full)) {
@@ -495,6 +507,7 @@ fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
     }
 }
 
+#[allow(unsafe_code, reason = "what the macro makes of it")]
 #[pinned_drop]
 impl PinnedDrop for Buffer {
     fn drop(self: Pin<&mut Self>) {

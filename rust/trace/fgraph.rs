@@ -21,15 +21,21 @@
 pub(crate) mod filter;
 #[cfg(CONFIG_FPROBE)]
 pub(crate) mod fprobe;
+#[allow(unsafe_code, reason = "a callback whose type is forgotten")]
 pub(crate) mod graph_user;
 mod manager;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) mod measured;
+#[allow(unsafe_code, reason = "the hot path: hooks returns")]
 pub(crate) mod plain;
+#[allow(unsafe_code, reason = "records into what its owner has")]
 pub(crate) mod recorder;
+#[allow(unsafe_code, reason = "shadow stacks")]
 pub(crate) mod ret_stack;
+#[allow(unsafe_code, reason = "hooks returns")]
 pub(crate) mod shared;
 pub(crate) mod sleep;
+#[allow(unsafe_code, reason = "C's structure")]
 pub(crate) mod user;
 
 #[cfg(not(CONFIG_FPROBE))]

@@ -3,6 +3,7 @@
 //! Patch sites and what is called from them: the architecture's part, sites, ops, sets of sites,
 //! direct callers, modules.
 
+#[allow(unsafe_code, reason = "what an architecture promises")]
 pub(crate) mod arch;
 pub(crate) mod direct;
 pub(crate) mod hash;

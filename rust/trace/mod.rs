@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The tracing subsystem, in rooms: each uses only those above its own line here.
+//! The tracing subsystem, in rooms: each uses only those before it, in the order of
+//! `scripts/rooms.py`.
+//!
+//! It is safe Rust, but for the modules that say `allow(unsafe_code)` and why.
+
+#![deny(unsafe_code)]
 
 pub(crate) mod boot;
 pub(crate) mod buffer;

@@ -2,8 +2,6 @@
 
 //! What counts instead of recording.
 
-#[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
-pub(crate) mod branch;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod function;
 #[cfg(CONFIG_STACK_TRACER)]

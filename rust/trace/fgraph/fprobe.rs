@@ -17,7 +17,9 @@
 //! Lock order: `FPROBES`, then the lock of [`crate::trace::fgraph`] and those of
 //! [`crate::trace::ftrace::ops`]. Hits take none.
 
+#[allow(unsafe_code, reason = "what hooks pass")]
 pub(crate) mod hit;
+#[allow(unsafe_code, reason = "C's structure")]
 mod probe;
 mod table;
 

@@ -11,11 +11,11 @@ use super::listing::{self, Lines};
 use crate::core::format::branch::ALL_TITLES;
 use crate::core::format::branch::{Counts, Place, ANNOTATED_TITLES};
 use crate::core::format::Out;
+use crate::kernel::branch_sites;
+use crate::kernel::branch_sites::{Annotated, Site};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 use crate::kernel::sort::sort_by;
-use crate::trace::profilers::branch as branch_profile;
-use crate::trace::profilers::branch::{Annotated, Site};
 use core::fmt;
 use kernel::prelude::*;
 
@@ -64,7 +64,7 @@ struct Row {
 
 impl FileType for AnnotatedFile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
-        let sites = branch_profile::annotated();
+        let sites = branch_sites::annotated();
         let mut rows = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         for site in sites.iter() {
             rows.push(
@@ -120,12 +120,12 @@ struct AllRows;
 #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
 impl Lines for AllRows {
     fn seek(&self, at: u64) -> Option<u64> {
-        (at <= branch_profile::all().len() as u64).then_some(at)
+        (at <= branch_sites::all().len() as u64).then_some(at)
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         match row(at) {
-            Some(row) => branch_profile::all()
+            Some(row) => branch_sites::all()
                 .get(row)
                 .map_or(Ok(()), |site| write_row(out, site, counts(site), 0)),
             None => out.bytes(ALL_TITLES),

@@ -157,6 +157,7 @@ impl OpenFile for OpenFilter {
     }
 }
 
+#[allow(unsafe_code, reason = "what the macro makes of it")]
 #[pinned_drop]
 impl PinnedDrop for OpenFilter {
     fn drop(self: Pin<&mut Self>) {

@@ -65,6 +65,7 @@ impl OpenFile for OpenGraph {
     }
 }
 
+#[allow(unsafe_code, reason = "what the macro makes of it")]
 #[pinned_drop]
 impl PinnedDrop for OpenGraph {
     fn drop(self: Pin<&mut Self>) {

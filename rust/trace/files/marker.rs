@@ -218,6 +218,7 @@ impl OpenFile for OpenMarker {
 /// Records a text, with a newline added if it lacks one, cut to what one sub-buffer holds.
 ///
 /// The name is what the line in `trace` begins with: entries carry this function's address.
+#[allow(unsafe_code, reason = "a name that entries show")]
 #[no_mangle]
 fn tracing_mark_write(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();

@@ -19,13 +19,20 @@
 //! take no lock.
 
 mod edit;
+#[allow(unsafe_code, reason = "what hits walk")]
 pub(crate) mod list;
 mod manager;
+#[allow(unsafe_code, reason = "a callback whose type is forgotten")]
 mod owner;
+#[allow(unsafe_code, reason = "C's structure")]
 mod raw;
 mod register;
+#[allow(unsafe_code, reason = "freed after hits")]
 mod retire;
 mod show;
+#[allow(unsafe_code, reason = "code made at run time")]
+mod trampoline;
+#[allow(unsafe_code, reason = "patches text")]
 pub(crate) mod update;
 
 pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
@@ -38,11 +45,11 @@ pub(crate) use owner::{
 };
 pub(crate) use raw::{flag, AtomicOps, FilterKind, Func, OpsRef, StaticOps};
 pub(crate) use register::{
-    change_set, ensure_trampoline, free_sets, register, register_locked, start, stop, sync_ops,
-    unregister, Shared,
+    change_set, free_sets, register, register_locked, start, stop, sync_ops, unregister, Shared,
 };
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;
+pub(crate) use trampoline::ensure_trampoline;
 
 use super::sites::word::Targets;
 use crate::kernel::ftrace::keep_kprobes;

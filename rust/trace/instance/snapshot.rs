@@ -233,6 +233,7 @@ impl Drop for Armed {
 /// Takes a snapshot of `instance`, or says in its buffer why not. Any context.
 ///
 /// The name is what such a line in `trace` begins with: entries carry this function's address.
+#[allow(unsafe_code, reason = "a name that entries show")]
 #[no_mangle]
 pub(crate) fn tracing_snapshot_instance_cond(instance: &Instance) {
     let snapshot = instance.snapshot();

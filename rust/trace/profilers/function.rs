@@ -12,8 +12,10 @@
 //!
 //! Lock order: `PROFILE`, then those of [`crate::trace::fgraph`].
 
+#[allow(unsafe_code, reason = "the hot path: hooks returns")]
 pub(crate) mod hot;
 pub(crate) mod shared;
+#[allow(unsafe_code, reason = "looked into without bounds")]
 mod table;
 
 use crate::kernel::clock;

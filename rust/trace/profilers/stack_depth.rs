@@ -15,11 +15,11 @@
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack::{self, Own};
-use crate::kernel::stack_tracing::Disabled;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::ops::{
     thunk, Arguments, Callback, CallbackSymbol, Entry, FilterKind, Flags, Hit, Ops,
 };
+use core::marker::PhantomData;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -53,6 +53,28 @@ static DEEPEST: RawLock<(Stack, [usize; MOST])> = RawLock::new((
     [0; MOST],
 ));
 
+/// The stack tracer does not look at this CPU's functions while it lives.
+struct Disabled<'a>(PhantomData<&'a PreemptOff>);
+
+impl<'a> Disabled<'a> {
+    /// Keeps it away. Any context.
+    fn new(_stay: &'a PreemptOff) -> Self {
+        stack::add_unmeasured(1);
+        Self(PhantomData)
+    }
+
+    /// Keeps it away, unless somebody does already. Any context.
+    fn first(stay: &'a PreemptOff) -> Option<Self> {
+        (stack::add_unmeasured(0) == 0).then(|| Self::new(stay))
+    }
+}
+
+impl Drop for Disabled<'_> {
+    fn drop(&mut self) {
+        stack::add_unmeasured(-1);
+    }
+}
+
 /// The callback.
 struct Measure;
 
@@ -77,8 +99,8 @@ impl Callback for Measure {
 #[cold]
 #[inline(never)]
 fn deeper(at: usize, ip: usize) {
-    let _stay = PreemptOff::new();
-    let Some(_disabled) = Disabled::first() else {
+    let stay = PreemptOff::new();
+    let Some(_disabled) = Disabled::first(&stay) else {
         return;
     };
     if PreemptCount::read().in_nmi() || !stack::rcu_watches() {
@@ -208,8 +230,8 @@ pub(crate) fn set_max_size(bytes: usize) {
 /// A copy of the deepest stack's rows; see [`Stack::rows`]. Task context, may sleep. `ENOMEM`.
 pub(crate) fn deepest() -> Result<KVec<(usize, usize)>> {
     let mut rows = KVec::with_capacity(MOST, GFP_KERNEL)?;
-    let _stay = PreemptOff::new();
-    let _disabled = Disabled::new();
+    let stay = PreemptOff::new();
+    let _disabled = Disabled::new(&stay);
     for row in DEEPEST.lock().0.rows() {
         let _there_is_room = rows.push_within_capacity(*row);
     }

@@ -107,6 +107,7 @@ struct Owner<'a> {
 
 // SAFETY: an instance drops its features before its buffer, and [`Graph`] drops the recorder before
 // the pids, which are set once.
+#[allow(unsafe_code, reason = "the order in which fields are dropped")]
 unsafe impl Records for Owner<'_> {
     fn recorder(&self) -> &GraphRecorder {
         &self.graph.recorder

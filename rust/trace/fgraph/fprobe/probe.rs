@@ -169,3 +169,30 @@ impl List {
 
 /// No data.
 pub(super) const NO_DATA: *mut c_void = ptr::null_mut();
+
+/// A place for a registered probe, until it is not.
+///
+/// # Invariants
+///
+/// It is null, or a registered probe, whose owner waits a grace period before it goes.
+pub(super) struct ProbeSlot(Atomic<*mut fprobe>);
+
+impl ProbeSlot {
+    /// With `probe`, which is registered or just being so.
+    pub(super) fn new(probe: Probe) -> Self {
+        // INVARIANT: the caller registers it, or drops this.
+        Self(Atomic::new(probe.as_ptr()))
+    }
+
+    /// The probe, if it is still registered. It stays as long as preemption is off.
+    #[inline]
+    pub(super) fn get(&self) -> Option<Probe> {
+        // SAFETY: by the type invariant null, or one that is alive until a grace period is over.
+        unsafe { Probe::from_raw(self.0.load(Relaxed)) }
+    }
+
+    /// The probe is not registered any more.
+    pub(super) fn clear(&self) {
+        self.0.store(ptr::null_mut(), Relaxed);
+    }
+}

@@ -5,13 +5,11 @@
 //! A table is made for each change of the registrations and does not change, but for probes that
 //! leave it. Rows are sorted by bucket, so that a bucket is a range of them.
 
+use super::probe::ProbeSlot;
 use super::Probe;
-use crate::kernel::ftrace::fprobe;
 use crate::kernel::sort::sort_by;
 use core::cmp::Reverse;
-use core::ptr;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// A probe in a table.
 pub(super) struct Entry {
@@ -20,7 +18,7 @@ pub(super) struct Entry {
     /// Words of its data.
     pub(super) words: usize,
     /// Null once it is unregistered.
-    probe: Atomic<*mut fprobe>,
+    probe: ProbeSlot,
 }
 
 impl Entry {
@@ -28,15 +26,14 @@ impl Entry {
         Self {
             id,
             words,
-            probe: Atomic::new(probe.as_ptr()),
+            probe: ProbeSlot::new(probe),
         }
     }
 
     /// The probe, if it is still registered. It stays as long as preemption is off.
     #[inline]
     pub(super) fn probe(&self) -> Option<Probe> {
-        // SAFETY: null or a registered probe, whose owner waits a grace period before it goes.
-        unsafe { Probe::from_raw(self.probe.load(Relaxed)) }
+        self.probe.get()
     }
 
     /// [`Entry::probe`], unless it is disabled.
@@ -132,7 +129,7 @@ impl Table {
     /// Takes registration `id` out: who looks from now on does not find it.
     pub(super) fn forget(&self, id: u64) {
         if let Some(entry) = self.registered(id) {
-            entry.probe.store(ptr::null_mut(), Relaxed);
+            entry.probe.clear();
         }
     }
 }

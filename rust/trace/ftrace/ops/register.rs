@@ -4,12 +4,10 @@
 
 use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
+use super::trampoline::{ensure_trampoline, free_trampoline};
 use super::update::{sync, Scope};
-use super::{
-    is_dead, list, Enabled, ListSymbols, Manager, Parts, State, Switch, Symbols, DIRECT, FTRACE,
-};
+use super::{is_dead, list, Enabled, Manager, Parts, State, Switch, DIRECT, FTRACE};
 use crate::kernel::memory;
-use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;
 use kernel::prelude::*;
@@ -112,73 +110,6 @@ pub(crate) fn sync_ops(state: &mut State, op: OpsRef) {
         Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
         _ => sync(state, Scope::All),
     }
-}
-
-/// The function that the trampoline of `op` calls: its own, or the one that protects it.
-fn trampoline_func(op: OpsRef) -> usize {
-    if op.has(flag::RECURSION | flag::RCU) {
-        Symbols::ASSIST as *const () as usize
-    } else {
-        op.func_addr()
-    }
-}
-
-/// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller.
-/// Without memory it goes without: sites then call it by the list.
-pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
-    if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
-        return;
-    }
-    let (regs, func) = (op.wants_regs(), trampoline_func(op));
-    if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
-        if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
-            return;
-        }
-        // SAFETY: It was made for this ops, by its flag with these `regs`.
-        if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
-            return;
-        }
-    }
-    if op.trampoline() != 0 {
-        // Kept from an earlier registration with another kind of trampoline; only ops in kernel
-        // data keep theirs.
-        wait_for_trampolines();
-        release_trampoline(state, op);
-    }
-    if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
-        op.set_trampoline(trampoline.addr, trampoline.size);
-        op.set(if regs {
-            flag::ALLOC_TRAMP | flag::ALL_SAVED
-        } else {
-            flag::ALLOC_TRAMP
-        });
-        list::add_trampoline(&state.key, op);
-        memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true);
-    }
-}
-
-fn free_trampoline(op: OpsRef) {
-    let state = FTRACE.lock();
-    if !op.has(flag::ENABLED) {
-        release_trampoline(&state, op);
-    }
-}
-
-/// Frees the trampoline that was made for `op`, if any, which no task is in.
-fn release_trampoline(state: &State, op: OpsRef) {
-    if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
-        return;
-    }
-    let (addr, size) = (op.trampoline(), op.trampoline_size());
-    memory::announce_code(addr, size, c"ftrace_trampoline", false);
-    list::remove_trampoline(&state.key, op);
-    op.set_trampoline(0, 0);
-    op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
-    // The unwinder may be looking at the ops, whose memory the caller frees next.
-    kernel::sync::rcu::synchronize_rcu();
-    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it,
-    // and callers waited for the tasks in it.
-    unsafe { Machine::free_trampoline(addr) };
 }
 
 /// What [`change_set`] need not ask.

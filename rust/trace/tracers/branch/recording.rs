@@ -16,14 +16,13 @@
 
 use crate::core::format::branch::Place;
 use crate::core::format::entry::{Branch, BranchSite, Entry};
+use crate::kernel::branch_sites::{self, Annotated, ANNOTATED_SIZE};
 use crate::kernel::context::{rcu_watches, IrqsOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Unfinished;
 use crate::trace::instance::Instance;
-use crate::trace::profilers::branch as branch_profile;
-use crate::trace::profilers::branch::{Annotated, ANNOTATED_SIZE};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -99,7 +98,7 @@ pub(crate) fn record(site: Annotated, correct: bool) {
 
 impl Recorder {
     fn new(instance: Arc<Instance>) -> Result<Self> {
-        let sites = branch_profile::annotated();
+        let sites = branch_sites::annotated();
         let mut said = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
         let mut first = 0;
         for site in sites.iter() {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The trampolines that are made for ops: making them, taking them elsewhere, freeing them.
+
+use super::raw::{flag, OpsRef};
+use super::retire::wait_for_trampolines;
+use super::{list, ListSymbols, State, Symbols, FTRACE};
+use crate::kernel::memory;
+use crate::trace::ftrace::arch::{Arch, Machine};
+
+/// The function that the trampoline of `op` calls: its own, or the one that protects it.
+fn trampoline_func(op: OpsRef) -> usize {
+    if op.has(flag::RECURSION | flag::RCU) {
+        Symbols::ASSIST as *const () as usize
+    } else {
+        op.func_addr()
+    }
+}
+
+/// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller.
+/// Without memory it goes without: sites then call it by the list.
+pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
+    if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
+        return;
+    }
+    let (regs, func) = (op.wants_regs(), trampoline_func(op));
+    if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
+        if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
+            return;
+        }
+        // SAFETY: It was made for this ops, by its flag with these `regs`.
+        if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
+            return;
+        }
+    }
+    if op.trampoline() != 0 {
+        // Kept from an earlier registration with another kind of trampoline; only ops in kernel
+        // data keep theirs.
+        wait_for_trampolines();
+        release_trampoline(state, op);
+    }
+    if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
+        op.set_trampoline(trampoline.addr, trampoline.size);
+        op.set(if regs {
+            flag::ALLOC_TRAMP | flag::ALL_SAVED
+        } else {
+            flag::ALLOC_TRAMP
+        });
+        list::add_trampoline(&state.key, op);
+        // SAFETY: it was just made there.
+        unsafe {
+            memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true)
+        };
+    }
+}
+
+/// Frees the trampoline of `op`, which is not registered any more and was waited for, unless
+/// somebody has registered it again. Task context, sleeps.
+pub(super) fn free_trampoline(op: OpsRef) {
+    let state = FTRACE.lock();
+    if !op.has(flag::ENABLED) {
+        release_trampoline(&state, op);
+    }
+}
+
+/// Frees the trampoline that was made for `op`, if any, which no task is in.
+fn release_trampoline(state: &State, op: OpsRef) {
+    if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
+        return;
+    }
+    let (addr, size) = (op.trampoline(), op.trampoline_size());
+    // SAFETY: it is still there.
+    unsafe { memory::announce_code(addr, size, c"ftrace_trampoline", false) };
+    list::remove_trampoline(&state.key, op);
+    op.set_trampoline(0, 0);
+    op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
+    // The unwinder may be looking at the ops, whose memory the caller frees next.
+    kernel::sync::rcu::synchronize_rcu();
+    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it,
+    // and callers waited for the tasks in it.
+    unsafe { Machine::free_trampoline(addr) };
+}
