@@ -385,6 +385,7 @@ impl Held {
     /// # Safety
     ///
     /// `instance` came from there, and this is done once for each time.
+    #[allow(unsafe_code, reason = "a reference that C code kept")]
     pub(crate) unsafe fn from_raw(instance: *const Instance) -> Self {
         // SAFETY: by the precondition the reference was kept and is nobody's.
         Self(unsafe { Arc::from_raw(instance) })

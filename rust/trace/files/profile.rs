@@ -47,7 +47,10 @@ impl Feature for TimeOptions {
     }
 
     fn options(&self) -> &'static [OptionEffect] {
-        &[(Flag::GraphTime, |_, on| profile::set_graph_time(on))]
+        &[(Flag::GraphTime, |_, on| {
+            profile::set_graph_time(on);
+            Ok(())
+        })]
     }
 
     /// The top instance's `sleep-time` counts, whether `function_graph` is current or not.

@@ -280,6 +280,7 @@ impl Instance {
         let options = Self::top()?.options().for_instance();
         // The box stays where it is, also when it moves into the instance.
         let region: *const _ = persistent.region();
+        #[allow(unsafe_code, reason = "the order in which fields are dropped")]
         // SAFETY: the only buffer there; `Instance` has the region dropped behind the buffer.
         let buffer = unsafe { Buffer::in_region(&*region) };
         let clock = persistent.clock();

@@ -130,6 +130,10 @@ impl CriticalTimings {
     /// # Safety
     ///
     /// As [`RcuSlot::get`].
+    #[allow(
+        unsafe_code,
+        reason = "a reader that says for itself that it holds off others"
+    )]
     #[inline(always)]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
         // SAFETY: by the precondition.
