@@ -3,10 +3,11 @@
 """Hold the imports of the Rust code to its layers and rooms: `rooms.py [FOLDER]` names each arrow that turns back.
 
 An arrow goes from a file to the file that defines what it names, in a `use` or by a path in the code; what a module hands
-on by `pub use` counts for the file that it comes from. Two things are reported, and the exit status is 1 with any:
+on by `pub use` counts for the file that it comes from. Three things are reported, and the exit status is 1 with any:
 
 - an arrow to a room that the file's own room may not use (ROOMS);
-- a circle of more than CIRCLE files inside one room.
+- a circle of more than CIRCLE files inside one room;
+- in FENCED, a name that belongs into other folders (FOREIGN).
 """
 import collections
 import os
@@ -38,6 +39,14 @@ ROOMS = (
     ("root", ("",), BELOW),
 )
 CIRCLE = 5  # so many files of a room may name each other in a circle
+
+# What is safe Rust has nothing to do with C: neither its structures and functions nor symbols of its own for it.
+FENCED = "rust/trace/"
+FOREIGN = ("bindings", "no_mangle", "export_name")
+EXCEPTED = {  # functions whose names entries of `trace` show
+    ("rust/trace/instance/snapshot.rs", "no_mangle"),
+    ("rust/trace/files/marker.rs", "no_mangle"),
+}
 
 # Where the crate's modules lie; `mod.rs` is the module that its folder is called.
 FOLDERS = (("rust/abi", "abi"), ("arch/x86", "arch"), ("rust/core", "core"), ("rust/kernel", "kernel"), ("rust/trace", "trace"))
@@ -75,7 +84,7 @@ class Crate:
     def __init__(self, root):
         self.root = root
         self.modules = {}
-        self.uses, self.paths = [], []
+        self.uses, self.paths, self.foreign = [], [], []
         files = [(CRATE, ())]
         for folder, name in FOLDERS:
             for place, folders, names in os.walk(os.path.join(root, folder)):
@@ -116,6 +125,8 @@ class Crate:
         while i < len(tokens):
             token, line = tokens[i]
             following = tokens[i + 1][0] if i + 1 < len(tokens) else ""
+            if any(part in FOREIGN for part in token.split("::")[1:]):
+                self.foreign.append((module.file, line, next(p for p in token.split("::") if p in FOREIGN)))
             if token == "cfg" and [t for t, _ in tokens[i + 1:i + 4]] == ["(", "test", ")"]:
                 tests = True
             elif token == "mod" and i + 2 < len(tokens) and tokens[i + 2][0] == "{":
@@ -133,9 +144,13 @@ class Crate:
                 end = next(j for j in range(i, len(tokens)) if tokens[j][0] == ";")
                 public = i > 0 and (tokens[i - 1][0] == "pub" or tokens[i - 1][0] == ")" and tokens[i - 4][0] == "pub")
                 self.tree(here, public, tokens[i + 1:end], ())
+                self.foreign += [(module.file, at, part) for token, at in tokens[i + 1:end]
+                                 for part in token.split("::") if part in FOREIGN]
                 i, tests = end, False
             elif token == "macro_rules" and i + 2 < len(tokens):
                 here.macros.add(tokens[i + 2][0])
+            elif token in FOREIGN or "::" in token and token.split("::")[0] in FOREIGN:
+                self.foreign.append((module.file, line, token.split("::")[0]))
             elif "::" in token:
                 self.paths.append(Use(here, line, tuple(p for p in token.replace("$", "").split("::") if p)))
             elif token == ";":
@@ -295,7 +310,7 @@ def components(graph):
 
 
 def check(root=ROOT):
-    """The wrong arrows and the circles of the crate in `root`, as lines of text."""
+    """The wrong arrows, the circles and the foreign names of the crate in `root`, as lines of text."""
     crate = Crate(root)
     back, inside = {}, collections.defaultdict(lambda: collections.defaultdict(set))
     for module, line, target, path in crate.arrows():
@@ -312,15 +327,18 @@ def check(root=ROOT):
         for circle in components(graph):
             if len(circle) > CIRCLE:
                 circles.append(f"{room}: a circle of {len(circle)} files: {', '.join(sorted(circle))}")
-    return arrows, circles
+    fences = [f"{file}:{line}: {name} in {FENCED}" for file, line, name in crate.foreign
+              if file.startswith(FENCED) and (file, name) not in EXCEPTED]
+    return arrows, circles, fences
 
 
 def main(arguments):
-    arrows, circles = check(*arguments[1:2])
-    for line in [*arrows, *circles]:
+    arrows, circles, fences = check(*arguments[1:2])
+    for line in [*arrows, *circles, *fences]:
         print(line)
-    print(f"rooms: {len(arrows)} wrong arrows, {len(circles)} circles of more than {CIRCLE} files")
-    return 1 if arrows or circles else 0
+    print(f"rooms: {len(arrows)} wrong arrows, {len(circles)} circles of more than {CIRCLE} files, "
+          f"{len(fences)} names of other folders")
+    return 1 if arrows or circles or fences else 0
 
 
 if __name__ == "__main__":

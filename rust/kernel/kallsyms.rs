@@ -7,6 +7,9 @@
 use core::fmt;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 
+/// The longest symbol with offset and module, as C prints it, and a little more.
+pub(crate) const SYMBOL_TOKEN: usize = bindings::FILTER_TOKEN_MAX;
+
 const NAME_LEN: usize = bindings::KSYM_NAME_LEN as usize;
 const MODULE_LEN: usize = 56;
 

@@ -11,19 +11,14 @@ use super::lane::{self, Lane};
 use super::Buffer;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
-use crate::kernel::wait_queue::WaitQueue;
-use kernel::bindings;
+use crate::kernel::wait_queue::{WaitQueue, HZ};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::barrier::smp_mb;
 
 /// How long a sleeper trusts its mark, in jiffies.
-const LOOK_AGAIN: isize = if bindings::HZ < 8 {
-    1
-} else {
-    (bindings::HZ / 8) as isize
-};
+const LOOK_AGAIN: isize = if HZ < 8 { 1 } else { (HZ / 8) as isize };
 
 impl Buffer {
     /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any

@@ -6,10 +6,11 @@
 use super::control::errno;
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::WriteCall;
-use kernel::{bindings, page::PAGE_SIZE, prelude::*};
+use crate::kernel::kallsyms::SYMBOL_TOKEN;
+use kernel::{page::PAGE_SIZE, prelude::*};
 
 /// A word's room: a symbol with offset and module as C prints it, and a little more.
-const ROOM: usize = bindings::FILTER_TOKEN_MAX;
+const ROOM: usize = SYMBOL_TOKEN;
 
 /// What such a file holds while it is open for writing: the copy, and a word that has not ended
 /// yet.
