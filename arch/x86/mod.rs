@@ -102,7 +102,7 @@ impl Arch for Machine {
     }
 
     unsafe fn free_trampoline(addr: usize) {
-        // SAFETY: By the caller's promise it is memory of `execmem_alloc_rw()` that nothing uses.
+        // SAFETY: it came from `execmem_alloc_rw()`, and nothing uses it any more.
         unsafe { bindings::execmem_free(addr as _) };
     }
 }

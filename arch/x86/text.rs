@@ -37,7 +37,8 @@ impl Patcher {
     ///
     /// `at` is the start of a 5-byte NOP, call or jump in text that stays.
     pub(super) unsafe fn replace(&self, at: usize, new: &Insn) {
-        // SAFETY: By the caller's promise; `text_mutex` is held by the type's invariant.
+        // SAFETY: `addr` is a site of loaded text that was verified; `text_mutex` is held by the
+        // type invariant.
         unsafe {
             bindings::smp_text_poke_batch_add(
                 at as _,
@@ -86,7 +87,7 @@ impl arch::Patcher for Patcher {
 
     unsafe fn write(&mut self, addr: usize, new: Target) {
         if let Some(insn) = encode(addr, new) {
-            // SAFETY: By the caller's promise `addr` is a site, which holds one of the three.
+            // SAFETY: `addr` is a site, which holds one of the three.
             unsafe { self.replace(addr, &insn) };
         }
     }

@@ -27,7 +27,7 @@ pub(crate) unsafe extern "C" fn ftrace_likely_update(
     expected: c_int,
     constant: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: a site of the kernel, or of a module that stays meanwhile; neither is at 0.
     let site = unsafe { Annotated::from_raw(NonNull::new_unchecked(data)) };
     // What the compiler knew is correct.
     let correct = constant != 0 || value == expected;

@@ -3,7 +3,7 @@
 //! `ftrace_dump()` and what leads to it; `disable_trace_on_warning()`.
 //!
 //! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
-//! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Tables are in `dump.c`.
+//! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Settings are in `boot.c`.
 
 use crate::core::format::entry::Print;
 use crate::trace::instance::Instance;

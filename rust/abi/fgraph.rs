@@ -6,7 +6,6 @@
 
 use crate::kernel::interop::errno;
 use crate::trace::fgraph as graph;
-use crate::trace::fgraph::filter::{self, GraphFilterKind};
 use crate::trace::fgraph::ret_stack::{self, Current};
 use crate::trace::fgraph::{EntryPath, UserRef};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -14,7 +13,6 @@ use core::ptr;
 use kernel::bindings::{fgraph_ops, task_struct};
 use kernel::ffi::{c_int, c_ulong};
 use kernel::prelude::*;
-use kernel::str::CStr;
 
 /// Task context, sleeps.
 ///
@@ -24,7 +22,7 @@ use kernel::str::CStr;
 /// unregistered and then until calls of its functions are over; both functions are there.
 #[export]
 pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the user is null, or there during the call and as long as it is registered.
     errno(
         unsafe { UserRef::from_raw(user) }
             .ok_or(EINVAL)
@@ -39,7 +37,7 @@ pub(crate) unsafe extern "C" fn register_ftrace_graph(user: *mut fgraph_ops) -> 
 /// `user` was registered.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_ftrace_graph(user: *mut fgraph_ops) {
-    // SAFETY: by the precondition.
+    // SAFETY: the user is null, or there during the call and as long as it is registered.
     if let Some(user) = unsafe { UserRef::from_raw(user) } {
         graph::unregister(user);
     }
@@ -74,7 +72,7 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_data(
     idx: c_int,
     size_bytes: *mut c_int,
 ) -> *mut c_void {
-    // SAFETY: by the precondition.
+    // SAFETY: `size_bytes` is null or valid, as it is asked for there.
     unsafe { fgraph_retrieve_parent_data(idx, size_bytes, 0) }
 }
 
@@ -96,7 +94,7 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
     let Some(words) = current.reserved(place, depth) else {
         return ptr::null_mut();
     };
-    // SAFETY: by the precondition.
+    // SAFETY: null, or a word of the caller's own.
     if let Some(size) = unsafe { size_bytes.as_mut() } {
         *size = (words.len() * size_of::<u64>()) as c_int;
     }
@@ -110,7 +108,7 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
 /// `user` is registered.
 #[export]
 pub(crate) unsafe extern "C" fn fgraph_get_task_var(user: *mut fgraph_ops) -> *mut c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: the user is null, or there during the call and as long as it is registered.
     let Some(user) = (unsafe { UserRef::from_raw(user) }) else {
         return ptr::null_mut();
     };
@@ -139,11 +137,11 @@ pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
     if ret != hook {
         return ret;
     }
-    // SAFETY: by the precondition.
+    // SAFETY: null, or a word of the caller's own.
     let Some(idx) = (unsafe { idx.as_mut() }) else {
         return ret;
     };
-    // SAFETY: by the precondition.
+    // SAFETY: the caller holds a reference to the task.
     unsafe { ret_stack::find(task, idx, retp as usize, hook) }.unwrap_or(ret)
 }
 
@@ -154,7 +152,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
 /// The caller has a reference to `task`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_top_ret_addr(task: *mut task_struct) -> c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: the caller holds a reference to the task.
     unsafe { ret_stack::innermost_return(task, Machine::return_hook()) }.unwrap_or(0)
 }
 
@@ -163,7 +161,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_top_ret_addr(task: *mut task_struct
 /// `t` is being made.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_init_task(t: *mut task_struct) {
-    // SAFETY: by the precondition.
+    // SAFETY: the task does not run yet.
     unsafe { ret_stack::init(t) };
 }
 
@@ -172,7 +170,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_init_task(t: *mut task_struct) {
 /// `t` is the idle task of a CPU, which is not running or at its very beginning.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_init_idle_task(t: *mut task_struct, _cpu: c_int) {
-    // SAFETY: by the precondition.
+    // SAFETY: the task does not run yet.
     unsafe { ret_stack::begin(t) };
 }
 
@@ -181,33 +179,8 @@ pub(crate) unsafe extern "C" fn ftrace_graph_init_idle_task(t: *mut task_struct,
 /// Nobody uses `t` any more.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_exit_task(t: *mut task_struct) {
-    // SAFETY: by the precondition.
+    // SAFETY: nobody uses the task any more.
     unsafe { ret_stack::free(t) };
-}
-
-/// A boot parameter's comma-separated patterns for `set_graph_function`, or `set_graph_notrace`.
-///
-/// # Safety
-///
-/// `text` is NUL-terminated.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn rtrace_early_graph(text: *const c_char, notrace: bool) {
-    // SAFETY: by the precondition.
-    let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
-    let which = if notrace {
-        GraphFilterKind::Not
-    } else {
-        GraphFilterKind::Only
-    };
-    if let Err(e) = filter::at_boot(which, text) {
-        pr_warn!("ftrace: boot filter not set: {:?}\n", e);
-    }
-}
-
-/// The boot parameter for `max_graph_depth`.
-#[no_mangle]
-pub(crate) extern "C" fn rtrace_early_graph_depth(depth: u32) {
-    filter::set_max_depth(depth);
 }
 
 crate::abi::same_in_c! {

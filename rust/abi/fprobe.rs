@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The functions of `include/linux/fprobe.h`. Exported to modules in `fprobe.c`. Unless said
-//! otherwise these are for task context and may sleep.
+//! The functions of `include/linux/fprobe.h`. Unless said otherwise
+//! these are for task context and may sleep.
 
 use super::ftrace::ftrace_lookup_symbols;
 use crate::core::parse::glob::glob;
@@ -19,7 +19,7 @@ use kernel::str::CStr;
 ///
 /// `text` is null or NUL-terminated for `'a`.
 unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
-    // SAFETY: by the precondition.
+    // SAFETY: C's strings are NUL-terminated.
     (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
@@ -53,7 +53,7 @@ unsafe fn named(names: &[*const c_char]) -> Result<KVVec<usize>> {
     let mut addrs = KVVec::from_elem(0usize, names.len(), GFP_KERNEL)?;
     let mut sorted = KVVec::with_capacity(names.len(), GFP_KERNEL)?;
     sorted.extend_from_slice(names, GFP_KERNEL)?;
-    // SAFETY: by the precondition.
+    // SAFETY: C's strings are NUL-terminated.
     sort_by(&mut sorted, |a, b| unsafe { bytes(*a).cmp(&bytes(*b)) });
     // SAFETY: both have as many elements, the names are in order.
     match unsafe { ftrace_lookup_symbols(sorted.as_mut_ptr(), names.len(), addrs.as_mut_ptr()) } {
@@ -74,7 +74,8 @@ pub(crate) unsafe extern "C" fn register_fprobe(
     filter: *const c_char,
     notfilter: *const c_char,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null or there as long as it is registered; the texts are null or
+    // strings.
     let (probe, filter, notfilter) =
         unsafe { (Probe::from_raw(fp), bytes(filter), bytes(notfilter)) };
     let (Some(probe), Some(filter)) = (probe, filter) else {
@@ -98,14 +99,14 @@ pub(crate) unsafe extern "C" fn register_fprobe_ips(
     addrs: *mut c_ulong,
     num: c_int,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null, or there as long as it is registered.
     let probe = unsafe { Probe::from_raw(fp) };
     let (Some(probe), Some(count)) = (probe, count(addrs, num)) else {
         return EINVAL.to_errno();
     };
     errno(fprobe::register(probe, || {
         let mut own = KVVec::new();
-        // SAFETY: by the precondition.
+        // SAFETY: the array has so many elements, and stays during the call.
         own.extend_from_slice(
             unsafe { core::slice::from_raw_parts(addrs, count) },
             GFP_KERNEL,
@@ -125,12 +126,12 @@ pub(crate) unsafe extern "C" fn register_fprobe_syms(
     syms: *mut *const c_char,
     num: c_int,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null, or there as long as it is registered.
     let probe = unsafe { Probe::from_raw(fp) };
     let (Some(probe), Some(count)) = (probe, count(syms, num)) else {
         return EINVAL.to_errno();
     };
-    // SAFETY: by the precondition.
+    // SAFETY: the array has so many elements, and stays during the call.
     errno(fprobe::register(probe, || unsafe {
         named(core::slice::from_raw_parts(syms, count))
     }))
@@ -151,7 +152,7 @@ fn count<T>(array: *mut T, num: c_int) -> Option<usize> {
 /// `fp` is null or a `struct fprobe`.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_fprobe(fp: *mut bindings::fprobe) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null, or there as long as it is registered.
     errno(
         unsafe { Probe::from_raw(fp) }
             .ok_or(EINVAL)
@@ -166,7 +167,7 @@ pub(crate) unsafe extern "C" fn unregister_fprobe(fp: *mut bindings::fprobe) -> 
 /// As there.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_fprobe_async(fp: *mut bindings::fprobe) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null or there, as it is asked for there.
     unsafe { unregister_fprobe(fp) }
 }
 
@@ -177,7 +178,7 @@ pub(crate) unsafe extern "C" fn unregister_fprobe_async(fp: *mut bindings::fprob
 /// `fp` is null or a `struct fprobe`.
 #[export]
 pub(crate) unsafe extern "C" fn fprobe_is_registered(fp: *mut bindings::fprobe) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe is null, or there as long as it is registered.
     unsafe { Probe::from_raw(fp) }.is_some_and(Probe::is_marked)
 }
 
@@ -191,7 +192,7 @@ pub(crate) unsafe extern "C" fn fprobe_count_ips_from_filter(
     filter: *const c_char,
     notfilter: *const c_char,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: C's strings are NUL-terminated.
     let (filter, notfilter) = unsafe { (bytes(filter), bytes(notfilter)) };
     match filter
         .ok_or(EINVAL)

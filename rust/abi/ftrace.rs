@@ -2,13 +2,14 @@
 
 //! The functions of `include/linux/ftrace.h` for patch sites, ops, filters and direct callers.
 //!
-//! Exported to modules in `ftrace.c` beside this file, which also holds what only C macros can
-//! make: the sysctl's table and boot parameters. Unless said otherwise these are for task context
-//! and may sleep.
+//! Unless said otherwise these are for task context and may sleep.
 
+use super::boot::Given;
+use crate::core::parse::number;
 use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
 use crate::kernel::module::{self, Module, ModuleId};
+use crate::trace::fgraph::filter::{self, GraphFilterKind};
 use crate::trace::ftrace::arch::{IdleSites, Target};
 use crate::trace::ftrace::ops::{self, Enabled, FilterKind, OpsRef, Switch};
 use crate::trace::ftrace::{direct, modules, sites};
@@ -38,16 +39,11 @@ impl Switch for Enabled {
     }
 }
 
-extern "C" {
-    /// In `ftrace.c`: hands on the filters of the boot parameters.
-    fn rtrace_set_early_filters();
-}
-
 /// # Safety
 ///
 /// `ops` is null or a `struct ftrace_ops` under the rules of its header.
 unsafe fn with(ops: *mut ftrace_ops, f: impl FnOnce(OpsRef) -> Result) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is null or there during the call.
     match unsafe { OpsRef::from_raw(ops) } {
         Some(op) => errno(f(op)),
         None => EINVAL.to_errno(),
@@ -63,7 +59,7 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
     if buf.is_null() {
         return None;
     }
-    // SAFETY: By the caller's promise.
+    // SAFETY: the array has so many elements, and stays during the call.
     let bytes = unsafe { core::slice::from_raw_parts(buf, usize::try_from(len).unwrap_or(0)) };
     Some(crate::core::parse::parser::until_nul(bytes))
 }
@@ -104,37 +100,68 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
         return;
     }
     Enabled::set(true);
-    // SAFETY: The boot parameters' handlers have run.
-    unsafe { rtrace_set_early_filters() };
+    // SAFETY: `start_kernel()` has parsed the command line, and init memory is there until its end.
+    set_by_parameters(|param| unsafe { Given::of(param) }.last());
 }
 
-/// A boot parameter's comma-separated patterns for the top instance's filter or notrace set.
-///
-/// # Safety
-///
-/// `text` is NUL-terminated.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter: bool) {
-    // SAFETY: By the caller's promise.
-    let text = unsafe { CStr::from_char_ptr(text) }.to_bytes();
-    let Some(global) = ops::Ops::global() else {
-        return;
-    };
-    let which = if filter {
-        FilterKind::Filter
-    } else {
-        FilterKind::NoTrace
-    };
-    let result = global.edit(which, false).and_then(|mut edit| {
-        for token in text.split(|&c| c == b',').filter(|t| !t.is_empty()) {
-            // A pattern that matches nothing leaves the others in force, as in C.
-            let _ = edit.apply(token);
-        }
-        edit.commit()
-    });
+/// Sets the filters that boot parameters give, whose texts `given` has.
+fn set_by_parameters(given: impl Fn(bindings::rtrace_param) -> &'static [u8]) {
+    let graph = [
+        (
+            bindings::rtrace_param_RTRACE_PARAM_GRAPH_FILTER,
+            GraphFilterKind::Only,
+        ),
+        (
+            bindings::rtrace_param_RTRACE_PARAM_GRAPH_NOTRACE,
+            GraphFilterKind::Not,
+        ),
+    ];
+    for (param, kind) in graph {
+        warn_if_not_set(filter::at_boot(kind, given(param)));
+    }
+    let depth = given(bindings::rtrace_param_RTRACE_PARAM_GRAPH_DEPTH);
+    if let Some(depth) = number::unsigned(depth, 0)
+        .ok()
+        .and_then(|n| u32::try_from(n).ok())
+    {
+        filter::set_max_depth(depth);
+    }
+    let functions = [
+        (
+            bindings::rtrace_param_RTRACE_PARAM_FILTER,
+            FilterKind::Filter,
+        ),
+        (
+            bindings::rtrace_param_RTRACE_PARAM_NOTRACE,
+            FilterKind::NoTrace,
+        ),
+    ];
+    for (param, kind) in functions {
+        warn_if_not_set(filter_at_boot(kind, given(param)));
+    }
+}
+
+fn warn_if_not_set(result: Result) {
     if let Err(e) = result {
         pr_warn!("ftrace: boot filter not set: {:?}\n", e);
     }
+}
+
+/// Comma-separated patterns for one of the top instance's sets.
+fn filter_at_boot(kind: FilterKind, text: &[u8]) -> Result {
+    let mut tokens = text
+        .split(|&c| c == b',')
+        .filter(|t| !t.is_empty())
+        .peekable();
+    let Some(global) = ops::Ops::global().filter(|_| tokens.peek().is_some()) else {
+        return Ok(());
+    };
+    let mut edit = global.edit(kind, false)?;
+    for token in tokens {
+        // A pattern that matches nothing leaves the others in force, as in C.
+        let _ = edit.apply(token);
+    }
+    edit.commit()
 }
 
 /// # Safety
@@ -142,7 +169,7 @@ pub(crate) unsafe extern "C" fn rtrace_early_filter(text: *const c_char, filter:
 /// `ops` follows the rules of the header: static, or not freed before it is unregistered.
 #[export]
 pub(crate) unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe { with(ops, ops::register) }
 }
 
@@ -151,7 +178,7 @@ pub(crate) unsafe extern "C" fn register_ftrace_function(ops: *mut ftrace_ops) -
 /// `ops` was registered.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe { with(ops, ops::unregister) }
 }
 
@@ -183,10 +210,10 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     let ips: &[c_ulong] = if ips.is_null() {
         &[]
     } else {
-        // SAFETY: By the caller's promise.
+        // SAFETY: the ops is there during the call, and as long as it is registered.
         unsafe { core::slice::from_raw_parts(ips, cnt as usize) }
     };
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
             let mut edit = ops::token_edit(op, FilterKind::Filter, reset != 0)?;
@@ -220,7 +247,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
     len: c_int,
     reset: c_int,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
             set_regex(op, text(buf, len), reset != 0, FilterKind::Filter)
@@ -238,7 +265,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     len: c_int,
     reset: c_int,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
             set_regex(op, text(buf, len), reset != 0, FilterKind::NoTrace)
@@ -258,7 +285,7 @@ fn set_global(buf: Option<&[u8]>, reset: bool, which: FilterKind) {
 /// `buf` is null or has `len` bytes.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_int, reset: c_int) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: null, or so many bytes.
     set_global(unsafe { text(buf, len) }, reset != 0, FilterKind::Filter);
 }
 
@@ -267,7 +294,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_global_filter(buf: *mut u8, len: c_in
 /// `buf` is null or has `len` bytes.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_int, reset: c_int) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: null, or so many bytes.
     set_global(unsafe { text(buf, len) }, reset != 0, FilterKind::NoTrace);
 }
 
@@ -276,7 +303,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_i
 /// `ops` is a `struct ftrace_ops` that is not registered.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is null or there during the call.
     if let Some(op) = unsafe { OpsRef::from_raw(ops) } {
         ops::free_sets(op);
     }
@@ -289,7 +316,7 @@ pub(crate) unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
 /// `ops` is a `struct ftrace_ops`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_ops_set_global_filter(ops: *mut ftrace_ops) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is null or there during the call.
     let Some(op) = (unsafe { OpsRef::from_raw(ops) }) else {
         return;
     };
@@ -332,7 +359,7 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
     cnt: usize,
     addrs: *mut c_ulong,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the array has so many elements, and stays during the call.
     let (names, addrs) = unsafe {
         (
             core::slice::from_raw_parts(sorted_syms, cnt),
@@ -340,7 +367,7 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
         )
     };
     addrs.fill(0);
-    // SAFETY: By the caller's promise the names are strings.
+    // SAFETY: C's strings are NUL-terminated.
     let bytes = |p: &*const c_char| unsafe { CStr::from_char_ptr(*p) }.to_bytes();
     let mut missing = cnt;
     kallsyms::for_each_symbol(|name, addr| {
@@ -453,7 +480,7 @@ pub(crate) extern "C" fn ftrace_free_init_mem() {
 /// `to` has `room` bytes, at least one.
 unsafe fn put(to: *mut c_char, text: &[u8], room: usize) {
     let len = text.len().min(room.wrapping_sub(1));
-    // SAFETY: By the caller's promise.
+    // SAFETY: there is room for `room` bytes, of which these are at most all.
     unsafe {
         ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), len);
         *to.add(len) = 0;
@@ -518,8 +545,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
 ) -> c_int {
     let n = symnum as usize;
     let freed = modules::freed::nth(n, |found| {
-        // SAFETY: By the caller's promise; the module is there as long as its functions are in the
-        // list, its name a string.
+        // SAFETY: C's strings are NUL-terminated.
         unsafe {
             put(name, found.name, NAME_ROOM);
             put(
@@ -536,7 +562,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             let Some(addr) = ops::nth_trampoline(n.wrapping_sub(count)) else {
                 return ERANGE.to_errno();
             };
-            // SAFETY: By the caller's promise.
+            // SAFETY: kallsyms passes places for all of them, with room for the longest names.
             unsafe {
                 put(name, b"ftrace_trampoline", NAME_ROOM);
                 put(module_name, b"__builtin__ftrace", module::NAME_LEN);
@@ -544,7 +570,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             (addr, b't', 0)
         }
     };
-    // SAFETY: By the caller's promise.
+    // SAFETY: kallsyms passes places for all of them, with room for the longest names.
     unsafe {
         *value = addr;
         *type_ = kind as c_char;
@@ -562,7 +588,7 @@ pub(crate) unsafe extern "C" fn register_ftrace_direct(
     ops: *mut ftrace_ops,
     addr: c_ulong,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe { with(ops, |op| direct::register(op, Target(addr))) }
 }
 
@@ -575,7 +601,7 @@ pub(crate) unsafe extern "C" fn unregister_ftrace_direct(
     _addr: c_ulong,
     free_filters: bool,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
             direct::unregister(op)?;
@@ -592,7 +618,7 @@ pub(crate) unsafe extern "C" fn unregister_ftrace_direct(
 /// `ops` was registered by `register_ftrace_direct()`; `addr` as there.
 #[export]
 pub(crate) unsafe extern "C" fn modify_ftrace_direct(ops: *mut ftrace_ops, addr: c_ulong) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe { with(ops, |op| direct::modify(op, Target(addr))) }
 }
 
@@ -604,7 +630,7 @@ pub(crate) unsafe extern "C" fn modify_ftrace_direct_nolock(
     ops: *mut ftrace_ops,
     addr: c_ulong,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe { with(ops, |op| direct::modify_locked(op, Target(addr))) }
 }
 
@@ -631,7 +657,7 @@ pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
     if ops::is_dead() {
         return ENODEV.to_errno();
     }
-    // SAFETY: By the caller's promise.
+    // SAFETY: the arguments are a sysctl handler's, passed on.
     if let Err(e) = to_result(unsafe { bindings::proc_dointvec(table, write, buffer, lenp, ppos) })
     {
         return e.to_errno();

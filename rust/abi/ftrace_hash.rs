@@ -34,7 +34,7 @@ impl Calls {
     ///
     /// `hash` is null or came from `alloc_ftrace_hash()`, and nobody else uses it for `'a`.
     unsafe fn from_raw<'a>(hash: *mut ftrace_hash) -> Option<&'a mut Calls> {
-        // SAFETY: By the caller's promise.
+        // SAFETY: null, or a hash made here that nobody else uses.
         unsafe { hash.cast::<Calls>().as_mut() }
     }
 
@@ -43,7 +43,7 @@ impl Calls {
     /// `entry` stays until it is taken out.
     unsafe fn push(&mut self, entry: *mut ftrace_func_entry) {
         // INVARIANT: The new entry leads to the others.
-        // SAFETY: By the caller's promise.
+        // SAFETY: the entry is the caller's to give, and in no hash.
         unsafe { (*entry).hlist.next = self.first.cast() };
         self.first = entry;
         self.count = self.count.wrapping_add(1);
@@ -98,10 +98,10 @@ pub(crate) unsafe extern "C" fn free_ftrace_hash(hash: *mut ftrace_hash) {
     if hash.is_null() {
         return;
     }
-    // SAFETY: By the caller's promise.
+    // SAFETY: it came from a box, and its owner gives it up.
     let mut calls = unsafe { KBox::from_raw(hash.cast::<Calls>()) };
     while let Some(entry) = calls.pop() {
-        // SAFETY: By the caller's promise.
+        // SAFETY: what is in the hash came from a box.
         drop(unsafe { KBox::from_raw(entry) });
     }
 }
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry_direct(
     ip: c_ulong,
     direct: c_ulong,
 ) -> *mut ftrace_func_entry {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the hash is null, or was made here and is not freed.
     let Some(calls) = (unsafe { Calls::from_raw(hash) }) else {
         return ptr::null_mut();
     };
@@ -145,9 +145,9 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry(
     hash: *mut ftrace_hash,
     entry: *mut ftrace_func_entry,
 ) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the hash is null, or was made here and is not freed.
     if let Some(calls) = unsafe { Calls::from_raw(hash) } {
-        // SAFETY: By the caller's promise.
+        // SAFETY: the entry came from a box, and is in no other hash.
         unsafe { calls.push(entry) };
     }
 }
@@ -159,7 +159,7 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry(
 /// `hash` is null or came from `alloc_ftrace_hash()`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_hash_remove(hash: *mut ftrace_hash) {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the hash is null, or was made here and is not freed.
     if let Some(calls) = unsafe { Calls::from_raw(hash) } {
         while calls.pop().is_some() {}
     }
@@ -172,7 +172,7 @@ pub(crate) unsafe extern "C" fn ftrace_hash_remove(hash: *mut ftrace_hash) {
 /// `hash` is null or came from `alloc_ftrace_hash()`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_hash_count(hash: *mut ftrace_hash) -> c_ulong {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the hash is null, or was made here and is not freed.
     unsafe { Calls::from_raw(hash) }.map_or(0, |calls| calls.count)
 }
 
@@ -184,7 +184,7 @@ unsafe fn with(
     hash: *mut ftrace_hash,
     f: impl FnOnce(OpsRef, &SiteSet) -> Result,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the hash is null, or was made here and is not freed.
     let (op, calls) = match unsafe { (OpsRef::from_raw(ops), Calls::from_raw(hash)) } {
         (Some(op), Some(calls)) => (op, calls),
         _ => return EINVAL.to_errno(),
@@ -200,7 +200,7 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_add(
     ops: *mut ftrace_ops,
     hash: *mut ftrace_hash,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops and the hash are there during the call, the ops as long as it is registered.
     unsafe { with(ops, hash, direct::add) }
 }
 
@@ -212,7 +212,7 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_del(
     ops: *mut ftrace_ops,
     hash: *mut ftrace_hash,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops and the hash are there during the call, the ops as long as it is registered.
     unsafe { with(ops, hash, direct::del) }
 }
 
@@ -226,7 +226,7 @@ pub(crate) unsafe extern "C" fn update_ftrace_direct_mod(
     hash: *mut ftrace_hash,
     do_direct_lock: bool,
 ) -> c_int {
-    // SAFETY: By the caller's promise.
+    // SAFETY: the ops and the hash are there during the call, the ops as long as it is registered.
     unsafe {
         with(ops, hash, |op, calls| {
             direct::change(op, calls, !do_direct_lock)

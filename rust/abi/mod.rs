@@ -14,6 +14,7 @@ macro_rules! same_in_c {
 }
 pub(crate) use same_in_c;
 
+mod boot;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
 mod dump;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of trace_printk() only C can make: variadic functions, which hand their arguments on, and exports.
+ * What of trace_printk() only C can make: variadic functions, which hand their arguments on.
  */
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
-#include <linux/notifier.h>
 #include <linux/string.h>
 #include <linux/trace.h>
 #include <linux/trace_printk.h>
@@ -98,26 +96,3 @@ int trace_array_printk(struct trace_array *tr, unsigned long ip, const char *fmt
 	return ret;
 }
 EXPORT_SYMBOL_GPL(trace_array_printk);
-
-EXPORT_SYMBOL_GPL(__trace_array_puts);
-EXPORT_SYMBOL_GPL(__trace_bputs);
-EXPORT_SYMBOL_GPL(__trace_puts);
-EXPORT_SYMBOL_GPL(trace_array_destroy);
-EXPORT_SYMBOL_GPL(trace_array_get_by_name);
-EXPORT_SYMBOL_GPL(trace_array_init_printk);
-EXPORT_SYMBOL_GPL(trace_array_put);
-EXPORT_SYMBOL_GPL(trace_printk_init_buffers);
-
-fs_initcall(rtrace_printk_start);
-
-#ifdef CONFIG_MODULES
-static struct notifier_block modules = {
-	.notifier_call	= rtrace_keep_formats,
-};
-
-static int __init register_format_notifier(void)
-{
-	return register_module_notifier(&modules);
-}
-early_initcall(register_format_notifier);
-#endif

@@ -21,14 +21,11 @@ int rtrace_vscnprintf(char *buf, size_t size, const char *fmt, va_list *args);
 int rtrace_vbin_printf(u32 *buf, size_t words, const char *fmt, va_list *args);
 
 /* In printk.rs. */
-struct notifier_block;
 bool rtrace_printk_enabled(void);
 bool rtrace_printk_running(void);
 int rtrace_print(unsigned long ip, const char *fmt, va_list *args);
 int rtrace_print_packed(unsigned long ip, const char *fmt, va_list *args);
 struct trace_array;
 int rtrace_array_print(struct trace_array *tr, unsigned long ip, const char *fmt, va_list *args);
-int rtrace_printk_start(void);
-int rtrace_keep_formats(struct notifier_block *self, unsigned long event, void *module);
 
 #endif

@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -
 ///
 /// # Safety
 ///
-/// `text` is a NUL-terminated constant of the kernel, or one that [`rtrace_keep_formats`] has kept;
+/// `text` is a NUL-terminated constant of the kernel, or one that [`keep_formats`] has kept;
 /// or null, where there was no memory to keep it.
 #[export]
 pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
@@ -94,36 +94,29 @@ pub(crate) extern "C" fn trace_printk_init_buffers() {
     printk::init_buffers(unsafe { bindings::rtrace_printk_running() });
 }
 
-/// The initcall that starts to save names for callers in the kernel itself; `printk.c` places it.
+/// The initcall that starts to save names for callers in the kernel itself; `boot.c` places it.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_printk_start() -> c_int {
     printk::late_init();
     0
 }
 
-/// Hears of modules: keeps the formats and constants of one that comes, and gives it the kept ones.
-/// Task context.
+/// Keeps the formats and constants of a module that comes, and gives it the kept ones. Task context.
 ///
 /// # Safety
 ///
-/// `module` is a live module; as long as it is coming, nobody else uses its formats.
-#[export]
-pub(crate) unsafe extern "C" fn rtrace_keep_formats(
-    _: *mut bindings::notifier_block,
-    event: c_ulong,
-    module: *mut c_void,
-) -> c_int {
-    // SAFETY: by the precondition.
+/// `module` is there, and nobody else uses its formats.
+pub(super) unsafe fn keep_formats(module: *mut bindings::module) {
+    // SAFETY: the module is there.
     let (start, count) = unsafe {
-        let module = module.cast::<bindings::module>();
         (
             (*module).trace_bprintk_fmt_start,
             (*module).num_trace_bprintk_fmt as usize,
         )
     };
-    if event == bindings::module_state_MODULE_STATE_COMING as c_ulong && count != 0 {
+    if count != 0 {
         trace_printk_init_buffers();
-        // SAFETY: by the precondition; the section holds so many pointers.
+        // SAFETY: the section holds so many pointers, which nobody else uses.
         for text in unsafe { core::slice::from_raw_parts_mut(start, count) } {
             if !text.is_null() {
                 // SAFETY: a string constant of the module.
@@ -131,7 +124,6 @@ pub(crate) unsafe extern "C" fn rtrace_keep_formats(
             }
         }
     }
-    bindings::NOTIFY_OK as c_int
 }
 
 crate::abi::same_in_c! {

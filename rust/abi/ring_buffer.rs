@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The functions of `include/linux/ring_buffer.h`: making a buffer, recording, switches, sizes and
-//! counts. Those that read are in `ring_buffer_read.rs`, exports in `ring_buffer.c`.
+//! counts. Those that read are in `ring_buffer_read.rs`.
 //!
 //! A C caller's `struct trace_buffer` is a [`Buffer`]; its `struct ring_buffer_event` is the header
 //! of a record, as it lies in the buffer. Where a CPU is named that the buffer has no part for, the

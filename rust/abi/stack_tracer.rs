@@ -1,30 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The stack tracer's boot step and sysctl, whose tables are in `stack_tracer.c`.
+//! The stack tracer's boot step and sysctl.
 
-use crate::trace::profilers::stack_depth as stack_tracer;
+use super::boot::Given;
+use crate::trace::profilers::stack_depth;
+use kernel::bindings;
+use kernel::error::to_result;
+use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 
-/// Makes the tracer; see [`stack_tracer::init`]. Once, at boot.
+/// Makes the tracer; see [`stack_depth::init`]. `stacktrace_filter=` switches it on, too. Once, at
+/// boot.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_stack_tracer_init() -> c_int {
+    // SAFETY: this is an initcall, so that init memory is there.
+    let given = |param| unsafe { Given::of(param) };
+    let filter = given(bindings::rtrace_param_RTRACE_PARAM_STACK_FILTER);
+    let on = given(bindings::rtrace_param_RTRACE_PARAM_STACK_TRACE);
+    let on = on.is_given() || filter.is_given();
+    if let Err(error) = stack_depth::init(filter.last(), on) {
+        pr_warn!("no stack tracer: {:?}\n", error);
+    }
+    0
+}
+
+/// `kernel.stack_tracer_enabled`. Task context, sleeps.
 ///
 /// # Safety
 ///
-/// `filter` is NUL-terminated.
+/// A sysctl handler's arguments.
 #[export]
-pub(crate) unsafe extern "C" fn rtrace_stack_tracer_init(filter: *const c_char, on: bool) {
-    // SAFETY: by the precondition.
-    let filter = unsafe { CStr::from_char_ptr(filter) }.to_bytes();
-    if let Err(error) = stack_tracer::init(filter, on) {
-        pr_warn!("no stack tracer: {:?}\n", error);
-    }
-}
-
-/// Switches the tracer on or off. Task context, sleeps.
-#[no_mangle]
-pub(crate) extern "C" fn rtrace_stack_tracer_set(on: bool) -> c_int {
-    stack_tracer::set(on).map_or_else(Error::to_errno, |()| 0)
+pub(crate) unsafe extern "C" fn rtrace_stack_tracer_sysctl(
+    table: *const bindings::ctl_table,
+    write: c_int,
+    buffer: *mut c_void,
+    lenp: *mut usize,
+    ppos: *mut bindings::loff_t,
+) -> c_int {
+    let mut on = c_int::from(stack_depth::is_on());
+    // SAFETY: the table is there, and of plain words.
+    let mut row = unsafe { table.read() };
+    row.data = (&raw mut on).cast();
+    // SAFETY: the handler's own arguments, but for a row whose setting is here for the call.
+    let done = to_result(unsafe { bindings::proc_dointvec(&row, write, buffer, lenp, ppos) });
+    let set = done.and_then(|()| match write {
+        0 => Ok(()),
+        _ => stack_depth::set(on != 0),
+    });
+    set.map_or_else(Error::to_errno, |()| 0)
 }
 
 crate::abi::same_in_c! {
-    fn rtrace_stack_tracer_set(_) -> _;
+    fn rtrace_stack_tracer_init() -> _;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the
-//! boot steps of `include/linux/ftrace.h`. `trace.c` has the exports.
+//! boot steps of `include/linux/ftrace.h`. `boot.c` has what of it only C can make.
 
+use super::boot::Given;
+use super::printk::keep_formats;
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
 use crate::trace::instance::{snapshot, Instance};
 use crate::trace::tasks::stack;
 use kernel::bindings;
-use kernel::ffi::{c_char, c_int};
+use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::prelude::*;
 
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory
@@ -20,49 +22,67 @@ pub(crate) extern "C" fn early_trace_init() {
     unsafe {
         crate::trace::tracers::branch::recording::init_lock();
     }
-    // SAFETY: the command line has been parsed, and init memory is still there.
-    let text = |read: unsafe extern "C" fn() -> *const c_char| {
-        unsafe { CStr::from_char_ptr(read()) }.to_bytes()
-    };
+    // SAFETY: this is called between the two that `Given` asks for.
+    let given = |param| unsafe { Given::of(param) };
+    let snapshot = [
+        bindings::rtrace_param_RTRACE_PARAM_SNAPSHOT,
+        bindings::rtrace_param_RTRACE_PARAM_BOOT_SNAPSHOT,
+    ];
     boot::early(&boot::Parameters {
-        tracer: text(bindings::rtrace_boot_tracer),
-        clock: text(bindings::rtrace_boot_clock),
-        options: text(bindings::rtrace_boot_options),
-        size: text(bindings::rtrace_boot_size),
-        // SAFETY: as above.
-        snapshot: unsafe { bindings::rtrace_boot_snapshot() },
+        tracer: given(bindings::rtrace_param_RTRACE_PARAM_TRACER).last(),
+        clock: given(bindings::rtrace_param_RTRACE_PARAM_CLOCK).last(),
+        options: given(bindings::rtrace_param_RTRACE_PARAM_OPTIONS).last(),
+        size: given(bindings::rtrace_param_RTRACE_PARAM_BUFFER_SIZE).last(),
+        // With `=name` it is for an instance.
+        snapshot: snapshot
+            .into_iter()
+            .flat_map(|param| given(param).all())
+            .any(|text| !text.starts_with(b"=")),
     });
 }
 
 /// Makes the instances that the command line asks for. Boot, one CPU, behind [`early_trace_init`].
 #[no_mangle]
 pub(crate) extern "C" fn trace_init() {
-    #[cfg(CONFIG_EVENT_TRACING)]
-    super::events::start();
-    // SAFETY: the command line has been parsed, and init memory is still there.
-    let text = |read: unsafe extern "C" fn() -> *const c_char| {
-        unsafe { CStr::from_char_ptr(read()) }.to_bytes()
-    };
+    // SAFETY: this is called between the two that `Given` asks for.
+    let given = |param| unsafe { Given::of(param) }.all();
+    let snapshots = Iterator::chain(
+        given(bindings::rtrace_param_RTRACE_PARAM_SNAPSHOT),
+        given(bindings::rtrace_param_RTRACE_PARAM_BOOT_SNAPSHOT),
+    );
     boot::instances(
-        text(bindings::rtrace_boot_instances),
-        text(bindings::rtrace_boot_snapshots),
+        given(bindings::rtrace_param_RTRACE_PARAM_INSTANCE),
+        snapshots.filter_map(|text| text.strip_prefix(b"=")),
     );
 }
 
-/// A module comes, or goes: where its text is matters to what outlives the kernel. Task context,
-/// sleeps.
+/// Hears of modules: their formats are kept, and where their text is matters to what outlives the
+/// kernel. Task context, sleeps.
 ///
 /// # Safety
 ///
-/// The module is there during the call.
+/// A module notifier's arguments.
 #[export]
-pub(crate) unsafe extern "C" fn rtrace_module_changed(module: *mut bindings::module, comes: bool) {
-    // SAFETY: by the precondition.
-    unsafe {
-        module_text(module, |name, text| {
-            boot::note_module(name, comes.then_some(text))
-        })
-    };
+pub(crate) unsafe extern "C" fn rtrace_module_event(
+    _: *mut bindings::notifier_block,
+    event: c_ulong,
+    module: *mut c_void,
+) -> c_int {
+    let module = module.cast::<bindings::module>();
+    let comes = event == c_ulong::from(bindings::module_state_MODULE_STATE_COMING);
+    if comes || event == c_ulong::from(bindings::module_state_MODULE_STATE_GOING) {
+        // SAFETY: the notifier's module is there during the call, and nobody uses its formats
+        // while it comes.
+        unsafe {
+            if comes {
+                keep_formats(module);
+            }
+            module_text(module, |name, text| {
+                boot::note_module(name, comes.then_some(text))
+            });
+        }
+    }
+    bindings::NOTIFY_OK as c_int
 }
 
 /// Switches recording of the top instance on. Any context.
@@ -110,8 +130,9 @@ pub(crate) extern "C" fn tracing_snapshot_alloc() {
 /// have asked for.
 #[no_mangle]
 pub(crate) extern "C" fn ftrace_boot_snapshot() {
-    // SAFETY: the command line has been parsed, and init memory is still there.
-    if unsafe { bindings::rtrace_boot_snapshot_at_end() } {
+    // SAFETY: this is called between the two that `Given` asks for.
+    let given = unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_BOOT_SNAPSHOT) };
+    if given.is_given() {
         boot::end_with_snapshot(ftrace_boot_snapshot as extern "C" fn() as usize);
     }
 }

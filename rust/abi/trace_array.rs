@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`].
-//! `printk.c` has the exports and the variadic function.
+//! `printk.c` has the variadic function.
 //!
 //! What a `struct trace_array *` is, is said here once: it came from [`trace_array_get_by_name`],
 //! and [`trace_array_put`] was not called for it as often.

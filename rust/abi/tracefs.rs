@@ -93,13 +93,13 @@ pub(crate) extern "C" fn tracefs_initialized() -> bool {
     tracefs::is_initialized()
 }
 
-/// The initcall that registers tracefs; `tracefs.c` places it.
+/// The initcall that registers tracefs; `boot.c` places it.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_tracefs_init() -> c_int {
     errno(tracefs::init())
 }
 
-/// The initcall that creates the files, once the top instance is there; `tracefs.c` places it.
+/// The initcall that creates the files, once the top instance is there; `boot.c` places it.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_files_init() -> c_int {
     errno(files::init())

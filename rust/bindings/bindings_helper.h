@@ -43,14 +43,12 @@
 #ifdef CONFIG_X86
 #include <asm/timer.h>
 #endif
+#include "../../kernel/rtrace/rust/abi/boot.h"
 #include "../../kernel/rtrace/rust/abi/branch.h"
-#include "../../kernel/rtrace/rust/abi/dump.h"
 #include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
-#include "../../kernel/rtrace/rust/abi/stack_tracer.h"
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
-#include "../../kernel/rtrace/rust/abi/trace.h"
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 
 /* Constants behind casts, which bindgen does not see. */

@@ -99,10 +99,9 @@ __rust_helper void rust_helper_rtrace_boot_sites(unsigned long **start, unsigned
 	init[1] = (unsigned long)_einittext;
 }
 
-/* Init memory goes: where it is; a snapshot of what was traced until now is due. */
+/* Where init memory is. */
 __rust_helper void rust_helper_rtrace_boot_done(unsigned long *init)
 {
-	ftrace_boot_snapshot();
 	init[0] = (unsigned long)__init_begin;
 	init[1] = (unsigned long)__init_end;
 }
@@ -122,25 +121,6 @@ __rust_helper void rust_helper_rtrace_kprobes_stay(void)
 __rust_helper const unsigned char *rust_helper_rtrace_module_buildid(struct module *module)
 {
 	return module_buildid(module);
-}
-
-/* Which text an address is in, "_text" for the kernel's own, and how far into it. */
-__rust_helper bool rust_helper_rtrace_text_offset(unsigned long addr, char *name, int size, unsigned long *offset)
-{
-	struct module *module;
-
-	if (core_kernel_text(addr)) {
-		strscpy(name, "_text", size);
-		*offset = addr - (unsigned long)_text;
-		return true;
-	}
-	guard(rcu)();
-	module = __module_text_address(addr);
-	if (!module)
-		return false;
-	strscpy(name, module->name, size);
-	*offset = addr - (unsigned long)module->mem[MOD_TEXT].base;
-	return true;
 }
 
 #ifdef CONFIG_FPROBE

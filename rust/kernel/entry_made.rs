@@ -2,7 +2,7 @@
 
 //! A per-CPU flag: has this CPU made a trace entry since its tasks' names were last saved?
 //!
-//! The flag is `rtrace_entry_made` of `rust/abi/trace.c`, as Rust cannot define static per-CPU
+//! The flag is `rtrace_entry_made` of `rust/abi/boot.c`, as Rust cannot define static per-CPU
 //! data.
 
 use kernel::bindings;

@@ -139,18 +139,33 @@ pub(crate) struct TextOffset {
 impl TextOffset {
     /// None for what is in neither. Any context in which RCU watches.
     pub(crate) fn of(addr: usize) -> Option<Self> {
-        let (mut module, mut offset) = ([0u8; MODULE_LEN], 0);
-        // SAFETY: The buffer has the length given, and the out pointer is valid.
-        let found = unsafe {
-            bindings::rtrace_text_offset(
-                addr,
-                module.as_mut_ptr().cast(),
-                MODULE_LEN as c_int,
-                &mut offset,
-            )
+        let mut name = [0u8; MODULE_LEN];
+        // SAFETY: a comparison of addresses.
+        let (text, start) = if unsafe { bindings::core_kernel_text(addr) } != 0 {
+            // SAFETY: no preconditions.
+            (&b"_text"[..], unsafe { bindings::rtrace_text_start() })
+        } else {
+            let _rcu = rcu::read_lock();
+            // SAFETY: a module that is found stays while RCU is read-locked.
+            let module = unsafe { bindings::__module_text_address(addr).as_ref() }?;
+            // SAFETY: its name is NUL-terminated, and stays as long.
+            let of = unsafe { CStr::from_char_ptr(module.name.as_ptr()) }.to_bytes();
+            let text = module.mem.get(bindings::mod_mem_type_MOD_TEXT as usize)?;
+            copy(of, &mut name);
+            (&[][..], text.base as usize)
         };
-        found.then_some(Self { module, offset })
+        copy(text, &mut name);
+        Some(Self {
+            module: name,
+            offset: addr.wrapping_sub(start),
+        })
     }
+}
+
+/// Copies a name, as far as there is room.
+#[cfg(CONFIG_FUNCTION_TRACER)]
+fn copy(from: &[u8], to: &mut [u8]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
 #[cfg(CONFIG_FUNCTION_TRACER)]

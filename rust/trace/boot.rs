@@ -100,20 +100,23 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     }
 }
 
-/// Makes the instances of `parameters`, the texts of `trace_instance=` with a tab behind each; those
-/// named in `snapshots` have theirs allocated. Boot. What goes wrong is said in the log, and that
-/// instance is not there or lacks something.
-pub(crate) fn instances(parameters: &[u8], snapshots: &[u8]) {
-    let texts = |all| <[u8]>::split(all, |byte| *byte == b'\t').filter(|text| !text.is_empty());
-    for text in texts(parameters) {
+/// Makes the instances of `parameters`, the texts of `trace_instance=`; those named in `snapshots`
+/// have theirs allocated. Boot. What goes wrong is said in the log, and that instance is not there
+/// or lacks something.
+pub(crate) fn instances<'a>(
+    parameters: impl Iterator<Item = &'a [u8]> + Clone,
+    snapshots: impl Iterator<Item = &'a [u8]> + Clone,
+) {
+    let parameters = parameters.filter(|text| !text.is_empty());
+    for text in parameters.clone() {
         let wanted = BootInstance::parse(text);
-        let snapshot = texts(snapshots).any(|name| name == wanted.name);
+        let snapshot = snapshots.clone().any(|name| name == wanted.name);
         if let Err(error) = boot_instance(&wanted, snapshot) {
             pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
         }
     }
     // Behind all the others: one may be to hold a copy of what was there before another records.
-    texts(parameters)
+    parameters
         .map(BootInstance::parse)
         .filter(|wanted| wanted.events().next().is_some())
         .for_each(|wanted| {

@@ -130,7 +130,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
         if let Some(room) = current.room() {
             (left, time) = buffer.record_fast(context, |_| call(ip, depth));
             if left.is_done() {
-                // SAFETY: by the precondition.
+                // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
                 return unsafe {
                     hook(
                         room,
@@ -148,7 +148,8 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
         }
     }
     core::mem::forget(stay);
-    // SAFETY: by the precondition; it takes over the guard.
+    // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
+    // came.
     unsafe { enter_any(ip, parent_ip, fregs, target, left, time) }
 }
 
@@ -168,7 +169,7 @@ unsafe fn enter_any(
     left: Unfinished,
     time: u64,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has forgotten a guard for this one.
     let _stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let depth = current.depth();
@@ -187,7 +188,7 @@ unsafe fn enter_any(
     let (Some(room), Some(time)) = (room, time) else {
         return current.set_depth(depth.wrapping_sub(1));
     };
-    // SAFETY: by the precondition.
+    // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
     unsafe {
         hook(
             room,
@@ -226,7 +227,8 @@ pub(super) fn call(ip: usize, depth: i32) -> FuncgraphEntry {
 /// `fregs` is what the trampoline saved at the entry of the frame's function.
 #[inline(always)]
 pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame) {
-    // SAFETY: by the precondition.
+    // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
+    // stack.
     let retp = unsafe { Machine::return_address(fregs) };
     room.push(&Frame {
         retp: retp as usize,
@@ -254,7 +256,7 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
 #[inline(never)]
 pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
     let frame = unsafe { current.frame_at(at) };
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
@@ -268,7 +270,8 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     }
     if !left.is_done() {
         core::mem::forget(stay);
-        // SAFETY: by the precondition; it takes over the guard.
+        // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
+        // came.
         return unsafe { leave_any(current, at, target, retval, left) };
     }
     done(current, &frame)
@@ -288,9 +291,9 @@ unsafe fn leave_any(
     retval: usize,
     left: Unfinished,
 ) -> usize {
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has forgotten a guard for this one.
     let _stay = unsafe { PreemptOff::assume() };
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
     let frame = unsafe { current.frame_at(at) };
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };

@@ -535,7 +535,7 @@ impl Task {
     /// `base` is the task's stack and stays so; `at` is at most [`LAST`].
     #[inline(always)]
     unsafe fn frame(&self, base: *mut u64, at: usize) -> Frame {
-        // SAFETY: by the precondition.
+        // SAFETY: `base` is a task's stack that stays, and a frame begins at `at`.
         let word = |of: usize| unsafe { self.word(base, at.wrapping_add(of)) }.load(Relaxed);
         Frame {
             retp: word(RETP) as usize,
@@ -637,7 +637,7 @@ pub(crate) unsafe fn init(task: *mut task_struct) {
     task.stack().store(ptr::null_mut(), Relaxed);
     field!(task, trace_overrun as u32).store(0, Relaxed);
     field!(task, ftrace_timestamp as u64).store(0, Relaxed);
-    // SAFETY: by the precondition.
+    // SAFETY: the task does not run yet.
     unsafe { begin(task.0.as_ptr()) };
 }
 

@@ -69,13 +69,13 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     let Some(_guard) = Guard::enter(ip, parent_ip) else {
         return;
     };
-    // SAFETY: by the precondition.
+    // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
+    // stack.
     let retp = unsafe { Machine::return_address(fregs) };
     let depth = current.depth().wrapping_add(1);
     current.set_depth(depth);
     if enter(current, ip, retp, depth, fregs) {
-        // SAFETY: by the precondition the word that the function at `ip`, which a frame is kept of,
-        // returns by.
+        // SAFETY: a word of the stack that the trampoline found; a frame is kept of what it was.
         unsafe { retp.write(Machine::return_hook()) };
     } else {
         current.set_depth(depth.wrapping_sub(1));
@@ -152,7 +152,7 @@ fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> 
 #[inline(always)]
 pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
     let current = Current::get();
-    // SAFETY: by the precondition.
+    // SAFETY: the return hook saved `fregs`.
     let retp = unsafe { Machine::hooked_address(fregs) };
     if let Some(frame) = current.innermost().filter(|frame| frame.retp() == retp) {
         let top = frame.top();
@@ -165,7 +165,7 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
             return unsafe { Alone::leave(current, frame.at()) };
         }
     }
-    // SAFETY: by the precondition.
+    // SAFETY: the return hook saved `fregs`, and `retp` was read from there.
     unsafe { leave(current, fregs, retp, retval) }
 }
 
@@ -188,12 +188,12 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
         // return.
         current.set_depth(current.depth().wrapping_sub(skipped as i32));
         current.pop(end);
-        // SAFETY: by the precondition.
+        // SAFETY: the return hook saved `fregs`.
         return unsafe { Symbols::RETURNS(fregs, retval) };
     }
     let ret = frame.ret();
     if let Some(_guard) = Guard::enter(frame.func(), ret) {
-        // SAFETY: by the precondition.
+        // SAFETY: the return hook saved `fregs`.
         unsafe { Machine::set_return(fregs, ret) };
         report(current, &frame, fregs, retval);
     }

@@ -71,7 +71,8 @@ pub(crate) unsafe fn entry_alone(ip: usize, parent_ip: usize, fregs: *mut ftrace
             .flat_map(|table| table.at(ip))
             .filter_map(|entry| entry.active())
         {
-            // SAFETY: by the precondition; there is no return to hear of.
+            // SAFETY: a trampoline saved `call.regs`; the data is none, or as many words as the
+            // probe has.
             let _ = unsafe { probe.entered(call) };
         }
     });
@@ -91,14 +92,15 @@ pub(crate) unsafe fn entered(
     if !rcu_watches() {
         return 0;
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `shared` passes an entry of its own, and the user.
     let (site, place) = unsafe {
         (
             (*trace).func,
             UserRef::from_raw(user).map_or(0, UserRef::place),
         )
     };
-    // SAFETY: by the precondition; the word that the function returns by.
+    // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
+    // stack.
     let ret = unsafe { Machine::return_address(fregs).read() };
     let call = Call {
         site,
@@ -107,7 +109,7 @@ pub(crate) unsafe fn entered(
         data: NO_DATA,
     };
     let wants = TABLES.of(Kind::Return).with(|table| {
-        // SAFETY: by the precondition.
+        // SAFETY: the trampoline saved `call.regs`.
         table.is_some_and(|table| unsafe { enter(table, place, call) })
     });
     c_int::from(wants)
@@ -144,7 +146,8 @@ unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
         else {
             break;
         };
-        // SAFETY: by the precondition; the data is as many words as the probe has.
+        // SAFETY: a trampoline saved `call.regs`; the data is none, or as many words as the probe
+        // has.
         if unsafe {
             probe.entered(Call {
                 data: pointer(data),
@@ -175,8 +178,8 @@ pub(crate) unsafe fn returned(
     if !rcu_watches() {
         return;
     }
-    // SAFETY: by the precondition; what the hook saved has been completed by where the function
-    // returns to.
+    // SAFETY: `shared` passes a return of its own, the user, and what the hook saved, completed by
+    // where the function returns to.
     let (site, place, ret) = unsafe {
         let place = UserRef::from_raw(user).map_or(0, UserRef::place);
         ((*trace).func, place, ftrace::instruction_pointer(fregs))
@@ -201,7 +204,8 @@ pub(crate) unsafe fn returned(
                 .registered(header.id())
                 .and_then(|entry| entry.active())
             {
-                // SAFETY: by the precondition; this is what its function for entries got.
+                // SAFETY: the hook saved `fregs`; the data is what the probe's function for entries
+                // got.
                 unsafe {
                     probe.returned(Call {
                         site,

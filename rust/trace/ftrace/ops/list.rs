@@ -174,7 +174,7 @@ pub(crate) unsafe fn hit_one(
     let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
-    // SAFETY: By the caller's promise, it is registered.
+    // SAFETY: the ops is null or there during the call.
     let Some(op) = (unsafe { OpsRef::from_raw(op) }) else {
         return;
     };

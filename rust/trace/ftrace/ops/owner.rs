@@ -323,8 +323,8 @@ pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    // SAFETY: By the caller's promise; `set_callback` put the data there, which lives until no hit
-    // can be here.
+    // SAFETY: a registered ops, to which `set_callback` gave the data, that lives until no hit can
+    // be here.
     let callback = unsafe {
         let private: *mut c_void = ptr::read(&raw const (*op).private);
         <Arc<T> as ForeignOwnable>::borrow(private.cast())

@@ -73,12 +73,14 @@ pub(crate) unsafe fn hit(
                 data: now(&stay),
                 top,
             };
-            // SAFETY: by the precondition.
+            // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as
+            // it came.
             return unsafe { hook(room, fregs, frame) };
         }
     }
     core::mem::forget(stay);
-    // SAFETY: by the precondition; it takes over the guard.
+    // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
+    // came.
     unsafe { enter_any(ip, parent_ip, op, fregs) }
 }
 
@@ -95,7 +97,7 @@ unsafe extern "C" fn enter_any(
     _op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has forgotten a guard for this one.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let top = Top(TOP.load(Relaxed));
@@ -118,7 +120,7 @@ unsafe extern "C" fn enter_any(
         data: now(&stay),
         top,
     };
-    // SAFETY: by the precondition.
+    // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
     unsafe { hook(room, fregs, frame) }
 }
 
@@ -131,11 +133,13 @@ impl OwnFrames for Alone {
     #[inline(never)]
     unsafe fn leave(current: Current, at: usize) -> usize {
         let stay = PreemptOff::new();
-        // SAFETY: by the precondition.
+        // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
+        // came.
         let frame = unsafe { current.frame_at(at) };
         let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
             core::mem::forget(stay);
-            // SAFETY: by the precondition; it takes over the guard.
+            // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as
+            // it came.
             return unsafe { leave_any(current, at) };
         };
         record.took(now(&stay).wrapping_sub(frame.data()));
@@ -151,10 +155,10 @@ impl OwnFrames for Alone {
 #[cold]
 #[inline(never)]
 unsafe fn leave_any(current: Current, at: usize) -> usize {
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has forgotten a guard for this one.
     let stay = unsafe { PreemptOff::assume() };
     let time = now(&stay);
-    // SAFETY: by the precondition.
+    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
     let frame = unsafe { current.frame_at(at) };
     if let Some(record) = table_here(&stay).find(frame.func() as u64) {
         record.took(time.wrapping_sub(frame.data()));

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ring buffer's exports, and what of it only C can ask. */
+/* What modules may call of what is written in Rust: only C has a word for that. */
+#include <linux/compiler.h>
 #include <linux/export.h>
+#include <linux/fprobe.h>
+#include <linux/ftrace.h>
 #include <linux/ring_buffer.h>
+#include <linux/trace.h>
+#include <linux/trace_clock.h>
+#include <linux/trace_printk.h>
+#include <linux/tracefs.h>
 
 EXPORT_SYMBOL_GPL(__ring_buffer_alloc);
 EXPORT_SYMBOL_GPL(ring_buffer_alloc_read_page);
@@ -54,3 +61,53 @@ EXPORT_SYMBOL_GPL(ring_buffer_swap_cpu);
 EXPORT_SYMBOL_GPL(ring_buffer_time_stamp);
 EXPORT_SYMBOL_GPL(ring_buffer_unlock_commit);
 EXPORT_SYMBOL_GPL(ring_buffer_write);
+
+EXPORT_SYMBOL_GPL(tracing_is_on);
+EXPORT_SYMBOL_GPL(tracing_off);
+EXPORT_SYMBOL_GPL(tracing_on);
+EXPORT_SYMBOL_GPL(tracing_snapshot);
+EXPORT_SYMBOL_GPL(tracing_snapshot_alloc);
+EXPORT_SYMBOL_GPL(trace_clock);
+EXPORT_SYMBOL_GPL(trace_clock_global);
+EXPORT_SYMBOL_GPL(trace_clock_jiffies);
+EXPORT_SYMBOL_GPL(trace_clock_local);
+
+EXPORT_SYMBOL_GPL(__trace_array_puts);
+EXPORT_SYMBOL_GPL(__trace_bputs);
+EXPORT_SYMBOL_GPL(__trace_puts);
+EXPORT_SYMBOL_GPL(ftrace_dump);
+EXPORT_SYMBOL_GPL(trace_array_destroy);
+EXPORT_SYMBOL_GPL(trace_array_get_by_name);
+EXPORT_SYMBOL_GPL(trace_array_init_printk);
+EXPORT_SYMBOL_GPL(trace_array_put);
+EXPORT_SYMBOL_GPL(trace_printk_init_buffers);
+
+EXPORT_SYMBOL_GPL(tracefs_create_file);
+
+#ifdef CONFIG_FUNCTION_TRACER
+EXPORT_SYMBOL_GPL(ftrace_free_filter);
+EXPORT_SYMBOL_GPL(ftrace_ops_set_global_filter);
+EXPORT_SYMBOL_GPL(ftrace_set_filter);
+EXPORT_SYMBOL_GPL(ftrace_set_filter_ip);
+EXPORT_SYMBOL_GPL(ftrace_set_filter_ips);
+EXPORT_SYMBOL_GPL(ftrace_set_global_filter);
+EXPORT_SYMBOL_GPL(ftrace_set_global_notrace);
+EXPORT_SYMBOL_GPL(ftrace_set_notrace);
+EXPORT_SYMBOL_GPL(modify_ftrace_direct);
+EXPORT_SYMBOL_GPL(modify_ftrace_direct_nolock);
+EXPORT_SYMBOL_GPL(register_ftrace_direct);
+EXPORT_SYMBOL_GPL(register_ftrace_function);
+EXPORT_SYMBOL_GPL(unregister_ftrace_direct);
+EXPORT_SYMBOL_GPL(unregister_ftrace_function);
+#endif
+
+#ifdef CONFIG_FPROBE
+EXPORT_SYMBOL_GPL(register_fprobe);
+EXPORT_SYMBOL_GPL(register_fprobe_ips);
+EXPORT_SYMBOL_GPL(register_fprobe_syms);
+EXPORT_SYMBOL_GPL(unregister_fprobe);
+#endif
+
+#ifdef CONFIG_TRACE_BRANCH_PROFILING
+EXPORT_SYMBOL(ftrace_likely_update);
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What only C's macros and linker sections can make: boot parameters, steps of boot, sysctls, notifiers, per-CPU data. */
+#include <linux/export.h>
+#include <linux/ftrace.h>
+#include <linux/init.h>
+#include <linux/instruction_pointer.h>
+#include <linux/kdebug.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/string.h>
+#include <linux/sysctl.h>
+#include <linux/trace_printk.h>
+#include <asm/setup.h>
+#include "boot.h"
+
+/* Has this CPU made an entry since its tasks' names were last saved? See rust/kernel/entry_made.rs. */
+DEFINE_PER_CPU(bool, rtrace_entry_made);
+
+DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER_SEEN };
+
+/* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
+static int __init forget_scale(void)
+{
+	this_cpu_write(rtrace_scale.seen, RTRACE_SCALE_NEVER_SEEN);
+	return 0;
+}
+early_initcall(forget_scale);
+
+static char given[RTRACE_PARAMS][COMMAND_LINE_SIZE] __initdata;
+
+const char *__ref rtrace_given(enum rtrace_param param)
+{
+	return given[param];
+}
+
+#define PARAM(param, name)								\
+	static int __init give_##param(char *text)					\
+	{										\
+		strlcat(given[RTRACE_PARAM_##param], text, COMMAND_LINE_SIZE);		\
+		strlcat(given[RTRACE_PARAM_##param], "\t", COMMAND_LINE_SIZE);		\
+		return 1;								\
+	}										\
+	__setup(name, give_##param)
+
+PARAM(TRACER, "ftrace=");
+PARAM(CLOCK, "trace_clock=");
+PARAM(OPTIONS, "trace_options=");
+PARAM(BUFFER_SIZE, "trace_buf_size=");
+PARAM(INSTANCE, "trace_instance=");
+PARAM(SNAPSHOT, "alloc_snapshot");
+PARAM(BOOT_SNAPSHOT, "ftrace_boot_snapshot");
+#ifdef CONFIG_FUNCTION_TRACER
+PARAM(FILTER, "ftrace_filter=");
+PARAM(NOTRACE, "ftrace_notrace=");
+PARAM(GRAPH_FILTER, "ftrace_graph_filter=");
+PARAM(GRAPH_NOTRACE, "ftrace_graph_notrace=");
+PARAM(GRAPH_DEPTH, "ftrace_graph_max_depth=");
+#endif
+#ifdef CONFIG_STACK_TRACER
+/* In this order, as the first one whose name the word begins with is asked. */
+PARAM(STACK_FILTER, "stacktrace_filter=");
+PARAM(STACK_TRACE, "stacktrace");
+
+DEFINE_PER_CPU(int, disable_stack_tracer);
+device_initcall(rtrace_stack_tracer_init);
+#endif
+
+__setup("ftrace_dump_on_oops", rtrace_set_dump_on_oops);
+__setup("traceoff_on_warning", rtrace_set_traceoff_on_warning);
+
+core_initcall(rtrace_tracefs_init);
+fs_initcall(rtrace_files_init);
+fs_initcall(rtrace_printk_start);
+
+char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX] = "0";
+int rtrace_traceoff_on_warning;
+
+#define SYSCTL(name, setting, handler)	\
+	{ .procname = name, .data = setting, .maxlen = sizeof(*(setting)), .mode = 0644, .proc_handler = handler }
+
+static const struct ctl_table sysctls[] = {
+	SYSCTL("ftrace_dump_on_oops", &rtrace_dump_on_oops, proc_dostring),
+	SYSCTL("traceoff_on_warning", &rtrace_traceoff_on_warning, proc_dointvec),
+#ifdef CONFIG_FUNCTION_TRACER
+	SYSCTL("ftrace_enabled", &ftrace_enabled, rtrace_ftrace_enabled_sysctl),
+#endif
+#ifdef CONFIG_STACK_TRACER
+	SYSCTL("stack_tracer_enabled", (int *)NULL, rtrace_stack_tracer_sysctl),
+#endif
+};
+
+/* Early among the notifiers: what others print or do is not to end up in the trace. */
+static struct notifier_block died = { .notifier_call = rtrace_died, .priority = INT_MAX - 1 };
+static struct notifier_block panicked = { .notifier_call = rtrace_panicked, .priority = INT_MAX - 1 };
+static struct notifier_block modules = { .notifier_call = rtrace_module_event };
+
+static int __init listen(void)
+{
+	atomic_notifier_chain_register(&panic_notifier_list, &panicked);
+	register_die_notifier(&died);
+	return register_module_notifier(&modules);
+}
+early_initcall(listen);
+
+static int __init register_sysctls(void)
+{
+	register_sysctl_init("kernel", sysctls);
+	return 0;
+}
+subsys_initcall(register_sysctls);
+
+void trace_dump_stack(int skip)
+{
+	rtrace_dump_stack(_RET_IP_, skip);
+}
+EXPORT_SYMBOL_GPL(trace_dump_stack);

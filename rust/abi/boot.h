@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What boot.c and the Rust side share. */
+#ifndef RTRACE_ABI_BOOT_H
+#define RTRACE_ABI_BOOT_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+DECLARE_PER_CPU(bool, rtrace_entry_made);
+
+/* What rust/kernel/clock/x86.rs keeps of a CPU's cyc2ns, in one cache line; `seen` is an even sequence of that, or odd. */
+struct rtrace_scale {
+	u64 factor;
+	u32 seen;
+} __aligned(16);
+#define RTRACE_SCALE_BUSY 0xffffffff
+#define RTRACE_SCALE_NEVER_SEEN 0xfffffffd
+DECLARE_PER_CPU(struct rtrace_scale, rtrace_scale);
+
+/* Boot parameters. */
+enum rtrace_param {
+	RTRACE_PARAM_TRACER,
+	RTRACE_PARAM_CLOCK,
+	RTRACE_PARAM_OPTIONS,
+	RTRACE_PARAM_BUFFER_SIZE,
+	RTRACE_PARAM_INSTANCE,
+	RTRACE_PARAM_SNAPSHOT,
+	RTRACE_PARAM_BOOT_SNAPSHOT,
+	RTRACE_PARAM_FILTER,
+	RTRACE_PARAM_NOTRACE,
+	RTRACE_PARAM_GRAPH_FILTER,
+	RTRACE_PARAM_GRAPH_NOTRACE,
+	RTRACE_PARAM_GRAPH_DEPTH,
+	RTRACE_PARAM_STACK_FILTER,
+	RTRACE_PARAM_STACK_TRACE,
+	RTRACE_PARAMS
+};
+
+/* What the parameter was given each time, with a tab behind; as long as there is init memory. */
+const char *rtrace_given(enum rtrace_param param);
+
+/* Settings of sysctls, and their handlers in Rust. */
+#define RTRACE_DUMP_SETTING_MAX 100
+extern char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX];
+extern int rtrace_traceoff_on_warning;
+
+struct ctl_table;
+int rtrace_ftrace_enabled_sysctl(const struct ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos);
+int rtrace_stack_tracer_sysctl(const struct ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos);
+
+/* Steps of boot, and what is heard of modules and of the kernel's end, in Rust. */
+struct notifier_block;
+int rtrace_set_dump_on_oops(char *param);
+int rtrace_set_traceoff_on_warning(char *param);
+int rtrace_tracefs_init(void);
+int rtrace_files_init(void);
+int rtrace_printk_start(void);
+int rtrace_stack_tracer_init(void);
+int rtrace_module_event(struct notifier_block *self, unsigned long event, void *module);
+int rtrace_died(struct notifier_block *self, unsigned long event, void *data);
+int rtrace_panicked(struct notifier_block *self, unsigned long event, void *data);
+
+void rtrace_dump_stack(unsigned long from, int skip);
+
+#endif
