@@ -69,8 +69,8 @@ pub(crate) unsafe extern "C" fn rtrace_module_event(
     module: *mut c_void,
 ) -> c_int {
     let module = module.cast::<bindings::module>();
-    let comes = event == c_ulong::from(bindings::module_state_MODULE_STATE_COMING);
-    if comes || event == c_ulong::from(bindings::module_state_MODULE_STATE_GOING) {
+    let comes = event == bindings::module_state_MODULE_STATE_COMING as c_ulong;
+    if comes || event == bindings::module_state_MODULE_STATE_GOING as c_ulong {
         // SAFETY: the notifier's module is there during the call, and nobody uses its formats
         // while it comes.
         unsafe {

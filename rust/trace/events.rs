@@ -32,6 +32,7 @@ pub(crate) mod format;
 pub(crate) mod perf;
 pub(crate) mod pids;
 pub(crate) mod printer;
+#[allow(unsafe_code, reason = "the recording path")]
 pub(crate) mod recording;
 pub(crate) mod registry;
 pub(crate) mod trigger;
