@@ -108,6 +108,19 @@ pub(crate) fn size_offset(addr: usize) -> Option<(usize, usize)> {
     (found != 0).then_some((size, offset))
 }
 
+/// The address of the symbol of this name, of the kernel's own or else of a module's; a name with a
+/// NUL has none. May sleep.
+pub(crate) fn address_of(name: &[u8]) -> Option<usize> {
+    let mut buf = [0u8; NAME_LEN];
+    match buf.get_mut(..name.len()) {
+        Some(place) if name.len() < NAME_LEN && !name.contains(&0) => place.copy_from_slice(name),
+        _ => return None,
+    }
+    // SAFETY: The name is NUL-terminated.
+    let found = unsafe { bindings::kallsyms_lookup_name(buf.as_ptr().cast()) } as usize;
+    Some(found).filter(|address| *address != 0)
+}
+
 /// An address as `%pS` prints it: `symbol+0xoffset/0xsize [module]`, or a number where there is no
 /// symbol.
 pub(crate) struct SymbolOffset(pub(crate) usize);

@@ -22,6 +22,7 @@ pub(crate) mod kprobes;
 pub(crate) mod memory;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod module;
+pub(crate) mod nofault;
 pub(crate) mod pages;
 pub(crate) mod per_context;
 pub(crate) mod percpu;

@@ -57,8 +57,8 @@ impl<T> RcuSlot<T> {
     ///
     /// # Safety
     ///
-    /// As long as the result is used, interrupts or preemption are off on this CPU, and
-    /// [`wait_for_readers`] waits for it.
+    /// As long as the result is used, the slot stays, interrupts or preemption are off on this CPU,
+    /// and [`wait_for_readers`] waits for it.
     #[inline(always)]
     pub(crate) unsafe fn get<'a>(&self) -> Option<&'a T> {
         // Pairs with the exchanges in `replace` and `claim`.
@@ -90,15 +90,15 @@ impl<T> RcuSlot<T> {
     /// Puts `new` there and gives what was there before, which no context looks at any more. Task
     /// context, sleeps.
     pub(crate) fn replace(&self, new: Option<Arc<T>>) -> Option<Arc<T>> {
+        self.exchange(new).wait()
+    }
+
+    /// [`RcuSlot::replace`] that leaves the wait to who drops the result: one may do for many. Task
+    /// context.
+    pub(crate) fn exchange(&self, new: Option<Arc<T>>) -> Retired<T> {
         let new = new.map_or(ptr::null_mut(), |new| Arc::into_raw(new).cast_mut());
-        // INVARIANT: null or from `into_raw`.
-        let old = self.0.xchg(new, ordering::Full);
-        if old.is_null() {
-            return None;
-        }
-        wait_for_readers();
-        // SAFETY: by the type invariant, and nobody can have found it here since the wait.
-        Some(unsafe { Arc::from_raw(old) })
+        // INVARIANT: null or from `into_raw`; what was there is no longer.
+        Retired(self.0.xchg(new, ordering::Full))
     }
 
     /// Puts `new` where nothing is, to be there until the result is dropped. Task context.
@@ -119,6 +119,68 @@ impl<T> RcuSlot<T> {
             return Err(EBUSY);
         }
         Ok(Claim(self))
+    }
+}
+
+impl<T> Drop for RcuSlot<T> {
+    fn drop(&mut self) {
+        // INVARIANT: null.
+        let last = self.0.xchg(ptr::null_mut(), ordering::Full);
+        if !last.is_null() {
+            // SAFETY: by the type invariant it came from `into_raw`; who looks at it keeps the
+            // slot.
+            drop(unsafe { Arc::from_raw(last) });
+        }
+    }
+}
+
+/// What was in a slot, and may still be looked at. Dropping it: task context, sleeps unless it is
+/// nothing.
+///
+/// # Invariants
+///
+/// The pointer is null or came from `Arc::into_raw`, with its count, and is in no slot.
+#[must_use = "dropping it waits"]
+pub(crate) struct Retired<T>(*mut T);
+
+impl<T> Retired<T> {
+    /// Waits until nobody looks at it, and gives it. Task context, sleeps.
+    pub(crate) fn wait(mut self) -> Option<Arc<T>> {
+        if !self.0.is_null() {
+            wait_for_readers();
+        }
+        self.take()
+    }
+
+    /// Waits once for all. Task context, sleeps.
+    pub(crate) fn end_all(all: KVec<Self>) {
+        let mut waited = false;
+        for mut retired in all {
+            if !retired.0.is_null() && !waited {
+                wait_for_readers();
+                waited = true;
+            }
+            // Those that follow were in no slot any more, either.
+            drop(retired.take());
+        }
+    }
+
+    /// What it is. Only after a wait.
+    fn take(&mut self) -> Option<Arc<T>> {
+        // INVARIANT: null.
+        let old = core::mem::replace(&mut self.0, ptr::null_mut());
+        // SAFETY: by the type invariant; all callers have waited since it was in a slot, so nobody
+        // looks at it.
+        (!old.is_null()).then(|| unsafe { Arc::from_raw(old) })
+    }
+}
+
+impl<T> Drop for Retired<T> {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            wait_for_readers();
+            drop(self.take());
+        }
     }
 }
 

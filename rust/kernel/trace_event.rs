@@ -13,6 +13,7 @@ use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
+use kernel::sync::Arc;
 use kernel::types::Opaque;
 
 /// Bytes of the fields that all entries begin with.
@@ -671,26 +672,32 @@ impl<T> Deref for File<T> {
 
 /// Owns a [`File`]. When it is dropped, nothing records by it any more: the event is taken away
 /// from its tracepoint, and who was on the way is waited for (task context, sleeps).
-pub(crate) struct FileBox<T>(NonNull<File<T>>);
-
-// SAFETY: as for `File`, and a `KBox` may be sent.
-unsafe impl<T: Send + Sync> Send for FileBox<T> {}
-// SAFETY: as for `File`.
-unsafe impl<T: Send + Sync> Sync for FileBox<T> {}
+pub(crate) struct FileBox<T> {
+    file: Arc<File<T>>,
+    has_ended: bool,
+}
 
 impl<T> FileBox<T> {
     /// The event `call` in the instance that C code knows as `tr`, not enabled. It has to go before
     /// the event does. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(call: &Registered, tr: *mut bindings::trace_array, data: T) -> Result<Self> {
         let raw: Opaque<bindings::trace_event_file> = Opaque::zeroed();
-        let file = KBox::new(File { raw, data }, GFP_KERNEL)?;
+        let file = Arc::new(File { raw, data }, GFP_KERNEL)?;
         // SAFETY: the file is new.
         unsafe {
             let raw = file.raw.get();
             (*raw).event_call = call.as_ptr();
             (*raw).tr = tr;
         }
-        Ok(Self(NonNull::from(KBox::leak(file))))
+        Ok(Self {
+            file,
+            has_ended: false,
+        })
+    }
+
+    /// Its flags, for who may be there longer than it.
+    pub(crate) fn flags_handle(&self) -> FlagsHandle<T> {
+        FlagsHandle(self.file.clone())
     }
 
     /// Has the event's class call the file from now on, or no longer. A hit may still be under way
@@ -731,15 +738,7 @@ impl<T> FileBox<T> {
             return;
         }
         wait_for_probes();
-        for file in ended {
-            file.free();
-        }
-    }
-
-    fn free(self) {
-        let file = core::mem::ManuallyDrop::new(self).0;
-        // SAFETY: it came from a box, and nobody uses it any more.
-        drop(unsafe { KBox::from_raw(file.as_ptr()) });
+        ended.iter_mut().for_each(|file| file.has_ended = true);
     }
 }
 
@@ -747,17 +746,67 @@ impl<T> Deref for FileBox<T> {
     type Target = File<T>;
 
     fn deref(&self) -> &File<T> {
-        // SAFETY: it is live until `drop`.
-        unsafe { self.0.as_ref() }
+        &self.file
     }
 }
 
 impl<T> Drop for FileBox<T> {
     fn drop(&mut self) {
-        let _ = self.enable(false);
-        wait_for_probes();
-        // SAFETY: it came from a box, and nobody uses it any more.
-        drop(unsafe { KBox::from_raw(self.0.as_ptr()) });
+        if !self.has_ended {
+            let _ = self.enable(false);
+            wait_for_probes();
+        }
+    }
+}
+
+/// The flags of a [`File`]. They mean nothing any more once its [`FileBox`] has gone.
+pub(crate) struct FlagsHandle<T>(Arc<File<T>>);
+
+impl<T> FlagsHandle<T> {
+    /// [`File::flags`].
+    pub(crate) fn get(&self) -> usize {
+        self.0.flags()
+    }
+
+    /// [`File::set`].
+    pub(crate) fn set(&self, bits: usize, on: bool) {
+        self.0.set(bits, on);
+    }
+}
+
+/// An event that cannot go, as its module is held.
+///
+/// # Invariants
+///
+/// [`Call::hold`] was successful on it, and was not undone.
+pub(crate) struct HeldCall(NonNull<Call>);
+
+// SAFETY: it gives out `&Call` alone, and may be dropped anywhere.
+unsafe impl Send for HeldCall {}
+// SAFETY: as above.
+unsafe impl Sync for HeldCall {}
+
+impl HeldCall {
+    /// Holds `call`'s module; none if that is going, or if the event can go without one. Task
+    /// context.
+    pub(crate) fn new(call: &Call) -> Option<Self> {
+        // INVARIANT: held.
+        call.hold().then(|| Self(NonNull::from(call)))
+    }
+}
+
+impl Deref for HeldCall {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        // SAFETY: by the invariant the event's code and data stay.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for HeldCall {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

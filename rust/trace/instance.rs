@@ -323,7 +323,6 @@ impl Instance {
 
     /// Allocates it for somebody who takes snapshots at any time; [`Snapshot::disarm`] undoes it.
     /// Task context, sleeps. `ENOMEM`.
-    #[cfg(CONFIG_FUNCTION_TRACER)]
     pub(crate) fn arm_snapshot(&self) -> Result {
         let _state = self.state.lock();
         self.snapshot.arm(&self.buffer)

@@ -25,7 +25,6 @@ use crate::trace::output::printk;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-#[cfg(CONFIG_FUNCTION_TRACER)]
 use kernel::sync::Arc;
 
 /// The spare buffer of an instance, and who uses it.
@@ -211,10 +210,8 @@ impl Snapshot {
 }
 
 /// A user who may take snapshots of an instance at any time.
-#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) struct Armed(Arc<Instance>);
 
-#[cfg(CONFIG_FUNCTION_TRACER)]
 impl Armed {
     /// Allocates the snapshot. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new(instance: &Arc<Instance>) -> Result<Self> {
@@ -223,7 +220,6 @@ impl Armed {
     }
 }
 
-#[cfg(CONFIG_FUNCTION_TRACER)]
 impl Drop for Armed {
     fn drop(&mut self) {
         self.0.snapshot().disarm();
