@@ -5,6 +5,7 @@
 use crate::kernel::perf_trace;
 use crate::kernel::trace_event::Call;
 use crate::trace::buffer::entry::Context;
+use crate::trace::events::filter::Filter;
 use crate::trace::events::perf;
 use core::ptr::null_mut;
 use kernel::bindings;
@@ -109,38 +110,73 @@ pub(crate) unsafe extern "C" fn perf_trace_buf_update(record: *mut c_void, kind:
     unsafe { record.cast::<u64>().write_unaligned(header) };
 }
 
-/// Filters of perf's events: there are none yet, and who asks for one is told (`EINVAL`).
+/// Gives one of perf's events a filter, which has to pass what it is to see. Task context, may
+/// sleep.
+///
+/// # Errors
+///
+/// `EINVAL` for an event that is none of ours, `EEXIST` for a second filter, what is wrong with the
+/// filter, `ENOMEM`.
 ///
 /// # Safety
 ///
-/// None of the arguments is used.
+/// `event` is live, and nobody else gives it a filter meanwhile; `filter_str` is NUL-terminated.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
-    _event: *mut bindings::perf_event,
+    event: *mut bindings::perf_event,
     _event_id: c_int,
-    _filter_str: *mut c_char,
+    filter_str: *mut c_char,
 ) -> c_int {
-    EINVAL.to_errno()
+    from_result(|| {
+        // SAFETY: by the precondition; what perf sees the hits of is held.
+        unsafe {
+            if (*event).tp_event.is_null() {
+                return Err(EINVAL);
+            }
+            if !(*event).filter.is_null() {
+                return Err(EEXIST);
+            }
+            let text = CStr::from_char_ptr(filter_str).to_bytes();
+            let filter = Filter::of_perf(Call::from_raw((*event).tp_event), text)?;
+            (*event).filter = KBox::into_raw(filter).cast();
+        }
+        Ok(0)
+    })
 }
 
-/// Ends a filter, of which there are none.
+/// Ends the filter of one of perf's events. Any context in which memory may be freed.
 ///
 /// # Safety
 ///
-/// The argument is not used.
+/// `event` is going, and nobody asks about its filter any more.
 #[export]
-pub(crate) unsafe extern "C" fn ftrace_profile_free_filter(_event: *mut bindings::perf_event) {}
+pub(crate) unsafe extern "C" fn ftrace_profile_free_filter(event: *mut bindings::perf_event) {
+    // SAFETY: by the precondition; a filter that is there came from `ftrace_profile_set_filter`.
+    unsafe {
+        let filter = core::mem::replace(&mut (*event).filter, null_mut());
+        if !filter.is_null() {
+            drop(KBox::<Filter>::from_raw(filter.cast()));
+        }
+    }
+}
 
-/// Does an entry pass the filter of one of perf's events? There are none yet: nobody has one to ask
-/// about.
+/// Does an entry pass the filter of one of perf's events? Any context, preemption off.
 ///
 /// # Safety
 ///
-/// None of the arguments is used.
+/// `filter` came from [`ftrace_profile_set_filter`], and `rec` from [`perf_trace_buf_alloc`], in
+/// this context.
 #[export]
 pub(crate) unsafe extern "C" fn filter_match_preds(
-    _filter: *mut bindings::event_filter,
-    _rec: *mut c_void,
+    filter: *mut bindings::event_filter,
+    rec: *mut c_void,
 ) -> c_int {
-    1
+    // SAFETY: by the precondition; the memory of an entry is zeroed at first and has this size.
+    let (filter, entry) = unsafe {
+        (
+            &*filter.cast::<Filter>(),
+            core::slice::from_raw_parts(rec.cast::<u8>(), bindings::PERF_MAX_TRACE_SIZE as usize),
+        )
+    };
+    filter.passes(entry).into()
 }

@@ -13,6 +13,9 @@
 //!
 //! Locks: [`Probes`]' mutex, then those of [`super::ftrace::ops`]. Callbacks take none.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+mod switch_event;
+
 use super::ftrace::ops::{self, Callback, Edit, FilterKind, Flags, Hit, Nothing, Ops};
 use super::instance::feature::Feature;
 use super::instance::snapshot::{tracing_snapshot_instance_cond, Armed};
@@ -350,7 +353,7 @@ fn drop_sites(entry: &Entry, wanted: impl Fn(&Unfinished) -> bool) -> Result<boo
 }
 
 /// The commands there are.
-static COMMANDS: [&dyn Command; 6] = [
+static COMMANDS: &[&dyn Command] = &[
     &OnOff {
         name: "traceon",
         on: true,
@@ -369,6 +372,16 @@ static COMMANDS: [&dyn Command; 6] = [
     },
     &StackTrace,
     &TakeSnapshot,
+    #[cfg(CONFIG_EVENT_TRACING)]
+    &switch_event::SwitchEvent {
+        name: "enable_event",
+        on: true,
+    },
+    #[cfg(CONFIG_EVENT_TRACING)]
+    &switch_event::SwitchEvent {
+        name: "disable_event",
+        on: false,
+    },
 ];
 
 /// Is there a command called `name`?

@@ -10,8 +10,8 @@ use super::pids::EventPids;
 use super::recording;
 use super::registry::{Event, EventId};
 use super::trigger::TriggerList;
-use crate::kernel::rcu_slot::RcuSlot;
-use crate::kernel::trace_event::{flag, File, FileBox};
+use crate::kernel::rcu_slot::{RcuSlot, Retired};
+use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -46,6 +46,8 @@ pub(crate) struct EventFile {
     event: EventId,
     /// How many want it hit, though it need not be recorded.
     soft: u32,
+    /// What is wrong with the filter that was written last.
+    refused: Option<KVec<u8>>,
     hot: FileBox<Hot>,
 }
 
@@ -68,6 +70,7 @@ impl EventFile {
         Ok(Self {
             event: event.id(),
             soft: 0,
+            refused: None,
             hot,
         })
     }
@@ -80,6 +83,11 @@ impl EventFile {
     /// What its probe gets.
     pub(crate) fn hot(&self) -> &HotFile {
         &self.hot
+    }
+
+    /// Its flags, for who may be there longer than it.
+    pub(crate) fn flags_handle(&self) -> FlagsHandle<Hot> {
+        self.hot.flags_handle()
     }
 
     pub(super) fn into_hot(self) -> FileBox<Hot> {
@@ -160,21 +168,31 @@ impl EventFile {
         self.hot.filter.share()
     }
 
-    /// Puts a filter in the place of the one there is: a hit goes by the old one or by the new one.
-    /// Task context, sleeps. `ENOMEM`.
-    pub(crate) fn set_filter(&mut self, filter: Option<Arc<Filter>>) -> Result {
-        if filter.is_some() {
-            recording::prepare_scratch()?;
-        }
+    /// What the `filter` file says about the filter that was written last, if that was refused.
+    pub(crate) fn refused(&self) -> Option<&[u8]> {
+        self.refused.as_deref()
+    }
+
+    /// Has the `filter` file say so, until a filter is set.
+    pub(super) fn set_refused(&mut self, said: KVec<u8>) {
+        self.refused = Some(said);
+    }
+
+    /// Puts a filter in the place of the one there is, which it gives: a hit goes by the old one or
+    /// by the new one. Task context. `ENOMEM`.
+    pub(super) fn set_filter(&mut self, filter: Option<Arc<Filter>>) -> Result<Retired<Filter>> {
         let filtered = filter.is_some();
-        if !filtered {
+        if filtered {
+            recording::prepare_scratch()?;
+        } else {
             self.hot.set(flag::FILTERED, false);
         }
-        drop(self.hot.filter.replace(filter));
+        self.refused = None;
+        let old = self.hot.filter.exchange(filter);
         if filtered {
             self.hot.set(flag::FILTERED, true);
         }
-        Ok(())
+        Ok(old)
     }
 
     /// The triggers there are.

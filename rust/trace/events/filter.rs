@@ -1,26 +1,92 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Filters: what rejects entries of an event.
+//! Filters: what rejects entries of an event, and what a trigger's `if` asks of them.
+//!
+//! `core::event::filter` has the language, the compiled form and its evaluation; here are what its
+//! names stand for in this kernel, what evaluation needs beside the entry, and the `filter` files.
+//!
+//! A filter that is refused takes the old one away, and its file says why from then on, as in C.
 
+use super::registry::{Event, EventId, Registry};
+use crate::core::event::field::{self, Kind};
+use crate::core::event::filter::error::{Errno, Refused};
+use crate::core::event::filter::parse::compile;
+use crate::core::event::filter::program::{Outside, Place, Program, Step, Test};
+use crate::core::event::filter::{NoMemory, Scope, Storage};
+use crate::core::format::Out;
+use crate::core::parse::parser::{is_space, trim, until_nul};
+use crate::kernel::kallsyms;
+use crate::kernel::nofault;
+use crate::kernel::per_context::PerContext;
+use crate::kernel::rcu_slot::Retired;
+use crate::kernel::trace_event::{Call, Field, FieldKind};
+use crate::kernel::tracepoint::TaskView;
+use crate::trace::instance::Instance;
+use core::fmt;
+use core::ops::Range;
+use kernel::cpu::{nr_cpu_ids, CpuId};
 use kernel::prelude::*;
+use kernel::sync::{Arc, SetOnce};
 
-/// Looks at an entry, common fields included. Any context, NMI included: no lock, no memory, no
-/// sleep.
-pub(crate) trait Check: Send + Sync {
-    /// Is the entry to be recorded?
-    fn passes(&self, entry: &[u8]) -> bool;
-}
+/// Where `error_log` says a filter was refused.
+const LOCATION: &[u8] = b"event filter parse error";
+
+/// What the `filter` file of a system shows: C forgets the text of one that was taken.
+pub(crate) const OF_SYSTEM: &str = "### global filter ###\n\
+    # Use this to set filters for multiple events.\n\
+    # Only events with the given fields will be affected.\n\
+    # If no events are modified, an error message will be displayed here\n";
+
+/// How much of a text that a field points to is looked at.
+const TEXT_MAX: usize = 1024;
+
+/// Where such texts are copied to. Made with the first filter that needs it, and kept.
+static TEXTS: SetOnce<PerContext<[u8; TEXT_MAX]>> = SetOnce::new();
 
 /// A filter and its text.
 pub(crate) struct Filter {
-    text: KVVec<u8>,
-    check: KBox<dyn Check>,
+    text: KVec<u8>,
+    steps: KVec<Step>,
+    masks: KVec<u64>,
+    cpus: usize,
 }
 
 impl Filter {
-    /// The filter that was written as `text`.
-    pub(crate) fn new(text: KVVec<u8>, check: KBox<dyn Check>) -> Self {
-        Self { text, check }
+    /// The filter `text` for entries of `event`. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub(crate) fn new(event: &Call, text: &[u8]) -> Result<Self, Refused> {
+        let mut filter = Self {
+            text: copy(text).map_err(|_| NoMemory)?,
+            steps: KVec::new(),
+            masks: KVec::new(),
+            cpus: nr_cpu_ids() as usize,
+        };
+        let Self { steps, masks, .. } = &mut filter;
+        compile(text, &Names(event), &mut Memory { steps, masks })?;
+
+        let follows = |step: &Step| {
+            let place = match step.test {
+                Test::Text { place, .. } => place,
+                _ => Place::Comm,
+            };
+            matches!(place, Place::Memory { .. })
+        };
+        if TEXTS.as_ref().is_none() && filter.steps.iter().any(follows) {
+            // Somebody else's is as good.
+            TEXTS.populate(PerContext::new([0; TEXT_MAX]).map_err(|_| NoMemory)?);
+        }
+        Ok(filter)
+    }
+
+    /// The filter `text` of one of perf's events. Task context, may sleep. Errors as
+    /// [`Filter::new`], as an errno.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    pub(crate) fn of_perf(event: &Call, text: &[u8]) -> Result<KBox<Self>> {
+        let filter = Self::new(event, text).map_err(errno)?;
+        Ok(KBox::new(filter, GFP_KERNEL)?)
     }
 
     /// As it was written.
@@ -28,9 +94,309 @@ impl Filter {
         &self.text
     }
 
-    /// Is `entry`, common fields included, to be recorded? Any context.
+    /// Does `entry`, common fields included, pass? Any context, preemption off.
     #[inline]
     pub(crate) fn passes(&self, entry: &[u8]) -> bool {
-        self.check.passes(entry)
+        self.program().matches(entry, &Now)
+    }
+
+    /// The compiled form.
+    #[inline(always)]
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program {
+            text: &self.text,
+            steps: &self.steps,
+            masks: &self.masks,
+            cpus: self.cpus,
+        }
+    }
+}
+
+/// A compiled filter as it grows.
+struct Memory<'a> {
+    steps: &'a mut KVec<Step>,
+    masks: &'a mut KVec<u64>,
+}
+
+impl Storage for Memory<'_> {
+    fn push(&mut self, step: Step) -> Result<(), NoMemory> {
+        self.steps.push(step, GFP_KERNEL).map_err(|_| NoMemory)
+    }
+
+    fn steps(&mut self) -> &mut [Step] {
+        self.steps
+    }
+
+    fn mask(&mut self, words: usize) -> Result<(usize, &mut [u64]), NoMemory> {
+        let first = self.masks.len();
+        let all = first.checked_add(words).ok_or(NoMemory)?;
+        self.masks
+            .resize(all, 0, GFP_KERNEL)
+            .map_err(|_| NoMemory)?;
+        Ok((first, self.masks.get_mut(first..).unwrap_or(&mut [])))
+    }
+}
+
+/// What the names in a filter of an event stand for.
+struct Names<'a>(&'a Call);
+
+impl Scope for Names<'_> {
+    fn field(&self, name: &[u8]) -> Option<field::Field> {
+        // C finds the last of two that have the same name.
+        let named = |field: &Field<'_>| field.name.to_bytes() == name;
+        self.0.fields().filter(named).last().map(seen)
+    }
+
+    fn function(&self, name: &[u8]) -> Option<Range<u64>> {
+        self.function_at(kallsyms::address_of(name)? as u64)
+    }
+
+    fn function_at(&self, address: u64) -> Option<Range<u64>> {
+        let (size, offset) = kallsyms::size_offset(usize::try_from(address).ok()?)?;
+        let start = address.checked_sub(offset as u64)?;
+        Some(start..start.checked_add(size as u64)?)
+    }
+
+    fn cpus(&self) -> usize {
+        nr_cpu_ids() as usize
+    }
+}
+
+/// A field as a filter sees it.
+fn seen(field: Field<'_>) -> field::Field {
+    let kind = match field.kind {
+        FieldKind::Other => Kind::Number,
+        FieldKind::StaticString => Kind::Array,
+        FieldKind::DynString => Kind::DataLoc,
+        FieldKind::RelDynString => Kind::RelLoc,
+        FieldKind::PtrString => Kind::Pointer,
+        FieldKind::TraceFn => Kind::Function,
+        FieldKind::CpuMask => Kind::CpuMask,
+        FieldKind::Comm => Kind::Comm,
+        FieldKind::Cpu => Kind::Cpu,
+        FieldKind::StackTrace => Kind::Stacktrace,
+    };
+    // What lies beyond all entries reads as nothing.
+    let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+    field::Field {
+        kind,
+        offset: narrow(field.offset),
+        size: narrow(field.size),
+        signed: field.signed,
+    }
+}
+
+/// What a hit brings along beside the entry.
+struct Now;
+
+impl Outside for Now {
+    fn cpu(&self) -> u32 {
+        CpuId::current().as_u32()
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        TaskView::with_current(|task| task.comm())
+    }
+
+    fn text(
+        &self,
+        address: u64,
+        user: bool,
+        matches: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Option<bool> {
+        let address = usize::try_from(address).ok()?;
+        TEXTS
+            .as_ref()?
+            .with(|place| nofault::text(place, address, user).map(|text| matches(text)))?
+    }
+}
+
+impl Registry {
+    /// Applies what is written to the `filter` file of `event` in `instance`; `0` takes the filter
+    /// away. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if the event has gone, what is wrong with the filter, `ENOMEM`.
+    pub(crate) fn write_filter(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        text: &[u8],
+    ) -> Result {
+        let text = without_end(text);
+        if trim(text) == b"0" {
+            self.event(event).ok_or(ENODEV)?;
+            let found = self.of_mut(instance).and_then(|at| at.file_mut(event));
+            if let Some(file) = found {
+                drop(file.set_filter(None)?);
+            }
+            return Ok(());
+        }
+        match Filter::new(self.event(event).ok_or(ENODEV)?, text) {
+            Ok(filter) => {
+                let filter = Arc::new(filter, GFP_KERNEL)?;
+                drop(self.file_made(instance, event)?.set_filter(Some(filter))?);
+                Ok(())
+            }
+            Err(refused) => {
+                drop(self.refuse_filter(instance, event, text, refused)?);
+                Err(errno(refused))
+            }
+        }
+    }
+
+    /// Applies what is written to the `filter` file of `system` in `instance`: each of its events
+    /// that has the fields gets the filter, the others say that they have not. Task context,
+    /// sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENODEV` if the system has no events, `ENOMEM`.
+    pub(crate) fn write_system_filter(
+        &mut self,
+        instance: &Arc<Instance>,
+        system: &[u8],
+        text: &[u8],
+    ) -> Result {
+        let text = without_end(text);
+        let clear = trim(text) == b"0";
+        let mut ids = KVec::new();
+        let members = self
+            .listed()
+            .filter(|event| event.system().to_bytes() == system);
+        for event in members {
+            ids.push(event.id(), GFP_KERNEL)?;
+        }
+        if ids.is_empty() {
+            return Err(ENODEV);
+        }
+
+        let mut old = KVec::with_capacity(ids.len(), GFP_KERNEL)?;
+        for event in ids {
+            let gone = if clear {
+                match self.of_mut(instance).and_then(|at| at.file_mut(event)) {
+                    Some(file) => file.set_filter(None)?,
+                    None => continue,
+                }
+            } else {
+                match Filter::new(self.event(event).ok_or(ENODEV)?, text) {
+                    Ok(filter) => {
+                        let filter = Arc::new(filter, GFP_KERNEL)?;
+                        self.file_made(instance, event)?.set_filter(Some(filter))?
+                    }
+                    Err(refused) => {
+                        self.refuse_filter(instance, event, text, refused.of_system())?
+                    }
+                }
+            };
+            old.push(gone, GFP_KERNEL)?;
+        }
+        Retired::end_all(old);
+        Ok(())
+    }
+
+    /// Takes the filter of `event` away, and has its file say what is wrong with `text`.
+    fn refuse_filter(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        text: &[u8],
+        refused: Refused,
+    ) -> Result<Retired<Filter>> {
+        let file = self.file_made(instance, event)?;
+        let gone = file.set_filter(None)?;
+        if refused.errno == Errno::NoMemory {
+            return Ok(gone);
+        }
+        let mut said = Said(KVec::new());
+        refused.write(&mut said, text).map_err(|_| ENOMEM)?;
+        file.set_refused(said.0);
+        log(instance, text, refused);
+        Ok(gone)
+    }
+
+    /// Has `event` in `instance` a filter, or was one refused?
+    pub(crate) fn has_filter(&self, instance: &Instance, event: EventId) -> bool {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        file.is_some_and(|file| file.refused().is_some() || file.filter().is_some())
+    }
+
+    /// Writes what the `filter` file of `event` in `instance` reads as. Task context. Errors when
+    /// `out` is full.
+    pub(crate) fn show_filter(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        match file {
+            Some(file) => match (file.refused(), file.filter()) {
+                (Some(said), _) => out.bytes(said)?,
+                (None, Some(filter)) => out.bytes(filter.text())?,
+                (None, None) => out.bytes(b"none")?,
+            },
+            None => out.bytes(b"none")?,
+        }
+        out.bytes(b"\n")
+    }
+}
+
+/// The filter behind a trigger's `if`, for entries of `event` in `instance`; says in its
+/// `error_log` what is wrong with it. Task context, may sleep.
+///
+/// # Errors
+///
+/// What is wrong with the filter.
+pub(super) fn of_trigger(instance: &Instance, event: &Event, text: &[u8]) -> Result<Filter> {
+    Filter::new(event, text).map_err(|refused| {
+        log(instance, text, refused);
+        errno(refused)
+    })
+}
+
+fn log(instance: &Instance, text: &[u8], refused: Refused) {
+    let reason = refused.reason.text();
+    instance
+        .errors()
+        .push(LOCATION, text, refused.column(), reason);
+}
+
+fn errno(refused: Refused) -> Error {
+    Error::from_errno(refused.errno.value().wrapping_neg())
+}
+
+/// `text` as C keeps it: blanks at its end are gone.
+fn without_end(text: &[u8]) -> &[u8] {
+    let text = until_nul(text);
+    let end = text.iter().rposition(|&c| !is_space(c));
+    text.get(..end.map_or(0, |last| last.wrapping_add(1)))
+        .unwrap_or(&[])
+}
+
+fn copy(text: &[u8]) -> Result<KVec<u8>> {
+    let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
+    copy.extend_from_slice(text, GFP_KERNEL)?;
+    Ok(copy)
+}
+
+/// A text that is kept.
+struct Said(KVec<u8>);
+
+impl fmt::Write for Said {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.bytes(text.as_bytes())
+    }
+}
+
+impl Out for Said {
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        let grown = self.0.extend_from_slice(bytes, GFP_KERNEL);
+        grown.map_err(|_| fmt::Error)
+    }
+
+    fn written(&mut self, _: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+        Err(fmt::Error)
     }
 }

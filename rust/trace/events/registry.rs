@@ -154,6 +154,13 @@ impl Registry {
     /// instances where one was enabled at some time: others may get the types of the entries. Task
     /// context, sleeps. `ENOMEM`.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
+        let mut going = KVec::new();
+        for event in self.events.iter().filter(|event| is(event)) {
+            going.push(event.id, GFP_KERNEL)?;
+        }
+        for event in going {
+            self.remove_triggers_of(event)?;
+        }
         let mut gone: KVec<EventFile> = KVec::new();
         let mut clear: KVec<Arc<Instance>> = KVec::new();
         for event in self.events.iter().filter(|event| is(event)) {
@@ -306,6 +313,14 @@ impl Registry {
         };
         self.enabled -= gone.files.iter().filter(|file| file.is_enabled()).count();
         gone.clear_pids();
+        // A trigger may keep the flags of a file, also of its own.
+        for file in gone
+            .files
+            .iter_mut()
+            .filter(|file| file.triggers().is_some())
+        {
+            let _ = file.set_triggers(None);
+        }
         FileBox::end_all(gone.files.into_iter().map(EventFile::into_hot));
         self.end_saving();
     }

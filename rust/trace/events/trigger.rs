@@ -1,22 +1,125 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Triggers: what else happens when an event is hit.
+//!
+//! [`KINDS`] says what exists; one file has one kind. An event with triggers is hit softly: its
+//! probe runs, and whether it is recorded is another matter. `core::event::trigger` takes apart
+//! what is written to `trigger` files.
+//!
+//! The list of an event's triggers is replaced as a whole under the event mutex: a hit goes by the
+//! old one or by the new one.
+
+mod on_off;
+mod snapshot;
+mod stacktrace;
+pub(crate) mod switch;
 
 use super::file::HotFile;
-use super::filter::Filter;
+use super::filter::{self, Filter};
+use super::registry::{EventId, Registry};
+use crate::core::event::trigger::{write, Command, Params};
+use crate::core::format::{self, Out};
+use crate::core::parse::command::Count;
+use crate::trace::instance::Instance;
+use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// One trigger. Any context, NMI included: no lock, no memory, no sleep.
-pub(crate) trait Trigger: Send + Sync {
-    /// Does what it is for. `entry` has the entry, common fields included, where the trigger
-    /// [looks](Trigger::looks) at it or has a filter.
-    fn hit(&self, file: &HotFile, entry: Option<&[u8]>);
+/// The kinds there are, in the order in which `trigger` files name them.
+static KINDS: [&dyn Kind; 6] = [
+    &on_off::OnOff { on: true },
+    &on_off::OnOff { on: false },
+    &snapshot::Snapshot,
+    &stacktrace::StackTrace,
+    &switch::Switch { on: true },
+    &switch::Switch { on: false },
+];
 
-    /// Rejects entries that it is not for.
-    fn filter(&self) -> Option<&Filter> {
-        None
+/// A kind of triggers.
+pub(crate) trait Kind: Sync {
+    /// The word.
+    fn name(&self) -> &'static str;
+
+    /// What the trigger that `command` means has in common with those that cannot be there with it.
+    /// Task context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a command without what the kind needs, or with a target that is not there.
+    fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key>;
+
+    /// Makes the trigger that `command` means. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the command, `ENOMEM`, and what the kind says.
+    fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>>;
+}
+
+/// The event whose triggers change.
+pub(crate) struct Place<'a> {
+    /// All events.
+    pub(crate) registry: &'a Registry,
+    /// The instance.
+    pub(crate) instance: &'a Arc<Instance>,
+    /// The event.
+    pub(crate) event: EventId,
+}
+
+impl Place<'_> {
+    /// The count and the filter of a trigger. Task context, may sleep. Errors as [`Kind::make`].
+    fn limits(&self, params: &Params<'_>) -> Result<Limits> {
+        let refused = |error: format::Error| Error::from_errno(error.errno().wrapping_neg());
+        let count = params.count().map_err(refused)?;
+        let event = self.registry.event(self.event).ok_or(ENODEV)?;
+        let filter = match params.filter().map_err(refused)? {
+            Some(text) => Some(filter::of_trigger(self.instance, event, text)?),
+            None => None,
+        };
+        let left = match count {
+            Count::Unlimited => None,
+            Count::Times(times) => Some(Atomic::new(times)),
+        };
+        Ok(Limits { left, filter })
     }
+}
+
+/// An event has one trigger of a key at most.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    sort: Sort,
+    /// The event that it switches.
+    target: Option<EventId>,
+}
+
+/// What triggers of a [`Key`] do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    OnOff,
+    Snapshot,
+    StackTrace,
+    Switch,
+}
+
+impl Key {
+    const fn of(sort: Sort) -> Self {
+        Self { sort, target: None }
+    }
+}
+
+/// One trigger.
+pub(crate) trait Trigger: Send + Sync {
+    /// Which it is.
+    fn key(&self) -> Key;
+
+    /// How often it acts, and for which entries.
+    fn limits(&self) -> &Limits;
+
+    /// Does what it is for. `entry` has the entry, common fields included, where the trigger
+    /// [looks](Trigger::looks) at it or has a filter. Any context, NMI included: no lock, no
+    /// memory, no sleep.
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>);
 
     /// Does it look at the entry, also without a filter?
     fn looks(&self) -> bool {
@@ -28,37 +131,78 @@ pub(crate) trait Trigger: Send + Sync {
         false
     }
 
-    /// Writes its line of the `trigger` file, without a newline. Task context.
-    fn show(&self, out: &mut dyn core::fmt::Write) -> core::fmt::Result;
+    /// Begins what goes with it, with the event mutex. Task context, sleeps. Errors are those of
+    /// the write that adds it.
+    fn attach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) -> Result {
+        Ok(())
+    }
+
+    /// Undoes [`Trigger::attach`], when it is hit no longer.
+    fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
+
+    /// Writes its name and what it needs, without count and filter. Task context.
+    fn show(&self, out: &mut dyn Out) -> fmt::Result;
+}
+
+/// How often a trigger acts, and for which entries.
+pub(crate) struct Limits {
+    /// `None` without limit.
+    left: Option<Atomic<i64>>,
+    filter: Option<Filter>,
+}
+
+impl Limits {
+    /// Does the count allow one more? Any context.
+    fn any(&self) -> bool {
+        self.left
+            .as_ref()
+            .is_none_or(|left| left.load(Relaxed) != 0)
+    }
+
+    /// Takes one off the count if it allows that; several CPUs never take the same one. Any
+    /// context.
+    fn spend(&self) -> bool {
+        let Some(left) = &self.left else {
+            return true;
+        };
+        let mut now = left.load(Relaxed);
+        while now != 0 {
+            match left.cmpxchg(now, now.wrapping_sub(1), Relaxed) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+
+    fn count(&self) -> Count {
+        match &self.left {
+            None => Count::Unlimited,
+            Some(left) => Count::Times(left.load(Relaxed)),
+        }
+    }
 }
 
 /// The triggers of a file.
-pub(crate) struct TriggerList(KVec<Arc<dyn Trigger>>);
+pub(crate) struct TriggerList {
+    /// The newest first.
+    triggers: KVec<Arc<dyn Trigger>>,
+}
 
 impl TriggerList {
-    /// These triggers.
-    pub(crate) fn new(triggers: KVec<Arc<dyn Trigger>>) -> Self {
-        Self(triggers)
-    }
-
-    /// The triggers, in the order in which they are hit.
-    pub(crate) fn triggers(&self) -> &[Arc<dyn Trigger>] {
-        &self.0
-    }
-
-    /// Does one look at entries?
+    /// Does one look at entries, or is one hit behind them?
     pub(crate) fn looks_at_entries(&self) -> bool {
-        self.0
-            .iter()
-            .any(|trigger| trigger.looks() || trigger.filter().is_some())
+        self.triggers.iter().any(|trigger| {
+            trigger.looks() || trigger.is_after() || trigger.limits().filter.is_some()
+        })
     }
 
     /// Hits those that are not [after](Trigger::is_after) the entry; says which are still to be, as
     /// bits. Any context.
     pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>) -> u64 {
         let mut after = 0;
-        for (place, trigger) in self.0.iter().enumerate() {
-            let passes = match (trigger.filter(), entry) {
+        for (place, trigger) in self.triggers.iter().enumerate() {
+            let passes = match (&trigger.limits().filter, entry) {
                 (Some(filter), Some(entry)) => filter.passes(entry),
                 (Some(_), None) => false,
                 (None, _) => true,
@@ -77,10 +221,196 @@ impl TriggerList {
 
     /// Hits those of `after`. Any context.
     pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
-        for (place, trigger) in self.0.iter().enumerate().take(u64::BITS as usize) {
+        for (place, trigger) in self.triggers.iter().enumerate().take(u64::BITS as usize) {
             if after & 1 << place != 0 {
                 trigger.hit(file, None);
             }
         }
     }
+
+    /// These without the trigger of `key`, and that. `ENOMEM`.
+    fn without(&self, key: Key) -> Result<(KVec<Arc<dyn Trigger>>, Option<Arc<dyn Trigger>>)> {
+        let mut rest = KVec::with_capacity(self.triggers.len(), GFP_KERNEL)?;
+        let mut gone = None;
+        for trigger in &self.triggers {
+            if trigger.key() == key {
+                gone = Some(trigger.clone());
+            } else {
+                rest.push(trigger.clone(), GFP_KERNEL)?;
+            }
+        }
+        Ok((rest, gone))
+    }
+}
+
+/// The list of `triggers`; none without any.
+fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
+    if triggers.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(TriggerList { triggers }, GFP_KERNEL)?))
+}
+
+impl Registry {
+    /// Applies what is written to the `trigger` file of `event` in `instance`. Task context,
+    /// sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an unknown trigger and for bad parameters, `EEXIST` for one that is there, what
+    /// is wrong with the filter, `ENODEV` if the event has gone, `ENOMEM`, and what the trigger
+    /// says.
+    pub(crate) fn write_trigger(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        text: &[u8],
+    ) -> Result {
+        let command = Command::parse(text);
+        let kind = KINDS
+            .iter()
+            .find(|kind| kind.name().as_bytes() == command.name)
+            .ok_or(EINVAL)?;
+        let place = Place {
+            registry: self,
+            instance,
+            event,
+        };
+        let key = kind.key(&place, &command)?;
+        if command.remove {
+            return self.remove_trigger(instance, event, key);
+        }
+        let trigger = kind.make(&place, &command)?;
+        self.add_trigger(instance, event, trigger)
+    }
+
+    fn add_trigger(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        trigger: Arc<dyn Trigger>,
+    ) -> Result {
+        let old = self.file_made(instance, event)?.triggers();
+        let mut triggers = KVec::new();
+        triggers.push(trigger.clone(), GFP_KERNEL)?;
+        for other in old.iter().flat_map(|list| &list.triggers) {
+            if other.key() == trigger.key() {
+                return Err(EEXIST);
+            }
+            triggers.push(other.clone(), GFP_KERNEL)?;
+        }
+
+        trigger.attach(self, instance)?;
+        let result = self.put_triggers(instance, event, triggers);
+        let result = result.and_then(|()| {
+            self.enable_softly(instance, event, true).inspect_err(|_| {
+                if let Ok(file) = self.file_made(instance, event) {
+                    let _ = file.set_triggers(old);
+                }
+            })
+        });
+        if result.is_err() {
+            trigger.detach(self, instance);
+        }
+        result
+    }
+
+    /// Takes away the trigger of `key`, if it is there. `ENOMEM`.
+    fn remove_trigger(&mut self, instance: &Arc<Instance>, event: EventId, key: Key) -> Result {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        let Some(list) = file.and_then(|file| file.triggers()) else {
+            return Ok(());
+        };
+        let (rest, Some(gone)) = list.without(key)? else {
+            return Ok(());
+        };
+        self.put_triggers(instance, event, rest)?;
+        let result = self.enable_softly(instance, event, false);
+        gone.detach(self, instance);
+        result
+    }
+
+    /// Takes away all triggers of `event` in all instances, before it goes. Task context, sleeps.
+    /// `ENOMEM`.
+    pub(super) fn remove_triggers_of(&mut self, event: EventId) -> Result {
+        let mut found = KVec::new();
+        for at in &self.instances {
+            if at.file(event).is_some_and(|file| file.triggers().is_some()) {
+                found.push(at.instance().clone(), GFP_KERNEL)?;
+            }
+        }
+        for instance in &found {
+            self.remove_triggers(instance, event)?;
+        }
+        Ok(())
+    }
+
+    fn remove_triggers(&mut self, instance: &Arc<Instance>, event: EventId) -> Result {
+        let file = self.file_made(instance, event)?;
+        let gone = file.triggers();
+        file.set_triggers(None)?;
+        for trigger in gone.iter().flat_map(|list| &list.triggers) {
+            // One for each.
+            let _ = self.enable_softly(instance, event, false);
+            trigger.detach(self, instance);
+        }
+        Ok(())
+    }
+
+    fn put_triggers(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        triggers: KVec<Arc<dyn Trigger>>,
+    ) -> Result {
+        let list = list(triggers)?;
+        self.file_made(instance, event)?.set_triggers(list)
+    }
+
+    /// Writes what the `trigger` file of `event` in `instance` reads as. Task context. Errors when
+    /// `out` is full.
+    pub(crate) fn show_triggers(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        if self.show_set_triggers(instance, event, &mut |out, trigger| show(out, trigger), out)? {
+            return Ok(());
+        }
+        out.write_str("# Available triggers:\n#")?;
+        for kind in &KINDS {
+            write!(out, " {}", kind.name())?;
+        }
+        out.write_str("\n")
+    }
+
+    /// Has `line` write each trigger of `event` in `instance`; false if there is none.
+    pub(crate) fn show_set_triggers(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        line: &mut dyn FnMut(&mut dyn Out, &dyn Trigger) -> fmt::Result,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        let Some(list) = file.and_then(|file| file.triggers()) else {
+            return Ok(false);
+        };
+        for trigger in &list.triggers {
+            line(out, &**trigger)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Writes a trigger as its file shows it. Errors when `out` is full.
+pub(crate) fn show(out: &mut dyn Out, trigger: &dyn Trigger) -> fmt::Result {
+    trigger.show(out)?;
+    let limits = trigger.limits();
+    write(
+        out,
+        limits.count(),
+        limits.filter.as_ref().map(Filter::text),
+    )
 }

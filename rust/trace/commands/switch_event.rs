@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `enable_event` and `disable_event`: an event of the instance is recorded from then on, or no
+//! longer. Only a change counts.
+
+use super::{read_count, Action, Command, Count, Unfinished};
+use crate::core::format::Out;
+use crate::core::parse::command::EventParams;
+use crate::trace::events::registry;
+use crate::trace::events::trigger::switch::Switched;
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The two commands.
+pub(super) struct SwitchEvent {
+    /// The word.
+    pub(super) name: &'static str,
+    /// Whether the event is recorded from then on.
+    pub(super) on: bool,
+}
+
+impl Command for SwitchEvent {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn counted(&self, params: Option<&[u8]>) -> bool {
+        EventParams::parse(params).is_ok_and(|params| params.count.is_some())
+    }
+
+    fn arm(
+        &self,
+        instance: &Arc<Instance>,
+        params: Option<&[u8]>,
+    ) -> Result<(KBox<dyn Action>, Count)> {
+        let params = EventParams::parse(params).map_err(|_| EINVAL)?;
+        let mut registry = registry::lock()?;
+        let event = Switched::new(&registry, params.system, params.event, self.on)?;
+        let count = match params.count {
+            Some([]) => return Err(EINVAL),
+            count => read_count(count)?,
+        };
+        let mut armed = KBox::new(
+            Armed {
+                event,
+                instance: instance.clone(),
+                is_attached: false,
+            },
+            GFP_KERNEL,
+        )?;
+        let result = armed.event.attach(&mut registry, instance);
+        // Who drops it takes the lock.
+        drop(registry);
+        armed.is_attached = result.is_ok();
+        result.map(|()| (armed as KBox<dyn Action>, count))
+    }
+}
+
+struct Armed {
+    event: Switched,
+    /// Makes a cycle, as that of the probe does.
+    instance: Arc<Instance>,
+    is_attached: bool,
+}
+
+impl Action for Armed {
+    fn hit(&self, _: &Instance, left: &Unfinished) {
+        if left.any() && !self.event.is_done() && left.spend() {
+            self.event.switch();
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        self.event.show(out)
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        if !self.is_attached {
+            return;
+        }
+        if let Ok(mut registry) = registry::lock() {
+            self.event.detach(&mut registry, &self.instance);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `traceon` and `traceoff`: only a change counts.
+
+use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use crate::core::format::Out;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The two kinds.
+#[derive(Clone, Copy)]
+pub(super) struct OnOff {
+    /// What the buffer is switched to.
+    pub(super) on: bool,
+}
+
+impl Kind for OnOff {
+    fn name(&self) -> &'static str {
+        if self.on {
+            "traceon"
+        } else {
+            "traceoff"
+        }
+    }
+
+    fn key(&self, _: &Place<'_>, _: &Command<'_>) -> Result<Key> {
+        Ok(Key::of(Sort::OnOff))
+    }
+
+    fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>> {
+        let limits = place.limits(&command.optional())?;
+        Ok(Arc::new(
+            Made {
+                kind: *self,
+                limits,
+            },
+            GFP_KERNEL,
+        )?)
+    }
+}
+
+struct Made {
+    kind: OnOff,
+    limits: Limits,
+}
+
+impl Trigger for Made {
+    fn key(&self) -> Key {
+        Key::of(Sort::OnOff)
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
+        let (buffer, on) = (file.instance().buffer(), self.kind.on);
+        if self.limits.any() && buffer.is_on() != on && buffer.set_on(on) != on {
+            // Only the CPU whose switch took effect gets here.
+            self.limits.spend();
+        }
+    }
+
+    /// What switches the buffer off is recorded.
+    fn is_after(&self) -> bool {
+        !self.kind.on
+    }
+
+    fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        out.write_str(self.kind.name())
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `enable_event` and `disable_event`: another event of the instance is recorded from then on, or
+//! no longer.
+//!
+//! That event is hit softly as long as the trigger is there, and its module stays.
+
+use super::{Command, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
+use crate::core::format::Out;
+use crate::kernel::trace_event::{flag, FlagsHandle, HeldCall};
+use crate::trace::events::file::Hot;
+use crate::trace::events::registry::EventId;
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::{Arc, SetOnce};
+
+/// The two kinds.
+#[derive(Clone, Copy)]
+pub(super) struct Switch {
+    /// Whether the event is recorded from then on.
+    pub(super) on: bool,
+}
+
+impl Kind for Switch {
+    fn name(&self) -> &'static str {
+        name(self.on)
+    }
+
+    fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key> {
+        let target = command.target().map_err(|_| EINVAL)?;
+        let event = place.registry.find(target.system, target.event);
+        let event = event.filter(|event| event.is_offered()).ok_or(EINVAL)?;
+        Ok(Key {
+            sort: Sort::Switch,
+            target: Some(event.id()),
+        })
+    }
+
+    fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>> {
+        let target = command.target().map_err(|_| EINVAL)?;
+        let made = Made {
+            limits: place.limits(&target.params)?,
+            switched: Switched::new(place.registry, target.system, target.event, self.on)?,
+        };
+        Ok(Arc::new(made, GFP_KERNEL)?)
+    }
+}
+
+const fn name(on: bool) -> &'static str {
+    if on {
+        "enable_event"
+    } else {
+        "disable_event"
+    }
+}
+
+/// An event that somebody switches at hits.
+pub(crate) struct Switched {
+    event: EventId,
+    call: HeldCall,
+    on: bool,
+    flags: SetOnce<FlagsHandle<Hot>>,
+}
+
+impl Switched {
+    /// The event `name` of `system`, not hit yet. Task context.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if there is none, `EBUSY` if it is going.
+    pub(crate) fn new(registry: &Registry, system: &[u8], name: &[u8], on: bool) -> Result<Self> {
+        let event = registry.find(system, name);
+        let event = event.filter(|event| event.is_offered()).ok_or(EINVAL)?;
+        Ok(Self {
+            event: event.id(),
+            call: HeldCall::new(event).ok_or(EBUSY)?,
+            on,
+            flags: SetOnce::new(),
+        })
+    }
+
+    /// Has it hit in `instance`. Task context, sleeps. Errors as [`Registry::enable_softly`].
+    pub(crate) fn attach(&self, registry: &mut Registry, instance: &Arc<Instance>) -> Result {
+        registry.enable_softly(instance, self.event, true)?;
+        let handle = registry.file_made(instance, self.event)?.flags_handle();
+        self.flags.populate(handle);
+        Ok(())
+    }
+
+    /// Undoes [`Switched::attach`]. Task context, sleeps.
+    pub(crate) fn detach(&self, registry: &mut Registry, instance: &Arc<Instance>) {
+        let _ = registry.enable_softly(instance, self.event, false);
+    }
+
+    /// Is the event already as it is to be? Any context.
+    pub(crate) fn is_done(&self) -> bool {
+        let is_recorded = |flags: &FlagsHandle<Hot>| flags.get() & flag::SOFT_DISABLED == 0;
+        self.flags
+            .as_ref()
+            .is_none_or(|flags| is_recorded(flags) == self.on)
+    }
+
+    /// Switches it. Any context.
+    pub(crate) fn switch(&self) {
+        if let Some(flags) = self.flags.as_ref() {
+            flags.set(flag::SOFT_DISABLED, !self.on);
+        }
+    }
+
+    /// Writes `enable_event:SYSTEM:EVENT`. Errors when `out` is full.
+    pub(crate) fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        write!(out, "{}:", name(self.on))?;
+        out.bytes(self.call.system().to_bytes())?;
+        out.bytes(b":")?;
+        out.bytes(self.call.name().to_bytes())
+    }
+}
+
+struct Made {
+    switched: Switched,
+    limits: Limits,
+}
+
+impl Trigger for Made {
+    fn key(&self) -> Key {
+        Key {
+            sort: Sort::Switch,
+            target: Some(self.switched.event),
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn hit(&self, _: &HotFile, _: Option<&[u8]>) {
+        let counted = self.limits.left.is_some();
+        // Only a change counts.
+        if !self.switched.is_done() && (!counted || self.limits.spend()) {
+            self.switched.switch();
+        }
+    }
+
+    fn attach(&self, registry: &mut Registry, instance: &Arc<Instance>) -> Result {
+        self.switched.attach(registry, instance)
+    }
+
+    fn detach(&self, registry: &mut Registry, instance: &Arc<Instance>) {
+        self.switched.detach(registry, instance);
+    }
+
+    fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        self.switched.show(out)
+    }
+}
