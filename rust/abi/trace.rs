@@ -44,6 +44,8 @@ pub(crate) extern "C" fn early_trace_init() {
 /// Makes the instances that the command line asks for. Boot, one CPU, behind [`early_trace_init`].
 #[no_mangle]
 pub(crate) extern "C" fn trace_init() {
+    #[cfg(CONFIG_EVENT_TRACING)]
+    super::events::start();
     // SAFETY: this is called between the two that `Given` asks for.
     let given = |param| unsafe { Given::of(param) }.all();
     let snapshots = Iterator::chain(
