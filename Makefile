@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long check-branch check-debug bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR CONFIG LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT
+export KERNEL IMAGE CPU SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE
 
 # The command as it was typed, not as make expands it.
 unexport CMD
@@ -51,6 +51,10 @@ check-branch: python
 # Most suites once more in a kernel that checks its locks; it builds that one.
 check-debug: python
 	@FLAVOUR=debug python3 scripts/check.py
+
+# A distribution's options, with its mitigations really on; SMOKE=1 the few boots that find most. It builds one more kernel.
+check-distro: python
+	@FLAVOUR=distro python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

@@ -7,7 +7,8 @@ is there, under its own path, and nothing the guest writes comes back. The comma
 console goes to a log of its own. Without a command, and with a terminal, there is a shell instead.
 
 From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), FLAVOUR (of build/rtrace or
-build/c, where KERNEL says no other), SMP, MEM, APPEND (kernel
+build/c, where KERNEL says no other), IMAGE=bzImage (not vmlinux, which has no
+KASLR), CPU (a model of QEMU's, emulated), SMP, MEM, APPEND (kernel
 parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
 instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
 the command and with what was in its memory; without it, that is the end), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
@@ -31,7 +32,8 @@ from common import BUILD, ROOT, Stop, main, read, say
 STAGE = os.path.join(ROOT, "scripts", "guest.d")
 TIMED_OUT, DIED, WARNED = 124, 125, 126
 LOGS_KEPT = 20
-COMPLAINT = re.compile(r"WARNING: |BUG: |BUG at |Oops|Call Trace:|Kernel panic|general protection fault|INFO: task .* blocked"
+# A mitigation that wants newer microcode says `WARNING: See https:...`.
+COMPLAINT = re.compile(r"WARNING: (?!See https:)|BUG: |BUG at |Oops|Call Trace:|Kernel panic|general protection fault|INFO: task .* blocked"
                        r"|possible recursive locking|inconsistent lock state|suspicious RCU usage|detected stall|"
                        r"UBSAN: |KASAN: |KCSAN: |kmemleak: ")
 
@@ -79,6 +81,7 @@ class Options:
         self.append = get("APPEND") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)
         self.reboot = get("REBOOT") == "1"
+        self.model = get("CPU") or "max"
         self.thread = get("THREAD") or "single"
         if self.thread not in ("single", "multi"):
             raise Stop(f"THREAD={self.thread}: single or multi", DIED)
@@ -117,7 +120,7 @@ def flavoured(kernel, flavour):
 
 def image_of(directory):
     """What QEMU boots: vmlinux by way of PVH, which spares it the unpacking of a bzImage; else bzImage."""
-    for name in ("vmlinux", "bzImage"):
+    for name in (os.environ.get("IMAGE") or "vmlinux", "bzImage"):
         path = os.path.join(directory, name)
         if os.path.exists(path):
             return path
@@ -129,7 +132,7 @@ def accelerator(options):
     wanted = os.environ.get("ACCEL")
     if wanted not in (None, "", "kvm", "tcg"):
         raise Stop(f"ACCEL={wanted}: kvm or tcg", DIED)
-    if options.icount or wanted == "tcg" or not os.access("/dev/kvm", os.R_OK | os.W_OK):
+    if options.icount or options.model != "max" or wanted == "tcg" or not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     if wanted == "kvm":
         return "kvm"
@@ -186,7 +189,7 @@ class Guest:
         options = self.options
         accel = accelerator(options)
         if accel == "tcg":
-            machine = ["-accel", f"tcg,thread={options.thread}", "-cpu", "max"]
+            machine = ["-accel", f"tcg,thread={options.thread}", "-cpu", options.model]
         else:
             machine = ["-accel", "kvm", "-cpu", "host"]
         if options.icount:

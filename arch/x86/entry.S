@@ -99,6 +99,7 @@ SYM_FUNC_START(ftrace_caller)
 	movq	%rax, FRAME_SIZE(%rsp)
 	RESTORE_ENTRY_REGS
 	addq	$FRAME_SIZE, %rsp
+.Lreturn:
 	RET
 SYM_FUNC_END(ftrace_caller)
 
@@ -132,6 +133,7 @@ SYM_FUNC_START(ftrace_plain_caller)
 	popq	%rdx
 	popq	%rsi
 	popq	%rdi
+.Lplain_return:
 	RET
 .Lplain_end:
 SYM_FUNC_END(ftrace_plain_caller)
@@ -180,6 +182,7 @@ SYM_FUNC_START(ftrace_regs_caller)
 	RESTORE_ENTRY_REGS
 	addq	$FRAME_SIZE, %rsp
 	popfq
+.Lregs_return:
 	RET
 
 .Ldirect:
@@ -207,6 +210,7 @@ SYM_FUNC_START(ftrace_regs_caller)
 	int3
 .Lbalance:
 	leaq	8(%rsp), %rsp
+.Lregs_balanced_return:
 	ALTERNATIVE __stringify(RET), \
 		    __stringify(ANNOTATE_UNRET_SAFE; ret; int3), \
 		    X86_FEATURE_CALL_DEPTH
@@ -223,10 +227,15 @@ SYM_FUNC_END(ftrace_stub_direct_tramp)
 /* What trampoline.rs must know of the models; struct Model there. */
 	.section .rodata
 SYM_DATA_START(rtrace_models)
-	/* size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call */
+	/*
+	 * Size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call;
+	 * of both RETs.
+	 */
 	.quad	.Lplain_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
 	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller
+	.quad	.Lreturn - ftrace_caller, .Lplain_return - ftrace_caller
 	.quad	.Lregs_end - ftrace_regs_caller, 0
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
+	.quad	.Lregs_return - ftrace_regs_caller, .Lregs_balanced_return - ftrace_regs_caller
 SYM_DATA_END(rtrace_models)

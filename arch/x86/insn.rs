@@ -25,6 +25,8 @@ pub const RUSTC_NOP: Insn = [0x0f, 0x1f, 0x44, 0x00, 0x08];
 
 const CALL: u8 = 0xe8;
 const JMP: u8 = 0xe9;
+const RET: u8 = 0xc3;
+const INT3: u8 = 0xcc;
 
 /// Is it a NOP as a compiler or `recordmcount` leaves it?
 pub fn is_nop(insn: &Insn) -> bool {
@@ -40,6 +42,16 @@ pub fn call(at: usize, target: usize) -> Option<Insn> {
 /// `jmp target` at `at`; `None` as for [`call`].
 pub fn jmp(at: usize, target: usize) -> Option<Insn> {
     relative(JMP, at, target)
+}
+
+/// A return at `at`, as long as a jump: by way of the return thunk at `thunk`, or at once where that
+/// is 0. `None` as for [`call`].
+pub fn ret(at: usize, thunk: usize) -> Option<Insn> {
+    if thunk == 0 {
+        Some([RET, INT3, INT3, INT3, INT3])
+    } else {
+        jmp(at, thunk)
+    }
 }
 
 /// The target of the call that `insn` would be at `at`; `None` when it is no call.
@@ -97,6 +109,13 @@ mod tests {
             assert_eq!(call_target(at, &jmp(at, target).unwrap()), None);
         }
         assert_eq!(call_target(TEXT, &NOP), None);
+    }
+
+    #[test]
+    fn a_return_goes_by_its_thunk_if_there_is_one() {
+        assert_eq!(ret(TEXT, 0), Some([0xc3, 0xcc, 0xcc, 0xcc, 0xcc]));
+        assert_eq!(ret(MODULE, TEXT), jmp(MODULE, TEXT));
+        assert_eq!(ret(TEXT, 0xffff_8880_0000_0000), None);
     }
 
     #[test]

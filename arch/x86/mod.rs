@@ -52,6 +52,11 @@ impl Arch for Machine {
         trampoline::make(ops, func, regs)
     }
 
+    unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
+        // SAFETY: By the caller's promise.
+        unsafe { trampoline::renew(addr, ops, func, regs) }
+    }
+
     fn plain_entry(addr: usize) -> usize {
         addr.wrapping_add(trampoline::plain_offset())
     }
@@ -78,6 +83,13 @@ impl Arch for Machine {
 
     fn return_hook() -> usize {
         bindings::return_to_handler as *const () as usize
+    }
+
+    #[inline(always)]
+    unsafe fn has_all_registers(regs: *mut bindings::ftrace_regs) -> bool {
+        // SAFETY: `struct ftrace_regs` is x86's `struct pt_regs`; the models write `cs` in either
+        // case.
+        unsafe { (*regs.cast::<bindings::pt_regs>()).__bindgen_anon_1.csx != 0 }
     }
 
     #[inline(always)]

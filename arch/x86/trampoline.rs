@@ -3,11 +3,13 @@
 //! Trampolines for one ops: copies of the models in `entry.S`.
 //!
 //! A copy differs from its model in places of the same length: the ops's address in each `movabs`
-//! that loads the third argument, and each call's target. References relative to the instruction
-//! pointer are adjusted by the kernel's own `text_poke_apply_relocation()`, which also covers what
-//! mitigations patched into the model at boot.
+//! that loads the third argument, each call's target, and the RETs, since a mitigation may want
+//! another one at another address. References relative to the instruction pointer are adjusted by
+//! the kernel's own `text_poke_apply_relocation()`, which also covers what else was patched into
+//! the model at boot; copies that were made before that are written anew then ([`renew`]).
 
 use super::insn;
+use super::text::Patcher;
 use crate::trace::ftrace::arch::Trampoline;
 use kernel::{bindings, page, prelude::*};
 
@@ -19,6 +21,8 @@ struct Model {
     plain: usize,
     /// Of both entries; the same twice if there is one.
     calls: [Call; 2],
+    /// Offsets of the RETs.
+    returns: [usize; 2],
 }
 
 /// Where a copy differs from its model.
@@ -78,28 +82,23 @@ impl Drop for Memory {
     }
 }
 
-/// Makes a trampoline.
+/// The bytes of a trampoline at `addr`.
 ///
 /// # Errors
 ///
 /// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it
 /// should be.
-pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
-    let Model { size, calls, .. } = numbers(regs);
-    let size = *size;
-    // SAFETY: A plain allocation.
-    let memory = Memory(
-        unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast(),
-    );
-    if memory.0.is_null() {
-        return Err(ENOMEM);
-    }
-    let addr = memory.0 as usize;
-    // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
-    let code = unsafe { core::slice::from_raw_parts_mut(memory.0, size) };
-    // SAFETY: `size` is the length of both, by the assembler's word.
+fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>> {
+    let Model {
+        size,
+        calls,
+        returns,
+        ..
+    } = numbers(regs);
+    let mut code = KVec::from_elem(0, *size, GFP_KERNEL)?;
+    // SAFETY: `code` has `size` bytes, and so has the model, by the assembler's word.
     let ret = unsafe {
-        bindings::copy_from_kernel_nofault(code.as_mut_ptr().cast(), model(regs) as _, size)
+        bindings::copy_from_kernel_nofault(code.as_mut_ptr().cast(), model(regs) as _, *size)
     };
     if ret != 0 {
         return Err(EFAULT);
@@ -108,10 +107,10 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     unsafe {
         bindings::text_poke_apply_relocation(
             code.as_mut_ptr(),
-            code.as_ptr(),
-            size,
+            addr as *const u8,
+            *size,
             model(regs) as *mut u8,
-            size,
+            *size,
         )
     };
     for place in calls {
@@ -126,11 +125,53 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
         rest.get_mut(..8)
             .ok_or(EINVAL)?
             .copy_from_slice(&ops.to_le_bytes());
-        code.get_mut(place.at..)
-            .and_then(|c| c.get_mut(..call.len()))
-            .ok_or(EINVAL)?
-            .copy_from_slice(&call);
+        put(&mut code, place.at, &call)?;
     }
+    if cfg!(CONFIG_MITIGATION_RETHUNK) {
+        let [plain, balanced] = *returns;
+        put(&mut code, plain, &return_at(addr.wrapping_add(plain))?)?;
+        // Where calls are counted, what the model has there is right at any address.
+        // SAFETY: It reads what kind of CPU this is.
+        if !regs || !unsafe { bindings::rtrace_calls_are_counted() } {
+            put(
+                &mut code,
+                balanced,
+                &return_at(addr.wrapping_add(balanced))?,
+            )?;
+        }
+    }
+    Ok(code)
+}
+
+/// The return that the CPU wants at `at`.
+fn return_at(at: usize) -> Result<insn::Insn> {
+    // SAFETY: It reads what was decided about this CPU.
+    let thunk = unsafe { bindings::rtrace_return_thunk(at as _) };
+    insn::ret(at, thunk).ok_or(ERANGE)
+}
+
+fn put(code: &mut [u8], at: usize, insn: &insn::Insn) -> Result {
+    code.get_mut(at..)
+        .and_then(|place| place.get_mut(..insn.len()))
+        .ok_or(EINVAL)?
+        .copy_from_slice(insn);
+    Ok(())
+}
+
+/// Makes a trampoline. Errors as of [`code_at`].
+pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
+    let size = numbers(regs).size;
+    // SAFETY: A plain allocation.
+    let memory = Memory(
+        unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast(),
+    );
+    if memory.0.is_null() {
+        return Err(ENOMEM);
+    }
+    let addr = memory.0 as usize;
+    let code = code_at(addr, ops, func, regs)?;
+    // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
+    unsafe { core::slice::from_raw_parts_mut(memory.0, size) }.copy_from_slice(&code);
 
     let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;
     // SAFETY: The range is the whole pages of the allocation.
@@ -140,4 +181,18 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     }
     core::mem::forget(memory);
     Ok(Trampoline { addr, size })
+}
+
+/// Writes the trampoline at `addr` anew, from what its model is now. Errors as of [`code_at`].
+///
+/// # Safety
+///
+/// It was made by [`make`] with the same arguments, and no task or CPU is in it.
+pub(super) unsafe fn renew(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
+    let code = code_at(addr, ops, func, regs)?;
+    let _text = Patcher::lock();
+    // SAFETY: `text_mutex` is held; the code has the length that was allocated, and by the
+    // precondition nobody can meet it half written.
+    unsafe { bindings::text_poke(addr as _, code.as_ptr().cast(), code.len()) };
+    Ok(())
 }

@@ -78,6 +78,7 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
         ops::DIRECT.init();
         fgraph::GRAPH.init();
         fgraph::ret_stack::PREPARING.init();
+        fgraph::ret_stack::begin_boot_task();
         fgraph::sleep::SLEEP.init();
         #[cfg(CONFIG_FPROBE)]
         fgraph::fprobe::FPROBES.init();
@@ -102,6 +103,14 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     Enabled::set(true);
     // SAFETY: `start_kernel()` has parsed the command line, and init memory is there until its end.
     set_by_parameters(|param| unsafe { Given::of(param) }.last());
+}
+
+/// The kernel's text has been adapted to the CPU. At boot, on the one CPU and in the one task there
+/// is.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_renew_trampolines() {
+    // SAFETY: `alternative_instructions()` calls it, before there are others, from no callback.
+    unsafe { ops::renew_trampolines() };
 }
 
 /// Sets the filters that boot parameters give, whose texts `given` has.
@@ -216,25 +225,21 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
-            let mut edit = ops::token_edit(op, FilterKind::Filter, reset != 0)?;
-            for &ip in ips {
-                edit.set_ip(ip, remove != 0)?;
-            }
-            edit.commit()
+            ops::edit_set(op, FilterKind::Filter, reset != 0, |edit| {
+                ips.iter().try_for_each(|&ip| edit.set_ip(ip, remove != 0))
+            })
         })
     }
 }
 
 fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: FilterKind) -> Result {
-    let mut edit = ops::token_edit(op, which, reset)?;
-    if let Some(token) = buf {
-        // Only the ops of an instance can wait for a module.
-        if token.contains(&b':') && !ops::is_owned(op) {
-            return Err(EINVAL);
-        }
-        edit.apply(token)?;
+    // Only the ops of an instance can wait for a module.
+    if buf.is_some_and(|token| token.contains(&b':')) && !ops::is_owned(op) {
+        return Err(EINVAL);
     }
-    edit.commit()
+    ops::edit_set(op, which, reset, |edit| {
+        buf.map_or(Ok(()), |token| edit.apply(token))
+    })
 }
 
 /// # Safety

@@ -6,6 +6,7 @@
 //! Each does what a function of a room says, in line. The rooms get their addresses by the traits
 //! that are implemented here.
 
+use crate::kernel::kprobes::no_kprobe;
 #[cfg(CONFIG_FPROBE)]
 use crate::trace::fgraph::fprobe::{self, hit, ProbeSymbols};
 use crate::trace::fgraph::graph_user::{self, GraphSymbols};
@@ -107,12 +108,12 @@ unsafe extern "C" fn ftrace_graph_func(
 #[no_mangle]
 unsafe extern "C" fn ftrace_graph_plain(
     ip: usize,
-    parent_ip: usize,
+    _parent_ip: usize,
     _op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
     // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
-    unsafe { plain::hit(ip, parent_ip, fregs) }
+    unsafe { plain::hit(ip, fregs) }
 }
 
 /// A site of the function profiler alone.
@@ -123,12 +124,12 @@ unsafe extern "C" fn ftrace_graph_plain(
 #[no_mangle]
 unsafe extern "C" fn ftrace_graph_profile(
     ip: usize,
-    parent_ip: usize,
-    op: *mut ftrace_ops,
+    _parent_ip: usize,
+    _op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
     // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
-    unsafe { hot::hit(ip, parent_ip, op, fregs) }
+    unsafe { hot::hit(ip, fregs) }
 }
 
 /// What the return hook calls: where the function returns to.
@@ -141,6 +142,18 @@ unsafe extern "C" fn ftrace_return_to_handler(fregs: *mut ftrace_regs, retval: u
     // SAFETY: the hook, which alone calls this, saved `fregs`.
     unsafe { shared::returns(fregs, retval) }
 }
+
+no_kprobe!(
+    arch_ftrace_ops_list_func,
+    ftrace_ops_assist_func,
+    function_trace_call,
+    function_careful_trace_call,
+    function_trace_probe_call,
+    ftrace_graph_func,
+    ftrace_graph_plain,
+    ftrace_graph_profile,
+    ftrace_return_to_handler,
+);
 
 impl HookSymbols for fgraph::Symbols {
     const SHARED: Func = ftrace_graph_func;

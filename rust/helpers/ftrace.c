@@ -19,6 +19,12 @@ __rust_helper notrace void rust_helper_rtrace_preempt_enable_notrace(void)
 	preempt_enable_notrace();
 }
 
+/* Are there tasks besides the one that boots? */
+__rust_helper bool rust_helper_rtrace_scheduler_runs(void)
+{
+	return rcu_scheduler_active; /* 0: inactive. */
+}
+
 __rust_helper notrace int rust_helper_rtrace_list_recursion_enter(unsigned long ip, unsigned long parent_ip)
 {
 	return trace_test_and_set_recursion(ip, parent_ip, TRACE_LIST_START);
@@ -110,6 +116,22 @@ __rust_helper void rust_helper_rtrace_boot_done(unsigned long *init)
 __rust_helper void __ref rust_helper_rtrace_poke_idle_text(void *addr, const void *insn, size_t len)
 {
 	text_poke_early(addr, insn, len);
+}
+
+/* Where a return at @addr has to jump to instead; 0 if nowhere. */
+__rust_helper unsigned long rust_helper_rtrace_return_thunk(void *addr)
+{
+#ifdef CONFIG_MITIGATION_RETHUNK
+	if (cpu_wants_rethunk_at(addr))
+		return (unsigned long)x86_return_thunk;
+#endif
+	return 0;
+}
+
+/* Does each call count how deep it is? */
+__rust_helper bool rust_helper_rtrace_calls_are_counted(void)
+{
+	return cpu_feature_enabled(X86_FEATURE_CALL_DEPTH);
 }
 
 /* kprobes that were set by ftrace can no longer be taken away. */

@@ -13,6 +13,8 @@ pub(crate) use kernel::bindings::{
 };
 #[cfg(CONFIG_FPROBE)]
 pub(crate) use kernel::bindings::{fprobe, fprobe_hlist};
+use kernel::cpu::CpuId;
+use kernel::types::NotThreadSafe;
 
 /// Flags of a `struct ftrace_ops`: `FTRACE_OPS_FL_*`.
 pub(crate) mod flag {
@@ -121,6 +123,36 @@ pub(crate) unsafe fn init_hash(hash: *mut ftrace_ops_hash) {
     unsafe { bindings::rtrace_init_ops_hash(hash) };
 }
 
+/// Keeps others who do the same from changing an ops's sets.
+///
+/// # Invariants
+///
+/// The mutex is alive, and held by this task.
+pub(crate) struct HashGuard(*mut bindings::mutex, NotThreadSafe);
+
+impl HashGuard {
+    /// Task context, sleeps.
+    ///
+    /// # Safety
+    ///
+    /// [`init_hash`] was called for `hash`, which lives until the guard is dropped.
+    pub(crate) unsafe fn lock(hash: *mut ftrace_ops_hash) -> Self {
+        // SAFETY: the structure is there, by the caller's word.
+        let lock = unsafe { &raw mut (*hash).regex_lock };
+        // SAFETY: the mutex was made; undone by the drop.
+        unsafe { bindings::mutex_lock(lock) };
+        // INVARIANT: it was just taken.
+        Self(lock, NotThreadSafe)
+    }
+}
+
+impl Drop for HashGuard {
+    fn drop(&mut self) {
+        // SAFETY: by the type invariant.
+        unsafe { bindings::mutex_unlock(self.0) };
+    }
+}
+
 /// What C's trampoline calls when there is nothing to call.
 pub(crate) fn stub() -> usize {
     bindings::ftrace_stub as *const () as usize
@@ -132,9 +164,19 @@ pub(crate) fn keep_kprobes() {
     unsafe { bindings::rtrace_kprobes_stay() };
 }
 
+/// Are there tasks besides the one that boots? Only then do grace periods pass.
+pub(crate) fn scheduler_runs() -> bool {
+    // SAFETY: it reads a variable.
+    unsafe { bindings::rtrace_scheduler_runs() }
+}
+
 /// Waits until no task is where it was: those that run with preemption off or where RCU does not
-/// watch, and those that were preempted. Task context without locks, sleeps long.
+/// watch, and those that were preempted. Task context without locks, sleeps long; not at all while
+/// there is one task only, which runs this.
 pub(crate) fn wait_for_tasks() {
+    if !scheduler_runs() {
+        return;
+    }
     // SAFETY: task context, where sleeping is allowed.
     unsafe {
         bindings::synchronize_rcu_tasks_rude();
@@ -160,6 +202,12 @@ pub(crate) unsafe fn call_after_readers(
 pub(crate) fn running_task() -> NonNull<task_struct> {
     // SAFETY: there is a task whenever code runs.
     unsafe { NonNull::new_unchecked(bindings::get_current()) }
+}
+
+/// The idle task of `cpu`; none if that never could come up. Task context.
+pub(crate) fn idle_task(cpu: CpuId) -> Option<NonNull<task_struct>> {
+    // SAFETY: it is a CPU's number, as its type says.
+    NonNull::new(unsafe { bindings::idle_task(cpu.as_u32() as i32) })
 }
 
 /// Ends it all.

@@ -4,16 +4,42 @@
 //!
 //! C header: `include/linux/kprobes.h`.
 
+#[cfg(CONFIG_FPROBE)]
 use super::context::PreemptOff;
+#[cfg(CONFIG_FPROBE)]
 use kernel::bindings;
+
+/// A function's place in the list of those that no kprobe is put into.
+#[repr(transparent)]
+pub(crate) struct NoKprobe(#[expect(dead_code)] pub(crate) *const ());
+
+// SAFETY: the address of code.
+unsafe impl Sync for NoKprobe {}
+
+/// Keeps kprobes out of functions that are on the way to their own handlers, where another
+/// breakpoint could be one too many. As `NOKPROBE_SYMBOL()` of `linux/kprobes.h`.
+macro_rules! no_kprobe {
+    ($($function:expr),* $(,)?) => {$(
+        #[cfg(CONFIG_KPROBES)]
+        const _: () = {
+            #[used]
+            #[link_section = "_kprobe_blacklist"]
+            static LISTED: $crate::kernel::kprobes::NoKprobe =
+                $crate::kernel::kprobes::NoKprobe($function as *const ());
+        };
+    )*};
+}
+pub(crate) use no_kprobe;
 
 /// To kprobes this CPU is in a handler of theirs: while it lives they call none here, but count
 /// what they miss.
+#[cfg(CONFIG_FPROBE)]
 pub(crate) struct Busy {
     // Goes after what `drop` does.
     _stay: PreemptOff,
 }
 
+#[cfg(CONFIG_FPROBE)]
 impl Busy {
     /// None if a handler of theirs runs already. Any context that they may come to.
     pub(crate) fn new() -> Option<Self> {
@@ -26,6 +52,7 @@ impl Busy {
     }
 }
 
+#[cfg(CONFIG_FPROBE)]
 impl Drop for Busy {
     fn drop(&mut self) {
         // SAFETY: begun by `new`, on this CPU.

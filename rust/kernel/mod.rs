@@ -12,11 +12,13 @@ pub(crate) mod format;
 pub(crate) mod fs;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
+#[cfg(all(CONFIG_HIBERNATION, CONFIG_FUNCTION_GRAPH_TRACER))]
+pub(crate) mod hibernation;
 pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
-#[cfg(CONFIG_FPROBE)]
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;

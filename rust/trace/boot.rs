@@ -7,6 +7,8 @@ use super::buffer::made;
 use super::commands;
 #[cfg(CONFIG_EVENT_TRACING)]
 use super::events;
+#[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
+use super::fgraph::ret_stack;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::files::profile;
 use super::files::{self, marker};
@@ -218,8 +220,10 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     Ok(top)
 }
 
-/// A CPU comes up: each buffer takes it in.
+/// A CPU comes up: each buffer takes it in, and its idle task is in no function any more.
 fn prepare(cpu: CpuId) -> Result {
+    #[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
+    ret_stack::begin_idle(cpu);
     list::prepare(cpu)?;
     made::prepare(cpu)
 }

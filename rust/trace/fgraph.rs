@@ -140,6 +140,8 @@ fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
 /// is disarmed.
 pub(crate) fn register(user: UserRef, way: EntryPath, numbered: impl FnOnce(u64)) -> Result {
     ret_stack::prepare()?;
+    #[cfg(CONFIG_HIBERNATION)]
+    crate::kernel::hibernation::around(ret_stack::pause_around_hibernation)?;
     let mut users = GRAPH.lock();
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
         return Err(EBUSY);

@@ -87,7 +87,7 @@ impl Edit {
         let mut done = !pattern.negated;
         for site in found.iter() {
             if pattern.negated {
-                done |= self.set.remove(site.addr())?;
+                done |= self.set.remove(site.addr());
             } else {
                 self.set.insert(site.addr())?;
             }

@@ -103,6 +103,8 @@ fn target<'a>() -> &'a Target {
     unsafe { &*TARGET.load(Acquire) }
 }
 
+crate::kernel::kprobes::no_kprobe!(enter_any, leave, leave_any);
+
 /// The manager's function while the tracer is alone and plain.
 ///
 /// All but the case that nearly always holds leaves by a call at the end: that way nothing here
@@ -113,7 +115,7 @@ fn target<'a>() -> &'a Target {
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
 #[inline(always)]
-pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
+pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
     let (target, current) = (target(), Current::get());
     let top = target.top();
     if top.0 == 0 || current.is_paused() {
@@ -137,7 +139,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
                         fregs,
                         Frame {
                             retp: 0,
-                            ret: parent_ip,
+                            ret: 0,
                             func: ip,
                             data: time,
                             top,
@@ -150,7 +152,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     core::mem::forget(stay);
     // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
     // came.
-    unsafe { enter_any(ip, parent_ip, fregs, target, left, time) }
+    unsafe { enter_any(ip, fregs, target, left, time) }
 }
 
 /// [`hit`] in every case, from where it ended with something `left`.
@@ -163,7 +165,6 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
 #[inline(never)]
 unsafe fn enter_any(
     ip: usize,
-    parent_ip: usize,
     fregs: *mut ftrace_regs,
     target: &Target,
     left: Unfinished,
@@ -195,7 +196,7 @@ unsafe fn enter_any(
             fregs,
             Frame {
                 retp: 0,
-                ret: parent_ip,
+                ret: 0,
                 func: ip,
                 data: time,
                 top,
@@ -220,7 +221,9 @@ pub(super) fn call(ip: usize, depth: i32) -> FuncgraphEntry {
     }
 }
 
-/// Keeps `frame`, all of which is there but where it returns by, and exchanges that for the hook.
+/// Keeps `frame`, all of which is there but where it returns by and where to, and exchanges that for
+/// the hook. Where to is read here, since another callback at the same site may have exchanged it
+/// already, as kretprobes do.
 ///
 /// # Safety
 ///
@@ -232,6 +235,8 @@ pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame)
     let retp = unsafe { Machine::return_address(fregs) };
     room.push(&Frame {
         retp: retp as usize,
+        // SAFETY: the word that the function returns by.
+        ret: unsafe { retp.read() },
         ..frame
     });
     // SAFETY: the word that the function returns by, of which a frame is kept.

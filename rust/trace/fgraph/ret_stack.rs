@@ -26,11 +26,12 @@
 //! ([`prepare`]), since hits cannot allocate; an irq_work replaces them. Fields of
 //! `include/linux/sched.h`; freed with the task.
 
-use crate::kernel::ftrace::{running_task, task_struct};
+use crate::kernel::ftrace::{self, running_task, task_struct};
 use crate::kernel::irq_work::{IrqWork, Run};
 use crate::kernel::tracepoint::TaskView;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{compiler_fence, Ordering};
+use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::SetOnce;
@@ -641,17 +642,48 @@ pub(crate) unsafe fn init(task: *mut task_struct) {
     unsafe { begin(task.0.as_ptr()) };
 }
 
-/// An idle task begins anew; what it was in before its CPU went off line never returns.
+/// An idle task begins anew; what it was in before its CPU went off line never returns. Nothing
+/// happens to the running task, which is in functions that do: the boot CPU's becomes an idle task
+/// on the way.
 ///
 /// # Safety
 ///
-/// `task` does not run yet.
+/// `task` is the running task, or does not run.
 pub(crate) unsafe fn begin(task: *mut task_struct) {
     let Some(task) = NonNull::new(task).map(Task) else {
         return;
     };
+    if task.0 == Current::get().0 .0 {
+        return;
+    }
     task.used().store(0, Relaxed);
     field!(task, curr_ret_depth as i32).store(-1, Relaxed);
+}
+
+/// The running task hibernates the machine, or has done so: nothing of it is traced between, when
+/// its memory is copied while it runs.
+#[cfg(CONFIG_HIBERNATION)]
+pub(super) fn pause_around_hibernation(begins: bool) {
+    let pause = field!(Current::get().0, tracing_graph_pause as i32);
+    if begins {
+        pause.fetch_add(1, Relaxed);
+    } else {
+        pause.fetch_sub(1, Relaxed);
+    }
+}
+
+/// The idle task of `cpu`, which is down and about to come up, begins anew. Task context.
+pub(crate) fn begin_idle(cpu: CpuId) {
+    if let Some(task) = ftrace::idle_task(cpu) {
+        // SAFETY: the task of a CPU that is down does not run, and stays.
+        unsafe { begin(task.as_ptr()) };
+    }
+}
+
+/// The boot CPU's task was not made by anybody who would have called [`init`]: now it is in no
+/// function. At boot, before anything is traced.
+pub(crate) fn begin_boot_task() {
+    Current::get().set_depth(-1);
 }
 
 /// Frees the stack of a task that is gone.
@@ -725,6 +757,7 @@ impl Spare {
         let page = self
             .pages
             .iter()
+            .filter(|place| !place.load(Relaxed).is_null())
             .map(|place| place.xchg(ptr::null_mut(), ordering::Full))
             .find(|p| !p.is_null());
         self.refill.queue();
@@ -740,6 +773,7 @@ impl Spare {
         let _ = self
             .pages
             .iter()
+            .filter(|place| place.load(Relaxed).is_null())
             .find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
     }
 

@@ -54,6 +54,8 @@ impl Wanted {
     }
 }
 
+crate::kernel::kprobes::no_kprobe!(leave);
+
 /// The manager's function when there are several users, or one that is not traced alone.
 ///
 /// # Safety

@@ -140,6 +140,15 @@ pub(crate) trait Arch {
     /// out of reach.
     fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline>;
 
+    /// Writes the trampoline at `addr` anew, after the kernel's text was adapted to the CPU. Errors
+    /// as of [`Arch::make_trampoline`].
+    ///
+    /// # Safety
+    ///
+    /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same arguments, and no task
+    /// or CPU is in it.
+    unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result;
+
     /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the
     /// callback looks at none.
     fn plain_entry(addr: usize) -> usize;
@@ -156,6 +165,13 @@ pub(crate) trait Arch {
 
     /// Where hooked functions return to.
     fn return_hook() -> usize;
+
+    /// Has the trampoline saved all registers?
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what a trampoline saved.
+    unsafe fn has_all_registers(regs: *mut ftrace_regs) -> bool;
 
     /// At a function's entry, the word on the stack that it returns by.
     ///

@@ -131,13 +131,44 @@ impl SiteSet {
         Ok(())
     }
 
-    /// Takes `addr` out; false if it was not in. `ENOMEM`.
-    pub(crate) fn remove(&mut self, addr: usize) -> Result<bool> {
-        if !self.contains(addr) {
-            return Ok(false);
+    /// Takes `addr` out; false if it was not in.
+    pub(crate) fn remove(&mut self, addr: usize) -> bool {
+        let Some(mut free) = self.place(addr) else {
+            return false;
+        };
+        let mask = self.keys.len().wrapping_sub(1);
+        let mut i = free;
+        // What follows up to the next free place moves up where its search passes the freed one.
+        loop {
+            i = i.wrapping_add(1) & mask;
+            let Some(key) = self.keys.get(i).copied().filter(|key| *key != FREE) else {
+                break;
+            };
+            let passed = i.wrapping_sub(self.start(key)) & mask;
+            if passed >= i.wrapping_sub(free) & mask {
+                self.copy_place(i, free);
+                free = i;
+            }
         }
-        self.retain(|a| a != addr)?;
-        Ok(true)
+        if let Some(key) = self.keys.get_mut(free) {
+            *key = FREE;
+        }
+        if let Some(direct) = self.direct.get_mut(free) {
+            *direct = 0;
+        }
+        self.count = self.count.wrapping_sub(1);
+        true
+    }
+
+    fn copy_place(&mut self, from: usize, to: usize) {
+        if let (Some(key), Some(place)) = (self.keys.get(from).copied(), self.keys.get_mut(to)) {
+            *place = key;
+        }
+        if let (Some(target), Some(place)) =
+            (self.direct.get(from).copied(), self.direct.get_mut(to))
+        {
+            *place = target;
+        }
     }
 
     /// Keeps the sites for which `keep` is true, and all patterns. `ENOMEM`, the set is then as it

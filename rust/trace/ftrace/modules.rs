@@ -220,6 +220,7 @@ fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
             state.targets.put(table.word(i).slot());
         }
         let text = text_of(table);
+        state.note_removal();
         forget_sites(&mut state, &text);
         drop(state);
         Users::text_goes(text);

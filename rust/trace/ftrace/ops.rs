@@ -35,7 +35,7 @@ mod trampoline;
 #[allow(unsafe_code, reason = "patches text")]
 pub(crate) mod update;
 
-pub(crate) use edit::{apply_pending, matching_sites, token_edit, Edit, List};
+pub(crate) use edit::{apply_pending, edit_set, matching_sites, Edit, List};
 pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at, Key,
 };
@@ -49,7 +49,7 @@ pub(crate) use register::{
 };
 pub(crate) use retire::wait_for_trampolines;
 pub(crate) use show::write_state;
-pub(crate) use trampoline::ensure_trampoline;
+pub(crate) use trampoline::{ensure_trampoline, renew_trampolines};
 
 use super::sites::word::Targets;
 use crate::kernel::ftrace::keep_kprobes;
@@ -65,6 +65,7 @@ kernel::sync::global_lock! {
         key: Key::THE_ONE,
         targets: Targets::new(),
         owners: KVec::new(),
+        removals: 0,
     };
 }
 
@@ -85,9 +86,22 @@ pub(crate) struct State {
     /// All [`Ops`], registered or not: those whose sets know waiting module patterns and modules
     /// that go.
     owners: KVec<OpsRef>,
+    /// How many tables of sites have gone.
+    removals: usize,
 }
 
 impl State {
+    /// How many tables of sites have gone: a set that was copied before the latest did may name
+    /// sites that are no more.
+    pub(crate) fn removals(&self) -> usize {
+        self.removals
+    }
+
+    /// A table of sites has gone.
+    pub(crate) fn note_removal(&mut self) {
+        self.removals = self.removals.wrapping_add(1);
+    }
+
     /// The `i`th [`Ops`].
     pub(crate) fn owner(&self, i: usize) -> Option<OpsRef> {
         self.owners.get(i).copied()

@@ -7,9 +7,10 @@
 //! compares that word with its own task ([`PidFilter::traces_current`]); without pids no callback
 //! looks at all.
 //!
-//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then [`PidLists`], a raw lock that probes take,
-//! too.
+//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then that of [`PidLists`], a raw lock that the
+//! probes of forks and deaths take, too. Switches take none.
 
+use super::pid_set::PidSet;
 use crate::core::parse;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
@@ -56,10 +57,6 @@ impl Lists {
     fn is_empty(&self) -> bool {
         self.only.is_empty() && self.not.is_empty()
     }
-
-    fn traces(&self, pid: i32) -> bool {
-        (self.only.is_empty() || has(&self.only, pid)) && !has(&self.not, pid)
-    }
 }
 
 fn has(list: &List, pid: i32) -> bool {
@@ -77,45 +74,54 @@ fn add(list: &mut List, pid: i32) -> Result {
     Ok(())
 }
 
-fn take_out(list: &mut List, pid: i32) {
-    if let Ok(place) = list.binary_search(&pid) {
-        let _ = list.remove(place);
-    }
+/// Both lists of pids: in order for writers, and as sets that probes look at.
+pub(crate) struct PidLists {
+    lists: RawLock<Lists>,
+    only: PidSet,
+    not: PidSet,
 }
-
-/// Both lists of pids, as probes look at them.
-pub(crate) struct PidLists(RawLock<Lists>);
 
 impl PidLists {
     /// No pids.
     pub(crate) fn new() -> Self {
-        Self(RawLock::new(Lists::EMPTY))
+        Self {
+            lists: RawLock::new(Lists::EMPTY),
+            only: PidSet::new(),
+            not: PidSet::new(),
+        }
     }
 
-    /// Is this a task to trace? Any context but NMI.
+    fn set(&self, which: PidListKind) -> &PidSet {
+        match which {
+            PidListKind::Only => &self.only,
+            PidListKind::Not => &self.not,
+        }
+    }
+
+    /// Is this a task to trace? Any context.
+    #[inline]
     pub(crate) fn traces(&self, pid: i32) -> bool {
-        self.0.lock().traces(pid)
+        (self.only.is_empty() || self.only.has(pid)) && !self.not.has(pid)
     }
 
     /// Is a step from one task to the other to be traced, as far as either list has both of them
-    /// out? Any context but NMI.
+    /// out? Any context.
     pub(crate) fn traces_either(&self, one: i32, other: i32) -> bool {
-        let lists = self.0.lock();
-        let is_in = |pid| lists.only.is_empty() || has(&lists.only, pid);
-        let is_out = |pid| has(&lists.not, pid);
+        let is_in = |pid| self.only.is_empty() || self.only.has(pid);
+        let is_out = |pid| self.not.has(pid);
         !(is_out(one) && is_out(other)) && (is_in(one) || is_in(other))
     }
 
     /// Are both empty? Task context.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.lists.lock().is_empty()
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
     pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
-        let length = self.0.lock().list(which).len();
+        let length = self.lists.lock().list(which).len();
         let mut copy = List::with_capacity(length, GFP_KERNEL)?;
-        for pid in self.0.lock().list(which).iter() {
+        for pid in self.lists.lock().list(which).iter() {
             // A fork since may have made it longer than the room; the newest pid is then left out.
             if copy.push_within_capacity(*pid).is_err() {
                 break;
@@ -132,15 +138,31 @@ impl PidLists {
     /// `EINVAL` for what is no number or too large, `ENOMEM`.
     pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(KVec<i32>, usize)> {
         let mut new = self.pids(which)?;
-        let used = parse::pids::parse::<PidError>(text, |pid| Ok(add(&mut new, pid as i32)?))?;
+        let set = self.set(which);
+        let used = parse::pids::parse::<PidError>(text, |pid| {
+            let pid = pid as i32;
+            if let Some(mut growth) = set.growth(pid, GFP_KERNEL)? {
+                let _alone = self.lists.lock();
+                set.grow(pid, &mut growth);
+            }
+            Ok(add(&mut new, pid)?)
+        })?;
         Ok((new, used))
     }
 
     /// Puts `new` in the place of a list; says whether both are empty then. Task context.
     pub(crate) fn replace(&self, which: PidListKind, new: KVec<i32>) -> bool {
+        let set = self.set(which);
         let (old, empty) = {
-            let mut lists = self.0.lock();
-            (core::mem::replace(lists.list(which), new), lists.is_empty())
+            let mut lists = self.lists.lock();
+            let list = lists.list(which);
+            new.iter().for_each(|pid| set.insert(*pid));
+            let old = core::mem::replace(list, new);
+            set.set_count(list.len());
+            old.iter()
+                .filter(|pid| !has(list, **pid))
+                .for_each(|pid| set.remove(*pid));
+            (old, lists.is_empty())
         };
         drop(old);
         empty
@@ -156,17 +178,30 @@ impl PidLists {
 
     /// Takes a pid out of both. Any context but NMI.
     pub(crate) fn forget(&self, pid: i32) {
-        let mut lists = self.0.lock();
-        take_out(&mut lists.only, pid);
-        take_out(&mut lists.not, pid);
+        let mut lists = self.lists.lock();
+        for which in [PidListKind::Only, PidListKind::Not] {
+            let list = lists.list(which);
+            if let Ok(place) = list.binary_search(&pid) {
+                let _ = list.remove(place);
+                self.set(which).remove(pid);
+                self.set(which).set_count(list.len());
+            }
+        }
     }
 
     /// Adds `child` to a list that has `parent`.
     fn follow_in(&self, which: PidListKind, parent: i32, child: i32) {
+        let set = self.set(which);
+        if !set.has(parent) {
+            return;
+        }
+        let Ok(mut growth) = set.growth(child, GFP_NOWAIT) else {
+            return;
+        };
         let mut longer = List::new();
         loop {
             let length = {
-                let mut lists = self.0.lock();
+                let mut lists = self.lists.lock();
                 let list = lists.list(which);
                 let Err(place) = list.binary_search(&child) else {
                     return;
@@ -182,6 +217,11 @@ impl PidLists {
                 }
                 if list.len() < list.capacity() {
                     let _there_is_room = list.insert_within_capacity(place, child);
+                    if let Some(growth) = &mut growth {
+                        set.grow(child, growth);
+                    }
+                    set.insert(child);
+                    set.set_count(list.len());
                     return;
                 }
                 list.len()

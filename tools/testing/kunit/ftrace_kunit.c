@@ -7,7 +7,9 @@
  */
 #include <kunit/test.h>
 #include <linux/ftrace.h>
+#include <linux/hrtimer.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/stacktrace.h>
 #include <asm/asm-offsets.h>
@@ -340,6 +342,90 @@ static void kprobe_and_ops(struct kunit *test)
 	finish(test, &seen);
 }
 
+/* An ops that wants all registers, and how often it was called at a function without. */
+static struct {
+	struct ftrace_ops ops;
+	unsigned int hits, bare;
+} needy;
+
+static notrace void needy_callback(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+				   struct ftrace_regs *fregs)
+{
+	if (ftrace_get_regs(fregs))
+		WRITE_ONCE(needy.hits, needy.hits + 1);
+	else
+		WRITE_ONCE(needy.bare, needy.bare + 1);
+}
+
+static enum hrtimer_restart call_from_timer(struct hrtimer *timer)
+{
+	kunit_tracee(5, 7);
+	hrtimer_forward_now(timer, us_to_ktime(50));
+	return HRTIMER_RESTART;
+}
+
+/*
+ * The function is hit while its site still leads to the trampoline of ops that want no registers, and the one that does is
+ * among the registered: its filter names enough functions for that to take a while.
+ */
+static void hits_while_registering(struct kunit *test)
+{
+	static struct seen a, b;
+	struct hrtimer timer;
+
+	memset(&needy, 0, sizeof(needy));
+	needy.ops.func = needy_callback;
+	needy.ops.flags = FTRACE_OPS_FL_SAVE_REGS;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter(&needy.ops, WRITABLE("acpi_*"), 1), 0);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&needy.ops, TRACEE, 0, 0), 0);
+	start(test, &a, 0, TRACEE);
+	start(test, &b, 0, TRACEE);
+	hrtimer_setup_on_stack(&timer, call_from_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	hrtimer_start(&timer, us_to_ktime(50), HRTIMER_MODE_REL_HARD);
+	for (int i = 0; i < 20; i++) {
+		KUNIT_EXPECT_EQ(test, register_ftrace_function(&needy.ops), 0);
+		KUNIT_EXPECT_EQ(test, unregister_ftrace_function(&needy.ops), 0);
+	}
+	hrtimer_cancel(&timer);
+	destroy_hrtimer_on_stack(&timer);
+	finish(test, &a);
+	finish(test, &b);
+	ftrace_free_filter(&needy.ops);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(needy.bare), 0u);
+	KUNIT_EXPECT_GT(test, a.hits, 0u);
+}
+
+static struct seen shared;
+
+/* Puts a function into the filter that another does so with, too, and takes it out. */
+static int add_and_remove(void *function)
+{
+	unsigned long ip = (unsigned long)function;
+	int lost = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		lost += ftrace_set_filter_ip(&shared.ops, ip, 0, 0) != 0;
+		/* -ENOENT, where it is not there any more. */
+		lost += ftrace_set_filter_ip(&shared.ops, ip, 1, 0) != 0;
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return lost;
+}
+
+static void two_change_a_filter(struct kunit *test)
+{
+	struct task_struct *first, *second;
+
+	/* One that stays, or an empty filter would mean all functions. */
+	start(test, &shared, 0, (unsigned long)call_tracee);
+	first = kthread_run(add_and_remove, (void *)TRACEE, "kunit_first");
+	second = kthread_run(add_and_remove, (void *)OTHER, "kunit_second");
+	KUNIT_EXPECT_EQ(test, kthread_stop(first), 0);
+	KUNIT_EXPECT_EQ(test, kthread_stop(second), 0);
+	finish(test, &shared);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(one_ops),
 	KUNIT_CASE(one_ops_protected),
@@ -352,6 +438,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(direct),
 #endif
 	KUNIT_CASE(kprobe_and_ops),
+	KUNIT_CASE(hits_while_registering),
+	KUNIT_CASE_SLOW(two_change_a_filter),
 	{}
 };
 

@@ -22,12 +22,23 @@ pub(crate) struct Edit {
     _ops: Option<Arc<Ops>>,
     which: FilterKind,
     set: SiteSet,
+    /// How many tables of sites had gone when it was opened.
+    removals: usize,
 }
 
-/// Opens a set of C code's ops for the time of a call. `ENOMEM`.
-pub(crate) fn token_edit(op: OpsRef, which: FilterKind, reset: bool) -> Result<Edit> {
+/// Changes a set of C code's ops by `change`, alone among such calls for the same set. Errors as of
+/// [`Edit::commit`], `ENOMEM`, and those of `change`.
+pub(crate) fn edit_set(
+    op: OpsRef,
+    which: FilterKind,
+    reset: bool,
+    change: impl FnOnce(&mut Edit) -> Result,
+) -> Result {
     op.init();
-    Edit::open(op, None, which, reset)
+    let _alone = op.lock_sets();
+    let mut edit = Edit::open(op, None, which, reset)?;
+    change(&mut edit)?;
+    edit.commit()
 }
 
 impl Edit {
@@ -40,7 +51,7 @@ impl Edit {
         if is_dead() {
             return Err(ENODEV);
         }
-        let _state = FTRACE.lock();
+        let state = FTRACE.lock();
         let set = match op.set_of(which) {
             Some(set) if !reset => set.try_clone()?,
             _ => SiteSet::new(),
@@ -50,6 +61,7 @@ impl Edit {
             _ops: ops,
             which,
             set,
+            removals: state.removals(),
         })
     }
 
@@ -117,7 +129,7 @@ impl Edit {
         if !remove {
             return self.set.insert(site.addr());
         }
-        if self.set.remove(site.addr())? {
+        if self.set.remove(site.addr()) {
             Ok(())
         } else {
             Err(ENOENT)
@@ -126,14 +138,14 @@ impl Edit {
 
     /// Makes the set current and patches what differs, in one batch. Errors as of
     /// [`change_set`](super::register::change_set).
-    pub(crate) fn commit(self) -> Result {
-        change_set(
-            &mut FTRACE.lock(),
-            self.op,
-            self.which,
-            self.set,
-            Shared::Ask,
-        )
+    pub(crate) fn commit(mut self) -> Result {
+        let mut state = FTRACE.lock();
+        if state.removals() != self.removals {
+            // Another module's code may come to be where a site was that went meanwhile.
+            let is_there = |addr| table::under_lock(&state.key).any(|t| t.exact(addr).is_some());
+            self.set.retain(is_there)?;
+        }
+        change_set(&mut state, self.op, self.which, self.set, Shared::Ask)
     }
 }
 

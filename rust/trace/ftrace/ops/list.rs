@@ -13,6 +13,7 @@ use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs};
 use crate::kernel::rcu_list::LockKey;
 use crate::kernel::recursion::ListGuard;
 use crate::kernel::stack::rcu_watches;
+use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::tasks::stack::{Has, Trampolines};
 use core::ptr;
 use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
@@ -73,6 +74,15 @@ pub(super) fn add_trampoline(_key: &Key, op: OpsRef) {
         .store(TRAMPOLINES.load(Relaxed), Relaxed);
     // Pairs with the acquire load in `at`.
     TRAMPOLINES.store(op.as_ptr(), Release);
+}
+
+/// Calls `f` for each ops with a trampoline of its own.
+pub(super) fn for_each_trampoline(_key: &Key, mut f: impl FnMut(OpsRef)) {
+    let mut next = at(&TRAMPOLINES);
+    while let Some(op) = next {
+        f(op);
+        next = at(op.next_trampoline());
+    }
 }
 
 /// Takes out an ops whose trampoline is to be freed.
@@ -147,9 +157,13 @@ pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_reg
     let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
+    // SAFETY: By the caller's promise.
+    let all_saved = unsafe { Machine::has_all_registers(fregs) };
     let mut next = at(&HEAD);
     while let Some(op) = next {
-        if !op.has(flag::STUB) && wants_now(op) && op.covers(ip) {
+        // An ops that wants all registers is in the list before its sites are patched to save them.
+        let lacks_registers = !all_saved && op.wants_regs();
+        if !op.has(flag::STUB) && !lacks_registers && wants_now(op) && op.covers(ip) {
             if let Some(func) = op.func() {
                 // SAFETY: The owner of the ops registered the function for this.
                 unsafe { func(ip, parent_ip, op.as_ptr(), fregs) };

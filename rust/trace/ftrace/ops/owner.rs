@@ -4,7 +4,8 @@
 
 use super::edit::{Edit, List};
 use super::raw::{flag, FilterKind, OpsRef, StaticOps};
-use super::retire::wait_for_trampolines;
+use super::retire::{after_hits, wait_for_trampolines, HitsOut};
+use super::trampoline::free_trampoline;
 use super::{register, FTRACE};
 use crate::core::format::entry::ARGUMENTS;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
@@ -146,11 +147,40 @@ pub(crate) struct Ops {
 /// What must live as long as hits.
 struct Held {
     bound: Option<Bound>,
+    /// Was it registered with this callback?
+    used: bool,
+    /// The callback before, whose hits may still be going on.
+    past: Option<Past>,
     /// Where [`Ops::raw`] points, but for the global ops, which are static.
     memory: Option<KBox<Opaque<ftrace_ops>>>,
 }
 
-// SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic.
+/// A callback that was taken away. Its hits read `private` as the type that they know.
+struct Past {
+    entry: usize,
+    data: *mut c_void,
+    out: HitsOut,
+}
+
+/// What is left of an [`Ops`] until hits are out.
+struct Remains {
+    raw: OpsRef,
+    // Dropped in this order, after the trampoline.
+    _bound: Option<Bound>,
+    _memory: Option<KBox<Opaque<ftrace_ops>>>,
+}
+
+// SAFETY: Nobody else has any of it.
+unsafe impl Send for Remains {}
+
+impl Drop for Remains {
+    fn drop(&mut self) {
+        free_trampoline(self.raw);
+    }
+}
+
+// SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic; the
+// addresses of a past callback are only compared.
 unsafe impl Send for Ops {}
 // SAFETY: As above.
 unsafe impl Sync for Ops {}
@@ -180,10 +210,14 @@ impl Ops {
 
     fn adopt(raw: OpsRef, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
         raw.init();
-        let ops = Arc::pin_init(
-            pin_init!(Ops { raw, held <- new_mutex!(Held { bound: None, memory }) }),
-            GFP_KERNEL,
-        )?;
+        raw.set(flag::OWNED);
+        let held = Held {
+            bound: None,
+            used: false,
+            past: None,
+            memory,
+        };
+        let ops = Arc::pin_init(pin_init!(Ops { raw, held <- new_mutex!(held) }), GFP_KERNEL)?;
         FTRACE.lock().owners.push(raw, GFP_KERNEL)?;
         Ok(ops)
     }
@@ -211,6 +245,12 @@ impl Ops {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
         let data = callback.into_foreign();
+        if let Some(past) = held.past.take() {
+            let same = past.entry == T::ENTRY as *const () as usize && past.data == data.cast();
+            if !same && !past.out.is_so() {
+                wait_for_trampolines();
+            }
+        }
         self.raw.set_private(data.cast());
         self.raw.set_func(Some(T::ENTRY));
         {
@@ -228,8 +268,8 @@ impl Ops {
         Ok(())
     }
 
-    /// Forgets the callback, which may hold what holds this ops; may wait, long, for its hits.
-    /// `EBUSY` while registered.
+    /// Forgets the callback, which may hold what holds this ops; it goes in the background, once its
+    /// hits are out. `EBUSY` while registered.
     pub(crate) fn clear_callback(&self) -> Result {
         self.release_callback(&mut self.held.lock())
     }
@@ -238,27 +278,31 @@ impl Ops {
         if self.is_registered() {
             return Err(EBUSY);
         }
-        if held.bound.is_some() && !self.raw.has(flag::DYNAMIC) {
-            // Unregistering waited for hits already, unless the ops are static. They read `private`
-            // as the type that it has now.
-            wait_for_trampolines();
-        }
+        let entry = self.raw.func_addr();
         self.raw.set_func(None);
-        held.bound = None;
+        let Some(bound) = held.bound.take() else {
+            return Ok(());
+        };
+        if core::mem::take(&mut held.used) {
+            let data = bound.data;
+            held.past = after_hits(bound).map(|out| Past { entry, data, out });
+        }
         Ok(())
     }
 
     /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV`
     /// when ftrace is disarmed.
     pub(crate) fn register(&self) -> Result {
-        let _held = self.held.lock();
+        let mut held = self.held.lock();
         if self.is_registered() {
             return Err(EBUSY);
         }
+        held.used = true;
         register::register(self.raw)
     }
 
-    /// Stops calling; no site leads to the callback when it returns. `EBUSY` when it is not
+    /// Stops calling; no site leads to the callback when it returns, but hits may still be going on,
+    /// which it is kept for. `EBUSY` when it is not
     /// registered, `ENODEV` when ftrace is disarmed.
     pub(crate) fn unregister(&self) -> Result {
         let _held = self.held.lock();
@@ -290,15 +334,26 @@ impl Ops {
 #[pinned_drop]
 impl PinnedDrop for Ops {
     fn drop(self: Pin<&mut Self>) {
-        if self.is_registered() && register::unregister(self.raw).is_err() {
-            // Disarmed: sites may lead to it for ever, so it must stay.
-            let mut held = self.held.lock();
-            core::mem::forget((held.bound.take(), held.memory.take()));
-            return;
+        if self.is_registered() {
+            // Disarmed or not, it is not called any more.
+            let _ = register::unregister(self.raw);
         }
         FTRACE.lock().owners.retain(|op| *op != self.raw);
         register::free_sets(self.raw);
-        // The global ops, which are static and would have to wait here, are never dropped.
+        // The global ops, which are static, are never dropped.
+        let mut held = self.held.lock();
+        let is_settled = !held.used && held.past.as_ref().is_none_or(|past| past.out.is_so());
+        let remains = Remains {
+            raw: self.raw,
+            _bound: held.bound.take(),
+            _memory: held.memory.take(),
+        };
+        drop(held);
+        if is_settled {
+            drop(remains);
+        } else {
+            after_hits(remains);
+        }
     }
 }
 

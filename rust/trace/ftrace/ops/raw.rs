@@ -28,6 +28,8 @@ pub(crate) mod flag {
 
     /// The callback looks at no registers.
     pub(crate) const PLAIN: usize = 1 << 63;
+    /// Its owner keeps what hits need until they are out, also when it goes.
+    pub(crate) const OWNED: usize = 1 << 61;
     /// The trampoline made for it saves all registers.
     pub(crate) const ALL_SAVED: usize = 1 << 62;
 }
@@ -99,6 +101,14 @@ impl OpsRef {
     pub(crate) fn share_sets(self, other: OpsRef) {
         // SAFETY: By the type's invariant for both.
         unsafe { (*self.as_ptr()).func_hash = (*other.as_ptr()).func_hash };
+    }
+
+    /// Keeps others who call this from changing its sets. Task context, sleeps; before the ftrace
+    /// lock. After [`OpsRef::init`].
+    pub(super) fn lock_sets(self) -> ftrace::HashGuard {
+        // SAFETY: By the type's invariant; `init` has made the lock, which lives as long as the ops
+        // whose sets these are: the caller has that during the call.
+        unsafe { ftrace::HashGuard::lock((*self.as_ptr()).func_hash) }
     }
 
     /// Does it use the same sets as `other`?

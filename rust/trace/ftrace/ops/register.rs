@@ -4,7 +4,7 @@
 
 use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
-use super::trampoline::{ensure_trampoline, free_trampoline};
+use super::trampoline::{cut_off, ensure_trampoline, free_trampoline};
 use super::update::{sync, Scope};
 use super::{is_dead, list, Enabled, Manager, Parts, State, Switch, DIRECT, FTRACE};
 use crate::kernel::memory;
@@ -49,7 +49,7 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if op.has(flag::SAVE_REGS_IF_SUPPORTED) {
         op.set(flag::SAVE_REGS);
     }
-    if !memory::is_kernel_core_data(op.as_ptr() as usize) {
+    if !op.has(flag::OWNED) && !memory::is_kernel_core_data(op.as_ptr() as usize) {
         op.set(flag::DYNAMIC);
     }
     direct::claim(
@@ -73,25 +73,34 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
 }
 
 /// Stops calling an ops: `unregister_ftrace_function()`. If its memory is not the kernel's own
-/// data, no callback of it runs any more when this returns.
+/// data, nor that of an [`Ops`](super::Ops), no callback of it runs any more when this returns.
 ///
 /// # Errors
 ///
-/// `ENODEV` when ftrace is disarmed, `EBUSY` when it is not registered.
+/// `ENODEV` when ftrace is disarmed, and then it is not called any more all the same; `EBUSY` when
+/// it is not registered.
 pub(crate) fn unregister(op: OpsRef) -> Result {
     {
         let mut state = FTRACE.lock();
-        if is_dead() {
-            return Err(ENODEV);
-        }
-        if kernel::warn_on!(!op.has(flag::ENABLED)) {
+        if !op.has(flag::ENABLED) {
+            if is_dead() {
+                return Err(ENODEV);
+            }
+            kernel::warn_on!(true);
             return Err(EBUSY);
         }
         stop(&mut state, op, op);
+        // The change of its sites may have been what disarmed it.
+        if is_dead() {
+            cut_off(&state, op);
+        }
     }
     if op.has(flag::DYNAMIC) {
         wait_for_trampolines();
         free_trampoline(op);
+    }
+    if is_dead() {
+        return Err(ENODEV);
     }
     direct::tell_peers_of_leaving(op);
     Ok(())

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Freeing what hits may still look at.
+//! Freeing what hits may still look at: after a grace period, or in the background once nobody is
+//! in a trampoline.
 
 use crate::kernel::ftrace::{self, callback_head};
 use crate::trace::ftrace::hash::SiteSet;
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{Acquire, Atomic, Release},
+        Arc,
+    },
+    workqueue::{self, new_work, Work, WorkItem},
+};
 
 /// A set as ops have it: what C calls `struct ftrace_hash`.
 #[repr(C)]
@@ -76,4 +84,65 @@ unsafe extern "C" fn free_now(rcu: *mut callback_head) {
 /// without locks.
 pub(crate) fn wait_for_trampolines() {
     ftrace::wait_for_tasks();
+}
+
+/// Tells whether the hits are out that something was kept for, see [`after_hits`].
+pub(super) struct HitsOut(Arc<Atomic<bool>>);
+
+impl HitsOut {
+    /// Are they? Any context.
+    pub(super) fn is_so(&self) -> bool {
+        // Pairs with the release store in `run`.
+        self.0.load(Acquire)
+    }
+}
+
+/// Drops `what` in the background, once no task is in a callback or a trampoline that sites led to
+/// until now. Without memory it waits here. Task context, may sleep.
+pub(super) fn after_hits<T: Send + 'static>(what: T) -> Option<HitsOut> {
+    if !ftrace::scheduler_runs() {
+        return None;
+    }
+    let room = Arc::new(Atomic::new(false), GFP_KERNEL)
+        .and_then(|out| Ok((out, KBox::<Later<T>>::new_uninit(GFP_KERNEL)?)));
+    let Ok((out, room)) = room else {
+        wait_for_trampolines();
+        return None;
+    };
+    let Ok(later) = room.write_pin_init(Later::new(what, out.clone()));
+    workqueue::system_unbound().enqueue(later);
+    Some(HitsOut(out))
+}
+
+/// Something that waits to be dropped.
+#[pin_data]
+struct Later<T> {
+    out: Arc<Atomic<bool>>,
+    _what: T,
+    #[pin]
+    work: Work<Self>,
+}
+
+workqueue::impl_has_work! {
+    impl{T: Send + 'static} HasWork<Self> for Later<T> { self.work }
+}
+
+impl<T: Send + 'static> Later<T> {
+    fn new(what: T, out: Arc<Atomic<bool>>) -> impl PinInit<Self> {
+        pin_init!(Self {
+            out,
+            _what: what,
+            work <- new_work!("rtrace::after_hits"),
+        })
+    }
+}
+
+impl<T: Send + 'static> WorkItem for Later<T> {
+    type Pointer = Pin<KBox<Self>>;
+
+    fn run(this: Pin<KBox<Self>>) {
+        wait_for_trampolines();
+        // Pairs with the acquire load in `is_so`.
+        this.out.store(true, Release);
+    }
 }

@@ -5,8 +5,9 @@
 use super::raw::{flag, OpsRef};
 use super::retire::wait_for_trampolines;
 use super::{list, ListSymbols, State, Symbols, FTRACE};
-use crate::kernel::memory;
+use crate::kernel::{ftrace, memory};
 use crate::trace::ftrace::arch::{Arch, Machine};
+use kernel::prelude::*;
 
 /// The function that the trampoline of `op` calls: its own, or the one that protects it.
 fn trampoline_func(op: OpsRef) -> usize {
@@ -52,6 +53,46 @@ pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
             memory::announce_code(trampoline.addr, trampoline.size, c"ftrace_trampoline", true)
         };
     }
+}
+
+/// Writes all trampolines anew, since the kernel's text, which they were copied from, has been
+/// adapted to the CPU.
+///
+/// # Safety
+///
+/// At boot, while there is one CPU and one task, which is in no trampoline.
+pub(crate) unsafe fn renew_trampolines() {
+    let state = FTRACE.lock();
+    list::for_each_trampoline(&state.key, |op| {
+        let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
+        // SAFETY: It was made for this ops, by its flag with these `regs`; nobody is in it, by the
+        // caller's promise.
+        let result = unsafe {
+            Machine::renew_trampoline(addr, op.as_ptr() as usize, trampoline_func(op), regs)
+        };
+        if let Err(error) = result {
+            pr_warn!(
+                "ftrace: a trampoline is as it was before mitigations: {:?}\n",
+                error
+            );
+        }
+    });
+}
+
+/// Sites lead to the trampoline of `op` for ever, as ftrace is disarmed: it calls nothing from now
+/// on, and stays.
+pub(super) fn cut_off(state: &State, op: OpsRef) {
+    if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
+        return;
+    }
+    let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
+    // SAFETY: It was made for this ops, by its flag with these `regs`.
+    if unsafe { Machine::retarget_trampoline(addr, ftrace::stub(), regs) }.is_err() {
+        kernel::warn_on!(true);
+    }
+    list::remove_trampoline(&state.key, op);
+    op.set_trampoline(0, 0);
+    op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
 }
 
 /// Frees the trampoline of `op`, which is not registered any more and was waited for, unless

@@ -40,6 +40,8 @@ fn table_here(stay: &PreemptOff) -> &'static Table {
     unsafe { table::here(stay) }
 }
 
+crate::kernel::kprobes::no_kprobe!(enter_any, <Alone as OwnFrames>::leave, leave_any,);
+
 /// The manager's function while the profiler is alone.
 ///
 /// All but the case that nearly always holds leaves by a call at the end: that way nothing here
@@ -50,12 +52,7 @@ fn table_here(stay: &PreemptOff) -> &'static Table {
 /// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
 /// at `ip`.
 #[inline(always)]
-pub(crate) unsafe fn hit(
-    ip: usize,
-    parent_ip: usize,
-    op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
+pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
     let top = Top(TOP.load(Relaxed));
     let current = Current::get();
     if top.0 == 0 || current.is_paused() {
@@ -68,7 +65,7 @@ pub(crate) unsafe fn hit(
             current.set_depth(current.depth().wrapping_add(1));
             let frame = Frame {
                 retp: 0,
-                ret: parent_ip,
+                ret: 0,
                 func: ip,
                 data: now(&stay),
                 top,
@@ -81,7 +78,7 @@ pub(crate) unsafe fn hit(
     core::mem::forget(stay);
     // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
     // came.
-    unsafe { enter_any(ip, parent_ip, op, fregs) }
+    unsafe { enter_any(ip, fregs) }
 }
 
 /// [`hit`] in every case.
@@ -91,12 +88,7 @@ pub(crate) unsafe fn hit(
 /// As there; the caller has forgotten a guard that holds preemption off.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn enter_any(
-    ip: usize,
-    parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
+unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
     // SAFETY: the caller has forgotten a guard for this one.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
@@ -115,7 +107,7 @@ unsafe extern "C" fn enter_any(
     current.set_depth(current.depth().wrapping_add(1));
     let frame = Frame {
         retp: 0,
-        ret: parent_ip,
+        ret: 0,
         func: ip,
         data: now(&stay),
         top,

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests that are a boot each, for suites of such."""
+import os
+import re
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+KERNEL = os.environ.get("KERNEL", "rtrace")
+
+
+class Boot:
+    """One guest: kernel parameters, a shell command in tracefs that must succeed, patterns of the console's log."""
+
+    def __init__(self, name, parameters="", command="true", log=(), not_log=(), status=0, complains=False, settings=None):
+        self.name, self.parameters, self.command = name, parameters, command
+        self.settings = settings or {}  # of scripts/guest.py
+        self.log, self.not_log, self.status, self.complains = log, not_log, status, complains
+
+    def run(self):
+        """None, or what was wrong."""
+        with tempfile.NamedTemporaryFile("r", suffix=".log", errors="replace") as console:
+            environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name, GUEST_TIMEOUT="90",
+                               CMD=f"cd /sys/kernel/tracing\n{self.command}")
+            environment.update(self.settings)
+            options = [] if self.complains else ["--check-log"]
+            done = subprocess.run([os.path.join(ROOT, "scripts", "guest.py"), *options], env=environment, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+            log = console.read()
+        if done.returncode != self.status:
+            return f"status {done.returncode}, wanted {self.status}: {done.stdout[-600:]}"
+        for pattern in self.log:
+            if not re.search(pattern, log, re.M):
+                return f"the log lacks {pattern!r}: {log[-600:]}"
+        for pattern in self.not_log:
+            if found := re.search(pattern, log, re.M):
+                return f"the log has {found[0]!r}"
+        return None
+
+
+def has(text, file):
+    """A shell test: the file reads exactly this."""
+    return f'[ "$(cat {file})" = "{text}" ] || {{ echo {file}: "$(cat {file})"; exit 1; }}'
+
+
+def main(tests):
+    """Run them as a suite (tools/testing/README.md); CASE=text those whose name has it."""
+    chosen = [test for test in tests if os.environ.get("CASE", "") in test.name]
+    print("KTAP version 1")
+    print(f"1..{len(chosen)}", flush=True)
+    failed = 0
+    for number, test in enumerate(chosen, 1):
+        wrong = test.run()
+        if wrong:
+            failed += 1
+            print("\n".join(f"# {line}" for line in wrong.splitlines()))
+        print(f"{'not ok' if wrong else 'ok'} {number} {test.name}", flush=True)
+    return 1 if failed else 0
