@@ -250,7 +250,9 @@ static void redirected(struct kunit *test)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
-static unsigned int direct_hits[2] __used;
+/* Not static: what only assembly writes would be taken for a constant. */
+extern unsigned int direct_hits[2];
+unsigned int direct_hits[2];
 
 /* Called at a site: counts by one instruction, which changes no register, and goes on in the function. */
 #define DIRECT(name, count)				\
