@@ -11,7 +11,7 @@ use kernel::bindings;
 
 /// A function's place in the list of those that no kprobe is put into.
 #[repr(transparent)]
-pub(crate) struct NoKprobe(#[expect(dead_code)] pub(crate) *const ());
+pub(crate) struct NoKprobe(pub(crate) *const ());
 
 // SAFETY: the address of code.
 unsafe impl Sync for NoKprobe {}

@@ -6,7 +6,7 @@
 use super::table::{self, Table};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
-use crate::kernel::ftrace::{ftrace_ops, ftrace_regs};
+use crate::kernel::ftrace::ftrace_regs;
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
