@@ -10,6 +10,7 @@ use super::env::Env;
 use super::reader::ReaderState;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
+use super::writer::Context;
 use crate::core::sys::{word, Local, Shared, Shared32, SharedPtr};
 
 /// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.
@@ -36,8 +37,8 @@ pub(super) struct WriteLine {
     pub(super) stamp: Local,
     /// The write position that `stamp`, and `records` of the setup line, belong to.
     pub(super) stamp_position: Local,
-    /// Time of the event that each context has reserved last, by the context's number.
-    pub(super) event_stamp: [Local; 5],
+    /// Time of the event that each kind of context has reserved, first of all.
+    pub(super) event_stamp: [Local; Context::KINDS],
 }
 
 /// What every event looks at: the context word, which the writer changes, and settings that hardly
@@ -76,12 +77,14 @@ pub(super) struct CommitLine {
     pub(super) time_went_backwards: Local,
 }
 
-/// What `nest_start` puts aside.
+/// What only events inside others need.
 #[repr(C, align(64))]
 pub(super) struct NestLine {
-    /// For each level of the context word, the time of the event that its innermost context has
-    /// reserved.
-    pub(super) event_stamp: [Local; 13],
+    /// Time of the event that each kind of context has reserved inside another one of its own.
+    pub(super) second_stamp: [Local; Context::KINDS],
+    /// What `nest_start` puts aside: for each level of the context word, the time of the event that
+    /// its innermost context has reserved.
+    pub(super) event_stamp: [Local; Context::LEVELS],
 }
 
 /// Readers' part.
@@ -200,6 +203,7 @@ impl CpuBuffer {
                 state: UnsafeCell::new(ReaderState::new(parts.nr_slots as u64)),
             },
             nest: NestLine {
+                second_stamp: core::array::from_fn(|_| Local::new(0)),
                 event_stamp: core::array::from_fn(|_| Local::new(0)),
             },
         };
@@ -486,7 +490,7 @@ const _: () = {
     // No line of one CPU's buffer is another's, and none that an event writes holds what reading
     // writes.
     assert!(align_of::<CpuBuffer>() == 64 && size_of::<CpuBuffer>() % 64 == 0);
-    assert!(offset_of!(WriteLine, event_stamp) + size_of::<[Local; 5]>() <= 64);
+    assert!(offset_of!(WriteLine, event_stamp) + size_of::<[Local; Context::KINDS]>() <= 64);
     assert!(offset_of!(SetupLine, context) == 0 && offset_of!(CommitLine, commit) == 0);
     assert!(offset_of!(CpuBuffer, read) % 64 == 0 && offset_of!(CpuBuffer, nest) % 64 == 0);
 };

@@ -50,7 +50,7 @@ impl CpuBuffer {
             return None;
         }
         let word = self.setup.context.get();
-        let context = [context, Context::TRANSITION]
+        let context = [context, context.second()]
             .into_iter()
             .find(|context| word & context.bit() == 0)?;
         self.change_context(|word| word | context.bit());

@@ -18,28 +18,31 @@ use crate::core::sys::{apart, barrier, word, Local};
 
 /// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
 ///
-/// The bit in the buffer's context word is that of the C kernel: bit 0 is kept for an event of a
-/// context that is already writing, as happens when an interrupt is taken before `preempt_count`
-/// shows it.
+/// A context has two bits of the buffer's context word. The lower one is for an event of a context
+/// that is already writing, as happens when an interrupt is taken before `preempt_count` shows it;
+/// it lies inside the other. So the lowest bit that is set is always that of the innermost writer.
 ///
 /// # Invariants
 ///
-/// The number is at most 4.
+/// The number, that of the bit, is at most 7.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context(u64);
 
 impl Context {
     /// Task context.
-    pub const NORMAL: Self = Self(4);
+    pub const NORMAL: Self = Self(7);
     /// Softirq.
-    pub const SOFTIRQ: Self = Self(3);
+    pub const SOFTIRQ: Self = Self(5);
     /// Hardirq.
-    pub const IRQ: Self = Self(2);
+    pub const IRQ: Self = Self(3);
     /// NMI.
     pub const NMI: Self = Self(1);
-    pub(super) const TRANSITION: Self = Self(0);
+    /// Contexts that are not the second of their kind.
+    pub(super) const KINDS: usize = 4;
     /// Bits of the context word that one nesting level takes.
-    const BITS: u64 = 5;
+    const BITS: u32 = 8;
+    /// Levels that the context word has room for, the lowest included.
+    pub(super) const LEVELS: usize = 7;
     /// The bit of the context word that says that writers have gone on to another sub-buffer than
     /// that of the commit position: who publishes then has sub-buffers to walk. It outlasts the
     /// writer that set it.
@@ -52,19 +55,37 @@ impl Context {
     /// no others, and of a larger number only the lowest two bits count.
     #[inline(always)]
     pub const fn from_interrupt_level(level: u32) -> Self {
-        // INVARIANT: at most 3, plus 1. (4 minus the level, in fewer instructions.)
-        Self((!level & 3) as u64 + 1)
+        // INVARIANT: at most 3, times 2 plus 1. (3 minus the level, in fewer instructions.)
+        Self((!level & 3) as u64 * 2 + 1)
+    }
+
+    /// The context for an event inside another one of this context.
+    pub(super) const fn second(self) -> Self {
+        // INVARIANT: no more than it was.
+        Self(self.0 & !1)
+    }
+
+    /// Is it such a one?
+    #[inline(always)]
+    pub(super) const fn is_second(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// Which of the [`KINDS`](Self::KINDS) it is.
+    #[inline(always)]
+    pub(super) const fn kind(self) -> usize {
+        self.0 as usize >> 1
     }
 
     /// The innermost context of a context word.
     const fn innermost(word: u64) -> Self {
-        // INVARIANT: a remainder of 5.
-        Self(word.trailing_zeros() as u64 % Self::BITS)
+        // INVARIANT: a remainder of 8.
+        Self((word.trailing_zeros() % Self::BITS) as u64)
     }
 
     /// How many levels are below that of the outermost context of a context word.
     const fn level(word: u64) -> usize {
-        (word & !Self::CROSSED | 1).ilog2() as usize / Self::BITS as usize
+        ((word & !Self::CROSSED | 1).ilog2() / Self::BITS) as usize
     }
 
     /// The context word without the innermost context; without any of them it is [`Self::CROSSED`]
@@ -314,7 +335,7 @@ impl<'a> Writer<'a> {
 
     /// Allows the caller, who has an event reserved, to reserve further ones of its own in the same
     /// context (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end),
-    /// all inner events ended before. Up to 11 deep.
+    /// all inner events ended before. Up to 6 deep, one more than the C kernel.
     pub fn nest_start(&self) {
         let buffer = self.buffer;
         let time = buffer.event_time();
@@ -361,8 +382,14 @@ impl CpuBuffer {
 
     #[inline(always)]
     fn event_stamp_of(&self, context: Context) -> &Local {
-        // SAFETY: a context's number is at most 4 (the type's invariant), and there are 5 words.
-        unsafe { self.write.event_stamp.get_unchecked(context.0 as usize) }
+        let stamps = if context.is_second() {
+            &self.nest.second_stamp
+        } else {
+            &self.write.event_stamp
+        };
+        // SAFETY: half of a context's number is at most 3 (the type's invariant), and there are 4
+        // words.
+        unsafe { stamps.get_unchecked(context.kind()) }
     }
 
     /// The time of the event that the innermost context has reserved.

@@ -409,3 +409,35 @@ fn a_mapped_page_shows_every_event() {
     });
     assert_eq!(expected, COUNT);
 }
+
+/// An interrupt that is taken before `preempt_count` shows it writes in the context of the task; one
+/// of another level comes inside.
+#[test]
+fn each_event_has_its_own_time_where_a_context_writes_twice() {
+    for deep in [Context::SOFTIRQ, Context::IRQ, Context::NMI] {
+        let memory = Memory::new(4, 256);
+        let clock = Clock::default();
+        clock.advance(1000);
+        let (task, inner) = (memory.writer(Context::NORMAL), memory.writer(deep));
+        let first = task.reserve(&clock, 8).unwrap();
+        clock.advance(10);
+        let late = task.reserve(&clock, 16).unwrap();
+        assert!(task.reserve(&clock, 8).is_none(), "a third is recursion");
+        for _ in 0..2 {
+            clock.advance(10);
+            let event = inner.reserve(&clock, 8).unwrap();
+            assert_eq!(inner.event_time(), clock.now());
+            let _ = event.commit();
+            assert_eq!(task.event_time(), 1010);
+        }
+        // What is given up keeps its time, and those after it theirs.
+        let _ = late.discard();
+        assert_eq!(task.event_time(), 1000);
+        let _ = first.commit();
+        assert!(!memory.buffer().is_writing());
+        let mut reader = memory.reader();
+        let times: Vec<_> =
+            std::iter::from_fn(|| reader.consume().map(|event| event.time)).collect();
+        assert_eq!(times, [1000, 1020, 1030]);
+    }
+}
