@@ -95,15 +95,15 @@ fn an_iterator_leaves_events_there() {
     reader.consume();
     let mut iter = Iter::new(vec![0; 128]);
     for i in 1..20 {
-        let event = iter.next(&mut reader).unwrap();
+        let event = iter.next(&reader).unwrap();
         assert_eq!(
             (value(event.payload), event.time, event.lost),
             (i, i + 1, 0)
         );
     }
-    assert!(iter.next(&mut reader).is_none());
+    assert!(iter.next(&reader).is_none());
     write(&memory, &clock, 20);
-    assert_eq!(value(iter.next(&mut reader).unwrap().payload), 20);
+    assert_eq!(value(iter.next(&reader).unwrap().payload), 20);
     assert_eq!(memory.buffer().stats().entries, 20);
 }
 
@@ -114,11 +114,11 @@ fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
     for i in 0..20 {
         write(&memory, &clock, i);
     }
-    let mut reader = memory.reader();
+    let reader = memory.reader();
     let mut iter = Iter::new(vec![0; 128]);
     iter.limit(&reader);
     let (mut next, mut written) = (0, 20);
-    while let Some(event) = iter.next(&mut reader) {
+    while let Some(event) = iter.next(&reader) {
         next += event.lost;
         assert_eq!(value(event.payload), next);
         next += 1;
@@ -129,9 +129,9 @@ fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
         }
     }
     assert!(next <= 20, "{next}");
-    assert!(iter.peek(&mut reader).is_none());
+    assert!(iter.peek(&reader).is_none());
     iter.unlimit();
-    let event = iter.next(&mut reader).unwrap();
+    let event = iter.next(&reader).unwrap();
     assert!(event.lost + next >= 20 && value(event.payload) == event.lost + next);
 }
 
@@ -142,12 +142,12 @@ fn an_iterator_with_too_little_memory_finds_nothing() {
     for i in 0..20 {
         write(&memory, &clock, i);
     }
-    let mut reader = memory.reader();
+    let reader = memory.reader();
     for size in [0, 1, 11, 12, 64, 111] {
         let mut iter = Iter::new(vec![0; size]);
-        assert!(iter.next(&mut reader).is_none(), "{size}");
-        assert!(iter.peek(&mut reader).is_none(), "{size}");
+        assert!(iter.next(&reader).is_none(), "{size}");
+        assert!(iter.peek(&reader).is_none(), "{size}");
     }
     let mut iter = Iter::new(vec![0; 112]);
-    assert!(iter.next(&mut reader).is_some());
+    assert!(iter.next(&reader).is_some());
 }

@@ -189,11 +189,11 @@ impl Model {
     }
 
     fn iterate(&self) {
-        let mut reader = self.memory.reader();
+        let reader = self.memory.reader();
         let mut iter = Iter::new(vec![0; self.memory.buffer().sub_buffer_size() as usize]);
         let mut index = self.passed;
         let mut seen = 0;
-        while let Some(event) = iter.next(&mut reader) {
+        while let Some(event) = iter.next(&reader) {
             index += event.lost as usize;
             self.check(index, event.time, event.payload);
             index += 1;

@@ -151,10 +151,10 @@ fn an_iterator_does_not_go_back_to_what_was_consumed() {
         assert!(reader.consume().is_some());
     }
     let mut iter = Iter::new(vec![0; 128]);
-    assert!(iter.peek(&mut reader).is_none());
-    assert!(iter.peek(&mut reader).is_none());
+    assert!(iter.peek(&reader).is_none());
+    assert!(iter.peek(&reader).is_none());
     write(&memory, &clock, Context::NORMAL, 3, 8);
-    let event = iter.next(&mut reader).unwrap();
+    let event = iter.next(&reader).unwrap();
     assert_eq!((value(event.payload), event.lost), (3, 0));
 }
 
@@ -168,7 +168,7 @@ fn an_iterator_does_not_read_memory_that_was_swapped_in() {
         write(&memory, &clock, Context::NORMAL, i, 8);
     }
     for i in 0..3 {
-        assert_eq!(value(iter.next(&mut reader).unwrap().payload), i);
+        assert_eq!(value(iter.next(&reader).unwrap().payload), i);
     }
     for i in 3..10 {
         write(&memory, &clock, Context::NORMAL, i, 8);
@@ -178,7 +178,7 @@ fn an_iterator_does_not_read_memory_that_was_swapped_in() {
     unsafe { reader.swap_page(&mut page) }.unwrap();
     // SAFETY: the buffer has given the page away.
     unsafe { free_page(page, 128) };
-    let event = iter.next(&mut reader).unwrap();
+    let event = iter.next(&reader).unwrap();
     assert_eq!((value(event.payload), event.lost), (7, 4));
 }
 
@@ -214,16 +214,16 @@ fn an_iterator_skips_nothing_when_the_writer_moves_on_meanwhile() {
             }
         }
     };
-    let mut reader = memory.reader();
+    let reader = memory.reader();
     let mut iter = Iter::new(Scratch(vec![0; 128], write_on));
     for i in 0..10 {
-        assert_eq!(value(iter.next(&mut reader).unwrap().payload), i);
+        assert_eq!(value(iter.next(&reader).unwrap().payload), i);
     }
     armed.set(true);
     // Whether or not it sees at once what is written during the call.
     let mut expected = 10;
     while expected < 16 {
-        if let Some(event) = iter.next(&mut reader) {
+        if let Some(event) = iter.next(&reader) {
             assert_eq!((value(event.payload), event.lost), (expected, 0));
             expected += 1;
         }
@@ -250,15 +250,15 @@ fn an_iterator_sees_the_time_of_a_sub_buffer_that_was_empty() {
         .unwrap()
         .discard();
 
-    let mut reader = memory.reader();
+    let reader = memory.reader();
     let mut iter = Iter::new(vec![0; 128]);
     for _ in 0..3 {
-        assert_eq!(iter.next(&mut reader).unwrap().time, 100);
+        assert_eq!(iter.next(&reader).unwrap().time, 100);
     }
-    assert!(iter.next(&mut reader).is_none());
+    assert!(iter.next(&reader).is_none());
     clock.advance(5);
     write(&memory, &clock, Context::NORMAL, 3, 8);
-    let event = iter.next(&mut reader).unwrap();
+    let event = iter.next(&reader).unwrap();
     assert_eq!((value(event.payload), event.time), (3, 105));
 }
 

@@ -101,10 +101,10 @@ impl Region {
     /// said to be lost.
     fn read(&self) -> (Vec<(u64, u64)>, u64) {
         // SAFETY: one thread reads.
-        let mut reader = unsafe { self.buffer.reader() };
+        let reader = unsafe { self.buffer.reader() };
         let mut iter = Iter::new(vec![0; SIZE as usize]);
         let (mut found, mut lost) = (Vec::new(), 0);
-        while let Some(event) = iter.next(&mut reader) {
+        while let Some(event) = iter.next(&reader) {
             lost += event.lost;
             let word = |at: usize| {
                 event

@@ -277,10 +277,10 @@ impl Machine {
 
     fn iterate(&self) {
         let kept = self.kept();
-        let mut reader = self.memory.reader();
+        let reader = self.memory.reader();
         let mut iter = Iter::new(vec![0; self.memory.buffer().sub_buffer_size() as usize]);
         let mut index = self.passed.get();
-        while let Some(event) = iter.next(&mut reader) {
+        while let Some(event) = iter.next(&reader) {
             index += event.lost as usize;
             self.check(kept.get(index), event.payload, event.time);
             index += 1;
