@@ -378,6 +378,13 @@ pub(crate) unsafe extern "C" fn rtrace_events_module(module: *mut bindings::modu
         if (*module).num_trace_events == 0 {
             return;
         }
+        if bindings::trace_module_has_bad_taint(module) {
+            let name = CStr::from_char_ptr((&raw const (*module).name).cast());
+            return pr_err!(
+                "{}: module has bad taint, not creating trace events\n",
+                name
+            );
+        }
         boot::module_comes(
             module as usize,
             calls::of_module(module).map(|call| Registered::new(call, module)),
