@@ -7,7 +7,7 @@
 //! tracer of such times is at work each costs a load and a branch.
 
 use crate::kernel::context::{PreemptCount, PreemptOff};
-use crate::trace::tracers::critical_timings::CriticalTimings;
+use crate::trace::tracers::critical_timings::CURRENT;
 use kernel::bindings;
 use kernel::prelude::*;
 
@@ -15,7 +15,7 @@ use kernel::prelude::*;
 #[no_mangle]
 pub(crate) extern "C" fn tracer_hardirqs_off(ip: c_ulong) {
     // SAFETY: interrupts are off until the caller returns, and RCU watches.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.irqs_off(ip);
     }
 }
@@ -26,7 +26,7 @@ pub(crate) extern "C" fn tracer_hardirqs_off(ip: c_ulong) {
 pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
     // SAFETY: as in `tracer_hardirqs_off`. Where interrupts are on already, no section is open on
     // this CPU.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.irqs_on(ip, tracer_hardirqs_on as extern "C" fn(c_ulong) as usize);
     }
 }
@@ -36,7 +36,7 @@ pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
 #[no_mangle]
 pub(crate) extern "C" fn trace_preempt_off(ip: c_ulong, parent: c_ulong) {
     // SAFETY: preemption is off until the caller returns, and RCU watches.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.preempt_off(ip, parent);
     }
 }
@@ -54,7 +54,7 @@ pub(crate) extern "C" fn trace_preempt_on(ip: c_ulong, parent: c_ulong) {
 #[inline(never)]
 extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
     // SAFETY: as in `trace_preempt_off`.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.preempt_on(
             ip,
             parent,
@@ -70,7 +70,7 @@ pub(crate) extern "C" fn rtrace_start_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
     let _stay = PreemptOff::new();
     // SAFETY: preemption is off, and RCU watches.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.go_on(count, ip);
     }
 }
@@ -82,7 +82,7 @@ pub(crate) extern "C" fn rtrace_stop_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
     let _stay = PreemptOff::new();
     // SAFETY: as in `rtrace_start_critical_timings`.
-    if let Some(critical) = unsafe { CriticalTimings::current() } {
+    if let Some(critical) = unsafe { CURRENT.get() } {
         critical.suspend(
             count,
             ip,

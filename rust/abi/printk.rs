@@ -5,7 +5,7 @@
 //!
 //! Recording: any context.
 
-use crate::kernel::format::Arguments;
+use crate::kernel::format::{Arguments, Constant};
 use crate::trace::output::printk;
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -32,10 +32,10 @@ pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -
 /// or null, where there was no memory to keep it.
 #[export]
 pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
-    if text.is_null() {
-        return 0;
-    }
-    printk::puts_constant(ip, text as usize)
+    NonNull::new(text.cast_mut()).map_or(0, |text| {
+        // SAFETY: by the precondition a constant, which the kernel or `rtrace_keep_formats` keeps.
+        printk::puts_constant(ip, unsafe { Constant::new(text) })
+    })
 }
 
 /// Does option `trace_printk` allow recording?

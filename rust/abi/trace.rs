@@ -7,7 +7,10 @@ use super::boot::Given;
 use super::printk::keep_formats;
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
-use crate::trace::instance::{snapshot, Instance};
+use crate::trace::files::marker::Marking;
+use crate::trace::instance::message::Speaker;
+use crate::trace::instance::snapshot::{self, Refusing};
+use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
 use kernel::bindings;
 use kernel::ffi::{c_int, c_ulong, c_void};
@@ -17,11 +20,6 @@ use kernel::prelude::*;
 /// can be had.
 #[no_mangle]
 pub(crate) extern "C" fn early_trace_init() {
-    // SAFETY: once, and no tracer was set before.
-    #[cfg(CONFIG_BRANCH_TRACER)]
-    unsafe {
-        crate::trace::tracers::branch::recording::init_lock();
-    }
     // SAFETY: this is called between the two that `Given` asks for.
     let given = |param| unsafe { Given::of(param) };
     let snapshot = [
@@ -113,7 +111,7 @@ pub(crate) extern "C" fn tracing_is_on() -> c_int {
 #[no_mangle]
 pub(crate) extern "C" fn tracing_snapshot() {
     if let Ok(top) = Instance::top() {
-        snapshot::tracing_snapshot_instance_cond(top);
+        snapshot::take_or_say(top);
     }
 }
 
@@ -123,7 +121,7 @@ pub(crate) extern "C" fn tracing_snapshot() {
 pub(crate) extern "C" fn tracing_snapshot_alloc() {
     if let Ok(top) = Instance::top() {
         if top.allocate_snapshot().is_ok() {
-            snapshot::tracing_snapshot_instance_cond(top);
+            snapshot::take_or_say(top);
         }
     }
 }
@@ -144,6 +142,27 @@ pub(crate) extern "C" fn ftrace_boot_snapshot() {
 pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
     if let Ok(top) = Instance::top() {
         stack::record_skipping(top.buffer(), from, skip.try_into().unwrap_or(0));
+    }
+}
+
+/// The name of what is written to `trace_marker`. Nothing calls it: entries carry its address.
+#[no_mangle]
+extern "C" fn tracing_mark_write() {}
+
+impl Speaker for Marking {
+    fn address() -> usize {
+        tracing_mark_write as extern "C" fn() as usize
+    }
+}
+
+/// The name of what is said where no snapshot was taken. Nothing calls it: entries carry its
+/// address.
+#[no_mangle]
+extern "C" fn tracing_snapshot_instance_cond() {}
+
+impl Speaker for Refusing {
+    fn address() -> usize {
+        tracing_snapshot_instance_cond as extern "C" fn() as usize
     }
 }
 

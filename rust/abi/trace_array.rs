@@ -41,7 +41,9 @@ pub(crate) unsafe extern "C" fn trace_array_get_by_name(
 ) -> *mut bindings::trace_array {
     // SAFETY: by the precondition.
     let held = instances::get(unsafe { CStr::from_char_ptr(name) });
-    held.map_or(null_mut(), |held| held.into_raw().cast_mut().cast())
+    held.map_or(null_mut(), |held| {
+        Arc::into_raw(held.into_arc()).cast_mut().cast()
+    })
 }
 
 /// Lets the instance be removed. Task context.
@@ -52,8 +54,9 @@ pub(crate) unsafe extern "C" fn trace_array_get_by_name(
 #[export]
 pub(crate) unsafe extern "C" fn trace_array_put(tr: *mut bindings::trace_array) {
     if !tr.is_null() {
-        // SAFETY: by the precondition.
-        drop(unsafe { Held::from_raw(tr.cast()) });
+        // SAFETY: `trace_array_get_by_name` made it of an `Arc` for each such call, and has kept the
+        // count, which nobody else takes back.
+        drop(Held::from_arc(unsafe { Arc::from_raw(tr.cast()) }));
     }
 }
 

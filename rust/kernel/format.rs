@@ -95,6 +95,35 @@ impl Arguments {
     }
 }
 
+/// A text that is never changed and never goes, by its address.
+///
+/// # Invariants
+///
+/// It points to a NUL-terminated string of that kind.
+#[derive(Clone, Copy)]
+pub(crate) struct Constant(NonNull<c_char>);
+
+impl Constant {
+    /// # Safety
+    ///
+    /// `text` is a NUL-terminated string that is never changed and never goes.
+    pub(crate) unsafe fn new(text: NonNull<c_char>) -> Self {
+        // INVARIANT: by the precondition.
+        Self(text)
+    }
+
+    /// Where it is.
+    pub(crate) fn address(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// The text. Any context.
+    pub(crate) fn text(self) -> &'static CStr {
+        // SAFETY: by the invariant.
+        unsafe { CStr::from_char_ptr(self.0.as_ptr()) }
+    }
+}
+
 /// Formats packed arguments into `out` with a NUL, cutting what does not fit; gives the length
 /// there is to the whole text. Any context.
 ///

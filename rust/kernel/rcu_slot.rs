@@ -8,6 +8,8 @@
 //! C header: `include/linux/rcupdate.h`.
 
 use super::context::PreemptOff;
+#[cfg(CONFIG_BRANCH_TRACER)]
+use super::context::{rcu_watches, IrqsOff};
 use super::relaxed;
 use core::ptr;
 use kernel::prelude::*;
@@ -66,6 +68,19 @@ impl<T> RcuSlot<T> {
         // SAFETY: by the type invariant null or a live `T`, that goes only after a wait for the
         // caller.
         unsafe { now.as_ref() }
+    }
+
+    /// What is there now, where interrupts are off; none where RCU does not watch, as nobody would
+    /// wait for that. Any context.
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    #[inline(always)]
+    pub(crate) fn get_watched<'a>(&self, _irqs_off: &'a IrqsOff) -> Option<&'a T> {
+        if !rcu_watches() {
+            return None;
+        }
+        // SAFETY: interrupts are off as long as the guard is borrowed, and RCU watches, so that
+        // `wait_for_readers` waits for this CPU.
+        unsafe { self.get() }
     }
 
     /// Runs `f` on what is there now, with preemption off. Any context, NMI included; `f` must not

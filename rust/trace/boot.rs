@@ -208,6 +208,8 @@ pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
 fn make(size: usize) -> Result<&'static Arc<Instance>> {
     cmdlines::init()?;
     stack::init()?;
+    #[cfg(CONFIG_BRANCH_TRACER)]
+    branch::recording::init()?;
     feature::register(Registry {
         features: FEATURES,
         tracers: TRACERS,

@@ -3,7 +3,8 @@
 //! The files of tracefs: one table that says what exists, and the places where each row stands.
 //!
 //! A [`Row`] is a name with its mode; its [`Node`] answers when that name is opened at some
-//! [`Place`]: at the top or in an instance, for one CPU or for all. Adding a file is adding a row.
+//! [`Place`]: at the top or in an instance, for one CPU or for all ([`node`]). To add a file: a
+//! module with its `Node` (or the simpler `Control` or `Lines`), and a row here.
 //!
 //! | module | files |
 //! | --- | --- |
@@ -16,14 +17,14 @@
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`] | the file of that name |
-//! | [`last_boot`] | `last_boot_info`, `buffer_meta` |
+//! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
-//! | [`names`] | `saved_cmdlines` and what belongs to it |
+//! | [`saved_cmdlines`] | `saved_cmdlines` and what belongs to it |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, which the table's own words make |
-//! | [`control`], [`listing`], [`words`] | no files: what small files, listings, and files of words have in common |
+//! | [`control`], [`listing`], `token_file` | no files: what small files, listings, and files of words have in common |
 //!
 //! The modes are those of C. What follows the table is safe Rust; the file system itself is
 //! [`crate::kernel::fs::tracefs`].
@@ -31,15 +32,15 @@
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
-use super::fgraph::filter::GraphFilterKind as Part;
-use super::ftrace::ops::FilterKind as Set;
+use super::fgraph::filter::GraphFilterKind;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use super::ftrace::ops::FilterKind;
 use super::instance::feature::Feature;
 use super::instance::{list, Instance, Side};
 use super::tasks::pids::PidListKind;
 use crate::kernel::cpus;
-use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::{self, Dir};
-use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
+use kernel::{prelude::*, str::CString, sync::Arc};
 
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branches;
@@ -54,7 +55,8 @@ mod functions;
 mod graph;
 mod latency;
 pub(crate) mod listing;
-pub(super) mod marker;
+pub(crate) mod marker;
+pub(crate) mod node;
 mod options;
 mod per_cpu;
 mod persistent;
@@ -84,6 +86,8 @@ use functions::{Functions, TotalInfo};
 use graph::{GraphFile, MaxDepth};
 use latency::Microseconds;
 use marker::{Marker, RawMarker};
+use node::row;
+pub(crate) use node::{Node, Place, Row, Scope};
 use options::TraceOptions;
 use per_cpu::CpuStats;
 use persistent::{BufferMeta, LastBootInfo};
@@ -101,91 +105,6 @@ use stack_tracer::{StackMaxSize, StackTrace, StackTraceFilter};
 use trace::Trace;
 use trace_pipe::TracePipe;
 use trace_pipe_raw::TracePipeRaw;
-
-/// Where a file stands.
-#[derive(Clone)]
-pub(crate) struct Place {
-    /// The instance whose file it is.
-    pub(crate) instance: Arc<Instance>,
-    /// The CPU, for files below `per_cpu/`.
-    pub(crate) cpu: Option<CpuId>,
-}
-
-/// What happens when a file is opened.
-pub(crate) trait Node: Sync {
-    /// Called for each `open(2)`; permissions and lockdown were checked. Task context, may sleep.
-    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening>;
-
-    /// Is opening it for writing `EACCES` in an instance that holds a copy of another?
-    fn is_shut_in_copies(&self) -> bool {
-        false
-    }
-}
-
-/// Where a row's file exists.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// At the top only.
-    Top,
-    /// At the top and in every instance.
-    Instance,
-    /// At the top and in every instance but those that hold a copy of another.
-    Recorder,
-    /// Below `per_cpu/` at the top and in every instance, once for each CPU.
-    PerCpu,
-    /// In instances whose buffer outlives the kernel.
-    Persistent,
-    /// Below `per_cpu/` there.
-    PersistentPerCpu,
-    /// At the top and in every instance that can have snapshots.
-    Snapshot,
-    /// Below `per_cpu/` there.
-    SnapshotPerCpu,
-}
-
-impl Scope {
-    /// Are files of this scope there at `at`?
-    fn includes(self, at: &Place) -> bool {
-        let persistent = at.instance.last_boot().is_some();
-        let (here, per_cpu) = match self {
-            Self::Top => (at.instance.is_top(), false),
-            Self::Instance => (true, false),
-            Self::Recorder => (!at.instance.is_copy(), false),
-            Self::PerCpu => (true, true),
-            Self::Persistent => (persistent, false),
-            Self::PersistentPerCpu => (persistent, true),
-            Self::Snapshot => (!persistent, false),
-            Self::SnapshotPerCpu => (!persistent, true),
-        };
-        here && per_cpu == at.cpu.is_some()
-    }
-}
-
-/// One file.
-pub(crate) struct Row {
-    name: &'static CStr,
-    mode: u16,
-    scope: Scope,
-    node: &'static dyn Node,
-    /// What `README` says of it; one line.
-    help: &'static str,
-}
-
-const fn row(
-    name: &'static CStr,
-    mode: u16,
-    scope: Scope,
-    node: &'static dyn Node,
-    help: &'static str,
-) -> Row {
-    Row {
-        name,
-        mode,
-        scope,
-        node,
-        help,
-    }
-}
 
 /// The files there are, but those of `options/`.
 #[rustfmt::skip]
@@ -241,10 +160,10 @@ static FILES: &[Row] = &[
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(Set::Filter),
+    row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(FilterKind::Filter),
         "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(Set::NoTrace),
+    row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(FilterKind::NoTrace),
         "the functions that are not traced"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_notrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Not),
@@ -253,10 +172,10 @@ static FILES: &[Row] = &[
     row(c"set_ftrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Only),
         "tasks that are traced; none listed means all"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(Part::Only),
+    row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(GraphFilterKind::Only),
         "function_graph records these functions and what they call; none listed means all"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(Part::Not),
+    row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(GraphFilterKind::Not),
         "function_graph records neither these functions nor what they call"),
     row(c"snapshot", 0o640, Scope::Snapshot, &Trace::Snapshot,
         "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),
@@ -305,22 +224,6 @@ static FILES: &[Row] = &[
     row(c"tracing_thresh", 0o640, Scope::Top, &Microseconds::Threshold,
         "where not 0, latency tracers record every latency of so many us, longest or not"),
 ];
-
-/// A row at its place.
-struct Placed {
-    row: &'static Row,
-    at: Place,
-}
-
-impl FileType for Placed {
-    fn open(&self, how: &OpenFlags) -> Result<Opening> {
-        let held = self.at.instance.hold()?;
-        if how.write && self.row.node.is_shut_in_copies() && self.at.instance.is_copy() {
-            return Err(EACCES);
-        }
-        self.row.node.open(&self.at, how)?.keep(held)
-    }
-}
 
 /// Creates the top-level files. Called once, at boot, after tracefs was registered.
 ///
@@ -382,26 +285,4 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
             .for_each(|row| row.create(&dir, &at));
     }
     Ok(())
-}
-
-impl Row {
-    /// Creates the file; a failure is reported, and the file is missing.
-    fn create(&'static self, dir: &Dir, at: &Place) {
-        let placed = KBox::new(
-            Placed {
-                row: self,
-                at: at.clone(),
-            },
-            GFP_KERNEL,
-        );
-        // The mode of a CPU's own says nothing of that, as in C.
-        let shut = at.cpu.is_none() && self.node.is_shut_in_copies() && at.instance.is_copy();
-        let mode = if shut { self.mode & 0o444 } else { self.mode };
-        let made = placed
-            .map_err(Error::from)
-            .and_then(|of| dir.create_file(self.name, mode, of));
-        if let Err(e) = made {
-            pr_warn!("no tracefs file {}: {:?}\n", self.name, e);
-        }
-    }
 }

@@ -32,7 +32,7 @@ pub(crate) mod error_log;
 pub(crate) mod feature;
 pub(crate) mod latency;
 pub(crate) mod list;
-mod message;
+pub(crate) mod message;
 mod options;
 pub(crate) mod persistent;
 pub(crate) mod readers;
@@ -372,22 +372,16 @@ pub(crate) struct Held(Arc<Instance>);
 impl Kept for Held {}
 
 impl Held {
-    /// The instance as a C caller knows it (`struct trace_array *`); [`Held::from_raw`] ends what
-    /// it is held for.
-    pub(crate) fn into_raw(self) -> *const Instance {
-        // What is not dropped goes on counting.
-        Arc::as_ptr(&core::mem::ManuallyDrop::new(self).0)
+    /// The instance, for one who cannot keep this; [`Held::from_arc`] ends what it is held for.
+    pub(crate) fn into_arc(self) -> Arc<Instance> {
+        // Counted for whoever keeps it, before this goes. There is room: this counts, too.
+        self.0.users.fetch_add(1, Relaxed);
+        self.0.clone()
     }
 
-    /// Takes back what [`Held::into_raw`] gave.
-    ///
-    /// # Safety
-    ///
-    /// `instance` came from there, and this is done once for each time.
-    #[allow(unsafe_code, reason = "a reference that C code kept")]
-    pub(crate) unsafe fn from_raw(instance: *const Instance) -> Self {
-        // SAFETY: by the precondition the reference was kept and is nobody's.
-        Self(unsafe { Arc::from_raw(instance) })
+    /// Takes back what [`Held::into_arc`] gave, once for each time.
+    pub(crate) fn from_arc(instance: Arc<Instance>) -> Self {
+        Self(instance)
     }
 }
 

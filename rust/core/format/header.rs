@@ -321,18 +321,18 @@ mod tests {
         let data = Latency {
             tracer: "irqsoff",
             release: b"7.3.4",
-            microseconds: 259,
+            microseconds: 1730,
             counts: Counts {
-                entries: 4,
-                written: 4,
-                cpus: 4,
+                entries: 31,
+                written: 38,
+                cpus: 3,
             },
-            cpu: 2,
-            model: "preempt",
-            comm: b"ps",
-            pid: 6143,
+            cpu: 1,
+            model: "lazy",
+            comm: b"kworker/1:2",
+            pid: 77,
             uid: 0,
-            nice: 0,
+            nice: -5,
             policy: 0,
             rt_priority: 0,
             critical: Some((0x1000, 0x2000)),
@@ -348,9 +348,9 @@ mod tests {
             "\
 # irqsoff latency trace v1.1.5 on 7.3.4
 # --------------------------------------------------------------------
-# latency: 259 us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)
+# latency: 1730 us, #31/38, CPU#1 | (M:lazy VP:0, KP:0, SP:0 HP:0 #P:3)
 #    -----------------
-#    | task: ps-6143 (uid:0 nice:0 policy:0 rt_prio:0)
+#    | task: kworker/1:2-77 (uid:0 nice:-5 policy:0 rt_prio:0)
 #    -----------------
 #  => started at: vfs_read
 #  => ended at:   ksys_read

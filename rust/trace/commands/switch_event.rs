@@ -3,9 +3,9 @@
 //! `enable_event` and `disable_event`: an event of the instance is recorded from then on, or no
 //! longer. Only a change counts.
 
-use super::{read_count, Action, Command, Count, Unfinished};
+use super::command::{read_count, Action, Command, SiteCount};
 use crate::core::format::Out;
-use crate::core::parse::command::EventParams;
+use crate::core::parse::command::{Count, EventParams};
 use crate::trace::events::registry;
 use crate::trace::events::trigger::switch::Switched;
 use crate::trace::instance::Instance;
@@ -66,8 +66,8 @@ struct Armed {
 }
 
 impl Action for Armed {
-    fn hit(&self, _: &Instance, left: &Unfinished) {
-        if left.any() && !self.event.is_done() && left.spend() {
+    fn hit(&self, _: &Instance, count: &SiteCount) {
+        if count.any() && !self.event.is_done() && count.spend() {
             self.event.switch();
         }
     }

@@ -107,9 +107,7 @@ impl OpenFilter {
             Rule::parse(token).map_err(super::control::errno)?,
             &self.owner,
         ) {
-            (Rule::Command(_), Owner::Instance(instance)) => {
-                Probes::of(instance)?.apply(instance, token)
-            }
+            (Rule::Command(_), Owner::Instance(instance)) => commands::apply(instance, token),
             (Rule::Command(_), _) => Err(EINVAL),
             (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
         }
@@ -159,6 +157,7 @@ impl OpenFile for OpenFilter {
 
 #[allow(unsafe_code, reason = "what the macro makes of it")]
 #[pinned_drop]
+#[allow(unsafe_code)] // `pinned_drop` makes an unsafe trait of it.
 impl PinnedDrop for OpenFilter {
     fn drop(self: Pin<&mut Self>) {
         let Some(writing) = self.writing.lock().take() else {

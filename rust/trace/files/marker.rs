@@ -12,6 +12,7 @@ use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::trace::instance::feature::{Feature, OptionEffect};
+use crate::trace::instance::message::Speaker;
 use crate::trace::instance::{list, Instance};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -63,7 +64,7 @@ impl Form {
     #[inline(always)]
     fn record(self, instance: &Instance, text: Text<'_>) -> Result<usize> {
         let record = match self {
-            Self::Text => tracing_mark_write,
+            Self::Text => marked,
             Self::Raw => raw,
         };
         if instance.is_top() {
@@ -215,16 +216,15 @@ impl OpenFile for OpenMarker {
     }
 }
 
+/// Who says what is written to `trace_marker`.
+pub(crate) struct Marking;
+
 /// Records a text, with a newline added if it lacks one, cut to what one sub-buffer holds.
-///
-/// The name is what the line in `trace` begins with: entries carry this function's address.
-#[allow(unsafe_code, reason = "a name that entries show")]
-#[no_mangle]
-fn tracing_mark_write(instance: &Instance, text: Text<'_>) -> Result<usize> {
+fn marked(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     let room = buffer.max_entry().saturating_sub(Print::SIZE);
     let entry = Print {
-        ip: tracing_mark_write as fn(&Instance, Text<'_>) -> Result<usize> as usize,
+        ip: Marking::address(),
     };
     // The entry says so: markers are made with preemption off, as in C.
     let _stay = PreemptOff::new();

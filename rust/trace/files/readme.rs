@@ -4,8 +4,10 @@
 //! what there is and nothing else: selftests look here to learn which features exist.
 
 use super::control::{shown, Control, Text};
-use super::{Place, Row, Scope, FILES};
+use super::{Place, Row, FILES};
 use crate::core::format::Out;
+use crate::kernel::cpus;
+use crate::trace::instance::list;
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 
@@ -38,25 +40,54 @@ Directories
 \tthe files of one CPU:
 ";
 
+const PERSISTENT: &str = "
+  instances/ whose buffer outlives the kernel, and their per_cpu/cpuN/
+\thave besides:
+";
+
 /// The file.
 pub(super) struct Readme;
 
 impl Control for Readme {
-    fn show(&self, _at: &Place, out: &mut Text) -> Result {
-        shown(write(out))
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(write(at, out))
     }
 }
 
-fn write(out: &mut Text) -> fmt::Result {
+/// Writes what is there at `top`, and what instances whose buffer outlives the kernel have beside
+/// that, if there are any.
+fn write(top: &Place, out: &mut Text) -> fmt::Result {
+    let of_cpu = |place: &Place| Place {
+        cpu: cpus::possible().next(),
+        ..place.clone()
+    };
     out.write_str(INTRODUCTION)?;
-    for row in FILES.iter().filter(|row| row.scope != Scope::PerCpu) {
+    for row in rows(top) {
         write_row(out, "  ", row, "\n\t")?;
     }
     out.write_str(DIRECTORIES)?;
-    for row in FILES.iter().filter(|row| row.scope == Scope::PerCpu) {
+    for row in rows(&of_cpu(top)) {
         write_row(out, "\t", row, ": ")?;
     }
+    let Some(instance) = list::all().find(|instance| instance.last_boot().is_some()) else {
+        return Ok(());
+    };
+    let place = Place {
+        instance,
+        cpu: None,
+    };
+    out.write_str(PERSISTENT)?;
+    for (place, top) in [(place.clone(), top.clone()), (of_cpu(&place), of_cpu(top))] {
+        for row in rows(&place).filter(|row| !row.scope.includes(&top)) {
+            write_row(out, "\t", row, ": ")?;
+        }
+    }
     Ok(())
+}
+
+/// The rows whose files are there at `place`.
+fn rows(place: &Place) -> impl Iterator<Item = &'static Row> + '_ {
+    FILES.iter().filter(|row| row.scope.includes(place))
 }
 
 fn write_row(out: &mut Text, indent: &str, row: &Row, gap: &str) -> fmt::Result {

@@ -15,13 +15,13 @@
 //! Locks: allocating, freeing and clearing want the instance's state mutex held (but for boot).
 //! Taking needs no lock of this module.
 
+use super::message::Speaker;
 use super::Instance;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
-use crate::trace::output::printk;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -226,14 +226,13 @@ impl Drop for Armed {
     }
 }
 
+/// Who says why no snapshot was taken.
+pub(crate) struct Refusing;
+
 /// Takes a snapshot of `instance`, or says in its buffer why not. Any context.
-///
-/// The name is what such a line in `trace` begins with: entries carry this function's address.
-#[allow(unsafe_code, reason = "a name that entries show")]
-#[no_mangle]
-pub(crate) fn tracing_snapshot_instance_cond(instance: &Instance) {
+pub(crate) fn take_or_say(instance: &Instance) {
     let snapshot = instance.snapshot();
-    let ip = tracing_snapshot_instance_cond as fn(&Instance) as usize;
+    let ip = Refusing::address();
     if PreemptCount::read().in_nmi() {
         say(
             instance,
@@ -280,8 +279,8 @@ pub(crate) fn tracing_snapshot_instance_cond(instance: &Instance) {
 fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
     if instance.options().has(Flag::Printk) {
         for line in lines {
-            // Whom would one tell what is not recorded?
-            printk::puts_to(instance, Context::capture_all(), ip, line.as_bytes());
+            // What finds no room is missing, as any entry.
+            let _ = instance.record_text(Context::capture_all(), ip, line.as_bytes());
         }
     }
 }
@@ -289,6 +288,6 @@ fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
 /// Takes the snapshot of the end of boot, and says so in the buffer, in the name of the function at
 /// `ip`.
 pub(crate) fn take_at_boot(instance: &Instance, ip: usize) {
-    tracing_snapshot_instance_cond(instance);
+    take_or_say(instance);
     say(instance, ip, ["** Boot snapshot taken **\n"]);
 }

@@ -20,7 +20,7 @@ use crate::core::format::entry::{Bprint, Bputs, Print};
 use crate::core::format::print::Strings;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
-use crate::kernel::format::{self, Arguments, Room};
+use crate::kernel::format::{self, Arguments, Constant, Room};
 use crate::kernel::per_context::PerContext;
 use crate::kernel::printk as log;
 use crate::kernel::rcu_slot::RcuSlot;
@@ -284,31 +284,27 @@ pub(crate) fn puts(ip: usize, text: &[u8]) -> c_int {
 
 /// [`puts`] in `context` to an instance, whatever its options.
 pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -> c_int {
-    let end: &[u8] = if text.last() == Some(&b'\n') {
-        b"\0"
-    } else {
-        b"\n\0"
-    };
-    let recorded = to.record_message(context, ip, Print { ip }, [text, end]);
+    let recorded = to.record_text(context, ip, text);
     recorded.map_or(0, |()| text.len().try_into().unwrap_or(c_int::MAX))
 }
 
-/// `__trace_bputs()`: records that the constant at `text` was said. Gives 1, or 0 if it was not
-/// recorded.
-pub(crate) fn puts_constant(ip: usize, text: usize) -> c_int {
+/// `__trace_bputs()`: records that `text` was said. Gives 1, or 0 if it was not recorded.
+pub(crate) fn puts_constant(ip: usize, text: Constant) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| match to.last_boot() {
         None => to
-            .record_message(context, ip, Bputs { ip, str: text }, [])
+            .record_message(
+                context,
+                ip,
+                Bputs {
+                    ip,
+                    str: text.address(),
+                },
+                [],
+            )
             .is_some()
             .into(),
-        // SAFETY: callers pass a constant of the kernel, or a kept one.
-        Some(_) => puts_to(
-            to,
-            context,
-            ip,
-            unsafe { CStr::from_char_ptr(text as *const c_char) }.to_bytes(),
-        ),
+        Some(_) => puts_to(to, context, ip, text.text().to_bytes()),
     })
 }
 
@@ -367,6 +363,10 @@ fn with_scratch(f: impl FnOnce(&mut Room) -> c_int) -> c_int {
 /// What bprint and bputs entries point to.
 pub(crate) struct Texts;
 
+#[expect(
+    unsafe_code,
+    reason = "what an entry points to is known only by who made the entry"
+)]
 impl Strings for Texts {
     fn write_packed(&self, format: usize, args: &[u8], out: &mut dyn Out) -> fmt::Result {
         // SAFETY: bprint entries are made by `print_packed` alone, of what `Arguments::packed` made

@@ -2,7 +2,7 @@
 
 //! `branch`: an entry for each condition that is marked as likely or unlikely, and whether it was.
 //!
-//! The recording is [`recording`](crate::trace::tracers::branch::recording)'s. Names of tasks are
+//! The recording is [`recording`]'s. Names of tasks are
 //! not saved for it, as with ftrace: entries show them where something else does.
 
 #[allow(unsafe_code, reason = "a reader that holds off interrupts")]

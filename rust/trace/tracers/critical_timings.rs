@@ -2,7 +2,7 @@
 
 //! Sections with interrupts or preemption off: what happens where they begin and end.
 //!
-//! At most one [`CriticalTimings`] is [current](CriticalTimings::current), that of the tracer at work, in
+//! At most one [`CriticalTimings`] is [`CURRENT`], that of the tracer at work, in
 //! whichever instance. A section of a CPU is *open* from where interrupts (or preemption, whichever
 //! the tracer looks at) go off to where both are on again. Its ends are recorded as function
 //! entries, under the addresses where they happen; if it was longer than any before,
@@ -32,7 +32,8 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-static CURRENT: RcuSlot<CriticalTimings> = RcuSlot::new();
+/// The one at work.
+pub(crate) static CURRENT: RcuSlot<CriticalTimings> = RcuSlot::new();
 
 /// What makes a section.
 #[derive(Clone, Copy)]
@@ -123,21 +124,6 @@ impl CriticalTimings {
     /// another.
     pub(crate) fn begin(self: &Arc<Self>) -> Result<Claim<Self>> {
         CURRENT.claim(self.clone())
-    }
-
-    /// The current one.
-    ///
-    /// # Safety
-    ///
-    /// As [`RcuSlot::get`].
-    #[allow(
-        unsafe_code,
-        reason = "a reader that says for itself that it holds off others"
-    )]
-    #[inline(always)]
-    pub(crate) unsafe fn current<'a>() -> Option<&'a Self> {
-        // SAFETY: by the precondition.
-        unsafe { CURRENT.get() }
     }
 
     /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no

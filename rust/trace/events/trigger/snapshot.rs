@@ -4,7 +4,7 @@
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
-use crate::trace::instance::snapshot::{tracing_snapshot_instance_cond, Armed};
+use crate::trace::instance::snapshot::{self, Armed};
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -49,7 +49,7 @@ impl Trigger for Made {
 
     fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
         if self.limits.spend() {
-            tracing_snapshot_instance_cond(file.instance());
+            snapshot::take_or_say(file.instance());
         }
     }
 

@@ -17,7 +17,7 @@
 use crate::core::format::branch::Place;
 use crate::core::format::entry::{Branch, BranchSite, Entry};
 use crate::kernel::branch_sites::{self, Annotated, ANNOTATED_SIZE};
-use crate::kernel::context::{rcu_watches, IrqsOff};
+use crate::kernel::context::IrqsOff;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
@@ -25,24 +25,27 @@ use crate::trace::buffer::Unfinished;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::Arc;
+use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
 
 /// Who records. Whether there is anybody is also the question of the hot path.
 static CURRENT: RcuSlot<Recorder> = RcuSlot::new();
 
-kernel::sync::global_lock! {
-    // SAFETY: `init_lock`, which is called before all else.
-    unsafe(uninit) static USERS: Mutex<KVec<Arc<Recorder>>> = KVec::new();
+/// Who would record, oldest first.
+#[pin_data]
+struct Users {
+    #[pin]
+    list: Mutex<KVec<Arc<Recorder>>>,
 }
 
-/// Makes the lock.
-///
-/// # Safety
-///
-/// Called once, before anything else here.
-pub(crate) unsafe fn init_lock() {
-    // SAFETY: by the precondition.
-    unsafe { USERS.init() };
+static USERS: SetOnce<Arc<Users>> = SetOnce::new();
+
+/// Prepares for users. Once, at boot, before a tracer is set. `ENOMEM`.
+pub(crate) fn init() -> Result {
+    USERS.populate(Arc::pin_init(
+        pin_init!(Users { list <- new_mutex!(KVec::new()) }),
+        GFP_KERNEL,
+    )?);
+    Ok(())
 }
 
 /// Records into one instance.
@@ -62,7 +65,7 @@ pub(crate) struct Recording(Arc<Recorder>);
 /// Begins to record into `instance`. Task context, sleeps. `ENOMEM`.
 pub(crate) fn begin(instance: &Arc<Instance>) -> Result<Recording> {
     let recorder = Arc::new(Recorder::new(instance.clone())?, GFP_KERNEL)?;
-    let mut users = USERS.lock();
+    let mut users = USERS.as_ref().ok_or(ENODEV)?.list.lock();
     users.push(recorder.clone(), GFP_KERNEL)?;
     CURRENT.replace(Some(recorder.clone()));
     Ok(Recording(recorder))
@@ -70,7 +73,10 @@ pub(crate) fn begin(instance: &Arc<Instance>) -> Result<Recording> {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let mut users = USERS.lock();
+        let Some(users) = USERS.as_ref() else {
+            return;
+        };
+        let mut users = users.list.lock();
         users.retain(|user| !Arc::ptr_eq(user, &self.0));
         CURRENT.replace(users.last().cloned());
     }
@@ -86,12 +92,8 @@ pub(crate) fn is_on() -> bool {
 #[inline(never)]
 pub(crate) fn record(site: Annotated, correct: bool) {
     let context = Context::capture();
-    let _stay = IrqsOff::new();
-    if !rcu_watches() {
-        return;
-    }
-    // SAFETY: interrupts are off, and RCU watches.
-    if let Some(recorder) = unsafe { CURRENT.get() } {
+    let stay = IrqsOff::new();
+    if let Some(recorder) = CURRENT.get_watched(&stay) {
         recorder.record(context, site, correct);
     }
 }

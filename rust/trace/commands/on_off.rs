@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `traceon`, `traceoff`: the instance goes on recording, or stops.
+
+use super::command::{read_count, Action, Command, SiteCount};
+use crate::core::format::Out;
+use crate::core::parse::command::Count;
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// One of the two. Only a change counts.
+#[derive(Clone, Copy)]
+pub(super) struct OnOff {
+    name: &'static str,
+    on: bool,
+}
+
+/// `traceon`.
+pub(super) static TRACE_ON: OnOff = OnOff {
+    name: "traceon",
+    on: true,
+};
+
+/// `traceoff`.
+pub(super) static TRACE_OFF: OnOff = OnOff {
+    name: "traceoff",
+    on: false,
+};
+
+impl Command for OnOff {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn arm(&self, _: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
+    }
+}
+
+impl Action for OnOff {
+    fn hit(&self, instance: &Instance, count: &SiteCount) {
+        let buffer = instance.buffer();
+        if count.any() && buffer.is_on() != self.on && buffer.set_on(self.on) != self.on {
+            // Only the CPU whose switch took effect gets here.
+            count.spend();
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.write_str(self.name)
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `stacktrace`: records the stack that led to the function.
+
+use super::command::{read_count, Action, Command, SiteCount};
+use crate::core::format::Out;
+use crate::core::parse::command::Count;
+use crate::trace::instance::Instance;
+use crate::trace::tasks::stack;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The command. A count without number never ends, as in C.
+#[derive(Clone, Copy)]
+pub(super) struct StackTrace;
+
+impl Command for StackTrace {
+    fn name(&self) -> &'static str {
+        "stacktrace"
+    }
+
+    fn arm(&self, _: &Arc<Instance>, params: Option<&[u8]>) -> Result<(KBox<dyn Action>, Count)> {
+        Ok((KBox::new(*self, GFP_KERNEL)?, read_count(params)?))
+    }
+}
+
+impl Action for StackTrace {
+    fn hit(&self, instance: &Instance, count: &SiteCount) {
+        if instance.tracing_on() && (count.spend() || count.endless()) {
+            stack::record(instance.buffer(), count.addr);
+        }
+    }
+
+    fn write(&self, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(b"stacktrace")
+    }
+}
