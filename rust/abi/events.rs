@@ -313,7 +313,7 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
         known.hold().then_some(()).ok_or(EBUSY)?;
         match registry.file_made(&instance, id) {
             Ok(file) => {
-                let _kept = held.into_raw();
+                let _kept = Arc::into_raw(held.into_arc());
                 Ok(file.hot().as_ptr())
             }
             Err(error) => {
@@ -337,7 +337,7 @@ pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_
     // SAFETY: by the precondition; the instance was held.
     unsafe {
         HotFile::from_raw(file).call().release();
-        drop(Held::from_raw((*file).tr.cast()));
+        drop(Held::from_arc(Arc::from_raw((*file).tr.cast())));
     }
 }
 

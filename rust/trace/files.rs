@@ -86,7 +86,7 @@ use functions::{Functions, TotalInfo};
 use graph::{GraphFile, MaxDepth};
 use latency::Microseconds;
 use marker::{Marker, RawMarker};
-use node::row;
+use node::{row, Placed};
 pub(crate) use node::{Node, Place, Row, Scope};
 use options::TraceOptions;
 use per_cpu::CpuStats;

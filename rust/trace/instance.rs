@@ -15,8 +15,8 @@
 //! | [`sizes`] | resizing |
 //! | [`snapshot`] | the second buffer, which the first exchanges its rings with |
 //! | [`latency`] | whose the worst latency is that a tracer keeps there |
-//! | [`persistent`] | buffers that outlive the kernel |
-//! | [`list`] | all instances; making and removing them |
+//! | [`persistent`], [`last_boot`] | buffers that outlive the kernel; what an instance does with one |
+//! | [`list`], [`held`] | all instances, making and removing them; who keeps one from going |
 //! | [`error_log`], [`readers`], [`message`] | why commands were refused; who consumes; texts recorded for others |
 //!
 //! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded*
@@ -30,6 +30,8 @@
 mod current;
 pub(crate) mod error_log;
 pub(crate) mod feature;
+mod held;
+mod last_boot;
 pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod message;
@@ -42,21 +44,21 @@ pub(crate) mod tracer;
 
 use self::error_log::ErrorLog;
 use self::feature::Features;
+pub(crate) use self::held::Held;
 use self::persistent::Persistent;
 use self::readers::Readers;
 use self::snapshot::Snapshot;
 use self::tracer::{Running, Tracer};
 use super::buffer::clock::{self, Clock};
 use super::buffer::Buffer;
-use crate::core::parse::options::{Flag, Set};
-use crate::kernel::cpus::{self, CpuSet};
-use crate::kernel::fs::pseudo_fs::Kept;
+use crate::core::parse::options::Set;
+use crate::kernel::cpus::CpuSet;
 use crate::kernel::fs::tracefs::Dir;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::{ordering, Atomic, Relaxed};
+use kernel::sync::atomic::Atomic;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// What changes under the state mutex.
@@ -96,7 +98,7 @@ pub(crate) struct Instance {
     options: Atomic<u64>,
     /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken.
     buffer_percent: Atomic<u32>,
-    /// Open files and C callers that hold it, or [`CLOSED`].
+    /// Open files and C callers that hold it, or [`held::CLOSED`].
     users: Atomic<i32>,
     #[pin]
     state: Mutex<State>,
@@ -110,9 +112,6 @@ pub(crate) struct Instance {
 
 static TOP: SetOnce<Arc<Instance>> = SetOnce::new();
 
-/// In `Instance::users`: nobody can open it any more.
-const CLOSED: i32 = -1;
-
 impl Instance {
     /// The top instance.
     ///
@@ -122,26 +121,6 @@ impl Instance {
     /// context.
     pub(crate) fn top() -> Result<&'static Arc<Instance>> {
         TOP.as_ref().ok_or(ENODEV)
-    }
-
-    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot.
-    /// `ENOMEM`.
-    pub(super) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
-        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, None)?;
-        cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
-        list::init(top.clone(), bytes)?;
-        TOP.populate(top.clone());
-        top.announce()?;
-        Self::top()
-    }
-
-    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far
-    /// as they are handed down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
-    pub(super) fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
-        let options = Self::top()?.options().for_instance();
-        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, None)?;
-        instance.buffer.set_overwrite(options.has(Flag::Overwrite));
-        Ok(instance)
     }
 
     fn new(
@@ -182,21 +161,6 @@ impl Instance {
         )
     }
 
-    /// Keeps it from being removed. Any context. `ENODEV` when it is going already.
-    pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
-        let mut users = self.users.load(Relaxed);
-        while users != CLOSED && !self.is_leaving() {
-            match self
-                .users
-                .cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full)
-            {
-                Ok(_) => return Ok(Held(self.clone())),
-                Err(now) => users = now,
-            }
-        }
-        Err(ENODEV)
-    }
-
     /// Tells the features that it is there. Errors as of [`Feature::created`](feature::Feature).
     fn announce(self: &Arc<Self>) -> Result {
         self.features
@@ -210,21 +174,6 @@ impl Instance {
         self.features
             .iter()
             .try_for_each(|feature| feature.directory_made(self, directory))
-    }
-
-    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, where a feature says so,
-    /// and where its memory cannot be given back.
-    fn close(&self) -> Result {
-        if !self.memory_can_go() {
-            return Err(EBUSY);
-        }
-        self.features
-            .iter()
-            .try_for_each(|feature| feature.may_go(self))?;
-        self.users
-            .cmpxchg(0, CLOSED, ordering::Full)
-            .map(drop)
-            .map_err(|_| EBUSY)
     }
 
     /// Ends what it does; it is closed, and no longer in the list. Task context, sleeps.
@@ -363,32 +312,5 @@ impl Instance {
         let mut state = self.state.lock();
         self.buffer.set_mask(&mask);
         state.cpumask = mask;
-    }
-}
-
-/// Keeps an instance from being removed, see [`Instance::hold`].
-pub(crate) struct Held(Arc<Instance>);
-
-impl Kept for Held {}
-
-impl Held {
-    /// The instance, for one who cannot keep this; [`Held::from_arc`] ends what it is held for.
-    pub(crate) fn into_arc(self) -> Arc<Instance> {
-        // Counted for whoever keeps it, before this goes. There is room: this counts, too.
-        self.0.users.fetch_add(1, Relaxed);
-        self.0.clone()
-    }
-
-    /// Takes back what [`Held::into_arc`] gave, once for each time.
-    pub(crate) fn from_arc(instance: Arc<Instance>) -> Self {
-        Self(instance)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.0.users.fetch_sub(1, ordering::Full) == 1 && self.0.is_leaving() {
-            list::remove_later(&self.0);
-        }
     }
 }

@@ -71,7 +71,8 @@ impl Scope {
 pub(crate) struct Row {
     /// Its name.
     pub(super) name: &'static CStr,
-    mode: u16,
+    /// Its mode.
+    pub(super) mode: u16,
     /// Where it exists.
     pub(super) scope: Scope,
     node: &'static dyn Node,
@@ -97,9 +98,11 @@ pub(super) const fn row(
 }
 
 /// A row at its place.
-struct Placed {
-    row: &'static Row,
-    at: Place,
+pub(super) struct Placed {
+    /// The row.
+    pub(super) row: &'static Row,
+    /// Where.
+    pub(super) at: Place,
 }
 
 impl FileType for Placed {

@@ -9,12 +9,15 @@
 //! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw
 //! lock, innermost).
 
+use super::held::Held;
 use super::persistent::Persistent;
-use super::{Held, Instance};
+use super::{Instance, TOP};
+use crate::core::parse::options::{Flag, Set};
 use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
+use crate::trace::buffer::Buffer;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -44,7 +47,7 @@ static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
 
 /// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot.
 /// `ENOMEM`.
-pub(crate) fn init(top: Arc<Instance>, size: usize) -> Result {
+fn init(top: Arc<Instance>, size: usize) -> Result {
     let state = Directories {
         parent: None,
         made: KVec::new(),
@@ -53,6 +56,28 @@ pub(crate) fn init(top: Arc<Instance>, size: usize) -> Result {
     };
     DIRECTORIES.populate(KBox::pin_init(new_mutex!(state), GFP_KERNEL)?);
     list(0, top)
+}
+
+impl Instance {
+    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot.
+    /// `ENOMEM`.
+    pub(crate) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
+        let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, None)?;
+        cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
+        init(top.clone(), bytes)?;
+        TOP.populate(top.clone());
+        top.announce()?;
+        Self::top()
+    }
+
+    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far
+    /// as they are handed down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
+    fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
+        let options = Self::top()?.options().for_instance();
+        let instance = Self::new(Some(name), Buffer::new(bytes, true), options, None)?;
+        instance.buffer.set_overwrite(options.has(Flag::Overwrite));
+        Ok(instance)
+    }
 }
 
 /// Adds to the list. Task context. `ENOMEM`.
