@@ -8,7 +8,7 @@
 use crate::kernel::branch_sites::Annotated;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use crate::kernel::context::UserClosed;
-use crate::trace::tracers::branch::recording as branch;
+use crate::trace::tracers::branch::recording;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -36,8 +36,8 @@ pub(crate) unsafe extern "C" fn ftrace_likely_update(
     }
     site.count(correct);
     #[cfg(CONFIG_BRANCH_TRACER)]
-    if branch::is_on() {
+    if recording::is_on() {
         let _closed = UserClosed::new();
-        branch::record(site, correct);
+        recording::record(site, correct);
     }
 }

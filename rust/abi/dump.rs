@@ -102,7 +102,7 @@ pub(crate) extern "C" fn disable_trace_on_warning() {
 /// Called during boot, by one CPU; `param` is NUL-terminated.
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c_int {
-    // SAFETY: NUL-terminated by the caller's word.
+    // SAFETY: NUL-terminated, as boot parameters are.
     let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
     let parts: [&[u8]; 2] = match param {
         [] => [b"1", b""],
@@ -135,7 +135,7 @@ pub(crate) unsafe extern "C" fn rtrace_set_dump_on_oops(param: *mut c_char) -> c
 /// As [`rtrace_set_dump_on_oops`].
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_set_traceoff_on_warning(param: *mut c_char) -> c_int {
-    // SAFETY: NUL-terminated by the caller's word.
+    // SAFETY: NUL-terminated, as boot parameters are.
     let param = unsafe { CStr::from_ptr(param.cast()) }.to_bytes();
     if param != b"=0" && param != b"=off" {
         // SAFETY: a static `int` that nobody else uses yet.

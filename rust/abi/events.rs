@@ -12,7 +12,7 @@ use crate::kernel::{rcu_slot, trace_event_types as types};
 use crate::trace::events::enable::Match;
 use crate::trace::events::file::HotFile;
 use crate::trace::events::{boot, recording, registry};
-use crate::trace::instance::{list as instances, Held, Instance};
+use crate::trace::instance::{list, Held, Instance};
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::error::from_result;
@@ -249,7 +249,7 @@ pub(crate) unsafe extern "C" fn trace_array_set_clr_event(
     enable: bool,
 ) -> c_int {
     from_result(|| {
-        let instance = instances::all()
+        let instance = list::all()
             .find(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)
             .ok_or(ENOENT)?;
         // SAFETY: by the precondition.
@@ -301,7 +301,7 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
         let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) }.to_bytes();
         let instance = match instance.is_null() {
             true => Instance::top()?.clone(),
-            false => instances::find(text(instance)).ok_or(ENOENT)?,
+            false => list::find(text(instance)).ok_or(ENOENT)?,
         };
         let held = instance.hold()?;
         let mut registry = registry::lock()?;

@@ -145,24 +145,28 @@ pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
     }
 }
 
-/// The name of what is written to `trace_marker`. Nothing calls it: entries carry its address.
+/// The name of what is written to `trace_marker`: entries carry its address. It gives its name, as
+/// functions that do the same may become one.
 #[no_mangle]
-extern "C" fn tracing_mark_write() {}
+extern "C" fn tracing_mark_write() -> *const c_char {
+    c"tracing_mark_write".as_char_ptr()
+}
 
 impl Speaker for Marking {
     fn address() -> usize {
-        tracing_mark_write as extern "C" fn() as usize
+        tracing_mark_write as extern "C" fn() -> *const c_char as usize
     }
 }
 
-/// The name of what is said where no snapshot was taken. Nothing calls it: entries carry its
-/// address.
+/// The name of what is said where no snapshot was taken; as [`tracing_mark_write`].
 #[no_mangle]
-extern "C" fn tracing_snapshot_instance_cond() {}
+extern "C" fn tracing_snapshot_instance_cond() -> *const c_char {
+    c"tracing_snapshot_instance_cond".as_char_ptr()
+}
 
 impl Speaker for Refusing {
     fn address() -> usize {
-        tracing_snapshot_instance_cond as extern "C" fn() as usize
+        tracing_snapshot_instance_cond as extern "C" fn() -> *const c_char as usize
     }
 }
 

@@ -3,13 +3,12 @@
 //! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`].
 //! `printk.c` has the variadic function.
 //!
-//! What a `struct trace_array *` is, is said here once: it came from [`trace_array_get_by_name`],
-//! and [`trace_array_put`] was not called for it as often.
+//! A `struct trace_array *` that callers give came from [`trace_array_get_by_name`], and [`trace_array_put`] was not called for it as often.
 
 use super::printk::arguments;
 use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::Context;
-use crate::trace::instance::{list as instances, Held, Instance};
+use crate::trace::instance::{list, Held, Instance};
 use crate::trace::output::printk;
 use core::ptr::null_mut;
 use kernel::bindings;
@@ -40,7 +39,7 @@ pub(crate) unsafe extern "C" fn trace_array_get_by_name(
     _systems: *const c_char,
 ) -> *mut bindings::trace_array {
     // SAFETY: by the precondition.
-    let held = instances::get(unsafe { CStr::from_char_ptr(name) });
+    let held = list::get(unsafe { CStr::from_char_ptr(name) });
     held.map_or(null_mut(), |held| {
         Arc::into_raw(held.into_arc()).cast_mut().cast()
     })
@@ -71,7 +70,7 @@ pub(crate) extern "C" fn trace_array_destroy(tr: *mut bindings::trace_array) -> 
         return EINVAL.to_errno();
     }
     from_result(|| {
-        instances::remove(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)?;
+        list::remove(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)?;
         Ok(0)
     })
 }

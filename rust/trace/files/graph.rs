@@ -16,7 +16,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::ftrace::sites::Site;
-use crate::trace::instance::list as instances;
+use crate::trace::instance::list;
 use core::fmt::{self, Write};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
@@ -110,7 +110,7 @@ impl Lines for OpenGraph {
 
 /// Running tracers look whether they may still go the plain way. `ENOMEM`.
 fn tell_tracers() -> Result {
-    instances::all().try_for_each(|instance| instance.refresh_tracer())
+    list::all().try_for_each(|instance| instance.refresh_tracer())
 }
 
 /// `max_graph_depth`.

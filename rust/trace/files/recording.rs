@@ -182,7 +182,7 @@ impl OpenFile for OpenFreeBuffer {
 
 impl Drop for OpenFreeBuffer {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // A close cannot fail.
         let _ = self.0.free_buffer();
     }
 }

@@ -233,7 +233,7 @@ pub(crate) fn get(name: &CStr) -> Result<Held> {
         return found.hold();
     }
     match create(name) {
-        // Somebody else was faster.
+        // Another task has made it meanwhile.
         Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
         made => made?.hold(),
     }

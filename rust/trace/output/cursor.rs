@@ -128,7 +128,7 @@ impl<S: Source> Cursor<S> {
             match self.source.copy(cpu, room) {
                 Some(head) if head.len <= size => return Some((cpu, head)),
                 Some(head) => wanted = head.len,
-                // Somebody else was faster; look again.
+                // Another reader has taken it meanwhile.
                 None => {}
             }
         }

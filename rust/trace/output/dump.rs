@@ -20,7 +20,7 @@ use super::{line, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
-use crate::trace::instance::{list as instances, Instance};
+use crate::trace::instance::{list, Instance};
 use kernel::cpu::CpuId;
 
 /// Which CPUs' buffers are dumped.
@@ -81,7 +81,7 @@ pub(crate) fn by_setting(setting: &[u8]) {
                 } else {
                     Cpus::All
                 };
-                instances::try_with(name, |found| instance(found, cpus, &mut scratch))
+                list::try_with(name, |found| instance(found, cpus, &mut scratch))
             }
         };
         if found.is_none() {

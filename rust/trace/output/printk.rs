@@ -193,7 +193,7 @@ static NOTICE: [&[u8]; 14] = [
 /// Makes the memory to format in, if there is none yet. Task context, may sleep. `ENOMEM`.
 pub(crate) fn alloc_scratch() -> Result {
     if SCRATCH.as_ref().is_none() {
-        // Somebody else's is as good.
+        // Where another task has made it meanwhile, that is used.
         SCRATCH.populate(PerContext::new(Room::new())?);
     }
     Ok(())
@@ -235,7 +235,7 @@ impl State {
     }
 }
 
-/// Keeps a copy of a module's format or constant and says where: entries may point there for ever.
+/// Keeps a copy of a module's format or constant and says where: entries may point there as long as the kernel runs.
 /// Null without memory. Task context, may sleep.
 pub(crate) fn keep(text: &CStr) -> *const c_char {
     USERS

@@ -230,7 +230,8 @@ impl Look {
     pub(crate) fn counts(&mut self) -> (u64, u64) {
         let (mut entries, mut written) = (0u64, 0u64);
         for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
-            let _passes_over_what_is_to_be = self.look(cpu);
+            // Passes over records from before that time, and counts them.
+            let _ = self.look(cpu);
             let skipped = self
                 .iters
                 .get(cpu.as_u32() as usize)

@@ -89,8 +89,8 @@ pub(crate) struct CriticalTimings {
     graph: Atomic<bool>,
     sections: PerCpu<Section>,
     /// How many sections were reported. One that was open while another CPU's was being reported is
-    /// not: it was, if only by the report, not left in peace. Turning to a call graph and back
-    /// counts as a report.
+    /// not reported, as the report may have made it longer. Turning to a call graph and back counts
+    /// as a report.
     reports: Atomic<u64>,
     /// Held while one is reported. Innermost but for the locks of the buffer and of saved names.
     reporting: RawLock<()>,
@@ -251,8 +251,8 @@ impl CriticalTimings {
         now
     }
 
-    /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its
-    /// trace is kept, with the stack from the caller of the function of `ip` on.
+    /// The section that has just ended, at `ip` on behalf of `end`, was the longest so far: its end is
+    /// recorded, with the stack from the caller of the function of `ip` on, and its trace is kept.
     #[cold]
     #[inline(never)]
     fn report(
@@ -265,32 +265,31 @@ impl CriticalTimings {
         own: usize,
     ) {
         let _alone = self.reporting.lock();
-        if !self.latency.is_worse(latency) {
-            return;
+        // While this waited, another CPU may have reported a longer one.
+        if self.latency.is_worse(latency) {
+            self.record_any(context, own, end);
+            stack::record_after(self.instance.buffer(), context, ip);
+            let reports = self.reports.load(Relaxed);
+            if here.reports.load(Relaxed) == reports {
+                self.keep(here, latency, end);
+                self.reports.store(reports.wrapping_add(1), Relaxed);
+            }
         }
-        let buffer = self.instance.buffer();
-        self.record_any(context, own, end);
-        stack::record_after(buffer, context, ip);
-        let reports = self.reports.load(Relaxed);
-        if here.reports.load(Relaxed) != reports {
-            return;
-        }
+    }
+
+    /// Keeps the trace of this CPU as that of the section `here`, which lasted until `end`.
+    fn keep(&self, here: &Section, latency: u64, end: usize) {
         let cpu = CpuId::current();
         TaskView::with_current(|task| {
-            let section = Some((here.start.load(Relaxed), end));
-            self.latency.keep_worst(
-                &self.instance,
-                &Found {
-                    cpu,
-                    task,
-                    since: here.since.load(Relaxed),
-                    latency,
-                    section,
-                },
-                Some(cpu),
-            );
+            let found = Found {
+                cpu,
+                task,
+                since: here.since.load(Relaxed),
+                latency,
+                section: Some((here.start.load(Relaxed), end)),
+            };
+            self.latency.keep_worst(&self.instance, &found, Some(cpu));
         });
-        self.reports.store(reports.wrapping_add(1), Relaxed);
     }
 }
 

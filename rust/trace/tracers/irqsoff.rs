@@ -49,7 +49,7 @@ impl<const IRQS: bool, const PREEMPTION: bool> Tracer for Off<IRQS, PREEMPTION> 
     }
 
     /// A buffer that is full must go on taking entries, or the worst would have no end; and a
-    /// reader must not find the trace replaced under its hands.
+    /// reader must not have the trace replaced while it reads.
     fn forces(&self) -> Set {
         Set::NONE
             .with(Flag::Overwrite, true)

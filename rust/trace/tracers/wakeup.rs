@@ -264,36 +264,37 @@ impl Wakeup {
             return;
         }
         let buffer = self.instance.buffer();
+        let now = buffer.now_here(&PreemptOff::new());
+        let latency = now.wrapping_sub(awaited.since);
+        let worse = self.latency.is_worse(latency);
         self.mark(context, from.ip());
         buffer.record_in(context, switch(prev, next));
-        let latency = buffer
-            .now_here(&PreemptOff::new())
-            .wrapping_sub(awaited.since);
-        let worse = self.latency.is_worse(latency);
         // Unwinding is most of the cost. Where the trace is not kept, only one who reads along
         // would see the stack.
         if worse || self.instance.readers().any() {
             stack::record_of(buffer, context, from);
         }
         if worse {
-            if let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) {
-                let since = awaited.since;
-                view(task, |task| {
-                    self.latency.keep_worst(
-                        &self.instance,
-                        &Found {
-                            cpu,
-                            task,
-                            since,
-                            latency,
-                            section: None,
-                        },
-                        None,
-                    )
-                });
-            }
+            self.keep(&awaited, latency);
         }
         awaited.end(self);
+    }
+
+    /// Keeps the trace of all CPUs as that of who was awaited, for so long.
+    fn keep(&self, awaited: &Awaited, latency: u64) {
+        let (Some(task), Some(cpu)) = (&awaited.task, awaited.cpu) else {
+            return;
+        };
+        view(task, |task| {
+            let found = Found {
+                cpu,
+                task,
+                since: awaited.since,
+                latency,
+                section: None,
+            };
+            self.latency.keep_worst(&self.instance, &found, None);
+        });
     }
 }
 
