@@ -88,12 +88,6 @@ __rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned
 		perf_event_text_poke((void *)addr, (void *)addr, size, NULL, 0);
 }
 
-__rust_helper bool rust_helper_rtrace_module_exists(const char *name)
-{
-	guard(rcu)();
-	return find_module(name);
-}
-
 /* Where the build's list of sites is, and the kernel's init text. */
 __rust_helper void rust_helper_rtrace_boot_sites(unsigned long **start, unsigned long **stop, unsigned long *init)
 {

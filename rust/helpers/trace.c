@@ -290,3 +290,9 @@ __rust_helper void rust_helper_rtrace_for_each_module(int (*call)(struct module 
 	module_for_each_mod(call, data);
 #endif
 }
+
+__rust_helper bool rust_helper_rtrace_module_exists(const char *name)
+{
+	guard(rcu)();
+	return find_module(name);
+}

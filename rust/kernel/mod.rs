@@ -22,7 +22,6 @@ pub(crate) mod kallsyms;
 pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
-#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod module;
 pub(crate) mod nofault;
 pub(crate) mod pages;

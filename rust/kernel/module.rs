@@ -4,10 +4,13 @@
 //!
 //! C header: `include/linux/module.h`.
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use core::ops::Range;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use core::ptr;
 use kernel::bindings;
 use kernel::prelude::*;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use kernel::str::CStr;
 
 const fn length<const N: usize>(_field: fn(&bindings::module) -> &[c_char; N]) -> usize {
@@ -18,14 +21,18 @@ const fn length<const N: usize>(_field: fn(&bindings::module) -> &[c_char; N]) -
 pub(crate) const NAME_LEN: usize = length(|module| &module.name);
 
 /// Which module it is, or the kernel. To be compared: the module may be gone.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ModuleId(*const bindings::module);
 
 // SAFETY: it is a number to be compared.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 unsafe impl Send for ModuleId {}
 // SAFETY: as above.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 unsafe impl Sync for ModuleId {}
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 impl ModuleId {
     /// The kernel itself.
     pub(crate) const KERNEL: Self = Self(ptr::null());
@@ -47,8 +54,10 @@ impl ModuleId {
 }
 
 /// A module in the course of being loaded.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) struct Module<'a>(&'a bindings::module);
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 impl<'a> Module<'a> {
     /// # Safety
     ///

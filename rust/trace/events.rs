@@ -10,6 +10,7 @@
 //! | [`recording`] | the way of an entry into the buffer |
 //! | [`filter`] | what rejects entries |
 //! | [`trigger`] | what else happens at a hit |
+//! | `waiting` | what is to be enabled when a module comes |
 //! | [`pids`] | whose events are recorded |
 //! | [`format`] | the text of `format` files |
 //! | [`printer`] | entries as text |
@@ -36,3 +37,4 @@ pub(crate) mod printer;
 pub(crate) mod recording;
 pub(crate) mod registry;
 pub(crate) mod trigger;
+mod waiting;

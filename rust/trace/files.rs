@@ -78,6 +78,8 @@ mod trace_pipe;
 mod trace_pipe_raw;
 
 use error_log::ErrorLog;
+#[cfg(CONFIG_EVENT_TRACING)]
+use events::{AvailableEvents, EventPidFile, SetEvent};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -117,6 +119,9 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses,
         "the same with the address where each is patched"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"available_events", 0o440, Scope::Top, &AvailableEvents,
+        "the events there are"),
     row(c"available_tracers", 0o440, Scope::Instance, &AvailableTracers,
         "what current_tracer takes"),
     row(c"buffer_meta", 0o440, Scope::PersistentPerCpu, &BufferMeta,
@@ -159,6 +164,15 @@ static FILES: &[Row] = &[
         "how many of them are kept; a write forgets those there are"),
     row(c"saved_tgids", 0o440, Scope::Top, &SavedTgids,
         "pids with their thread groups, while option record-tgid is on"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"set_event", 0o640, Scope::Recorder, &SetEvent,
+        "the events that are enabled; SYSTEM:EVENT, SYSTEM or EVENT enables, with ! disables. Can enable module events via: :mod:<module>"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"set_event_notrace_pid", 0o640, Scope::Recorder, &EventPidFile(PidListKind::Not),
+        "tasks whose events are not recorded"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"set_event_pid", 0o640, Scope::Recorder, &EventPidFile(PidListKind::Only),
+        "tasks whose events are recorded; none listed means all"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(FilterKind::Filter),
         "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),

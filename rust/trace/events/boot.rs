@@ -11,6 +11,7 @@ use crate::kernel::trace_event::{Eval, Registered};
 use crate::trace::instance::Instance;
 use crate::trace::output::line::EVENT_PRINTER;
 use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// Makes the registry, takes in `events`, and enables those of `wanted`, the text of
@@ -127,7 +128,18 @@ pub(crate) fn module_comes<'a>(
         for event in events.flatten() {
             registry.add(event)?;
         }
-        rewrite(&mut registry, |call| call.module() == module, evals)
+        rewrite(&mut registry, |call| call.module() == module, evals)?;
+        let its = |event: &&registry::Event| event.module() == module;
+        if let Some(name) = registry
+            .events()
+            .iter()
+            .find(its)
+            .and_then(|event| event.module_name())
+        {
+            let name = CString::try_from(name)?;
+            registry.module_is_here(name.to_bytes());
+        }
+        Ok(())
     });
     if let Err(error) = result {
         pr_warn!("not all events of a module are known: {:?}\n", error);

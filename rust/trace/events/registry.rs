@@ -5,6 +5,7 @@
 
 use super::file::EventFile;
 use super::pids::{EventPids, EventsFeature, PidProbes};
+use super::waiting::Waiting;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{Call, FileBox, Registered};
@@ -18,6 +19,13 @@ use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 /// Tells events apart, also one that has gone from one that has its name now.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct EventId(u32);
+
+impl EventId {
+    /// A number that no other event ever has.
+    pub(crate) fn number(self) -> u64 {
+        self.0.into()
+    }
+}
 
 /// An event that is known.
 pub(crate) struct Event {
@@ -104,6 +112,10 @@ pub(crate) struct Registry {
     pub(super) saving: Option<Saving>,
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(super) perf: InUse,
+    /// Systems that were asked for by name, in the order of their numbers.
+    named: KVec<KVec<u8>>,
+    /// What is to be enabled when a module comes.
+    pub(super) waiting: KVec<Waiting>,
     next: u32,
 }
 
@@ -118,6 +130,8 @@ pub(super) fn init() -> Result {
         saving: None,
         #[cfg(CONFIG_PERF_EVENTS)]
         perf: InUse::new(),
+        named: KVec::new(),
+        waiting: KVec::new(),
         next: 0,
     };
     REGISTRY.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
@@ -235,6 +249,21 @@ impl Registry {
         })
     }
 
+    /// A number for the system called `name`, from 0 on, which it keeps for good. `ENOMEM`.
+    pub(crate) fn system_number(&mut self, name: &[u8]) -> Result<u64> {
+        let known = self.named.iter().position(|known| known.as_slice() == name);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let mut new = KVec::new();
+                new.extend_from_slice(name, GFP_KERNEL)?;
+                self.named.push(new, GFP_KERNEL)?;
+                self.named.len().saturating_sub(1)
+            }
+        };
+        Ok(at as u64)
+    }
+
     /// The events, to rewrite their texts.
     pub(super) fn calls_mut(&mut self) -> impl Iterator<Item = &mut Registered> {
         self.events.iter_mut().map(|event| &mut event.call)
@@ -304,6 +333,7 @@ impl Registry {
 
     /// `instance` goes: all of its files do. Task context, sleeps.
     fn retire(&mut self, instance: &Instance) {
+        self.forget_waiting(instance);
         let found = self
             .instances
             .iter()

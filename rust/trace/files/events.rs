@@ -1,27 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/`: which events there are, what they look like, and what is switched on.
+//! `events/` and the files that list events: which there are, what they look like, which are
+//! enabled, for which tasks.
 //!
 //! | module | what it has |
 //! | --- | --- |
 //! | [`directories`] | the directories, whose entries are made when they are looked at |
+//! | [`systems`] | those of systems and their events |
 //! | [`layout`] | `header_event`, `header_page`, and the core's own entries below `ftrace/` |
+//! | [`enable`] | `enable` of an event, of a system, of all |
+//! | [`describe`] | `format` and `id` |
+//! | [`set_event`] | `set_event`, `available_events` |
+//! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
+//!
+//! The files in directories of events are rows of [`EVENT_FILES`], those in directories of systems
+//! of [`SYSTEM_FILES`]; adding one is adding a row and what answers when it is opened, an
+//! [`EventNode`].
+//!
+//! Locks: a directory's inode lock, then the event mutex.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+mod describe;
 mod directories;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod enable;
 mod layout;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod node;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod pids;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod set_event;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod systems;
 
 use super::{Place, Row, Scope};
 use crate::kernel::fs::tracefs::Dir;
+#[cfg(CONFIG_EVENT_TRACING)]
+use describe::{Format, Id};
 use directories::Top;
+#[cfg(CONFIG_EVENT_TRACING)]
+use enable::{EnableAll, EnableEvent, EnableSystem};
 use kernel::prelude::*;
-use layout::{Enable, HeaderEvent, HeaderPage};
+use layout::{HeaderEvent, HeaderPage};
+#[cfg(CONFIG_EVENT_TRACING)]
+use node::{EventPlace, FileRow, SystemPlace};
 
-/// The files right in `events/`. A row's place is the number of its file.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(super) use pids::EventPidFile;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(super) use set_event::{AvailableEvents, SetEvent};
+
+/// The files right in `events/`. The place of a row is the file's number.
 #[rustfmt::skip]
 static FILES: &[Row] = &[
     super::row(c"header_page", 0o440, Scope::Instance, &HeaderPage, "the head of a sub-buffer"),
     super::row(c"header_event", 0o440, Scope::Instance, &HeaderEvent, "the header of a record in the ring buffer"),
-    super::row(c"enable", 0o640, Scope::Recorder, &Enable, "switches all events; there are none yet"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    super::row(c"enable", 0o640, Scope::Recorder, &EnableAll, "switches all events"),
+];
+
+/// The files of a system, numbered by their places.
+#[cfg(CONFIG_EVENT_TRACING)]
+static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[FileRow::new(b"enable", 0o640, &EnableSystem)];
+
+/// The files of an event, numbered by their places.
+#[cfg(CONFIG_EVENT_TRACING)]
+static EVENT_FILES: &[FileRow<EventPlace>] = &[
+    FileRow::new(b"format", 0o440, &Format),
+    FileRow::new(b"id", 0o440, &Id),
+    FileRow::new(b"enable", 0o640, &EnableEvent),
 ];
 
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_lazy_dir`].

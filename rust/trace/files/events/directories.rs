@@ -5,9 +5,13 @@
 //! Files come first, then what has a directory; within a directory in the order of their numbers.
 
 use super::layout::Own;
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::systems;
 use super::{Place, Row, FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::trace::files::Placed;
+#[cfg(not(CONFIG_EVENT_TRACING))]
+use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
 /// So many numbers are a directory's own: its own one, then those of its files.
@@ -23,6 +27,9 @@ const TOP: Numbers = Numbers(0);
 pub(super) const ENTRIES: Kind = Kind(1);
 /// Systems.
 pub(super) const SYSTEMS: Kind = Kind(2);
+/// Events.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(super) const EVENTS: Kind = Kind(3);
 
 impl Kind {
     /// The numbers of the directory that is number `at` of this kind.
@@ -102,7 +109,7 @@ impl LazyDir for Top {
             let dir = KBox::new(Own, GFP_KERNEL)?;
             return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
         }
-        Ok(None)
+        systems::find(&self.0.instance, name)
     }
 
     fn list(&self) -> Result<KVec<Listed>> {
@@ -111,6 +118,23 @@ impl LazyDir for Top {
             list.push(TOP.listed_file(number, row.name.to_bytes())?, GFP_KERNEL)?;
         }
         list.push(SYSTEMS.directory(0).listed(FTRACE)?, GFP_KERNEL)?;
+        systems::list(&mut list)?;
         Ok(list)
+    }
+}
+
+/// The systems of a kernel without `TRACE_EVENT()`s: none.
+#[cfg(not(CONFIG_EVENT_TRACING))]
+mod systems {
+    use super::{Found, Instance, Listed};
+    use kernel::prelude::*;
+    use kernel::sync::Arc;
+
+    pub(super) fn find(_: &Arc<Instance>, _: &[u8]) -> Result<Option<Found>> {
+        Ok(None)
+    }
+
+    pub(super) fn list(_: &mut KVec<Listed>) -> Result {
+        Ok(())
     }
 }

@@ -4,11 +4,10 @@
 //! `header_page`, and the core's own entries below `events/ftrace/`. The texts come from
 //! `format::entry`, where the entries' layout is described once.
 
-use super::super::control::{errno, Control, Text};
+use super::super::control::{Control, Text};
 use super::super::Place;
 use super::directories::{Numbers, ENTRIES};
 use crate::core::format::entry::{self, Entry as _};
-use crate::core::parse::number;
 use crate::core::ring_buffer::{Header, HEADER_SIZE};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
@@ -17,20 +16,6 @@ use kernel::prelude::*;
 
 /// Entries that have an `id` file; the others' ids are only in their `format`, as in C.
 const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
-
-/// `events/enable` while there is no event.
-pub(super) struct Enable;
-
-impl Control for Enable {
-    fn show(&self, _at: &Place, out: &mut Text) -> Result {
-        Ok(out.write_str("?\n")?)
-    }
-
-    fn store(&self, _at: &Place, line: &[u8]) -> Result {
-        // All of no events are switched as asked.
-        number::zero_or_one(line).map(drop).map_err(errno)
-    }
-}
 
 /// `header_event`: the record header of the ring buffer.
 pub(super) struct HeaderEvent;

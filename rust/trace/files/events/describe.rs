@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What an event is: its `format` and its `id`.
+
+use super::super::control::{shown, Text};
+use super::node::{open_line, EventNode, EventPlace, Line};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::trace::events::format;
+use crate::trace::events::registry::{self, Event};
+use core::fmt::Write;
+use kernel::prelude::*;
+
+/// `format`.
+pub(super) struct Format;
+
+impl EventNode<EventPlace> for Format {
+    fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
+        open_line(self, at)
+    }
+
+    fn describes(&self) -> bool {
+        true
+    }
+}
+
+impl Line<EventPlace> for Format {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        shown(format::write(registry.event(at.event).ok_or(ENODEV)?, out))
+    }
+}
+
+/// `id`.
+pub(super) struct Id;
+
+impl EventNode<EventPlace> for Id {
+    fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
+        open_line(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        cfg!(CONFIG_PERF_EVENTS) && event.can_record()
+    }
+
+    fn describes(&self) -> bool {
+        true
+    }
+}
+
+impl Line<EventPlace> for Id {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        let event = registry.event(at.event).ok_or(ENODEV)?;
+        shown(writeln!(out, "{}", event.registered().id()))
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Whose events are recorded: `set_event_pid` and `set_event_notrace_pid`.
+
+use super::super::control::Text;
+use super::super::{Node, Place};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::trace::events::registry;
+use crate::trace::tasks::pids::PidListKind;
+use core::fmt::Write;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+
+/// The file of one of the two lists.
+pub(in super::super) struct EventPidFile(pub(in super::super) PidListKind);
+
+impl Node for EventPidFile {
+    /// `O_TRUNC` forgets the list.
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
+        let mut registry = registry::lock()?;
+        if how.write && how.trunc {
+            registry.clear_pids(&at.instance, self.0);
+        }
+        let mut text = Text::new();
+        if let Some(events) = registry.of(&at.instance).filter(|_| how.read) {
+            for pid in events.pids().pids(self.0)? {
+                writeln!(text, "{pid}")?;
+            }
+        }
+        drop(registry);
+        Opening::new(OpenPids {
+            which: self.0,
+            at: at.clone(),
+            text,
+        })
+    }
+}
+
+struct OpenPids {
+    which: PidListKind,
+    at: Place,
+    /// The list when the file was opened.
+    text: Text,
+}
+
+impl OpenFile for OpenPids {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        call.put_from(self.text.finish()?)
+    }
+
+    /// All pids of a write are taken or none. More than a page is left for the next write.
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        if call.len() == 0 {
+            return Ok(0);
+        }
+        self.at.instance.expand()?;
+        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+        let used = registry::lock()?.write_pids(&self.at.instance, self.which, &text)?;
+        *call.pos = call.pos.wrapping_add(used as i64);
+        Ok(used)
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The directories of systems and of their events.
+//!
+//! A system gets its number when it is first listed or looked up, and keeps it for good, whatever
+//! events come and go; an event has the registry's.
+
+use super::directories::{Numbers, EVENTS, SYSTEMS};
+use super::node::{Below, EventPlace, FileRow, PlacedBelow, SystemPlace};
+use super::{EVENT_FILES, SYSTEM_FILES};
+use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use crate::trace::events::registry::{self, Event};
+use crate::trace::instance::Instance;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The number of the system called `name`. `ENOMEM`.
+fn number(name: &[u8]) -> Result<u64> {
+    // The core's own system is number 0.
+    Ok(registry::lock()?.system_number(name)?.wrapping_add(1))
+}
+
+/// The directory of the system called `name`.
+pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found>> {
+    let mut system = KVec::new();
+    system.extend_from_slice(name, GFP_KERNEL)?;
+    let at = SystemPlace {
+        instance: instance.clone(),
+        system: Arc::new(system, GFP_KERNEL)?,
+    };
+    if at.is_gone() {
+        return Ok(None);
+    }
+    let numbers = SYSTEMS.directory(number(name)?);
+    let dir = KBox::new(System { at, numbers }, GFP_KERNEL)?;
+    Ok(Some(numbers.found(Entry::Dir(dir))))
+}
+
+/// Adds the systems to what `events/` lists.
+pub(super) fn list(list: &mut KVec<Listed>) -> Result {
+    let mut registry = registry::lock()?;
+    let mut numbered: KVec<(u64, KVec<u8>)> = KVec::new();
+    for system in registry.systems() {
+        let mut name = KVec::new();
+        name.extend_from_slice(system.to_bytes(), GFP_KERNEL)?;
+        numbered.push((0, name), GFP_KERNEL)?;
+    }
+    for (number, name) in numbered.iter_mut() {
+        *number = registry.system_number(name)?;
+    }
+    drop(registry);
+    numbered.sort_unstable_by_key(|(number, _)| *number);
+    for (number, name) in numbered
+        .iter()
+        .filter(|(_, name)| name.as_slice() != b"ftrace")
+    {
+        let numbers = SYSTEMS.directory(number.wrapping_add(1));
+        list.push(numbers.listed(name)?, GFP_KERNEL)?;
+    }
+    Ok(())
+}
+
+/// The rows of a table with the numbers of their files, as far as they are there.
+fn rows<P: Below>(
+    table: &'static [FileRow<P>],
+    instance: &Instance,
+    is_there: impl Fn(&FileRow<P>) -> bool,
+) -> impl Iterator<Item = (u64, &'static FileRow<P>)> {
+    let copy = instance.is_copy();
+    let here = move |row: &FileRow<P>| (!copy || row.node.describes()) && is_there(row);
+    (1..).zip(table).filter(move |(_, row)| here(row))
+}
+
+fn file<P: Below>(
+    (number, row): (u64, &'static FileRow<P>),
+    at: &P,
+    numbers: Numbers,
+) -> Result<Found> {
+    let at = at.clone();
+    let file = KBox::new(PlacedBelow { row, at }, GFP_KERNEL)?;
+    Ok(numbers.file(number, Entry::File(row.mode, file)))
+}
+
+/// The directory of a system.
+struct System {
+    at: SystemPlace,
+    numbers: Numbers,
+}
+
+impl LazyDir for System {
+    fn find(&self, name: &[u8]) -> Result<Option<Found>> {
+        let mut files = rows(SYSTEM_FILES, &self.at.instance, |_| true);
+        if let Some(found) = files.find(|(_, row)| row.name == name) {
+            return file(found, &self.at, self.numbers).map(Some);
+        }
+        let event = match registry::lock()?.find(&self.at.system, name) {
+            Some(event) => event.id(),
+            None => return Ok(None),
+        };
+        let numbers = EVENTS.directory(event.number());
+        let at = EventPlace {
+            instance: self.at.instance.clone(),
+            event,
+        };
+        let dir = KBox::new(OneEvent { at, numbers }, GFP_KERNEL)?;
+        Ok(Some(numbers.found(Entry::Dir(dir))))
+    }
+
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (number, row) in rows(SYSTEM_FILES, &self.at.instance, |_| true) {
+            list.push(self.numbers.listed_file(number, row.name)?, GFP_KERNEL)?;
+        }
+        let registry = registry::lock()?;
+        let mine = |event: &&Event| event.system().to_bytes() == self.at.system.as_slice();
+        for event in registry.events().iter().filter(mine) {
+            let numbers = EVENTS.directory(event.id().number());
+            list.push(numbers.listed(event.name().to_bytes())?, GFP_KERNEL)?;
+        }
+        Ok(list)
+    }
+
+    fn is_gone(&self) -> bool {
+        self.at.is_gone()
+    }
+}
+
+/// The directory of an event.
+struct OneEvent {
+    at: EventPlace,
+    numbers: Numbers,
+}
+
+impl OneEvent {
+    /// The files that this event has here.
+    fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
+        let mut list = KVec::new();
+        let registry = registry::lock()?;
+        let event = registry.event(self.at.event).ok_or(ENOENT)?;
+        for row in rows(EVENT_FILES, &self.at.instance, |row| {
+            row.node.is_there(event)
+        }) {
+            list.push(row, GFP_KERNEL)?;
+        }
+        Ok(list)
+    }
+}
+
+impl LazyDir for OneEvent {
+    fn find(&self, name: &[u8]) -> Result<Option<Found>> {
+        let found = self.rows()?.into_iter().find(|(_, row)| row.name == name);
+        found
+            .map(|found| file(found, &self.at, self.numbers))
+            .transpose()
+    }
+
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (number, row) in self.rows()? {
+            list.push(self.numbers.listed_file(number, row.name)?, GFP_KERNEL)?;
+        }
+        Ok(list)
+    }
+
+    fn is_gone(&self) -> bool {
+        self.at.is_gone()
+    }
+}
