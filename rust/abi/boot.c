@@ -47,6 +47,8 @@ PARAM(TRACER, "ftrace=");
 PARAM(CLOCK, "trace_clock=");
 PARAM(OPTIONS, "trace_options=");
 PARAM(BUFFER_SIZE, "trace_buf_size=");
+PARAM(THRESHOLD, "tracing_thresh=");
+PARAM(OFF_AT_END, "traceoff_after_boot");
 PARAM(INSTANCE, "trace_instance=");
 PARAM(SNAPSHOT, "alloc_snapshot");
 PARAM(BOOT_SNAPSHOT, "ftrace_boot_snapshot");
@@ -72,6 +74,7 @@ __setup("traceoff_on_warning", rtrace_set_traceoff_on_warning);
 core_initcall(rtrace_tracefs_init);
 fs_initcall(rtrace_files_init);
 fs_initcall(rtrace_printk_start);
+late_initcall_sync(rtrace_end_of_boot);
 
 char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX] = "0";
 int rtrace_traceoff_on_warning;

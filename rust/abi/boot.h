@@ -23,6 +23,8 @@ enum rtrace_param {
 	RTRACE_PARAM_CLOCK,
 	RTRACE_PARAM_OPTIONS,
 	RTRACE_PARAM_BUFFER_SIZE,
+	RTRACE_PARAM_THRESHOLD,
+	RTRACE_PARAM_OFF_AT_END,
 	RTRACE_PARAM_INSTANCE,
 	RTRACE_PARAM_SNAPSHOT,
 	RTRACE_PARAM_BOOT_SNAPSHOT,
@@ -55,6 +57,7 @@ int rtrace_set_traceoff_on_warning(char *param);
 int rtrace_tracefs_init(void);
 int rtrace_files_init(void);
 int rtrace_printk_start(void);
+int rtrace_end_of_boot(void);
 int rtrace_stack_tracer_init(void);
 int rtrace_module_event(struct notifier_block *self, unsigned long event, void *module);
 int rtrace_died(struct notifier_block *self, unsigned long event, void *data);

@@ -31,6 +31,7 @@ pub(crate) extern "C" fn early_trace_init() {
         clock: given(bindings::rtrace_param_RTRACE_PARAM_CLOCK).last(),
         options: given(bindings::rtrace_param_RTRACE_PARAM_OPTIONS).last(),
         size: given(bindings::rtrace_param_RTRACE_PARAM_BUFFER_SIZE).last(),
+        threshold: given(bindings::rtrace_param_RTRACE_PARAM_THRESHOLD).last(),
         // With `=name` it is for an instance.
         snapshot: snapshot
             .into_iter()
@@ -137,6 +138,16 @@ pub(crate) extern "C" fn ftrace_boot_snapshot() {
     }
 }
 
+/// The initcall that ends boot, behind all others: stops recording if the command line says so.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {
+    // SAFETY: the command line has been parsed, and initcalls run before init memory goes.
+    if unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_OFF_AT_END) }.is_given() {
+        tracing_off();
+    }
+    0
+}
+
 /// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
@@ -180,4 +191,5 @@ crate::abi::same_in_c! {
     fn tracing_snapshot();
     fn tracing_snapshot_alloc();
     fn ftrace_boot_snapshot();
+    fn rtrace_end_of_boot() -> _;
 }

@@ -13,7 +13,7 @@ use super::fgraph::ret_stack;
 use super::files::profile;
 use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
-use super::instance::latency::Latencies;
+use super::instance::latency::{self, Latencies};
 use super::instance::{list, snapshot, Instance};
 use super::output::{self, printk};
 use super::tasks::{cmdlines, stack};
@@ -69,6 +69,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) options: &'a [u8],
     /// `trace_buf_size=`
     pub(crate) size: &'a [u8],
+    /// `tracing_thresh=`
+    pub(crate) threshold: &'a [u8],
     /// `alloc_snapshot`, or `ftrace_boot_snapshot`, for the top instance.
     pub(crate) snapshot: bool,
 }
@@ -89,6 +91,9 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
         if let Err(error) = top.expand().and_then(|()| top.allocate_snapshot()) {
             pr_warn!("no snapshot allocated: {:?}\n", error);
         }
+    }
+    if let Ok(microseconds) = number::unsigned(parameters.threshold, 0) {
+        latency::set_threshold(microseconds.wrapping_mul(1000));
     }
     if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
         pr_warn!("trace clock {} not defined\n", Text(parameters.clock));

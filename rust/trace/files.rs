@@ -99,7 +99,9 @@ use printk_formats::PrintkFormats;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use profile::ProfileEnabled;
 use readme::Readme;
-use recording::{AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TraceClock, TracingOn};
+use recording::{
+    AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TimestampMode, TraceClock, TracingOn,
+};
 use saved_cmdlines::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
 use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
 #[cfg(CONFIG_STACK_TRACER)]
@@ -211,6 +213,8 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),
+    row(c"timestamp_mode", 0o440, Scope::Instance, &TimestampMode,
+        "whether entries carry the time since the one before or their full time, in brackets"),
     row(c"trace", 0o640, Scope::Instance, &Trace::Live,
         "what was recorded, as text; truncating clears it"),
     row(c"trace", 0o640, Scope::PerCpu, &Trace::Live,

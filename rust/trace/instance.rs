@@ -133,8 +133,12 @@ impl Instance {
         let row = tracer::idle();
         let idle = tracer::get(row)?;
         let mut tracer_flags = KVec::with_capacity(tracer::all().len(), GFP_KERNEL)?;
-        for tracer in tracer::all() {
-            tracer_flags.push(tracer.default_flags(), GFP_KERNEL)?;
+        for (row, tracer) in tracer::all().iter().enumerate() {
+            // Handed down as the top's core options are.
+            let flags = TOP
+                .as_ref()
+                .map_or(tracer.default_flags(), |top| top.flags_of(row));
+            tracer_flags.push(flags, GFP_KERNEL)?;
         }
         Arc::pin_init(
             try_pin_init!(Self {

@@ -104,7 +104,7 @@ impl EventPids {
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVVec<i32>> {
         self.lists.pids(which)
     }
 
@@ -167,7 +167,7 @@ pub(super) struct PidProbes {
 
 impl InstanceEvents {
     /// Puts a list of pids in the place of one.
-    fn install(&mut self, which: PidListKind, new: KVec<i32>) -> Result {
+    fn install(&mut self, which: PidListKind, new: KVVec<i32>) -> Result {
         if self.probes.around.is_none() && !new.is_empty() {
             let (before, behind) = (Before(self.pids.clone()), Behind(self.pids.clone()));
             let before = Probes::register_at(POINTS, Arc::new(before, GFP_KERNEL)?, BEFORE_EVENTS)?;
@@ -193,8 +193,8 @@ impl InstanceEvents {
 
     pub(super) fn clear_pids(&mut self) {
         // Only taking away: this asks for no memory, and so cannot fail.
-        let _ = self.install(PidListKind::Only, KVec::new());
-        let _ = self.install(PidListKind::Not, KVec::new());
+        let _ = self.install(PidListKind::Only, KVVec::new());
+        let _ = self.install(PidListKind::Not, KVVec::new());
     }
 }
 
@@ -221,7 +221,7 @@ impl Registry {
     pub(crate) fn clear_pids(&mut self, instance: &Instance, which: PidListKind) {
         if let Some(at) = self.of_mut(instance) {
             // Only taking away.
-            let _ = at.install(which, KVec::new());
+            let _ = at.install(which, KVVec::new());
         }
     }
 }

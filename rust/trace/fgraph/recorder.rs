@@ -33,6 +33,9 @@ pub(crate) struct Destination<'a> {
     pub(crate) pids: &'a PidFilter,
     /// Has the sets of functions.
     pub(crate) ops: OpsRef,
+    /// Where it is not 0, only returns of functions that took at least so many nanoseconds are
+    /// recorded, and no calls.
+    pub(crate) threshold: u64,
 }
 
 /// Who has a [`GraphRecorder`], and what that records into.
@@ -67,7 +70,7 @@ impl GraphRecorder {
     pub(crate) fn start(owner: &impl Records, flags: u32) -> Result {
         let (user, to) = (owner.recorder().0.as_ref(), owner.destination()?);
         let this = user.callback();
-        this.note(to.pids, flags);
+        this.note(to.pids, flags, to.threshold);
         // INVARIANT: what they refer to stays as long as the owner's recorder, say `Records`.
         this.buffer
             .store(core::ptr::from_ref(to.buffer).cast_mut(), Relaxed);
@@ -80,11 +83,11 @@ impl GraphRecorder {
         .inspect_err(|_| this.target.close())
     }
 
-    /// The options, or what else decides the way, have changed. Task context, sleeps.
-    pub(crate) fn changed(&self, flags: u32) {
+    /// The options, the threshold, or what else decides the way, have changed. Task context, sleeps.
+    pub(crate) fn changed(&self, flags: u32, threshold: u64) {
         let this = self.0.callback();
         if let Some(pids) = this.pid_filter() {
-            this.note(pids, flags);
+            this.note(pids, flags, threshold);
             self.0.set_entry_path(this.way(pids, flags));
         }
     }
@@ -110,6 +113,8 @@ pub(crate) struct Recorder {
     flags: Atomic<u32>,
     /// Are there pids to look at?
     pids: Atomic<bool>,
+    /// See [`Destination::threshold`].
+    threshold: Atomic<u64>,
 }
 
 impl Recorder {
@@ -121,6 +126,7 @@ impl Recorder {
             pid_filter: Atomic::new(core::ptr::null_mut()),
             flags: Atomic::new(0),
             pids: Atomic::new(false),
+            threshold: Atomic::new(0),
         }
     }
 
@@ -129,7 +135,8 @@ impl Recorder {
         let wishes = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
             || flags & RETADDR.bit != 0
             || filter::is_active()
-            || pids.is_active();
+            || pids.is_active()
+            || self.threshold.load(Relaxed) != 0;
         if wishes {
             return EntryPath::Shared;
         }
@@ -138,7 +145,8 @@ impl Recorder {
     }
 
     /// Takes down for hits what only task context may ask.
-    fn note(&self, pids: &PidFilter, flags: u32) {
+    fn note(&self, pids: &PidFilter, flags: u32, threshold: u64) {
+        self.threshold.store(threshold, Relaxed);
         self.flags.store(flags, Relaxed);
         self.pids.store(pids.is_active(), Relaxed);
     }
@@ -178,6 +186,9 @@ impl GraphCallback for Recorder {
         if let Some(sleep) = times.get(1) {
             sleep.store(current.sleep_time(), Relaxed);
         }
+        if self.threshold.load(Relaxed) != 0 {
+            return Some(());
+        }
         let context = Context::capture_all();
         if flags & RETADDR.bit != 0 {
             let ret = current
@@ -207,6 +218,9 @@ impl GraphCallback for Recorder {
                 current.sleep_time().wrapping_sub(then.load(Relaxed))
             });
             calltime = calltime.wrapping_add(slept);
+        }
+        if now.wrapping_sub(calltime) < self.threshold.load(Relaxed) {
+            return None;
         }
         let exit = FuncgraphExit {
             func: ret.func as usize,

@@ -42,13 +42,29 @@ impl Control for Microseconds {
             .map_err(errno)?
             .wrapping_mul(NANOSECONDS);
         match self {
-            Self::Longest => at.instance.latency()?.set_longest(nanoseconds),
-            Self::Threshold => latency::set_threshold(nanoseconds),
+            Self::Longest => {
+                at.instance.latency()?.set_longest(nanoseconds);
+                Ok(())
+            }
+            Self::Threshold => {
+                latency::set_threshold(nanoseconds);
+                refresh(&at.instance)
+            }
         }
-        Ok(())
     }
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
+    }
+}
+
+/// Has the current tracer look at the threshold.
+fn refresh(instance: &Instance) -> Result {
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    return instance.refresh_tracer();
+    #[cfg(not(CONFIG_FUNCTION_TRACER))]
+    {
+        let _ = instance;
+        Ok(())
     }
 }

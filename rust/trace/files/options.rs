@@ -28,7 +28,12 @@ impl Control for TraceOptions {
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let request = Request::parse(line).map_err(errno)?;
         let (own, _) = at.instance.tracer_options();
-        match request.resolve(own).map_err(errno)? {
+        let target = match request.resolve(own) {
+            // As in C: who sets another tracer's option need not know that this one has none.
+            Err(_) if own.is_empty() && is_of_some_tracer(request.name) => return Ok(()),
+            target => target.map_err(errno)?,
+        };
+        match target {
             Target::Core(row) => at.instance.set_option(row.flag, request.on),
             Target::Tracer(option) => at.instance.set_tracer_option(option, request.on),
         }
@@ -39,25 +44,38 @@ impl Control for TraceOptions {
     }
 }
 
+/// Has some tracer an option of this name?
+fn is_of_some_tracer(name: &[u8]) -> bool {
+    let mut options = tracer::all().iter().flat_map(|tracer| tracer.options());
+    options.any(|option| option.name.as_bytes() == name)
+}
+
 /// A file of `options/`.
 enum OptionFile {
     Core(Flag),
     Own(usize, &'static TracerOption),
 }
 
-impl Control for OptionFile {
-    fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let on = match *self {
+impl OptionFile {
+    fn is_on(&self, at: &Place) -> bool {
+        match *self {
             Self::Core(flag) => at.instance.options().has(flag),
             Self::Own(tracer, option) => at.instance.flags_of(tracer) & option.bit != 0,
-        };
-        shown(writeln!(out, "{}", u8::from(on)))
+        }
+    }
+}
+
+impl Control for OptionFile {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(out, "{}", u8::from(self.is_on(at))))
     }
 
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let on = number::zero_or_one(line).map_err(errno)?;
         match *self {
             Self::Core(flag) => at.instance.set_option(flag, on),
+            // A tracer may refuse a change, not what is so already.
+            Self::Own(..) if on == self.is_on(at) => Ok(()),
             Self::Own(tracer, option) => at.instance.set_flag_of(tracer, option, on),
         }
     }

@@ -6,6 +6,7 @@
 use super::control::{Control, Text};
 use super::Place;
 use crate::core::format::line::Unit;
+use crate::core::format::stats::Stats;
 use kernel::prelude::*;
 
 /// The file's row.
@@ -14,13 +15,20 @@ pub(crate) struct CpuStats;
 impl Control for CpuStats {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let buffer = at.instance.buffer();
-        let part = buffer.cpu(at.cpu.ok_or(EINVAL)?).ok_or(ENODEV)?;
+        // A CPU that was never up has recorded nothing.
+        let stats = buffer.cpu(at.cpu.ok_or(EINVAL)?).map_or_else(
+            || Stats {
+                now: buffer.now(),
+                ..Stats::default()
+            },
+            |part| part.stats(),
+        );
         let unit = if at.instance.clock().in_ns {
             Unit::Nanoseconds
         } else {
             Unit::Ticks
         };
-        part.stats().write(out, unit).map_err(|_| ENOMEM)
+        stats.write(out, unit).map_err(|_| ENOMEM)
     }
 
     fn is_shut_in_copies(&self) -> bool {

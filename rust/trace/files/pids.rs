@@ -24,7 +24,7 @@ impl Node for PidFile {
         let pids = if how.read {
             FunctionPids::of(&at.instance)?.pids(self.0)?
         } else {
-            KVec::new()
+            KVVec::new()
         };
         Opening::new(OpenPids {
             which: self.0,
@@ -38,7 +38,7 @@ struct OpenPids {
     which: PidListKind,
     at: Place,
     /// The list when the file was opened.
-    pids: KVec<i32>,
+    pids: KVVec<i32>,
 }
 
 impl OpenFile for OpenPids {

@@ -15,7 +15,7 @@ use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::trace::instance::feature::{Feature, OptionEffect};
-use crate::trace::instance::Instance;
+use crate::trace::instance::{latency, Instance};
 use crate::trace::profilers::function as profile;
 use crate::trace::profilers::function::Row;
 use core::fmt::{self, Write};
@@ -77,11 +77,15 @@ struct CpuProfile(CpuId);
 
 impl FileType for CpuProfile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
-        listing::open(Listing(profile::rows(self.0)?))
+        let mut rows = profile::rows(self.0)?;
+        let threshold = latency::threshold();
+        rows.retain(|row| row.time.checked_div(row.hits).unwrap_or(0) >= threshold);
+        listing::open(Listing(rows))
     }
 }
 
-/// The rows as they were at the open.
+/// The rows as they were at the open; with `tracing_thresh` only those of functions that took as
+/// long on average.
 struct Listing(KVVec<Row>);
 
 impl Lines for Listing {

@@ -104,6 +104,18 @@ impl Control for TraceClock {
     }
 }
 
+/// `timestamp_mode`: whether entries carry the time since the one before, or their full time.
+pub(super) struct TimestampMode;
+
+impl Control for TimestampMode {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(out.bytes(match at.instance.buffer().is_absolute() {
+            false => b"[delta] absolute\n",
+            true => b"delta [absolute]\n",
+        }))
+    }
+}
+
 /// `tracing_cpumask`: the CPUs that record.
 pub(super) struct CpuMask;
 

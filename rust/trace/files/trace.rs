@@ -187,6 +187,7 @@ impl Reading {
     fn new(at: &Place, file: Trace) -> Result<Self> {
         let instance = &at.instance;
         let side = file.side(instance);
+        let style = Style::of_side(instance, side);
         let tracer = instance.tracer().name();
         let overrun = instance
             .side(side)
@@ -203,7 +204,11 @@ impl Reading {
             file,
             only: at.cpu,
             cursor: Cursor::new(Look::new(instance, side, at.cpu, pause)?, at.cpu, 0),
-            style: Style::of_side(instance, side),
+            style: Style {
+                // As in C, the snapshot is never in the latency format.
+                latency: style.latency && file == Trace::Live,
+                ..style
+            },
             started,
             tracer,
             output: tracer::new(tracer)?,

@@ -94,6 +94,9 @@ impl OpenPipe {
     /// something was read before.
     fn wait(&self, nonblock: bool) -> Result<bool> {
         let Place { instance, cpu } = self.at();
+        if self.pipe.lock().held != 0 {
+            return Ok(true);
+        }
         while instance.buffer().is_empty(*cpu) {
             if nonblock {
                 return Err(EAGAIN);
@@ -128,14 +131,21 @@ impl OpenFile for OpenPipe {
 
     fn poll(&self, call: &PollCall<'_>) -> PollEvents {
         let Place { instance, cpu } = self.at();
-        if instance.options().has(Flag::Block) {
+        if instance.options().has(Flag::Block) || self.pipe.lock().has_text() {
             return PollEvents::READABLE;
         }
-        instance.buffer().poll(*cpu, 0, call)
+        instance
+            .buffer()
+            .poll(*cpu, instance.buffer_percent(), call)
     }
 }
 
 impl Pipe {
+    /// Is something printed that was not handed over?
+    fn has_text(&self) -> bool {
+        self.held != 0 || self.given < self.len
+    }
+
     /// Hands over what is printed; 0 if that is nothing.
     fn hand_over(&mut self, call: &mut ReadCall<'_>) -> Result<usize> {
         let text = self.text.get(self.given..self.len).unwrap_or(&[]);

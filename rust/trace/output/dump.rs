@@ -142,12 +142,13 @@ fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratc
     };
     let mut text = LineBuf::new(&mut scratch.line);
     let record = cursor.record(cpu, &head, &scratch.record);
-    let mut nothing = [0u8; 0];
+    // A call is shown with its return.
+    let mut neighbour = [0u8; 64];
     let mut ahead = Ahead {
         cursor,
         cpu,
         current: Some(head),
-        store: &mut nothing,
+        store: &mut neighbour,
     };
     // A line that does not fit is printed as far as it goes.
     let _ = line::write(&mut text, &record, style, None, &mut ahead, false);

@@ -14,6 +14,7 @@ use crate::core::format::entry::{
 };
 use crate::core::format::graph::{write_titles, Call, CpuState, Line};
 use crate::core::format::Out;
+use crate::core::parse::options::graph::{CPU, DEFAULT};
 use crate::core::parse::options::Flag;
 use crate::kernel::memory;
 use crate::trace::instance::Instance;
@@ -134,45 +135,90 @@ impl GraphOutput {
         let Some(state) = self.cpus.get_mut(record.cpu.as_u32() as usize) else {
             return Ok(Printed::Unhandled);
         };
-        let line = Line {
-            cpu: record.cpu.as_u32(),
-            cpu_width,
-            ts: record.ts,
-            start: style.start,
-            common: Common::parse(record.data).unwrap_or_default(),
-            own,
-            set: style.set,
-            symbols: &style.symbols,
-            comm: &cmdlines::find,
-            irqs: memory::irq_entry_text(),
-        };
-        match record.id() {
-            id @ (FuncgraphEntry::ID | FuncgraphRetaddrEntry::ID) => {
-                let call = match id {
-                    FuncgraphEntry::ID => FuncgraphEntry::parse(record.data).map(Call::from),
-                    _ => FuncgraphRetaddrEntry::parse(record.data).map(Call::from),
-                };
-                let Ok(call) = call else {
-                    return Ok(Printed::Unhandled);
-                };
-                if !line.hides_entry(state, &call) {
-                    let leaf = leaf(record, call.func, neighbours);
-                    line.entry(out, state, &call, leaf.as_ref())?;
-                }
-            }
-            FuncgraphExit::ID => {
-                let Ok(ret) = FuncgraphExit::parse(record.data) else {
-                    return Ok(Printed::Unhandled);
-                };
-                if !line.hides_return(state, i64::from(ret.depth as i32)) {
-                    line.ret(out, state, &ret)?;
-                }
-            }
-            KernelStack::ID | Function::ID => return Ok(Printed::Unhandled),
-            _ => line.comment(out, state, &mut |out| line::text(out, record, style))?,
+        let line = new_line(record, style, own, cpu_width);
+        match write_record(&line, state, record, neighbours, out)? {
+            Printed::Done => return Ok(Printed::Done),
+            Printed::Unhandled => {}
         }
-        Ok(Printed::Done)
+        match record.id() {
+            FuncgraphEntry::ID
+            | FuncgraphRetaddrEntry::ID
+            | FuncgraphExit::ID
+            | KernelStack::ID
+            | Function::ID => Ok(Printed::Unhandled),
+            _ => line
+                .comment(out, state, &mut |out| line::text(out, record, style))
+                .map(|()| Printed::Done),
+        }
     }
+}
+
+/// Prints a call or a return behind a usual prefix, where no tracer's output does it: in a dump, or
+/// once the tracer was changed. `Unhandled` for other records, and where a form is asked for that
+/// these do not have. Any context; errors when `out` is full.
+pub(super) fn event(
+    out: &mut dyn Out,
+    record: &Record<'_>,
+    style: &Style,
+    neighbours: &mut dyn Neighbours,
+) -> Result<Printed, fmt::Error> {
+    let forms = [Flag::Bin, Flag::Hex, Flag::Raw, Flag::Fields];
+    if forms.iter().any(|&form| style.set.has(form)) {
+        return Ok(Printed::Unhandled);
+    }
+    // The prefix has told the CPU.
+    let line = new_line(record, style, DEFAULT & !CPU.bit, 1);
+    write_record(&line, &mut CpuState::new(), record, neighbours, out)
+}
+
+fn new_line<'a>(record: &Record<'_>, style: &'a Style, own: u32, cpu_width: usize) -> Line<'a> {
+    Line {
+        cpu: record.cpu.as_u32(),
+        cpu_width,
+        ts: record.ts,
+        start: style.start,
+        common: Common::parse(record.data).unwrap_or_default(),
+        own,
+        set: style.set,
+        symbols: &style.symbols,
+        comm: &cmdlines::find,
+        irqs: memory::irq_entry_text(),
+    }
+}
+
+/// Prints a call or a return; `Unhandled` for other records.
+fn write_record(
+    line: &Line<'_>,
+    state: &mut CpuState,
+    record: &Record<'_>,
+    neighbours: &mut dyn Neighbours,
+    out: &mut dyn Out,
+) -> Result<Printed, fmt::Error> {
+    match record.id() {
+        id @ (FuncgraphEntry::ID | FuncgraphRetaddrEntry::ID) => {
+            let call = match id {
+                FuncgraphEntry::ID => FuncgraphEntry::parse(record.data).map(Call::from),
+                _ => FuncgraphRetaddrEntry::parse(record.data).map(Call::from),
+            };
+            let Ok(call) = call else {
+                return Ok(Printed::Unhandled);
+            };
+            if !line.hides_entry(state, &call) {
+                let leaf = leaf(record, call.func, neighbours);
+                line.entry(out, state, &call, leaf.as_ref())?;
+            }
+        }
+        FuncgraphExit::ID => {
+            let Ok(ret) = FuncgraphExit::parse(record.data) else {
+                return Ok(Printed::Unhandled);
+            };
+            if !line.hides_return(state, i64::from(ret.depth as i32)) {
+                line.ret(out, state, &ret)?;
+            }
+        }
+        _ => return Ok(Printed::Unhandled),
+    }
+    Ok(Printed::Done)
 }
 
 /// The return of `func`, entered by `record`, if that is what the CPU recorded next; it is taken

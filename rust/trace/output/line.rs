@@ -115,6 +115,10 @@ pub(crate) fn write(
         write_started(out, cpu)?;
     }
     prefix(out, record, style, neighbours)?;
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    if super::graph::event(out, record, style, neighbours)? == Printed::Done {
+        return Ok(());
+    }
     event(out, record, style)
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum PidListKind {
 const NOBODY: i32 = -1;
 
 /// Pids in ascending order, none twice.
-type List = KVec<i32>;
+type List = KVVec<i32>;
 
 struct Lists {
     only: List,
@@ -118,7 +118,7 @@ impl PidLists {
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<List> {
         let length = self.lists.lock().list(which).len();
         let mut copy = List::with_capacity(length, GFP_KERNEL)?;
         for pid in self.lists.lock().list(which).iter() {
@@ -135,8 +135,8 @@ impl PidLists {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number or too large, `ENOMEM`.
-    pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(KVec<i32>, usize)> {
+    /// `EINVAL` for what is no number, `EPERM` for one that no pid can be, `ENOMEM`.
+    pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(List, usize)> {
         let mut new = self.pids(which)?;
         let set = self.set(which);
         let used = parse::pids::parse::<PidError>(text, |pid| {
@@ -151,7 +151,7 @@ impl PidLists {
     }
 
     /// Puts `new` in the place of a list; says whether both are empty then. Task context.
-    pub(crate) fn replace(&self, which: PidListKind, new: KVec<i32>) -> bool {
+    pub(crate) fn replace(&self, which: PidListKind, new: List) -> bool {
         let set = self.set(which);
         let (old, empty) = {
             let mut lists = self.lists.lock();
@@ -309,7 +309,7 @@ impl PidFilter {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    /// `EINVAL` for what is no number, `EPERM` for one that no pid can be, `ENOMEM`.
     pub(crate) fn write(&self, which: PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let (new, used) = self.shared.lists.with(which, text)?;
@@ -325,7 +325,7 @@ impl PidFilter {
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVec<i32>> {
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<List> {
         self.shared.lists.pids(which)
     }
 
@@ -361,8 +361,8 @@ impl PidFilter {
 struct PidError(Error);
 
 impl From<crate::core::format::Error> for PidError {
-    fn from(_: crate::core::format::Error) -> Self {
-        Self(EINVAL)
+    fn from(error: crate::core::format::Error) -> Self {
+        Self(Error::from_errno(-error.errno()))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::trace::fgraph::recorder::{Destination, GraphRecorder, Records};
 use crate::trace::fgraph::Sleepless;
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::tracer::{Running, Tracer};
-use crate::trace::instance::Instance;
+use crate::trace::instance::{latency, Instance};
 use crate::trace::output::graph::GraphOutput;
 use crate::trace::output::tracer::TracerOutput;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -118,6 +118,7 @@ unsafe impl Records for Owner<'_> {
             buffer: self.instance.buffer(),
             pids: self.graph.pids.as_ref().ok_or(ENODEV)?,
             ops: FunctionFilter::of(self.instance)?.raw(),
+            threshold: latency::threshold(),
         })
     }
 }
@@ -134,7 +135,7 @@ impl Running for Graphing {
         if self.sleepless.is_some() != (flags & SLEEP_TIME.bit == 0) {
             self.sleepless = sleepless(flags)?;
         }
-        recorder(&self.instance)?.changed(flags);
+        recorder(&self.instance)?.changed(flags, latency::threshold());
         Ok(())
     }
 }
