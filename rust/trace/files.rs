@@ -79,7 +79,7 @@ mod trace_pipe_raw;
 
 use error_log::ErrorLog;
 #[cfg(CONFIG_EVENT_TRACING)]
-use events::{AvailableEvents, EventPidFile, SetEvent};
+use events::{AvailableEvents, EventPidFile, SetEvent, ShowFilters, ShowTriggers};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use filter::FilterFile;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -193,6 +193,12 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(GraphFilterKind::Not),
         "function_graph records neither these functions nor what they call"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"show_event_filters", 0o440, Scope::Instance, &ShowFilters,
+        "the events with filters, and those"),
+    #[cfg(CONFIG_EVENT_TRACING)]
+    row(c"show_event_triggers", 0o440, Scope::Instance, &ShowTriggers,
+        "the events with triggers, and those"),
     row(c"snapshot", 0o640, Scope::Snapshot, &Trace::Snapshot,
         "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),
     row(c"snapshot", 0o640, Scope::SnapshotPerCpu, &Trace::Snapshot,

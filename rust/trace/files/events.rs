@@ -10,6 +10,7 @@
 //! | [`layout`] | `header_event`, `header_page`, and the core's own entries below `ftrace/` |
 //! | [`enable`] | `enable` of an event, of a system, of all |
 //! | [`describe`] | `format` and `id` |
+//! | [`rules`] | `filter` and `trigger`, `show_event_filters`, `show_event_triggers` |
 //! | [`set_event`] | `set_event`, `available_events` |
 //! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
 //!
@@ -30,6 +31,8 @@ mod node;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod pids;
 #[cfg(CONFIG_EVENT_TRACING)]
+mod rules;
+#[cfg(CONFIG_EVENT_TRACING)]
 mod set_event;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod systems;
@@ -47,7 +50,12 @@ use layout::{HeaderEvent, HeaderPage};
 use node::{EventPlace, FileRow, SystemPlace};
 
 #[cfg(CONFIG_EVENT_TRACING)]
+use rules::{EventFilter, EventTrigger, SystemFilter};
+
+#[cfg(CONFIG_EVENT_TRACING)]
 pub(super) use pids::EventPidFile;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(super) use rules::{ShowFilters, ShowTriggers};
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(super) use set_event::{AvailableEvents, SetEvent};
 
@@ -62,7 +70,10 @@ static FILES: &[Row] = &[
 
 /// The files of a system, numbered by their places.
 #[cfg(CONFIG_EVENT_TRACING)]
-static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[FileRow::new(b"enable", 0o640, &EnableSystem)];
+static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[
+    FileRow::new(b"enable", 0o640, &EnableSystem),
+    FileRow::new(b"filter", 0o640, &SystemFilter),
+];
 
 /// The files of an event, numbered by their places.
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -70,6 +81,8 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"format", 0o440, &Format),
     FileRow::new(b"id", 0o440, &Id),
     FileRow::new(b"enable", 0o640, &EnableEvent),
+    FileRow::new(b"filter", 0o640, &EventFilter),
+    FileRow::new(b"trigger", 0o640, &EventTrigger),
 ];
 
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_lazy_dir`].

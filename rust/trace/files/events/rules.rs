@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is said about hits: `filter` and `trigger` of an event, `filter` of a system, and
+//! `show_event_filters` and `show_event_triggers`, which list them.
+
+use super::super::control::{shown, Control, Text};
+use super::super::Place;
+use super::node::{Below, EventNode, EventPlace, SystemPlace};
+use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::trace::events::filter::OF_SYSTEM;
+use crate::trace::events::registry::{self, Event};
+use crate::trace::events::trigger;
+use core::fmt;
+use kernel::prelude::*;
+
+/// One write takes less than a page.
+const LIMIT: usize = 4095;
+
+/// What such a file shows and takes.
+trait Rule<P: Below>: Sync {
+    /// Writes what the file reads as. Task context, may sleep.
+    fn show(&self, at: &P, out: &mut Text) -> Result;
+
+    /// Takes what was written in one call. Task context, sleeps.
+    fn store(&self, at: &P, text: &[u8]) -> Result;
+}
+
+fn open<P: Below>(rule: &'static dyn Rule<P>, at: &P) -> Result<Opening> {
+    let at = at.clone();
+    Opening::new(OpenRule { rule, at })
+}
+
+struct OpenRule<P: Below> {
+    rule: &'static dyn Rule<P>,
+    at: P,
+}
+
+impl<P: Below> OpenFile for OpenRule<P> {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        let mut text = Text::new();
+        self.rule.show(&self.at, &mut text)?;
+        call.put_from(text.finish()?)
+    }
+
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let len = call.len();
+        if len > LIMIT {
+            return Err(EINVAL);
+        }
+        if len == 0 {
+            return Ok(0);
+        }
+        let mut text = KVec::from_elem(0, len, GFP_KERNEL)?;
+        call.reader().read_slice(&mut text)?;
+        self.rule.store(&self.at, &text)?;
+        Ok(len)
+    }
+}
+
+/// `filter` of an event.
+pub(super) struct EventFilter;
+
+impl EventNode<EventPlace> for EventFilter {
+    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+        open(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        event.is_offered()
+    }
+}
+
+impl Rule<EventPlace> for EventFilter {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        registry.event(at.event).ok_or(ENODEV)?;
+        shown(registry.show_filter(&at.instance, at.event, out))
+    }
+
+    fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
+        registry::lock()?.write_filter(&at.instance, at.event, text)
+    }
+}
+
+/// `trigger` of an event.
+pub(super) struct EventTrigger;
+
+impl EventNode<EventPlace> for EventTrigger {
+    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+        open(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        event.is_offered()
+    }
+}
+
+impl Rule<EventPlace> for EventTrigger {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        registry.event(at.event).ok_or(ENODEV)?;
+        shown(registry.show_triggers(&at.instance, at.event, out))
+    }
+
+    fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
+        registry::lock()?.write_trigger(&at.instance, at.event, text)
+    }
+}
+
+/// `filter` of a system.
+pub(super) struct SystemFilter;
+
+impl EventNode<SystemPlace> for SystemFilter {
+    fn open(&'static self, at: &SystemPlace, _: &OpenFlags) -> Result<Opening> {
+        open(self, at)
+    }
+}
+
+impl Rule<SystemPlace> for SystemFilter {
+    fn show(&self, _: &SystemPlace, out: &mut Text) -> Result {
+        shown(out.bytes(OF_SYSTEM.as_bytes()))
+    }
+
+    fn store(&self, at: &SystemPlace, text: &[u8]) -> Result {
+        registry::lock()?.write_system_filter(&at.instance, &at.system, text)
+    }
+}
+
+/// `show_event_filters`.
+pub(crate) struct ShowFilters;
+
+impl Control for ShowFilters {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        for event in registry.listed() {
+            if registry.has_filter(&at.instance, event.id()) {
+                shown(name(event, out))?;
+                shown(registry.show_filter(&at.instance, event.id(), out))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `show_event_triggers`.
+pub(crate) struct ShowTriggers;
+
+impl Control for ShowTriggers {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        for event in registry.listed() {
+            let mut line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
+                name(event, out)?;
+                trigger::show(out, trigger)
+            };
+            let any = registry.show_set_triggers(&at.instance, event.id(), &mut line, out);
+            shown(any.map(drop))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes `SYSTEM:EVENT` in a column of 32 bytes.
+fn name(event: &Event, out: &mut dyn Out) -> fmt::Result {
+    let (system, name) = (event.system().to_bytes(), event.name().to_bytes());
+    out.bytes(system)?;
+    out.bytes(b":")?;
+    out.bytes(name)?;
+    let len = system.len().saturating_add(name.len()).saturating_add(1);
+    write!(
+        out,
+        "{:width$}",
+        "",
+        width = 32usize.saturating_sub(len).max(1)
+    )
+}
