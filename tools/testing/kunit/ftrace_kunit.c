@@ -250,14 +250,16 @@ static void redirected(struct kunit *test)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS
-/* Not static: what only assembly writes would be taken for a constant. */
-extern unsigned int direct_hits[2];
-unsigned int direct_hits[2];
+static unsigned int direct_hits[2] __used;
 
-/* Called at a site: counts by one instruction, which changes no register, and goes on in the function. */
+/*
+ * Called at a site: counts by one instruction, which changes no register, and goes on in the function. Aligned, as bit 0 of a
+ * direct caller's address marks one to be jumped to.
+ */
 #define DIRECT(name, count)				\
 	void name(void *);				\
 	asm(".text\n"					\
+	    ".balign 16\n"				\
 	    ".globl " #name "\n"			\
 	    ".type " #name ", @function\n"		\
 	    #name ": " ASM_ENDBR CALL_DEPTH_ACCOUNT	\
