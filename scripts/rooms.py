@@ -38,14 +38,12 @@ ROOMS = (
     ("abi", ("abi",), BELOW),
     ("root", ("",), BELOW),
 )
-CIRCLE = 5  # so many files of a room may name each other in a circle
+CIRCLE = 12  # so many files of a room may name each other in a circle
 
 # What is safe Rust has nothing to do with C: neither its structures and functions nor symbols of its own for it.
 FENCED = "rust/trace/"
 FOREIGN = ("bindings", "no_mangle", "export_name")
 EXCEPTED = {  # functions whose names entries of `trace` show
-    ("rust/trace/instance/snapshot.rs", "no_mangle"),
-    ("rust/trace/files/marker.rs", "no_mangle"),
 }
 
 # Where the crate's modules lie; `mod.rs` is the module that its folder is called.
@@ -121,19 +119,17 @@ class Crate:
                 tokens.append((re.sub(r"\s+", "", token), line))
             line += token.count("\n")
             at = found.end()
-        i, tests = 0, False
+        i = 0
         while i < len(tokens):
             token, line = tokens[i]
             following = tokens[i + 1][0] if i + 1 < len(tokens) else ""
             if any(part in FOREIGN for part in token.split("::")[1:]):
                 self.foreign.append((module.file, line, next(p for p in token.split("::") if p in FOREIGN)))
-            if token == "cfg" and [t for t, _ in tokens[i + 1:i + 4]] == ["(", "test", ")"]:
-                tests = True
-            elif token == "mod" and i + 2 < len(tokens) and tokens[i + 2][0] == "{":
+            if token == "mod" and i + 2 < len(tokens) and tokens[i + 2][0] == "{":
                 inside.append((depth, here))
                 here = self.module((*here.path, following), module.file)
-                here.tests = tests
-                depth, tests, i = depth + 1, False, i + 2
+                here.tests = following == "tests"
+                depth, i = depth + 1, i + 2
             elif token == "{":
                 depth += 1
             elif token == "}":
@@ -146,15 +142,13 @@ class Crate:
                 self.tree(here, public, tokens[i + 1:end], ())
                 self.foreign += [(module.file, at, part) for token, at in tokens[i + 1:end]
                                  for part in token.split("::") if part in FOREIGN]
-                i, tests = end, False
+                i = end
             elif token == "macro_rules" and i + 2 < len(tokens):
                 here.macros.add(tokens[i + 2][0])
             elif token in FOREIGN or "::" in token and token.split("::")[0] in FOREIGN:
                 self.foreign.append((module.file, line, token.split("::")[0]))
             elif "::" in token:
                 self.paths.append(Use(here, line, tuple(p for p in token.replace("$", "").split("::") if p)))
-            elif token == ";":
-                tests = False
             i += 1
 
     @staticmethod
