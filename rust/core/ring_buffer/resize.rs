@@ -170,7 +170,17 @@ impl<'a> Resize<'a> {
         let commit = old.committed();
         let is_readers = commit.id() == reader.state.id;
         if !is_readers {
-            self.count_overrun(own);
+            let (oldest, slot) = old.oldest_after(own);
+            let begun = reader.state.events_read != 0 || reader.state.cursor.offset != 0;
+            if oldest.before(self.first) && begun {
+                // What the reader has begun with is its own.
+                let gone = old.sub_buffer(old.slot(slot).load().id());
+                self.count_overrun(gone, oldest);
+            } else if oldest.before(self.first) {
+                // The newest events stay, so the reader's go, too.
+                self.count_overrun(own, oldest);
+                mine.sealed.set(Position::new(0, 0, 0).0);
+            }
         }
         self.set_positions(commit, if is_readers { 0 } else { self.count });
         let state = &mut *reader.state;
@@ -184,13 +194,9 @@ impl<'a> Resize<'a> {
         }
     }
 
-    /// Counts what has no room as overrun, from the first that the reader has not taken on.
-    fn count_overrun(&self, own: &SubBuffer) {
-        let (oldest, slot) = self.old.oldest_after(own);
-        if !oldest.before(self.first) {
-            return;
-        }
-        let gone = self.old.sub_buffer(self.old.slot(slot).load().id());
+    /// Counts what has no room as overrun: from the content of `gone` on. `oldest` is the first
+    /// behind the reader's.
+    fn count_overrun(&self, gone: &SubBuffer, oldest: Sequence) {
         // There is a first one that is kept, as at least the newest is.
         let kept = self.new.sub_buffer(1);
         let between = |kept: u64, gone: u64| kept.wrapping_sub(gone);
