@@ -21,6 +21,10 @@ pub(crate) trait Action: Send + Sync {
     /// Writes the command as the filter file shows it, without the count: `traceoff`,
     /// `enable_event:a:b`.
     fn write(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// The command was taken away; hits may still be under way. What others can see of it ends
+    /// here, as it is dropped in the background. Task context, may sleep.
+    fn end(&self) {}
 }
 
 /// A command of `set_ftrace_filter`.

@@ -195,8 +195,13 @@ impl Probes {
         for entry in entries.iter().filter(kind) {
             found |= drop_sites(entry, &wanted)?;
         }
-        // Dropping an entry unregisters its ops and waits for its callbacks.
-        entries.retain(|entry| entry.probe.live().next().is_some());
+        entries.retain(|entry| {
+            let stays = entry.probe.live().next().is_some();
+            if !stays {
+                entry.probe.action.end();
+            }
+            stays
+        });
         if found {
             Ok(())
         } else {

@@ -11,6 +11,7 @@ use crate::trace::events::trigger::switch::Switched;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::atomic::{ordering::Full, Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// The two commands.
@@ -42,18 +43,18 @@ impl Command for SwitchEvent {
             Some([]) => return Err(EINVAL),
             count => read_count(count)?,
         };
-        let mut armed = KBox::new(
+        let armed = KBox::new(
             Armed {
                 event,
                 instance: instance.clone(),
-                is_attached: false,
+                is_attached: Atomic::new(false),
             },
             GFP_KERNEL,
         )?;
         let result = armed.event.attach(&mut registry, instance);
         // Who drops it takes the lock.
         drop(registry);
-        armed.is_attached = result.is_ok();
+        armed.is_attached.store(result.is_ok(), Relaxed);
         result.map(|()| (armed as KBox<dyn Action>, count))
     }
 }
@@ -62,7 +63,7 @@ struct Armed {
     event: Switched,
     /// Makes a cycle, as that of the probe does.
     instance: Arc<Instance>,
-    is_attached: bool,
+    is_attached: Atomic<bool>,
 }
 
 impl Action for Armed {
@@ -75,15 +76,19 @@ impl Action for Armed {
     fn write(&self, out: &mut dyn Out) -> fmt::Result {
         self.event.show(out)
     }
-}
 
-impl Drop for Armed {
-    fn drop(&mut self) {
-        if !self.is_attached {
+    fn end(&self) {
+        if !self.is_attached.xchg(false, Full) {
             return;
         }
         if let Ok(mut registry) = registry::lock() {
             self.event.detach(&mut registry, &self.instance);
         }
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        self.end();
     }
 }
