@@ -7,7 +7,7 @@ case runs is that case's failure. A case whose features the kernel does not have
 calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on.
 
 NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. CASE_LIMIT is how
-many seconds a case may take (400); TOGGLES, which is for one case, gives every case a second more for each.
+many seconds a case may take (900); TOGGLES, which is for one case, gives every case a second more for each.
 """
 import glob
 import os
@@ -20,7 +20,7 @@ import tempfile
 import time
 
 TRACING = "/sys/kernel/tracing"
-LIMIT = int(os.environ.get("CASE_LIMIT") or 400) + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
+LIMIT = int(os.environ.get("CASE_LIMIT") or 900) + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
 PLAN = re.compile(r"^1\.\.(\d+)$")
