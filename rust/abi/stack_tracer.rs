@@ -8,6 +8,7 @@ use kernel::bindings;
 use kernel::error::to_result;
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// Makes the tracer; see [`stack_depth::init`]. `stacktrace_filter=` switches it on, too. Once, at
 /// boot.
@@ -24,6 +25,9 @@ pub(crate) extern "C" fn rtrace_stack_tracer_init() -> c_int {
     0
 }
 
+/// The number that was written last, which is what is read.
+static WRITTEN: Atomic<c_int> = Atomic::new(0);
+
 /// `kernel.stack_tracer_enabled`. Task context, sleeps.
 ///
 /// # Safety
@@ -37,15 +41,21 @@ pub(crate) unsafe extern "C" fn rtrace_stack_tracer_sysctl(
     lenp: *mut usize,
     ppos: *mut bindings::loff_t,
 ) -> c_int {
-    let mut on = c_int::from(stack_depth::is_on());
+    let on = stack_depth::is_on();
+    let written = WRITTEN.load(Relaxed);
+    let mut number = if (written != 0) == on {
+        written
+    } else {
+        c_int::from(on)
+    };
     // SAFETY: the table is there, and of plain words.
     let mut row = unsafe { table.read() };
-    row.data = (&raw mut on).cast();
+    row.data = (&raw mut number).cast();
     // SAFETY: the handler's own arguments, but for a row whose setting is here for the call.
     let done = to_result(unsafe { bindings::proc_dointvec(&row, write, buffer, lenp, ppos) });
     let set = done.and_then(|()| match write {
         0 => Ok(()),
-        _ => stack_depth::set(on != 0),
+        _ => stack_depth::set(number != 0).inspect(|()| WRITTEN.store(number, Relaxed)),
     });
     set.map_or_else(Error::to_errno, |()| 0)
 }
