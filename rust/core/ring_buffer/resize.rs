@@ -171,15 +171,18 @@ impl<'a> Resize<'a> {
         let is_readers = commit.id() == reader.state.id;
         if !is_readers {
             let (oldest, slot) = old.oldest_after(own);
-            let begun = reader.state.events_read != 0 || reader.state.cursor.offset != 0;
-            if oldest.before(self.first) && begun {
-                // What the reader has begun with is its own.
+            if oldest.before(self.first) {
                 let gone = old.sub_buffer(old.slot(slot).load().id());
                 self.count_overrun(gone, oldest);
-            } else if oldest.before(self.first) {
-                // The newest events stay, so the reader's go, too.
-                self.count_overrun(own, oldest);
-                mine.sealed.set(Position::new(0, 0, 0).0);
+                let begun = reader.state.events_read != 0 || reader.state.cursor.offset != 0;
+                if !begun {
+                    // The newest events stay, so the reader's go, too. What it has begun with is
+                    // its own.
+                    let sealed = mine.sealed();
+                    new.commit.overrun.add(sealed.events());
+                    new.commit.overrun_bytes.add(sealed.used());
+                    mine.sealed.set(Position::new(0, 0, 0).0);
+                }
             }
         }
         self.set_positions(commit, if is_readers { 0 } else { self.count });

@@ -324,7 +324,10 @@ impl Model {
             Op::MappedPage => self.mapped_page(),
             Op::Overwrite(overwrite) => self.memory.buffer().set_overwrite(overwrite),
             Op::Absolute(absolute) => self.memory.buffer().set_absolute_stamps(absolute),
-            Op::Resize(nr_slots, reads) => self.resize(nr_slots, reads),
+            Op::Resize(nr_slots, reads) => {
+                self.resize(nr_slots, reads);
+                self.iterate();
+            }
             Op::Reset => {
                 // SAFETY: one thread, which neither writes nor reads now.
                 unsafe { self.memory.buffer().reset() };
