@@ -38,7 +38,7 @@ ROOMS = (
     ("abi", ("abi",), BELOW),
     ("root", ("",), BELOW),
 )
-CIRCLE = 12  # so many files of a room may name each other in a circle
+CIRCLE = 5  # so many files of a room may name each other in a circle
 
 # What is safe Rust has nothing to do with C: neither its structures and functions nor symbols of its own for it.
 FENCED = "rust/trace/"

@@ -9,8 +9,8 @@
 
 use crate::kernel::trace_event::{self as calls, Call, RawField, Registered, Reservation};
 use crate::kernel::{rcu_slot, trace_event_types as types};
-use crate::trace::events::enable::Match;
 use crate::trace::events::file::HotFile;
+use crate::trace::events::matching::Match;
 use crate::trace::events::{boot, recording, registry};
 use crate::trace::instance::{list, Held, Instance};
 use core::ptr::{null_mut, NonNull};

@@ -29,6 +29,7 @@ pub(crate) mod enable;
 pub(crate) mod file;
 pub(crate) mod filter;
 pub(crate) mod format;
+pub(crate) mod matching;
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) mod perf;
 pub(crate) mod pids;
@@ -36,5 +37,7 @@ pub(crate) mod printer;
 #[allow(unsafe_code, reason = "the recording path")]
 pub(crate) mod recording;
 pub(crate) mod registry;
+#[allow(unsafe_code, reason = "memory that a context has for itself")]
+mod scratch;
 pub(crate) mod trigger;
 mod waiting;

@@ -29,7 +29,7 @@ use crate::core::format::line::{Lost, Unit};
 use crate::core::parse::options::{Flag, Set};
 use crate::trace::instance::{Instance, Side};
 use kernel::cpu::CpuId;
-use line::Kallsyms;
+use symbols::Kallsyms;
 
 pub(crate) mod cursor;
 pub(crate) mod dump;
@@ -40,6 +40,7 @@ pub(crate) mod line;
 #[allow(unsafe_code, reason = "entries hold addresses of kept texts")]
 pub(crate) mod printk;
 pub(crate) mod source;
+pub(crate) mod symbols;
 pub(crate) mod tracer;
 
 /// Room for the text of one record, notices included; what C's `trace_seq` has.

@@ -3,7 +3,7 @@
 //! Events of the kernel itself, those that the command line has enabled, and those of modules as
 //! they come and go.
 
-use super::enable::Match;
+use super::matching::Match;
 use super::printer::Events;
 use super::registry::{self, Registry};
 use crate::core::format::event::replace_evals;

@@ -2,55 +2,14 @@
 
 //! Switching events on and off.
 
+use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Which events are meant.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Match<'a> {
-    /// Those of this name, and all of the system of this name.
-    pub(crate) either: Option<&'a [u8]>,
-    /// Those of this system.
-    pub(crate) system: Option<&'a [u8]>,
-    /// Those of this name.
-    pub(crate) event: Option<&'a [u8]>,
-    /// Those of this module, whose name may have `-` for `_`.
-    pub(crate) module: Option<&'a [u8]>,
-}
-
-impl<'a> Match<'a> {
-    /// What `text` means: `SYSTEM:EVENT`, where either may be missing or `*`, or `NAME` of an event
-    /// or a system; and behind it `:mod:MODULE`.
-    pub(crate) fn parse(text: &'a [u8]) -> Self {
-        const MOD: &[u8] = b":mod:";
-        let cut = text.windows(MOD.len()).position(|at| at == MOD);
-        let (text, module) = match cut {
-            Some(at) => (text.get(..at).unwrap_or(&[]), text.get(at + MOD.len()..)),
-            None => (text, None),
-        };
-        let named = |part: &'a [u8]| (!part.is_empty() && part != b"*").then_some(part);
-        match text.iter().position(|&byte| byte == b':') {
-            Some(at) => Self {
-                either: None,
-                system: text.get(..at).and_then(named),
-                event: text.get(at + 1..).and_then(named),
-                module,
-            },
-            None if module.is_some() => Self {
-                either: named(text),
-                module,
-                ..Self::default()
-            },
-            None => Self {
-                either: Some(text),
-                ..Self::default()
-            },
-        }
-    }
-
+impl Match<'_> {
     /// Is it one of them?
     pub(crate) fn matches(&self, event: &Event) -> bool {
         let (system, name) = (event.system().to_bytes(), event.name().to_bytes());

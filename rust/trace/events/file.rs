@@ -7,8 +7,8 @@
 
 use super::filter::Filter;
 use super::pids::EventPids;
-use super::recording;
 use super::registry::{Event, EventId};
+use super::scratch;
 use super::trigger::TriggerList;
 use crate::kernel::rcu_slot::{RcuSlot, Retired};
 use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
@@ -133,7 +133,7 @@ impl EventFile {
                 if self.soft > 1 {
                     return Ok(());
                 }
-                if let Err(error) = recording::prepare_scratch() {
+                if let Err(error) = scratch::prepare() {
                     self.soft -= 1;
                     return Err(error);
                 }
@@ -183,7 +183,7 @@ impl EventFile {
     pub(super) fn set_filter(&mut self, filter: Option<Arc<Filter>>) -> Result<Retired<Filter>> {
         let filtered = filter.is_some();
         if filtered {
-            recording::prepare_scratch()?;
+            scratch::prepare()?;
         } else {
             self.hot.set(flag::FILTERED, false);
         }
@@ -207,7 +207,7 @@ impl EventFile {
             .as_ref()
             .is_some_and(|list| list.looks_at_entries());
         if looks {
-            recording::prepare_scratch()?;
+            scratch::prepare()?;
         }
         let any = triggers.is_some();
         if !any {

@@ -11,21 +11,16 @@
 //! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
 
 use super::file::{Hot, HotFile};
+use super::scratch::Scratch;
 use crate::core::parse::options::Flag;
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::entry_made;
-use crate::kernel::percpu::PerCpu;
 use crate::kernel::trace_event::{flag, Reservation, COMMON};
 use crate::trace::buffer::entry::Context;
 use crate::trace::tasks::stack;
-use core::cell::UnsafeCell;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
-use core::sync::atomic::{compiler_fence, Ordering};
-use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::SetOnce;
 
 /// Flags that ask for more than to be recorded.
 const CAREFUL: usize = CHECKED | flag::PID_FILTER;
@@ -36,7 +31,7 @@ const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND
 const PLAIN: u32 = 0;
 /// The mark of one in the buffer that is to be looked at; its length is above.
 const LOOKED_AT: u32 = 1;
-/// The mark of one in [`SCRATCH`]; its length is above.
+/// The mark of one in [`Scratch`]; its length is above.
 const APART: u32 = 2;
 /// Bits of the mark below the length.
 const MARK_BITS: u32 = 2;
@@ -280,57 +275,4 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
 /// preemption off.
 pub(crate) fn ignores_current(file: &HotFile) -> bool {
     file.pids.ignores()
-}
-
-/// Bytes of an entry that is looked at apart.
-const ROOM: usize = 4096 - 8;
-
-/// A CPU's memory for one entry.
-struct Scratch {
-    /// Only this CPU's contexts change it, and each puts it back before it ends.
-    used: Atomic<bool>,
-    entry: UnsafeCell<[u64; ROOM / 8]>,
-}
-
-// SAFETY: the entry is only used by the context that has set `used`, on the CPU whose memory it
-// is, with preemption off.
-unsafe impl Sync for Scratch {}
-
-static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
-
-/// Makes the memory in which entries are looked at, unless it is there. Task context, may sleep.
-/// `ENOMEM`.
-pub(super) fn prepare_scratch() -> Result {
-    if SCRATCH.as_ref().is_none() {
-        // Somebody else's is as good.
-        SCRATCH.populate(PerCpu::new(|_| Scratch {
-            used: Atomic::new(false),
-            entry: UnsafeCell::new([0; ROOM / 8]),
-        })?);
-    }
-    Ok(())
-}
-
-impl Scratch {
-    /// Memory for an entry, unless that is too long or an entry is there. Any context, preemption
-    /// off until it is [given back](Scratch::give_back).
-    #[inline(always)]
-    fn take(length: usize) -> Option<*mut u8> {
-        let this = SCRATCH.as_ref()?.this();
-        if length > ROOM || this.used.load(Relaxed) {
-            return None;
-        }
-        this.used.store(true, Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        Some(this.entry.get().cast())
-    }
-
-    /// Undoes a [`Scratch::take`] of this context.
-    #[inline(always)]
-    fn give_back() {
-        compiler_fence(Ordering::SeqCst);
-        if let Some(all) = SCRATCH.as_ref() {
-            all.this().used.store(false, Relaxed);
-        }
-    }
 }

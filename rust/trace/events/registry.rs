@@ -4,8 +4,8 @@
 //! and their texts are borrowed from its guard.
 
 use super::file::EventFile;
+use super::matching::Waiting;
 use super::pids::{EventPids, EventsFeature, PidProbes};
-use super::waiting::Waiting;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{Call, FileBox, Registered};

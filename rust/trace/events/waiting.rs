@@ -2,7 +2,7 @@
 
 //! Events of modules that are not there yet: what is enabled when they come.
 
-use super::enable::Match;
+use super::matching::{copied, Match, Waiting};
 use super::registry::Registry;
 use crate::core::format::Out;
 use crate::kernel::module::exists;
@@ -10,74 +10,6 @@ use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
-
-/// What is to be enabled in an instance when a module comes.
-pub(super) struct Waiting {
-    /// The instance's address: it is forgotten when the instance goes.
-    instance: usize,
-    module: KVec<u8>,
-    either: Option<KVec<u8>>,
-    system: Option<KVec<u8>>,
-    event: Option<KVec<u8>>,
-}
-
-fn address(instance: &Instance) -> usize {
-    core::ptr::from_ref(instance) as usize
-}
-
-fn copied(name: &[u8]) -> Result<KVec<u8>> {
-    let mut copy = KVec::new();
-    copy.extend_from_slice(name, GFP_KERNEL)?;
-    Ok(copy)
-}
-
-impl Waiting {
-    fn new(instance: &Instance, module: KVec<u8>, wanted: &Match<'_>) -> Result<Self> {
-        Ok(Self {
-            instance: address(instance),
-            module,
-            either: wanted.either.map(copied).transpose()?,
-            system: wanted.system.map(copied).transpose()?,
-            event: wanted.event.map(copied).transpose()?,
-        })
-    }
-
-    fn wanted(&self) -> Match<'_> {
-        Match {
-            either: self.either.as_deref(),
-            system: self.system.as_deref(),
-            event: self.event.as_deref(),
-            module: Some(&self.module),
-        }
-    }
-
-    /// Is it one of those that `wanted` means? What `wanted` leaves open matches anything.
-    fn is_meant(&self, wanted: &Match<'_>) -> bool {
-        let same = |asked: Option<&[u8]>, its: &Option<KVec<u8>>| {
-            asked.is_none_or(|asked| its.as_deref() == Some(asked))
-        };
-        same(wanted.either, &self.either)
-            && same(wanted.system, &self.system)
-            && same(wanted.event, &self.event)
-    }
-
-    fn write(&self, out: &mut dyn Out) -> fmt::Result {
-        let part = |part: &Option<KVec<u8>>, out: &mut dyn Out| match part {
-            Some(name) => out.bytes(name),
-            None => out.bytes(b"*"),
-        };
-        if let Some(either) = &self.either {
-            out.bytes(either)?;
-        } else {
-            part(&self.system, out)?;
-            out.bytes(b":")?;
-            part(&self.event, out)?;
-        }
-        out.bytes(b":mod:")?;
-        out.bytes(&self.module)?;
-        out.bytes(b"\n")
-    }
-}
 
 impl Registry {
     /// [`Registry::enable_matching`], but what is asked for of a module that is not there is
@@ -118,9 +50,8 @@ impl Registry {
             return Ok(());
         }
         let before = self.waiting.len();
-        let at = address(instance);
         self.waiting.retain(|waiting| {
-            waiting.instance != at || *waiting.module != *module || !waiting.is_meant(wanted)
+            !waiting.is_of(instance) || !waiting.is_for(&module) || !waiting.is_meant(wanted)
         });
         if self.waiting.len() == before {
             return Err(EINVAL);
@@ -148,24 +79,22 @@ impl Registry {
 
     /// `instance` waits for nothing any more.
     pub(super) fn forget_waiting(&mut self, instance: &Instance) {
-        let at = address(instance);
-        self.waiting.retain(|waiting| waiting.instance != at);
+        self.waiting.retain(|waiting| !waiting.is_of(instance));
     }
 
     /// Writes what `instance` waits for, the newest first. Errors of `out`.
     pub(crate) fn write_waiting(&self, instance: &Instance, out: &mut dyn Out) -> fmt::Result {
-        let at = address(instance);
         let mut its = self
             .waiting
             .iter()
             .rev()
-            .filter(|waiting| waiting.instance == at);
+            .filter(|waiting| waiting.is_of(instance));
         its.try_for_each(|waiting| waiting.write(out))
     }
 
     /// A module has come: enables what was waited for. Task context, sleeps.
     pub(super) fn module_is_here(&mut self, name: &[u8]) {
-        let its = |waiting: &Waiting| *waiting.module == *name;
+        let its = |waiting: &Waiting| waiting.is_for(name);
         while let Some(at) = self.waiting.iter().rposition(its) {
             let Ok(waiting) = self.waiting.remove(at) else {
                 return;
@@ -174,7 +103,7 @@ impl Registry {
                 .instances
                 .iter()
                 .map(|events| events.instance())
-                .find(|instance| address(instance) == waiting.instance)
+                .find(|instance| waiting.is_of(instance))
                 .cloned();
             if let Some(instance) = instance {
                 // Nobody is there to be told.

@@ -10,7 +10,7 @@ use crate::core::format::{stack_depth, Out};
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::ftrace::ops::FilterKind;
-use crate::trace::output::line::Kallsyms;
+use crate::trace::output::symbols::Kallsyms;
 use crate::trace::profilers::stack_depth as stack_tracer;
 use core::fmt::{self, Write};
 use kernel::prelude::*;

@@ -10,12 +10,9 @@ use super::tracer::TracerOutput;
 use super::{Neighbours, Printed, Record, Style};
 use crate::core::format::line::{write_lost, write_started, Latency, Prefix};
 use crate::core::format::print::{self, Env};
-use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
-use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
-use crate::trace::instance::persistent::PreviousBoot;
 use crate::trace::output::printk;
 use crate::trace::tasks::cmdlines;
 use core::fmt;
@@ -39,35 +36,6 @@ pub(crate) trait Printer: Send + Sync {
 
 /// Who prints the types beyond the built-in ones, once somebody does.
 pub(crate) static EVENT_PRINTER: SetOnce<&'static dyn Printer> = SetOnce::new();
-
-/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that
-/// may hold what another has recorded, of where that was then.
-#[derive(Clone, Copy)]
-pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
-
-impl Symbols for Kallsyms {
-    fn moved(&self, addr: usize) -> usize {
-        self.0.map_or(addr, |last| last.moved(addr))
-    }
-
-    fn write_symbol(
-        &self,
-        addr: usize,
-        offset: bool,
-        out: &mut dyn Out,
-    ) -> Result<bool, fmt::Error> {
-        if offset {
-            // Says a number itself where there is no symbol.
-            return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
-        }
-        Symbol::with(addr, |symbol| out.bytes(symbol.name()))
-            .map_or(Ok(false), |written| written.map(|()| true))
-    }
-
-    fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
-        kallsyms::write_name(self.moved(addr), &mut out)
-    }
-}
 
 /// The saved names of tasks.
 struct SavedNames;

@@ -8,7 +8,7 @@ use super::node::{open_line, EventNode, EventPlace, Line, SystemPlace};
 use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
-use crate::trace::events::enable::Match;
+use crate::trace::events::matching::Match;
 use crate::trace::events::registry::{self, Event};
 use crate::trace::instance::Instance;
 use core::fmt::Write;

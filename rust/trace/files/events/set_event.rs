@@ -9,7 +9,7 @@ use super::super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
-use crate::trace::events::enable::Match;
+use crate::trace::events::matching::Match;
 use crate::trace::events::registry::{self, Event};
 use core::fmt;
 use kernel::page::PAGE_SIZE;

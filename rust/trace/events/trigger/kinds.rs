@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table of the kinds of triggers, and what is done to the triggers of an event.
+
+use super::{on_off, show, snapshot, stacktrace, switch};
+use super::{Command, EventId, Key, Kind, Place, Registry, Trigger, TriggerList};
+use crate::core::format::Out;
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// The kinds there are, in the order in which `trigger` files name them.
+static KINDS: [&dyn Kind; 6] = [
+    &on_off::OnOff { on: true },
+    &on_off::OnOff { on: false },
+    &snapshot::Snapshot,
+    &stacktrace::StackTrace,
+    &switch::Switch { on: true },
+    &switch::Switch { on: false },
+];
+
+/// The list of `triggers`; none without any.
+fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
+    if triggers.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(TriggerList { triggers }, GFP_KERNEL)?))
+}
+
+impl Registry {
+    /// Applies what is written to the `trigger` file of `event` in `instance`. Task context,
+    /// sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for an unknown trigger and for bad parameters, `EEXIST` for one that is there, what
+    /// is wrong with the filter, `ENODEV` if the event has gone, `ENOMEM`, and what the trigger
+    /// says.
+    pub(crate) fn write_trigger(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        text: &[u8],
+    ) -> Result {
+        let command = Command::parse(text);
+        let kind = KINDS
+            .iter()
+            .find(|kind| kind.name().as_bytes() == command.name)
+            .ok_or(EINVAL)?;
+        let place = Place {
+            registry: self,
+            instance,
+            event,
+        };
+        let key = kind.key(&place, &command)?;
+        if command.remove {
+            return self.remove_trigger(instance, event, key);
+        }
+        let trigger = kind.make(&place, &command)?;
+        self.add_trigger(instance, event, trigger)
+    }
+
+    fn add_trigger(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        trigger: Arc<dyn Trigger>,
+    ) -> Result {
+        let old = self.file_made(instance, event)?.triggers();
+        let mut triggers = KVec::new();
+        triggers.push(trigger.clone(), GFP_KERNEL)?;
+        for other in old.iter().flat_map(|list| &list.triggers) {
+            if other.key() == trigger.key() {
+                return Err(EEXIST);
+            }
+            triggers.push(other.clone(), GFP_KERNEL)?;
+        }
+
+        trigger.attach(self, instance)?;
+        let result = self.put_triggers(instance, event, triggers);
+        let result = result.and_then(|()| {
+            self.enable_softly(instance, event, true).inspect_err(|_| {
+                if let Ok(file) = self.file_made(instance, event) {
+                    let _ = file.set_triggers(old);
+                }
+            })
+        });
+        if result.is_err() {
+            trigger.detach(self, instance);
+        }
+        result
+    }
+
+    /// Takes away the trigger of `key`, if it is there. `ENOMEM`.
+    fn remove_trigger(&mut self, instance: &Arc<Instance>, event: EventId, key: Key) -> Result {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        let Some(list) = file.and_then(|file| file.triggers()) else {
+            return Ok(());
+        };
+        let (rest, Some(gone)) = list.without(key)? else {
+            return Ok(());
+        };
+        self.put_triggers(instance, event, rest)?;
+        let result = self.enable_softly(instance, event, false);
+        gone.detach(self, instance);
+        result
+    }
+
+    /// Takes away all triggers of `event` in all instances, before it goes. Task context, sleeps.
+    /// `ENOMEM`.
+    pub(in crate::trace::events) fn remove_triggers_of(&mut self, event: EventId) -> Result {
+        let mut found = KVec::new();
+        for at in &self.instances {
+            if at.file(event).is_some_and(|file| file.triggers().is_some()) {
+                found.push(at.instance().clone(), GFP_KERNEL)?;
+            }
+        }
+        for instance in &found {
+            self.remove_triggers(instance, event)?;
+        }
+        Ok(())
+    }
+
+    fn remove_triggers(&mut self, instance: &Arc<Instance>, event: EventId) -> Result {
+        let file = self.file_made(instance, event)?;
+        let gone = file.triggers();
+        file.set_triggers(None)?;
+        for trigger in gone.iter().flat_map(|list| &list.triggers) {
+            // One for each.
+            let _ = self.enable_softly(instance, event, false);
+            trigger.detach(self, instance);
+        }
+        Ok(())
+    }
+
+    fn put_triggers(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        triggers: KVec<Arc<dyn Trigger>>,
+    ) -> Result {
+        let list = list(triggers)?;
+        self.file_made(instance, event)?.set_triggers(list)
+    }
+
+    /// Writes what the `trigger` file of `event` in `instance` reads as. Task context. Errors when
+    /// `out` is full.
+    pub(crate) fn show_triggers(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        if self.show_set_triggers(instance, event, &mut |out, trigger| show(out, trigger), out)? {
+            return Ok(());
+        }
+        out.write_str("# Available triggers:\n#")?;
+        for kind in &KINDS {
+            write!(out, " {}", kind.name())?;
+        }
+        out.write_str("\n")
+    }
+
+    /// Has `line` write each trigger of `event` in `instance`; false if there is none.
+    pub(crate) fn show_set_triggers(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        line: &mut dyn FnMut(&mut dyn Out, &dyn Trigger) -> fmt::Result,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
+        let file = self.of(instance).and_then(|at| at.file(event));
+        let Some(list) = file.and_then(|file| file.triggers()) else {
+            return Ok(false);
+        };
+        for trigger in &list.triggers {
+            line(out, &**trigger)?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The names that addresses are printed by.
+
+use crate::core::format::symbol::Symbols;
+use crate::core::format::Out;
+use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
+use crate::trace::instance::persistent::PreviousBoot;
+use core::fmt;
+
+/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that
+/// may hold what another has recorded, of where that was then.
+#[derive(Clone, Copy)]
+pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
+
+impl Symbols for Kallsyms {
+    fn moved(&self, addr: usize) -> usize {
+        self.0.map_or(addr, |last| last.moved(addr))
+    }
+
+    fn write_symbol(
+        &self,
+        addr: usize,
+        offset: bool,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
+        if offset {
+            // Says a number itself where there is no symbol.
+            return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
+        }
+        Symbol::with(addr, |symbol| out.bytes(symbol.name()))
+            .map_or(Ok(false), |written| written.map(|()| true))
+    }
+
+    fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
+        kallsyms::write_name(self.moved(addr), &mut out)
+    }
+}
