@@ -37,7 +37,6 @@ pub(crate) mod dump;
 pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod line;
-#[allow(unsafe_code, reason = "entries hold addresses of kept texts")]
 pub(crate) mod printk;
 pub(crate) mod source;
 pub(crate) mod symbols;

@@ -157,7 +157,6 @@ impl OpenFile for OpenFilter {
 
 #[allow(unsafe_code, reason = "what the macro makes of it")]
 #[pinned_drop]
-#[allow(unsafe_code)] // `pinned_drop` makes an unsafe trait of it.
 impl PinnedDrop for OpenFilter {
     fn drop(self: Pin<&mut Self>) {
         let Some(writing) = self.writing.lock().take() else {

@@ -5,7 +5,6 @@
 //! The recording is [`recording`]'s. Names of tasks are
 //! not saved for it, as with ftrace: entries show them where something else does.
 
-#[allow(unsafe_code, reason = "a reader that holds off interrupts")]
 pub(crate) mod recording;
 
 use self::recording::Recording;
