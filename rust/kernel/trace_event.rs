@@ -640,14 +640,14 @@ impl<T> File<T> {
         relaxed::load(self.word())
     }
 
-    /// Sets or clears `bits`. Any context.
-    pub(crate) fn set(&self, bits: usize, on: bool) {
+    /// Sets or clears `bits`; tells whether that changed any of them. Any context.
+    pub(crate) fn set(&self, bits: usize, on: bool) -> bool {
         let word = self.word();
         let mut old = word.load(ordering::Relaxed);
         loop {
             let new = if on { old | bits } else { old & !bits };
             match word.cmpxchg(old, new, ordering::Full) {
-                Ok(_) => return,
+                Ok(_) => return new != old,
                 Err(now) => old = now,
             }
         }
@@ -769,8 +769,8 @@ impl<T> FlagsHandle<T> {
     }
 
     /// [`File::set`].
-    pub(crate) fn set(&self, bits: usize, on: bool) {
-        self.0.set(bits, on);
+    pub(crate) fn set(&self, bits: usize, on: bool) -> bool {
+        self.0.set(bits, on)
     }
 }
 

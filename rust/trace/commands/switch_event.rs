@@ -68,8 +68,9 @@ struct Armed {
 
 impl Action for Armed {
     fn hit(&self, _: &Instance, count: &SiteCount) {
-        if count.any() && !self.event.is_done() && count.spend() {
-            self.event.switch();
+        // Only the CPU whose switch took effect spends.
+        if count.any() && !self.event.is_done() && self.event.switch() {
+            count.spend();
         }
     }
 

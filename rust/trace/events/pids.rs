@@ -176,17 +176,17 @@ impl InstanceEvents {
         }
         let empty = self.pids.lists.replace(which, new);
         if empty {
-            self.files
-                .iter()
-                .for_each(|file| file.hot().set(flag::PID_FILTER, false));
+            self.files.iter().for_each(|file| {
+                file.hot().set(flag::PID_FILTER, false);
+            });
             self.probes.around = None;
         } else {
             // The tasks that run now had their switch before.
             let pids = &self.pids;
             cpus::on_each(|| TaskView::with_current(|task| pids.decide(task)));
-            self.files
-                .iter()
-                .for_each(|file| file.hot().set(flag::PID_FILTER, true));
+            self.files.iter().for_each(|file| {
+                file.hot().set(flag::PID_FILTER, true);
+            });
         }
         Ok(())
     }

@@ -101,11 +101,12 @@ impl Switched {
             .is_none_or(|flags| is_recorded(flags) == self.on)
     }
 
-    /// Switches it. Any context.
-    pub(crate) fn switch(&self) {
-        if let Some(flags) = self.flags.as_ref() {
-            flags.set(flag::SOFT_DISABLED, !self.on);
-        }
+    /// Switches it; tells whether it was otherwise before. Of several CPUs that do so at once, one
+    /// is told. Any context.
+    pub(crate) fn switch(&self) -> bool {
+        self.flags
+            .as_ref()
+            .is_some_and(|flags| flags.set(flag::SOFT_DISABLED, !self.on))
     }
 
     /// Writes `enable_event:SYSTEM:EVENT`. Errors when `out` is full.
@@ -135,10 +136,9 @@ impl Trigger for Made {
     }
 
     fn hit(&self, _: &HotFile, _: Option<&[u8]>) {
-        let counted = self.limits.left.is_some();
-        // Only a change counts.
-        if !self.switched.is_done() && (!counted || self.limits.spend()) {
-            self.switched.switch();
+        // Only the CPU whose switch took effect spends.
+        if self.limits.any() && !self.switched.is_done() && self.switched.switch() {
+            self.limits.spend();
         }
     }
 
