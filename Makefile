@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR CONFIG LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL IMAGE CPU SMP MEM APPEND GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE
+export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE
 
 # The command as it was typed, not as make expands it.
 unexport CMD

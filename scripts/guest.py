@@ -9,7 +9,7 @@ console goes to a log of its own. Without a command, and with a terminal, there 
 From the environment: CMD, KERNEL (a name under build/: rtrace, c, rtrace-debug … or a directory), FLAVOUR (of build/rtrace or
 build/c, where KERNEL says no other), IMAGE=bzImage (not vmlinux, which has no
 KASLR), CPU (a model of QEMU's, emulated), SMP, MEM, APPEND (kernel
-parameters), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
+parameters), BOOTCONFIG (a file with the boot configuration), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
 instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
 the command and with what was in its memory; without it, that is the end), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
 
@@ -21,6 +21,7 @@ import os
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,16 @@ def initramfs(command, settings):
     return cpio(entries)
 
 
+def with_bootconfig(initrd, name):
+    """An initrd with the boot configuration of file `name` behind it (admin-guide/bootconfig.rst); without a name, as it is."""
+    if not name:
+        return initrd
+    with open(name, "rb") as file:
+        text = file.read() + b"\0"
+    text += b"\0" * (-(len(initrd) + len(text)) % 4)
+    return initrd + text + struct.pack("<II", len(text), sum(text) % 2**32) + b"#BOOTCONFIG\n"
+
+
 class Options:
     """The run's settings, from the environment."""
 
@@ -79,6 +90,7 @@ class Options:
         self.cpus = number("SMP", 1 if self.icount else 2)
         self.memory = get("MEM") or "2G"
         self.append = get("APPEND") or ""
+        self.bootconfig = get("BOOTCONFIG") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)
         self.reboot = get("REBOOT") == "1"
         self.model = get("CPU") or "max"
@@ -172,7 +184,7 @@ class Guest:
         self.status_file = os.path.join(work, "status")
         self.log = os.environ.get("LOG") or new_log()
         with open(os.path.join(work, "initrd"), "wb") as file:
-            file.write(initramfs(options.command, self.settings()))
+            file.write(with_bootconfig(initramfs(options.command, self.settings()), options.bootconfig))
 
     def settings(self):
         """Shell assignments that stage 2 reads."""
@@ -195,6 +207,8 @@ class Guest:
         if options.icount:
             machine = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0"]
         console = f"console=ttyS0 panic=-1 no_timer_check {'' if options.icount else 'loglevel=7 '}{options.append}"
+        if options.bootconfig:
+            console += " bootconfig"
         output = "stdio,id=out,signal=off" if options.interactive else f"pipe,id=out,path={self.work}/out"
         port = "virtconsole" if options.interactive else "virtserialport"
         reboot = [] if options.reboot else ["-no-reboot"]

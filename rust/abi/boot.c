@@ -72,6 +72,9 @@ __setup("ftrace_dump_on_oops", rtrace_set_dump_on_oops);
 __setup("traceoff_on_warning", rtrace_set_traceoff_on_warning);
 
 core_initcall(rtrace_tracefs_init);
+#ifdef CONFIG_BOOTTIME_TRACING
+core_initcall_sync(rtrace_boot_config);
+#endif
 fs_initcall(rtrace_files_init);
 fs_initcall(rtrace_printk_start);
 late_initcall_sync(rtrace_end_of_boot);

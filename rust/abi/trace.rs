@@ -138,6 +138,15 @@ pub(crate) extern "C" fn ftrace_boot_snapshot() {
     }
 }
 
+/// The initcall of boot-time tracing: does what the boot configuration says.
+#[cfg(CONFIG_BOOTTIME_TRACING)]
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_boot_config() -> c_int {
+    // SAFETY: initcalls run before init memory goes.
+    unsafe { crate::kernel::bootconfig::with_key(c"ftrace", |key| boot::config::apply(key)) };
+    0
+}
+
 /// The initcall that ends boot, behind all others: stops recording if the command line says so.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The C headers that rtrace answers to; included by the kernel's rust/bindings/bindings_helper.h. */
+#include <linux/bootconfig.h>
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/execmem.h>

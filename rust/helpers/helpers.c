@@ -6,6 +6,9 @@
 #include "../../kernel/rtrace/rust/helpers/ftrace.c"
 #endif
 #include "../../kernel/rtrace/rust/helpers/output.c"
+#ifdef CONFIG_BOOTTIME_TRACING
+#include "../../kernel/rtrace/rust/helpers/bootconfig.c"
+#endif
 #ifdef CONFIG_EVENT_TRACING
 #include "../../kernel/rtrace/rust/helpers/events.c"
 #endif

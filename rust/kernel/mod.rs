@@ -2,6 +2,8 @@
 
 //! Safe wrappers over kernel interfaces that the `kernel` crate lacks; each could go upstream.
 
+#[cfg(CONFIG_BOOTTIME_TRACING)]
+pub(crate) mod bootconfig;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 pub(crate) mod branch_sites;
 pub(crate) mod clock;

@@ -2,6 +2,9 @@
 
 //! Boot: the top instance, and what the command line says about it.
 
+#[cfg(CONFIG_BOOTTIME_TRACING)]
+pub(crate) mod config;
+
 use super::buffer::made;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use super::commands;
@@ -253,12 +256,20 @@ fn start(top: &Arc<Instance>, name: &[u8]) {
 fn options(top: &Arc<Instance>, list: &[u8]) {
     for request in Request::list(list) {
         let (own, _) = top.tracer_options();
-        let _ = match request.resolve(own) {
-            Ok(Target::Core(row)) => top.set_option(row.flag, request.on),
-            Ok(Target::Tracer(option)) => top.set_tracer_option(option, request.on),
-            Err(_) => continue,
+        if request.resolve(own).is_ok() {
+            let _ = set_option(top, &request).inspect_err(|error| {
+                pr_warn!("trace option {}: {:?}\n", Text(request.name), error);
+            });
         }
-        .inspect_err(|error| pr_warn!("trace option {}: {:?}\n", Text(request.name), error));
+    }
+}
+
+/// Sets a core option or one of the current tracer. `EINVAL` without such, and as the option says.
+fn set_option(instance: &Arc<Instance>, request: &Request<'_>) -> Result {
+    let (own, _) = instance.tracer_options();
+    match request.resolve(own).map_err(|_| EINVAL)? {
+        Target::Core(row) => instance.set_option(row.flag, request.on),
+        Target::Tracer(option) => instance.set_tracer_option(option, request.on),
     }
 }
 

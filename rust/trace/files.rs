@@ -66,7 +66,7 @@ mod printk_formats;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(super) mod profile;
 mod readme;
-mod recording;
+pub(super) mod recording;
 mod saved_cmdlines;
 mod sizes;
 #[cfg(CONFIG_STACK_TRACER)]

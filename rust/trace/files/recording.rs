@@ -140,18 +140,7 @@ impl Control for CpuMask {
         if line.is_empty() {
             return Err(EINVAL);
         }
-        let mut words = mask_words()?;
-        cpumask::parse(line, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
-        let listed = |cpu: &CpuId| {
-            let id = cpu.as_u32();
-            words
-                .get((id / u64::BITS) as usize)
-                .is_some_and(|word| word >> (id % u64::BITS) & 1 != 0)
-        };
-        let mut mask = CpuSet::EMPTY;
-        let cpus = (0..nr_cpu_ids()).filter_map(CpuId::from_u32);
-        cpus.filter(listed).for_each(|cpu| mask.insert(cpu));
-        at.instance.set_cpumask(mask);
+        at.instance.set_cpumask(parse_mask(line)?);
         Ok(())
     }
 
@@ -165,6 +154,23 @@ impl Control for CpuMask {
 }
 
 /// Room for a mask of every CPU.
+/// The CPUs that a mask in hexadecimal digits means. Task context, sleeps. `EINVAL`, `EOVERFLOW` for
+/// what is none, `ENOMEM`.
+pub(in crate::trace) fn parse_mask(text: &[u8]) -> Result<CpuSet> {
+    let mut words = mask_words()?;
+    cpumask::parse(text, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
+    let listed = |cpu: &CpuId| {
+        let id = cpu.as_u32();
+        words
+            .get((id / u64::BITS) as usize)
+            .is_some_and(|word| word >> (id % u64::BITS) & 1 != 0)
+    };
+    let mut mask = CpuSet::EMPTY;
+    let cpus = (0..nr_cpu_ids()).filter_map(CpuId::from_u32);
+    cpus.filter(listed).for_each(|cpu| mask.insert(cpu));
+    Ok(mask)
+}
+
 fn mask_words() -> Result<KVec<u64>> {
     Ok(KVec::from_elem(
         0,

@@ -50,6 +50,12 @@ pub(crate) struct Held(Arc<Instance>);
 impl Kept for Held {}
 
 impl Held {
+    /// The instance.
+    #[cfg(CONFIG_BOOTTIME_TRACING)]
+    pub(crate) fn instance(&self) -> &Arc<Instance> {
+        &self.0
+    }
+
     /// The instance, for one who cannot keep this; [`Held::from_arc`] ends what it is held for.
     pub(crate) fn into_arc(self) -> Arc<Instance> {
         // Counted for whoever keeps it, before this goes. There is room: this counts, too.

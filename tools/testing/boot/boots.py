@@ -12,16 +12,22 @@ KERNEL = os.environ.get("KERNEL", "rtrace")
 class Boot:
     """One guest: kernel parameters, a shell command in tracefs that must succeed, patterns of the console's log."""
 
-    def __init__(self, name, parameters="", command="true", log=(), not_log=(), status=0, complains=False, settings=None):
+    def __init__(self, name, parameters="", command="true", log=(), not_log=(), status=0, complains=False, settings=None, config=""):
         self.name, self.parameters, self.command = name, parameters, command
         self.settings = settings or {}  # of scripts/guest.py
+        self.config = config  # the boot configuration
         self.log, self.not_log, self.status, self.complains = log, not_log, status, complains
 
     def run(self):
         """None, or what was wrong."""
-        with tempfile.NamedTemporaryFile("r", suffix=".log", errors="replace") as console:
+        with tempfile.NamedTemporaryFile("r", suffix=".log", errors="replace") as console, \
+                tempfile.NamedTemporaryFile("w", suffix=".bconf") as config:
+            config.write(self.config)
+            config.flush()
             environment = dict(os.environ, KERNEL=KERNEL, APPEND=self.parameters, LOG=console.name, GUEST_TIMEOUT="90",
                                CMD=f"cd /sys/kernel/tracing\n{self.command}")
+            if self.config:
+                environment["BOOTCONFIG"] = config.name
             environment.update(self.settings)
             options = [] if self.complains else ["--check-log"]
             done = subprocess.run([os.path.join(ROOT, "scripts", "guest.py"), *options], env=environment, check=False,

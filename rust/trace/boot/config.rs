@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Boot-time tracing: what the boot configuration says under `ftrace`
+//! (`Documentation/trace/boottime-trace.rst`). Events that users define and histograms are not
+//! there; who asks for them reads so in the log.
+//!
+//! In each instance this order holds: options, switches and sizes, then filters and actions of
+//! events, then what records: events, and last the tracer.
+
+use super::{set_option, Text};
+use crate::core::parse::number;
+use crate::core::parse::options::Request;
+use crate::kernel::bootconfig::Key;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::trace::events::{matching::Match, registry};
+use crate::trace::files::recording;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::trace::ftrace::ops::FilterKind;
+use crate::trace::instance::{list, Instance};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::trace::tracers::function_filter::FunctionFilter;
+use kernel::page::PAGE_SIZE;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::Arc;
+
+/// Texts of this length and more are refused, as in C.
+const TEXT_MAX: usize = 256;
+
+/// Does what `ftrace`, the key of that name, says. An initcall; sleeps. What goes wrong is said in
+/// the log, and the rest is done.
+pub(crate) fn apply(ftrace: Key<'_>) {
+    let Ok(top) = Instance::top() else { return };
+    apply_to(top, ftrace);
+    let instances = ftrace.key(c"instance");
+    for key in instances.into_iter().flat_map(Key::keys) {
+        let held = CString::try_from_fmt(fmt!("{}", Text(key.name())))
+            .map_err(Error::from)
+            .and_then(|name| list::get(&name));
+        match held {
+            Ok(held) => apply_to(held.instance(), key),
+            Err(error) => say("instance", key.name(), error),
+        }
+    }
+}
+
+fn say(what: &str, text: &[u8], error: Error) {
+    pr_err!("boot configuration: {} {}: {:?}\n", what, Text(text), error);
+}
+
+/// Tries `f` on `text`, which is `what`.
+fn attempt(what: &str, text: &[u8], f: impl FnOnce(&[u8]) -> Result) {
+    if let Err(error) = f(text) {
+        say(what, text, error);
+    }
+}
+
+/// The same for texts that may not be too long.
+fn attempt_short(what: &str, text: &[u8], f: impl FnOnce(&[u8]) -> Result) {
+    attempt(what, text, |text| {
+        if text.len() < TEXT_MAX {
+            f(text)
+        } else {
+            Err(E2BIG)
+        }
+    });
+}
+
+fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
+    for text in at.values(c"options") {
+        attempt_short("option", text, |text| {
+            let request = Request::parse(text).map_err(|_| EINVAL)?;
+            set_option(instance, &request)
+        });
+    }
+    if let Some(text) = at.value(c"tracing_on") {
+        attempt("tracing_on", text, |text| {
+            let on = number::nonzero(text).map_err(|_| EINVAL)?;
+            instance.set_tracing_on(on);
+            Ok(())
+        });
+    }
+    if let Some(text) = at.value(c"trace_clock") {
+        attempt("trace_clock", text, |text| instance.set_clock(text));
+    }
+    if let Some(text) = at.value(c"buffer_size") {
+        attempt("buffer_size", text, |text| {
+            let (size, _) = number::size(text);
+            if size < PAGE_SIZE as u64 {
+                return Err(EINVAL);
+            }
+            instance.resize(None, size.try_into()?)
+        });
+    }
+    if let Some(text) = at.value(c"cpumask") {
+        attempt("cpumask", text, |text| {
+            instance.set_cpumask(recording::parse_mask(text)?);
+            Ok(())
+        });
+    }
+    #[cfg(CONFIG_EVENT_TRACING)]
+    {
+        set_events(instance, at);
+        for text in at.values(c"events") {
+            attempt_short("event", text, |text| enable(instance, &Match::parse(text)));
+        }
+    }
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    for (name, kind) in [
+        (c"ftrace.filters", FilterKind::Filter),
+        (c"ftrace.notraces", FilterKind::NoTrace),
+    ] {
+        for text in at.values(name) {
+            attempt("function filter", text, |text| {
+                let mut edit = FunctionFilter::of(instance)?.edit(kind, false)?;
+                edit.apply(text)?;
+                edit.commit()
+            });
+        }
+    }
+    if let Some(text) = at.value(c"tracer") {
+        attempt("tracer", text, |text| instance.set_tracer(text));
+    }
+    // Behind the tracer, which may have given a snapshot back.
+    if at.key(c"alloc_snapshot").is_some() {
+        attempt("alloc_snapshot", b"", |_| instance.allocate_snapshot());
+    }
+}
+
+#[cfg(CONFIG_EVENT_TRACING)]
+fn enable(instance: &Arc<Instance>, wanted: &Match<'_>) -> Result {
+    instance.expand()?;
+    registry::lock()?.enable_matching(instance, wanted, true)
+}
+
+/// What stands under `event`: `GROUP.EVENT.…`, and `enable` at each level.
+#[cfg(CONFIG_EVENT_TRACING)]
+fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
+    let Some(events) = at.key(c"event") else {
+        return;
+    };
+    let is_enable = |key: Key<'_>| key.name() == b"enable";
+    for group in events.keys().filter(|key| !is_enable(*key)) {
+        for event in group.keys().filter(|key| !is_enable(*key)) {
+            attempt("event", event.name(), |_| {
+                set_event(instance, group.name(), event)
+            });
+        }
+        if group.key(c"enable").is_some() {
+            attempt("event", group.name(), |name| {
+                let wanted = Match {
+                    system: Some(name),
+                    ..Match::default()
+                };
+                enable(instance, &wanted)
+            });
+        }
+    }
+    if events.key(c"enable").is_some() {
+        attempt("event", b"enable", |_| enable(instance, &Match::default()));
+    }
+}
+
+/// What stands under one event's key.
+#[cfg(CONFIG_EVENT_TRACING)]
+fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
+    let mut registry = registry::lock()?;
+    let event = registry.find(group, key.name()).ok_or(ENOENT)?.id();
+    if let Some(text) = key.value(c"filter") {
+        attempt_short("filter", text, |text| {
+            registry.write_filter(instance, event, text)
+        });
+    }
+    for text in key.values(c"actions") {
+        attempt_short("action", text, |text| {
+            registry.write_trigger(instance, event, text)
+        });
+    }
+    if key.key(c"hist").is_some() {
+        say("hist of", key.name(), EINVAL);
+    }
+    if key.key(c"enable").is_some() {
+        registry.enable(instance, event, true)?;
+    }
+    Ok(())
+}
