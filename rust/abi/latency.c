@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions that need to know where they were called from, which only C can tell.
+ * Functions that need to know where they were called from, which only C can tell; and the tracepoints of preemptirq.h.
  */
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -8,22 +8,44 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/stacktrace.h>
 #include "latency.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/preemptirq.h>
 
 /* A kprobe in any of these would come back by way of its own interrupt entry, for ever. */
 
 #ifdef CONFIG_TRACE_IRQFLAGS
+#ifdef CONFIG_PREEMPTIRQ_TRACEPOINTS
+/* Is the last event of this CPU irq_disable? Only a change is one; kept while one of the two is enabled. */
+static DEFINE_PER_CPU(bool, irqs_told_off);
+
+#define TELL(event, off)								\
+do {											\
+	if ((trace_irq_disable_enabled() || trace_irq_enable_enabled()) &&		\
+	    this_cpu_read(irqs_told_off) != (off) && rcu_is_watching()) {		\
+		trace_##event(_RET_IP_, CALLER_ADDR1);					\
+		this_cpu_write(irqs_told_off, off);					\
+	}										\
+} while (0)
+#else
+#define TELL(event, off) do { } while (0)
+#endif
+
 void trace_hardirqs_off(void)
 {
 	lockdep_hardirqs_off(_RET_IP_);
 	tracer_hardirqs_off(_RET_IP_);
+	TELL(irq_disable, true);
 }
 EXPORT_SYMBOL(trace_hardirqs_off);
 NOKPROBE_SYMBOL(trace_hardirqs_off);
 
 void trace_hardirqs_on(void)
 {
+	TELL(irq_enable, false);
 	tracer_hardirqs_on(_RET_IP_);
 	lockdep_hardirqs_on_prepare();
 	lockdep_hardirqs_on(_RET_IP_);
@@ -35,16 +57,32 @@ NOKPROBE_SYMBOL(trace_hardirqs_on);
 void trace_hardirqs_off_finish(void)
 {
 	tracer_hardirqs_off(_RET_IP_);
+	TELL(irq_disable, true);
 }
 EXPORT_SYMBOL(trace_hardirqs_off_finish);
 NOKPROBE_SYMBOL(trace_hardirqs_off_finish);
 
 void trace_hardirqs_on_prepare(void)
 {
+	TELL(irq_enable, false);
 	tracer_hardirqs_on(_RET_IP_);
 }
 EXPORT_SYMBOL(trace_hardirqs_on_prepare);
 NOKPROBE_SYMBOL(trace_hardirqs_on_prepare);
+#endif
+
+#ifdef CONFIG_TRACE_PREEMPT_TOGGLE
+void trace_preempt_on(unsigned long ip, unsigned long parent_ip)
+{
+	trace_preempt_enable(ip, parent_ip);
+	tracer_preempt_on(ip, parent_ip);
+}
+
+void trace_preempt_off(unsigned long ip, unsigned long parent_ip)
+{
+	trace_preempt_disable(ip, parent_ip);
+	tracer_preempt_off(ip, parent_ip);
+}
 #endif
 
 #if defined(CONFIG_IRQSOFF_TRACER) || defined(CONFIG_PREEMPT_TRACER)

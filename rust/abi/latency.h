@@ -18,6 +18,11 @@ static inline void tracer_hardirqs_off(unsigned long ip) { }
 static inline void tracer_hardirqs_on(unsigned long ip) { }
 #endif
 
+#ifdef CONFIG_TRACE_PREEMPT_TOGGLE
+void tracer_preempt_on(unsigned long ip, unsigned long parent_ip);
+void tracer_preempt_off(unsigned long ip, unsigned long parent_ip);
+#endif
+
 /* Who called a probe: the address it returns to, and the registers that the unwinder needs as they are there. */
 struct rtrace_caller {
 	unsigned long ip;

@@ -34,7 +34,7 @@ pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
 /// Preemption was turned off by the code at `ip`, on behalf of `parent` if that is not 0.
 #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
 #[no_mangle]
-pub(crate) extern "C" fn trace_preempt_off(ip: c_ulong, parent: c_ulong) {
+pub(crate) extern "C" fn tracer_preempt_off(ip: c_ulong, parent: c_ulong) {
     // SAFETY: preemption is off until the caller returns, and RCU watches.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.preempt_off(ip, parent);
@@ -44,16 +44,8 @@ pub(crate) extern "C" fn trace_preempt_off(ip: c_ulong, parent: c_ulong) {
 /// The code at `ip`, on behalf of `parent` if that is not 0, is about to turn preemption on.
 #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
 #[no_mangle]
-pub(crate) extern "C" fn trace_preempt_on(ip: c_ulong, parent: c_ulong) {
-    tracer_preempt_on(ip, parent);
-}
-
-/// [`trace_preempt_on`], under the name that output has for it.
-#[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
-#[no_mangle]
-#[inline(never)]
-extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
-    // SAFETY: as in `trace_preempt_off`.
+pub(crate) extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
+    // SAFETY: as in `tracer_preempt_off`.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.preempt_on(
             ip,
@@ -99,6 +91,6 @@ crate::abi::same_in_c! {
 }
 #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
 crate::abi::same_in_c! {
-    fn trace_preempt_off(_, _);
-    fn trace_preempt_on(_, _);
+    fn tracer_preempt_off(_, _);
+    fn tracer_preempt_on(_, _);
 }
