@@ -306,8 +306,7 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
         let held = instance.hold()?;
         let mut registry = registry::lock()?;
         let known = registry
-            .find(text(system), text(event))
-            .filter(|event| event.is_offered())
+            .find_in(&instance, text(system), text(event))
             .ok_or(EINVAL)?;
         let id = known.id();
         known.hold().then_some(()).ok_or(EBUSY)?;

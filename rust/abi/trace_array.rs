@@ -8,6 +8,8 @@
 use super::printk::arguments;
 use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::Context;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::trace::events::systems::restrict;
 use crate::trace::instance::{list, Held, Instance};
 use crate::trace::output::printk;
 use core::ptr::null_mut;
@@ -28,21 +30,31 @@ pub(super) unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a 
 /// The instance called `name`, which is made if there is none; nobody can remove it until
 /// [`trace_array_put`]. Null if it cannot be had. Task context, may sleep.
 ///
-/// `_systems` chooses events, of which there are none.
+/// A new one has the events of `systems` alone, unless that is null.
 ///
 /// # Safety
 ///
-/// `name` is a NUL-terminated string.
+/// `name` is a NUL-terminated string, `systems` one or null.
 #[export]
 pub(crate) unsafe extern "C" fn trace_array_get_by_name(
     name: *const c_char,
-    _systems: *const c_char,
+    systems: *const c_char,
 ) -> *mut bindings::trace_array {
     // SAFETY: by the precondition.
-    let held = list::get(unsafe { CStr::from_char_ptr(name) });
+    let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) };
+    let systems = (!systems.is_null()).then(|| text(systems).to_bytes());
+    let held = list::get_prepared(text(name), |instance| {
+        systems.map_or(Ok(()), |names| restrict(instance, names))
+    });
     held.map_or(null_mut(), |held| {
         Arc::into_raw(held.into_arc()).cast_mut().cast()
     })
+}
+
+/// Without events there are none to leave out.
+#[cfg(not(CONFIG_EVENT_TRACING))]
+fn restrict(_: &Instance, _: &[u8]) -> Result {
+    Ok(())
 }
 
 /// Lets the instance be removed. Task context.

@@ -39,6 +39,8 @@ use kernel::sync::Arc;
 static FEATURES: &[MakeFeature] = &[
     #[cfg(CONFIG_EVENT_TRACING)]
     feature_of::<events::pids::EventsFeature>,
+    #[cfg(CONFIG_EVENT_TRACING)]
+    feature_of::<events::systems::SystemsFeature>,
     feature_of::<Latencies>,
     feature_of::<printk::PrintkOptions>,
     #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -39,5 +39,6 @@ pub(crate) mod recording;
 pub(crate) mod registry;
 #[allow(unsafe_code, reason = "memory that a context has for itself")]
 mod scratch;
+pub(crate) mod systems;
 pub(crate) mod trigger;
 mod waiting;

@@ -38,7 +38,7 @@ impl Command for SwitchEvent {
     ) -> Result<(KBox<dyn Action>, Count)> {
         let params = EventParams::parse(params).map_err(|_| EINVAL)?;
         let mut registry = registry::lock()?;
-        let event = Switched::new(&registry, params.system, params.event, self.on)?;
+        let event = Switched::new(&registry, instance, (params.system, params.event), self.on)?;
         let count = match params.count {
             Some([]) => return Err(EINVAL),
             count => read_count(count)?,

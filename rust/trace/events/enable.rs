@@ -4,6 +4,7 @@
 
 use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
+use super::systems::Systems;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines;
 use kernel::prelude::*;
@@ -107,9 +108,10 @@ impl Registry {
         let mut result = Err(EINVAL);
         let mut failed = Ok(());
         let mut next = 0;
+        let has = |event: &Event| Systems::of(instance).has(event.system().to_bytes());
         while let Some(event) = self.events().get(next) {
             next += 1;
-            if wanted.matches(event) {
+            if wanted.matches(event) && has(event) {
                 let id = event.id();
                 let switched = self.enable(instance, id, on);
                 if failed.is_ok() {

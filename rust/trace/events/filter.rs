@@ -263,7 +263,7 @@ impl Registry {
         let clear = trim(text) == b"0";
         let mut ids = KVec::new();
         let members = self
-            .listed()
+            .listed(instance)
             .filter(|event| event.system().to_bytes() == system);
         for event in members {
             ids.push(event.id(), GFP_KERNEL)?;

@@ -6,6 +6,7 @@
 use super::file::EventFile;
 use super::matching::Waiting;
 use super::pids::{EventPids, EventsFeature, PidProbes};
+use super::systems::Systems;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{Call, FileBox, Registered};
@@ -212,11 +213,22 @@ impl Registry {
         &self.events
     }
 
-    /// The events that can be enabled, in the order of `available_events`: those of modules first,
-    /// the newest at the top.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = &Event> {
-        let late = self.events.iter().rev().filter(|event| event.is_late());
-        let early = self.events.iter().filter(|event| !event.is_late());
+    /// The events that `instance` has: all, or those of some systems.
+    pub(crate) fn events_in<'a>(
+        &'a self,
+        instance: &'a Instance,
+    ) -> impl DoubleEndedIterator<Item = &'a Event> + Clone {
+        let systems = Systems::of(instance);
+        let has = move |event: &&Event| systems.has(event.system().to_bytes());
+        self.events.iter().filter(has)
+    }
+
+    /// The events that can be enabled in `instance`, in the order of `available_events`: those of
+    /// modules first, the newest at the top.
+    pub(crate) fn listed<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a Event> {
+        let events = self.events_in(instance);
+        let late = events.clone().rev().filter(|event| event.is_late());
+        let early = events.filter(|event| !event.is_late());
         Iterator::chain(late, early).filter(|event| event.is_offered())
     }
 
@@ -224,6 +236,17 @@ impl Registry {
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         let at = self.events.binary_search_by_key(&id, Event::id).ok()?;
         self.events.get(at)
+    }
+
+    /// The event called `name` in `system` that can be enabled in `instance`.
+    pub(crate) fn find_in(
+        &self,
+        instance: &Instance,
+        system: &[u8],
+        name: &[u8],
+    ) -> Option<&Event> {
+        self.find(system, name)
+            .filter(|event| event.is_offered() && Systems::of(instance).has(system))
     }
 
     /// The event called `name` in `system`.

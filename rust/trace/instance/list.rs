@@ -164,7 +164,16 @@ pub(crate) fn prepare(cpu: CpuId) -> Result {
 ///
 /// `EEXIST`, `ENOMEM`, and what creating the directory says.
 pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
-    create_by(name, |size| Instance::make(CString::try_from(name)?, size))
+    create_with(name, |_| Ok(()))
+}
+
+/// The same after `prepare`, which nobody else sees the instance before.
+fn create_with(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Arc<Instance>> {
+    create_by(name, |size| {
+        let instance = Instance::make(CString::try_from(name)?, size)?;
+        prepare(&instance)?;
+        Ok(instance)
+    })
 }
 
 /// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the
@@ -222,17 +231,22 @@ fn create_by(
 }
 
 /// The instance called `name`, which is made if there is none, kept from being removed. Task
-/// context, may sleep.
+/// context, may sleep. Errors as [`get_prepared`].
+pub(crate) fn get(name: &CStr) -> Result<Held> {
+    get_prepared(name, |_| Ok(()))
+}
+
+/// The same; `prepare` is called for a new one, before anybody else sees it.
 ///
 /// # Errors
 ///
-/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what creating the directory
-/// says.
-pub(crate) fn get(name: &CStr) -> Result<Held> {
+/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what `prepare` and creating the
+/// directory say.
+pub(crate) fn get_prepared(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Held> {
     if let Some(found) = find(name.to_bytes()) {
         return found.hold();
     }
-    match create(name) {
+    match create_with(name, prepare) {
         // Another task has made it meanwhile.
         Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
         made => made?.hold(),

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/trace.h>
+#include <linux/trace_events.h>
 #include <linux/trace_printk.h>
 
 static void life(struct kunit *test)
@@ -42,8 +43,31 @@ static void printing(struct kunit *test)
 	trace_array_put(tr);
 }
 
+/* An instance with some systems' events alone, which stays for whoever wants to look. */
+static void systems(struct kunit *test)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_systems", "sched,timer");
+	struct trace_event_file *file;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "sched", NULL, true), 0);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "sched", "sched_switch", false), 0);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "irq", NULL, true), -EINVAL);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(NULL, "sched", NULL, true), -ENOENT);
+	file = trace_get_event_file("kunit_systems", "timer", "timer_start");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	trace_put_event_file(file);
+	KUNIT_EXPECT_PTR_EQ(test, trace_get_event_file("kunit_systems", "irq", "irq_handler_entry"), ERR_PTR(-EINVAL));
+	/* It is there already: what is asked for now changes nothing. */
+	KUNIT_EXPECT_PTR_EQ(test, trace_array_get_by_name("kunit_systems", "irq"), tr);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "irq", NULL, true), -EINVAL);
+	trace_array_put(tr);
+	trace_array_put(tr);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(life),
+	KUNIT_CASE(systems),
 	KUNIT_CASE(printing),
 	{}
 };

@@ -29,8 +29,9 @@ impl Kind for Switch {
 
     fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key> {
         let target = command.target().map_err(|_| EINVAL)?;
-        let event = place.registry.find(target.system, target.event);
-        let event = event.filter(|event| event.is_offered()).ok_or(EINVAL)?;
+        let (registry, instance) = (place.registry, place.instance);
+        let event = registry.find_in(instance, target.system, target.event);
+        let event = event.ok_or(EINVAL)?;
         Ok(Key {
             sort: Sort::Switch,
             target: Some(event.id()),
@@ -41,7 +42,12 @@ impl Kind for Switch {
         let target = command.target().map_err(|_| EINVAL)?;
         let made = Made {
             limits: place.limits(&target.params)?,
-            switched: Switched::new(place.registry, target.system, target.event, self.on)?,
+            switched: Switched::new(
+                place.registry,
+                place.instance,
+                (target.system, target.event),
+                self.on,
+            )?,
         };
         Ok(Arc::new(made, GFP_KERNEL)?)
     }
@@ -64,14 +70,18 @@ pub(crate) struct Switched {
 }
 
 impl Switched {
-    /// The event `name` of `system`, not hit yet. Task context.
+    /// The event `name` of `system` in `instance`, not hit yet. Task context.
     ///
     /// # Errors
     ///
     /// `EINVAL` if there is none, `EBUSY` if it is going.
-    pub(crate) fn new(registry: &Registry, system: &[u8], name: &[u8], on: bool) -> Result<Self> {
-        let event = registry.find(system, name);
-        let event = event.filter(|event| event.is_offered()).ok_or(EINVAL)?;
+    pub(crate) fn new(
+        registry: &Registry,
+        instance: &Instance,
+        (system, name): (&[u8], &[u8]),
+        on: bool,
+    ) -> Result<Self> {
+        let event = registry.find_in(instance, system, name).ok_or(EINVAL)?;
         Ok(Self {
             event: event.id(),
             call: HeldCall::new(event).ok_or(EBUSY)?,

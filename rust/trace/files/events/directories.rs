@@ -95,7 +95,7 @@ impl Top {
 }
 
 /// The name of the core's own system.
-const FTRACE: &[u8] = b"ftrace";
+pub(super) const FTRACE: &[u8] = b"ftrace";
 
 impl LazyDir for Top {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
@@ -105,7 +105,7 @@ impl LazyDir for Top {
             let file = KBox::new(Placed { row, at }, GFP_KERNEL)?;
             return Ok(Some(TOP.file(number, Entry::File(row.mode, file))));
         }
-        if name == FTRACE {
+        if name == FTRACE && systems::has_own(&self.0.instance) {
             let dir = KBox::new(Own, GFP_KERNEL)?;
             return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
         }
@@ -117,8 +117,10 @@ impl LazyDir for Top {
         for (number, row) in self.files() {
             list.push(TOP.listed_file(number, row.name.to_bytes())?, GFP_KERNEL)?;
         }
-        list.push(SYSTEMS.directory(0).listed(FTRACE)?, GFP_KERNEL)?;
-        systems::list(&mut list)?;
+        if systems::has_own(&self.0.instance) {
+            list.push(SYSTEMS.directory(0).listed(FTRACE)?, GFP_KERNEL)?;
+        }
+        systems::list(&self.0.instance, &mut list)?;
         Ok(list)
     }
 }
@@ -134,7 +136,11 @@ mod systems {
         Ok(None)
     }
 
-    pub(super) fn list(_: &mut KVec<Listed>) -> Result {
+    pub(super) fn has_own(_: &Instance) -> bool {
+        true
+    }
+
+    pub(super) fn list(_: &Instance, _: &mut KVec<Listed>) -> Result {
         Ok(())
     }
 }

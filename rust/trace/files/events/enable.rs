@@ -59,8 +59,7 @@ fn show(instance: &Instance, out: &mut Text, is: impl Fn(&Event) -> bool) -> Res
     let files = registry.of(instance);
     let (mut on, mut off) = (false, false);
     for event in registry
-        .events()
-        .iter()
+        .events_in(instance)
         .filter(|event| event.can_record() && is(event))
     {
         let file = files.and_then(|files| files.file(event.id()));

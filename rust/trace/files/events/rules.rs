@@ -133,7 +133,7 @@ pub(crate) struct ShowFilters;
 impl Control for ShowFilters {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let registry = registry::lock()?;
-        for event in registry.listed() {
+        for event in registry.listed(&at.instance) {
             if registry.has_filter(&at.instance, event.id()) {
                 shown(name(event, out))?;
                 shown(registry.show_filter(&at.instance, event.id(), out))?;
@@ -149,7 +149,7 @@ pub(crate) struct ShowTriggers;
 impl Control for ShowTriggers {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let registry = registry::lock()?;
-        for event in registry.listed() {
+        for event in registry.listed(&at.instance) {
             let mut line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
                 name(event, out)?;
                 trigger::show(out, trigger)

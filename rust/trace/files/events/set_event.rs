@@ -29,10 +29,10 @@ fn write_name(out: &mut dyn Out, event: &Event) -> fmt::Result {
 pub(in super::super) struct AvailableEvents;
 
 impl Node for AvailableEvents {
-    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let mut text = Text::new();
         let registry = registry::lock()?;
-        for event in registry.listed() {
+        for event in registry.listed(&at.instance) {
             write_name(&mut text, event)?;
         }
         drop(registry);
@@ -62,7 +62,7 @@ impl Node for SetEvent {
         if let Some(files) = registry.of(&at.instance).filter(|_| how.read) {
             let is_enabled =
                 |event: &&Event| files.file(event.id()).is_some_and(|file| file.is_enabled());
-            for event in registry.listed().filter(is_enabled) {
+            for event in registry.listed(&at.instance).filter(is_enabled) {
                 write_name(&mut text, event)?;
             }
         }

@@ -5,11 +5,12 @@
 //! A system gets its number when it is first listed or looked up, and keeps it for good, whatever
 //! events come and go; an event has the registry's.
 
-use super::directories::{Numbers, EVENTS, SYSTEMS};
+use super::directories::{Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::node::{Below, EventPlace, FileRow, PlacedBelow, SystemPlace};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::trace::events::registry::{self, Event};
+use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -28,7 +29,7 @@ pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found
         instance: instance.clone(),
         system: Arc::new(system, GFP_KERNEL)?,
     };
-    if at.is_gone() {
+    if at.is_gone() || !Systems::of(instance).has(name) {
         return Ok(None);
     }
     let numbers = SYSTEMS.directory(number(name)?);
@@ -36,8 +37,13 @@ pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found
     Ok(Some(numbers.found(Entry::Dir(dir))))
 }
 
+/// Has `instance` the core's own system?
+pub(super) fn has_own(instance: &Instance) -> bool {
+    Systems::of(instance).has(FTRACE)
+}
+
 /// Adds the systems to what `events/` lists.
-pub(super) fn list(list: &mut KVec<Listed>) -> Result {
+pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     let mut registry = registry::lock()?;
     let mut numbered: KVec<(u64, KVec<u8>)> = KVec::new();
     for system in registry.systems() {
@@ -49,10 +55,11 @@ pub(super) fn list(list: &mut KVec<Listed>) -> Result {
         *number = registry.system_number(name)?;
     }
     drop(registry);
+    let systems = Systems::of(instance);
     numbered.sort_unstable_by_key(|(number, _)| *number);
     for (number, name) in numbered
         .iter()
-        .filter(|(_, name)| name.as_slice() != b"ftrace")
+        .filter(|(_, name)| name.as_slice() != FTRACE && systems.has(name))
     {
         let numbers = SYSTEMS.directory(number.wrapping_add(1));
         list.push(numbers.listed(name)?, GFP_KERNEL)?;
