@@ -232,7 +232,13 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     }
 }
 
-fn set_regex(op: OpsRef, buf: Option<&[u8]>, reset: bool, which: FilterKind) -> Result {
+/// Changes one of the sets of `op` by a pattern, or empties it first.
+pub(super) fn set_pattern(
+    op: OpsRef,
+    buf: Option<&[u8]>,
+    reset: bool,
+    which: FilterKind,
+) -> Result {
     // Only the ops of an instance can wait for a module.
     if buf.is_some_and(|token| token.contains(&b':')) && !ops::is_owned(op) {
         return Err(EINVAL);
@@ -255,7 +261,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
     // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
-            set_regex(op, text(buf, len), reset != 0, FilterKind::Filter)
+            set_pattern(op, text(buf, len), reset != 0, FilterKind::Filter)
         })
     }
 }
@@ -273,7 +279,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     // SAFETY: the ops is there during the call, and as long as it is registered.
     unsafe {
         with(ops, |op| {
-            set_regex(op, text(buf, len), reset != 0, FilterKind::NoTrace)
+            set_pattern(op, text(buf, len), reset != 0, FilterKind::NoTrace)
         })
     }
 }
@@ -281,7 +287,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
 fn set_global(buf: Option<&[u8]>, reset: bool, which: FilterKind) {
     if let Some(global) = ops::Ops::global() {
         // The function has no way to say that it failed.
-        let _ = set_regex(global.raw(), buf, reset, which);
+        let _ = set_pattern(global.raw(), buf, reset, which);
     }
 }
 

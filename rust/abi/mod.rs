@@ -34,6 +34,8 @@ mod hits;
 mod latency;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 mod perf_event;
+#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS, CONFIG_FUNCTION_TRACER))]
+mod perf_function;
 mod printk;
 mod ring_buffer;
 mod ring_buffer_map;

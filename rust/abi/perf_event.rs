@@ -2,16 +2,48 @@
 
 //! What perf's core and the generated code of events call, of `include/linux/trace_events.h`.
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::core::format::entry::Function;
+use crate::core::format::entry::{Entry as _, Print};
+use crate::kernel::own_event::Class;
 use crate::kernel::perf_trace;
 use crate::kernel::trace_event::Call;
 use crate::trace::buffer::entry::Context;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::trace::events::filter::is_function;
 use crate::trace::events::filter::Filter;
-use crate::trace::events::perf;
+use crate::trace::events::perf::{self, OwnClasses};
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::from_result;
 use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
+
+/// What [`perf`] cannot name.
+enum Classes {}
+
+impl OwnClasses for Classes {
+    fn of(kind: u16) -> Option<Class> {
+        match kind {
+            #[cfg(CONFIG_FUNCTION_TRACER)]
+            Function::ID => Some(super::perf_function::CLASS),
+            Print::ID => Some(Class {
+                reg: print_reg,
+                may_see: None,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// What the event of `print` entries does: perf may have it, and never sees a hit.
+extern "C" fn print_reg(
+    _call: *mut bindings::trace_event_call,
+    _what: bindings::trace_reg,
+    _data: *mut c_void,
+) -> c_int {
+    0
+}
 
 /// Has a new event of perf's see hits of the event whose type it asks for. Task context, sleeps.
 ///
@@ -27,7 +59,7 @@ pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event
     from_result(|| {
         // SAFETY: by the precondition; it stays until `perf_trace_destroy`.
         unsafe {
-            perf::begin((*event).attr.config, |in_use, call| {
+            perf::begin::<Classes>((*event).attr.config, |in_use, call| {
                 in_use.begin(call, event)
             })
         }?;
@@ -137,7 +169,13 @@ pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
                 return Err(EEXIST);
             }
             let text = CStr::from_char_ptr(filter_str).to_bytes();
-            let filter = Filter::of_perf(Call::from_raw((*event).tp_event), text)?;
+            let call = Call::from_raw((*event).tp_event);
+            let filter = Filter::of_perf(call, text)?;
+            #[cfg(CONFIG_FUNCTION_TRACER)]
+            if is_function(call) {
+                super::perf_function::set_filter(event, &filter)?;
+                return Ok(0);
+            }
             (*event).filter = KBox::into_raw(filter).cast();
         }
         Ok(0)

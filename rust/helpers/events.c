@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
+#include <asm/sections.h>
 
 __rust_helper void rust_helper_trace_seq_init(struct trace_seq *s)
 {
@@ -18,6 +20,16 @@ __rust_helper bool rust_helper_trace_seq_has_overflowed(struct trace_seq *s)
 __rust_helper int rust_helper_trace_seq_used(struct trace_seq *s)
 {
 	return trace_seq_used(s);
+}
+
+__rust_helper bool rust_helper_is_kernel_rodata(unsigned long addr)
+{
+	return is_kernel_rodata(addr);
+}
+
+__rust_helper bool rust_helper_within_module_core(unsigned long addr, const struct module *mod)
+{
+	return within_module_core(addr, mod);
 }
 
 #ifdef CONFIG_PERF_EVENTS
@@ -39,5 +51,10 @@ __rust_helper bool rust_helper_is_sampling_event(struct perf_event *event)
 __rust_helper struct pt_regs *rust_helper_rtrace_perf_regs(int rctx)
 {
 	return this_cpu_ptr(&__perf_regs[rctx]);
+}
+
+__rust_helper void rust_helper_perf_fetch_caller_regs(struct pt_regs *regs)
+{
+	perf_fetch_caller_regs(regs);
 }
 #endif

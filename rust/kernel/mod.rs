@@ -26,6 +26,8 @@ pub(crate) mod kprobes;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod nofault;
+#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
+pub(crate) mod own_event;
 pub(crate) mod pages;
 pub(crate) mod per_context;
 pub(crate) mod percpu;

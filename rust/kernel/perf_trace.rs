@@ -13,6 +13,7 @@ use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::types::Opaque;
 
 /// The longest entry.
 const ROOM: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
@@ -244,6 +245,41 @@ pub(crate) fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, 
             bindings::rtrace_perf_regs(context),
             context,
         ))
+    }
+}
+
+/// Hands an entry of type `kind`, made in what [`room`] gave, to `event` alone. Any context,
+/// preemption off.
+///
+/// # Safety
+///
+/// `event` is live and in no list; `entry`, of `size` bytes, and `context` are from [`room`], in
+/// this context, and are not used any more.
+pub(crate) unsafe fn submit_to(
+    event: *mut bindings::perf_event,
+    kind: u16,
+    entry: NonNull<u8>,
+    size: usize,
+    context: c_int,
+) {
+    let regs = Opaque::<bindings::pt_regs>::zeroed();
+    // SAFETY: by the precondition. The event's node leads to no other, so that a head on the stack
+    // makes a list of it; perf's core only goes through it.
+    unsafe {
+        let mut head = bindings::hlist_head {
+            first: &raw mut (*event).hlist_entry,
+        };
+        bindings::perf_fetch_caller_regs(regs.get());
+        bindings::perf_tp_event(
+            kind,
+            1,
+            entry.as_ptr().cast(),
+            size as c_int,
+            regs.get(),
+            &raw mut head,
+            context,
+            null_mut(),
+        );
     }
 }
 

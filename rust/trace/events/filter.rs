@@ -13,6 +13,7 @@ use crate::core::event::filter::error::{Errno, Refused};
 use crate::core::event::filter::parse::compile;
 use crate::core::event::filter::program::{Outside, Place, Program, Step, Test};
 use crate::core::event::filter::{NoMemory, Scope, Storage};
+use crate::core::format::entry::{Entry as _, Function};
 use crate::core::format::Out;
 use crate::core::parse::parser::{is_space, trim, until_nul};
 use crate::kernel::kallsyms;
@@ -137,6 +138,11 @@ impl Storage for Memory<'_> {
     }
 }
 
+/// Is it the event of calls of functions, whose filter chooses these?
+pub(crate) fn is_function(event: &Call) -> bool {
+    event.id() == Function::ID
+}
+
 /// What the names in a filter of an event stand for.
 struct Names<'a>(&'a Call);
 
@@ -159,6 +165,10 @@ impl Scope for Names<'_> {
 
     fn cpus(&self) -> usize {
         nr_cpu_ids() as usize
+    }
+
+    fn is_function_event(&self) -> bool {
+        is_function(self.0)
     }
 }
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that no `TRACE_EVENT()` has made: what C code has to know of the core's own entries.
+//!
+//! C header: `include/linux/trace_events.h`.
+
+use super::trace_event::{Call, RawField};
+use core::ops::Deref;
+use kernel::bindings;
+use kernel::fmt;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::types::Opaque;
+
+/// What such an event does when it is asked to (`reg` of its class).
+pub(crate) type Reg = unsafe extern "C" fn(
+    *mut bindings::trace_event_call,
+    bindings::trace_reg,
+    *mut c_void,
+) -> c_int;
+
+/// May one of perf's events see the hits? 0 or an errno.
+pub(crate) type MaySee =
+    unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
+
+/// How C code reaches such an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Class {
+    /// See [`Reg`].
+    pub(crate) reg: Reg,
+    /// What is asked before perf sees hits, beside what is asked for all events.
+    pub(crate) may_see: Option<MaySee>,
+}
+
+/// A field to be told.
+pub(crate) struct OwnField<'a> {
+    /// Its C type.
+    pub(crate) ty: fmt::Arguments<'a>,
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// Where it is in an entry, from the common fields on.
+    pub(crate) offset: usize,
+    /// Bytes.
+    pub(crate) size: usize,
+    /// Has it a sign?
+    pub(crate) signed: bool,
+}
+
+/// One of these events. Nobody can enable it in an instance.
+///
+/// # Invariants
+///
+/// Both structures are complete, and the event names the class.
+pub(crate) struct OwnEvent {
+    call: KBox<Opaque<bindings::trace_event_call>>,
+    _class: KBox<Opaque<bindings::trace_event_class>>,
+    /// What they point to.
+    _name: CString,
+    texts: KVec<CString>,
+}
+
+// SAFETY: it gives out `&Call` alone.
+unsafe impl Send for OwnEvent {}
+// SAFETY: as above.
+unsafe impl Sync for OwnEvent {}
+
+impl OwnEvent {
+    /// The event `name` of `system` whose entries are of type `kind`, without fields. Task context,
+    /// may sleep. `ENOMEM`.
+    pub(crate) fn new(system: &'static CStr, name: &str, kind: u16, class: Class) -> Result<Self> {
+        let name = CString::try_from_fmt(fmt!("{name}"))?;
+        let call = KBox::new(Opaque::<bindings::trace_event_call>::zeroed(), GFP_KERNEL)?;
+        let its_class = KBox::new(Opaque::<bindings::trace_event_class>::zeroed(), GFP_KERNEL)?;
+        // SAFETY: both are new. The list is empty, and is not moved with the box.
+        unsafe {
+            let raw = its_class.get();
+            (*raw).system = system.as_char_ptr();
+            (*raw).reg = Some(class.reg);
+            let head = &raw mut (*raw).fields;
+            (*head).next = head;
+            (*head).prev = head;
+
+            let event = call.get();
+            (*event).class = raw;
+            (*event).__bindgen_anon_1.name = name.as_char_ptr().cast_mut();
+            (*event).event.type_ = kind.into();
+            (*event).flags = Call::IGNORE_ENABLE as c_int;
+            (*event).perf_perm = class.may_see;
+        }
+        // INVARIANT: all that is asked of such an event was set.
+        Ok(Self {
+            call,
+            _class: its_class,
+            _name: name,
+            texts: KVec::new(),
+        })
+    }
+
+    /// Tells one more field. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn define(&mut self, field: OwnField<'_>) -> Result {
+        let ty = CString::try_from_fmt(field.ty)?;
+        let name = CString::try_from_fmt(fmt!("{}", field.name))?;
+        let raw = RawField {
+            ty: ty.as_char_ptr(),
+            name: name.as_char_ptr(),
+            offset: u32::try_from(field.offset)?,
+            size: u32::try_from(field.size)?,
+            signed: field.signed,
+            filter: bindings::FILTER_OTHER as i32,
+            len: 0,
+        };
+        self.texts.push(ty, GFP_KERNEL)?;
+        self.texts.push(name, GFP_KERNEL)?;
+        // SAFETY: it is borrowed mutably, so nobody looks; the texts go when the event does.
+        unsafe { (**self).define_field(raw) }
+    }
+}
+
+impl Drop for OwnEvent {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { (**self).forget_fields() };
+    }
+}
+
+impl Deref for OwnEvent {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        // SAFETY: by the type invariant.
+        unsafe { Call::from_raw(self.call.get()) }
+    }
+}
