@@ -4,6 +4,7 @@
 //!
 //! | module | answers to |
 //! | --- | --- |
+//! | [`dereference`] | what a `print fmt` follows |
 //! | [`field`] | what a filter may do with a field, from its C type |
 //! | [`filter`] | `filter` files, and what follows `if` in triggers |
 //! | [`trigger`] | `trigger` files |
@@ -13,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod dereference;
 pub mod field;
 pub mod filter;
 pub mod trigger;

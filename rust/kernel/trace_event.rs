@@ -5,6 +5,7 @@
 //!
 //! C header: `include/linux/trace_events.h`.
 
+use super::format::is_tracepoint_string;
 use super::rcu_slot::wait_for_readers;
 use super::{relaxed, trace_event_types as types};
 use core::ops::Deref;
@@ -39,6 +40,9 @@ impl Call {
     pub(crate) const TRACEPOINT: u32 = bindings::TRACE_EVENT_FL_TRACEPOINT as u32;
     /// It has a name of its own, though it may belong to a tracepoint.
     pub(crate) const CUSTOM: u32 = bindings::TRACE_EVENT_FL_CUSTOM as u32;
+
+    /// Its entries may have addresses of strings elsewhere, that are printed.
+    pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
 
     /// The description at `call`.
     ///
@@ -159,6 +163,18 @@ impl Call {
         }
         // SAFETY: a module with events stays until they are removed; its name is NUL-terminated.
         Some(unsafe { CStr::from_char_ptr((&raw const (*module).name).cast()) })
+    }
+
+    /// Does what is at `address` stay as long as the event is known? Constants of the kernel do, and
+    /// what is in the event's module. Any context.
+    pub(crate) fn keeps(&self, address: usize) -> bool {
+        let module = self.module() as *const bindings::module;
+        // SAFETY: as in `module_name`.
+        let of_module =
+            || !module.is_null() && unsafe { bindings::within_module_core(address, module) };
+        // SAFETY: compares addresses.
+        let constant = unsafe { bindings::is_kernel_rodata(address) };
+        constant || is_tracepoint_string(address) || of_module()
     }
 
     /// Keeps the event's code from going until [`Call::release`]; false if it is going already.
@@ -542,6 +558,13 @@ impl Registered {
         }
     }
 
+    /// Has the strings of its entries looked at before they are printed.
+    pub(crate) fn mark_strings(&mut self) {
+        let flags = self.flags() | Call::TEST_STR;
+        // SAFETY: nobody else changes the flags of an event that is borrowed mutably.
+        unsafe { (&raw mut (*self.as_ptr()).flags).write_volatile(flags as c_int) };
+    }
+
     /// Has `f` change the text of [`Call::print_fmt`] in place, without its NUL; it gives the
     /// length that is left. Who calls has all events of the class to itself, as they have the text
     /// in common.
@@ -607,6 +630,8 @@ pub(crate) mod flag {
     pub(crate) const TRIGGER_COND: usize = bindings::EVENT_FILE_FL_TRIGGER_COND as usize;
     /// The instance traces some tasks only.
     pub(crate) const PID_FILTER: usize = bindings::EVENT_FILE_FL_PID_FILTER as usize;
+    /// Somebody sees its entries beside the buffer. C has no such bit.
+    pub(crate) const OBSERVED: usize = 1 << 31;
     /// It was enabled once.
     pub(crate) const WAS_ENABLED: usize = bindings::EVENT_FILE_FL_WAS_ENABLED as usize;
 }

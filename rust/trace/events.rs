@@ -25,6 +25,7 @@
 //! `Documentation/events.md` says more.
 
 pub(crate) mod boot;
+mod check;
 pub(crate) mod enable;
 pub(crate) mod file;
 pub(crate) mod filter;

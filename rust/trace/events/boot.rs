@@ -3,6 +3,7 @@
 //! Events of the kernel itself, those that the command line has enabled, and those of modules as
 //! they come and go.
 
+use super::check;
 use super::matching::Match;
 use super::printer::Events;
 use super::registry::{self, Registry};
@@ -28,7 +29,8 @@ fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
     registry::init()?;
     let mut registry = registry::lock()?;
     registry.reserve(events.size_hint().1.unwrap_or(0))?;
-    for event in events.flatten() {
+    for mut event in events.flatten() {
+        check::look_at(&mut event);
         registry.add(event)?;
     }
     Ok(())
@@ -125,7 +127,8 @@ pub(crate) fn module_comes<'a>(
     evals: impl Iterator<Item = Eval<'a>>,
 ) {
     let result = registry::lock().and_then(|mut registry| {
-        for event in events.flatten() {
+        for mut event in events.flatten() {
+            check::look_at(&mut event);
             registry.add(event)?;
         }
         rewrite(&mut registry, |call| call.module() == module, evals)?;

@@ -5,6 +5,8 @@
 //! They get a [`Printing`] each time. A few are kept for the next one; where memory cannot be asked
 //! for and none is there, one is left for emergencies.
 
+use super::check;
+use crate::core::format::entry::Common;
 use crate::core::format::fields::{self, Shown};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
@@ -78,6 +80,15 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
     out.bytes(b"\n")
 }
 
+/// Says instead of an entry that the string of `field` may have gone.
+fn complain(call: &Call, field: &[u8], out: &mut dyn Out) -> fmt::Result {
+    out.bytes(b"EVENT ")?;
+    out.bytes(call.name().to_bytes())?;
+    out.bytes(b": HAS UNSAFE POINTER FIELD '")?;
+    out.bytes(field)?;
+    out.bytes(b"'\n")
+}
+
 /// Prints entries of events.
 pub(crate) struct Events;
 
@@ -129,7 +140,17 @@ impl Printer for Events {
         }
     }
 
-    fn refuses(&self, _record: &[u8], _out: &mut dyn Out) -> Result<bool, fmt::Error> {
-        Ok(false)
+    fn refuses(&self, record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        let Ok(common) = Common::parse(record) else {
+            return Ok(false);
+        };
+        let refused = types::with(common.id, |event| {
+            let call = event.call()?;
+            let field = check::string_elsewhere(call, record)?;
+            Some(complain(call, field, out))
+        });
+        refused
+            .flatten()
+            .map_or(Ok(false), |said| said.map(|()| true))
     }
 }

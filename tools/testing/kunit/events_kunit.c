@@ -66,6 +66,28 @@ static void lengths(struct kunit *test)
 	trace_array_put(tr);
 }
 
+static void strings(struct kunit *test)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_events", NULL);
+	char *text = kunit_kzalloc(test, 16, GFP_KERNEL);
+	struct trace_event_file *file;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	strscpy(text, "goes", 16);
+	KUNIT_EXPECT_NE(test, event_kunit_pointing.flags & TRACE_EVENT_FL_TEST_STR, 0);
+	KUNIT_EXPECT_EQ(test, event_kunit_named.flags & TRACE_EVENT_FL_TEST_STR, 0);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_pointing", true), 0);
+	trace_kunit_pointing(1, "of the module");
+	file = trace_get_event_file(NULL, "sched", "sched_switch");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	trace_kunit_pointing(2, trace_event_name(file->event_call));
+	trace_put_event_file(file);
+	trace_kunit_pointing(3, text);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", NULL, false), 0);
+	trace_array_put(tr);
+}
+
 static void files(struct kunit *test)
 {
 	struct trace_array *tr = trace_array_get_by_name("kunit_events", NULL);
@@ -90,6 +112,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
 	KUNIT_CASE(lengths),
+	KUNIT_CASE(strings),
 	KUNIT_CASE(files),
 	{}
 };

@@ -49,6 +49,34 @@ TRACE_EVENT(kunit_long,
 		((u8 *)__get_dynamic_array(bytes))[__get_dynamic_array_len(bytes) - 1])
 );
 
+/* What its format makes printing follow is only there while the string is. */
+TRACE_EVENT(kunit_pointing,
+	TP_PROTO(int number, const char *text),
+	TP_ARGS(number, text),
+	TP_STRUCT__entry(
+		__field(int, number)
+		__field(const char *, text)
+	),
+	TP_fast_assign(
+		__entry->number = number;
+		__entry->text = text;
+	),
+	TP_printk("%d %s", __entry->number, __entry->text)
+);
+
+/* What is behind the address is not in the entry. */
+TRACE_EVENT(kunit_unsafe,
+	TP_PROTO(const void *address),
+	TP_ARGS(address),
+	TP_STRUCT__entry(
+		__field(const void *, address)
+	),
+	TP_fast_assign(
+		__entry->address = address;
+	),
+	TP_printk("%d %pI4", 1, __entry->address)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH
