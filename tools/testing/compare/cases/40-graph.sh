@@ -24,7 +24,7 @@ show() { # durations and their marks go, the columns stay
 begin 'ksys_write vfs_write'
 echo "== graph, empty =="
 cat trace
-cat trace_options | tail -n 13
+cat trace_options | tail -n 14
 work
 echo "== graph, default =="
 show trace
@@ -44,6 +44,18 @@ show trace
 echo nofuncgraph-retval > trace_options
 echo nofuncgraph-retval-hex > trace_options
 for option in funcgraph-proc funcgraph-abstime latency-format funcgraph-tail; do echo $option > trace_options; done
+reset
+begin 'ksys_write vfs_write ksys_read'
+echo funcgraph-retaddr > trace_options
+work
+for option in funcgraph-retaddr funcgraph-retval funcgraph-tail sym-addr nofuncgraph-retaddr raw hex; do
+	echo "== graph, return addresses, $option =="
+	echo $option > trace_options
+	show trace
+done
+for option in nohex noraw nofuncgraph-retaddr nofuncgraph-retval nofuncgraph-tail nosym-addr; do echo $option > trace_options; done
+begin 'ksys_write vfs_write'
+work
 echo "== graph, all columns =="
 show trace
 for option in funcgraph-proc funcgraph-abstime latency-format funcgraph-tail; do echo no$option > trace_options; done
@@ -103,5 +115,5 @@ for clock in global counter mono x86-tsc; do
 done
 echo local > trace_clock
 echo "== graph, entry formats =="
-cat events/ftrace/funcgraph_entry/format events/ftrace/funcgraph_exit/format
+cat events/ftrace/funcgraph_entry/format events/ftrace/fgraph_retaddr_entry/format events/ftrace/funcgraph_exit/format
 reset
