@@ -7,6 +7,8 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/sysctl.h>
+#include <linux/trace.h>
 #include <linux/trace_events.h>
 #include <asm/setup.h>
 
@@ -28,6 +30,54 @@ const char *__ref rtrace_boot_events(void)
 {
 	return boot_events;
 }
+
+static bool printk_at_boot __initdata, no_printk_behind_boot __initdata;
+
+static int __init set_printk(char *text)
+{
+	/* tp_printk_stop_on_boot begins like this one. */
+	if (*text == '_')
+		return 0;
+	printk_at_boot = strcmp(text, "=0") && strcmp(text, "=off");
+	return 1;
+}
+__setup("tp_printk", set_printk);
+
+static int __init set_no_printk(char *text)
+{
+	no_printk_behind_boot = true;
+	return 1;
+}
+__setup("tp_printk_stop_on_boot", set_no_printk);
+
+bool __ref rtrace_printk_at_boot(void)
+{
+	return printk_at_boot;
+}
+
+static int __init end_printk(void)
+{
+	if (printk_at_boot && no_printk_behind_boot)
+		rtrace_tracepoint_printk(false);
+	return 0;
+}
+late_initcall_sync(end_printk);
+
+static const struct ctl_table sysctls[] = {
+	{
+		.procname	= "tracepoint_printk",
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= rtrace_tracepoint_printk_sysctl,
+	},
+};
+
+static int __init register_sysctls(void)
+{
+	register_sysctl_init("kernel", sysctls);
+	return 0;
+}
+subsys_initcall(register_sysctls);
 
 /* Events of system calls need a task that makes some. */
 static int __init enable_again(void)
@@ -64,6 +114,7 @@ static int __init register_modules(void)
 early_initcall(register_modules);
 #endif
 
+EXPORT_SYMBOL_GPL(register_ftrace_export);
 EXPORT_SYMBOL_GPL(register_trace_event);
 EXPORT_SYMBOL_GPL(trace_array_set_clr_event);
 EXPORT_SYMBOL_GPL(trace_define_field);
@@ -76,6 +127,7 @@ EXPORT_SYMBOL_GPL(trace_get_event_file);
 EXPORT_SYMBOL_GPL(trace_put_event_file);
 EXPORT_SYMBOL_GPL(trace_set_clr_event);
 EXPORT_SYMBOL_GPL(__trace_trigger_soft_disabled);
+EXPORT_SYMBOL_GPL(unregister_ftrace_export);
 EXPORT_SYMBOL_GPL(unregister_trace_event);
 #ifdef CONFIG_PERF_EVENTS
 EXPORT_SYMBOL_GPL(perf_trace_buf_alloc);

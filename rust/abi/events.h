@@ -9,6 +9,7 @@ struct trace_event_call;
 struct trace_eval_map;
 struct trace_event_file;
 struct module;
+struct ctl_table;
 
 /* In the linker script: the events of the kernel itself, and what names in their formats stand for. */
 extern struct trace_event_call *__start_ftrace_events[];
@@ -18,11 +19,15 @@ extern struct trace_eval_map *__stop_ftrace_eval_maps[];
 
 /* The text of trace_event=, until init memory goes. */
 const char *rtrace_boot_events(void);
+/* Parameter tp_printk, likewise. */
+bool rtrace_printk_at_boot(void);
 
 /* In events.rs. */
 void rtrace_events_start(void);
 void rtrace_events_again(void);
 void rtrace_events_evals(void);
 void rtrace_events_module(struct module *module, bool comes);
+void rtrace_tracepoint_printk(bool on);
+int rtrace_tracepoint_printk_sysctl(const struct ctl_table *table, int write, void *buffer, size_t *lenp, loff_t *ppos);
 
 #endif

@@ -11,13 +11,14 @@ use crate::kernel::trace_event::{self as calls, Call, RawField, Registered, Rese
 use crate::kernel::{rcu_slot, trace_event_types as types};
 use crate::trace::events::file::HotFile;
 use crate::trace::events::matching::Match;
-use crate::trace::events::{boot, recording, registry};
+use crate::trace::events::{boot, console, recording, registry};
 use crate::trace::instance::{list, Held, Instance};
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
-use kernel::error::from_result;
+use kernel::error::{from_result, to_result};
 use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// Reserves `len` bytes for an entry in the instance of `trace_file`; gives where it is to be
@@ -347,6 +348,54 @@ pub(super) fn start() {
     // SAFETY: the kernel's own, which are new and stay.
     let events = calls::built_in().map(|call| unsafe { Registered::new(call, null_mut()) });
     boot::start(events, wanted);
+    // SAFETY: as for the other parameter.
+    if unsafe { bindings::rtrace_printk_at_boot() } {
+        rtrace_tracepoint_printk(true);
+    }
+}
+
+/// Has entries printed to the kernel log as they are made, or no longer. Task context, sleeps; what
+/// goes wrong is said in the log.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_tracepoint_printk(on: bool) {
+    let prepared = if on { console::prepare() } else { Ok(()) };
+    match prepared.and_then(|()| console::set(on)) {
+        Ok(()) => PRINTK.store(c_int::from(on), Relaxed),
+        Err(error) => pr_err!("no events in the log: {:?}\n", error),
+    }
+}
+
+/// What was written to the sysctl, which is what it reads as.
+static PRINTK: Atomic<c_int> = Atomic::new(0);
+
+/// `kernel.tracepoint_printk`, which stays 0 in a kernel that was booted without `tp_printk`. Task
+/// context, sleeps.
+///
+/// # Safety
+///
+/// A sysctl handler's arguments.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_tracepoint_printk_sysctl(
+    table: *const bindings::ctl_table,
+    write: c_int,
+    buffer: *mut c_void,
+    lenp: *mut usize,
+    ppos: *mut bindings::loff_t,
+) -> c_int {
+    let mut number = PRINTK.load(Relaxed);
+    // SAFETY: the table is there, and of plain words.
+    let mut row = unsafe { table.read() };
+    row.data = (&raw mut number).cast();
+    from_result(|| {
+        // SAFETY: the handler's own arguments, but for a row whose setting is here for the call.
+        to_result(unsafe { bindings::proc_dointvec(&row, write, buffer, lenp, ppos) })?;
+        if write != 0 {
+            console::set(number != 0)?;
+            let number = if console::is_on() { number } else { 0 };
+            PRINTK.store(number, Relaxed);
+        }
+        Ok(0)
+    })
 }
 
 /// There is a first task: see [`boot::again`]. Boot.
@@ -395,4 +444,5 @@ pub(crate) unsafe extern "C" fn rtrace_events_module(module: *mut bindings::modu
 crate::abi::same_in_c! {
     fn rtrace_events_again();
     fn rtrace_events_evals();
+    fn rtrace_tracepoint_printk(_);
 }

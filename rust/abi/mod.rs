@@ -45,5 +45,7 @@ mod stack_tracer;
 mod trace;
 mod trace_array;
 mod trace_clock;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod trace_export;
 mod trace_seq;
 mod tracefs;

@@ -51,6 +51,7 @@ pub(crate) mod trace_event;
 pub(crate) mod trace_event_print;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event_types;
+pub(crate) mod trace_export;
 pub(crate) mod trace_iterator;
 pub(crate) mod trace_seq;
 pub(crate) mod tracepoint;

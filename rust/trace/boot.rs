@@ -18,7 +18,7 @@ use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
 use super::instance::latency::{self, Latencies};
 use super::instance::{list, snapshot, Instance};
-use super::output::{self, printk};
+use super::output::{self, export, printk};
 use super::tasks::{cmdlines, stack};
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::tracers::branch;
@@ -227,6 +227,7 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     output::tracer::register(tracers::OUTPUTS);
     let top = Instance::make_top(size)?;
     printk::init()?;
+    export::init()?;
     made::init()?;
     hotplug::before_up(prepare)?;
     Ok(top)

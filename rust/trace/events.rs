@@ -14,6 +14,8 @@
 //! | [`pids`] | whose events are recorded |
 //! | [`format`] | the text of `format` files |
 //! | [`printer`] | entries as text |
+//! | [`console`] | entries in the kernel log |
+//! | [`systems`] | which systems' events an instance has |
 //! | [`boot`] | events of the command line, and of modules |
 //!
 //! Words: an event is *known* from registration on; a *file* is an event in an instance, which has
@@ -26,6 +28,7 @@
 
 pub(crate) mod boot;
 mod check;
+pub(crate) mod console;
 pub(crate) mod enable;
 pub(crate) mod file;
 pub(crate) mod filter;

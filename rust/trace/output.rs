@@ -33,6 +33,7 @@ use symbols::Kallsyms;
 
 pub(crate) mod cursor;
 pub(crate) mod dump;
+pub(crate) mod export;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod graph;
 pub(crate) mod header;

@@ -10,6 +10,7 @@
 //!
 //! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
 
+use super::console;
 use super::file::{Hot, HotFile};
 use super::scratch::Scratch;
 use crate::core::parse::options::Flag;
@@ -25,7 +26,7 @@ use core::ptr::{null_mut, NonNull};
 /// Flags that ask for more than to be recorded.
 const CAREFUL: usize = CHECKED | flag::PID_FILTER;
 /// Flags that ask for a look at the entry before it is recorded.
-const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND;
+const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
 
 /// The mark of an entry that is in the buffer, and to be committed.
 const PLAIN: u32 = 0;
@@ -226,6 +227,9 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
                     .filter
                     .with(|filter| filter.is_none_or(|filter| filter.passes(entry)));
         let buffer = file.instance.buffer();
+        if !rejected && flags & flag::OBSERVED != 0 && buffer.is_on() {
+            console::show(file.kind, entry);
+        }
         if apart {
             if !rejected {
                 let fields = entry.get(COMMON..).unwrap_or(&[]);

@@ -9,7 +9,7 @@ use super::pids::{EventPids, EventsFeature, PidProbes};
 use super::systems::Systems;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
-use crate::kernel::trace_event::{Call, FileBox, Registered};
+use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::Saving;
 use core::ops::Deref;
@@ -111,6 +111,8 @@ pub(crate) struct Registry {
     /// How many files are enabled, and the names of tasks that are saved meanwhile.
     pub(super) enabled: usize,
     pub(super) saving: Option<Saving>,
+    /// Somebody sees all entries beside the buffers.
+    pub(super) observed: bool,
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(super) perf: InUse,
     /// Systems that were asked for by name, in the order of their numbers.
@@ -129,6 +131,7 @@ pub(super) fn init() -> Result {
         instances: KVec::new(),
         enabled: 0,
         saving: None,
+        observed: false,
         #[cfg(CONFIG_PERF_EVENTS)]
         perf: InUse::new(),
         named: KVec::new(),
@@ -345,6 +348,7 @@ impl Registry {
                 let pids = self.of_made(instance)?.pids.clone();
                 let known = self.event(event).ok_or(ENODEV)?;
                 let new = EventFile::new(known, instance, &pids)?;
+                new.hot().set(flag::OBSERVED, self.observed);
                 let files = &mut self.of_made(instance)?.files;
                 files.reserve(1, GFP_KERNEL)?;
                 files.insert_within_capacity(at, new).map_err(|_| ENOMEM)?;

@@ -7,13 +7,16 @@
 //! the stack, longer ones through memory of their own.
 
 use super::{Node, Place};
-use crate::core::format::entry::{Common, Entry, Print, RawData};
+use crate::core::format::entry::{Common, Entry, Print, RawData, Words as _};
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
+use crate::kernel::trace_export::Export;
+use crate::trace::buffer::entry::Context;
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::message::Speaker;
 use crate::trace::instance::{list, Instance};
+use crate::trace::output::export;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -230,11 +233,32 @@ fn marked(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let _stay = PreemptOff::new();
     if text.tail.len() <= room {
         buffer.write(entry, [text.tail]).ok_or(EBADF)?;
+        give_away(entry, text.tail);
         return Ok(text.len);
     }
     let fits = text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
     buffer.write(entry, [fits, &end_of(fits)]).ok_or(EBADF)?;
+    give_away(entry, fits);
     Ok(fits.len())
+}
+
+/// Gives the entry to those who take such beside the buffer.
+#[inline(always)]
+fn give_away(entry: Print, tail: &[u8]) {
+    if export::wanted(Export::MARKER) {
+        // Without memory they miss it.
+        let _ = export_whole(entry, tail);
+    }
+}
+
+#[cold]
+fn export_whole(entry: Print, tail: &[u8]) -> Result {
+    let mut whole = KVec::from_elem(0, Print::SIZE, GFP_ATOMIC)?;
+    let header = Context::capture_all().header(Print::ID);
+    entry.words(header).store(&mut whole);
+    whole.extend_from_slice(tail, GFP_ATOMIC)?;
+    export::write(Export::MARKER, &whole);
+    Ok(())
 }
 
 /// Records an id and what follows it, whole or not at all.

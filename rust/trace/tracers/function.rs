@@ -3,24 +3,26 @@
 //! `function`: an entry for every call of every traced function.
 //!
 //! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is
-//! all inline and on one screen (`Buffer::record`). [`Careful`] is the one for options and pid
-//! lists. Which of them is in place changes only while the ops is not registered, so neither looks
-//! at what the other needs.
+//! all inline and on one screen (`Buffer::record`). [`Careful`] is the one for options, pid lists
+//! and exports. Which of them is in place changes only while the ops is not registered, so neither
+//! looks at what the other needs.
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
-use crate::core::format::entry::{self, FuncRepeats};
+use crate::core::format::entry::{self, Entry as _, FuncRepeats, Words as _};
 use crate::core::parse::options::{
     TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
+use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
 use crate::trace::ftrace::ops::{Callback, Hit, Nothing, Ops};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
+use crate::trace::output::export;
 use crate::trace::tasks::cmdlines::{self, Saving};
 use crate::trace::tasks::pids::PidFilter;
 use crate::trace::tasks::stack;
@@ -73,6 +75,7 @@ struct Asked {
     stacks: bool,
     no_repeats: bool,
     pids: bool,
+    exports: bool,
 }
 
 impl Asked {
@@ -81,8 +84,10 @@ impl Asked {
             stacks: flags & FUNC_STACK_TRACE.bit != 0,
             no_repeats: flags & FUNC_NO_REPEATS.bit != 0,
             pids: pids.is_active(),
+            exports: export::wanted(Export::FUNCTION),
         };
-        (asked.stacks || asked.no_repeats || asked.pids).then_some(asked)
+        let any = asked.stacks || asked.no_repeats || asked.pids || asked.exports;
+        any.then_some(asked)
     }
 }
 
@@ -196,6 +201,13 @@ impl Careful {
             self.end_repeats(here, context, hit);
         }
         buffer.record_in(context, call(hit));
+        if self.asked.exports && buffer.is_on() {
+            let mut entry = [0; entry::Function::SIZE];
+            call(hit)
+                .words(context.header(entry::Function::ID))
+                .store(&mut entry);
+            export::write(Export::FUNCTION, &entry);
+        }
         if self.asked.stacks {
             stack::record_in(buffer, context, hit.ip);
         }
