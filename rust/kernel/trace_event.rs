@@ -632,6 +632,8 @@ pub(crate) mod flag {
     pub(crate) const PID_FILTER: usize = bindings::EVENT_FILE_FL_PID_FILTER as usize;
     /// Somebody sees its entries beside the buffer. C has no such bit.
     pub(crate) const OBSERVED: usize = 1 << 31;
+    /// Something is recorded behind each entry. C has no such bit.
+    pub(crate) const FOLLOWED: usize = 1 << 30;
     /// It was enabled once.
     pub(crate) const WAS_ENABLED: usize = bindings::EVENT_FILE_FL_WAS_ENABLED as usize;
 }

@@ -7,9 +7,10 @@
 
 use super::filter::Filter;
 use super::pids::EventPids;
-use super::registry::{Event, EventId};
+use super::registry::{Event, EventId, InstanceEvents, Registry};
 use super::scratch;
 use super::trigger::TriggerList;
+use crate::core::parse::options::Flag;
 use crate::kernel::rcu_slot::{RcuSlot, Retired};
 use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
 use crate::trace::instance::Instance;
@@ -67,12 +68,14 @@ impl EventFile {
         let tr = Arc::as_ptr(&hot.instance).cast_mut().cast();
         let hot = FileBox::new(event.registered(), tr, hot)?;
         hot.set(flag::PID_FILTER, pids.is_active());
-        Ok(Self {
+        let new = Self {
             event: event.id(),
             soft: 0,
             refused: None,
             hot,
-        })
+        };
+        new.follow_options();
+        Ok(new)
     }
 
     /// Which event it is.
@@ -88,6 +91,12 @@ impl EventFile {
     /// Its flags, for who may be there longer than it.
     pub(crate) fn flags_handle(&self) -> FlagsHandle<Hot> {
         self.hot.flags_handle()
+    }
+
+    /// Goes by the options of the instance: is a stack recorded behind each entry?
+    fn follow_options(&self) {
+        let follows = self.hot.instance().options().has(Flag::StackTrace);
+        self.hot.set(flag::FOLLOWED, follows);
     }
 
     pub(super) fn into_hot(self) -> FileBox<Hot> {
@@ -224,5 +233,13 @@ impl EventFile {
             self.hot.set(flag::TRIGGER_MODE, true);
         }
         Ok(())
+    }
+}
+
+impl Registry {
+    /// The files of `instance` go by its options as they are now. Task context.
+    pub(super) fn follow_options(&self, instance: &Instance) {
+        let files = self.of(instance).map_or(&[][..], InstanceEvents::files);
+        files.iter().for_each(EventFile::follow_options);
     }
 }

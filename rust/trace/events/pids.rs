@@ -65,6 +65,15 @@ impl Feature for EventsFeature {
         })]
     }
 
+    fn option_changed(&self, instance: &Arc<Instance>, flag: Flag) {
+        if flag == Flag::StackTrace {
+            // Where there is no registry yet there are no files.
+            if let Ok(registry) = registry::lock() {
+                registry.follow_options(instance);
+            }
+        }
+    }
+
     fn retire(&self, instance: &Arc<Instance>) {
         registry::retire(instance);
         // Only taking away.

@@ -11,9 +11,8 @@
 //! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
 
 use super::console;
-use super::file::{Hot, HotFile};
+use super::file::HotFile;
 use super::scratch::Scratch;
-use crate::core::parse::options::Flag;
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::entry_made;
@@ -24,7 +23,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 
 /// Flags that ask for more than to be recorded.
-const CAREFUL: usize = CHECKED | flag::PID_FILTER;
+const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
 /// Flags that ask for a look at the entry before it is recorded.
 const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
 
@@ -34,6 +33,8 @@ const PLAIN: u32 = 0;
 const LOOKED_AT: u32 = 1;
 /// The mark of one in [`Scratch`]; its length is above.
 const APART: u32 = 2;
+/// The mark of one in the buffer that something is recorded behind.
+const FOLLOWED: u32 = 3;
 /// Bits of the mark below the length.
 const MARK_BITS: u32 = 2;
 
@@ -138,7 +139,11 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
         return null_mut();
     }
     if flags & CHECKED == 0 {
-        return reserve_anywhere(file, at, length);
+        let entry = reserve_anywhere(file, at, length);
+        if flags & flag::FOLLOWED != 0 && !entry.is_null() {
+            at.set(file, FOLLOWED);
+        }
+        return entry;
     }
     let length_above = (length as u32) << MARK_BITS;
     if let Some(entry) = Scratch::take(length) {
@@ -166,18 +171,8 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
         // SAFETY: by the precondition.
         return unsafe { commit_careful(file, at) };
     }
-    if follows(file) {
-        // SAFETY: by the precondition.
-        return unsafe { commit_and_follow(file) };
-    }
     // SAFETY: by the precondition, and by the mark, it is the last event that was reserved there.
     unsafe { file.instance.buffer().commit_here() };
-}
-
-/// Does something follow an entry?
-#[inline(always)]
-fn follows(file: &Hot) -> bool {
-    file.instance.options().has(Flag::StackTrace)
 }
 
 /// # Safety
@@ -194,7 +189,7 @@ unsafe fn commit_and_follow(file: &HotFile) {
 
 /// Records what follows an entry that was made in `context`.
 fn follow(file: &HotFile, context: Context) {
-    if follows(file) {
+    if file.flags() & flag::FOLLOWED != 0 {
         stack::record_behind(file.instance.buffer(), context, file.call().probe());
     }
 }
@@ -205,6 +200,10 @@ fn follow(file: &HotFile, context: Context) {
 #[cold]
 #[inline(never)]
 unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
+    if at.mark() == FOLLOWED {
+        // SAFETY: by the precondition.
+        return unsafe { commit_and_follow(file) };
+    }
     let (length, apart) = ((at.mark() >> MARK_BITS) as usize, at.mark() & APART != 0);
     let context = Context::capture_in_probe().rest();
     let start = at.entry();

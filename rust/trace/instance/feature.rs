@@ -63,6 +63,9 @@ pub(crate) trait Feature: AsAny + Send + Sync {
         Ok(())
     }
 
+    /// Core option `flag` was changed, and [`Instance::options`] has it.
+    fn option_changed(&self, _instance: &Arc<Instance>, _flag: Flag) {}
+
     /// `tracing_on` was switched. The state mutex is held.
     fn switched(&self, _instance: &Instance, _on: bool) {}
 

@@ -50,6 +50,10 @@ impl Instance {
         }
         self.act_on(flag, on)?;
         self.show_option(flag, on);
+        drop(state);
+        self.features
+            .iter()
+            .for_each(|feature| feature.option_changed(self, flag));
         Ok(())
     }
 
