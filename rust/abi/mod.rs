@@ -42,6 +42,8 @@ mod ring_buffer_map;
 mod ring_buffer_read;
 #[cfg(CONFIG_STACK_TRACER)]
 mod stack_tracer;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+mod syscalls;
 mod trace;
 mod trace_array;
 mod trace_clock;

@@ -48,6 +48,11 @@
 #include "../../kernel/rtrace/rust/abi/branch.h"
 #include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
+#ifdef CONFIG_FTRACE_SYSCALLS
+#include <trace/syscall.h>
+#include <trace/events/syscalls.h>
+#include "../../kernel/rtrace/rust/abi/syscalls.h"
+#endif
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
@@ -59,5 +64,11 @@ const int RUST_CONST_HELPER_IOCB_NOWAIT = IOCB_NOWAIT;
 const unsigned int RUST_CONST_HELPER_LOOKUP_RCU = LOOKUP_RCU;
 /* Room for a token of a filter file, its end included. */
 const size_t RUST_CONST_HELPER_FILTER_TOKEN_MAX = KSYM_SYMBOL_LEN + 4;
+#ifdef CONFIG_FTRACE_SYSCALLS
+/* Numbers of system calls are below; bytes of user memory in an entry; what a compiler works out. */
+const size_t RUST_CONST_HELPER_RTRACE_SYSCALLS = NR_syscalls;
+const u32 RUST_CONST_HELPER_RTRACE_SYSCALL_USER_BYTES = CONFIG_TRACE_SYSCALL_BUF_SIZE_DEFAULT;
+const u64 RUST_CONST_HELPER_RTRACE_O_TMPFILE = O_TMPFILE;
+#endif
 /* Bytes of a task's stack. */
 const size_t RUST_CONST_HELPER_RTRACE_THREAD_SIZE = THREAD_SIZE;

@@ -39,6 +39,7 @@ pub mod printk_formats;
 pub mod stack_depth;
 pub mod stats;
 pub mod symbol;
+pub mod syscall;
 pub mod values;
 
 pub use self::error::{Error, Result};

@@ -11,4 +11,5 @@
 #endif
 #ifdef CONFIG_EVENT_TRACING
 #include "../../kernel/rtrace/rust/helpers/events.c"
+#include "../../kernel/rtrace/rust/helpers/syscalls.c"
 #endif

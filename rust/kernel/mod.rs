@@ -45,10 +45,14 @@ pub(crate) mod reserved;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod sort;
 pub(crate) mod stack;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) mod syscall;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event_print;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) mod trace_event_table;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event_types;
 pub(crate) mod trace_export;

@@ -6,6 +6,8 @@
 //! C headers: `include/linux/perf_event.h`, `include/linux/trace_events.h`.
 
 use super::percpu::this_of;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use super::trace_event::COMMON;
 use super::trace_event::{wait_for_probes, Call};
 use core::mem::offset_of;
 use core::ptr::{null_mut, NonNull};
@@ -279,6 +281,52 @@ pub(crate) unsafe fn submit_to(
             &raw mut head,
             context,
             null_mut(),
+        );
+    }
+}
+
+/// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
+/// `fill` writes what is behind the common fields. Nothing is done where nobody listens. In a probe,
+/// preemption off; `regs` are of what was hit.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) fn submit(
+    call: &Call,
+    regs: *mut bindings::pt_regs,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
+    let raw = call.as_ptr();
+    // SAFETY: the lists are there while the event is in use, which who calls has looked at; probes
+    // are waited for before they go.
+    let list: *const bindings::hlist_head = unsafe {
+        match (*raw).perf_events.is_null() {
+            true => return,
+            false => this_of((*raw).perf_events),
+        }
+    };
+    // SAFETY: the list of this CPU, of which the first word is read at once.
+    if unsafe { (&raw const (*list).first).read_volatile() }.is_null() {
+        return;
+    }
+    // Behind it perf puts 4 bytes, and the sum is to be whole words.
+    let size = (length + 4).next_multiple_of(8) - 4;
+    let Some((entry, _, context)) = room(size) else {
+        return;
+    };
+    // SAFETY: the room has `size` bytes, which this context has to itself until perf's core ends it.
+    unsafe {
+        let start = entry.as_ptr();
+        fill(core::slice::from_raw_parts_mut(
+            start.add(COMMON),
+            length - COMMON,
+        ));
+        bindings::rtrace_perf_submit(
+            raw,
+            start.cast(),
+            size as c_int,
+            context,
+            regs,
+            list.cast_mut(),
         );
     }
 }

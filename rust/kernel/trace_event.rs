@@ -843,6 +843,13 @@ impl Drop for HeldCall {
 pub(crate) struct Reservation(Opaque<bindings::trace_event_buffer>);
 
 impl Reservation {
+    /// One that nothing is reserved by yet.
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self(Opaque::uninit())
+    }
+
     /// The one at `buffer`.
     ///
     /// # Safety

@@ -41,6 +41,8 @@ static FEATURES: &[MakeFeature] = &[
     feature_of::<events::pids::EventsFeature>,
     #[cfg(CONFIG_EVENT_TRACING)]
     feature_of::<events::systems::SystemsFeature>,
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    feature_of::<events::syscalls::Syscalls>,
     feature_of::<Latencies>,
     feature_of::<printk::PrintkOptions>,
     #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -16,6 +16,7 @@
 //! | [`printer`] | entries as text |
 //! | [`console`] | entries in the kernel log |
 //! | [`systems`] | which systems' events an instance has |
+//! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //!
 //! Words: an event is *known* from registration on; a *file* is an event in an instance, which has
@@ -43,6 +44,8 @@ pub(crate) mod recording;
 pub(crate) mod registry;
 #[allow(unsafe_code, reason = "memory that a context has for itself")]
 mod scratch;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) mod syscalls;
 pub(crate) mod systems;
 pub(crate) mod trigger;
 mod waiting;

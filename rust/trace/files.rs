@@ -103,6 +103,8 @@ use recording::{
     AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TimestampMode, TraceClock, TracingOn,
 };
 use saved_cmdlines::{SavedCmdlines, SavedCmdlinesSize, SavedTgids};
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use sizes::SyscallUserSize;
 use sizes::{BufferPercent, BufferSize, BufferTotalSize, SubBufferSize};
 #[cfg(CONFIG_STACK_TRACER)]
 use stack_tracer::{StackMaxSize, StackTrace, StackTraceFilter};
@@ -216,6 +218,9 @@ static FILES: &[Row] = &[
         "the functions at whose entry the stack's depth is looked at"),
     row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
         "what this CPU's buffer counts"),
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    row(c"syscall_user_buf_size", 0o640, Scope::Instance, &SyscallUserSize,
+        "bytes of user memory that an argument of a system call may have in its event"),
     #[cfg(CONFIG_FUNCTION_TRACER)]
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),

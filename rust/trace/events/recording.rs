@@ -254,6 +254,42 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
     });
 }
 
+/// Is a hit of `file` to leave no entry? Does what its triggers do without one; as the code that
+/// `TRACE_EVENT()` generates asks. Any context.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(always)]
+pub(crate) fn is_left_out(file: &HotFile) -> bool {
+    const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
+    file.flags() & ASKED != 0 && {
+        let _stay = PreemptOff::new();
+        is_not_recorded(file)
+    }
+}
+
+/// Records an entry of `length` bytes, of which `fill` writes those behind the common fields. In a
+/// probe that is written in Rust, or elsewhere.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(always)]
+pub(crate) fn record(
+    _stay: &PreemptOff,
+    file: &HotFile,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
+    let mut at = Reservation::new();
+    let entry = reserve(file, &mut at, length);
+    if entry.is_null() || length < COMMON {
+        return;
+    }
+    // SAFETY: `length` bytes were reserved, which are this context's until they are committed; so
+    // they are below, with preemption off since the reservation.
+    unsafe {
+        let fields = entry.wrapping_add(COMMON);
+        fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
+        commit(&mut at);
+    }
+}
+
 /// What a probe asks before it makes an entry of an event with triggers, that is soft-disabled or
 /// recorded for some tasks: is there to be none? Hits triggers that need no entry. Any context.
 #[cold]

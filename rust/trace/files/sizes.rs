@@ -6,6 +6,8 @@
 use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
 use crate::core::parse::number;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::trace::events::syscalls;
 use core::fmt::Write;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
@@ -98,6 +100,31 @@ impl Control for BufferPercent {
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         at.instance
             .set_buffer_percent(number::unsigned(line, 10).map_err(errno)?)
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::NUMBER
+    }
+}
+
+/// `syscall_user_buf_size`: how much user memory an argument of a system call has in an entry.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(super) struct SyscallUserSize;
+
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+impl Control for SyscallUserSize {
+    fn show(&self, at: &Place, out: &mut Text) -> Result {
+        shown(writeln!(
+            out,
+            "{}",
+            syscalls::of(&at.instance)?.user_bytes()
+        ))
+    }
+
+    fn store(&self, at: &Place, line: &[u8]) -> Result {
+        let bytes = number::unsigned(line, 10).map_err(errno)?;
+        syscalls::of(&at.instance)?.set_user_bytes(bytes);
+        Ok(())
     }
 
     fn limit(&self) -> Limit {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The classes of the events of system calls, which the metadata of each call refers to.
+ */
+#include <linux/list.h>
+#include <linux/syscalls.h>
+#include <linux/trace_events.h>
+
+#include "syscalls.h"
+
+#define FIELD(c_type, c_name, has_sign)			\
+	{						\
+		.type		= #c_type,		\
+		.name		= #c_name,		\
+		.size		= sizeof(c_type),	\
+		.align		= __alignof__(c_type),	\
+		.is_signed	= has_sign,		\
+		.filter_type	= FILTER_OTHER,		\
+	}
+
+static struct trace_event_fields enter_fields[] = {
+	FIELD(int, __syscall_nr, 1),
+	{ .type = TRACE_FUNCTION_TYPE, .define_fields = rtrace_syscall_define_fields },
+	{}
+};
+
+static struct trace_event_fields exit_fields[] = {
+	FIELD(int, __syscall_nr, 1),
+	FIELD(long, ret, 1),
+	{}
+};
+
+struct trace_event_functions enter_syscall_print_funcs = {
+	.trace	= rtrace_syscall_print_enter,
+};
+
+struct trace_event_functions exit_syscall_print_funcs = {
+	.trace	= rtrace_syscall_print_exit,
+};
+
+struct trace_event_class event_class_syscall_enter = {
+	.system		= "syscalls",
+	.reg		= rtrace_syscall_reg,
+	.fields_array	= enter_fields,
+	.get_fields	= rtrace_syscall_fields,
+	.raw_init	= rtrace_syscall_init,
+};
+
+struct trace_event_class event_class_syscall_exit = {
+	.system		= "syscalls",
+	.reg		= rtrace_syscall_reg,
+	.fields_array	= exit_fields,
+	.fields		= LIST_HEAD_INIT(event_class_syscall_exit.fields),
+	.raw_init	= rtrace_syscall_init,
+};

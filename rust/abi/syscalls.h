@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What syscalls.c and the Rust code share. */
+#ifndef RTRACE_ABI_SYSCALLS_H
+#define RTRACE_ABI_SYSCALLS_H
+
+#include <linux/trace_events.h>
+#include <linux/unistd.h>
+
+struct pt_regs;
+struct syscall_metadata;
+
+/* In the linker script: the metadata of all system calls. */
+extern struct syscall_metadata *__start_syscalls_metadata[];
+extern struct syscall_metadata *__stop_syscalls_metadata[];
+
+/* In syscalls.rs. */
+int rtrace_syscall_init(struct trace_event_call *call);
+int rtrace_syscall_define_fields(struct trace_event_call *call);
+struct list_head *rtrace_syscall_fields(struct trace_event_call *call);
+int rtrace_syscall_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+enum print_line_t rtrace_syscall_print_enter(struct trace_iterator *iter, int flags,
+					     struct trace_event *event);
+enum print_line_t rtrace_syscall_print_exit(struct trace_iterator *iter, int flags,
+					    struct trace_event *event);
+
+#endif

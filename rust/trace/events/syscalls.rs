@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The events of single system calls, `syscalls:sys_enter_*` and `syscalls:sys_exit_*`.
+//!
+//! All calls of a kind share one tracepoint. An instance has at most one probe there, which finds
+//! the event of the call in the instance's table, one word a call. With no event enabled there is
+//! no probe, and system calls take their fast path.
+//!
+//! What arguments point to is copied to the task's stack before preemption goes off: reading user
+//! memory may sleep.
+
+use super::file::{Hot, HotFile};
+use super::recording;
+use crate::core::format::syscall::{
+    finish_string, Names, UserArgs, ARGS, NUMBER, USER_ARGS, USER_MAX, USER_ROOM, WORDS,
+};
+use crate::kernel::context::PreemptOff;
+use crate::kernel::kallsyms::Symbol;
+use crate::kernel::sort::sort_by;
+pub(crate) use crate::kernel::syscall::DEFAULT_USER_BYTES;
+use crate::kernel::syscall::{self, Current, Metadata, CALLS};
+use crate::kernel::trace_event::COMMON;
+use crate::kernel::trace_event_table::FileTable;
+use crate::trace::instance::feature::Feature;
+use crate::trace::instance::Instance;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::{Arc, SetOnce};
+
+/// A system call that has a number.
+pub(crate) struct Call {
+    /// What the kernel says of it.
+    pub(crate) metadata: &'static Metadata,
+    /// Which of its arguments are read from user memory.
+    pub(crate) user: UserArgs,
+}
+
+impl Call {
+    /// Of the words that may be arguments, those that are.
+    #[inline(always)]
+    pub(crate) fn words<'a>(&self, arguments: &'a [usize; ARGS]) -> &'a [usize] {
+        arguments.get(..self.metadata.arguments()).unwrap_or(&[])
+    }
+}
+
+impl Names for Metadata {
+    fn name(&self) -> &[u8] {
+        self.function()
+    }
+
+    fn count(&self) -> usize {
+        self.arguments()
+    }
+
+    fn argument(&self, at: usize) -> &[u8] {
+        Metadata::argument(self, at)
+    }
+
+    fn argument_type(&self, at: usize) -> &[u8] {
+        Metadata::argument_type(self, at)
+    }
+}
+
+/// What stands in the table where a number has no call; it is one of the calls itself.
+const NOT_THERE: &[u8] = b"sys_ni_syscall";
+
+/// By number.
+static BY_NUMBER: SetOnce<KVec<Option<Call>>> = SetOnce::new();
+
+/// Finds out the numbers of all calls, unless that was done. Boot, one CPU. `ENOMEM`.
+pub(crate) fn init() -> Result {
+    if BY_NUMBER.as_ref().is_some() {
+        return Ok(());
+    }
+    let mut named = KVec::new();
+    for metadata in Metadata::all() {
+        named.push(metadata, GFP_KERNEL)?;
+    }
+    sort_by(&mut named, |one: &&Metadata, other| {
+        one.function().cmp(other.function())
+    });
+    let find = |number| {
+        Symbol::with(syscall::address(number), |symbol| {
+            let name = function_name(symbol.name());
+            if name == NOT_THERE {
+                return None;
+            }
+            let at = named.binary_search_by_key(&name, |metadata| metadata.function());
+            named.get(at.ok()?).copied()
+        })
+        .flatten()
+    };
+    let mut calls = KVec::with_capacity(CALLS, GFP_KERNEL)?;
+    for number in 0..CALLS {
+        let call = find(number).map(|metadata| Call {
+            metadata,
+            user: UserArgs::of(metadata.function()),
+        });
+        calls.push(call, GFP_KERNEL)?;
+    }
+    BY_NUMBER.populate(calls);
+    Ok(())
+}
+
+/// `sys_name` of a symbol, in front of which the architecture may have something.
+fn function_name(symbol: &[u8]) -> &[u8] {
+    const SYS: &[u8] = b"sys_";
+    let at = symbol.windows(SYS.len()).position(|part| part == SYS);
+    at.and_then(|at| symbol.get(at..)).unwrap_or(&[])
+}
+
+/// The call with that number, if its function has metadata.
+pub(crate) fn call(number: usize) -> Option<&'static Call> {
+    BY_NUMBER.as_ref()?.get(number)?.as_ref()
+}
+
+/// The number of the call that `metadata` is of, if it has one; the last one if there are more.
+pub(crate) fn number_of(metadata: &Metadata) -> Option<usize> {
+    (0..CALLS)
+        .rev()
+        .find(|&number| call(number).is_some_and(|call| core::ptr::eq(call.metadata, metadata)))
+}
+
+const _: () = assert!(ARGS == syscall::ARGS);
+
+/// What an instance has of the events of system calls.
+pub(crate) struct Syscalls {
+    /// Files of `sys_enter_*`, by number.
+    pub(crate) enter: FileTable<Hot>,
+    /// Files of `sys_exit_*`, by number.
+    pub(crate) exit: FileTable<Hot>,
+    /// Bytes of user memory that an argument may have in an entry.
+    user_bytes: Atomic<u32>,
+}
+
+impl Feature for Syscalls {
+    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        let new = Self {
+            enter: FileTable::new(CALLS),
+            exit: FileTable::new(CALLS),
+            user_bytes: Atomic::new(DEFAULT_USER_BYTES),
+        };
+        Ok(Arc::new(new, GFP_KERNEL)?)
+    }
+}
+
+impl Syscalls {
+    /// Bytes of user memory that an argument may have in an entry.
+    pub(crate) fn user_bytes(&self) -> u32 {
+        self.user_bytes.load(Relaxed)
+    }
+
+    /// Sets [`Syscalls::user_bytes`], to what is possible at most.
+    pub(crate) fn set_user_bytes(&self, bytes: u64) {
+        let bytes = bytes.min(USER_MAX as u64) as u32;
+        self.user_bytes.store(bytes, Relaxed);
+    }
+
+    /// The current task enters `current`. In the probe: task context, preemptible, may sleep.
+    #[inline]
+    pub(crate) fn entered(&self, current: Current) {
+        let Some((number, call)) = numbered(current) else {
+            return;
+        };
+        self.enter.with(number, |file| {
+            if recording::is_left_out(file) {
+                return;
+            }
+            let arguments = current.arguments();
+            if call.user.mask != 0 {
+                let user = UserMemory::read(call.user, &arguments, self.user_bytes() as usize);
+                return record(file, number, call.words(&arguments), Some(&user));
+            }
+            record(file, number, call.words(&arguments), None);
+        });
+    }
+
+    /// The current task returns from `current`. In the probe: task context, preemptible.
+    #[inline]
+    pub(crate) fn returned(&self, current: Current) {
+        let Some((number, _)) = numbered(current) else {
+            return;
+        };
+        self.exit.with(number, |file| {
+            if !recording::is_left_out(file) {
+                record(file, number, &[current.result() as usize], None);
+            }
+        });
+    }
+}
+
+/// The call that is being made, if it is one with events.
+#[inline(always)]
+fn numbered(current: Current) -> Option<(usize, &'static Call)> {
+    let number = current.number()?;
+    Some((number, call(number)?))
+}
+
+/// Records an entry.
+#[inline(always)]
+fn record(file: &HotFile, number: usize, words: &[usize], user: Option<&UserMemory>) {
+    let fixed = WORDS + 8 * words.len();
+    let length = fixed + user.map_or(0, UserMemory::size);
+    let stay = PreemptOff::new();
+    recording::record(&stay, file, length, |fields| {
+        let rest = put_call(fields, number, words);
+        if let Some(user) = user {
+            user.put(rest, fixed);
+        }
+    });
+}
+
+/// Writes the number and words of an entry to `fields`, which begin behind the common ones; gives
+/// what is behind.
+#[inline(always)]
+pub(crate) fn put_call<'a>(fields: &'a mut [u8], number: usize, words: &[usize]) -> &'a mut [u8] {
+    const AT: usize = NUMBER - COMMON;
+    let Some((head, mut rest)) = fields.split_at_mut_checked(WORDS - COMMON) else {
+        return &mut [];
+    };
+    if let Some(place) = head.get_mut(AT..).and_then(<[u8]>::first_chunk_mut) {
+        *place = (number as u32).to_ne_bytes();
+    }
+    if let Some(hole) = head.get_mut(AT + 4..) {
+        hole.fill(0);
+    }
+    for word in words {
+        let Some((place, behind)) = rest.split_first_chunk_mut() else {
+            return &mut [];
+        };
+        *place = word.to_ne_bytes();
+        rest = behind;
+    }
+    rest
+}
+
+/// What arguments of a call point to in the memory of the current task.
+pub(crate) struct UserMemory {
+    bytes: [[u8; USER_ROOM]; USER_ARGS],
+    /// Bytes of each; 0 also for what could not be read.
+    lengths: [usize; USER_ARGS],
+    count: usize,
+}
+
+impl UserMemory {
+    /// Reads it, at most `limit` bytes for each argument. Task context, may sleep.
+    pub(crate) fn read(user: UserArgs, arguments: &[usize; ARGS], limit: usize) -> Self {
+        let mut new = Self {
+            bytes: [[0; USER_ROOM]; USER_ARGS],
+            lengths: [0; USER_ARGS],
+            count: 0,
+        };
+        let size = user
+            .length
+            .and_then(|at| arguments.get(usize::from(at)))
+            .map(|&size| size.min(USER_ROOM - 1));
+        let places = new.bytes.iter_mut().zip(&mut new.lengths);
+        for (at, (bytes, length)) in user.places().zip(places) {
+            new.count += 1;
+            let Some(&from) = arguments.get(at).filter(|_| limit > 0) else {
+                continue;
+            };
+            *length = match size {
+                None => {
+                    let room = bytes.get_mut(..USER_ROOM - 1).unwrap_or(&mut []);
+                    match syscall::copy_string(from, room) {
+                        Some(length) => finish_string(bytes, length, limit),
+                        None => 0,
+                    }
+                }
+                Some(size) => {
+                    let room = bytes.get_mut(..size).unwrap_or(&mut []);
+                    match syscall::copy_bytes(from, room) {
+                        true => size.min(limit),
+                        false => 0,
+                    }
+                }
+            };
+        }
+        new
+    }
+
+    /// Bytes that it takes in an entry.
+    pub(crate) fn size(&self) -> usize {
+        self.pieces().map(|piece| 4 + piece.len()).sum()
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let all = self.bytes.iter().zip(&self.lengths);
+        all.take(self.count)
+            .map(|(bytes, &length)| bytes.get(..length).unwrap_or(&[]))
+    }
+
+    /// Writes it to `place`, which is `offset` bytes from the entry's beginning.
+    pub(crate) fn put(&self, place: &mut [u8], offset: usize) {
+        let mut at = offset + 4 * self.count;
+        let Some((words, mut rest)) = place.split_at_mut_checked(4 * self.count) else {
+            return;
+        };
+        for (word, piece) in words.chunks_exact_mut(4).zip(self.pieces()) {
+            word.copy_from_slice(&(at as u32 | (piece.len() as u32) << 16).to_ne_bytes());
+            at += piece.len();
+            let Some((here, behind)) = rest.split_at_mut_checked(piece.len()) else {
+                return;
+            };
+            here.copy_from_slice(piece);
+            rest = behind;
+        }
+    }
+}
+
+/// What an instance has of them. Errors as of [`Instance::feature`].
+pub(crate) fn of(instance: &Instance) -> Result<&Syscalls> {
+    instance.feature()
+}
