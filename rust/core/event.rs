@@ -7,6 +7,7 @@
 //! | [`dereference`] | what a `print fmt` follows |
 //! | [`field`] | what a filter may do with a field, from its C type |
 //! | [`filter`] | `filter` files, and what follows `if` in triggers |
+//! | [`inject`] | `inject` files |
 //! | [`trigger`] | `trigger` files |
 //!
 //! Nothing here allocates or keeps state outside its arguments; a compiled filter is built in
@@ -17,4 +18,5 @@
 pub mod dereference;
 pub mod field;
 pub mod filter;
+pub mod inject;
 pub mod trigger;

@@ -844,7 +844,7 @@ pub(crate) struct Reservation(Opaque<bindings::trace_event_buffer>);
 
 impl Reservation {
     /// One that nothing is reserved by yet.
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self(Opaque::uninit())

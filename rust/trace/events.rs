@@ -16,6 +16,7 @@
 //! | [`printer`] | entries as text |
 //! | [`console`] | entries in the kernel log |
 //! | [`systems`] | which systems' events an instance has |
+//! | [`inject`] | entries that users make up |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //!
@@ -34,6 +35,8 @@ pub(crate) mod enable;
 pub(crate) mod file;
 pub(crate) mod filter;
 pub(crate) mod format;
+#[cfg(CONFIG_TRACE_EVENT_INJECT)]
+mod inject;
 pub(crate) mod matching;
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) mod perf;

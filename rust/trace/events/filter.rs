@@ -173,7 +173,7 @@ impl Scope for Names<'_> {
 }
 
 /// A field as a filter sees it.
-fn seen(field: Field<'_>) -> field::Field {
+pub(super) fn seen(field: Field<'_>) -> field::Field {
     let kind = match field.kind {
         FieldKind::Other => Kind::Number,
         FieldKind::StaticString => Kind::Array,

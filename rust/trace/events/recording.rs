@@ -268,7 +268,7 @@ pub(crate) fn is_left_out(file: &HotFile) -> bool {
 
 /// Records an entry of `length` bytes, of which `fill` writes those behind the common fields. In a
 /// probe that is written in Rust, or elsewhere.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
 #[inline(always)]
 pub(crate) fn record(
     _stay: &PreemptOff,

@@ -10,7 +10,7 @@
 //! | [`layout`] | `header_event`, `header_page`, and the core's own entries below `ftrace/` |
 //! | [`enable`] | `enable` of an event, of a system, of all |
 //! | [`describe`] | `format` and `id` |
-//! | [`rules`] | `filter` and `trigger`, `show_event_filters`, `show_event_triggers` |
+//! | [`rules`] | `filter`, `trigger` and `inject`, `show_event_filters`, `show_event_triggers` |
 //! | [`set_event`] | `set_event`, `available_events` |
 //! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
 //!
@@ -49,6 +49,8 @@ use layout::{HeaderEvent, HeaderPage};
 #[cfg(CONFIG_EVENT_TRACING)]
 use node::{EventPlace, FileRow, SystemPlace};
 
+#[cfg(CONFIG_TRACE_EVENT_INJECT)]
+use rules::Inject;
 #[cfg(CONFIG_EVENT_TRACING)]
 use rules::{EventFilter, EventTrigger, SystemFilter};
 
@@ -83,6 +85,8 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"enable", 0o640, &EnableEvent),
     FileRow::new(b"filter", 0o640, &EventFilter),
     FileRow::new(b"trigger", 0o640, &EventTrigger),
+    #[cfg(CONFIG_TRACE_EVENT_INJECT)]
+    FileRow::new(b"inject", 0o200, &Inject),
 ];
 
 /// Makes the directory. Task context, may sleep; errors as [`Dir::create_lazy_dir`].

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is said about hits: `filter` and `trigger` of an event, `filter` of a system, and
+//! What is said about hits: `filter` and `trigger` of an event, `filter` of a system, a hit that is
+//! made up (`inject`), and
 //! `show_event_filters` and `show_event_triggers`, which list them.
 
 use super::super::control::{shown, Control, Text};
@@ -105,6 +106,32 @@ impl Rule<EventPlace> for EventTrigger {
 
     fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
         registry::lock()?.write_trigger(&at.instance, at.event, text)
+    }
+}
+
+/// `inject` of an event, which cannot be read.
+#[cfg(CONFIG_TRACE_EVENT_INJECT)]
+pub(super) struct Inject;
+
+#[cfg(CONFIG_TRACE_EVENT_INJECT)]
+impl EventNode<EventPlace> for Inject {
+    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+        open(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        event.is_offered()
+    }
+}
+
+#[cfg(CONFIG_TRACE_EVENT_INJECT)]
+impl Rule<EventPlace> for Inject {
+    fn show(&self, _: &EventPlace, _: &mut Text) -> Result {
+        Err(EPERM)
+    }
+
+    fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
+        registry::lock()?.inject(&at.instance, at.event, text)
     }
 }
 
