@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of the events only C can make: a boot parameter, steps of boot, exports.
+ * What of the events only C can make: boot parameters, steps of boot, exports.
  */
 #include <linux/export.h>
 #include <linux/init.h>
@@ -78,6 +78,20 @@ static int __init register_sysctls(void)
 	return 0;
 }
 subsys_initcall(register_sysctls);
+
+static char boot_triggers[COMMAND_LINE_SIZE] __initdata;
+
+static int __init set_boot_triggers(char *text)
+{
+	strscpy(boot_triggers, text, sizeof(boot_triggers));
+	return 1;
+}
+__setup("trace_trigger=", set_boot_triggers);
+
+const char *__ref rtrace_boot_triggers(void)
+{
+	return boot_triggers;
+}
 
 /* Events of system calls need a task that makes some. */
 static int __init enable_again(void)

@@ -17,8 +17,9 @@ extern struct trace_event_call *__stop_ftrace_events[];
 extern struct trace_eval_map *__start_ftrace_eval_maps[];
 extern struct trace_eval_map *__stop_ftrace_eval_maps[];
 
-/* The text of trace_event=, until init memory goes. */
+/* The texts of trace_event= and trace_trigger=, until init memory goes. */
 const char *rtrace_boot_events(void);
+const char *rtrace_boot_triggers(void);
 /* Parameter tp_printk, likewise. */
 bool rtrace_printk_at_boot(void);
 

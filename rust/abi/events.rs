@@ -347,7 +347,9 @@ pub(super) fn start() {
     let wanted = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes();
     // SAFETY: the kernel's own, which are new and stay.
     let events = calls::built_in().map(|call| unsafe { Registered::new(call, null_mut()) });
-    boot::start(events, wanted);
+    // SAFETY: as above.
+    let triggers = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_triggers()) }.to_bytes();
+    boot::start(events, wanted, triggers);
     // SAFETY: as for the other parameter.
     if unsafe { bindings::rtrace_printk_at_boot() } {
         rtrace_tracepoint_printk(true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events of the kernel itself, those that the command line has enabled, and those of modules as
-//! they come and go.
+//! Events of the kernel itself, those that the command line has enabled or given triggers, and those
+//! of modules as they come and go.
 
 use super::check;
 use super::matching::Match;
@@ -15,14 +15,58 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// Makes the registry, takes in `events`, and enables those of `wanted`, the text of
-/// `trace_event=`. Boot, one CPU; the top instance is there. What goes wrong is said in the log.
-pub(crate) fn start(events: impl Iterator<Item = Result<Registered>>, wanted: &[u8]) {
+/// Makes the registry, takes in `events`, enables those of `wanted`, the text of `trace_event=`, and
+/// sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance is there. What goes
+/// wrong is said in the log.
+pub(crate) fn start(
+    events: impl Iterator<Item = Result<Registered>>,
+    wanted: &[u8],
+    triggers: &[u8],
+) {
     if let Err(error) = take_in(events) {
         return pr_err!("no memory for events: {:?}\n", error);
     }
     EVENT_PRINTER.populate(&Events);
     enable_all(wanted, true);
+    if let Ok(top) = Instance::top() {
+        set_triggers(top, triggers);
+    }
+}
+
+/// Sets triggers, which are said as `EVENT.TRIGGER` and parted by commas, for all events of these
+/// names.
+fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
+    let texts = triggers.split(|&byte| byte == b',');
+    for text in texts.filter(|text| !text.is_empty()) {
+        let dot = text.iter().position(|&byte| byte == b'.');
+        let (name, trigger) = match dot {
+            Some(at) => (text.get(..at), text.get(at + 1..)),
+            None => (None, None),
+        };
+        let result = match name.zip(trigger) {
+            Some((name, trigger)) => set_trigger(instance, name, trigger),
+            None => Err(EINVAL),
+        };
+        if result.is_err() {
+            let text = core::str::from_utf8(text).unwrap_or("?");
+            pr_warn!("Failed to set trace trigger: {text}\n");
+        }
+    }
+}
+
+/// `EINVAL` if there is no such event; of errors of [`Registry::write_trigger`], the last.
+fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) -> Result {
+    let mut registry = registry::lock()?;
+    let mut result = Err(EINVAL);
+    let mut next = 0;
+    while let Some(event) = registry.events().get(next) {
+        next += 1;
+        if event.is_offered() && event.name().to_bytes() == name {
+            let id = event.id();
+            result = registry.write_trigger(instance, id, trigger);
+        }
+    }
+    result
 }
 
 fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
