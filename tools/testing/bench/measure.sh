@@ -60,6 +60,38 @@ if [ -e trace_marker ]; then
 	price trace_marker "$with" "$without" 100
 fi
 
+# Of events of system calls a part is the kernel's own slow way into a call: what `event_untaken` says.
+enter=events/raw_syscalls/sys_enter
+if [ -e $enter/enable ]; then
+	event() { # name
+		price "$1" "$("$program")" "$none" 100
+	}
+	echo 1 > $enter/enable
+	event event
+	echo 'id == 99999' > $enter/filter
+	event event_rejected
+	echo 'id == 110 || id == 39' > $enter/filter
+	event event_passed
+	echo 0 > $enter/filter
+	mkdir instances/bench
+	echo 8192 > instances/bench/buffer_size_kb
+	echo 1 > instances/bench/$enter/enable
+	event event_two
+	rmdir instances/bench
+	echo 0 > $enter/enable
+	echo 'traceoff if id == 99999' > $enter/trigger
+	event event_trigger
+	echo '!traceoff' > $enter/trigger
+	echo 'disable_event:raw_syscalls:sys_enter' > events/sched/sched_kthread_stop/trigger
+	event event_untaken
+	echo '!disable_event:raw_syscalls:sys_enter' > events/sched/sched_kthread_stop/trigger
+	if [ -e events/syscalls/sys_enter_getppid/enable ]; then
+		echo 1 > events/syscalls/sys_enter_getppid/enable
+		event event_syscall
+		echo 0 > events/syscalls/sys_enter_getppid/enable
+	fi
+fi
+
 # Upstream's benchmark without its reader: reserve and commit through the C interface, with the module's own loop. It
 # writes for as long as it is there; what else runs meanwhile (loading, the tick) is below a hundredth.
 if modprobe -q -n ring_buffer_benchmark; then
