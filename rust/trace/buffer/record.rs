@@ -7,7 +7,7 @@
 
 use super::ring::Ring;
 use super::Buffer;
-use crate::core::format::entry::{Common, Entry, Words};
+use crate::core::format::entry::{Entry, Words};
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::{clock as sys, entry_made};
@@ -350,18 +350,6 @@ impl Buffer {
                 rest = behind;
             }
             entry
-        })
-    }
-
-    /// Records an entry of type `kind`, made in `context`, with the bytes `fields` after its header:
-    /// one that is described elsewhere. Any context. None as with [`Buffer::write`].
-    pub(crate) fn write_bytes(&self, context: Context, kind: u16, fields: &[u8]) -> Option<()> {
-        let length = fields.len().saturating_add(Common::SIZE);
-        self.write_payload(context, length, |_, payload| {
-            let (start, place) = payload.split_first_chunk_mut()?;
-            *start = context.header(kind).to_ne_bytes();
-            place.copy_from_slice(fields);
-            Some(())
         })
     }
 

@@ -13,10 +13,13 @@
 use super::console;
 use super::file::HotFile;
 use super::scratch::Scratch;
+use super::trigger::TriggerList;
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::entry_made;
-use crate::kernel::trace_event::{flag, Reservation, COMMON};
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
+use crate::kernel::trace_event::COMMON;
+use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::Context;
 use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
@@ -205,7 +208,10 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         return unsafe { commit_and_follow(file) };
     }
     let (length, apart) = ((at.mark() >> MARK_BITS) as usize, at.mark() & APART != 0);
-    let context = Context::capture_in_probe().rest();
+    let mut context = Context::capture_in_probe();
+    if !context.is_plain_task() {
+        context = context.rest();
+    }
     let start = at.entry();
     // SAFETY: what `reserve` gave has this length, and holds the common fields.
     let entry = unsafe {
@@ -214,44 +220,100 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             .write_unaligned(context.header(file.kind));
         core::slice::from_raw_parts(start, length)
     };
-    file.triggers.with(|triggers| {
-        let flags = file.flags();
-        let after = match triggers {
-            Some(list) if flags & flag::TRIGGER_COND != 0 => list.hit(file, Some(entry)),
-            _ => 0,
-        };
-        let rejected = flags & flag::SOFT_DISABLED != 0
-            || flags & flag::FILTERED != 0
-                && !file
-                    .filter
-                    .with(|filter| filter.is_none_or(|filter| filter.passes(entry)));
-        let buffer = file.instance.buffer();
-        if !rejected && flags & flag::OBSERVED != 0 && buffer.is_on() {
-            console::show(file.kind, entry);
-        }
-        if apart {
-            if !rejected {
-                let fields = entry.get(COMMON..).unwrap_or(&[]);
-                // Where there is no room the buffer counts it.
-                let _ = buffer.write_bytes(context, file.kind, fields);
-            }
-            Scratch::give_back();
-        } else if rejected {
-            if let Some(event) = NonNull::new(start.wrapping_sub(header_of(length))) {
-                // SAFETY: by the precondition it is the last event that was reserved there.
-                unsafe { buffer.discard_here(event) };
-            }
-        } else {
-            // SAFETY: as above.
-            unsafe { buffer.commit_here() };
-        }
+    let flags = file.flags();
+    // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+    let triggers = (flags & flag::TRIGGER_COND != 0).then(|| unsafe { file.triggers.get() });
+    let triggers = triggers.flatten();
+    let after = triggers.map_or(0, |list| list.hit(file, Some(entry)));
+    // A trigger may have changed it.
+    let flags = file.flags();
+    let passes = || {
+        // SAFETY: as above.
+        unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
+    };
+    let rejected = flags & flag::SOFT_DISABLED != 0 || flags & flag::FILTERED != 0 && !passes();
+    if flags & flag::OBSERVED != 0 && !rejected && file.instance.buffer().is_on() {
+        console::show(file.kind, entry);
+    }
+    if apart {
         if !rejected {
-            follow(file, context);
+            record_copy(file, entry);
         }
-        if let Some(list) = triggers.filter(|_| after != 0) {
-            list.hit_after(file, after);
+        Scratch::give_back();
+    } else if rejected {
+        if let Some(event) = NonNull::new(start.wrapping_sub(header_of(length))) {
+            // SAFETY: by the precondition it is the last event that was reserved there.
+            unsafe { file.instance.buffer().discard_here(event) };
         }
-    });
+    } else {
+        // SAFETY: as above.
+        unsafe { file.instance.buffer().commit_here() };
+    }
+    if rejected && after == 0 {
+        return;
+    }
+    commit_done(file, context, rejected, triggers, after);
+}
+
+/// What follows where entries are looked at.
+fn commit_done(
+    file: &HotFile,
+    context: Context,
+    rejected: bool,
+    triggers: Option<&TriggerList>,
+    after: u64,
+) {
+    if !rejected {
+        follow(file, context);
+    }
+    if let Some(list) = triggers.filter(|_| after != 0) {
+        list.hit_after(file, after);
+    }
+}
+
+/// Records a copy of `entry`, which is complete. Where there is no room the buffer counts it.
+/// Preemption is off.
+#[inline(always)]
+fn record_copy(file: &HotFile, entry: &[u8]) {
+    // SAFETY: as in `reserve_in_buffer`.
+    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+    let buffer = file.instance.buffer();
+    let event = match buffer.try_reserve(entry.len(), &stay) {
+        Attempt::Reserved(event) => Some(event),
+        tried => buffer.reserve_rest(tried, entry.len(), &stay),
+    };
+    let Some(event) = event else {
+        return;
+    };
+    let place = event.as_ptr().wrapping_add(header_of(entry.len()));
+    // SAFETY: a payload of that many bytes, which nobody else writes; it is the last event that
+    // was reserved there.
+    unsafe {
+        copy_words(entry, place);
+        entry_made::set();
+        buffer.commit_here();
+    }
+}
+
+/// Copies `from`, a word at a time: entries are short.
+///
+/// # Safety
+///
+/// As many bytes may be written at `to`.
+#[inline(always)]
+unsafe fn copy_words(from: &[u8], to: *mut u8) {
+    let mut to = to;
+    let mut words = from.chunks_exact(8);
+    for word in words.by_ref() {
+        // SAFETY: by the precondition, as below; a chunk has eight bytes.
+        unsafe { to.cast::<[u8; 8]>().write(*word.as_ptr().cast()) };
+        to = to.wrapping_add(8);
+    }
+    for byte in words.remainder() {
+        // SAFETY: as above.
+        unsafe { to.write(*byte) };
+        to = to.wrapping_add(1);
+    }
 }
 
 /// Is a hit of `file` to leave no entry? Does what its triggers do without one; as the code that
