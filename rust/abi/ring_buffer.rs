@@ -205,11 +205,11 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable(buffer: *mut bindings
 ///
 /// # Safety
 ///
-/// See the module's head.
+/// See the module's head. There was one that nobody else undoes.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_enable(buffer: *mut bindings::trace_buffer) {
     // SAFETY: by the precondition.
-    unsafe { buffer_of(buffer) }.resume_recording();
+    unsafe { buffer_of(buffer).resume_recording() };
 }
 
 /// Switches recording off, whatever else stops it. Any context.
@@ -296,7 +296,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable_cpu(
 ///
 /// # Safety
 ///
-/// See the module's head.
+/// See the module's head. There was one that nobody else undoes.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
     buffer: *mut bindings::trace_buffer,
@@ -304,7 +304,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
 ) {
     // SAFETY: by the precondition.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
-        part.enable();
+        // SAFETY: by the precondition.
+        unsafe { part.enable() };
     }
 }
 

@@ -72,7 +72,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_map(
 ) -> c_int {
     from_result(|| {
         // SAFETY: by the precondition.
-        unsafe { buffer_of(buffer).map(present(buffer, cpu)?, &Area::from_raw(vma))? };
+        let mapped = unsafe { buffer_of(buffer).map(present(buffer, cpu)?, &Area::from_raw(vma))? };
+        // It stands until `ring_buffer_unmap`.
+        core::mem::forget(mapped);
         Ok(0)
     })
 }
@@ -90,12 +92,14 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_dup(
 ) {
     // SAFETY: by the precondition.
     let counted = unsafe { present(buffer, cpu).and_then(|cpu| buffer_of(buffer).map_again(cpu)) };
-    if let Err(error) = counted {
-        pr_warn!(
+    match counted {
+        // It stands until `ring_buffer_unmap`.
+        Ok(mapped) => core::mem::forget(mapped),
+        Err(error) => pr_warn!(
             "a mapping of cpu {} was duplicated that there is not: {:?}\n",
             cpu,
             error
-        );
+        ),
     }
 }
 
@@ -104,7 +108,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_dup(
 ///
 /// # Safety
 ///
-/// See `ring_buffer.rs`.
+/// See `ring_buffer.rs`. There was one that nobody else undoes, or nobody maps that part.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_unmap(
     buffer: *mut bindings::trace_buffer,

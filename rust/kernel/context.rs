@@ -4,6 +4,7 @@
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
 
+use core::marker::PhantomData;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
@@ -216,6 +217,12 @@ impl IrqsOff {
             _not_send: NotThreadSafe,
         }
     }
+
+    /// That preemption is off, for those who do not hold the guard themselves.
+    #[inline(always)]
+    pub(crate) fn lend(&self) -> LentOff<'_> {
+        LentOff(PhantomData, NotThreadSafe)
+    }
 }
 
 #[cfg(CONFIG_BRANCH_TRACER)]
@@ -276,6 +283,13 @@ impl PreemptOff {
         Self(NotThreadSafe)
     }
 
+    /// That it is off, for those who do not hold the guard themselves.
+    #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+    #[inline(always)]
+    pub(crate) fn lend(&self) -> LentOff<'_> {
+        LentOff(PhantomData, NotThreadSafe)
+    }
+
     /// Takes over a guard that was forgotten, on this CPU.
     ///
     /// # Safety
@@ -286,6 +300,25 @@ impl PreemptOff {
         Self(NotThreadSafe)
     }
 }
+
+/// Preemption is off on this CPU as long as it or what it is lent from lives.
+///
+/// # Safety
+///
+/// That holds.
+pub(crate) unsafe trait Pinned {}
+
+// SAFETY: `new` and `drop` see to it.
+unsafe impl Pinned for PreemptOff {}
+
+/// Preemption is off because somebody else's guard lives.
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
+#[derive(Clone, Copy)]
+pub(crate) struct LentOff<'a>(PhantomData<&'a ()>, NotThreadSafe);
+
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
+// SAFETY: it is lent by a guard, which lives longer.
+unsafe impl Pinned for LentOff<'_> {}
 
 impl Drop for PreemptOff {
     #[inline(always)]

@@ -29,6 +29,8 @@ mod lane;
 pub(crate) mod made;
 #[allow(unsafe_code, reason = "pages that user space maps")]
 mod mapped;
+#[allow(unsafe_code, reason = "guards that keep what they guard")]
+mod owned;
 #[allow(unsafe_code, reason = "what C callers have")]
 mod raw;
 #[allow(unsafe_code, reason = "the reader side of a ring")]
@@ -47,6 +49,8 @@ mod swap;
 mod wait;
 
 pub(crate) use buffer_iter::BufferIter;
+pub(crate) use mapped::Mapped;
+pub(crate) use owned::Owned;
 pub(crate) use read::Part;
 pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -90,6 +94,9 @@ pub(crate) struct Buffer {
     paused: Atomic<u32>,
     /// How many need the rings to stay; see [`Buffer::keep_rings`].
     kept: Atomic<u32>,
+    /// May the rings be swapped as far as the owner is concerned? Changes with the swap lock held;
+    /// while not, it counts in `kept`.
+    offered: Atomic<bool>,
     overwrite: Atomic<bool>,
     /// Do all entries carry their full time?
     absolute: Atomic<bool>,
@@ -141,6 +148,7 @@ impl Buffer {
             on: Atomic::new(true),
             paused: Atomic::new(0),
             kept: Atomic::new(0),
+            offered: Atomic::new(true),
             overwrite: Atomic::new(true),
             absolute: Atomic::new(false),
             started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
@@ -183,7 +191,12 @@ impl Buffer {
     }
 
     /// Undoes one [`Buffer::pause_recording`].
-    pub(crate) fn resume_recording(&self) {
+    ///
+    /// # Safety
+    ///
+    /// There was one that nobody else undoes. (Who empties the buffer relies on its own pause.)
+    #[allow(unsafe_code, reason = "what the caller owes")]
+    pub(crate) unsafe fn resume_recording(&self) {
         drop(Pause(self));
     }
 

@@ -2,16 +2,16 @@
 
 //! One CPU's part read by a C caller without consuming.
 
-use super::read::{Part, ReaderGuard};
+use super::read::{Hold, Part, ReaderGuard};
 use crate::core::ring_buffer::{Iter, IterEvent};
 use kernel::alloc::Flags;
 use kernel::prelude::*;
-use kernel::sync::atomic::Relaxed;
 
 /// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it
 /// lives.
 pub(crate) struct BufferIter<'a> {
     part: Part<'a>,
+    _hold: Hold<'a>,
     iter: Iter<Copied>,
     /// The epoch that its place is of.
     epoch: u64,
@@ -40,23 +40,19 @@ impl<'a> BufferIter<'a> {
     /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may
     /// not sees to it that no one resizes at this moment.
     pub(crate) fn new(part: Part<'a>, may_sleep: bool, flags: Flags) -> Result<Self> {
-        if may_sleep {
-            part.buffer.hold_rings(Some(part.cpu()));
-        } else {
-            part.lane.held.fetch_add(1, Relaxed);
-        }
-        // From here on dropping it undoes that.
-        let iter = Iter::new(Copied(KVVec::new()));
-        let mut new = Self {
+        let hold = match may_sleep {
+            true => part.buffer.hold(Some(part.cpu())),
+            false => part.buffer.hold_now(Some(part.cpu())),
+        };
+        let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
+        Ok(Self {
             part,
-            iter,
+            _hold: hold,
+            iter: Iter::new(Copied(memory)),
             epoch: 0,
             begun: false,
             missed: false,
-        };
-        let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
-        new.iter = Iter::new(Copied(memory));
-        Ok(new)
+        })
     }
 
     /// The reader of the CPU's ring. Where that was emptied or exchanged since the last time, this
@@ -97,11 +93,5 @@ impl<'a> BufferIter<'a> {
     /// Were events missed right before the one that was peeked at last?
     pub(crate) fn has_missed(&self) -> bool {
         self.missed
-    }
-}
-
-impl Drop for BufferIter<'_> {
-    fn drop(&mut self) {
-        self.part.buffer.release_rings(Some(self.part.cpu()));
     }
 }

@@ -6,6 +6,7 @@
 //! buffer they are one 64-bit word, built and stored as such.
 
 use crate::kernel::context::{self, PreemptCount};
+use kernel::types::NotThreadSafe;
 
 /// Where and by whom an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
@@ -68,6 +69,15 @@ impl Context {
             && context::migrate_disabled() == 0
     }
 
+    /// It, if it [is](Context::is_plain_task) such a task.
+    #[inline(always)]
+    pub(crate) fn plain_task(self) -> Option<PlainTask> {
+        match self.is_plain_task() {
+            true => Some(PlainTask(self, NotThreadSafe)),
+            false => None,
+        }
+    }
+
     /// With all that can be said.
     pub(crate) fn rest(self) -> Self {
         let count = self.count;
@@ -117,5 +127,17 @@ impl Context {
     /// How contexts nest on a CPU; see [`PreemptCount::level`].
     pub(crate) fn level(self) -> u32 {
         self.count.level()
+    }
+}
+
+/// The context of a task that [`Context::capture`] says all of. It stays within that task.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainTask(Context, NotThreadSafe);
+
+impl PlainTask {
+    /// The header of an entry of type `kind`.
+    #[inline(always)]
+    pub(crate) fn header(self, kind: u16) -> u64 {
+        self.0.header(kind)
     }
 }

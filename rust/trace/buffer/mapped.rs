@@ -55,13 +55,13 @@ impl Shown {
 }
 
 impl Buffer {
-    /// Maps the ring of `cpu` into `area`. Task context, sleeps. Undone by [`Buffer::unmap`].
+    /// Maps the ring of `cpu` into `area`, until the result is dropped. Task context, sleeps.
     ///
     /// # Errors
     ///
     /// `EINVAL` for a CPU that was never up and for an area that begins or ends at no such page;
     /// `EPERM` for one that is not shared and read-only; `ENOMEM`.
-    pub(crate) fn map(&self, cpu: CpuId, area: &Area<'_>) -> Result {
+    pub(crate) fn map(&self, cpu: CpuId, area: &Area<'_>) -> Result<Mapped<'_>> {
         let _sizes = self.sizes.lock();
         let lane = self.lane(cpu).ok_or(EINVAL)?;
         area.read_only()?;
@@ -87,24 +87,29 @@ impl Buffer {
         // far.
         lane.held.fetch_add(1, Relaxed);
         core::mem::forget(kept);
-        Ok(())
+        Ok(Mapped { buffer: self, cpu })
     }
 
     /// Counts one more of a mapping that there is, without showing anything: an area has become
-    /// two. Undone by [`Buffer::unmap`]. Task context, sleeps. `EINVAL` for a CPU that was never
+    /// two, until the result is dropped. Task context, sleeps. `EINVAL` for a CPU that was never
     /// up, `ENODEV` where nothing is mapped.
-    pub(crate) fn map_again(&self, cpu: CpuId) -> Result {
+    pub(crate) fn map_again(&self, cpu: CpuId) -> Result<Mapped<'_>> {
         let _sizes = self.sizes.lock();
         let lane = self.lane(cpu).ok_or(EINVAL)?;
         let part = Part { buffer: self, lane };
         part.lock_reader().show_again()?;
         lane.held.fetch_add(1, Relaxed);
         core::mem::forget(self.keep_rings());
-        Ok(())
+        Ok(Mapped { buffer: self, cpu })
     }
 
-    /// Undoes one [`Buffer::map`]. Task context, sleeps. Errors as [`Buffer::map_again`].
-    pub(crate) fn unmap(&self, cpu: CpuId) -> Result {
+    /// Undoes one [`Buffer::map`] or [`Buffer::map_again`] whose result was forgotten. Task context,
+    /// sleeps. Errors as [`Buffer::map_again`].
+    ///
+    /// # Safety
+    ///
+    /// There was one that nobody else undoes, or nobody maps the ring.
+    pub(crate) unsafe fn unmap(&self, cpu: CpuId) -> Result {
         let _sizes = self.sizes.lock();
         let lane = self.lane(cpu).ok_or(EINVAL)?;
         if !(Part { buffer: self, lane }).lock_reader().is_shown() {
@@ -112,7 +117,8 @@ impl Buffer {
         }
         self.end_showing(lane);
         lane.held.fetch_sub(1, Relaxed);
-        self.unkeep_rings();
+        // SAFETY: the one that the mapping has forgotten; by the precondition it is nobody else's.
+        unsafe { self.unkeep_rings() };
         Ok(())
     }
 
@@ -120,6 +126,21 @@ impl Buffer {
         let gone = Part { buffer: self, lane }.lock_reader().end_showing();
         // Its memory is freed with the lock open.
         drop(gone);
+    }
+}
+
+/// A mapping of a CPU's ring; see [`Buffer::map`]. Dropped in task context, where it may sleep.
+#[must_use = "the mapping ends when this is dropped"]
+pub(crate) struct Mapped<'a> {
+    buffer: &'a Buffer,
+    cpu: CpuId,
+}
+
+impl Drop for Mapped<'_> {
+    fn drop(&mut self) {
+        // It was mapped, so there is nothing that could fail.
+        // SAFETY: it stands for one mapping, which ends here.
+        let _ = unsafe { self.buffer.unmap(self.cpu) };
     }
 }
 

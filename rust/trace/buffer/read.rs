@@ -222,7 +222,11 @@ impl<'a> Part<'a> {
     }
 
     /// Undoes one [`Part::disable`]. Any context.
-    pub(crate) fn enable(self) {
+    ///
+    /// # Safety
+    ///
+    /// There was one that nobody else undoes.
+    pub(crate) unsafe fn enable(self) {
         self.lane.disabled.fetch_sub(1, ordering::Full);
         self.buffer
             .with_ring(self.lane, |ring| self.buffer.settle(self.lane, ring));
@@ -234,7 +238,8 @@ impl<'a> Part<'a> {
         self.disable();
         rcu::synchronize_rcu();
         self.buffer.empty(Some(self.lane.cpu));
-        self.enable();
+        // SAFETY: the one above.
+        unsafe { self.enable() };
     }
 
     /// Locks the ring that the CPU has; none if `lock` gives none, or the ring was exchanged before
@@ -271,9 +276,7 @@ impl Buffer {
     /// Task context.
     pub(crate) fn hold(&self, cpu: Option<CpuId>) -> Hold<'_> {
         let _sizes = self.sizes.lock();
-        let hold = Hold { buffer: self, cpu };
-        hold.lanes(|lane| _ = lane.held.fetch_add(1, Relaxed));
-        hold
+        self.hold_now(cpu)
     }
 
     /// Does anybody hold the rings of `cpu`, or any? Any context.
@@ -284,14 +287,12 @@ impl Buffer {
         lanes.any(|lane| lane.held.load(Relaxed) != 0)
     }
 
-    /// [`Buffer::hold`] without a guard; undone by [`Buffer::release_rings`]. Task context.
-    pub(crate) fn hold_rings(&self, cpu: Option<CpuId>) {
-        core::mem::forget(self.hold(cpu));
-    }
-
-    /// Undoes one [`Buffer::hold_rings`] of the same `cpu`.
-    pub(crate) fn release_rings(&self, cpu: Option<CpuId>) {
-        drop(Hold { buffer: self, cpu });
+    /// [`Buffer::hold`] for one who must not sleep, and sees to it that nobody resizes at this
+    /// moment. Any context.
+    pub(super) fn hold_now(&self, cpu: Option<CpuId>) -> Hold<'_> {
+        let hold = Hold { buffer: self, cpu };
+        hold.lanes(|lane| _ = lane.held.fetch_add(1, Relaxed));
+        hold
     }
 }
 

@@ -9,9 +9,9 @@ use super::ring::Ring;
 use super::Buffer;
 use crate::core::format::entry::{Entry, Words};
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
-use crate::kernel::context::PreemptOff;
+use crate::kernel::context::{Pinned, PreemptOff};
 use crate::kernel::{clock as sys, entry_made};
-use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::entry::{Context, PlainTask};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -84,20 +84,22 @@ impl Env for InLine {
 }
 
 /// What is left to be done of an attempt to record, and on which ring: another one may have taken
-/// its place since. One word, to be handed on in a register. It is of no use once preemption is on
-/// again.
+/// its place since. One word, to be handed on in a register, and what keeps preemption off. It is
+/// done once, by [`Buffer::complete`].
 ///
 /// # Invariants
 ///
-/// One of the two constants, or the address of the ring and the outcome's number.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unfinished(usize);
+/// One of the two constants, or the address of the ring and the outcome's number. That ring was
+/// found while preemption was off by `stay`.
+#[must_use = "the attempt has to be completed unless it is done"]
+pub(crate) struct Unfinished<S: Pinned> {
+    word: usize,
+    stay: S,
+}
 
-impl Unfinished {
-    /// There was no attempt.
-    pub(crate) const NO_ATTEMPT: Self = Self(0);
+impl<S: Pinned> Unfinished<S> {
     /// The entry is there.
-    const NOTHING: Self = Self(1);
+    const NOTHING: usize = 1;
     const OUTCOMES: [Plain; 5] = [
         Plain::Done,
         Plain::Wanted,
@@ -107,24 +109,34 @@ impl Unfinished {
     ];
     const MASK: usize = align_of::<Ring>() - 1;
 
+    /// There was no attempt.
     #[inline(always)]
-    fn of(ring: &Ring, outcome: Plain) -> Self {
+    pub(crate) fn no_attempt(stay: S) -> Self {
+        // INVARIANT: no ring.
+        Self { word: 0, stay }
+    }
+
+    #[inline(always)]
+    fn of(ring: &Ring, outcome: Plain, stay: S) -> Self {
         const { assert!(Self::OUTCOMES.len() <= Self::MASK) };
         // INVARIANT: the numbers are those of `OUTCOMES`, and below the alignment.
-        Self(core::ptr::from_ref(ring) as usize | outcome as usize)
+        Self {
+            word: core::ptr::from_ref(ring) as usize | outcome as usize,
+            stay,
+        }
     }
 
     /// Nothing is?
     #[inline(always)]
-    pub(crate) fn is_done(self) -> bool {
-        self == Self::NOTHING
+    pub(crate) fn is_done(&self) -> bool {
+        self.word == Self::NOTHING
     }
 
-    fn get<'a>(self) -> Option<(&'a Ring, Plain)> {
-        // SAFETY: by the invariant a ring or null; who has this has preemption off since, which
-        // holds up its end.
-        let ring = unsafe { ((self.0 & !Self::MASK) as *const Ring).as_ref() }?;
-        Some((ring, *Self::OUTCOMES.get(self.0 & Self::MASK)?))
+    fn get(&self) -> Option<(&Ring, Plain)> {
+        // SAFETY: by the invariant a ring or null; preemption is off since by `stay`, which holds
+        // up its end.
+        let ring = unsafe { ((self.word & !Self::MASK) as *const Ring).as_ref() }?;
+        Some((ring, *Self::OUTCOMES.get(self.word & Self::MASK)?))
     }
 }
 
@@ -167,27 +179,29 @@ impl Buffer {
     }
 
     /// Records an entry made in `context`, which may depend on its time, if this is the plain case;
-    /// and that time. For a context that [`is_plain_task`](Context::is_plain_task);
-    /// preemption stays off from there to [`Buffer::complete`], which has to follow unless it
-    /// [`is_done`](Unfinished::is_done).
+    /// and that time. Preemption stays off to [`Buffer::complete`], which has to follow, before
+    /// anything else is recorded here, unless it [`is_done`](Unfinished::is_done).
     #[inline(always)]
-    pub(crate) fn record_fast<E: Entry<Words: Payload>>(
+    pub(crate) fn record_fast<E: Entry<Words: Payload>, S: Pinned>(
         &self,
-        context: Context,
+        stay: S,
+        context: PlainTask,
         entry: impl FnOnce(u64) -> E,
-    ) -> (Unfinished, u64) {
-        self.record_words(|now| entry(now).words(context.header(E::ID)))
+    ) -> (Unfinished<S>, u64) {
+        self.record_words(stay, context, |now| entry(now).words(context.header(E::ID)))
     }
 
     /// [`Buffer::record_fast`] of an entry's words, header included.
     #[inline(always)]
-    pub(crate) fn record_words<P: Payload>(
+    pub(crate) fn record_words<P: Payload, S: Pinned>(
         &self,
+        stay: S,
+        _context: PlainTask,
         payload: impl FnOnce(u64) -> P,
-    ) -> (Unfinished, u64) {
+    ) -> (Unfinished<S>, u64) {
         let ring = self.this_ring();
-        // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
-        // task.
+        // SAFETY: `stay` has preemption off while `writer` lives, the ring is this CPU's, and by
+        // `_context` this is a task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         let mut time = 0;
         let outcome = writer.write_plain_at(&InLine, |now| {
@@ -196,19 +210,28 @@ impl Buffer {
         });
         if outcome == Plain::Done {
             entry_made::set();
-            return (Unfinished::NOTHING, time);
+            // INVARIANT: no ring.
+            let word = Unfinished::<S>::NOTHING;
+            return (Unfinished { word, stay }, time);
         }
-        (Unfinished::of(ring, outcome), time)
+        (Unfinished::of(ring, outcome, stay), time)
     }
 
-    /// Does what is left of [`Buffer::record_fast`]. False if nothing was recorded, and
-    /// [`Buffer::write_with`] may.
+    /// Does what is left of [`Buffer::record_fast`], and gives back what keeps preemption off. False
+    /// if nothing was recorded, and [`Buffer::write_with`] may.
+    #[inline(always)]
+    pub(crate) fn complete<S: Pinned>(&self, left: Unfinished<S>) -> (bool, S) {
+        let made = match left.get() {
+            Some((ring, outcome)) => self.complete_on(ring, outcome),
+            None => left.is_done(),
+        };
+        (made, left.stay)
+    }
+
+    /// [`Buffer::complete`] of an attempt on `ring`; the caller has preemption off.
     #[cold]
     #[inline(never)]
-    pub(crate) fn complete(&self, left: Unfinished) -> bool {
-        let Some((ring, outcome)) = left.get() else {
-            return left.is_done();
-        };
+    fn complete_on(&self, ring: &Ring, outcome: Plain) -> bool {
         match outcome {
             Plain::Done => {}
             Plain::Wanted => self.wake(PreemptOff::new(), ring),
@@ -216,8 +239,8 @@ impl Buffer {
             Plain::Not => return false,
             Plain::Abandoned => {
                 // If somebody is to be woken, the entry that comes next does it.
-                // SAFETY: as in `record_fast`; `left` says so of the attempt made there, on this
-                // ring.
+                // SAFETY: as in `record_words`; by the invariant of `Unfinished`, of which there is
+                // one, that attempt was made on this ring.
                 let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
                 return false;
             }

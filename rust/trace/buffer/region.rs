@@ -319,7 +319,7 @@ impl Buffer {
         let bytes = region.shape().bytes();
         Self::with_rings(move || region.rings(), bytes, true).pin_chain(|buffer| {
             core::mem::forget(buffer.keep_rings());
-            buffer.hold_rings(None);
+            core::mem::forget(buffer.hold(None));
             Ok(())
         })
     }

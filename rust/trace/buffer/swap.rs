@@ -148,7 +148,11 @@ impl Buffer {
     }
 
     /// Undoes one [`Buffer::keep_rings`] whose result was forgotten.
-    pub(super) fn unkeep_rings(&self) {
+    ///
+    /// # Safety
+    ///
+    /// There was one that nobody else undoes.
+    pub(super) unsafe fn unkeep_rings(&self) {
         drop(Kept(self));
     }
 
@@ -156,18 +160,19 @@ impl Buffer {
     /// rings yet. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new_spare() -> impl PinInit<Self, Error> {
         Self::new(1, true).pin_chain(|spare| {
-            core::mem::forget(spare.keep_rings());
+            spare.offer_rings(false);
             Ok(())
         })
     }
 
-    /// Lets the rings of a buffer made by [`Buffer::new_spare`] be swapped (true), or no longer.
-    /// The two take turns. Task context.
+    /// Lets the rings be swapped (true), or no longer. Task context.
     pub(crate) fn offer_rings(&self, offer: bool) {
-        if offer {
-            self.unkeep_rings();
-        } else {
-            core::mem::forget(self.keep_rings());
+        let _alone = SWAPPING.lock();
+        if self.offered.xchg(offer, Relaxed) != offer {
+            match offer {
+                true => self.kept.fetch_sub(1, Relaxed),
+                false => self.kept.fetch_add(1, Relaxed),
+            };
         }
     }
 

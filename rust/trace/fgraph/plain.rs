@@ -127,10 +127,9 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (mut left, mut time) = (Unfinished::NO_ATTEMPT, 0);
-    if context.is_plain_task() {
-        if let Some(room) = current.room() {
-            (left, time) = buffer.record_fast(context, |_| call(ip, depth));
+    let (left, time) = match context.plain_task().zip(current.room()) {
+        Some((context, room)) => {
+            let (left, time) = buffer.record_fast(stay, context, |_| call(ip, depth));
             if left.is_done() {
                 // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
                 return unsafe {
@@ -147,11 +146,11 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
                     )
                 };
             }
+            (left, time)
         }
-    }
-    core::mem::forget(stay);
-    // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
-    // came.
+        None => (Unfinished::no_attempt(stay), 0),
+    };
+    // SAFETY: it is passed on as it came.
     unsafe { enter_any(ip, fregs, target, left, time) }
 }
 
@@ -159,24 +158,21 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
 ///
 /// # Safety
 ///
-/// As there; the depth has been raised, and a guard that holds preemption off was forgotten since.
-/// `target` was open then.
+/// As there; the depth has been raised. `target` was open when preemption was turned off.
 #[cold]
 #[inline(never)]
 unsafe fn enter_any(
     ip: usize,
     fregs: *mut ftrace_regs,
     target: &Target,
-    left: Unfinished,
+    left: Unfinished<PreemptOff>,
     time: u64,
 ) {
-    // SAFETY: the caller has forgotten a guard for this one.
-    let _stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let depth = current.depth();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let made = buffer.complete(left);
+    let (made, _stay) = buffer.complete(left);
     let top = target.top();
     let room = current
         .room()
@@ -266,17 +262,17 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let mut left = Unfinished::NO_ATTEMPT;
-    if context.is_plain_task() {
-        let exit = exit(current, &frame, retval);
-        left = buffer
-            .record_fast(context, |rettime| FuncgraphExit { rettime, ..exit })
-            .0;
-    }
+    let left = match context.plain_task() {
+        Some(context) => {
+            let exit = exit(current, &frame, retval);
+            buffer
+                .record_fast(stay, context, |rettime| FuncgraphExit { rettime, ..exit })
+                .0
+        }
+        None => Unfinished::no_attempt(stay),
+    };
     if !left.is_done() {
-        core::mem::forget(stay);
-        // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
-        // came.
+        // SAFETY: it is passed on as it came.
         return unsafe { leave_any(current, at, target, retval, left) };
     }
     done(current, &frame)
@@ -286,7 +282,7 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
 ///
 /// # Safety
 ///
-/// As there; a guard that holds preemption off was forgotten since.
+/// As there.
 #[cold]
 #[inline(never)]
 unsafe fn leave_any(
@@ -294,15 +290,14 @@ unsafe fn leave_any(
     at: usize,
     target: &Target,
     retval: usize,
-    left: Unfinished,
+    left: Unfinished<PreemptOff>,
 ) -> usize {
-    // SAFETY: the caller has forgotten a guard for this one.
-    let _stay = unsafe { PreemptOff::assume() };
     // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
     let frame = unsafe { current.frame_at(at) };
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    if !buffer.complete(left) {
+    let (made, _stay) = buffer.complete(left);
+    if !made {
         let exit = FuncgraphExit {
             rettime: clock::sched(),
             ..exit(current, &frame, retval)

@@ -19,7 +19,7 @@ use crate::kernel::fs::page_file::{Area, PageFile, SpliceCall};
 use crate::kernel::fs::pseudo_fs::{
     OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
 };
-use crate::trace::buffer::{Buffer, Part, ReadPage};
+use crate::trace::buffer::{Buffer, Mapped, Owned, Part, ReadPage};
 use crate::trace::instance::{Instance, Side};
 use kernel::{
     cpu::CpuId,
@@ -288,28 +288,33 @@ impl PageFile for Raw {
         }
         let instance = self.instance().clone();
         let mapping = KBox::<Mapping>::new_uninit(GFP_KERNEL)?;
-        instance.snapshot().begin_mapping()?;
-        instance
-            .buffer()
-            .map(self.cpu, area)
-            .inspect_err(|_| instance.snapshot().end_mapping())?;
+        let no_snapshots = NoSnapshots::new(instance.clone())?;
         Ok(mapping.write(Mapping {
-            instance,
-            cpu: self.cpu,
+            _mapped: Owned::map(instance, Instance::buffer, self.cpu, area)?,
+            _no_snapshots: no_snapshots,
         }))
     }
 }
 
-/// A mapping of the file.
+/// A mapping of the file. It ends before snapshots can be taken again.
 struct Mapping {
-    instance: Arc<Instance>,
-    cpu: CpuId,
+    _mapped: Owned<Mapped<'static>, Instance>,
+    _no_snapshots: NoSnapshots,
 }
 
-impl Drop for Mapping {
+/// No snapshots can be taken while it lives; see [`begin_mapping`](Snapshot::begin_mapping).
+struct NoSnapshots(Arc<Instance>);
+
+impl NoSnapshots {
+    /// `EBUSY` while somebody may take some at any time.
+    fn new(instance: Arc<Instance>) -> Result<Self> {
+        instance.snapshot().begin_mapping()?;
+        Ok(Self(instance))
+    }
+}
+
+impl Drop for NoSnapshots {
     fn drop(&mut self) {
-        // It was mapped, so there is nothing that could fail.
-        let _ = self.instance.buffer().unmap(self.cpu);
-        self.instance.snapshot().end_mapping();
+        self.0.snapshot().end_mapping();
     }
 }

@@ -6,8 +6,8 @@
 use super::cursor::{Head, Source};
 use crate::core::format::line::Lost;
 use crate::core::ring_buffer::Iter;
-use crate::trace::buffer::read::ReaderGuard;
-use crate::trace::buffer::Buffer;
+use crate::trace::buffer::read::{Hold, ReaderGuard};
+use crate::trace::buffer::{Buffer, Owned, Pause};
 use crate::trace::instance::{Instance, Side};
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
 
@@ -110,8 +110,8 @@ impl AsMut<[u8]> for Memory {
 pub(crate) struct Look {
     instance: Arc<Instance>,
     side: Side,
-    only: Option<CpuId>,
-    paused: bool,
+    _hold: Owned<Hold<'static>, Instance>,
+    _pause: Option<Owned<Pause<'static>, Instance>>,
     /// By CPU number; `None` for CPUs that are not read.
     iters: KVec<Option<At>>,
 }
@@ -165,18 +165,8 @@ impl Look {
     ) -> Result<Self> {
         let buffer = instance.side(side);
         let mut iters = KVec::new();
-        buffer.hold_rings(only);
-        if pause {
-            instance.buffer().pause_recording();
-        }
-        // From here on dropping it undoes both.
-        let mut look = Self {
-            instance: instance.clone(),
-            side,
-            only,
-            paused: pause,
-            iters: KVec::new(),
-        };
+        let hold = Owned::hold(instance.clone(), |instance| instance.side(side), only);
+        let pause = pause.then(|| Owned::pause(instance.clone(), Instance::buffer));
         let size = buffer.sub_buffer_size();
         for index in 0..cpu::nr_cpu_ids() as usize {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
@@ -194,8 +184,13 @@ impl Look {
             };
             iters.push(at, GFP_KERNEL)?;
         }
-        look.iters = iters;
-        Ok(look)
+        Ok(Self {
+            instance: instance.clone(),
+            side,
+            _hold: hold,
+            _pause: pause,
+            iters,
+        })
     }
 
     /// Shows what was recorded since, too. A reading ends behind what was there when it began, as
@@ -277,16 +272,6 @@ impl Look {
                 return Some((&mut at.iter, reader));
             }
         }
-    }
-}
-
-impl Drop for Look {
-    fn drop(&mut self) {
-        let buffer = self.instance.side(self.side);
-        if self.paused {
-            self.instance.buffer().resume_recording();
-        }
-        buffer.release_rings(self.only);
     }
 }
 

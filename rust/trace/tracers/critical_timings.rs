@@ -16,7 +16,7 @@
 use super::functions::Measures;
 use crate::core::format::entry::Function;
 use crate::core::parse::options::Flag;
-use crate::kernel::context::{self, PreemptCount, PreemptOff};
+use crate::kernel::context::{self, LentOff, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::{Claim, RcuSlot};
@@ -197,8 +197,9 @@ impl CriticalTimings {
         here.start
             .store(if parent != 0 { parent } else { ip }, Relaxed);
         here.reports.store(self.reports.load(Relaxed), Relaxed);
-        let _stay = PreemptOff::new();
-        here.since.store(self.record(context, ip, parent), Relaxed);
+        let stay = PreemptOff::new();
+        let since = self.record(stay.lend(), context, ip, parent);
+        here.since.store(since, Relaxed);
         here.set(State::OPEN);
     }
 
@@ -211,28 +212,30 @@ impl CriticalTimings {
         here.set(State::BUSY);
         if self.instance.buffer().is_on() {
             let context = Context::capture();
-            let _stay = PreemptOff::new();
+            let stay = PreemptOff::new();
             let end = if parent != 0 { parent } else { ip };
             let latency = self
-                .record(context, ip, parent)
+                .record(stay.lend(), context, ip, parent)
                 .wrapping_sub(here.since.load(Relaxed));
             if self.latency.is_worse(latency) {
                 self.report(here, latency, context.rest(), ip, end, own);
             }
-            self.record(context, own, end);
+            self.record(stay.lend(), context, own, end);
         }
         here.set(State::CLOSED);
     }
 
     /// Records that `ip` was entered from `parent`, and says when, which is not after the entry's
-    /// time. Preemption is off.
+    /// time.
     #[inline(always)]
-    fn record(&self, context: Context, ip: usize, parent: usize) -> u64 {
+    fn record(&self, stay: LentOff<'_>, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
-        if !self.graph.load(Relaxed) && context.is_plain_task() {
-            let (left, time) = buffer.record_fast(context, |_| call(ip, parent));
-            if left.is_done() || buffer.complete(left) {
-                return time;
+        if !self.graph.load(Relaxed) {
+            if let Some(task) = context.plain_task() {
+                let (left, time) = buffer.record_fast(stay, task, |_| call(ip, parent));
+                if left.is_done() || buffer.complete(left).0 {
+                    return time;
+                }
             }
         }
         self.record_any(context, ip, parent)

@@ -17,7 +17,7 @@
 use crate::core::format::branch::Place;
 use crate::core::format::entry::{Branch, BranchSite, Entry};
 use crate::kernel::branch_sites::{self, Annotated, ANNOTATED_SIZE};
-use crate::kernel::context::IrqsOff;
+use crate::kernel::context::{IrqsOff, LentOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
@@ -94,7 +94,7 @@ pub(crate) fn record(site: Annotated, correct: bool) {
     let context = Context::capture();
     let stay = IrqsOff::new();
     if let Some(recorder) = CURRENT.get_watched(&stay) {
-        recorder.record(context, site, correct);
+        recorder.record(stay.lend(), context, site, correct);
     }
 }
 
@@ -117,19 +117,22 @@ impl Recorder {
         })
     }
 
-    /// The hot path: preemption and interrupts are off, RCU watches.
+    /// The hot path: interrupts are off, RCU watches.
     #[inline(always)]
-    fn record(&self, context: Context, site: Annotated, correct: bool) {
+    fn record(&self, stay: LentOff<'_>, context: Context, site: Annotated, correct: bool) {
         let buffer = self.instance.buffer();
         let index = site.address().wrapping_sub(self.first) / ANNOTATED_SIZE;
         let Some(said) = self.said.get(index) else {
-            return self.record_of_module(context, site, correct);
+            return self.record_of_module(stay, context, site, correct);
         };
-        if !context.is_plain_task() || self.inside.this().load(Relaxed) != 0 {
-            return self.record_slowly(context, site, correct, said, Unfinished::NO_ATTEMPT);
-        }
-        let header = context.header(Branch::ID);
-        let (left, _) = buffer.record_words(|_| said.words(header, correct, site.constant()));
+        let inside = || self.inside.this().load(Relaxed) != 0;
+        let Some(task) = context.plain_task().filter(|_| !inside()) else {
+            let left = Unfinished::no_attempt(stay);
+            return self.record_slowly(context, site, correct, said, left);
+        };
+        let header = task.header(Branch::ID);
+        let words = |_| said.words(header, correct, site.constant());
+        let (left, _) = buffer.record_words(stay, task, words);
         if !left.is_done() {
             self.record_slowly(context, site, correct, said, left);
         }
@@ -138,13 +141,19 @@ impl Recorder {
     /// A module may be gone when its entries are read: names are copied there and then.
     #[cold]
     #[inline(never)]
-    fn record_of_module(&self, context: Context, site: Annotated, correct: bool) {
+    fn record_of_module(
+        &self,
+        stay: LentOff<'_>,
+        context: Context,
+        site: Annotated,
+        correct: bool,
+    ) {
         self.record_slowly(
             context,
             site,
             correct,
             &said_of(site),
-            Unfinished::NO_ATTEMPT,
+            Unfinished::no_attempt(stay),
         );
     }
 
@@ -157,7 +166,7 @@ impl Recorder {
         site: Annotated,
         correct: bool,
         said: &BranchSite,
-        left: Unfinished,
+        left: Unfinished<LentOff<'_>>,
     ) {
         let buffer = self.instance.buffer();
         let inside = self.inside.this();
@@ -167,7 +176,7 @@ impl Recorder {
             return;
         }
         inside.store(before | bit, Relaxed);
-        if !buffer.complete(left) && buffer.is_on() {
+        if !buffer.complete(left).0 && buffer.is_on() {
             let entry = said.entry(correct, site.constant());
             // Where there is no room the buffer counts it.
             let _ = buffer.write_in(context.rest(), entry, []);
