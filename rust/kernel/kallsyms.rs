@@ -4,6 +4,7 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
+use crate::kernel::raw_lock::RawLock;
 use core::fmt;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 
@@ -20,13 +21,25 @@ pub(crate) struct Symbol<'a> {
 }
 
 impl Symbol<'_> {
-    /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches. The
-    /// names take some 600 bytes of stack, and not inline, so that callers have them there only
-    /// meanwhile.
-    #[inline(never)]
+    /// Runs `f` on the symbol at `addr`, if there is one. Any context in which RCU watches.
     pub(crate) fn with<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
+        match Recent::get(addr) {
+            Some(known) => Some(f(&Symbol {
+                name: known.name(),
+                module: &[],
+            })),
+            None => Self::with_found(addr, f),
+        }
+    }
+
+    /// [`Symbol::with`] of one that is not known yet. The names take some 600 bytes of stack, and
+    /// not inline, so that callers have them there only meanwhile.
+    #[inline(never)]
+    fn with_found<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
         let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
-        find(addr, &mut name, &mut module).map(|symbol| f(&symbol))
+        let symbol = find(addr, &mut name, &mut module)?;
+        Recent::put(addr, &symbol);
+        Some(f(&symbol))
     }
 
     /// Its name.
@@ -37,6 +50,78 @@ impl Symbol<'_> {
     /// The module it is in.
     pub(crate) fn module(&self) -> Option<&[u8]> {
         Some(self.module).filter(|m| !m.is_empty())
+    }
+}
+
+/// An address and the name of its symbol.
+#[derive(Clone, Copy)]
+struct Known {
+    addr: usize,
+    len: u8,
+    name: [u8; Self::LONGEST],
+}
+
+impl Known {
+    /// Nearly all names are shorter.
+    const LONGEST: usize = 47;
+
+    fn name(&self) -> &[u8] {
+        self.name.get(..self.len.into()).unwrap_or(&[])
+    }
+}
+
+/// The addresses whose names were asked for lately: the lines of a trace name a few functions over
+/// and over, and to find a name takes thousands of instructions. Only those in the kernel's own
+/// text, where a name is the same for ever.
+struct Recent([Known; 1 << Self::BITS]);
+
+static RECENT: RawLock<Recent> = RawLock::new(Recent(
+    [Known {
+        addr: 0,
+        len: 0,
+        name: [0; Known::LONGEST],
+    }; 1 << Recent::BITS],
+));
+
+impl Recent {
+    const BITS: u32 = 9;
+
+    fn place(addr: usize) -> usize {
+        addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - Self::BITS)
+    }
+
+    fn is_lasting(addr: usize) -> bool {
+        // SAFETY: a comparison of addresses.
+        unsafe { bindings::core_kernel_text(addr) != 0 }
+    }
+
+    /// Any context; what is just looked up elsewhere is not known.
+    fn get(addr: usize) -> Option<Known> {
+        if !Self::is_lasting(addr) {
+            return None;
+        }
+        let recent = RECENT.try_lock()?;
+        recent
+            .0
+            .get(Self::place(addr))
+            .filter(|known| known.addr == addr)
+            .copied()
+    }
+
+    /// Any context.
+    fn put(addr: usize, symbol: &Symbol<'_>) {
+        let len = symbol.name.len();
+        if len > Known::LONGEST || symbol.module().is_some() || !Self::is_lasting(addr) {
+            return;
+        }
+        let Some(mut recent) = RECENT.try_lock() else {
+            return;
+        };
+        if let Some(known) = recent.0.get_mut(Self::place(addr)) {
+            known.addr = addr;
+            known.len = len as u8;
+            copy(symbol.name, &mut known.name);
+        }
     }
 }
 
@@ -176,7 +261,6 @@ impl TextOffset {
 }
 
 /// Copies a name, as far as there is room.
-#[cfg(CONFIG_FUNCTION_TRACER)]
 fn copy(from: &[u8], to: &mut [u8]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }

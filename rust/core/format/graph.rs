@@ -12,6 +12,7 @@
 //! and which function is open at each depth.
 
 use super::entry::{Common, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
+use super::out::Piece;
 use super::symbol::{self, Style, Symbols};
 use super::{line, Out};
 use crate::core::parse::options::graph::*;
@@ -332,7 +333,12 @@ impl Line<'_> {
         }
         if self.is(&ABS_TIME) {
             let us = self.ts / 1000;
-            write!(out, "{:5}.{:06} |  ", us / 1_000_000, us % 1_000_000)?;
+            let mut piece = Piece::<32>::new();
+            piece.decimal(us / 1_000_000, 5, b' ');
+            piece.byte(b'.');
+            piece.decimal(us % 1_000_000, 6, b'0');
+            piece.text(b" |  ");
+            out.bytes(piece.as_bytes())?;
         }
         if self.own & REL_TIME != 0 {
             write!(out, "{:9} us |  ", self.ts.wrapping_sub(self.start) / 1000)?;
@@ -353,22 +359,25 @@ impl Line<'_> {
     }
 
     fn cpu(&self, out: &mut dyn Out) -> fmt::Result {
-        write!(out, " {:width$}) ", self.cpu, width = self.cpu_width)
+        let mut piece = Piece::<32>::new();
+        piece.byte(b' ');
+        piece.decimal(self.cpu.into(), self.cpu_width, b' ');
+        piece.text(b") ");
+        out.bytes(piece.as_bytes())
     }
 
     fn task(&self, out: &mut dyn Out, pid: i32) -> fmt::Result {
         let comm = (self.comm)(pid);
         let name = until_nul(&comm);
         let name = name.get(..TASK_NAME).unwrap_or(name);
-        let mut digits = [0; 12];
-        let mut number = super::LineBuf::new(&mut digits);
-        write!(&mut number as &mut dyn Out, "{pid}")?;
-        let number = number.as_bytes();
-        let blanks = TASK_WIDTH.saturating_sub(name.len() + number.len() + 1);
+        let mut task = Piece::<32>::new();
+        task.text(name);
+        task.byte(b'-');
+        task.decimal_left(pid.into(), 0);
+        let task = task.as_bytes();
+        let blanks = TASK_WIDTH.saturating_sub(task.len());
         out.fill(b' ', blanks / 2)?;
-        out.bytes(name)?;
-        out.bytes(b"-")?;
-        out.bytes(number)?;
+        out.bytes(task)?;
         out.fill(b' ', blanks - blanks / 2)
     }
 
@@ -388,9 +397,12 @@ impl Line<'_> {
         } else {
             b' '
         };
-        out.bytes(&[mark, b' '])?;
-        write_duration(out, ns)?;
-        out.bytes(b"|  ")
+        let mut piece = Piece::<40>::new();
+        piece.byte(mark);
+        piece.byte(b' ');
+        put_duration(&mut piece, ns);
+        piece.text(b"|  ");
+        out.bytes(piece.as_bytes())
     }
 
     fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
@@ -466,18 +478,25 @@ fn indent(out: &mut dyn Out, depth: i64) -> fmt::Result {
 ///
 /// Only `out`'s own.
 pub fn write_duration(out: &mut dyn Out, ns: u64) -> fmt::Result {
+    let mut piece = Piece::<40>::new();
+    put_duration(&mut piece, ns);
+    out.bytes(piece.as_bytes())
+}
+
+fn put_duration<const N: usize>(piece: &mut Piece<N>, ns: u64) {
+    let before = piece.as_bytes().len();
     let (us, rest) = (ns / 1000, ns % 1000);
-    let digits = us.checked_ilog10().unwrap_or(0) as usize + 1;
-    write!(out, "{us}")?;
-    let mut len = digits;
+    piece.decimal(us, 0, b' ');
+    let digits = piece.as_bytes().len().wrapping_sub(before);
     if digits < 7 {
         let shown = 3.min(7 - digits);
         let cut = [1, 100, 10, 1][shown];
-        write!(out, ".{:0shown$}", rest / cut)?;
-        len += shown + 1;
+        piece.byte(b'.');
+        piece.decimal(rest / cut, shown, b'0');
     }
-    out.bytes(b" us ")?;
-    out.fill(b' ', 8usize.saturating_sub(len))
+    let len = piece.as_bytes().len().wrapping_sub(before);
+    piece.text(b" us ");
+    piece.blanks(8usize.saturating_sub(len));
 }
 
 /// Writes the column titles. `latency` is for the latency format.

@@ -5,6 +5,7 @@
 //!
 //! The columns are tools' business, so they are ftrace's to the byte, in its four [`Form`]s.
 
+use super::out::Piece;
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
@@ -126,12 +127,21 @@ pub const fn microseconds(ns: u64) -> u64 {
 ///
 /// Only `out`'s own.
 pub fn write_time(out: &mut dyn Out, ts: u64, unit: Unit) -> fmt::Result {
+    let mut piece = Piece::<32>::new();
+    put_time(&mut piece, ts, unit);
+    out.bytes(piece.as_bytes())
+}
+
+fn put_time<const N: usize>(piece: &mut Piece<N>, ts: u64, unit: Unit) {
+    piece.byte(b' ');
     match unit {
         Unit::Nanoseconds => {
             let us = microseconds(ts);
-            write!(out, " {:5}.{:06}", us / 1_000_000, us % 1_000_000)
+            piece.decimal(us / 1_000_000, 5, b' ');
+            piece.byte(b'.');
+            piece.decimal(us % 1_000_000, 6, b'0');
         }
-        Unit::Ticks => write!(out, " {ts:12}"),
+        Unit::Ticks => piece.decimal(ts, 12, b' '),
     }
 }
 
@@ -225,26 +235,44 @@ impl Prefix<'_> {
     }
 
     fn normal(&self, out: &mut dyn Out, set: Set) -> fmt::Result {
-        out.right(self.comm, 16)?;
-        write!(out, "-{:<7} ", self.pid)?;
+        let mut piece = Piece::<96>::new();
+        piece.blanks(16usize.saturating_sub(self.comm.len()));
+        piece.text(self.comm);
+        piece.byte(b'-');
+        piece.decimal_left(self.pid.into(), 7);
+        piece.byte(b' ');
         if set.has(Flag::RecordTgid) {
             match self.tgid {
-                0 => out.bytes(b"(-------) ")?,
-                tgid => write!(out, "({tgid:7}) ")?,
+                0 => piece.text(b"(-------) "),
+                tgid => {
+                    piece.byte(b'(');
+                    piece.decimal(tgid.unsigned_abs().into(), 7, b' ');
+                    piece.text(b") ");
+                }
             }
         }
-        write!(out, "[{:03}] ", self.cpu)?;
+        piece.byte(b'[');
+        piece.decimal(self.cpu.into(), 3, b'0');
+        piece.text(b"] ");
         if set.has(Flag::IrqInfo) {
-            out.bytes(&state(self.flags, self.preempt_count))?;
+            piece.text(&state(self.flags, self.preempt_count));
         }
-        write_time(out, self.ts, self.unit)?;
-        out.bytes(b": ")
+        put_time(&mut piece, self.ts, self.unit);
+        piece.text(b": ");
+        out.bytes(piece.as_bytes())
     }
 
     fn latency(&self, out: &mut dyn Out, latency: Latency) -> fmt::Result {
-        out.right(self.comm.get(..8).unwrap_or(self.comm), 8)?;
-        write!(out, "-{:<7} {:3}", self.pid, self.cpu)?;
-        out.bytes(&state(self.flags, self.preempt_count))?;
+        let mut piece = Piece::<64>::new();
+        let comm = self.comm.get(..8).unwrap_or(self.comm);
+        piece.blanks(8usize.saturating_sub(comm.len()));
+        piece.text(comm);
+        piece.byte(b'-');
+        piece.decimal_left(self.pid.into(), 7);
+        piece.byte(b' ');
+        piece.decimal(self.cpu.into(), 3, b' ');
+        piece.text(&state(self.flags, self.preempt_count));
+        out.bytes(piece.as_bytes())?;
         let (since, gap) = self.distances(latency);
         match self.unit {
             Unit::Nanoseconds => {

@@ -21,13 +21,94 @@ pub trait Out: fmt::Write {
 impl dyn Out + '_ {
     /// Appends `count` copies of `byte`.
     pub(super) fn fill(&mut self, byte: u8, count: usize) -> fmt::Result {
-        (0..count).try_for_each(|_| self.bytes(&[byte]))
+        let some = [byte; 32];
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(some.len());
+            self.bytes(some.get(..now).unwrap_or(&some))?;
+            left = left.wrapping_sub(now);
+        }
+        Ok(())
     }
 
     /// Appends `text` right-aligned in `width` columns, counting bytes as C's `%*s` does.
     pub(crate) fn right(&mut self, text: &[u8], width: usize) -> fmt::Result {
         self.fill(b' ', width.saturating_sub(text.len()))?;
         self.bytes(text)
+    }
+}
+
+/// A short text that is put together before it goes to an [`Out`] in one piece: what stands in every
+/// line is too dear for [`fmt`]. What is longer than `N` bytes is cut.
+pub(super) struct Piece<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Piece<N> {
+    /// Nothing yet.
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: [0; N],
+            len: 0,
+        }
+    }
+
+    /// The text so far.
+    #[inline]
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or(&[])
+    }
+
+    /// Appends one byte.
+    #[inline]
+    pub(super) fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+            self.len = self.len.wrapping_add(1);
+        }
+    }
+
+    /// Appends `text`.
+    #[inline]
+    pub(super) fn text(&mut self, text: &[u8]) {
+        text.iter().for_each(|&byte| self.byte(byte));
+    }
+
+    /// Appends so many blanks.
+    #[inline]
+    pub(super) fn blanks(&mut self, count: usize) {
+        (0..count).for_each(|_| self.byte(b' '));
+    }
+
+    /// Appends `value` in decimal digits, right-aligned in `width` columns, behind as many of `pad`
+    /// as that takes.
+    pub(super) fn decimal(&mut self, value: u64, width: usize, pad: u8) {
+        let mut digits = [pad; 20];
+        let (mut rest, mut at) = (value, digits.len());
+        loop {
+            at = at.wrapping_sub(1);
+            if let Some(place) = digits.get_mut(at) {
+                *place = b'0'.wrapping_add((rest % 10) as u8);
+            }
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let at = at.min(digits.len().saturating_sub(width));
+        self.text(digits.get(at..).unwrap_or(&[]));
+    }
+
+    /// Appends `value` in decimal digits, left-aligned in `width` columns.
+    pub(super) fn decimal_left(&mut self, value: i64, width: usize) {
+        let before = self.len;
+        if value < 0 {
+            self.byte(b'-');
+        }
+        self.decimal(value.unsigned_abs(), 0, b' ');
+        self.blanks(width.saturating_sub(self.len.wrapping_sub(before)));
     }
 }
 
@@ -130,6 +211,37 @@ impl Out for LineBuf<'_> {
 mod tests {
     use super::*;
     use core::fmt::Write;
+
+    #[test]
+    fn numbers_in_a_piece() {
+        let text = |write: fn(&mut Piece<64>)| {
+            let mut piece = Piece::new();
+            write(&mut piece);
+            std::string::String::from_utf8(piece.as_bytes().to_vec()).unwrap()
+        };
+        assert_eq!(text(|piece| piece.decimal(0, 0, b' ')), "0");
+        assert_eq!(text(|piece| piece.decimal(0, 3, b'0')), "000");
+        assert_eq!(text(|piece| piece.decimal(42, 5, b' ')), "   42");
+        assert_eq!(text(|piece| piece.decimal(1234, 3, b'0')), "1234");
+        assert_eq!(
+            text(|piece| piece.decimal(u64::MAX, 20, b' ')),
+            "18446744073709551615"
+        );
+        assert_eq!(text(|piece| piece.decimal_left(-7, 5)), "-7   ");
+        assert_eq!(text(|piece| piece.decimal_left(12345, 3)), "12345");
+        let mut short = Piece::<4>::new();
+        short.text(b"abc");
+        short.decimal(56, 0, b' ');
+        assert_eq!(short.as_bytes(), b"abc5");
+    }
+
+    #[test]
+    fn filling_goes_beyond_the_blanks_at_hand() {
+        let mut mem = [0; 100];
+        let mut line = LineBuf::new(&mut mem);
+        (&mut line as &mut dyn Out).fill(b'-', 70).unwrap();
+        assert_eq!(line.as_bytes(), [b'-'; 70]);
+    }
 
     #[test]
     fn a_piece_that_does_not_fit_is_dropped_whole() {
