@@ -50,8 +50,9 @@ impl Probe {
         self.sites.get(at)
     }
 
-    fn live(&self) -> impl Iterator<Item = &SiteCount> {
-        self.sites.iter().filter(|site| site.live.load(Relaxed))
+    /// Does it act at `addr` still?
+    fn acts_at(&self, addr: usize) -> bool {
+        self.site(addr).is_some_and(|site| site.live.load(Relaxed))
     }
 
     fn is_kind(&self, command: &dyn Command, counted: bool) -> bool {
@@ -82,6 +83,50 @@ impl Callback for Probe {
 struct Entry {
     probe: Arc<Probe>,
     ops: Arc<Ops>,
+    /// The places in the probe's sites of those where it acts still: its lines in a listing.
+    live: KVVec<u32>,
+}
+
+impl Entry {
+    fn line(&self, index: usize) -> Option<&SiteCount> {
+        self.probe.sites.get(*self.live.get(index)? as usize)
+    }
+
+    /// Takes the `wanted` sites out of the probe; true if there were any.
+    fn drop_sites(&mut self, wanted: impl Fn(&SiteCount) -> bool) -> Result<bool> {
+        let sites = &self.probe.sites;
+        let mut edit: Option<Edit> = None;
+        let mut result = Ok(());
+        self.live.retain(|at| {
+            let Some(site) = sites.get(*at as usize) else {
+                return false;
+            };
+            if result.is_err() || !wanted(site) {
+                return true;
+            }
+            let opened = match &mut edit {
+                Some(edit) => Ok(edit),
+                none => self
+                    .ops
+                    .edit(FilterKind::Filter, false)
+                    .map(|new| none.insert(new)),
+            };
+            result = opened.and_then(|edit| edit.set_ip(site.addr, true));
+            site.live.store(result.is_err(), Relaxed);
+            result.is_err()
+        });
+        result?;
+        let Some(edit) = edit else {
+            return Ok(false);
+        };
+        if self.live.is_empty() {
+            // An empty filter would mean every function.
+            self.ops.unregister()?;
+        } else {
+            edit.commit()?;
+        }
+        Ok(true)
+    }
 }
 
 /// The function commands of one instance.
@@ -133,7 +178,7 @@ impl Probes {
         for site in found {
             let addr = site.addr();
             let mut kind = entries.iter().filter(|e| e.probe.is_kind(command, counted));
-            if kind.any(|e| e.probe.live().any(|site| site.addr == addr)) {
+            if kind.any(|e| e.probe.acts_at(addr)) {
                 continue;
             }
             let count = match count {
@@ -163,6 +208,10 @@ impl Probes {
         };
         let probe = Arc::new(probe, GFP_KERNEL)?;
         entries.reserve(1, GFP_KERNEL)?;
+        let mut live = KVVec::with_capacity(probe.sites.len(), GFP_KERNEL)?;
+        for at in 0..probe.sites.len() as u32 {
+            live.push(at, GFP_KERNEL)?;
+        }
         let ops = Ops::new(probe.clone(), Flags::RECURSION)?;
         let mut edit = ops.edit(FilterKind::Filter, true)?;
         for site in &probe.sites {
@@ -170,7 +219,7 @@ impl Probes {
         }
         edit.commit()?;
         ops.register()?;
-        entries.push(Entry { probe, ops }, GFP_KERNEL)?;
+        entries.push(Entry { probe, ops, live }, GFP_KERNEL)?;
         Ok(())
     }
 
@@ -187,16 +236,16 @@ impl Probes {
         };
 
         let mut entries = self.entries.lock();
-        let kind = |entry: &&Entry| entry.probe.is_kind(command, counted);
-        if !entries.iter().any(|entry| kind(&entry)) {
+        let kind = |entry: &Entry| entry.probe.is_kind(command, counted);
+        if !entries.iter().any(kind) {
             return Err(ENODEV);
         }
         let mut found = false;
-        for entry in entries.iter().filter(kind) {
-            found |= drop_sites(entry, &wanted)?;
+        for entry in entries.iter_mut().filter(|entry| kind(entry)) {
+            found |= entry.drop_sites(&wanted)?;
         }
         entries.retain(|entry| {
-            let stays = entry.probe.live().next().is_some();
+            let stays = !entry.live.is_empty();
             if !stays {
                 entry.probe.action.end();
             }
@@ -221,7 +270,7 @@ impl Probes {
         self.entries
             .lock()
             .iter()
-            .map(|entry| entry.probe.live().count())
+            .map(|entry| entry.live.len())
             .sum()
     }
 
@@ -231,37 +280,14 @@ impl Probes {
     /// Task context, may sleep. Errors when `out` is full.
     pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let entries = self.entries.lock();
+        let mut left = index;
         // The newest first.
-        let mut lines = entries
-            .iter()
-            .rev()
-            .flat_map(|e| e.probe.live().map(move |site| (&e.probe, site)));
-        match lines.nth(index) {
-            Some((probe, site)) => probe.write(site, out).map(|()| true),
-            None => Ok(false),
+        for entry in entries.iter().rev() {
+            if let Some(site) = entry.line(left) {
+                return entry.probe.write(site, out).map(|()| true);
+            }
+            left = left.saturating_sub(entry.live.len());
         }
+        Ok(false)
     }
-}
-
-/// Takes the `wanted` sites out of a probe; true if there were any.
-fn drop_sites(entry: &Entry, wanted: impl Fn(&SiteCount) -> bool) -> Result<bool> {
-    let mut edit: Option<Edit> = None;
-    for site in entry.probe.live().filter(|site| wanted(site)) {
-        let edit = match &mut edit {
-            Some(edit) => edit,
-            none => none.insert(entry.ops.edit(FilterKind::Filter, false)?),
-        };
-        edit.set_ip(site.addr, true)?;
-        site.live.store(false, Relaxed);
-    }
-    let Some(edit) = edit else {
-        return Ok(false);
-    };
-    if entry.probe.live().next().is_some() {
-        edit.commit()?;
-    } else {
-        // An empty filter would mean every function.
-        entry.ops.unregister()?;
-    }
-    Ok(true)
 }
