@@ -155,13 +155,21 @@ pub(crate) unsafe fn unpack(format: usize, args: &[u8], out: &mut [u8]) -> usize
     usize::try_from(length).unwrap_or(0)
 }
 
-/// The kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries point to, in
-/// the order of `printk_formats`. An entry is none where a format was no constant.
-pub(crate) fn built_in() -> impl Iterator<Item = Option<&'static CStr>> {
+/// Number `at` of the kernel's own formats (`trace_printk()`) and strings (tracepoints') that entries
+/// point to, in the order of `printk_formats`. An entry is none where a format was no constant.
+pub(crate) fn built_in(at: usize) -> Option<Option<&'static CStr>> {
+    let formats = formats();
+    let text = match at.checked_sub(formats.len()) {
+        Some(at) => strings().get(at),
+        None => formats.get(at),
+    }?;
     // SAFETY: null, or a string constant of the kernel.
-    let text =
-        |text: &*const c_char| (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(*text) });
-    Iterator::chain(formats().iter(), strings()).map(text)
+    Some((!text.is_null()).then(|| unsafe { CStr::from_char_ptr(*text) }))
+}
+
+/// How many there are.
+pub(crate) fn built_in_count() -> usize {
+    formats().len().wrapping_add(strings().len())
 }
 
 /// Does anything in the kernel itself call `trace_printk()`?

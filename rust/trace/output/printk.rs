@@ -86,13 +86,14 @@ fn set_destination(instance: &Arc<Instance>, on: bool) -> Result {
         return Err(EACCES);
     }
     match on {
-        true => move_to(instance),
+        true => Users::moving(|| move_to(instance)),
         false if instance.is_top() => return Err(EINVAL),
         false => give_back(instance),
     }
     Ok(())
 }
 
+/// For those who move it, one at a time.
 fn move_to(instance: &Arc<Instance>) {
     let other = DESTINATION.replace((!instance.is_top()).then(|| instance.clone()));
     match &other {
@@ -105,9 +106,11 @@ fn move_to(instance: &Arc<Instance>) {
 }
 
 fn give_back(instance: &Arc<Instance>) {
-    if instance.options().has(Flag::TracePrintkDest) {
-        Instance::top().iter().for_each(|top| move_to(top));
-    }
+    Users::moving(|| {
+        if instance.options().has(Flag::TracePrintkDest) {
+            Instance::top().iter().for_each(|top| move_to(top));
+        }
+    });
 }
 
 /// Who calls `trace_printk()`.
@@ -115,6 +118,17 @@ fn give_back(instance: &Arc<Instance>) {
 struct Users {
     #[pin]
     state: Mutex<State>,
+    /// Held while the destination moves. Taken under an instance's state mutex, and holds nothing.
+    #[pin]
+    moving: Mutex<()>,
+}
+
+impl Users {
+    /// Runs `f` while nobody else moves the destination. Task context, sleeps.
+    fn moving(f: impl FnOnce()) {
+        let _alone = USERS.as_ref().map(|users| users.moving.lock());
+        f();
+    }
 }
 
 #[derive(Default)]
@@ -130,7 +144,10 @@ struct State {
 /// Prepares for users. Once, at boot, after the top instance is there. `ENOMEM`.
 pub(crate) fn init() -> Result {
     USERS.populate(Arc::pin_init(
-        pin_init!(Users { state <- new_mutex!(State::default()) }),
+        pin_init!(Users {
+            state <- new_mutex!(State::default()),
+            moving <- new_mutex!(()),
+        }),
         GFP_KERNEL,
     )?);
     if format::any_built_in() {
@@ -252,14 +269,13 @@ pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> O
         show.take()
             .map(|show| show(text.as_char_ptr() as usize, text.to_bytes()))
     };
-    let built_in = format::built_in().count();
-    if let Some(text) = format::built_in().nth(at) {
+    if let Some(text) = format::built_in(at) {
         return Some(text.and_then(line));
     }
     let state = USERS.as_ref()?.state.lock();
     state
         .kept
-        .get(at.checked_sub(built_in)?)
+        .get(at.checked_sub(format::built_in_count())?)
         .map(|text| line(text))
 }
 
