@@ -389,10 +389,13 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
         trunc: flags & bindings::O_TRUNC != 0,
     };
 
-    let opened = of.open(&how).and_then(|file| {
-        let reading = seq_file::Reading::new();
-        Ok(KBox::new(Opened { reading, file }, GFP_KERNEL)?)
-    });
+    // As among permissions, which kernel code that opens a path does not ask for.
+    let opened = super::tracefs::check_lockdown()
+        .and_then(|()| of.open(&how))
+        .and_then(|file| {
+            let reading = seq_file::Reading::new();
+            Ok(KBox::new(Opened { reading, file }, GFP_KERNEL)?)
+        });
     // SAFETY: `file` is the file being opened, not yet shared, without private data.
     errno(opened.and_then(|opened| unsafe { install(inode, file, opened) }))
 }
