@@ -148,7 +148,7 @@ impl Instance {
                 snapshot <- Snapshot::new(),
                 options: Atomic::new(options.bits()),
                 buffer_percent: Atomic::new(50),
-                users: Atomic::new(0),
+                users: Atomic::new(held::CLOSED),
                 state <- new_mutex!(State {
                     tracer: idle,
                     row,

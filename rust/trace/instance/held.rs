@@ -9,11 +9,12 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::Arc;
 
-/// In `Instance::users`: nobody can open it any more.
+/// In `Instance::users`: nobody can open it, yet or any more.
 pub(super) const CLOSED: i32 = -1;
 
 impl Instance {
-    /// Keeps it from being removed. Any context. `ENODEV` when it is going already.
+    /// Keeps it from being removed. Any context. `ENODEV` when it is going already, and while it is
+    /// being made.
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
         while users != CLOSED && !self.is_leaving() {
@@ -26,6 +27,11 @@ impl Instance {
             }
         }
         Err(ENODEV)
+    }
+
+    /// It is complete: from now on it can be [held](Self::hold).
+    pub(super) fn admit(&self) {
+        self.users.store(0, ordering::Release);
     }
 
     /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, where a feature says so,

@@ -67,6 +67,7 @@ impl Instance {
         init(top.clone(), bytes)?;
         TOP.populate(top.clone());
         top.announce()?;
+        top.admit();
         Self::top()
     }
 
@@ -220,6 +221,8 @@ fn create_by(
         Ok(directory) => {
             // There is room.
             let _ = made.push_within_capacity((instance.clone(), directory));
+            // Its files could be seen before, but not opened.
+            instance.admit();
             Ok(instance)
         }
         Err(error) => {
