@@ -22,6 +22,13 @@ use kernel::sync::Arc;
 
 /// What is measured.
 pub(crate) trait Measurement: Send + Sync + 'static {
+    /// False if nothing is being measured on any CPU, where that takes no more than a load to find
+    /// out. Any context.
+    #[inline(always)]
+    fn may_measure(&self) -> bool {
+        true
+    }
+
     /// Is something being measured on this CPU, so that its functions are of interest? Any context,
     /// preemption is off.
     fn is_measuring(&self) -> bool;

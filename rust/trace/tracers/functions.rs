@@ -133,14 +133,24 @@ impl<T: Measures> CallbackSymbol for Calls<T> {
     const ENTRY: Entry = thunk::<Self>;
 }
 
-impl<T: Measures> Callback for Calls<T> {
-    type Saved = Arguments;
-
-    fn hit(&self, hit: &Hit<'_, Arguments>) {
+impl<T: Measures> Calls<T> {
+    /// Not inline, so that a hit of no interest saves no registers.
+    #[inline(never)]
+    fn record(&self, hit: &Hit<'_, Arguments>) {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
         if self.0.is_measuring() {
             record_with_arguments(self.0.buffer(), context, hit);
+        }
+    }
+}
+
+impl<T: Measures> Callback for Calls<T> {
+    type Saved = Arguments;
+
+    fn hit(&self, hit: &Hit<'_, Arguments>) {
+        if self.0.may_measure() {
+            self.record(hit);
         }
     }
 }

@@ -342,6 +342,11 @@ impl TaskProbe for Wakeup {
 
 /// Functions are of interest on the CPU that the awaited task is to run on.
 impl Measurement for Wakeup {
+    #[inline(always)]
+    fn may_measure(&self) -> bool {
+        self.task.load(Relaxed) != 0
+    }
+
     fn is_measuring(&self) -> bool {
         self.task.load(Relaxed) != 0
             && CpuId::current().as_u32() == self.cpu.load(Relaxed)
