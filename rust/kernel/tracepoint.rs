@@ -243,10 +243,12 @@ struct Bound<T> {
     data: Arc<T>,
 }
 
-/// Probes that are in place; dropping it removes them and waits until none runs. Task context.
+/// Probes; dropping it removes those that are in place and waits until none runs. Task context.
 pub(crate) struct Probes<T: TaskProbe> {
     points: &'static [Point],
+    /// So many of them are in place.
     registered: usize,
+    priority: c_int,
     bound: KBox<Bound<T>>,
 }
 
@@ -270,33 +272,44 @@ impl<T: TaskProbe> Probes<T> {
         let mut probes = Self {
             points,
             registered: 0,
+            priority,
             bound: KBox::new(Bound { entry, data }, GFP_KERNEL)?,
         };
-        for point in points {
-            // SAFETY: the function has the prototype of the tracepoint with a leading pointer, for
-            // which it gets the address of a `Bound<T>`; that lives until `drop` has removed the
-            // probe.
-            to_result(unsafe {
-                bindings::tracepoint_probe_register_prio(
-                    point.tracepoint(),
-                    point.function::<T>(),
-                    probes.address(),
-                    priority,
-                )
-            })?;
-            probes.registered += 1;
-        }
+        probes.resume()?;
         Ok(probes)
     }
 
-    fn address(&self) -> *mut c_void {
-        (&raw const *self.bound).cast_mut().cast()
+    /// Puts those in place that are not. Task context, may sleep. `ENOMEM`: then none is.
+    pub(crate) fn resume(&mut self) -> Result {
+        while let Some(point) = self.points.get(self.registered) {
+            // SAFETY: the function has the prototype of the tracepoint with a leading pointer, for
+            // which it gets the address of a `Bound<T>`; that lives until `drop` has removed the
+            // probe.
+            let result = to_result(unsafe {
+                bindings::tracepoint_probe_register_prio(
+                    point.tracepoint(),
+                    point.function::<T>(),
+                    self.address(),
+                    self.priority,
+                )
+            });
+            if result.is_err() {
+                self.pause();
+                return result;
+            }
+            self.registered += 1;
+        }
+        Ok(())
     }
-}
 
-impl<T: TaskProbe> Drop for Probes<T> {
-    fn drop(&mut self) {
-        for point in self.points.iter().take(self.registered) {
+    /// Removes them without waiting: one may still run, until this is dropped. Task context, may
+    /// sleep.
+    pub(crate) fn pause(&mut self) {
+        for point in self
+            .points
+            .iter()
+            .take(core::mem::take(&mut self.registered))
+        {
             // SAFETY: undoes the registration with the same arguments. It can only fail for want of
             // memory, and then the tracepoint code itself has put a function that does nothing in
             // the probe's place.
@@ -308,6 +321,16 @@ impl<T: TaskProbe> Drop for Probes<T> {
                 );
             }
         }
+    }
+
+    fn address(&self) -> *mut c_void {
+        (&raw const *self.bound).cast_mut().cast()
+    }
+}
+
+impl<T: TaskProbe> Drop for Probes<T> {
+    fn drop(&mut self) {
+        self.pause();
         // Probes run in SRCU read sections, where they may be preempted: after this none uses
         // `bound` any more. SAFETY: task context, where sleeping is allowed.
         unsafe { bindings::tracepoint_synchronize_unregister() };

@@ -253,6 +253,8 @@ struct Users {
 #[derive(Default)]
 struct State {
     count: usize,
+    /// Kept from the first use on, in place or not: to wait until none runs would make the end of
+    /// each tracer dear.
     probes: Option<Probes<Saver>>,
 }
 
@@ -271,11 +273,15 @@ pub(crate) struct Saving(());
 pub(crate) fn start() -> Result<Saving> {
     let mut state = Users::get()?.state.lock();
     if state.count == 0 {
-        let saver = Arc::new(Saver, GFP_KERNEL)?;
-        state.probes = Some(Probes::register(
-            &[Point::Wakeup, Point::WakeupNew, Point::Switch],
-            saver,
-        )?);
+        match &mut state.probes {
+            Some(probes) => probes.resume()?,
+            none => {
+                *none = Some(Probes::register(
+                    &[Point::Wakeup, Point::WakeupNew, Point::Switch],
+                    Arc::new(Saver, GFP_KERNEL)?,
+                )?);
+            }
+        }
     }
     state.count += 1;
     Ok(Saving(()))
@@ -287,7 +293,7 @@ impl Drop for Saving {
         let mut state = users.state.lock();
         state.count = state.count.saturating_sub(1);
         if state.count == 0 {
-            state.probes = None;
+            state.probes.iter_mut().for_each(Probes::pause);
         }
     }
 }
