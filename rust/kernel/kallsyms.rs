@@ -73,18 +73,28 @@ impl Known {
 /// The addresses whose names were asked for lately: the lines of a trace name a few functions over
 /// and over, and to find a name takes thousands of instructions. Only those in the kernel's own
 /// text, where a name is the same for ever.
-struct Recent([Known; 1 << Self::BITS]);
+struct Recent(KVVec<Known>);
 
-static RECENT: RawLock<Recent> = RawLock::new(Recent(
-    [Known {
-        addr: 0,
-        len: 0,
-        name: [0; Known::LONGEST],
-    }; 1 << Recent::BITS],
-));
+static RECENT: RawLock<Recent> = RawLock::new(Recent(KVVec::new()));
 
 impl Recent {
-    const BITS: u32 = 9;
+    const BITS: u32 = if cfg!(CONFIG_BASE_SMALL) { 8 } else { 11 };
+
+    /// Makes room, unless there is or there is no memory. Task context, may sleep.
+    fn prepare() {
+        if !RECENT.lock().0.is_empty() {
+            return;
+        }
+        let none = Known {
+            addr: 0,
+            len: 0,
+            name: [0; Known::LONGEST],
+        };
+        if let Ok(mut room) = KVVec::from_elem(none, 1 << Self::BITS, GFP_KERNEL) {
+            core::mem::swap(&mut RECENT.lock().0, &mut room);
+            // What somebody else may have put there goes here, with the lock open.
+        }
+    }
 
     fn place(addr: usize) -> usize {
         addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - Self::BITS)
@@ -183,6 +193,11 @@ fn write_bytes(w: &mut dyn fmt::Write, bytes: &[u8]) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// Many names are going to be asked for. Task context, may sleep.
+pub(crate) fn expect_many() {
+    Recent::prepare();
 }
 
 /// Size of the symbol at `addr`, and how far into it `addr` is.

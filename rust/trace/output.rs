@@ -27,6 +27,7 @@
 
 use crate::core::format::line::{Lost, Unit};
 use crate::core::parse::options::{Flag, Set};
+use crate::kernel::kallsyms;
 use crate::trace::instance::{Instance, Side};
 use kernel::cpu::CpuId;
 use symbols::Kallsyms;
@@ -117,6 +118,7 @@ impl Style {
 
     /// The same for one of its two buffers. Task context, may sleep.
     pub(crate) fn of_side(instance: &Instance, side: Side) -> Self {
+        kallsyms::expect_many();
         let (_, own) = instance.tracer_options();
         Self::new(instance, side, own)
     }

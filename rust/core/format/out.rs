@@ -73,7 +73,16 @@ impl<const N: usize> Piece<N> {
     /// Appends `text`.
     #[inline]
     pub(super) fn text(&mut self, text: &[u8]) {
-        text.iter().for_each(|&byte| self.byte(byte));
+        let end = self.len.wrapping_add(text.len());
+        match self.bytes.get_mut(self.len..end) {
+            Some(place) => {
+                for (to, from) in place.iter_mut().zip(text) {
+                    *to = *from;
+                }
+                self.len = end;
+            }
+            None => text.iter().for_each(|&byte| self.byte(byte)),
+        }
     }
 
     /// Appends so many blanks.

@@ -22,7 +22,7 @@ use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
 use crate::trace::output::source::Look;
 use crate::trace::output::tracer::{self, TracerOutput};
-use crate::trace::output::{header, line, Style, LINE_ROOM};
+use crate::trace::output::{header, line, Record, Style, LINE_ROOM};
 use kernel::{
     cpu::CpuId,
     new_mutex,
@@ -129,6 +129,7 @@ impl Rows for Listing {
         }
         let mut reading = self.reading.lock();
         reading.follow_tracer(&self.at.instance)?;
+        reading.style = reading.style.refreshed(&self.at.instance);
         if core::mem::take(&mut reading.ended) {
             reading.cursor.source_mut().go_on();
         }
@@ -136,17 +137,13 @@ impl Rows for Listing {
             reading.ended = true;
             return Ok(None);
         }
-        let place = InPlace {
-            instance: &self.at.instance,
-            reading,
-        };
+        let place = InPlace { reading };
         Ok(Some(KBox::new(place, GFP_KERNEL)?))
     }
 }
 
 /// A read in progress.
 struct InPlace<'a> {
-    instance: &'a Instance,
     reading: Guard<'a, Reading, MutexBackend>,
 }
 
@@ -157,7 +154,7 @@ impl seq_file::Cursor for InPlace<'_> {
     }
 
     fn next(&mut self) -> bool {
-        self.reading.step(self.instance)
+        self.reading.step()
     }
 }
 
@@ -237,7 +234,7 @@ impl Reading {
             self.rewind(instance);
         }
         while self.row.is_none_or(|row| row < at) {
-            if !self.step(instance) {
+            if !self.step() {
                 return false;
             }
         }
@@ -279,13 +276,14 @@ impl Reading {
     }
 
     /// Reads and prints the next record; false if there is none.
-    fn step(&mut self, instance: &Instance) -> bool {
-        let Some((cpu, head)) = self.cursor.next(&mut self.record) else {
+    fn step(&mut self) -> bool {
+        let Some((cpu, head, index)) = self.cursor.take(&mut self.record) else {
             return false;
         };
-        self.style = self.style.refreshed(instance);
-        let record = self.cursor.record(cpu, &head, &self.record);
-        self.cursor.pass(cpu, &head);
+        let record = Record {
+            index,
+            ..self.cursor.record(cpu, &head, &self.record)
+        };
         let started =
             self.style.set.has(Flag::Annotate) && first(&mut self.started, cpu) && record.index > 1;
         let mut text = LineBuf::new(&mut self.text);
@@ -294,6 +292,7 @@ impl Reading {
             cursor: &mut self.cursor,
             cpu,
             current: None,
+            next: None,
             store,
         };
         let output = self.output.as_deref_mut();

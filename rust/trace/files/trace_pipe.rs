@@ -179,6 +179,7 @@ impl Pipe {
                 cursor: &mut cursor,
                 cpu,
                 current: Some(head),
+                next: None,
                 store,
             };
             let output = self.output.as_deref_mut();

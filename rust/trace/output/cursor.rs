@@ -34,6 +34,15 @@ pub(crate) trait Source {
     /// False if another reader has done so meanwhile; the record was then not this reader's.
     fn pass(&mut self, cpu: CpuId, head: &Head) -> bool;
 
+    /// Copies that record's payload and counts it as read. None, with nothing changed, where it is
+    /// not the one that [`Self::look`] has told of last, or is longer than `into`; to look again
+    /// tells what is there now.
+    fn take(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        let size = into.len();
+        let head = self.copy(cpu, into).filter(|head| head.len <= size)?;
+        self.pass(cpu, &head).then_some(head)
+    }
+
     /// The `index`th CPU with a buffer.
     fn cpu(&self, index: usize) -> Option<CpuId>;
 }
@@ -134,6 +143,28 @@ impl<S: Source> Cursor<S> {
         }
     }
 
+    /// Copies the oldest unread record, which is read then, and says which number it has.
+    ///
+    /// A record that `store` has no room for is passed over.
+    pub(crate) fn take(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head, u64)> {
+        let (cpu, _) = self.earliest()?;
+        let taken = store
+            .room(0)
+            .and_then(|room| self.source.take(cpu, room))
+            .map(|head| (cpu, head));
+        let (cpu, head) = match taken {
+            Some(taken) => taken,
+            None => {
+                let (cpu, head) = self.next(store)?;
+                self.source.pass(cpu, &head);
+                (cpu, head)
+            }
+        };
+        let index = self.index;
+        self.index = index.wrapping_add(1);
+        Some((cpu, head, index))
+    }
+
     /// The record that [`Self::next`] copied into `store`.
     pub(crate) fn record<'a>(&self, cpu: CpuId, head: &Head, store: &'a [u8]) -> Record<'a> {
         let data = store.get(..head.len).unwrap_or(&[]);
@@ -162,6 +193,8 @@ pub(crate) struct Ahead<'a, S> {
     pub(crate) cpu: CpuId,
     /// The record, if it was not passed yet: looking past it passes it.
     pub(crate) current: Option<Head>,
+    /// The one behind it, if that was looked at.
+    pub(crate) next: Option<Head>,
     /// Memory for a neighbour.
     pub(crate) store: &'a mut dyn Room,
 }
@@ -180,6 +213,7 @@ impl<S: Source> Neighbours for Ahead<'_, S> {
         self.leave_current();
         let room = self.store.room(0)?.len();
         let head = self.cursor.source.copy(self.cpu, self.store.room(room)?)?;
+        self.next = Some(head);
         if head.len > room {
             let head = self
                 .cursor
@@ -194,7 +228,8 @@ impl<S: Source> Neighbours for Ahead<'_, S> {
 
     fn skip_next_on_cpu(&mut self) {
         self.leave_current();
-        if let Some(head) = self.cursor.source.copy(self.cpu, &mut []) {
+        let next = self.next.take();
+        if let Some(head) = next.or_else(|| self.cursor.source.copy(self.cpu, &mut [])) {
             self.cursor.pass(self.cpu, &head);
         }
     }

@@ -148,6 +148,7 @@ fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratc
         cursor,
         cpu,
         current: Some(head),
+        next: None,
         store: &mut neighbour,
     };
     // A line that does not fit is printed as far as it goes.

@@ -121,6 +121,8 @@ struct At {
     iter: Iter<Memory>,
     /// The epoch that the place is of.
     epoch: u64,
+    /// When the next record was made, if that is known.
+    next: Option<u64>,
     /// Is the place the oldest record still?
     first: bool,
     /// How many records before [`Look::since`] were passed over.
@@ -133,7 +135,12 @@ const AT_ONCE: usize = 128;
 impl At {
     fn reset(&mut self) {
         self.iter.reset();
-        (self.first, self.skipped) = (true, 0);
+        (self.first, self.skipped, self.next) = (true, 0, None);
+    }
+
+    /// Looks at the next record.
+    fn look(&mut self, reader: &ReaderGuard<'_>) {
+        self.next = self.iter.peek(reader).map(|event| event.time);
     }
 
     /// Passes over some records before `since`, once; false if there are more of them.
@@ -176,6 +183,7 @@ impl Look {
                     Some(At {
                         iter,
                         epoch: 0,
+                        next: None,
                         first: true,
                         skipped: 0,
                     })
@@ -255,7 +263,7 @@ impl Look {
         }
     }
 
-    fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<Memory>, ReaderGuard<'_>)> {
+    fn at(&mut self, cpu: CpuId) -> Option<(&mut At, ReaderGuard<'_>)> {
         let since = self.since();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
         let part = self.instance.side(self.side).cpu(cpu)?;
@@ -269,7 +277,7 @@ impl Look {
                 at.iter.limit(&reader);
             }
             if at.skip(since, &reader) {
-                return Some((&mut at.iter, reader));
+                return Some((at, reader));
             }
         }
     }
@@ -277,13 +285,19 @@ impl Look {
 
 impl Source for Look {
     fn look(&mut self, cpu: CpuId) -> Option<u64> {
-        let (iter, reader) = self.at(cpu)?;
-        Some(iter.peek(&reader)?.time)
+        let known = self.iters.get(cpu.as_u32() as usize)?.as_ref()?.next;
+        if known.is_some() {
+            return known;
+        }
+        let (at, reader) = self.at(cpu)?;
+        at.look(&reader);
+        at.next
     }
 
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
-        let (iter, reader) = self.at(cpu)?;
-        let event = iter.peek(&reader)?;
+        let (at, reader) = self.at(cpu)?;
+        at.next = None;
+        let event = at.iter.peek(&reader)?;
         copy(event.payload, into);
         let head = Head {
             ts: event.time,
@@ -294,8 +308,29 @@ impl Source for Look {
     }
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
-        self.at(cpu)
-            .is_some_and(|(iter, reader)| iter.next(&reader).is_some())
+        self.at(cpu).is_some_and(|(at, reader)| {
+            let passed = at.iter.next(&reader).is_some();
+            at.look(&reader);
+            passed
+        })
+    }
+
+    fn take(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        let (at, reader) = self.at(cpu)?;
+        let known = at.next.take();
+        let event = at.iter.peek(&reader)?;
+        if known != Some(event.time) || event.payload.len() > into.len() {
+            return None;
+        }
+        copy(event.payload, into);
+        let head = Head {
+            ts: event.time,
+            len: event.payload.len(),
+            lost: lost(event.lost),
+        };
+        at.iter.next(&reader);
+        at.look(&reader);
+        Some(head)
     }
 
     fn cpu(&self, index: usize) -> Option<CpuId> {
