@@ -147,6 +147,12 @@ pub(crate) trait OpenFile: Send + Sync {
         Seek::Any
     }
 
+    /// Can it be waited for by [`Self::poll`]? Others are always ready, and `epoll_ctl(2)` of them is
+    /// `EPERM`. Asked once, right after the open; those with [`Self::pages`] can.
+    fn polls(&self) -> bool {
+        false
+    }
+
     /// Which operations would not block now. The default is always ready.
     fn poll(&self, _call: &PollCall<'_>) -> PollEvents {
         PollEvents::READABLE.and(PollEvents::WRITABLE)
@@ -307,6 +313,15 @@ static FILE_OPERATIONS: Operations = Table(bindings::file_operations {
     ..COMMON
 });
 
+/// The operations of an open file that can be waited for; put in place by [`open`].
+static POLL_OPERATIONS: Operations = Table(bindings::file_operations {
+    llseek: Some(bindings::generic_file_llseek),
+    read_iter: Some(read_iter),
+    splice_read: Some(bindings::copy_splice_read),
+    poll: Some(poll),
+    ..COMMON
+});
+
 /// The operations of an open file whose reads are served by C's `seq_file`; put in place by
 /// [`open`].
 static SEQ_OPERATIONS: Operations = Table(bindings::file_operations {
@@ -321,13 +336,13 @@ static PAGE_OPERATIONS: Operations = Table(bindings::file_operations {
     llseek: Some(bindings::generic_file_llseek),
     read_iter: Some(read_iter),
     splice_read: Some(splice_read),
+    poll: Some(poll),
     mmap: Some(mmap),
     ..COMMON
 });
 
 const COMMON: bindings::file_operations = bindings::file_operations {
     write: Some(write),
-    poll: Some(poll),
     unlocked_ioctl: Some(ioctl),
     compat_ioctl: Some(ioctl),
     flush: Some(flush),
@@ -414,6 +429,9 @@ unsafe fn install(
     if opened.file.pages().is_some() {
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &PAGE_OPERATIONS.0 };
+    } else if opened.file.polls() {
+        // SAFETY: as above.
+        unsafe { (*file).f_op = &POLL_OPERATIONS.0 };
     }
 
     if opened.file.rows().is_some() {

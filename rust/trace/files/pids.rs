@@ -7,6 +7,7 @@ use super::{Node, Place};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::kernel::raw_lock::RawLock;
 use crate::trace::tasks::pids::PidListKind;
 use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
@@ -21,15 +22,10 @@ impl Node for PidFile {
         if how.write && how.trunc {
             FunctionPids::clear(&at.instance, self.0)?;
         }
-        let pids = if how.read {
-            FunctionPids::of(&at.instance)?.pids(self.0)?
-        } else {
-            KVVec::new()
-        };
         Opening::new(OpenPids {
             which: self.0,
             at: at.clone(),
-            pids,
+            pids: RawLock::new(KVVec::new()),
         })
     }
 }
@@ -37,8 +33,8 @@ impl Node for PidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list when the file was opened.
-    pids: KVVec<i32>,
+    /// The list when its reading began.
+    pids: RawLock<KVVec<i32>>,
 }
 
 impl OpenFile for OpenPids {
@@ -58,6 +54,11 @@ impl OpenFile for OpenPids {
 
 impl Rows for OpenPids {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        if at == 0 {
+            let now = FunctionPids::of(&self.at.instance)?.pids(self.which)?;
+            let before = core::mem::replace(&mut *self.pids.lock(), now);
+            drop(before);
+        }
         listing::rows(self, at)
     }
 }
@@ -65,11 +66,13 @@ impl Rows for OpenPids {
 impl Lines for OpenPids {
     fn seek(&self, at: u64) -> Option<u64> {
         // An empty list has a line that says so.
-        (at < self.pids.len().max(1) as u64).then_some(at)
+        (at < self.pids.lock().len().max(1) as u64).then_some(at)
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
-        match usize::try_from(at).ok().and_then(|at| self.pids.get(at)) {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let pid = self.pids.lock().get(at).copied();
+        match pid {
             Some(pid) => writeln!(out, "{pid}"),
             None => out.bytes(b"no pid\n"),
         }

@@ -129,6 +129,10 @@ impl OpenFile for OpenPipe {
         Seek::Never
     }
 
+    fn polls(&self) -> bool {
+        true
+    }
+
     fn poll(&self, call: &PollCall<'_>) -> PollEvents {
         let Place { instance, cpu } = self.at();
         if instance.options().has(Flag::Block) || self.pipe.lock().has_text() {

@@ -52,6 +52,26 @@ static void iterate(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, ring_buffer_read_start(buffer, NO_CPU, GFP_KERNEL));
 }
 
+/* What is emptied while an iterator stands in it is gone, and what has come since is what it finds. */
+static void emptied(struct kunit *test)
+{
+	struct ring_buffer_iter *iter;
+
+	put_range(0, 2 * PER_PAGE);
+	iter = ring_buffer_read_start(buffer, CPU, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 0);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 1);
+	ring_buffer_reset_cpu(buffer, CPU);
+	put_range(100, 103);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 100);
+	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 101);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), 102);
+	KUNIT_EXPECT_EQ(test, iter_take(iter, NULL), NOTHING);
+	ring_buffer_read_finish(iter);
+}
+
 static void overtaken(struct kunit *test)
 {
 	struct ring_buffer_iter *iter;
@@ -298,6 +318,7 @@ static void waiting(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(iterate),
+	KUNIT_CASE(emptied),
 	KUNIT_CASE(overtaken),
 	KUNIT_CASE(read_pages),
 	KUNIT_CASE(orders),
