@@ -33,6 +33,12 @@ def measure(kernel, path):
     return figures_of(kernel, 1, f"exec sh {HERE}/measure.sh {path}")
 
 
+def operations(kernel, path):
+    """The instructions of each control operation, and of each kind of line that is read, by name."""
+    program("getppid")  # which operations.sh finds beside the other
+    return figures_of(kernel, 1, f"exec sh {HERE}/operations.sh {path}")
+
+
 def branches(kernel, path):
     """The same of the branch tracer, in a kernel of FLAVOUR=branch."""
     return figures_of(kernel, 1, f"exec sh {HERE}/measure-branch.sh {path}")

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# operations.sh PROGRAM: in a guest with ICOUNT=1, print a line `operation instructions` for each control operation and for
+# each kind of line that is read. Twice where the first time may still allocate: the second one counts.
+program=$1
+getppid=${program%/*}/getppid
+set -e
+cd /sys/kernel/tracing
+one='*_sys_getppid'
+
+# name, then the operation
+count() {
+	name=$1
+	shift
+	"$program" "$@" > /tmp/figure && echo "$name $(cat /tmp/figure)"
+}
+
+tracer() { # name, tracer: switching it on and off
+	count "$1_on" write current_tracer "$2"
+	count "$1_off" write current_tracer nop
+}
+
+"$program" write current_tracer function > /dev/null
+"$program" write current_tracer nop > /dev/null
+tracer function_all function
+tracer graph_all function_graph
+echo "$one" > set_ftrace_filter
+"$program" write current_tracer function > /dev/null
+"$program" write current_tracer nop > /dev/null
+tracer function_one function
+tracer graph_one function_graph
+echo > set_ftrace_filter
+"$program" write buffer_size_kb 4096 > /dev/null
+count size_down write buffer_size_kb 1408
+count size_up write buffer_size_kb 4096
+count size_back write buffer_size_kb 1408
+mkdir instances/before
+rmdir instances/before
+count instance_made mkdir instances/one
+count instance_removed rmdir instances/one
+count filter_add write set_ftrace_filter vfs_read
+count filter_glob write set_ftrace_filter 'vfs_*'
+count filter_cleared write set_ftrace_filter ''
+
+# What is read: the calls of everything that a program does.
+record() {
+	echo 0 > tracing_on
+	echo "$1" > current_tracer
+	echo > trace
+	echo 1 > tracing_on
+	ls -l /proc /sys /proc/self > /dev/null
+	echo 0 > tracing_on
+}
+record function
+count line_function lines trace
+count pipe_function lines trace_pipe
+record function
+count page_raw pages per_cpu/cpu0/trace_pipe_raw
+record function_graph
+count line_graph lines trace
+count pipe_graph lines trace_pipe
+echo nop > current_tracer
+echo 1 > tracing_on
+
+# A function's hit while a latency tracer is on that measures nothing.
+none=$("$getppid")
+echo "$one" > set_ftrace_filter
+echo wakeup_dl > current_tracer
+echo "wakeup_hit $((($("$getppid") - none + 10000) / 20000))"
+echo nop > current_tracer
+echo > set_ftrace_filter
