@@ -85,6 +85,7 @@ EXPORT_SYMBOL(__fentry__)
 
 SYM_FUNC_START(ftrace_caller)
 	ANNOTATE_NOENDBR
+.Lcaller:
 	SAVE_ENTRY_REGS
 	CALL_DEPTH_ACCOUNT
 	SET_ARGS
@@ -135,8 +136,23 @@ SYM_FUNC_START(ftrace_plain_caller)
 	popq	%rdi
 .Lplain_return:
 	RET
-.Lplain_end:
 SYM_FUNC_END(ftrace_plain_caller)
+
+/*
+ * The same as ftrace_caller while a word is not 0, and else nothing. A model only, right behind the others, and copied with
+ * them. Functions expect nothing in r11 at their entry.
+ */
+SYM_FUNC_START(ftrace_gated_caller)
+	ANNOTATE_NOENDBR
+.Lgate:
+	movabsq	$0, %r11
+	cmpq	$0, (%r11)
+	jne	.Lcaller
+	CALL_DEPTH_ACCOUNT
+.Lgated_return:
+	RET
+.Lgated_end:
+SYM_FUNC_END(ftrace_gated_caller)
 
 SYM_FUNC_START(ftrace_regs_caller)
 	ANNOTATE_NOENDBR
@@ -229,13 +245,15 @@ SYM_FUNC_END(ftrace_stub_direct_tramp)
 SYM_DATA_START(rtrace_models)
 	/*
 	 * Size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call;
-	 * of both RETs.
+	 * of both RETs; of the entry with a gate, which begins with the movabsq of its word, and of its RET.
 	 */
-	.quad	.Lplain_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
+	.quad	.Lgated_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
 	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller
 	.quad	.Lreturn - ftrace_caller, .Lplain_return - ftrace_caller
+	.quad	.Lgate - ftrace_caller, .Lgated_return - ftrace_caller
 	.quad	.Lregs_end - ftrace_regs_caller, 0
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_return - ftrace_regs_caller, .Lregs_balanced_return - ftrace_regs_caller
+	.quad	0, 0
 SYM_DATA_END(rtrace_models)

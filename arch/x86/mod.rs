@@ -61,6 +61,10 @@ impl Arch for Machine {
         addr.wrapping_add(trampoline::plain_offset())
     }
 
+    fn gated_entry(addr: usize) -> usize {
+        addr.wrapping_add(trampoline::gated_offset())
+    }
+
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
         let [at, _] = trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
         insn::call_target(at, &text::read(at)?)

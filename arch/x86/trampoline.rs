@@ -10,6 +10,7 @@
 
 use super::insn;
 use super::text::Patcher;
+use crate::kernel::ftrace::gate_of;
 use crate::trace::ftrace::arch::Trampoline;
 use kernel::{bindings, page, prelude::*};
 
@@ -23,6 +24,9 @@ struct Model {
     calls: [Call; 2],
     /// Offsets of the RETs.
     returns: [usize; 2],
+    /// Offsets of the entry with a gate, which begins with `movabs $gate, %r11`, and of its RET; 0
+    /// if there is none.
+    gated: [usize; 2],
 }
 
 /// Where a copy differs from its model.
@@ -41,6 +45,8 @@ extern "C" {
 
 /// `movabs $imm64, %rdx` starts with these.
 const MOVABS_RDX: [u8; 2] = [0x48, 0xba];
+/// And `movabs $imm64, %r11` with these.
+const MOVABS_R11: [u8; 2] = [0x49, 0xbb];
 
 fn numbers(regs: bool) -> &'static Model {
     // SAFETY: Read-only data that the assembler laid out as `[Model; 2]`.
@@ -72,6 +78,11 @@ pub(super) fn plain_offset() -> usize {
     numbers(false).plain
 }
 
+/// Where a trampoline that does not save all registers is entered if there is a gate.
+pub(super) fn gated_offset() -> usize {
+    numbers(false).gated[0]
+}
+
 /// Memory for a trampoline, given back when dropped.
 struct Memory(*mut u8);
 
@@ -93,6 +104,7 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
         size,
         calls,
         returns,
+        gated,
         ..
     } = numbers(regs);
     let mut code = KVec::from_elem(0, *size, GFP_KERNEL)?;
@@ -115,21 +127,20 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
     };
     for place in calls {
         let call = insn::call(addr.wrapping_add(place.at), func).ok_or(ERANGE)?;
-        let movabs = code.get_mut(place.ops..).ok_or(EINVAL)?;
-        let (opcode, rest) = movabs
-            .split_at_mut_checked(MOVABS_RDX.len())
-            .ok_or(EINVAL)?;
-        if *opcode != MOVABS_RDX {
-            return Err(EINVAL);
-        }
-        rest.get_mut(..8)
-            .ok_or(EINVAL)?
-            .copy_from_slice(&ops.to_le_bytes());
+        load(&mut code, place.ops, MOVABS_RDX, ops)?;
         put(&mut code, place.at, &call)?;
+    }
+    let [gate, gated_return] = *gated;
+    if gate != 0 {
+        load(&mut code, gate, MOVABS_R11, gate_of(ops))?;
     }
     if cfg!(CONFIG_MITIGATION_RETHUNK) {
         let [plain, balanced] = *returns;
         put(&mut code, plain, &return_at(addr.wrapping_add(plain))?)?;
+        if gate != 0 {
+            let at = addr.wrapping_add(gated_return);
+            put(&mut code, gated_return, &return_at(at)?)?;
+        }
         // Where calls are counted, what the model has there is right at any address.
         // SAFETY: It reads what kind of CPU this is.
         if !regs || !unsafe { bindings::rtrace_calls_are_counted() } {
@@ -141,6 +152,19 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
         }
     }
     Ok(code)
+}
+
+/// Fills in the `value` that the `movabs` at `at` loads, which begins with `opcode`.
+fn load(code: &mut [u8], at: usize, opcode: [u8; 2], value: usize) -> Result {
+    let movabs = code.get_mut(at..).ok_or(EINVAL)?;
+    let (start, rest) = movabs.split_first_chunk_mut::<2>().ok_or(EINVAL)?;
+    if *start != opcode {
+        return Err(EINVAL);
+    }
+    rest.get_mut(..8)
+        .ok_or(EINVAL)?
+        .copy_from_slice(&value.to_le_bytes());
+    Ok(())
 }
 
 /// The return that the CPU wants at `at`.

@@ -5,6 +5,7 @@
 //!
 //! C headers: `include/linux/ftrace.h`, `include/linux/ftrace_regs.h`, `include/linux/fprobe.h`.
 
+use core::mem::offset_of;
 use core::ptr::NonNull;
 use kernel::bindings;
 pub(crate) use kernel::bindings::{
@@ -215,4 +216,12 @@ pub(crate) fn idle_task(cpu: CpuId) -> Option<NonNull<task_struct>> {
 pub(crate) fn panic(why: &'static core::ffi::CStr) -> ! {
     // SAFETY: a string; as format it is given one without conversions.
     unsafe { bindings::panic(c"%s".as_ptr().cast(), why.as_ptr()) }
+}
+
+/// The address of a word of the `struct ftrace_ops` at `ops` that is its gate: where trampolines have
+/// one, they call its function only while that is not 0. It is a half of C's list head, for which
+/// there is no other use.
+pub(crate) fn gate_of(ops: usize) -> usize {
+    const { assert!(size_of::<list_head>() == 2 * size_of::<usize>()) };
+    ops.wrapping_add(offset_of!(ftrace_ops, list) + offset_of!(list_head, prev))
 }

@@ -22,6 +22,9 @@ use kernel::sync::Arc;
 
 /// What is measured.
 pub(crate) trait Measurement: Send + Sync + 'static {
+    /// Does it close the gate of the instance's ops while nothing is being measured on any CPU?
+    const GATED: bool = false;
+
     /// False if nothing is being measured on any CPU, where that takes no more than a load to find
     /// out. Any context.
     #[inline(always)]

@@ -109,7 +109,8 @@ impl IdleSite<'_> {
 /// Code made for one ops: calls its function with the arguments of `ftrace_func_t`.
 #[derive(Clone, Copy)]
 pub(crate) struct Trampoline {
-    /// Where it starts; what a site calls, if not its [`Arch::plain_entry`].
+    /// Where it starts; what a site calls, if not its [`Arch::plain_entry`] or
+    /// [`Arch::gated_entry`].
     pub(crate) addr: usize,
     /// Its bytes.
     pub(crate) size: usize,
@@ -152,6 +153,10 @@ pub(crate) trait Arch {
     /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the
     /// callback looks at none.
     fn plain_entry(addr: usize) -> usize;
+
+    /// Where a site enters it if the callback is to be called only while the
+    /// [gate](crate::kernel::ftrace::gate_of) of its ops is open.
+    fn gated_entry(addr: usize) -> usize;
 
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;

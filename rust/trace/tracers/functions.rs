@@ -148,6 +148,8 @@ impl<T: Measures> Calls<T> {
 impl<T: Measures> Callback for Calls<T> {
     type Saved = Arguments;
 
+    const GATED: bool = T::GATED;
+
     fn hit(&self, hit: &Hit<'_, Arguments>) {
         if self.0.may_measure() {
             self.record(hit);

@@ -12,6 +12,7 @@
 //! buffer and of saved names. What is asked at every switch and wake-up is in atomics beside it,
 //! and asked again with the lock held.
 
+use super::function_filter::FunctionFilter;
 use super::functions::Functions;
 use super::functions::Measures;
 use crate::core::format::entry::{self, ContextSwitch, Function};
@@ -26,6 +27,7 @@ use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
+use crate::trace::ftrace::ops::Ops;
 use crate::trace::instance::latency::{Found, Latency};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
@@ -140,6 +142,8 @@ const NOBODYS: i32 = i32::MAX;
 struct Wakeup {
     instance: Arc<Instance>,
     latency: Arc<Latency>,
+    /// Whose gate is open while somebody is awaited.
+    functions: Arc<Ops>,
     class: Class,
     /// Is tracing on?
     enabled: Atomic<bool>,
@@ -172,6 +176,7 @@ impl Awaited {
     fn end(&mut self, wakeup: &Wakeup) {
         wakeup.prio.store(NOBODYS, Relaxed);
         wakeup.deadline.store(false, Relaxed);
+        wakeup.functions.set_gate(false);
         wakeup.task.store(0, Relaxed);
         self.task = None;
     }
@@ -181,9 +186,12 @@ impl Wakeup {
     fn new(instance: Arc<Instance>, class: Class) -> Result<Self> {
         let graph = instance.options().has(Flag::DisplayGraph);
         let latency = instance.latency()?.clone();
+        let functions = FunctionFilter::of(&instance)?.clone();
+        functions.set_gate(false);
         Ok(Self {
             instance,
             latency,
+            functions,
             class,
             enabled: Atomic::new(false),
             graph: Atomic::new(graph),
@@ -241,6 +249,7 @@ impl Wakeup {
         self.prio.store(task.prio(), Relaxed);
         self.deadline.store(task.has_deadline(), Relaxed);
         self.task.store(task.address(), Relaxed);
+        self.functions.set_gate(true);
         buffer.record_in(context, entry::Wakeup::from(switch(waker, task)));
         stack::record_of(buffer, context, from);
         // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
@@ -342,6 +351,8 @@ impl TaskProbe for Wakeup {
 
 /// Functions are of interest on the CPU that the awaited task is to run on.
 impl Measurement for Wakeup {
+    const GATED: bool = true;
+
     #[inline(always)]
     fn may_measure(&self) -> bool {
         self.task.load(Relaxed) != 0

@@ -87,6 +87,10 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     /// What it looks at.
     type Saved: Saved;
 
+    /// Is it to be called only while the gate is open ([`Ops::set_gate`])? Where several ops share a
+    /// site it is called all the same.
+    const GATED: bool = false;
+
     /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the
     /// traced code has it.
     ///
@@ -255,10 +259,14 @@ impl Ops {
         self.raw.set_func(Some(T::ENTRY));
         {
             let _state = FTRACE.lock();
-            if T::Saved::NOTHING {
-                self.raw.set(flag::PLAIN);
-            } else {
-                self.raw.clear(flag::PLAIN);
+            for (flag, set) in [
+                (flag::PLAIN, T::Saved::NOTHING),
+                (flag::GATED, T::GATED && !T::Saved::NOTHING),
+            ] {
+                match set {
+                    true => self.raw.set(flag),
+                    false => self.raw.clear(flag),
+                }
             }
         }
         held.bound = Some(Bound {
@@ -288,6 +296,12 @@ impl Ops {
             held.past = after_hits(bound).map(|out| Past { entry, data, out });
         }
         Ok(())
+    }
+
+    /// Opens or closes the gate, for callbacks that have one. Any context.
+    #[inline]
+    pub(crate) fn set_gate(&self, open: bool) {
+        self.raw.set_gate(open);
     }
 
     /// Starts calling. `EINVAL` without a callback, `EBUSY` when it is registered already, `ENODEV`

@@ -22,7 +22,7 @@ use kernel::{
 /// A function of type `ftrace_func_t`.
 pub(crate) type Func = unsafe extern "C" fn(usize, usize, *mut ftrace_ops, *mut ftrace_regs);
 
-/// Flags of an ops: those of C's, and two of our own where C has none.
+/// Flags of an ops: those of C's, and some of our own where C has none.
 pub(crate) mod flag {
     pub(crate) use crate::kernel::ftrace::flag::*;
 
@@ -30,6 +30,8 @@ pub(crate) mod flag {
     pub(crate) const PLAIN: usize = 1 << 63;
     /// Its owner keeps what hits need until they are out, also when it goes.
     pub(crate) const OWNED: usize = 1 << 61;
+    /// The callback is called only while the gate is open.
+    pub(crate) const GATED: usize = 1 << 60;
     /// The trampoline made for it saves all registers.
     pub(crate) const ALL_SAVED: usize = 1 << 62;
 }
@@ -160,6 +162,15 @@ impl OpsRef {
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).list.next).cast()) }
     }
 
+    /// Opens or closes its gate. Any context.
+    #[inline]
+    pub(super) fn set_gate(self, open: bool) {
+        // SAFETY: As for `next_trampoline`; a pointer has the size and alignment of a word.
+        let gate =
+            unsafe { Atomic::<usize>::from_ptr((&raw mut (*self.0.as_ptr()).list.prev).cast()) };
+        gate.store(open.into(), Relaxed);
+    }
+
     /// Address of its function, 0 if none.
     #[inline]
     pub(crate) fn func_addr(self) -> usize {
@@ -199,8 +210,11 @@ impl OpsRef {
 
     /// What a site of its own calls, given that it has a trampoline.
     pub(super) fn entry(self) -> usize {
-        if self.has(flag::PLAIN) && self.has(flag::ALLOC_TRAMP) && !self.wants_regs() {
+        let ours = self.has(flag::ALLOC_TRAMP) && !self.wants_regs();
+        if ours && self.has(flag::PLAIN) {
             Machine::plain_entry(self.trampoline())
+        } else if ours && self.has(flag::GATED) {
+            Machine::gated_entry(self.trampoline())
         } else {
             self.trampoline()
         }
