@@ -32,6 +32,13 @@ impl Symbol<'_> {
         }
     }
 
+    /// [`Symbol::with`] of one that is not asked for again soon.
+    #[inline(never)]
+    pub(crate) fn with_once<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
+        let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
+        find(addr, &mut name, &mut module).map(|symbol| f(&symbol))
+    }
+
     /// [`Symbol::with`] of one that is not known yet. The names take some 600 bytes of stack, and
     /// not inline, so that callers have them there only meanwhile.
     #[inline(never)]

@@ -237,7 +237,7 @@ fn match_table(
         let Some(site) = Site::of(table, i) else {
             break;
         };
-        if Symbol::with(site.addr(), |symbol| wanted.matches(symbol)) == Some(true) {
+        if Symbol::with_once(site.addr(), |symbol| wanted.matches(symbol)) == Some(true) {
             f(&site)?;
             found = found.wrapping_add(1);
         }
