@@ -31,8 +31,8 @@ enum Conversion {
     Pointer,
 }
 
-/// Examines `print_fmt`: calls `wrong` for each fault, and `string` with the name of each field that
-/// is the address of a string.
+/// Examines `print_fmt`: calls `wrong` for each fault, and `string` with the name of each field
+/// that is the address of a string.
 pub fn examine<'a>(
     print_fmt: &'a [u8],
     is_array: &IsArray<'_>,

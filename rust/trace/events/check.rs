@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What printing an event's entries may follow: a look at its `print fmt` when it becomes known, and
-//! at the strings that an entry points to before that is printed.
+//! What printing an event's entries may follow: a look at its `print fmt` when it becomes known,
+//! and at the strings that an entry points to before that is printed.
 
 use crate::core::event::dereference::{examine, Wrong};
 use crate::core::parse::parser::until_nul;
@@ -11,8 +11,8 @@ use kernel::fmt;
 use kernel::prelude::*;
 use kernel::str::CString;
 
-/// Says in the log, in C's words, what is wrong with the `print fmt` of an event that becomes known,
-/// and marks it if its entries' strings are to be looked at. Task context, may sleep.
+/// Says in the log, in C's words, what is wrong with the `print fmt` of an event that becomes
+/// known, and marks it if its entries' strings are to be looked at. Task context, may sleep.
 pub(super) fn look_at(event: &mut Registered) {
     let mut has_strings = false;
     let call: &Call = event;
