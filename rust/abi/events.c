@@ -2,6 +2,9 @@
 /*
  * What of the events only C can make: boot parameters, steps of boot, exports.
  */
+#ifdef CONFIG_BLOCK
+#include <linux/blktrace_api.h>
+#endif
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/module.h>
@@ -128,6 +131,9 @@ static int __init register_modules(void)
 early_initcall(register_modules);
 #endif
 
+#ifdef CONFIG_BLOCK
+EXPORT_SYMBOL_GPL(blk_fill_rwbs);
+#endif
 EXPORT_SYMBOL_GPL(register_ftrace_export);
 EXPORT_SYMBOL_GPL(register_trace_event);
 EXPORT_SYMBOL_GPL(trace_array_set_clr_event);

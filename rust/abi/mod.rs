@@ -14,6 +14,8 @@ macro_rules! same_in_c {
 }
 pub(crate) use same_in_c;
 
+#[cfg(all(CONFIG_BLOCK, CONFIG_EVENT_TRACING))]
+mod block;
 mod boot;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;

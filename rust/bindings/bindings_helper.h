@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* The C headers that rtrace answers to; included by the kernel's rust/bindings/bindings_helper.h. */
+#ifdef CONFIG_BLOCK
+#include <linux/blktrace_api.h>
+#endif
 #include <linux/bootconfig.h>
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
