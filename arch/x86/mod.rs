@@ -57,6 +57,10 @@ impl Arch for Machine {
         unsafe { trampoline::renew(addr, ops, func, regs) }
     }
 
+    fn renew_list_callers() -> Result {
+        trampoline::renew_models()
+    }
+
     fn plain_entry(addr: usize) -> usize {
         addr.wrapping_add(trampoline::plain_offset())
     }

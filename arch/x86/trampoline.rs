@@ -220,3 +220,22 @@ pub(super) unsafe fn renew(addr: usize, ops: usize, func: usize, regs: bool) -> 
     unsafe { bindings::text_poke(addr as _, code.as_ptr().cast(), code.len()) };
     Ok(())
 }
+
+/// Makes the models call the list of ops itself. Where calls are counted, boot has made theirs, like
+/// any other call, one of the code before that function, which counts; but they have counted it
+/// before. `ERANGE`.
+pub(super) fn renew_models() -> Result {
+    // SAFETY: It reads what kind of CPU this is.
+    if !unsafe { bindings::rtrace_calls_are_counted() } {
+        return Ok(());
+    }
+    let text = Patcher::lock();
+    for regs in [false, true] {
+        let [call, _] = &numbers(regs).calls;
+        let at = model(regs).wrapping_add(call.at);
+        let list = bindings::arch_ftrace_ops_list_func as *const () as usize;
+        // SAFETY: By the assembler's word a call is there, in the kernel's own text.
+        unsafe { text.replace(at, &insn::call(at, list).ok_or(ERANGE)?) };
+    }
+    Ok(())
+}

@@ -150,6 +150,10 @@ pub(crate) trait Arch {
     /// or CPU is in it.
     unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result;
 
+    /// Makes [`Arch::list_caller`]s what they have to be after the kernel's text was adapted to the
+    /// CPU, even while they run. `ERANGE`.
+    fn renew_list_callers() -> Result;
+
     /// Where a site enters the trampoline at `addr`, one that does not save all registers, if the
     /// callback looks at none.
     fn plain_entry(addr: usize) -> usize;

@@ -70,13 +70,18 @@ pub(crate) unsafe fn renew_trampolines() {
         let result = unsafe {
             Machine::renew_trampoline(addr, op.as_ptr() as usize, trampoline_func(op), regs)
         };
-        if let Err(error) = result {
-            pr_warn!(
-                "ftrace: a trampoline is as it was before mitigations: {:?}\n",
-                error
-            );
-        }
+        warn_if_not_renewed(result);
     });
+    warn_if_not_renewed(Machine::renew_list_callers());
+}
+
+fn warn_if_not_renewed(result: Result) {
+    if let Err(error) = result {
+        pr_warn!(
+            "ftrace: a trampoline is as it was before mitigations: {:?}\n",
+            error
+        );
+    }
 }
 
 /// Sites lead to the trampoline of `op` for ever, as ftrace is disarmed: it calls nothing from now
