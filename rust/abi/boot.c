@@ -14,6 +14,11 @@
 #include <asm/setup.h>
 #include "boot.h"
 
+#ifdef CONFIG_FUNCTION_TRACER
+/* The number of its type, which entry.S puts before it, is made where C takes its address; Rust does not make it. */
+KCFI_REFERENCE(ftrace_stub);
+#endif
+
 /* Has this CPU made an entry since its tasks' names were last saved? See rust/kernel/entry_made.rs. */
 DEFINE_PER_CPU(bool, rtrace_entry_made);
 

@@ -32,6 +32,13 @@ __rust_helper bool rust_helper_within_module_core(unsigned long addr, const stru
 	return within_module_core(addr, mod);
 }
 
+/* They return an enum, which kCFI tells from an integer; Rust's bindings do not. */
+__rust_helper void rust_helper_rtrace_print_event(trace_print_func print, struct trace_iterator *iter, int flags,
+						  struct trace_event *event)
+{
+	print(iter, flags, event);
+}
+
 #ifdef CONFIG_PERF_EVENTS
 __rust_helper void rust_helper_hlist_add_head_rcu(struct hlist_node *node, struct hlist_head *head)
 {

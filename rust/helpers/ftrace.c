@@ -64,6 +64,12 @@ __rust_helper notrace unsigned long rust_helper_rtrace_instruction_pointer(struc
 	return ftrace_regs_get_instruction_pointer(fregs);
 }
 
+/* kCFI tells an enum from an integer, and Rust's bindings do not: who has one among its arguments is called in C. */
+__rust_helper int rust_helper_rtrace_ask_owner(struct ftrace_ops *ops, unsigned long ip, enum ftrace_ops_cmd cmd)
+{
+	return ops->ops_func(ops, ip, cmd);
+}
+
 __rust_helper void rust_helper_rtrace_init_ops_hash(struct ftrace_ops_hash *hash)
 {
 	mutex_init(&hash->regex_lock);

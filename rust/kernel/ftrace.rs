@@ -198,6 +198,21 @@ pub(crate) unsafe fn call_after_readers(
     unsafe { bindings::call_rcu(head, Some(f)) };
 }
 
+/// Calls the `ops_func` of `ops`. In C: kCFI tells its last argument, an enum, from an integer.
+/// Task context. Errors as its owner says.
+///
+/// # Safety
+///
+/// `ops` is alive and has an `ops_func`, which may be called with it.
+pub(crate) unsafe fn ask_owner(
+    ops: *mut ftrace_ops,
+    ip: usize,
+    cmd: Command,
+) -> kernel::error::Result {
+    // SAFETY: By the precondition.
+    kernel::error::to_result(unsafe { bindings::rtrace_ask_owner(ops, ip, cmd.0) })
+}
+
 /// The task that runs this. Any context.
 #[inline(always)]
 pub(crate) fn running_task() -> NonNull<task_struct> {

@@ -92,8 +92,8 @@ impl Printing {
                 Form::Binary => (*funcs).binary,
             };
             match print {
-                Some(print) => {
-                    print(iter, entry.symbol_flags, raw.cast_mut());
+                Some(_) => {
+                    bindings::rtrace_print_event(print, iter, entry.symbol_flags, raw.cast_mut())
                 }
                 None => bindings::trace_seq_printf(seq, c"type: %d\n".as_char_ptr(), (*raw).type_),
             }

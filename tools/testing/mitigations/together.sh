@@ -49,6 +49,15 @@ rmmod livepatch_sample
 echo nop > current_tracer
 echo > trace
 
+# What C functions print, of events that C functions fill in: called through pointers that kCFI looks at.
+for event in sched/sched_switch irq_vectors/local_timer_entry; do
+	echo 1 > events/$event/enable
+	work
+	echo 0 > events/$event/enable
+	grep -q "${event#*/}: " trace || wrong "no $event: $(cat trace)"
+	echo > trace
+done
+
 # Direct callers, alone and beside the tracer.
 for module in ftrace-direct ftrace-direct-modify ftrace-direct-multi ftrace-direct-too; do
 	modprobe -n -q $module || continue

@@ -247,11 +247,11 @@ impl OpsRef {
     /// `None`: it has no say.
     pub(crate) fn ops_func(self, ip: usize, cmd: Command) -> Option<Result> {
         // SAFETY: By the type's invariant.
-        let func = unsafe { (*self.as_ptr()).ops_func }?;
-        // SAFETY: The function is its owner's to be called with it.
-        Some(kernel::error::to_result(unsafe {
-            func(self.as_ptr(), ip, cmd.0)
-        }))
+        if unsafe { (*self.as_ptr()).ops_func }.is_none() {
+            return None;
+        }
+        // SAFETY: As above; there is a function, its owner's to be called with the ops.
+        Some(unsafe { ftrace::ask_owner(self.as_ptr(), ip, cmd) })
     }
 
     fn set_field(self, which: FilterKind) -> Option<&'static Atomic<*mut SharedSet>> {
