@@ -5,6 +5,7 @@
  *
  * Loading the module does it and says in the log what came of it; it must not be unloaded.
  */
+#include <linux/annotate.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -33,7 +34,7 @@ static notrace void callback(unsigned long ip, unsigned long parent_ip, struct f
 }
 
 /* What writes to kernel text is not exported; kprobes tell where it is. */
-static int __nocfi spoil(unsigned long site)
+static noinline __nocfi int spoil(unsigned long site)
 {
 	static const unsigned char other_nop[MCOUNT_INSN_SIZE] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 	static struct kprobe where = { .symbol_name = "text_poke_copy" };
@@ -46,6 +47,8 @@ static int __nocfi spoil(unsigned long site)
 	unregister_kprobe(&where);
 	return poke((void *)site, other_nop, sizeof(other_nop)) ? 0 : -EIO;
 }
+
+ANNOTATE_NOCFI_SYM(spoil);
 
 static int __init disarm_init(void)
 {

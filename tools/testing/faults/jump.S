@@ -2,6 +2,7 @@
 /* Leaving functions without returning from them, as setjmp() and longjmp() do. */
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <asm/nospec-branch.h>
 #include <asm/unwind_hints.h>
 
 /* bool faults_run(void **place, void (*f)(void **)): calls f(place); was it left by faults_jump(place)? */
@@ -14,7 +15,7 @@ SYM_FUNC_START(faults_run)
 	pushq	%r15
 	subq	$8, %rsp
 	movq	%rsp, (%rdi)
-	call	*%rsi
+	CALL_NOSPEC rsi
 	xorl	%eax, %eax
 .Lout:
 	ANNOTATE_NOENDBR
