@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro check-configs bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR CONFIG LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE
+export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE CONFIGS SEED
 
 # The command as it was typed, not as make expands it.
 unexport CMD
@@ -56,6 +56,10 @@ check-debug: python
 check-distro: python
 	@FLAVOUR=distro python3 scripts/check.py
 
+# Random configurations must link; a few minutes each.
+check-configs: python
+	@FLAVOUR=configs python3 scripts/check.py
+
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }
 	@TRACE=c FLAVOUR= python3 scripts/kernel.py
@@ -70,7 +74,7 @@ ungraft: python
 	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
 
 clean:
-	@rm -rf build/rtrace* build/c build/c-* build/um-* build/guest target
+	@rm -rf build/rtrace* build/c build/c-* build/um-* build/links build/guest target
 
 distclean:
 	@rm -rf build target

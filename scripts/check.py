@@ -27,6 +27,7 @@ REASONS = 100  # comment lines before a failure that are shown with it: the log 
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 ALONE = ("debug", "distro")  # flavours in which no suite compares with C
+NO_KERNEL = ("configs",)  # whose suites build kernels of their own
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# SKIP.*)?$")
@@ -174,7 +175,8 @@ def entry():
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:
         raise Stop(f"FLAVOUR={flavour}: there are no tests of that flavour alone", 2)
-    kernels = [KernelStep(trace, flavour) for trace in ("rtrace", "c") if trace != "c" or flavour not in ALONE]
+    kernels = [KernelStep(trace, flavour) for trace in ("rtrace", "c")
+               if flavour not in NO_KERNEL and (trace != "c" or flavour not in ALONE)]
     if not chosen(host + kernels + guest):
         names = ", ".join(step.name for step in host + kernels + guest)
         raise Stop(f"ONLY={os.environ.get('ONLY')}: no such step; there is: {names}", 2)
