@@ -53,8 +53,12 @@ ANNOTATE_NOCFI_SYM(spoil);
 static int __init disarm_init(void)
 {
 	struct ftrace_ops *ops = kzalloc_obj(*ops);
-	unsigned long site = (unsigned long)disarm_spoilt + (IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0);
+	unsigned long site = (unsigned long)disarm_spoilt;
 	int ret;
+
+	/* Behind an ENDBR, which objtool would miss at an address that it knew. */
+	OPTIMIZER_HIDE_VAR(site);
+	site += IS_ENABLED(CONFIG_X86_KERNEL_IBT) ? 4 : 0;
 
 	if (!ops)
 		return -ENOMEM;

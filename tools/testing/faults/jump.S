@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Leaving functions without returning from them, as setjmp() and longjmp() do. */
+#include <linux/annotate.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/nospec-branch.h>
@@ -7,6 +8,7 @@
 
 /* bool faults_run(void **place, void (*f)(void **)): calls f(place); was it left by faults_jump(place)? */
 SYM_FUNC_START(faults_run)
+	ANNOTATE_NOCFI_SYM
 	pushq	%rbx
 	pushq	%rbp
 	pushq	%r12
