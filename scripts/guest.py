@@ -154,6 +154,7 @@ def accelerator(options):
     if len(known) == 2 and known[0] == boot:
         return known[1]
     found = "kvm" if kvm_boots(options) else "tcg"
+    os.makedirs(os.path.dirname(memo), exist_ok=True)
     with open(memo, "w", encoding="utf-8") as file:
         file.write(f"{boot} {found}\n")
     return found
