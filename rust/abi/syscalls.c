@@ -30,12 +30,23 @@ static struct trace_event_fields exit_fields[] = {
 	{}
 };
 
+/* What prints returns an enum, which kCFI tells from an integer, and Rust does not: what a pointer leads to is C. */
+static enum print_line_t print_enter(struct trace_iterator *iter, int flags, struct trace_event *event)
+{
+	return rtrace_syscall_print_enter(iter, flags, event);
+}
+
+static enum print_line_t print_exit(struct trace_iterator *iter, int flags, struct trace_event *event)
+{
+	return rtrace_syscall_print_exit(iter, flags, event);
+}
+
 struct trace_event_functions enter_syscall_print_funcs = {
-	.trace	= rtrace_syscall_print_enter,
+	.trace	= print_enter,
 };
 
 struct trace_event_functions exit_syscall_print_funcs = {
-	.trace	= rtrace_syscall_print_exit,
+	.trace	= print_exit,
 };
 
 struct trace_event_class event_class_syscall_enter = {

@@ -58,6 +58,13 @@ for event in sched/sched_switch irq_vectors/local_timer_entry; do
 	echo > trace
 done
 
+echo 1 > events/syscalls/enable
+work
+echo 0 > events/syscalls/enable
+grep -q 'sys_openat(' trace || wrong "no system calls: $(head -50 trace)"
+grep -q 'sys_openat -> ' trace || wrong "no returns of system calls: $(head -50 trace)"
+echo > trace
+
 # Direct callers, alone and beside the tracer.
 for module in ftrace-direct ftrace-direct-modify ftrace-direct-multi ftrace-direct-too; do
 	modprobe -n -q $module || continue
