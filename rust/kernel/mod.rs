@@ -20,8 +20,9 @@ pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
-#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
 pub(crate) mod module;

@@ -97,6 +97,16 @@ pub(crate) fn save(into: &mut [usize]) -> usize {
     unsafe { bindings::stack_trace_save(into.as_mut_ptr(), room, 0) as usize }
 }
 
+/// Writes the return addresses on the current task's stack in user space to `into`, innermost first,
+/// as many as fit and can be read; says how many: none for a kernel thread. Any context but NMI,
+/// preemption off.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn save_user(into: &mut [usize]) -> usize {
+    let room = c_uint::try_from(into.len()).unwrap_or(c_uint::MAX);
+    // SAFETY: the memory has room for as many entries as are said.
+    unsafe { bindings::stack_trace_save_user(into.as_mut_ptr(), room) as usize }
+}
+
 /// Does RCU watch this CPU, as unwinding needs? Any context.
 pub(crate) fn rcu_watches() -> bool {
     // SAFETY: no preconditions.

@@ -60,6 +60,19 @@ pub trait Tasks {
     ///
     /// Only `out`'s own.
     fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result;
+
+    /// Writes the file that the thread group `tgid` has mapped at `addr`, and how far into that
+    /// mapping it is: `/usr/bin/cat[+0x1f2]`. False, with nothing written, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Only `out`'s own.
+    fn write_mapped(
+        &self,
+        tgid: i32,
+        addr: usize,
+        out: &mut dyn Out,
+    ) -> core::result::Result<bool, fmt::Error>;
 }
 
 /// What printing needs besides the record.
@@ -189,6 +202,18 @@ mod tests {
     impl Tasks for Numbered {
         fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
             write!(out, "task{pid}")
+        }
+
+        fn write_mapped(
+            &self,
+            tgid: i32,
+            addr: usize,
+            out: &mut dyn Out,
+        ) -> core::result::Result<bool, fmt::Error> {
+            if tgid != 93 || addr < 0x2000 {
+                return Ok(false);
+            }
+            write!(out, "/bin/cat[+{:#x}]", addr - 0x2000).map(|()| true)
         }
     }
 
@@ -375,6 +400,15 @@ mod tests {
         assert_eq!(
             show(&record(user, &[]), Set::DEFAULT),
             "<user stack trace>\n =>  <0000000000007f00>\n =>  <0000000000001000>\n"
+        );
+        assert_eq!(
+            show(&record(user, &[]), with(&[Flag::SymUserObj])),
+            "<user stack trace>\n => /bin/cat[+0x5f00]\n =>  <0000000000001000>\n"
+        );
+        assert_eq!(
+            show(&record(user, &[]), with(&[Flag::SymUserObj, Flag::SymAddr])),
+            "<user stack trace>\n => /bin/cat[+0x5f00] <0000000000007f00>\n \
+             =>  <0000000000001000>\n"
         );
     }
 

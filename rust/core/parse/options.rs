@@ -90,9 +90,9 @@ table! {
     /// A line tells where a CPU's part begins.
     Annotate "annotate" true Every true;
     /// Each event is followed by the user's stack.
-    UserStackTrace "userstacktrace" false Every false;
+    UserStackTrace "userstacktrace" false Every EVENTS;
     /// User stacks show object and offset.
-    SymUserObj "sym-userobj" false Every false;
+    SymUserObj "sym-userobj" false Every EVENTS;
     /// trace_printk() lines are their message alone.
     PrintkMsgOnly "printk-msg-only" false Top true;
     /// Lines begin with task, CPU and time.
@@ -466,7 +466,6 @@ mod tests {
             "nonoraw",
             "Raw",
             "test_nop_accept",
-            "userstacktrace",
             "bogus",
         ] {
             assert_eq!(ask(text), Err(Error::Invalid), "{text:?}");
@@ -495,6 +494,6 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nhash-ptr\n") && text.contains("\nnoevent-fork\n"));
-        assert!(!text.contains("userstacktrace"));
+        assert!(text.contains("\nnouserstacktrace\nnosym-userobj\n"));
     }
 }

@@ -95,7 +95,8 @@ impl EventFile {
 
     /// Goes by the options of the instance: is a stack recorded behind each entry?
     fn follow_options(&self) {
-        let follows = self.hot.instance().options().has(Flag::StackTrace);
+        let options = self.hot.instance().options();
+        let follows = options.has(Flag::StackTrace) || options.has(Flag::UserStackTrace);
         self.hot.set(flag::FOLLOWED, follows);
     }
 

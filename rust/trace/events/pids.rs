@@ -66,7 +66,7 @@ impl Feature for EventsFeature {
     }
 
     fn option_changed(&self, instance: &Arc<Instance>, flag: Flag) {
-        if flag == Flag::StackTrace {
+        if matches!(flag, Flag::StackTrace | Flag::UserStackTrace) {
             // Where there is no registry yet there are no files.
             if let Ok(registry) = registry::lock() {
                 registry.follow_options(instance);

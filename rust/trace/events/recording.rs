@@ -14,6 +14,7 @@ use super::console;
 use super::file::HotFile;
 use super::scratch::Scratch;
 use super::trigger::TriggerList;
+use crate::core::parse::options::Flag;
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::entry_made;
@@ -192,8 +193,12 @@ unsafe fn commit_and_follow(file: &HotFile) {
 
 /// Records what follows an entry that was made in `context`.
 fn follow(file: &HotFile, context: Context) {
-    if file.flags() & flag::FOLLOWED != 0 {
-        stack::record_behind(file.instance.buffer(), context, file.call().probe());
+    let (buffer, options) = (file.instance.buffer(), file.instance.options());
+    if options.has(Flag::StackTrace) {
+        stack::record_behind(buffer, context, file.call().probe());
+    }
+    if options.has(Flag::UserStackTrace) {
+        stack::record_user(buffer, context);
     }
 }
 

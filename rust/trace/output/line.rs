@@ -13,6 +13,8 @@ use crate::core::format::print::{self, Env};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
+use crate::kernel::context::{irqs_off, PreemptCount};
+use crate::kernel::mapped;
 use crate::trace::output::printk;
 use crate::trace::tasks::cmdlines;
 use core::fmt;
@@ -43,6 +45,18 @@ struct SavedNames;
 impl print::Tasks for SavedNames {
     fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
         out.bytes(until_nul(&cmdlines::find(pid)))
+    }
+
+    fn write_mapped(&self, tgid: i32, addr: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        // To find out may sleep, and a dump must not.
+        if PreemptCount::read().is_atomic() || irqs_off() {
+            return Ok(false);
+        }
+        mapped::with_file(tgid, addr, |path, offset| {
+            out.bytes(path)?;
+            write!(out, "[+{offset:#x}]")
+        })
+        .map_or(Ok(false), |written| written.map(|()| true))
     }
 }
 

@@ -2,14 +2,26 @@
 
 //! Kernel stack entries: the return addresses from some function on, innermost first.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::core::format::entry::UserStack;
 use crate::core::format::entry::{store_words, KernelStack, TRAMPOLINE};
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::context::PreemptOff;
 use crate::kernel::kallsyms::size_offset;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::percpu::PerCpu;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::stack::save_user;
 #[cfg(CONFIG_SCHED_TRACER)]
 use crate::kernel::stack::Caller;
 use crate::kernel::stack::Stacks;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use kernel::prelude::*;
+#[cfg(CONFIG_EVENT_TRACING)]
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
 /// A return address into a function lies this close to its patch site at most, if it is that of the
@@ -30,6 +42,8 @@ static STACKS: SetOnce<Stacks> = SetOnce::new();
 /// Makes the memory that unwinding needs. Once, at boot. `ENOMEM`.
 pub(crate) fn init() -> Result {
     STACKS.populate(Stacks::new()?);
+    #[cfg(CONFIG_EVENT_TRACING)]
+    READING_USER.populate(PerCpu::new(|_| Atomic::new(false))?);
     Ok(())
 }
 
@@ -110,6 +124,41 @@ pub(crate) fn record_behind(buffer: &Buffer, context: Context, ip: usize) {
             .map_or(0, |frame| frame + 1)
     });
 }
+
+/// Records the current task's stack in user space, on behalf of an entry that was made in `context`.
+/// Any context; nothing is recorded in an NMI, nor of what reading the stack causes.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn record_user(buffer: &Buffer, context: Context) {
+    if context.level() == NMI {
+        return;
+    }
+    let _stay = PreemptOff::new();
+    let Some(reading) = READING_USER.as_ref().map(PerCpu::this) else {
+        return;
+    };
+    if reading.load(Relaxed) {
+        return;
+    }
+    reading.store(true, Relaxed);
+    let mut caller = [0; 8];
+    save_user(&mut caller);
+    let entry = UserStack {
+        tgid: TaskView::with_current(|task| task.tgid()) as u32,
+        _pad: 0,
+        caller,
+    };
+    // Where there is no room the buffer counts it.
+    let _ = buffer.write_in(context, entry, []);
+    reading.store(false, Relaxed);
+}
+
+/// The level of NMIs among contexts, see [`Context::level`].
+#[cfg(CONFIG_EVENT_TRACING)]
+const NMI: u32 = 3;
+
+/// Is this CPU reading a stack in user space?
+#[cfg(CONFIG_EVENT_TRACING)]
+static READING_USER: SetOnce<PerCpu<Atomic<bool>>> = SetOnce::new();
 
 /// Which of `calls` is the frame at `from`; the first if none is.
 fn frame_of(calls: &[usize], from: usize) -> usize {

@@ -5,6 +5,7 @@
 use super::{words, Entry, Show};
 use crate::core::format::print::{Error, Line};
 use crate::core::format::{symbol, Out};
+use crate::core::parse::options::Flag;
 
 /// A caller of [`KernelStack`] that stands for some ftrace trampoline.
 pub const TRAMPOLINE: usize = i32::MAX as usize;
@@ -58,11 +59,16 @@ pub struct UserStack {
 }
 
 impl Show for UserStack {
-    fn normal(&self, _: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+    fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+        let (set, tasks) = (line.env.set, line.env.tasks);
         out.bytes(b"<user stack trace>\n")?;
         for addr in self.caller.into_iter().take_while(|&addr| addr != 0) {
             out.bytes(b" => ")?;
-            symbol::write_addr(out, addr)?;
+            let named =
+                set.has(Flag::SymUserObj) && tasks.write_mapped(self.tgid as i32, addr, out)?;
+            if !named || set.has(Flag::SymAddr) {
+                symbol::write_addr(out, addr)?;
+            }
             out.bytes(b"\n")?;
         }
         Ok(())
