@@ -237,6 +237,8 @@ fn follows_twice(mut argument: &[u8]) -> bool {
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
     use super::*;
+    use std::string::{String, ToString};
+    use std::vec::Vec;
 
     fn seen(print_fmt: &str) -> (Vec<String>, Vec<String>) {
         let (mut strings, mut wrong) = (Vec::new(), Vec::new());
