@@ -22,12 +22,9 @@ mod abi;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 #[path = "../arch/x86/mod.rs"]
 mod arch;
-// Both are libraries: what is public there and has no user yet has tests, or waits for the parts to
-// come.
-#[allow(dead_code, unreachable_pub)]
+#[allow(unreachable_pub)]
 #[path = "core/mod.rs"]
 mod core;
-#[allow(dead_code)]
 #[path = "kernel/mod.rs"]
 mod kernel;
 // Some of it serves patch sites alone.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Switches and stacks of `include/linux/trace_printk.h`, whose texts are in `printk.rs`, and the
-//! boot steps of `include/linux/ftrace.h`. `boot.c` has what of it only C can make.
+//! boot steps of `include/linux/ftrace.h`. `boot.c` has what of it only C can make, as the flag
+//! behind [`EntryMade`].
 
 use super::boot::Given;
 use super::printk::keep_formats;
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
+use crate::trace::buffer::entry::{CpuFlag, EntryMade};
 use crate::trace::files::marker::Marking;
 use crate::trace::instance::message::Speaker;
 use crate::trace::instance::snapshot::{self, Refusing};
@@ -55,6 +57,20 @@ pub(crate) extern "C" fn trace_init() {
         given(bindings::rtrace_param_RTRACE_PARAM_INSTANCE),
         snapshots.filter_map(|text| text.strip_prefix(b"=")),
     );
+}
+
+impl CpuFlag for EntryMade {
+    #[inline(always)]
+    fn set(to: bool) {
+        // SAFETY: no preconditions.
+        unsafe { bindings::set_entry_made(to) };
+    }
+
+    #[inline(always)]
+    fn get() -> bool {
+        // SAFETY: no preconditions.
+        unsafe { bindings::get_entry_made() }
+    }
 }
 
 /// Hears of modules: their formats are kept, and where their text is matters to what outlives the

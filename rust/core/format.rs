@@ -26,6 +26,7 @@
 mod error;
 mod out;
 
+#[cfg(any(CONFIG_TRACE_BRANCH_PROFILING, not(CONFIG_RTRACE)))]
 pub mod branch;
 pub mod entry;
 pub mod error_log;

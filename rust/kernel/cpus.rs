@@ -46,16 +46,6 @@ impl CpuSet {
         }
     }
 
-    /// The set whose words are `words`, lowest CPUs first; missing ones are empty.
-    pub(crate) fn from_words(words: &[u64]) -> Self {
-        let mut set = Self::EMPTY;
-        set.0
-            .iter_mut()
-            .zip(words)
-            .for_each(|(to, from)| *to = *from);
-        set
-    }
-
     /// The words of the mask, lowest CPUs first.
     pub(crate) fn words(&self) -> &[u64] {
         &self.0

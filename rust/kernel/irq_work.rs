@@ -51,11 +51,6 @@ impl<T: Run> IrqWork<T> {
         // SAFETY: the work is initialised, pinned, and `drop` waits for it.
         unsafe { bindings::irq_work_queue(self.work.get()) };
     }
-
-    /// What it runs.
-    pub(crate) fn data(&self) -> &T {
-        &self.data
-    }
 }
 
 /// # Safety

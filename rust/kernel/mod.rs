@@ -9,7 +9,6 @@ pub(crate) mod branch_sites;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
-pub(crate) mod entry_made;
 pub(crate) mod format;
 pub(crate) mod fs;
 #[cfg(CONFIG_FUNCTION_TRACER)]

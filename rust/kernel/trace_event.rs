@@ -8,6 +8,7 @@
 use super::format::is_tracepoint_string;
 use super::rcu_slot::wait_for_readers;
 use super::{relaxed, trace_event_types as types};
+use crate::core::event::field::Kind;
 use core::ops::Deref;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
@@ -362,63 +363,19 @@ struct Node {
     field: RawField,
 }
 
-/// How a filter is to see a field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FieldKind {
-    /// A number, or what cannot be filtered by.
-    Other,
-    /// Characters in the entry.
-    StaticString,
-    /// Offset and length in 32 bits, from the entry's beginning.
-    DynString,
-    /// The same from the end of the field.
-    RelDynString,
-    /// The address of a string.
-    PtrString,
-    /// The address of a function.
-    TraceFn,
-    /// A mask of CPUs, dynamic.
-    CpuMask,
-    /// The current task's name, which is in no entry.
-    Comm,
-    /// The CPU it was made on.
-    Cpu,
-    /// A stack.
-    StackTrace,
-}
-
-impl FieldKind {
-    fn of(filter: i32, ty: &[u8]) -> Self {
-        match filter as u32 {
-            bindings::FILTER_STATIC_STRING => Self::StaticString,
-            bindings::FILTER_DYN_STRING => Self::DynString,
-            bindings::FILTER_RDYN_STRING => Self::RelDynString,
-            bindings::FILTER_PTR_STRING => Self::PtrString,
-            bindings::FILTER_TRACE_FN => Self::TraceFn,
-            bindings::FILTER_CPUMASK => Self::CpuMask,
-            bindings::FILTER_COMM => Self::Comm,
-            bindings::FILTER_CPU => Self::Cpu,
-            bindings::FILTER_STACKTRACE => Self::StackTrace,
-            _ => Self::by_type(ty),
-        }
-    }
-
-    /// What a field that does not say so is, by its type.
-    fn by_type(ty: &[u8]) -> Self {
-        let has = |part: &[u8]| ty.windows(part.len()).any(|at| at == part);
-        if has(b"__data_loc") && has(b"char") {
-            Self::DynString
-        } else if has(b"__data_loc") && has(b"cpumask_t") {
-            Self::CpuMask
-        } else if has(b"__rel_loc") && has(b"char") {
-            Self::RelDynString
-        } else if has(b"char") && has(b"[") {
-            Self::StaticString
-        } else if ty == b"char *" || ty == b"const char *" {
-            Self::PtrString
-        } else {
-            Self::Other
-        }
+/// How a field is read that says `filter`, or does not say and is of type `ty`.
+fn kind_of(filter: i32, ty: &[u8]) -> Kind {
+    match filter as u32 {
+        bindings::FILTER_STATIC_STRING => Kind::Array,
+        bindings::FILTER_DYN_STRING => Kind::DataLoc,
+        bindings::FILTER_RDYN_STRING => Kind::RelLoc,
+        bindings::FILTER_PTR_STRING => Kind::Pointer,
+        bindings::FILTER_TRACE_FN => Kind::Function,
+        bindings::FILTER_CPUMASK => Kind::CpuMask,
+        bindings::FILTER_COMM => Kind::Comm,
+        bindings::FILTER_CPU => Kind::Cpu,
+        bindings::FILTER_STACKTRACE => Kind::Stacktrace,
+        _ => Kind::of_type(ty),
     }
 }
 
@@ -438,7 +395,7 @@ pub(crate) struct Field<'a> {
     /// How many elements, if it is an array of a fixed length; else 0.
     pub(crate) len: usize,
     /// How a filter is to see it.
-    pub(crate) kind: FieldKind,
+    pub(crate) kind: Kind,
 }
 
 /// The fields of an event in the order of an entry.
@@ -473,7 +430,7 @@ impl<'a> Iterator for Fields<'a> {
                     size: row.size as usize,
                     signed: row.is_signed() != 0,
                     len: row.len as usize,
-                    kind: FieldKind::of(row.filter_type, ty.to_bytes()),
+                    kind: kind_of(row.filter_type, ty.to_bytes()),
                 });
             }
         }
@@ -492,7 +449,7 @@ impl<'a> Iterator for Fields<'a> {
                 size: field.size as usize,
                 signed: field.signed,
                 len: field.len as usize,
-                kind: FieldKind::of(field.filter, ty.to_bytes()),
+                kind: kind_of(field.filter, ty.to_bytes()),
             })
         }
     }

@@ -57,12 +57,6 @@ impl TraceSeq {
         self.0.full != 0 || self.0.seq.len > self.0.seq.size
     }
 
-    /// The line so far.
-    pub(crate) fn text(&self) -> &[u8] {
-        // SAFETY: by the invariant, and no more than there is.
-        unsafe { core::slice::from_raw_parts(self.0.seq.buffer.cast::<u8>(), self.used()) }
-    }
-
     fn used(&self) -> usize {
         self.0.seq.len.min(self.0.seq.size)
     }

@@ -44,6 +44,7 @@ pub(crate) mod region;
 mod resize;
 #[allow(unsafe_code, reason = "the memory of a ring")]
 mod ring;
+pub(crate) mod sub_buffer_copy;
 #[allow(unsafe_code, reason = "rings change places")]
 mod swap;
 mod wait;

@@ -11,8 +11,6 @@ pub(crate) mod boot;
 pub(crate) mod buffer;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod commands;
-// Its files, filters and triggers are to come.
-#[allow(dead_code)]
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -25,10 +25,11 @@
 //! covers one look at a record or its removal. Order: file mutex, the
 //! instance's `Readers`, reader lock.
 
-use crate::core::format::line::{Lost, Unit};
+use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::kallsyms;
 use crate::trace::instance::{Instance, Side};
+use core::num::NonZero;
 use kernel::cpu::CpuId;
 use symbols::Kallsyms;
 
@@ -55,7 +56,7 @@ pub(crate) struct Record<'a> {
     /// Its time in units of the instance's clock.
     pub(crate) ts: u64,
     /// What was lost on that CPU right before it.
-    pub(crate) lost: Option<Lost>,
+    pub(crate) lost: Option<NonZero<u64>>,
     /// Its running number in this reading; `trace` counts from 0, the others from 1.
     pub(crate) index: u64,
     /// The payload: the eight bytes of common header, then the fields of its type.

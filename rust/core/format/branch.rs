@@ -6,6 +6,7 @@
 //! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is
 //! counted how often the annotation was right, of any other how often it was taken.
 
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 use super::entry::{Branch, BranchSite};
 use super::Out;
 use core::cmp::Ordering;
@@ -17,6 +18,7 @@ pub const ANNOTATED_TITLES: &[u8] =
     ------- ---------  -        --------                  ----              ----\n";
 
 /// What stands above the rows of `branch_all`.
+#[cfg(any(CONFIG_PROFILE_ALL_BRANCHES, not(CONFIG_RTRACE)))]
 pub const ALL_TITLES: &[u8] =
     b"   miss      hit    %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
@@ -103,6 +105,7 @@ impl<'a> Place<'a> {
     }
 
     /// What [`Branch`] entries say of this place, names cut short where they are too long for it.
+    #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
     pub fn entries(&self) -> BranchSite {
         BranchSite::of(Branch {
             line: self.line,
@@ -114,6 +117,7 @@ impl<'a> Place<'a> {
 }
 
 /// As much of `name` as fits before a NUL.
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 fn short<const N: usize>(name: &[u8]) -> [u8; N] {
     let mut room = [0; N];
     for (place, byte) in room.iter_mut().take(N.saturating_sub(1)).zip(name) {
@@ -129,6 +133,7 @@ fn left(out: &mut dyn Out, text: &[u8], width: usize) -> fmt::Result {
 }
 
 /// The column titles of the branch tracer in `trace`.
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub const TRACE_TITLES: &[u8] =
     b"#           TASK-PID    CPU#    TIMESTAMP  CORRECT  FUNC:FILE:LINE\n\
     #              | |       |          |         |       |\n";

@@ -17,7 +17,9 @@ mod message;
 mod sched;
 mod stack;
 
-pub use branch::{Branch, BranchSite};
+pub use branch::Branch;
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
+pub use branch::BranchSite;
 pub use function::{FuncRepeats, Function, ARGUMENTS};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
@@ -224,6 +226,7 @@ impl Common {
     }
 
     /// The word that it is in the buffer.
+    #[cfg(all(test, not(CONFIG_RTRACE)))]
     pub const fn word(self) -> u64 {
         let [a, b] = self.id.to_ne_bytes();
         let [p, q, r, s] = self.pid.to_ne_bytes();
@@ -260,15 +263,6 @@ pub trait Entry: Copy {
     /// The tail of a record: what follows the fields.
     fn tail(record: &[u8]) -> &[u8] {
         record.get(Self::SIZE..).unwrap_or(&[])
-    }
-
-    /// Writes the `format` file.
-    ///
-    /// # Errors
-    ///
-    /// Only `out`'s own.
-    fn write_format(out: &mut dyn Out) -> fmt::Result {
-        write_format(out, Self::NAME, Self::ID, Self::FIELDS, Self::PRINT)
     }
 }
 
@@ -471,7 +465,13 @@ mod tests {
     #[test]
     fn function_format() {
         assert_eq!(
-            text(Function::write_format),
+            text(|out| write_format(
+                out,
+                Function::NAME,
+                Function::ID,
+                Function::FIELDS,
+                Function::PRINT
+            )),
             "\
 name: function
 ID: 1

@@ -190,23 +190,6 @@ pub struct Latency {
     pub index: u64,
 }
 
-/// The name to show for `pid` where no name was saved.
-pub const fn unnamed(pid: i32) -> &'static [u8] {
-    match pid {
-        0 => b"<idle>",
-        i32::MIN..=-1 => b"<XXX>",
-        _ => b"<...>",
-    }
-}
-
-/// The name to show for `pid`, `saved` being what was recorded for it.
-pub fn comm(pid: i32, saved: Option<&[u8]>) -> &[u8] {
-    match saved {
-        Some(name) if pid > 0 => name,
-        _ => unnamed(pid),
-    }
-}
-
 impl Prefix<'_> {
     /// Writes the prefix that `set` asks for; nothing while `context-info` is off.
     ///
@@ -328,25 +311,13 @@ pub fn write_started(out: &mut dyn Out, cpu: u32) -> fmt::Result {
     writeln!(out, "##### CPU {cpu} buffer started ####")
 }
 
-/// Events that a reader missed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// So many.
-    Events(u64),
-    /// Nobody counted.
-    Unknown,
-}
-
-/// Writes the line before the first entry after a loss.
+/// Writes the line before the first entry after a loss of so many.
 ///
 /// # Errors
 ///
 /// Only `out`'s own.
-pub fn write_lost(out: &mut dyn Out, cpu: u32, lost: Lost) -> fmt::Result {
-    match lost {
-        Lost::Events(count) => writeln!(out, "CPU:{cpu} [LOST {count} EVENTS]"),
-        Lost::Unknown => writeln!(out, "CPU:{cpu} [LOST EVENTS]"),
-    }
+pub fn write_lost(out: &mut dyn Out, cpu: u32, lost: u64) -> fmt::Result {
+    writeln!(out, "CPU:{cpu} [LOST {lost} EVENTS]")
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
@@ -442,7 +413,7 @@ mod tests {
     #[test]
     fn latency() {
         let idle = Prefix {
-            comm: comm(0, None),
+            comm: b"<idle>",
             pid: 0,
             preempt_count: 1,
             flags: flag::IRQS_OFF | flag::SOFTIRQ,
@@ -583,22 +554,14 @@ mod tests {
     }
 
     #[test]
-    fn names_and_notices() {
-        assert_eq!(comm(5, Some(b"cat")), b"cat");
-        assert_eq!(comm(5, None), b"<...>");
-        assert_eq!(comm(-5, None), b"<XXX>");
-        assert_eq!(comm(0, Some(b"swapper")), b"<idle>");
+    fn notices() {
         assert_eq!(
             text(|out| write_started(out, 1)),
             "##### CPU 1 buffer started ####\n"
         );
         assert_eq!(
-            text(|out| write_lost(out, 1, Lost::Events(23297))),
+            text(|out| write_lost(out, 1, 23297)),
             "CPU:1 [LOST 23297 EVENTS]\n"
-        );
-        assert_eq!(
-            text(|out| write_lost(out, 1, Lost::Unknown)),
-            "CPU:1 [LOST EVENTS]\n"
         );
     }
 }

@@ -149,26 +149,9 @@ impl<'a> LineBuf<'a> {
         self.buf.get(..self.len).unwrap_or(&[])
     }
 
-    /// Whether something did not fit since the last [`clear`](Self::clear).
-    pub fn is_full(&self) -> bool {
-        self.full
-    }
-
     /// How many more bytes fit.
     pub fn room(&self) -> usize {
         self.buf.len().saturating_sub(self.len)
-    }
-
-    /// Forgets text and fullness.
-    pub fn clear(&mut self) {
-        self.len = 0;
-        self.full = false;
-    }
-
-    /// Takes the text back to `len` bytes, say to drop a line that a reader has no room for.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-        self.full = false;
     }
 
     /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need
@@ -258,12 +241,8 @@ mod tests {
         let mut line = LineBuf::new(&mut mem);
         line.write_str("abcdef").unwrap();
         assert!(line.write_str("ghi").is_err());
-        assert!(line.is_full());
         assert!(line.write_str("g").is_err(), "full stays full");
         assert_eq!(line.as_bytes(), b"abcdef");
-        line.truncate(2);
-        line.write_str("ghi").unwrap();
-        assert_eq!(line.as_bytes(), b"abghi");
     }
 
     #[test]
@@ -281,10 +260,7 @@ mod tests {
         write(b"defg").unwrap();
         assert!(write(b"h").is_err(), "the last byte is for the end");
         assert_eq!(line.as_bytes(), b"abcdefg");
-        assert!(line.is_full());
-        line.truncate(0);
-        line.written(&mut |_| 0).unwrap();
-        assert_eq!(line.as_bytes(), b"");
+        assert!(line.written(&mut |_| 0).is_err(), "full stays full");
     }
 
     #[test]

@@ -14,8 +14,7 @@
 
 use super::glob::Pattern;
 use super::number;
-use crate::core::format::{Error, Out, Result};
-use core::fmt;
+use crate::core::format::{Error, Result};
 
 /// A token, taken apart but not yet looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,24 +185,10 @@ impl<'a> EventParams<'a> {
     }
 }
 
-/// Writes how a command on `function` reads back: `schedule:traceoff:count=3`, with its newline.
-///
-/// # Errors
-///
-/// Only `out`'s own.
-pub fn write(out: &mut dyn Out, function: &[u8], name: &str, count: Count) -> fmt::Result {
-    out.bytes(function)?;
-    match count {
-        Count::Unlimited => writeln!(out, ":{name}:unlimited"),
-        Count::Times(left) => writeln!(out, ":{name}:count={left}"),
-    }
-}
-
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
     use super::super::glob::Kind;
     use super::*;
-    use crate::core::format::LineBuf;
     use proptest::prelude::*;
 
     fn command(token: &str) -> CommandRule<'_> {
@@ -304,15 +289,6 @@ mod tests {
             EventParams::parse(Some(b"a:b:x")).unwrap().count(),
             Err(Error::Invalid)
         );
-    }
-
-    #[test]
-    fn reading_back() {
-        let mut mem = [0; 64];
-        let mut out = LineBuf::new(&mut mem);
-        write(&mut out, b"f", "traceoff", Count::Times(3)).unwrap();
-        write(&mut out, b"f", "dump", Count::Unlimited).unwrap();
-        assert_eq!(out.as_bytes(), b"f:traceoff:count=3\nf:dump:unlimited\n");
     }
 
     proptest! {

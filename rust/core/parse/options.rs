@@ -141,15 +141,6 @@ table! {
 
 const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
 
-impl Flag {
-    /// The option's row.
-    pub fn row(self) -> &'static Row {
-        // `table!` gives row and discriminant the same place, so the first row is never the answer
-        // by default.
-        TABLE.get(usize::from(self as u8)).unwrap_or(&TABLE[0])
-    }
-}
-
 /// A set of core options that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set(u64);
@@ -406,7 +397,6 @@ mod tests {
     fn rows_lie_where_their_flags_say() {
         for (place, row) in TABLE.iter().enumerate() {
             assert_eq!(usize::from(row.flag as u8), place, "{}", row.name);
-            assert_eq!(row.flag.row().name, row.name);
             assert!(!row.name.starts_with("no"));
         }
     }

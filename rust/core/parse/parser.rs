@@ -105,11 +105,6 @@ impl<const N: usize> Parser<N> {
         self.token.get(..len).filter(|token| !token.is_empty())
     }
 
-    /// Whether a token waits for its end.
-    pub fn is_held(&self) -> bool {
-        self.state == State::Held
-    }
-
     fn set(&mut self, state: State) {
         if self.state != State::Refused {
             self.state = state;
@@ -191,7 +186,6 @@ mod tests {
         let mut p = Parser::<16>::new();
         assert_eq!(p.feed(b"sche"), Ok(4));
         assert_eq!(p.take(), None);
-        assert!(p.is_held());
         assert_eq!(p.feed(b"dule"), Ok(4));
         assert_eq!(p.feed(b" x"), Ok(1));
         assert_eq!(p.take(), Some(&b"schedule"[..]));

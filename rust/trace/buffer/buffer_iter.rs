@@ -21,21 +21,6 @@ pub(crate) struct BufferIter<'a> {
     missed: bool,
 }
 
-/// Memory for one sub-buffer.
-struct Copied(KVVec<u8>);
-
-impl AsRef<[u8]> for Copied {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsMut<[u8]> for Copied {
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-}
-
 impl<'a> BufferIter<'a> {
     /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may
     /// not sees to it that no one resizes at this moment.

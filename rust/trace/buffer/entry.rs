@@ -8,6 +8,20 @@
 use crate::kernel::context::{self, PreemptCount};
 use kernel::types::NotThreadSafe;
 
+/// Has this CPU made an entry since the names of its tasks were last saved?
+///
+/// Rust cannot define static per-CPU data: the flag is C's, and `rust/abi` implements [`CpuFlag`].
+pub(crate) struct EntryMade;
+
+/// A flag that each CPU has. Any context; a task that moves meanwhile means a CPU that it ran on.
+pub(crate) trait CpuFlag {
+    /// Changes it, by one instruction.
+    fn set(to: bool);
+
+    /// Reads it.
+    fn get() -> bool;
+}
+
 /// Where and by whom an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {

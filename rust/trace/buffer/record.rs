@@ -170,7 +170,7 @@ impl Buffer {
         // task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         match writer.write_plain(&InLine, &[header, one, two]) {
-            Plain::Done => entry_made::set(),
+            Plain::Done => EntryMade::set(true),
             Plain::Wanted => self.wake(stay, ring),
             Plain::Unpublished => self.publish(stay, ring),
             Plain::Not => Self::record_at(one, two, self, stay, TASK, header),
@@ -295,7 +295,7 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn wake(&self, _stay: PreemptOff, ring: &Ring) {
-        entry_made::set();
+        EntryMade::set(true);
         if let Some(lane) = self.lane(CpuId::current()) {
             lane.committed(ring);
         }
@@ -305,7 +305,7 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn publish(&self, stay: PreemptOff, ring: &Ring) {
-        entry_made::set();
+        EntryMade::set(true);
         // SAFETY: as in `record`, whose ring it is, and whose event this is about.
         if unsafe { ring.core.writer(Level::NORMAL).publish(&InLine) } == Wake::Wanted {
             self.wake(stay, ring);
@@ -441,7 +441,7 @@ impl Buffer {
     #[inline(always)]
     fn end(&self, ring: &Ring, entry: Reservation<'_, '_, impl Env>) {
         let wake = entry.commit();
-        entry_made::set();
+        EntryMade::set(true);
         if wake == Wake::Wanted {
             self.wake(PreemptOff::new(), ring);
         }

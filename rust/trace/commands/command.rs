@@ -3,7 +3,7 @@
 //! What a function command is: a [`Command`] reads its parameters and makes an [`Action`], which is
 //! told of each hit of a site and of what is left of the count there.
 
-use crate::core::format::Out;
+use crate::core::format::{self, Out};
 use crate::core::parse::command::{count, Count};
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -93,5 +93,10 @@ impl SiteCount {
 
 /// The count that `params` say. `EINVAL`, `ERANGE` for bad numbers.
 pub(super) fn read_count(params: Option<&[u8]>) -> Result<Count> {
-    count(params).map_err(|e| Error::from_errno(e.errno().wrapping_neg()))
+    count(params).map_err(refused)
+}
+
+/// The errno of what is wrong with parameters.
+pub(super) fn refused(error: format::Error) -> Error {
+    Error::from_errno(error.errno().wrapping_neg())
 }

@@ -3,7 +3,7 @@
 //! `enable_event` and `disable_event`: an event of the instance is recorded from then on, or no
 //! longer. Only a change counts.
 
-use super::command::{read_count, Action, Command, SiteCount};
+use super::command::{refused, Action, Command, SiteCount};
 use crate::core::format::Out;
 use crate::core::parse::command::{Count, EventParams};
 use crate::trace::events::registry;
@@ -39,10 +39,7 @@ impl Command for SwitchEvent {
         let params = EventParams::parse(params).map_err(|_| EINVAL)?;
         let mut registry = registry::lock()?;
         let event = Switched::new(&registry, instance, (params.system, params.event), self.on)?;
-        let count = match params.count {
-            Some([]) => return Err(EINVAL),
-            count => read_count(count)?,
-        };
+        let count = params.count().map_err(refused)?;
         let armed = KBox::new(
             Armed {
                 event,

@@ -32,11 +32,6 @@ impl Hot {
     pub(crate) fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
-
-    /// The type of its entries.
-    pub(crate) fn kind(&self) -> u16 {
-        self.kind
-    }
 }
 
 /// An event in an instance, as its probe gets it.

@@ -8,7 +8,7 @@
 //! A filter that is refused takes the old one away, and its file says why from then on, as in C.
 
 use super::registry::{Event, EventId, Registry};
-use crate::core::event::field::{self, Kind};
+use crate::core::event::field;
 use crate::core::event::filter::error::{Errno, Refused};
 use crate::core::event::filter::parse::compile;
 use crate::core::event::filter::program::{Outside, Place, Program, Step, Test};
@@ -20,7 +20,7 @@ use crate::kernel::kallsyms;
 use crate::kernel::nofault;
 use crate::kernel::per_context::PerContext;
 use crate::kernel::rcu_slot::Retired;
-use crate::kernel::trace_event::{Call, Field, FieldKind};
+use crate::kernel::trace_event::{Call, Field};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -174,22 +174,10 @@ impl Scope for Names<'_> {
 
 /// A field as a filter sees it.
 pub(super) fn seen(field: Field<'_>) -> field::Field {
-    let kind = match field.kind {
-        FieldKind::Other => Kind::Number,
-        FieldKind::StaticString => Kind::Array,
-        FieldKind::DynString => Kind::DataLoc,
-        FieldKind::RelDynString => Kind::RelLoc,
-        FieldKind::PtrString => Kind::Pointer,
-        FieldKind::TraceFn => Kind::Function,
-        FieldKind::CpuMask => Kind::CpuMask,
-        FieldKind::Comm => Kind::Comm,
-        FieldKind::Cpu => Kind::Cpu,
-        FieldKind::StackTrace => Kind::Stacktrace,
-    };
     // What lies beyond all entries reads as nothing.
     let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     field::Field {
-        kind,
+        kind: field.kind,
         offset: narrow(field.offset),
         size: narrow(field.size),
         signed: field.signed,

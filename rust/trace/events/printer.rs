@@ -6,12 +6,13 @@
 //! for and none is there, one is left for emergencies.
 
 use super::check;
+use crate::core::event::field::Kind;
 use crate::core::format::entry::Common;
 use crate::core::format::fields::{self, Shown};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::kernel::reserved;
-use crate::kernel::trace_event::{Call, FieldKind};
+use crate::kernel::trace_event::Call;
 use crate::kernel::trace_event_print::{Entry, Form, Printing};
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{context::PreemptCount, trace_event_types as types};
@@ -52,19 +53,19 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
         let ty = field.ty.to_bytes();
         let has = |part: &[u8]| ty.windows(part.len()).any(|at| at == part);
         let shown = match field.kind {
-            FieldKind::Comm | FieldKind::StaticString => Shown::Text,
-            FieldKind::DynString => Shown::DynText { relative: false },
-            FieldKind::RelDynString => Shown::DynText { relative: true },
-            FieldKind::PtrString => Shown::Pointer,
-            FieldKind::TraceFn => Shown::Function,
-            FieldKind::Cpu | FieldKind::Other if field.size == 4 && has(b"__data_loc") => {
+            Kind::Comm | Kind::Array => Shown::Text,
+            Kind::DataLoc => Shown::DynText { relative: false },
+            Kind::RelLoc => Shown::DynText { relative: true },
+            Kind::Pointer => Shown::Pointer,
+            Kind::Function => Shown::Function,
+            Kind::Cpu | Kind::Number if field.size == 4 && has(b"__data_loc") => {
                 Shown::Array { relative: false }
             }
-            FieldKind::Cpu | FieldKind::Other if field.size == 4 && has(b"__rel_loc") => {
+            Kind::Cpu | Kind::Number if field.size == 4 && has(b"__rel_loc") => {
                 Shown::Array { relative: true }
             }
-            FieldKind::Cpu | FieldKind::Other => Shown::Number,
-            FieldKind::CpuMask | FieldKind::StackTrace => Shown::Invalid,
+            Kind::Cpu | Kind::Number => Shown::Number,
+            Kind::CpuMask | Kind::Stacktrace => Shown::Invalid,
         };
         let field = fields::Field {
             name: field.name.to_bytes(),

@@ -17,11 +17,10 @@ use super::trigger::TriggerList;
 use crate::core::parse::options::Flag;
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::entry_made;
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
-use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
@@ -100,7 +99,7 @@ fn begin(
     let entry = event.as_ptr().wrapping_add(header_of(length));
     // SAFETY: a payload of at least the common fields, which nobody else writes.
     unsafe { entry.cast::<u64>().write_unaligned(header) };
-    entry_made::set();
+    EntryMade::set(true);
     at.set(file, PLAIN);
     entry
 }

@@ -259,11 +259,6 @@ impl Registry {
             .find(|event| event.name().to_bytes() == name && event.system().to_bytes() == system)
     }
 
-    /// The event whose entries are of type `kind`.
-    pub(crate) fn by_type(&self, kind: u16) -> Option<&Event> {
-        self.events.iter().find(|event| event.call.id() == kind)
-    }
-
     /// The names of the systems, each once, in the order in which their first events came.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &CStr> {
         self.events.iter().enumerate().filter_map(|(at, event)| {

@@ -7,7 +7,7 @@
 //! between a look and the copy; the copy is what counts.
 
 use super::{Neighbours, Record};
-use crate::core::format::line::Lost;
+use core::num::NonZero;
 use kernel::{cpu::CpuId, prelude::*};
 
 /// What is known of a record without its payload.
@@ -18,7 +18,7 @@ pub(crate) struct Head {
     /// Bytes of payload.
     pub(crate) len: usize,
     /// Lost right before it.
-    pub(crate) lost: Option<Lost>,
+    pub(crate) lost: Option<NonZero<u64>>,
 }
 
 /// Where a cursor reads.

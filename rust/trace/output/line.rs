@@ -76,7 +76,7 @@ pub(crate) fn write(
 ) -> fmt::Result {
     let cpu = record.cpu.as_u32();
     if let Some(lost) = record.lost {
-        write_lost(out, cpu, lost)?;
+        write_lost(out, cpu, lost.get())?;
     }
     if let Some(tracer) = tracer {
         if tracer.line(record, style, neighbours, out)? == Printed::Done {

@@ -4,16 +4,12 @@
 //! [`Look`] leaves them there.
 
 use super::cursor::{Head, Source};
-use crate::core::format::line::Lost;
 use crate::core::ring_buffer::Iter;
 use crate::trace::buffer::read::{Hold, ReaderGuard};
 use crate::trace::buffer::{Buffer, Owned, Pause};
 use crate::trace::instance::{Instance, Side};
+use core::num::NonZero;
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
-
-fn lost(count: u64) -> Option<Lost> {
-    (count > 0).then_some(Lost::Events(count))
-}
 
 /// Copies `payload` if it fits.
 fn copy(payload: &[u8], into: &mut [u8]) {
@@ -70,7 +66,7 @@ impl Source for Consume<'_> {
         Some(Head {
             ts: event.time,
             len: event.payload.len(),
-            lost: lost(event.lost),
+            lost: NonZero::new(event.lost),
         })
     }
 
@@ -89,21 +85,6 @@ impl Source for Consume<'_> {
     }
 }
 
-/// Memory for one sub-buffer.
-struct Memory(KVVec<u8>);
-
-impl AsRef<[u8]> for Memory {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl AsMut<[u8]> for Memory {
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-}
-
 /// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be
 /// resized, and with option `pause-on-trace` nothing is recorded. Where a CPU's records are cleared
 /// or exchanged by a snapshot, it goes on with the oldest of those that are there then.
@@ -118,7 +99,7 @@ pub(crate) struct Look {
 
 /// The reading of one CPU.
 struct At {
-    iter: Iter<Memory>,
+    iter: Iter<SubBufferCopy>,
     /// The epoch that the place is of.
     epoch: u64,
     /// When the next record was made, if that is known.
@@ -179,7 +160,7 @@ impl Look {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
             let at = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
                 Some(_) => {
-                    let iter = Iter::new(Memory(KVVec::from_elem(0, size, GFP_KERNEL)?));
+                    let iter = Iter::new(SubBufferCopy::new(size, GFP_KERNEL)?);
                     Some(At {
                         iter,
                         epoch: 0,
@@ -302,7 +283,7 @@ impl Source for Look {
         let head = Head {
             ts: event.time,
             len: event.payload.len(),
-            lost: lost(event.lost),
+            lost: NonZero::new(event.lost),
         };
         Some(head)
     }

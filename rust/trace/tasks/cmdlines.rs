@@ -4,7 +4,7 @@
 //!
 //! While a tracer records ([`start`]), a probe in the scheduler saves the name (option
 //! `record-cmd`) and the thread group (option `record-tgid`) of the tasks around each switch and
-//! wake-up, but only after this CPU has made an entry since it last did ([`entry_made`]): otherwise
+//! wake-up, but only after this CPU has made an entry since it last did ([`EntryMade`]): otherwise
 //! tasks of no interest would push out those in the buffer.
 //!
 //! The tables are shared by all instances, as in `saved_cmdlines` and `saved_tgids`.
@@ -13,9 +13,9 @@
 //! in probes.
 
 use crate::kernel::context::PreemptCount;
-use crate::kernel::entry_made;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::tracepoint::{pid_max, Point, Probes, TaskProbe, TaskView, COMM};
+use crate::trace::buffer::entry::{CpuFlag, EntryMade};
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -215,8 +215,8 @@ impl Saver {
     }
 
     fn save_both(one: TaskView<'_>, other: TaskView<'_>) {
-        if entry_made::get() && Self::save(one) & Self::save(other) {
-            entry_made::clear();
+        if EntryMade::get() && Self::save(one) & Self::save(other) {
+            EntryMade::set(false);
         }
     }
 }

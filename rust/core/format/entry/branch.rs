@@ -2,7 +2,9 @@
 
 //! Conditions that are marked as likely or unlikely: the branch tracer's entries.
 
-use super::{Entry, Show, Words};
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
+use super::Words;
+use super::{Entry, Show};
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
@@ -34,12 +36,15 @@ pub struct Branch {
 }
 
 /// 64-bit words of a [`Branch`] entry between its header and `correct`: what its site says.
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 const SITE: usize = 7;
 
 /// The words of a site's [`Branch`] entries that are the same in all of them, made ahead.
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 #[derive(Clone, Copy, Debug)]
 pub struct BranchSite([u64; SITE]);
 
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 impl BranchSite {
     /// Those of an entry, whichever way it goes.
     pub fn of(entry: Branch) -> Self {
@@ -70,6 +75,7 @@ impl BranchSite {
     }
 }
 
+#[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 impl Branch {
     /// Nothing said.
     const EMPTY: Self = Self {
