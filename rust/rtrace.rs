@@ -17,6 +17,26 @@
 //! What needs patch sites is there with `CONFIG_FUNCTION_TRACER`, which User Mode Linux does not
 //! have.
 
+// A part that its option leaves out leaves unused what it alone uses. Dead code is looked for where
+// all parts are there, as in the kernel that `make kernel` builds.
+#![cfg_attr(
+    not(all(
+        CONFIG_FUNCTION_TRACER,
+        CONFIG_FUNCTION_PROFILER,
+        CONFIG_STACK_TRACER,
+        CONFIG_IRQSOFF_TRACER,
+        CONFIG_PREEMPT_TRACER,
+        CONFIG_SCHED_TRACER,
+        CONFIG_EVENT_TRACING,
+        CONFIG_BOOTTIME_TRACING,
+        CONFIG_PERF_EVENTS,
+        CONFIG_FPROBE,
+        CONFIG_MODULES,
+        CONFIG_SMP
+    )),
+    allow(dead_code)
+)]
+
 #[path = "abi/mod.rs"]
 mod abi;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -27,8 +47,6 @@ mod arch;
 mod core;
 #[path = "kernel/mod.rs"]
 mod kernel;
-// Some of it serves patch sites alone.
-#[cfg_attr(not(CONFIG_FUNCTION_TRACER), allow(dead_code))]
 #[path = "trace/mod.rs"]
 mod trace;
 

@@ -145,7 +145,7 @@ class Crate:
                 here.macros.add(tokens[i + 2][0])
             elif token in FOREIGN or "::" in token and token.split("::")[0] in FOREIGN:
                 self.foreign.append((module.file, line, token.split("::")[0]))
-            elif "::" in token:
+            elif "::" in token and [t for t, _ in tokens[max(i - 3, 0):i]] != ["pub", "(", "in"]:  # that names who may use it
                 self.paths.append(Use(here, line, tuple(p for p in token.replace("$", "").split("::") if p)))
             i += 1
 

@@ -4,16 +4,14 @@
 
 #[cfg(CONFIG_BOOTTIME_TRACING)]
 pub(crate) mod config;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod ftrace;
 
 use super::buffer::made;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use super::commands;
 #[cfg(CONFIG_EVENT_TRACING)]
 use super::events;
 #[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
 use super::fgraph::ret_stack;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use super::files::profile;
 use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
 use super::instance::latency::{self, Latencies};
@@ -23,8 +21,6 @@ use super::tasks::{cmdlines, stack};
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::tracers::branch;
 use super::tracers::{self, TRACERS};
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use super::tracers::{function_filter, function_graph, function_pids};
 use crate::core::parse::boot_instance::{BootInstance, Where};
 use crate::core::parse::number;
 use crate::core::parse::options::{Flag, Request, Target};
@@ -36,29 +32,25 @@ use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// What instances have of the rooms above them; see [`feature`]. Hooks are called in this order.
-static FEATURES: &[MakeFeature] = &[
-    #[cfg(CONFIG_EVENT_TRACING)]
-    feature_of::<events::pids::EventsFeature>,
-    #[cfg(CONFIG_EVENT_TRACING)]
-    feature_of::<events::systems::SystemsFeature>,
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    feature_of::<events::syscalls::Syscalls>,
-    feature_of::<Latencies>,
-    feature_of::<printk::PrintkOptions>,
+static FEATURES: &[&[MakeFeature]] = &[
+    &[
+        #[cfg(CONFIG_EVENT_TRACING)]
+        feature_of::<events::pids::EventsFeature>,
+        #[cfg(CONFIG_EVENT_TRACING)]
+        feature_of::<events::systems::SystemsFeature>,
+        #[cfg(CONFIG_FTRACE_SYSCALLS)]
+        feature_of::<events::syscalls::Syscalls>,
+        feature_of::<Latencies>,
+        feature_of::<printk::PrintkOptions>,
+        #[cfg(CONFIG_BRANCH_TRACER)]
+        feature_of::<branch::BesideTracer>,
+    ],
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    feature_of::<function_filter::FunctionFilter>,
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    feature_of::<function_graph::Graph>,
-    #[cfg(CONFIG_BRANCH_TRACER)]
-    feature_of::<branch::BesideTracer>,
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    feature_of::<profile::TimeOptions>,
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    feature_of::<commands::Probes>,
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    feature_of::<function_pids::FunctionPids>,
-    feature_of::<marker::MarkerCopies>,
-    feature_of::<files::Files>,
+    ftrace::FEATURES,
+    &[
+        feature_of::<marker::MarkerCopies>,
+        feature_of::<files::Files>,
+    ],
 ];
 
 /// Bytes of buffer that a CPU gets at first use.
@@ -181,7 +173,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
             list::create_persistent(&name, memory)?
         }
     };
-    if snapshot && instance.last_boot().is_none() {
+    if snapshot && instance.previous_boot().is_none() {
         instance.allocate_snapshot()?;
     }
     if wanted.traceoff {

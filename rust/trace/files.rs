@@ -31,10 +31,6 @@
 //!
 //! Locks: none is held here while a node runs; nodes take the locks of what they ask.
 
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use super::fgraph::filter::GraphFilterKind;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use super::ftrace::ops::FilterKind;
 use super::instance::feature::Feature;
 use super::instance::{list, Instance, Side};
 use super::tasks::pids::PidListKind;
@@ -48,11 +44,7 @@ pub(crate) mod control;
 mod error_log;
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-mod filter;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-mod functions;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-mod graph;
+pub(super) mod ftrace;
 mod latency;
 pub(crate) mod listing;
 pub(crate) mod marker;
@@ -60,19 +52,13 @@ pub(crate) mod node;
 mod options;
 mod per_cpu;
 mod persistent;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-mod pids;
 mod printk_formats;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-pub(super) mod profile;
 mod readme;
 pub(super) mod recording;
 mod saved_cmdlines;
 mod sizes;
 #[cfg(CONFIG_STACK_TRACER)]
 mod stack_tracer;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-mod token_file;
 mod trace;
 mod trace_pipe;
 mod trace_pipe_raw;
@@ -80,12 +66,6 @@ mod trace_pipe_raw;
 use error_log::ErrorLog;
 #[cfg(CONFIG_EVENT_TRACING)]
 use events::{AvailableEvents, EventPidFile, SetEvent, ShowFilters, ShowTriggers};
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use filter::FilterFile;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use functions::{Functions, TotalInfo};
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use graph::{GraphFile, MaxDepth};
 use latency::Microseconds;
 use marker::{Marker, RawMarker};
 use node::{row, Placed};
@@ -93,11 +73,7 @@ pub(crate) use node::{Node, Place, Row, Scope};
 use options::TraceOptions;
 use per_cpu::CpuStats;
 use persistent::{BufferMeta, LastBootInfo};
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use pids::PidFile;
 use printk_formats::PrintkFormats;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use profile::ProfileEnabled;
 use readme::Readme;
 use recording::{
     AvailableTracers, CpuMask, CurrentTracer, FreeBuffer, TimestampMode, TraceClock, TracingOn,
@@ -112,17 +88,26 @@ use trace::Trace;
 use trace_pipe::TracePipe;
 use trace_pipe_raw::TracePipeRaw;
 
-/// The files there are, but those of `options/`.
+/// The files there are, but those of `options/`: table by table, as `README` has them.
+static TABLES: &[&[Row]] = &[
+    FILES,
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    ftrace::FILES,
+];
+
+/// What makes files of `trace_stat/`.
+static STATISTICS: &[fn(&Dir) -> Result] = &[
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    ftrace::profile::create,
+    #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
+    branches::create,
+];
+
+/// The files that every kernel has, and those of events and of the stack tracer.
 #[rustfmt::skip]
 static FILES: &[Row] = &[
     row(c"README", 0o440, Scope::Top, &Readme,
         "this text"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available,
-        "the functions that can be traced; a line's number may stand for its name in a filter"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"available_filter_functions_addrs", 0o440, Scope::Top, &Functions::Addresses,
-        "the same with the address where each is patched"),
     #[cfg(CONFIG_EVENT_TRACING)]
     row(c"available_events", 0o440, Scope::Top, &AvailableEvents,
         "the events there are"),
@@ -142,24 +127,12 @@ static FILES: &[Row] = &[
         "KiB of buffer for all CPUs together"),
     row(c"current_tracer", 0o640, Scope::Instance, &CurrentTracer,
         "the tracer at work; nop is none. Changing it empties the buffer"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"dyn_ftrace_total_info", 0o440, Scope::Top, &TotalInfo,
-        "how many functions can be traced, and the memory their list takes"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"enabled_functions", 0o440, Scope::Top, &Functions::Enabled,
-        "functions that call somebody now, and whom"),
     row(c"error_log", 0o640, Scope::Recorder, &ErrorLog,
         "why the last 8 commands were refused; truncating clears it"),
     row(c"free_buffer", 0o200, Scope::Recorder, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"function_profile_enabled", 0o640, Scope::Top, &ProfileEnabled,
-        "1 counts calls and time of every function on every CPU, for trace_stat/functionN; 0 stops"),
     row(c"last_boot_info", 0o440, Scope::Persistent, &LastBootInfo,
         "where the kernel and its modules were when what the instance holds was recorded, if that was before this boot"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"max_graph_depth", 0o640, Scope::Top, &MaxDepth,
-        "so many levels of calls function_graph records; 0 is all"),
     row(c"printk_formats", 0o440, Scope::Top, &PrintkFormats,
         "the texts that bprint and bputs entries point to, by address"),
     row(c"saved_cmdlines", 0o440, Scope::Top, &SavedCmdlines,
@@ -177,24 +150,6 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_EVENT_TRACING)]
     row(c"set_event_pid", 0o640, Scope::Recorder, &EventPidFile(PidListKind::Only),
         "tasks whose events are recorded; none listed means all"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(FilterKind::Filter),
-        "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(FilterKind::NoTrace),
-        "the functions that are not traced"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_notrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Not),
-        "tasks that are not traced"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_ftrace_pid", 0o640, Scope::Recorder, &PidFile(PidListKind::Only),
-        "tasks that are traced; none listed means all"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_graph_function", 0o640, Scope::Top, &GraphFile(GraphFilterKind::Only),
-        "function_graph records these functions and what they call; none listed means all"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"set_graph_notrace", 0o640, Scope::Top, &GraphFile(GraphFilterKind::Not),
-        "function_graph records neither these functions nor what they call"),
     #[cfg(CONFIG_EVENT_TRACING)]
     row(c"show_event_filters", 0o440, Scope::Instance, &ShowFilters,
         "the events with filters, and those"),
@@ -221,9 +176,6 @@ static FILES: &[Row] = &[
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     row(c"syscall_user_buf_size", 0o640, Scope::Instance, &SyscallUserSize,
         "bytes of user memory that an argument of a system call may have in its event"),
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
-        "functions that ever called somebody since boot"),
     row(c"timestamp_mode", 0o440, Scope::Instance, &TimestampMode,
         "whether entries carry the time since the one before or their full time, in brackets"),
     row(c"trace", 0o640, Scope::Instance, &Trace::Live,
@@ -253,6 +205,12 @@ static FILES: &[Row] = &[
     row(c"tracing_thresh", 0o640, Scope::Top, &Microseconds::Threshold,
         "where not 0, latency tracers record every latency of so many us, longest or not"),
 ];
+
+/// The rows whose files are there at `place`.
+fn rows(place: &Place) -> impl Iterator<Item = &'static Row> + '_ {
+    let all = TABLES.iter().copied().flatten();
+    all.filter(|row| row.scope.includes(place))
+}
 
 /// Creates the top-level files. Called once, at boot, after tracefs was registered.
 ///
@@ -285,19 +243,12 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
         instance: instance.clone(),
         cpu: None,
     };
-    FILES
-        .iter()
-        .filter(|row| row.scope.includes(&all))
-        .for_each(|row| row.create(dir, &all));
+    rows(&all).for_each(|row| row.create(dir, &all));
     options::create_all(&dir.create_dir(c"options")?, &all)?;
     events::create(dir, &all)?;
-    #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_TRACE_BRANCH_PROFILING))]
-    if instance.is_top() {
+    if instance.is_top() && !STATISTICS.is_empty() {
         let stat = dir.create_dir(c"trace_stat")?;
-        #[cfg(CONFIG_FUNCTION_TRACER)]
-        profile::create(&stat)?;
-        #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
-        branches::create(&stat)?;
+        STATISTICS.iter().try_for_each(|create| create(&stat))?;
     }
 
     let per_cpu = dir.create_dir(c"per_cpu")?;
@@ -308,10 +259,7 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
             instance: instance.clone(),
             cpu: Some(cpu),
         };
-        FILES
-            .iter()
-            .filter(|row| row.scope.includes(&at))
-            .for_each(|row| row.create(&dir, &at));
+        rows(&at).for_each(|row| row.create(&dir, &at));
     }
     Ok(())
 }

@@ -26,5 +26,3 @@ pub(crate) mod tracers;
 
 #[cfg(not(CONFIG_FUNCTION_TRACER))]
 mod unpatched;
-#[cfg(not(CONFIG_FUNCTION_TRACER))]
-pub(crate) use unpatched::ftrace;

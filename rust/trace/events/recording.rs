@@ -294,7 +294,7 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
     // was reserved there.
     unsafe {
         copy_words(entry, place);
-        entry_made::set();
+        EntryMade::set(true);
         buffer.commit_here();
     }
 }

@@ -48,23 +48,12 @@ impl Control for Microseconds {
             }
             Self::Threshold => {
                 latency::set_threshold(nanoseconds);
-                refresh(&at.instance)
+                at.instance.refresh_tracer()
             }
         }
     }
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
-    }
-}
-
-/// Has the current tracer look at the threshold.
-fn refresh(instance: &Instance) -> Result {
-    #[cfg(CONFIG_FUNCTION_TRACER)]
-    return instance.refresh_tracer();
-    #[cfg(not(CONFIG_FUNCTION_TRACER))]
-    {
-        let _ = instance;
-        Ok(())
     }
 }

@@ -52,7 +52,7 @@ pub(crate) enum Scope {
 impl Scope {
     /// Are files of this scope there at `at`?
     pub(super) fn includes(self, at: &Place) -> bool {
-        let persistent = at.instance.last_boot().is_some();
+        let persistent = at.instance.previous_boot().is_some();
         let (here, per_cpu) = match self {
             Self::Top => (at.instance.is_top(), false),
             Self::Instance => (true, false),

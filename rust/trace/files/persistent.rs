@@ -18,7 +18,7 @@ pub(super) struct LastBootInfo;
 
 impl Node for LastBootInfo {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        listing::open(Info(at.instance.last_boot().ok_or(ENODEV)?))
+        listing::open(Info(at.instance.previous_boot().ok_or(ENODEV)?))
     }
 }
 

@@ -4,7 +4,7 @@
 //! what there is and nothing else: selftests look here to learn which features exist.
 
 use super::control::{shown, Control, Text};
-use super::{Place, Row, FILES};
+use super::{rows, Place, Row};
 use crate::core::format::Out;
 use crate::kernel::cpus;
 use crate::trace::instance::list;
@@ -69,7 +69,7 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
     for row in rows(&of_cpu(top)) {
         write_row(out, "\t", row, ": ")?;
     }
-    let Some(instance) = list::all().find(|instance| instance.last_boot().is_some()) else {
+    let Some(instance) = list::all().find(|instance| instance.previous_boot().is_some()) else {
         return Ok(());
     };
     let place = Place {
@@ -83,11 +83,6 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// The rows whose files are there at `place`.
-fn rows(place: &Place) -> impl Iterator<Item = &'static Row> + '_ {
-    FILES.iter().filter(|row| row.scope.includes(place))
 }
 
 fn write_row(out: &mut Text, indent: &str, row: &Row, gap: &str) -> fmt::Result {

@@ -3,7 +3,7 @@
 //! `stack_trace`, `stack_max_size` and `stack_trace_filter`.
 
 use super::control::{errno, shown, Control, Limit, Text};
-use super::filter::{self, Owner};
+use super::ftrace::filter::{self, Owner};
 use super::listing::{self, Lines};
 use super::{Node, Place};
 use crate::core::format::{stack_depth, Out};

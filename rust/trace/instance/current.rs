@@ -54,7 +54,6 @@ impl Instance {
 
     /// Tells the current tracer to look at its options, and what else it goes by. Task context, may
     /// sleep. Errors as of [`Running::changed`](tracer::Running::changed).
-    #[cfg(CONFIG_FUNCTION_TRACER)]
     pub(crate) fn refresh_tracer(&self) -> Result {
         self.state.lock().changed()
     }
@@ -83,7 +82,7 @@ impl Instance {
     /// Can `tracer` work in an instance like this?
     pub(crate) fn takes(&self, tracer: &dyn Tracer) -> bool {
         (self.is_top() || tracer.in_instances())
-            && (self.last_boot().is_none() || !tracer.uses_snapshot())
+            && (self.previous_boot().is_none() || !tracer.uses_snapshot())
     }
 
     fn change_tracer(self: &Arc<Self>, name: &[u8], reason: &mut Option<&'static str>) -> Result {

@@ -11,8 +11,9 @@
 //! - the options that it acts on are a table ([`Feature::options`]);
 //! - the rest are hooks that do nothing unless the feature says otherwise.
 //!
-//! To add a feature: implement the trait beside its code, and add a row to `FEATURES` in `boot.rs`.
-//! One that keeps nothing for an instance is a type without fields.
+//! To add a feature: implement the trait beside its code, and add a row to `FEATURES` in `boot.rs`,
+//! or in `boot/ftrace.rs` if it needs patch sites. One that keeps nothing for an instance is a type
+//! without fields.
 //!
 //! Looking a feature up takes no lock and compares types one by one: cheap enough for files and
 //! tracers' starts, too dear for each entry. What records keeps a reference or an `Arc` instead.
@@ -127,8 +128,8 @@ pub(crate) fn make<T: Feature>(name: Option<&CStr>) -> Result<Arc<dyn Feature>> 
 
 /// What the rooms above give to instances.
 pub(crate) struct Registry {
-    /// The features there are.
-    pub(crate) features: &'static [MakeFeature],
+    /// The features there are, table by table.
+    pub(crate) features: &'static [&'static [MakeFeature]],
     /// The tracers there are, in the order of `available_tracers`. The last one records nothing:
     /// every instance starts with it and passes through it from one tracer to the next.
     pub(crate) tracers: &'static [&'static dyn Tracer],
@@ -155,8 +156,8 @@ impl Features {
         let rows = REGISTRY
             .as_ref()
             .map_or(&[][..], |registry| registry.features);
-        let mut features = KVec::with_capacity(rows.len(), GFP_KERNEL)?;
-        for make in rows {
+        let mut features = KVec::new();
+        for make in rows.iter().copied().flatten() {
             features.push(make(name)?, GFP_KERNEL)?;
         }
         Ok(Self(features))

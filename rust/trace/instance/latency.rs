@@ -10,7 +10,9 @@
 //! `Documentation/latency-tracers.md` has the whole picture.
 
 use super::feature::Feature;
-use super::{Instance, Side};
+use super::Instance;
+#[cfg(CONFIG_TRACER_MAX_TRACE)]
+use super::Side;
 use crate::kernel::raw_lock::RawLock;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::kernel::tracepoint::TaskView;

@@ -3,10 +3,10 @@
 //! Files that take one word a write, each of which changes a private copy of a set: filters and the
 //! parts of the call graph.
 
-use super::control::errno;
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::WriteCall;
 use crate::kernel::kallsyms::SYMBOL_TOKEN;
+use crate::trace::files::control::errno;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
 /// A word's room: a symbol with offset and module as C prints it, and a little more.

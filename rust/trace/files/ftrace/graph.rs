@@ -6,15 +6,15 @@
 //! As with filters, an open file for writing holds a private copy of the set, and closing it makes
 //! that current.
 
-use super::control::{errno, shown, Control, Limit, Text};
-use super::listing::{self, Lines};
 use super::token_file::{self, TokenFile};
-use super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
+use crate::trace::files::control::{errno, shown, Control, Limit, Text};
+use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::sites::Site;
 use crate::trace::instance::list;
 use core::fmt::{self, Write};

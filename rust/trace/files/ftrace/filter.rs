@@ -6,14 +6,14 @@
 //! changes the copy; closing the file takes a token still held and makes the copy current. What
 //! goes wrong at the close nobody can be told.
 
-use super::listing::{self, Lines};
 use super::token_file::{self, TokenFile};
-use super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::command::{self, Rule};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::commands::{self, Probes};
+use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::ops::{Edit, FilterKind, List, Ops};
 use crate::trace::instance::Instance;
 use crate::trace::tracers::function_filter::FunctionFilter;
@@ -39,7 +39,7 @@ impl Node for FilterFile {
 }
 
 /// Whose set it is.
-pub(super) enum Owner {
+pub(in crate::trace::files) enum Owner {
     /// An instance's; the file takes and shows its function commands, too.
     Instance(Arc<Instance>),
     /// An instance's, in a file that takes no commands.
@@ -50,7 +50,7 @@ pub(super) enum Owner {
 }
 
 /// Opens a file of one of the sets of `ops`.
-pub(super) fn open(
+pub(in crate::trace::files) fn open(
     ops: &Arc<Ops>,
     which: FilterKind,
     owner: Owner,
@@ -104,7 +104,7 @@ impl OpenFilter {
             });
         }
         match (
-            Rule::parse(token).map_err(super::control::errno)?,
+            Rule::parse(token).map_err(crate::trace::files::control::errno)?,
             &self.owner,
         ) {
             (Rule::Command(_), Owner::Instance(instance)) => commands::apply(instance, token),

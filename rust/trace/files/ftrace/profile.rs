@@ -3,9 +3,6 @@
 //! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`,
 //! made anew at each open.
 
-use super::control::{errno, shown, Control, Limit, Text};
-use super::listing::{self, Lines};
-use super::Place;
 use crate::core::format::graph::write_duration;
 use crate::core::format::Out;
 use crate::core::parse::number;
@@ -14,6 +11,9 @@ use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 use crate::kernel::kallsyms::{self, Symbol};
+use crate::trace::files::control::{errno, shown, Control, Limit, Text};
+use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::Place;
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::{latency, Instance};
 use crate::trace::profilers::function as profile;
@@ -63,7 +63,7 @@ impl Feature for TimeOptions {
 }
 
 /// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
-pub(super) fn create(stat: &Dir) -> Result {
+pub(in crate::trace::files) fn create(stat: &Dir) -> Result {
     for cpu in cpus::possible() {
         let name = CString::try_from_fmt(fmt!("function{}", cpu.as_u32()))?;
         // Nobody can write to it, whatever the mode says: it is that of C.

@@ -2,8 +2,6 @@
 
 //! Which tasks are traced: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
 
-use super::listing::{self, Lines};
-use super::{Node, Place};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};

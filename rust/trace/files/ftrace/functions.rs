@@ -7,11 +7,11 @@
 //! The listings walk the sites by number, so a module that goes between two reads shifts what
 //! follows.
 
-use super::control::{shown, Control, Text};
-use super::listing::{self, Lines};
-use super::{Node, Place};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::trace::files::control::{shown, Control, Text};
+use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::sites::{self, Site};
 use core::fmt;
 use kernel::prelude::*;
