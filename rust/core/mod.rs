@@ -7,6 +7,7 @@
 //! files as a module of its one crate (`cfg(CONFIG_RTRACE)` is set there), the host builds them as
 //! `rtrace-core`.
 
+pub(crate) mod bits;
 pub mod event;
 pub mod format;
 pub mod parse;

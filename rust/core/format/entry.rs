@@ -20,7 +20,9 @@ mod stack;
 pub use branch::Branch;
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub use branch::BranchSite;
-pub use function::{FuncRepeats, Function, ARGUMENTS};
+#[cfg(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)))]
+pub use function::ARGUMENTS;
+pub use function::{FuncRepeats, Function};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
 pub use rtrace_macros::Entry;

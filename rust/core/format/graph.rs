@@ -174,7 +174,7 @@ impl Line<'_> {
         self.columns(out)?;
         match leaf {
             Some(ret) => self.leaf(out, state, call, ret),
-            None => self.nested(out, state, call),
+            None => self.opened(out, state, call),
         }
     }
 
@@ -209,7 +209,7 @@ impl Line<'_> {
         self.irq(out, ret.func, Side::Leave)
     }
 
-    fn nested(&self, out: &mut dyn Out, state: &mut CpuState, call: &Call) -> fmt::Result {
+    fn opened(&self, out: &mut dyn Out, state: &mut CpuState, call: &Call) -> fmt::Result {
         state.depth = call.depth;
         if let Some(open) = state.at(call.depth) {
             *open = call.func;

@@ -157,7 +157,7 @@ pub struct Latency<'a> {
     /// Its real-time priority.
     pub rt_priority: u64,
     /// Where the critical section began and ended, if the tracer knows.
-    pub critical: Option<(usize, usize)>,
+    pub section: Option<(usize, usize)>,
 }
 
 /// Writes the latency header and, unless `verbose`, its column titles. Nothing while `context-info`
@@ -226,7 +226,7 @@ pub fn write_record(
         "-{pid} (uid:{uid} nice:{nice} policy:{policy} rt_prio:{rt_priority})"
     )?;
     out.bytes(b"#    -----------------\n")?;
-    if let Some((start, end)) = data.critical {
+    if let Some((start, end)) = data.section {
         out.bytes(b"#  => started at: ")?;
         symbol::write(out, symbols, start, style)?;
         out.bytes(b"\n#  => ended at:   ")?;
@@ -335,7 +335,7 @@ mod tests {
             nice: -5,
             policy: 0,
             rt_priority: 0,
-            critical: Some((0x1000, 0x2000)),
+            section: Some((0x1000, 0x2000)),
         };
         let style = Style {
             offset: false,

@@ -4,20 +4,8 @@
 //!
 //! Field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1 MiB.
 
+use crate::core::bits::fields;
 use crate::core::sys::plus_words;
-
-/// Declares a bit field word: `name: first bit, width;` gives the getter.
-macro_rules! fields {
-    ($word:ident: $repr:ty { $($(#[$doc:meta])* $name:ident: $shift:literal, $width:literal;)* }) => {
-        impl $word {
-            $($(#[$doc])*
-            #[inline(always)]
-            pub const fn $name(self) -> $repr {
-                (self.0 >> $shift) & ((1 << $width) - 1)
-            })*
-        }
-    };
-}
 
 /// Where the next event goes: sub-buffer, events on it so far, bytes of it used so far (the
 /// sub-buffer's header not counted). One word, so that one instruction reserves room and counts the
@@ -26,7 +14,7 @@ macro_rules! fields {
 #[repr(transparent)]
 pub struct Position(pub u64);
 
-fields!(Position: u64 {
+fields!(pub Position: u64 {
     /// Bytes used on the sub-buffer.
     used: 0, 20;
     /// Events on the sub-buffer.
@@ -94,7 +82,7 @@ impl Position {
 #[repr(transparent)]
 pub struct Tag(pub u64);
 
-fields!(Tag: u64 {
+fields!(pub Tag: u64 {
     /// The sub-buffer in the slot.
     id: 0, 24;
     /// 1 when a reader has put an empty sub-buffer here.
@@ -159,7 +147,7 @@ impl Sequence {
 #[repr(transparent)]
 pub struct Header(pub u32);
 
-fields!(Header: u32 {
+fields!(pub Header: u32 {
     /// Kind of the record, or length of its payload in words.
     type_len: 0, 5;
     /// Time since the record before, in units of the clock.

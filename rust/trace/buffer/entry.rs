@@ -5,6 +5,8 @@
 //! Eight bytes, common to all types: `u16` type, `u8` flags, `u8` preempt_count, `s32` pid. In the
 //! buffer they are one 64-bit word, built and stored as such.
 
+use crate::core::bits::fields;
+use crate::core::format::line::flag;
 use crate::kernel::context::{self, PreemptCount};
 use kernel::types::NotThreadSafe;
 
@@ -22,28 +24,33 @@ pub(crate) trait CpuFlag {
     fn get() -> bool;
 }
 
+/// An entry's header as one word.
+#[derive(Clone, Copy)]
+struct Word(u64);
+
+fields!(Word: u64 {
+    /// The type's number.
+    kind / with_kind: 0, 16;
+    /// What [`flag`] names.
+    flags / with_flags: 16, 8;
+    /// How often preemption was disabled; in complete headers 15 for more.
+    preempt_depth / with_preempt_depth: 24, 8;
+    /// How often migration was, where the depth above takes four bits.
+    migrate_depth / with_migrate_depth: 28, 4;
+    /// The task.
+    pid / with_pid: 32, 32;
+});
+
 /// Where and by whom an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
-    word: u64,
+    word: Word,
     count: PreemptCount,
 }
 
 impl Context {
-    const IRQS_OFF: u64 = 0x01 << 16;
-    const NEED_RESCHED_LAZY: u64 = 0x02 << 16;
-    const NEED_RESCHED: u64 = 0x04 << 16;
-    const HARDIRQ: u64 = 0x08 << 16;
-    const SOFTIRQ: u64 = 0x10 << 16;
-    const PREEMPT_RESCHED: u64 = 0x20 << 16;
-    const NMI: u64 = 0x40 << 16;
-    const BH_OFF: u64 = 0x80 << 16;
-    const PREEMPT_SHIFT: u32 = 24;
-    const MIGRATE_SHIFT: u32 = 28;
-    const PID_SHIFT: u32 = 32;
-
-    /// Takes down what holds for tasks in peace ([`Context::is_plain_task`]); others need
-    /// [`Context::rest`]. Any context; before the recorder itself disables preemption.
+    /// Reads what is all there is to say of a plain task ([`Context::is_plain_task`]); for others
+    /// [`Context::rest`] adds the rest. Any context; before the recorder itself disables preemption.
     #[inline(always)]
     pub(crate) fn capture() -> Self {
         Self::of_count(PreemptCount::read())
@@ -58,14 +65,16 @@ impl Context {
 
     #[inline(always)]
     fn of_count(count: PreemptCount) -> Self {
-        let pid = u64::from(context::current_pid() as u32) << Self::PID_SHIFT;
         let irqs = if context::irqs_off() {
-            Self::IRQS_OFF
+            flag::IRQS_OFF
         } else {
             0
         };
         Self {
-            word: pid | irqs | count.depth() << Self::PREEMPT_SHIFT,
+            word: Word(0)
+                .with_pid(u64::from(context::current_pid() as u32))
+                .with_flags(irqs.into())
+                .with_preempt_depth(count.depth()),
             count,
         }
     }
@@ -75,7 +84,7 @@ impl Context {
         Self::capture().rest()
     }
 
-    /// A task with no more to its name than [`Context::capture`] takes down?
+    /// Is this task context with nothing to say beyond what [`Context::capture`] reads?
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
         self.count.is_plain_task()
@@ -96,17 +105,19 @@ impl Context {
     pub(crate) fn rest(self) -> Self {
         let count = self.count;
         let resched = context::resched_flags();
-        let flag = |on: bool, bit: u64| if on { bit } else { 0 };
-        let word = self.word & !(0xff << Self::PREEMPT_SHIFT)
-            | flag(resched.lazy(), Self::NEED_RESCHED_LAZY)
-            | flag(resched.now(), Self::NEED_RESCHED)
-            | flag(count.in_hardirq(), Self::HARDIRQ)
-            | flag(count.in_softirq(), Self::SOFTIRQ)
-            | flag(count.need_resched(), Self::PREEMPT_RESCHED)
-            | flag(count.in_nmi(), Self::NMI)
-            | flag(count.bh_off(), Self::BH_OFF)
-            | count.depth().min(0xf) << Self::PREEMPT_SHIFT
-            | u64::from(context::migrate_disabled()).min(0xf) << Self::MIGRATE_SHIFT;
+        let when = |on: bool, flag: u8| if on { flag } else { 0 };
+        let flags = when(resched.lazy(), flag::NEED_RESCHED_LAZY)
+            | when(resched.now(), flag::NEED_RESCHED)
+            | when(count.in_hardirq(), flag::HARDIRQ)
+            | when(count.in_softirq(), flag::SOFTIRQ)
+            | when(count.need_resched(), flag::PREEMPT_RESCHED)
+            | when(count.in_nmi(), flag::NMI)
+            | when(count.bh_off(), flag::BH_OFF);
+        let word = Word(0)
+            .with_pid(self.word.pid())
+            .with_flags(self.word.flags() | u64::from(flags))
+            .with_preempt_depth(count.depth().min(0xf))
+            .with_migrate_depth(u64::from(context::migrate_disabled()).min(0xf));
         Self { word, count }
     }
 
@@ -114,7 +125,7 @@ impl Context {
     #[inline(always)]
     pub(crate) fn of_kind(self, kind: u16) -> Self {
         Self {
-            word: self.header(kind),
+            word: self.word.with_kind(kind.into()),
             ..self
         }
     }
@@ -122,13 +133,13 @@ impl Context {
     /// The header of an entry of [`the type`](Context::of_kind) it is for.
     #[inline(always)]
     pub(crate) fn word(self) -> u64 {
-        self.word
+        self.word.0
     }
 
     /// The header of an entry of type `kind`.
     #[inline(always)]
     pub(crate) fn header(self, kind: u16) -> u64 {
-        self.word | u64::from(kind)
+        self.word.with_kind(kind.into()).0
     }
 
     /// Is this an NMI handler?

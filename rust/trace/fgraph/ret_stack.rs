@@ -26,6 +26,7 @@
 //! ([`prepare`]), since hits cannot allocate; an irq_work replaces them. Fields of
 //! `include/linux/sched.h`; freed with the task.
 
+use crate::core::bits::fields;
 use crate::kernel::ftrace::{self, running_task, task_struct};
 use crate::kernel::irq_work::{IrqWork, Run};
 use crate::kernel::tracepoint::TaskView;
@@ -62,28 +63,37 @@ type Page = [u64; WORDS];
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Top(pub(crate) u64);
 
+fields!(Top: u64 {
+    /// [`Self::IS_FRAME`], [`Self::IS_DATA`], or 0 for neither.
+    kind / with_kind: 0, 2;
+    /// Whose data it is.
+    user / with_user: 2, 4;
+    /// What users call a frame's kind by, or how many words of data there are.
+    number / with_number: 8, 56;
+});
+
 impl Top {
-    const KIND: u64 = 0x3;
     const IS_FRAME: u64 = 1;
     const IS_DATA: u64 = 2;
 
     /// The end of a frame of the kind that users call by a number; below 2^56.
     pub(crate) const fn frame(kind: u64) -> Self {
-        Self(kind << 8 | Self::IS_FRAME)
+        Self(0).with_kind(Self::IS_FRAME).with_number(kind)
     }
 
     const fn data(user: usize, words: usize) -> Self {
-        Self((words as u64) << 8 | (user as u64 & 0xf) << 2 | Self::IS_DATA)
+        let data = Self(0).with_kind(Self::IS_DATA);
+        data.with_user(user as u64).with_number(words as u64)
     }
 
     const fn is_frame(self) -> bool {
-        self.0 & Self::KIND == Self::IS_FRAME
+        self.kind() == Self::IS_FRAME
     }
 
     /// User and number of words, for data.
     const fn as_data(self) -> Option<(usize, usize)> {
-        if self.0 & Self::KIND == Self::IS_DATA {
-            Some(((self.0 >> 2 & 0xf) as usize, (self.0 >> 8) as usize))
+        if self.kind() == Self::IS_DATA {
+            Some((self.user() as usize, self.number() as usize))
         } else {
             None
         }
@@ -139,7 +149,8 @@ impl Task {
     /// `base` is the task's stack and stays so; `at` is below [`WORDS`].
     #[inline(always)]
     unsafe fn word<'a>(&self, base: *mut u64, at: usize) -> &'a Atomic<u64> {
-        // SAFETY: by the precondition a word of the page; all accesses are atomic.
+        // SAFETY: `base` is the task's stack and `at` is below `WORDS`: a word of the page. All
+        // accesses are atomic.
         unsafe { Atomic::from_ptr(base.wrapping_add(at)) }
     }
 
@@ -697,8 +708,7 @@ pub(crate) unsafe fn free(task: *mut task_struct) {
     };
     let page = task.stack().xchg(ptr::null_mut(), ordering::Full);
     if !page.is_null() {
-        // SAFETY: `Current::take_spare` put a box's page there, and by the precondition nobody uses
-        // it.
+        // SAFETY: `Current::take_spare` put a box's page there, and nobody uses the task any more.
         drop(unsafe { KBox::from_raw(page.cast::<Page>()) });
     }
 }

@@ -147,7 +147,7 @@ pub(crate) fn stop_persistent() {
     // Who adds an instance in this very moment has recorded nothing yet.
     if let Some(list) = LIST.try_lock() {
         list.iter()
-            .filter(|entry| entry.instance.last_boot().is_some())
+            .filter(|entry| entry.instance.previous_boot().is_some())
             .for_each(|entry| {
                 entry.instance.buffer().set_on(false);
             });

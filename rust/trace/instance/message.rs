@@ -38,7 +38,7 @@ impl Instance {
         message: E,
         tail: [&[u8]; N],
     ) -> Option<()> {
-        self.buffer.nested(|| {
+        self.buffer.with_nesting(|| {
             self.buffer.write_in(context, message, tail)?;
             if self.options().has(Flag::StackTrace) {
                 stack::record_caller(&self.buffer, context, ip);

@@ -191,7 +191,7 @@ impl Persistent {
     }
 
     /// What is known of the last boot.
-    pub(crate) fn last_boot(&self) -> &'static PreviousBoot {
+    pub(crate) fn previous_boot(&self) -> &'static PreviousBoot {
         self.last
     }
 

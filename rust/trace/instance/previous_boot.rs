@@ -36,10 +36,10 @@ impl Instance {
     }
 
     /// What is known of the last boot, if its buffer outlives the kernel.
-    pub(crate) fn last_boot(&self) -> Option<&'static PreviousBoot> {
+    pub(crate) fn previous_boot(&self) -> Option<&'static PreviousBoot> {
         self.persistent
             .as_ref()
-            .map(|persistent| persistent.last_boot())
+            .map(|persistent| persistent.previous_boot())
     }
 
     /// What its buffer's memory holds now, if that outlives the kernel. Boot. `EINVAL` if it does
@@ -59,7 +59,7 @@ impl Instance {
     /// Was that read or cleared? Then nobody can open it any more, and it goes with the last who
     /// has.
     pub(super) fn is_leaving(&self) -> bool {
-        self.is_copy() && self.last_boot().is_some_and(|last| !last.holds())
+        self.is_copy() && self.previous_boot().is_some_and(|last| !last.holds())
     }
 
     /// A module comes or goes; see [`Persistent::module`]. Task context, sleeps.
@@ -84,7 +84,7 @@ impl Instance {
     /// Task context, sleeps.
     pub(crate) fn begin_if_empty(&self) -> bool {
         let over =
-            || self.last_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
+            || self.previous_boot().is_some_and(|last| last.holds()) && self.buffer.is_empty(None);
         if !over() {
             return false;
         }

@@ -40,7 +40,7 @@ pub(crate) struct Snapshot {
     users: RawLock<Users>,
 }
 
-/// Who keeps whom away.
+/// Users that exclude each other.
 ///
 /// # Invariants
 ///

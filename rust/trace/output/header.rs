@@ -101,6 +101,6 @@ fn measured<'a>(instance: &Instance, look: &mut Look, worst: &'a Worst) -> Laten
         nice: worst.nice,
         policy: worst.policy,
         rt_priority: worst.rt_priority,
-        critical: worst.section,
+        section: worst.section,
     }
 }

@@ -307,7 +307,7 @@ pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -
 /// `__trace_bputs()`: records that `text` was said. Gives 1, or 0 if it was not recorded.
 pub(crate) fn puts_constant(ip: usize, text: Constant) -> c_int {
     let context = Context::capture_all();
-    with_willing_dest(|to| match to.last_boot() {
+    with_willing_dest(|to| match to.previous_boot() {
         None => to
             .record_message(
                 context,
@@ -334,7 +334,7 @@ pub(crate) fn is_enabled() -> bool {
 pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
     // The next kernel cannot follow the address of a format.
-    if with_destination(|to| to.last_boot().is_some()) == Some(true) {
+    if with_destination(|to| to.previous_boot().is_some()) == Some(true) {
         return print(ip, what);
     }
     let fmt = what.format();
@@ -343,7 +343,7 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
         if let Some(packed) = packed {
             // Where it is not recorded, it is only missing.
             with_destination(|to| {
-                if to.last_boot().is_none() {
+                if to.previous_boot().is_none() {
                     let _ = to.record_message(context, ip, Bprint { ip, fmt }, [packed]);
                 }
             });

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Packed words: types of one integer whose bits are fields with names.
+
+/// Declares the fields of a word: `name: first bit, width;` gives the getter, `name / with_name:
+/// first bit, width;` also what fills in the field, which must be 0 before.
+macro_rules! fields {
+    ($vis:vis $word:ident: $repr:ty {
+        $($(#[$doc:meta])* $name:ident $(/ $with:ident)?: $shift:literal, $width:literal;)*
+    }) => {
+        #[allow(dead_code, reason = "a field is read and filled in, be that needed or not")]
+        impl $word {
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                $vis const fn $name(self) -> $repr {
+                    (self.0 >> $shift) & ((1 << $width) - 1)
+                }
+
+                $(
+                    #[doc = concat!("The same with [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+                    #[inline(always)]
+                    $vis const fn $with(self, value: $repr) -> Self {
+                        Self(self.0 | (value & ((1 << $width) - 1)) << $shift)
+                    }
+                )?
+            )*
+        }
+    };
+}
+
+pub(crate) use fields;
+
+#[cfg(all(test, not(CONFIG_RTRACE)))]
+mod tests {
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Word(u32);
+
+    fields!(Word: u32 {
+        /// At the lowest bits.
+        low / with_low: 0, 4;
+        /// Up to the highest.
+        high / with_high: 4, 28;
+    });
+
+    #[test]
+    fn fields_do_not_touch_each_other() {
+        let word = Word(0).with_high(0x0fed_cba9).with_low(0x1f);
+        assert_eq!(word, Word(0xfedc_ba9f));
+        assert_eq!((word.low(), word.high()), (0xf, 0x0fed_cba9));
+        assert_eq!(Word(0).with_low(3).high(), 0);
+    }
+}
