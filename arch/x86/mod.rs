@@ -53,7 +53,7 @@ impl Arch for Machine {
     }
 
     unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
-        // SAFETY: By the caller's promise.
+        // SAFETY: `make_trampoline` made it with these arguments, and nothing runs in it.
         unsafe { trampoline::renew(addr, ops, func, regs) }
     }
 
@@ -81,7 +81,7 @@ impl Arch for Machine {
             .zip(insn::call(second, func))
             .ok_or(ERANGE)?;
         let patcher = text::Patcher::lock();
-        // SAFETY: The caller says that this is a trampoline, so calls are there.
+        // SAFETY: `addr` is a trampoline of ours, and so calls are at both places.
         unsafe {
             patcher.replace(first, &calls.0);
             patcher.replace(second, &calls.1);

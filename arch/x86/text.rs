@@ -9,7 +9,7 @@ use kernel::{bindings, types::NotThreadSafe};
 /// The 5 bytes at `addr`, which need not be mapped.
 pub(super) fn read(addr: usize) -> Option<Insn> {
     let mut bytes: Insn = [0; insn::SITE_SIZE];
-    // SAFETY: The destination has the length given; the source is checked by the function.
+    // SAFETY: the destination has the length given; the source is checked by the function.
     let ret = unsafe {
         bindings::copy_from_kernel_nofault(bytes.as_mut_ptr().cast(), addr as _, bytes.len())
     };

@@ -49,7 +49,7 @@ const MOVABS_RDX: [u8; 2] = [0x48, 0xba];
 const MOVABS_R11: [u8; 2] = [0x49, 0xbb];
 
 fn numbers(regs: bool) -> &'static Model {
-    // SAFETY: Read-only data that the assembler laid out as `[Model; 2]`.
+    // SAFETY: read-only data that the assembler laid out as `[Model; 2]`.
     let [args, all] = unsafe { &rtrace_models };
     if regs {
         all
@@ -88,7 +88,7 @@ struct Memory(*mut u8);
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: It came from `execmem_alloc_rw()` and nobody has its address.
+        // SAFETY: it came from `execmem_alloc_rw()` and nobody has its address.
         unsafe { bindings::execmem_free(self.0.cast()) };
     }
 }
@@ -142,7 +142,7 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
             put(&mut code, gated_return, &return_at(at)?)?;
         }
         // Where calls are counted, what the model has there is right at any address.
-        // SAFETY: It reads what kind of CPU this is.
+        // SAFETY: it reads what kind of CPU this is.
         if !regs || !unsafe { bindings::rtrace_calls_are_counted() } {
             put(
                 &mut code,
@@ -169,7 +169,7 @@ fn load(code: &mut [u8], at: usize, opcode: [u8; 2], value: usize) -> Result {
 
 /// The return that the CPU wants at `at`.
 fn return_at(at: usize) -> Result<insn::Insn> {
-    // SAFETY: It reads what was decided about this CPU.
+    // SAFETY: it reads what was decided about this CPU.
     let thunk = unsafe { bindings::rtrace_return_thunk(at as _) };
     insn::ret(at, thunk).ok_or(ERANGE)
 }
@@ -185,7 +185,7 @@ fn put(code: &mut [u8], at: usize, insn: &insn::Insn) -> Result {
 /// Makes a trampoline. Errors as of [`code_at`].
 pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     let size = numbers(regs).size;
-    // SAFETY: A plain allocation.
+    // SAFETY: a plain allocation.
     let memory = Memory(
         unsafe { bindings::execmem_alloc_rw(bindings::execmem_type_EXECMEM_FTRACE, size) }.cast(),
     );
@@ -198,7 +198,7 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
     unsafe { core::slice::from_raw_parts_mut(memory.0, size) }.copy_from_slice(&code);
 
     let pages = i32::try_from(size.div_ceil(page::PAGE_SIZE)).map_err(|_| EINVAL)?;
-    // SAFETY: The range is the whole pages of the allocation.
+    // SAFETY: the range is the whole pages of the allocation.
     let ret = unsafe { bindings::set_memory_rox(addr, pages) };
     if ret != 0 {
         return Err(Error::from_errno(ret));
@@ -215,8 +215,8 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
 pub(super) unsafe fn renew(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
     let code = code_at(addr, ops, func, regs)?;
     let _text = Patcher::lock();
-    // SAFETY: `text_mutex` is held; the code has the length that was allocated, and by the
-    // precondition nobody can meet it half written.
+    // SAFETY: `text_mutex` is held; the code has the length that was allocated, and as no task or
+    // CPU is in it, nobody meets it half written.
     unsafe { bindings::text_poke(addr as _, code.as_ptr().cast(), code.len()) };
     Ok(())
 }

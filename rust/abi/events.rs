@@ -33,7 +33,8 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
     trace_file: *mut bindings::trace_event_file,
     len: c_ulong,
 ) -> *mut c_void {
-    // SAFETY: by the precondition.
+    // SAFETY: `trace_file` is the `HotFile` that the probe was registered with, and `fbuffer` a
+    // place of its own.
     let (file, at) = unsafe {
         (
             HotFile::from_raw(trace_file),
@@ -52,7 +53,8 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
 pub(crate) unsafe extern "C" fn trace_event_buffer_commit(
     fbuffer: *mut bindings::trace_event_buffer,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `fbuffer` is what `trace_event_buffer_reserve` has filled in, in this context; the
+    // entry is complete.
     unsafe { recording::commit(Reservation::from_raw(fbuffer)) }
 }
 
@@ -65,7 +67,7 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_commit(
 pub(crate) unsafe extern "C" fn __trace_trigger_soft_disabled(
     file: *mut bindings::trace_event_file,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `file` is the `HotFile` that the probe was registered with.
     recording::is_not_recorded(unsafe { HotFile::from_raw(file) })
 }
 
@@ -78,7 +80,7 @@ pub(crate) unsafe extern "C" fn __trace_trigger_soft_disabled(
 pub(crate) unsafe extern "C" fn trace_event_ignore_this_pid(
     trace_file: *mut bindings::trace_event_file,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `trace_file` is the `HotFile` that the probe was registered with.
     recording::ignores_current(unsafe { HotFile::from_raw(trace_file) })
 }
 
@@ -94,8 +96,8 @@ pub(crate) unsafe extern "C" fn trace_event_reg(
     what: bindings::trace_reg,
     data: *mut c_void,
 ) -> c_int {
-    // SAFETY: by the precondition; the flags of an event of such a class say that it has a
-    // tracepoint.
+    // SAFETY: `call` is complete; `data` is what `what` asks for; the flags of an event of such a
+    // class say that it has a tracepoint.
     unsafe {
         let tracepoint = (*call).__bindgen_anon_1.tp;
         let class = (*call).class;
@@ -136,9 +138,9 @@ pub(crate) unsafe extern "C" fn trace_event_reg(
 pub(crate) unsafe extern "C" fn trace_event_raw_init(
     call: *mut bindings::trace_event_call,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` is a field of `call`, and so not at 0.
     let event = unsafe { NonNull::new_unchecked(&raw mut (*call).event) };
-    // SAFETY: by the precondition.
+    // SAFETY: `call` stays while it is known, and `event` is part of it.
     match unsafe { types::register(event, true) } {
         Ok(_) => 0,
         Err(_) => ENODEV.to_errno(),
@@ -154,9 +156,9 @@ pub(crate) unsafe extern "C" fn trace_event_raw_init(
 #[export]
 pub(crate) unsafe extern "C" fn register_trace_event(event: *mut bindings::trace_event) -> c_int {
     NonNull::new(event)
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is there until `unregister_trace_event`.
         .filter(|event| unsafe { !event.as_ref().funcs.is_null() })
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is there until `unregister_trace_event`, and has functions.
         .and_then(|event| unsafe { types::register(event, false) }.ok())
         .map_or(0, c_int::from)
 }
@@ -168,7 +170,7 @@ pub(crate) unsafe extern "C" fn register_trace_event(event: *mut bindings::trace
 /// `event` was registered.
 #[export]
 pub(crate) unsafe extern "C" fn unregister_trace_event(event: *mut bindings::trace_event) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` was registered, and stays until this returns.
     types::unregister(unsafe { (*event).type_ } as u16);
     rcu_slot::wait_for_readers();
     0
@@ -199,7 +201,7 @@ pub(crate) unsafe extern "C" fn trace_define_field(
         len: 0,
     };
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `call` is complete, nobody knows it yet, and the texts live as long as it does.
         unsafe { Call::from_raw(call).define_field(field) }?;
         Ok(0)
     })
@@ -214,7 +216,7 @@ pub(crate) unsafe extern "C" fn trace_define_field(
 pub(crate) unsafe extern "C" fn trace_event_get_offsets(
     call: *mut bindings::trace_event_call,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `call` is that of a known event.
     let last = unsafe { Call::from_raw(call) }.fields().last();
     last.map_or(0, |field| (field.offset + field.size) as c_int)
 }
@@ -232,7 +234,7 @@ pub(crate) unsafe extern "C" fn trace_set_clr_event(
     set: c_int,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `system` and `event` are null or NUL-terminated.
         unsafe { switch(Instance::top()?, system, event, set != 0) }
     })
 }
@@ -253,7 +255,7 @@ pub(crate) unsafe extern "C" fn trace_array_set_clr_event(
         let instance = list::all()
             .find(|instance| Arc::as_ptr(instance).cast_mut().cast() == tr)
             .ok_or(ENOENT)?;
-        // SAFETY: by the precondition.
+        // SAFETY: `system` and `event` are null or NUL-terminated.
         unsafe { switch(&instance, system, event, enable) }
     })
 }
@@ -267,7 +269,7 @@ unsafe fn switch(
     event: *const c_char,
     on: bool,
 ) -> Result<c_int> {
-    // SAFETY: by the precondition.
+    // SAFETY: `text` is NUL-terminated.
     let text = |text: *const c_char| {
         (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
     };
@@ -298,7 +300,7 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
     event: *const c_char,
 ) -> *mut bindings::trace_event_file {
     let found = || {
-        // SAFETY: by the precondition.
+        // SAFETY: `text` is NUL-terminated.
         let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) }.to_bytes();
         let instance = match instance.is_null() {
             true => Instance::top()?.clone(),
@@ -334,7 +336,8 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
 /// It came from there, and is not used any more.
 #[export]
 pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_event_file) {
-    // SAFETY: by the precondition; the instance was held.
+    // SAFETY: `file` came from `trace_get_event_file`, which has held the event's module and the
+    // instance.
     unsafe {
         HotFile::from_raw(file).call().release();
         drop(Held::from_arc(Arc::from_raw((*file).tr.cast())));
@@ -423,7 +426,8 @@ pub(crate) unsafe extern "C" fn rtrace_events_module(module: *mut bindings::modu
     if !comes {
         return boot::module_goes(module as usize);
     }
-    // SAFETY: by the precondition; the events are new, and stay until the module goes.
+    // SAFETY: the module is there during the call; its events are new when it comes, and stay until
+    // it goes.
     unsafe {
         if (*module).num_trace_events == 0 {
             return;

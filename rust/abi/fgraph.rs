@@ -94,7 +94,7 @@ pub(crate) unsafe extern "C" fn fgraph_retrieve_parent_data(
     let Some(words) = current.reserved(place, depth) else {
         return ptr::null_mut();
     };
-    // SAFETY: null, or a word of the caller's own.
+    // SAFETY: null, or a word that nobody else uses meanwhile.
     if let Some(size) = unsafe { size_bytes.as_mut() } {
         *size = (words.len() * size_of::<u64>()) as c_int;
     }
@@ -137,11 +137,11 @@ pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
     if ret != hook {
         return ret;
     }
-    // SAFETY: null, or a word of the caller's own.
+    // SAFETY: null, or a word that nobody else uses meanwhile.
     let Some(idx) = (unsafe { idx.as_mut() }) else {
         return ret;
     };
-    // SAFETY: the caller holds a reference to the task.
+    // SAFETY: somebody holds a reference to the task until this returns.
     unsafe { ret_stack::find(task, idx, retp as usize, hook) }.unwrap_or(ret)
 }
 
@@ -152,7 +152,7 @@ pub(crate) unsafe extern "C" fn ftrace_graph_ret_addr(
 /// The caller has a reference to `task`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_graph_top_ret_addr(task: *mut task_struct) -> c_ulong {
-    // SAFETY: the caller holds a reference to the task.
+    // SAFETY: somebody holds a reference to the task until this returns.
     unsafe { ret_stack::innermost_return(task, Machine::return_hook()) }.unwrap_or(0)
 }
 

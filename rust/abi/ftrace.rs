@@ -86,10 +86,10 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     }
     let result = ops::Ops::init_global().and_then(|()| {
         let (mut start, mut end, mut init) = (ptr::null_mut(), ptr::null_mut(), [0usize; 2]);
-        // SAFETY: The out pointers are valid.
+        // SAFETY: the out pointers are valid.
         unsafe { bindings::rtrace_boot_sites(&mut start, &mut end, init.as_mut_ptr()) };
         let len = (end as usize).wrapping_sub(start as usize) / core::mem::size_of::<usize>();
-        // SAFETY: The linker's list of sites, in init data that only this function uses.
+        // SAFETY: the linker's list of sites, in init data that only this function uses.
         let addrs = unsafe { core::slice::from_raw_parts_mut(start, len) };
         let [init_start, init_end] = init;
         // SAFETY: there is one CPU, interrupts are off, and what runs here is not traced.
@@ -201,7 +201,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ip(
     remove: c_int,
     reset: c_int,
 ) -> c_int {
-    // SAFETY: By the caller's promise; one address is there.
+    // SAFETY: `ops` lives through the call, and `ip` is one address.
     unsafe { ftrace_set_filter_ips(ops, &mut ip, 1, remove, reset) }
 }
 
@@ -478,7 +478,7 @@ pub(crate) unsafe extern "C" fn ftrace_free_mem(
 pub(crate) extern "C" fn ftrace_free_init_mem() {
     super::trace::ftrace_boot_snapshot();
     let mut init = [0usize; 2];
-    // SAFETY: The out pointer is valid.
+    // SAFETY: the out pointer is valid.
     unsafe { bindings::rtrace_boot_done(init.as_mut_ptr()) };
     let [start, end] = init;
     modules::free_range(start, end);
@@ -516,8 +516,8 @@ pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
     sym: *mut c_char,
 ) -> c_int {
     let found = modules::freed::at(addr, |found| {
-        // SAFETY: By the caller's promise; the module is there as long as its functions are in the
-        // list.
+        // SAFETY: the out pointers are null or may be written, `sym` for `KSYM_NAME_LEN` bytes; the
+        // module is there as long as its functions are in the list.
         unsafe {
             if let Some(size) = size.as_mut() {
                 *size = found.size;

@@ -54,7 +54,7 @@ impl Calls {
             return None;
         }
         let entry = self.first;
-        // SAFETY: By the type's invariant it is an entry.
+        // SAFETY: by the type's invariant it is an entry.
         self.first = unsafe { (*entry).hlist.next }.cast();
         self.count = self.count.wrapping_sub(1);
         Some(entry)
@@ -63,7 +63,7 @@ impl Calls {
     fn to_set(&self) -> Result<SiteSet> {
         let mut set = SiteSet::new();
         let mut entry = self.first;
-        // SAFETY: By the type's invariant they are entries or the end.
+        // SAFETY: by the type's invariant they are entries or the end.
         while let Some(e) = unsafe { entry.as_ref() } {
             set.insert_with(e.ip, Target(e.direct))?;
             entry = e.hlist.next.cast();
@@ -130,7 +130,7 @@ pub(crate) unsafe extern "C" fn add_ftrace_hash_entry_direct(
         return ptr::null_mut();
     };
     let entry = KBox::into_raw(entry);
-    // SAFETY: It is freed only after it is taken out.
+    // SAFETY: it is freed only after it is taken out.
     unsafe { calls.push(entry) };
     entry
 }

@@ -57,7 +57,7 @@ extern "C" fn print_reg(
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition; it stays until `perf_trace_destroy`.
+        // SAFETY: `event` is live and new; it stays until `perf_trace_destroy`.
         unsafe {
             perf::begin::<Classes>((*event).attr.config, |in_use, call| {
                 in_use.begin(call, event)
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event
 /// That was done for `event`.
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_destroy(event: *mut bindings::perf_event) {
-    // SAFETY: by the precondition; the event's code is held since.
+    // SAFETY: `perf_trace_init` was done for `event`, and has held the event's code since.
     unsafe {
         let call = Call::from_raw((*event).tp_event);
         perf::end(call, |in_use, call| in_use.end(call, event));
@@ -90,7 +90,8 @@ pub(crate) unsafe extern "C" fn perf_trace_add(
     flags: c_int,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: perf's core calls this for an `event` that was initialised, on its CPU,
+        // interrupts off.
         unsafe { perf_trace::add(event, flags) }?;
         Ok(0)
     })
@@ -101,7 +102,7 @@ pub(crate) unsafe extern "C" fn perf_trace_add(
 /// As perf's core calls the `del` of a PMU.
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_del(event: *mut bindings::perf_event, _flags: c_int) {
-    // SAFETY: by the precondition.
+    // SAFETY: perf's core calls this for an `event` that was added, on its CPU, interrupts off.
     unsafe { perf_trace::del(event) };
 }
 
@@ -120,7 +121,7 @@ pub(crate) unsafe extern "C" fn perf_trace_buf_alloc(
     let Some((room, its_regs, context)) = perf_trace::room(size as usize) else {
         return null_mut();
     };
-    // SAFETY: by the precondition.
+    // SAFETY: `regs` is null or may be written, and `rctxp` may be.
     unsafe {
         if !regs.is_null() {
             *regs = its_regs;
@@ -138,7 +139,7 @@ pub(crate) unsafe extern "C" fn perf_trace_buf_alloc(
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_buf_update(record: *mut c_void, kind: u16) {
     let header = Context::capture_all().header(kind);
-    // SAFETY: by the precondition.
+    // SAFETY: `record` is an entry, of which these are the first eight bytes.
     unsafe { record.cast::<u64>().write_unaligned(header) };
 }
 
@@ -160,7 +161,8 @@ pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
     filter_str: *mut c_char,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition; what perf sees the hits of is held.
+        // SAFETY: `event` is live, nobody else gives it a filter meanwhile, and its `tp_event` is
+        // held; `filter_str` is NUL-terminated.
         unsafe {
             if (*event).tp_event.is_null() {
                 return Err(EINVAL);
@@ -189,7 +191,8 @@ pub(crate) unsafe extern "C" fn ftrace_profile_set_filter(
 /// `event` is going, and nobody asks about its filter any more.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_profile_free_filter(event: *mut bindings::perf_event) {
-    // SAFETY: by the precondition; a filter that is there came from `ftrace_profile_set_filter`.
+    // SAFETY: `event` is going, and nobody asks about its filter any more; a filter that is there
+    // came from `ftrace_profile_set_filter`.
     unsafe {
         let filter = core::mem::replace(&mut (*event).filter, null_mut());
         if !filter.is_null() {
@@ -209,7 +212,9 @@ pub(crate) unsafe extern "C" fn filter_match_preds(
     filter: *mut bindings::event_filter,
     rec: *mut c_void,
 ) -> c_int {
-    // SAFETY: by the precondition; the memory of an entry is zeroed at first and has this size.
+    // SAFETY: `filter` came from `ftrace_profile_set_filter`, and `rec` from
+    // `perf_trace_buf_alloc`, in this context; the memory of an entry is zeroed at first and has
+    // this size.
     let (filter, entry) = unsafe {
         (
             &*filter.cast::<Filter>(),

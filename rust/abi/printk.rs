@@ -20,7 +20,7 @@ use kernel::prelude::*;
 /// `text` is a NUL-terminated string.
 #[export]
 pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `text` is NUL-terminated.
     printk::puts(ip, unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
@@ -33,7 +33,7 @@ pub(crate) unsafe extern "C" fn __trace_puts(ip: c_ulong, text: *const c_char) -
 #[export]
 pub(crate) unsafe extern "C" fn __trace_bputs(ip: c_ulong, text: *const c_char) -> c_int {
     NonNull::new(text.cast_mut()).map_or(0, |text| {
-        // SAFETY: by the precondition a constant, which the kernel or `rtrace_keep_formats` keeps.
+        // SAFETY: `text` is null, a constant of the kernel, or one that `keep_formats` has kept.
         printk::puts_constant(ip, unsafe { Constant::new(text) })
     })
 }
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn rtrace_print(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `format` is a NUL-terminated format that `args` fit, and these are this call's.
     unsafe { arguments(format, args) }.map_or(0, |what| printk::print(ip, what))
 }
 
@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn rtrace_print_packed(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `format` is a NUL-terminated format that `args` fit, and these are this call's.
     unsafe { arguments(format, args) }.map_or(0, |what| printk::print_packed(ip, what))
 }
 
@@ -83,7 +83,7 @@ pub(super) unsafe fn arguments(
     args: *mut bindings::va_list,
 ) -> Option<Arguments> {
     let (format, args) = (NonNull::new(format.cast_mut())?, NonNull::new(args)?);
-    // SAFETY: by the precondition.
+    // SAFETY: `format` is not null here, and `args` fit it and are this call's.
     Some(unsafe { Arguments::new(format, args) })
 }
 

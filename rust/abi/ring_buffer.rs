@@ -24,7 +24,8 @@ use kernel::prelude::*;
 ///
 /// As the module's head says of the pointer.
 pub(super) unsafe fn buffer_of<'a>(buffer: *mut bindings::trace_buffer) -> &'a Buffer {
-    // SAFETY: by the precondition.
+    // SAFETY: the pointer came from `__ring_buffer_alloc` or is that of an instance's buffer, and
+    // that was not freed.
     unsafe { &*buffer.cast::<Buffer>() }
 }
 
@@ -37,7 +38,7 @@ pub(super) unsafe fn part_of<'a>(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> Option<Part<'a>> {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     CpuId::from_i32(cpu).and_then(|cpu| unsafe { buffer_of(buffer) }.cpu(cpu))
 }
 
@@ -62,7 +63,7 @@ pub(crate) extern "C" fn __ring_buffer_alloc(
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_free(buffer: *mut bindings::trace_buffer) {
     if let Some(buffer) = NonNull::new(buffer.cast()) {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` came from `__ring_buffer_alloc`, and nobody uses it any more.
         unsafe { made::free(buffer) };
     }
 }
@@ -79,7 +80,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_lock_reserve(
     buffer: *mut bindings::trace_buffer,
     length: c_ulong,
 ) -> *mut bindings::ring_buffer_event {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }
         .reserve(length)
         .map_or(null_mut(), |event| event.as_ptr().cast())
@@ -94,7 +95,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_lock_reserve(
 pub(crate) unsafe extern "C" fn ring_buffer_unlock_commit(
     buffer: *mut bindings::trace_buffer,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; this context has an event reserved, and has
+    // ended later ones.
     unsafe { buffer_of(buffer).commit() };
     0
 }
@@ -110,7 +112,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_discard_commit(
     event: *mut bindings::ring_buffer_event,
 ) {
     if let Some(event) = NonNull::new(event.cast()) {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is a buffer that was not freed; `event` is the last event that this
+        // context has reserved and not ended.
         unsafe { buffer_of(buffer).discard(event) };
     }
 }
@@ -127,7 +130,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_write(
     data: *mut c_void,
 ) -> c_int {
     let payload = match NonNull::new(data.cast::<u8>()) {
-        // SAFETY: by the precondition.
+        // SAFETY: `length` bytes are readable at `data`.
         Some(data) if length != 0 => unsafe { core::slice::from_raw_parts(data.as_ptr(), length) },
         _ => &[],
     };
@@ -145,7 +148,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_write(
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_nest_start(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.nest_start();
 }
 
@@ -156,7 +159,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_nest_start(buffer: *mut bindings::tr
 /// This context has called that and not undone it; what it has reserved since has ended.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_nest_end(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; this context has begun to nest, and has
+    // ended what it reserved since.
     unsafe { buffer_of(buffer).nest_end() };
 }
 
@@ -170,7 +174,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_time_stamp(
     buffer: *mut bindings::trace_buffer,
     _event: *mut bindings::ring_buffer_event,
 ) -> u64 {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let buffer = unsafe { buffer_of(buffer) };
     // Without an event the question makes no sense; C answers with a time, too.
     buffer.event_time().unwrap_or_else(|| buffer.now())
@@ -186,7 +190,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_change_overwrite(
     buffer: *mut bindings::trace_buffer,
     val: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.set_overwrite(val != 0);
 }
 
@@ -197,7 +201,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_change_overwrite(
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_disable(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.pause_recording();
 }
 
@@ -219,7 +223,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_enable(buffer: *mut bindings:
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_off(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.set_on(false);
 }
 
@@ -230,7 +234,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_off(buffer: *mut bindings::tr
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_on(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.set_on(true);
 }
 
@@ -243,7 +247,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_on(buffer: *mut bindings::tra
 pub(crate) unsafe extern "C" fn ring_buffer_record_is_on(
     buffer: *mut bindings::trace_buffer,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.is_recording()
 }
 
@@ -256,7 +260,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_is_on(
 pub(crate) unsafe extern "C" fn ring_buffer_record_is_set_on(
     buffer: *mut bindings::trace_buffer,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.is_on()
 }
 
@@ -270,7 +274,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_is_on_cpu(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let (buffer, part) = unsafe { (buffer_of(buffer), part_of(buffer, cpu)) };
     buffer.is_on() && part.is_some_and(Part::may_record)
 }
@@ -286,7 +290,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable_cpu(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.disable();
     }
@@ -302,7 +306,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         // SAFETY: by the precondition.
         unsafe { part.enable() };
@@ -316,7 +320,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_time_stamp(buffer: *mut bindings::trace_buffer) -> u64 {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.now()
 }
 
@@ -341,7 +345,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_set_clock(
 ) {
     let local = bindings::trace_clock_local as unsafe extern "C" fn() -> u64;
     let clock = clock.filter(|clock| *clock as usize != local as usize);
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; `clock` may be called in any context as long
+    // as the buffer has it.
     unsafe { buffer_of(buffer).set_own_clock(clock.map(|clock| ForeignClock::new(clock))) };
 }
 
@@ -355,7 +360,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_set_time_stamp_abs(
     buffer: *mut bindings::trace_buffer,
     abs: bool,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.set_absolute(abs);
 }
 
@@ -368,7 +373,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_set_time_stamp_abs(
 pub(crate) unsafe extern "C" fn ring_buffer_time_stamp_abs(
     buffer: *mut bindings::trace_buffer,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.is_absolute()
 }
 
@@ -391,7 +396,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_resize(
     if buffer.is_null() {
         return 0;
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is not null, and a buffer that was not freed.
     let (buffer, part) = unsafe { (buffer_of(buffer), part_of(buffer, cpu)) };
     from_result(|| {
         if part.is_some() || cpu == bindings::RING_BUFFER_ALL_CPUS {
@@ -411,7 +416,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_size(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { part_of(buffer, cpu) }.map_or(0, Part::bytes)
 }
 
@@ -424,7 +429,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_size(
 pub(crate) unsafe extern "C" fn ring_buffer_max_event_size(
     buffer: *mut bindings::trace_buffer,
 ) -> c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.max_entry()
 }
 
@@ -437,7 +442,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_max_event_size(
 pub(crate) unsafe extern "C" fn ring_buffer_subbuf_size_get(
     buffer: *mut bindings::trace_buffer,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     (kernel::page::PAGE_SIZE << unsafe { buffer_of(buffer) }.order()) as c_int
 }
 
@@ -453,7 +458,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_get(
     if buffer.is_null() {
         return EINVAL.to_errno();
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is not null, and a buffer that was not freed.
     unsafe { buffer_of(buffer) }.order() as c_int
 }
 
@@ -475,7 +480,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_set(
     if buffer.is_null() {
         return EINVAL.to_errno();
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is not null, and a buffer that was not freed.
     let buffer = unsafe { buffer_of(buffer) };
     from_result(|| {
         let order = u32::try_from(order)
@@ -497,7 +502,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset_cpu(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.reset();
     }
@@ -510,7 +515,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset_cpu(
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_reset_online_cpus(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.reset_online();
 }
 
@@ -521,7 +526,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset_online_cpus(buffer: *mut bindi
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_reset(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.reset();
 }
 
@@ -532,7 +537,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset(buffer: *mut bindings::trace_b
 /// See the module's head.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_empty(buffer: *mut bindings::trace_buffer) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }.is_empty(None)
 }
 
@@ -546,7 +551,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_empty_cpu(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { part_of(buffer, cpu) }.is_none_or(Part::is_empty)
 }
 
@@ -559,7 +564,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_empty_cpu(
 pub(crate) unsafe extern "C" fn ring_buffer_entries(
     buffer: *mut bindings::trace_buffer,
 ) -> c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }
         .cpus()
         .map(|part| part.entries() as c_ulong)
@@ -575,7 +580,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_entries(
 pub(crate) unsafe extern "C" fn ring_buffer_overruns(
     buffer: *mut bindings::trace_buffer,
 ) -> c_ulong {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { buffer_of(buffer) }
         .cpus()
         .map(|part| part.counts().overrun as c_ulong)
@@ -592,7 +597,7 @@ macro_rules! counts {
         /// See the module's head.
         #[export]
         pub(crate) unsafe extern "C" fn $name(buffer: *mut bindings::trace_buffer, cpu: c_int) -> c_ulong {
-            // SAFETY: by the precondition.
+            // SAFETY: `buffer` is a buffer that was not freed.
             unsafe { part_of(buffer, cpu) }.map_or(0, |$part| $count as c_ulong)
         }
     )* };
@@ -626,7 +631,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_nr_dirty_pages(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> usize {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { part_of(buffer, cpu) }.map_or(0, |part| {
         part.counts().dirty_sub_buffers.saturating_sub(1) as usize
     })
@@ -642,7 +647,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_oldest_event_ts(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) -> u64 {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { part_of(buffer, cpu) }
         .and_then(|part| part.lock_reader().oldest_time())
         .unwrap_or(0)

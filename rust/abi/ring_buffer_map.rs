@@ -22,7 +22,7 @@ use kernel::prelude::*;
 ///
 /// As [`buffer_of`].
 unsafe fn present(buffer: *mut bindings::trace_buffer, cpu: c_int) -> Result<CpuId> {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     unsafe { part_of(buffer, cpu) }
         .map(|part| part.cpu())
         .ok_or(EINVAL)
@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_swap_cpu(
     cpu: c_int,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: both are buffers that were not freed.
         unsafe { buffer_of(buffer_a).swap_at_rest(buffer_of(buffer_b), present(buffer_a, cpu)?)? };
         Ok(0)
     })
@@ -90,7 +90,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_dup(
     buffer: *mut bindings::trace_buffer,
     cpu: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let counted = unsafe { present(buffer, cpu).and_then(|cpu| buffer_of(buffer).map_again(cpu)) };
     match counted {
         // It stands until `ring_buffer_unmap`.
@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_unmap(
     cpu: c_int,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is a buffer that was not freed.
         unsafe { buffer_of(buffer).unmap(present(buffer, cpu)?)? };
         Ok(0)
     })
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_map_get_reader(
     cpu: c_int,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is a buffer that was not freed.
         let part = unsafe { part_of(buffer, cpu) }.ok_or(EINVAL)?;
         part.lock_reader().next_shown()?;
         Ok(0)
@@ -162,7 +162,7 @@ pub(crate) unsafe extern "C" fn __ring_buffer_alloc_range(
     let overwrite = flags & bindings::ring_buffer_flags_RB_FL_OVERWRITE != 0;
     let made = || -> Result<NonNull<_>> {
         let order = u32::try_from(order).map_err(|_| EINVAL)?;
-        // SAFETY: by the precondition.
+        // SAFETY: the range is mapped memory that nobody else uses until the buffer is freed.
         let memory = unsafe { Reserved::lent(start, range_size)? };
         made::make_in(Region::new(memory, scratch_size, order)?, overwrite)
     };
@@ -194,7 +194,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_meta_scratch(
         return null_mut();
     };
     if !size.is_null() {
-        // SAFETY: by the precondition.
+        // SAFETY: `size` is not null here, and may be written.
         unsafe { size.write(bytes as c_uint) };
     }
     at.cast_mut().cast()

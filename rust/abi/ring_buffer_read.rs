@@ -27,10 +27,10 @@ use kernel::prelude::*;
 /// `event` points to a record of a buffer; behind a time there is another.
 unsafe fn skip_time(event: *mut bindings::ring_buffer_event) -> (*mut u32, Header) {
     let mut at = event.cast::<u32>();
-    // SAFETY: by the precondition.
+    // SAFETY: `event` points to the header of a record.
     let mut header = Header(unsafe { at.read() });
     if matches!(header.type_len(), Header::TIME_EXTEND | Header::TIME_STAMP) {
-        // SAFETY: by the precondition; a time takes two words.
+        // SAFETY: a time takes two words, and there is another record behind it.
         unsafe {
             at = at.add(Header::TIME_SIZE as usize / size_of::<u32>());
             header = Header(at.read());
@@ -49,7 +49,7 @@ unsafe fn skip_time(event: *mut bindings::ring_buffer_event) -> (*mut u32, Heade
 pub(crate) unsafe extern "C" fn ring_buffer_event_length(
     event: *mut bindings::ring_buffer_event,
 ) -> c_uint {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` points to a record of a buffer, with another behind it if it is a time.
     let (at, header) = unsafe { skip_time(event) };
     // SAFETY: a record has at least two words.
     let array = || unsafe { at.add(1).read() };
@@ -71,13 +71,13 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_length(
 pub(crate) unsafe extern "C" fn ring_buffer_event_data(
     event: *mut bindings::ring_buffer_event,
 ) -> *mut c_void {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` points to the header of an event, or of a time with an event behind it.
     let header = Header(unsafe { event.cast::<u32>().read() });
     // Nearly always it is a small event.
     if header.is_small_event() {
         return event.cast::<u32>().wrapping_add(1).cast();
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `event` points to the header of an event, or of a time with an event behind it.
     unsafe { data_of_any(event) }
 }
 
@@ -89,7 +89,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_event_data(
 #[cold]
 #[inline(never)]
 unsafe fn data_of_any(event: *mut bindings::ring_buffer_event) -> *mut c_void {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` points to the header of an event, or of a time with an event behind it.
     let (at, header) = unsafe { skip_time(event) };
     let words = if header.type_len() == 0 { 2 } else { 1 };
     at.wrapping_add(words).cast()
@@ -111,7 +111,7 @@ fn reader(part: Part<'_>) -> Option<ReaderGuard<'_>> {
 /// `at` is null or may be written.
 unsafe fn answer<T>(at: *mut T, value: T) {
     if !at.is_null() {
-        // SAFETY: by the precondition.
+        // SAFETY: `at` is not null here, and may be written.
         unsafe { at.write(value) };
     }
 }
@@ -129,7 +129,7 @@ unsafe fn next(
     lost_events: *mut c_ulong,
     consume: bool,
 ) -> *mut bindings::ring_buffer_event {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let Some(part) = (unsafe { part_of(buffer, cpu) }) else {
         return null_mut();
     };
@@ -141,10 +141,10 @@ unsafe fn next(
             reader.peek()
         }
     });
-    // SAFETY: by the precondition.
+    // SAFETY: `ts` is null or may be written.
     unsafe { answer(ts, event.map_or(0, |event| event.time)) };
     event.map_or(null_mut(), |event| {
-        // SAFETY: by the precondition.
+        // SAFETY: `lost_events` is null or may be written.
         unsafe { answer(lost_events, event.lost as c_ulong) };
         event.record.as_ptr().cast_mut().cast()
     })
@@ -162,7 +162,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_peek(
     ts: *mut u64,
     lost_events: *mut c_ulong,
 ) -> *mut bindings::ring_buffer_event {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; `ts` and `lost_events` are null or may be
+    // written.
     unsafe { next(buffer, cpu, ts, lost_events, false) }
 }
 
@@ -178,7 +179,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_consume(
     ts: *mut u64,
     lost_events: *mut c_ulong,
 ) -> *mut bindings::ring_buffer_event {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; `ts` and `lost_events` are null or may be
+    // written.
     unsafe { next(buffer, cpu, ts, lost_events, true) }
 }
 
@@ -196,7 +198,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_start(
 ) -> *mut bindings::ring_buffer_iter {
     let may_sleep = flags & 1 << bindings::___GFP_DIRECT_RECLAIM_BIT != 0;
     let flags = if may_sleep { GFP_KERNEL } else { GFP_ATOMIC };
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed, and stays until the iterator ends.
     let Some(part) = (unsafe { part_of(buffer, cpu) }) else {
         return null_mut();
     };
@@ -212,7 +214,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_start(
 /// `iter` came from there, and nobody uses it any more.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_read_finish(iter: *mut bindings::ring_buffer_iter) {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` came from `ring_buffer_read_start`, and nobody uses it any more.
     drop(unsafe { KBox::from_raw(iter.cast::<BufferIter<'_>>()) });
 }
 
@@ -220,7 +222,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_finish(iter: *mut bindings::rin
 ///
 /// `iter` came from [`ring_buffer_read_start`], has not ended, and nobody else uses it meanwhile.
 unsafe fn iter_of<'a>(iter: *mut bindings::ring_buffer_iter) -> &'a mut BufferIter<'a> {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` came from `ring_buffer_read_start`, has not ended, and nobody else uses it
+    // meanwhile.
     unsafe { &mut *iter.cast() }
 }
 
@@ -234,9 +237,9 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
     iter: *mut bindings::ring_buffer_iter,
     ts: *mut u64,
 ) -> *mut bindings::ring_buffer_event {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` has begun and not ended, and is this call's alone.
     let event = unsafe { iter_of(iter) }.peek();
-    // SAFETY: by the precondition.
+    // SAFETY: `ts` is null or may be written.
     unsafe { answer(ts, event.map_or(0, |event| event.time)) };
     event.map_or(null_mut(), |event| event.record.as_ptr().cast_mut().cast())
 }
@@ -248,7 +251,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
 /// As [`looking`].
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ring_buffer_iter) {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` has begun and not ended, and is this call's alone.
     unsafe { iter_of(iter) }.advance();
 }
 
@@ -260,7 +263,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ri
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring_buffer_iter) {
     if !iter.is_null() {
-        // SAFETY: by the precondition.
+        // SAFETY: `iter` has begun and not ended, and is this call's alone.
         unsafe { iter_of(iter) }.reset();
     }
 }
@@ -274,7 +277,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring
 pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
     iter: *mut bindings::ring_buffer_iter,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` has begun and not ended, and is this call's alone.
     unsafe { iter_of(iter) }.peek().is_none().into()
 }
 
@@ -287,7 +290,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
 pub(crate) unsafe extern "C" fn ring_buffer_iter_dropped(
     iter: *mut bindings::ring_buffer_iter,
 ) -> bool {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` has begun and not ended, and is this call's alone.
     unsafe { iter_of(iter) }.has_missed()
 }
 
@@ -307,22 +310,22 @@ pub(crate) unsafe extern "C" fn ring_buffer_alloc_read_page(
     cpu: c_int,
     rpage: *mut *mut bindings::buffer_data_read_page,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let part = unsafe { part_of(buffer, cpu) };
     from_result(|| {
         let part = part.ok_or(ENODEV)?;
         let place = NonNull::new(rpage).ok_or(EINVAL)?;
-        // SAFETY: by the precondition.
+        // SAFETY: `place` is not null here, and may be read and written.
         let old = unsafe { place.replace(null_mut()) }.cast::<ReadPage>();
         let page = if old.is_null() {
             KBox::new(part.new_read_page()?, GFP_KERNEL)?
         } else {
-            // SAFETY: by the precondition a box's.
+            // SAFETY: what was there is not null, and so a box that this function gave away.
             let mut page = unsafe { KBox::from_raw(old) };
             part.fit_read_page(&mut page)?;
             page
         };
-        // SAFETY: by the precondition.
+        // SAFETY: `place` is not null here, and may be written.
         unsafe { place.write(KBox::into_raw(page).cast()) };
         Ok(0)
     })
@@ -342,9 +345,10 @@ pub(crate) unsafe extern "C" fn ring_buffer_free_read_page(
     if buffer.is_null() || page.is_null() {
         return;
     }
-    // SAFETY: by the precondition a box's.
+    // SAFETY: `page` is not null here, came from `ring_buffer_alloc_read_page` as a box, and is not
+    // used any more.
     let page = unsafe { KBox::from_raw(page.cast::<ReadPage>()) };
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is not null here, and a buffer that was not freed.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
         part.put_read_page(KBox::into_inner(page));
     }
@@ -365,7 +369,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page(
     cpu: c_int,
     full: c_int,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed; `data_page` is null or a `ReadPage` that is
+    // nobody else's.
     let (part, page) = unsafe { (part_of(buffer, cpu), data_page.cast::<ReadPage>().as_mut()) };
     let read = part
         .zip(page)
@@ -386,7 +391,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page(
 pub(crate) unsafe extern "C" fn ring_buffer_read_page_data(
     page: *mut bindings::buffer_data_read_page,
 ) -> *mut c_void {
-    // SAFETY: by the precondition.
+    // SAFETY: `page` came from `ring_buffer_alloc_read_page` and was not freed.
     unsafe { &*page.cast::<ReadPage>() }.address().cast()
 }
 
@@ -399,7 +404,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_read_page_data(
 pub(crate) unsafe extern "C" fn ring_buffer_read_page_size(
     page: *mut bindings::buffer_data_read_page,
 ) -> c_uint {
-    // SAFETY: by the precondition.
+    // SAFETY: `page` is null, or came from `ring_buffer_alloc_read_page` and was not freed.
     unsafe { page.cast::<ReadPage>().as_ref() }.map_or(0, |page| page.size() as c_uint)
 }
 
@@ -431,13 +436,13 @@ pub(crate) unsafe extern "C" fn ring_buffer_wait(
     cond: bindings::ring_buffer_cond_fn,
     data: *mut c_void,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed.
     let buffer = unsafe { buffer_of(buffer) };
     from_result(|| {
         let cpu = which(cpu).ok_or(ENODEV)?;
         let percent = u32::try_from(full).unwrap_or(0);
         match cond {
-            // SAFETY: by the precondition.
+            // SAFETY: `cond` may be called with `data` until this returns.
             Some(cond) => buffer.wait_or(cpu, percent, || unsafe { cond(data) })?,
             None => buffer.wait(cpu, percent)?,
         }
@@ -458,7 +463,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_poll_wait(
     poll_table: *mut bindings::poll_table,
     full: c_int,
 ) -> bindings::__poll_t {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a buffer that was not freed and stays as long as `filp` is open;
+    // `poll_table` is null or that of the call.
     let (buffer, call) = unsafe { (buffer_of(buffer), PollCall::from_raw(filp, poll_table)) };
     let percent = u32::try_from(full).unwrap_or(0);
     which(cpu).map_or(bindings::POLLERR, |cpu| {
@@ -477,7 +483,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_wake_waiters(
     cpu: c_int,
 ) {
     if !buffer.is_null() {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is not null here, and a buffer that was not freed.
         let buffer = unsafe { buffer_of(buffer) };
         if let Some(cpu) = which(cpu) {
             buffer.wake_later(cpu);

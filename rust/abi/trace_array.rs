@@ -23,7 +23,7 @@ use kernel::sync::Arc;
 ///
 /// `tr` is null or as the module's head says.
 pub(super) unsafe fn instance<'a>(tr: *mut bindings::trace_array) -> Option<&'a Instance> {
-    // SAFETY: by the precondition.
+    // SAFETY: `tr` is null, or an instance that somebody holds until this returns.
     unsafe { tr.cast::<Instance>().as_ref() }
 }
 
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn trace_array_get_by_name(
     name: *const c_char,
     systems: *const c_char,
 ) -> *mut bindings::trace_array {
-    // SAFETY: by the precondition.
+    // SAFETY: `name` is NUL-terminated, and so is `systems` if it is not null.
     let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) };
     let systems = (!systems.is_null()).then(|| text(systems).to_bytes());
     let held = list::get_prepared(text(name), |instance| {
@@ -98,7 +98,7 @@ pub(crate) extern "C" fn trace_array_destroy(tr: *mut bindings::trace_array) -> 
 /// `tr` is null or as the module's head says.
 #[export]
 pub(crate) unsafe extern "C" fn trace_array_init_printk(tr: *mut bindings::trace_array) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `tr` is null, or an instance that somebody holds until this returns.
     let instance = unsafe { instance(tr) };
     from_result(|| {
         if instance.ok_or(ENOENT)?.is_top() {
@@ -127,7 +127,7 @@ pub(crate) unsafe extern "C" fn rtrace_array_print(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `tr` is null or an instance that is held; `args` fit `format`, and are this call's.
     let (instance, what) = unsafe { (instance(tr), arguments(format, args)) };
     match (instance, what) {
         (None, _) => ENOENT.to_errno(),
@@ -152,11 +152,11 @@ pub(crate) unsafe extern "C" fn __trace_array_puts(
     size: c_int,
 ) -> c_int {
     let context = Context::capture_all();
-    // SAFETY: by the precondition.
+    // SAFETY: `tr` is an instance that is held.
     let Some(to) = (unsafe { instance(tr) }).filter(|to| to.options().has(Flag::Printk)) else {
         return 0;
     };
-    // SAFETY: by the precondition.
+    // SAFETY: `size` bytes are readable at `text`.
     let text = unsafe {
         core::slice::from_raw_parts(text.cast::<u8>(), usize::try_from(size).unwrap_or(0))
     };

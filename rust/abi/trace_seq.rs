@@ -34,7 +34,7 @@ unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
     if start.is_null() || length > isize::MAX as usize {
         return &[];
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `start` is not null here, and `length` bytes are readable there for `'a`.
     unsafe { slice::from_raw_parts(start.cast(), length) }
 }
 
@@ -45,7 +45,7 @@ unsafe fn bytes<'a>(start: *const c_void, length: usize) -> &'a [u8] {
 /// `mask` is null or has as many bits.
 unsafe fn mask<'a>(mask: *const c_void, bits: c_int) -> (&'a [u8], usize) {
     let bits = usize::try_from(bits).unwrap_or(0);
-    // SAFETY: by the precondition.
+    // SAFETY: `mask` is null or has so many bits, in whole words.
     let words = unsafe { bytes(mask, bits.div_ceil(64).saturating_mul(size_of::<u64>())) };
     (words, bits)
 }
@@ -60,7 +60,7 @@ unsafe fn string(
     seq: *mut bindings::trace_seq,
     write: impl FnOnce(&mut TraceSeq) -> fmt::Result,
 ) -> *const c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself.
     let seq = unsafe { TraceSeq::from_raw(seq) };
     let start = seq.end();
     // The line remembers that it is full.
@@ -80,9 +80,9 @@ pub(crate) unsafe extern "C" fn rtrace_seq_vprintf(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `args` fit the format, and are this call's.
     if let Some(arguments) = unsafe { arguments(format, args) } {
-        // SAFETY: by the precondition. The line remembers that it is full.
+        // SAFETY: `seq` is a line that this call has to itself. The line remembers that it is full.
         let _ = unsafe { TraceSeq::from_raw(seq) }.format(arguments);
     }
 }
@@ -99,7 +99,8 @@ pub(crate) unsafe extern "C" fn trace_seq_bprintf(
     packed: *const u32,
 ) {
     if let Some(format) = NonNull::new(format.cast_mut()) {
-        // SAFETY: by the precondition. The line remembers that it is full.
+        // SAFETY: `seq` is a line that this call has to itself; `packed` has arguments that fit the
+        // format. The line remembers that it is full.
         let _ = unsafe { TraceSeq::from_raw(seq).format_packed(format, packed) };
     }
 }
@@ -111,7 +112,8 @@ pub(crate) unsafe extern "C" fn trace_seq_bprintf(
 /// `seq` is as the module's head says, `text` NUL-terminated.
 #[export]
 pub(crate) unsafe extern "C" fn trace_seq_puts(seq: *mut bindings::trace_seq, text: *const c_char) {
-    // SAFETY: by the precondition. The line remembers that it is full.
+    // SAFETY: `seq` is a line that this call has to itself; `text` is NUL-terminated. The line
+    // remembers that it is full.
     let _ = unsafe { TraceSeq::from_raw(seq).bytes(CStr::from_char_ptr(text).to_bytes()) };
 }
 
@@ -122,7 +124,7 @@ pub(crate) unsafe extern "C" fn trace_seq_puts(seq: *mut bindings::trace_seq, te
 /// `seq` is as the module's head says.
 #[export]
 pub(crate) unsafe extern "C" fn trace_seq_putc(seq: *mut bindings::trace_seq, byte: c_uchar) {
-    // SAFETY: by the precondition. The line remembers that it is full.
+    // SAFETY: `seq` is a line that this call has to itself. The line remembers that it is full.
     let _ = unsafe { TraceSeq::from_raw(seq) }.bytes(&[byte]);
 }
 
@@ -137,7 +139,8 @@ pub(crate) unsafe extern "C" fn trace_seq_putmem(
     mem: *const c_void,
     length: c_uint,
 ) {
-    // SAFETY: by the precondition. The line remembers that it is full.
+    // SAFETY: `seq` is a line that this call has to itself; `mem` has `length` bytes. The line
+    // remembers that it is full.
     let _ = unsafe { TraceSeq::from_raw(seq).bytes(bytes(mem, length as usize)) };
 }
 
@@ -152,7 +155,8 @@ pub(crate) unsafe extern "C" fn trace_seq_putmem_hex(
     mem: *const c_void,
     length: c_uint,
 ) {
-    // SAFETY: by the precondition. The line remembers that it is full.
+    // SAFETY: `seq` is a line that this call has to itself; `mem` has `length` bytes. The line
+    // remembers that it is full.
     let _ = unsafe { TraceSeq::from_raw(seq).words(bytes(mem, length as usize)) };
 }
 
@@ -169,7 +173,7 @@ pub(crate) unsafe extern "C" fn trace_seq_path(
     let Some(path) = NonNull::new(path.cast_mut()) else {
         return 0;
     };
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `path` is held meanwhile.
     unsafe { TraceSeq::from_raw(seq).path(path) }.is_ok().into()
 }
 
@@ -184,7 +188,8 @@ pub(crate) unsafe extern "C" fn trace_seq_bitmask(
     maskp: *const c_ulong,
     nmaskbits: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `maskp` has `nmaskbits` bits, in whole
+    // words.
     let (seq, (mask, bits)) = unsafe { (TraceSeq::from_raw(seq), mask(maskp.cast(), nmaskbits)) };
     // The line remembers that it is full.
     let _ = seq.whole(|seq| values::write_bitmask(seq, mask, bits));
@@ -201,7 +206,8 @@ pub(crate) unsafe extern "C" fn trace_seq_bitmask_list(
     maskp: *const c_ulong,
     nmaskbits: c_int,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `maskp` has `nmaskbits` bits, in whole
+    // words.
     let (seq, (mask, bits)) = unsafe { (TraceSeq::from_raw(seq), mask(maskp.cast(), nmaskbits)) };
     // The line remembers that it is full.
     let _ = seq.whole(|seq| values::write_bitmask_list(seq, mask, bits));
@@ -223,7 +229,8 @@ pub(crate) unsafe extern "C" fn trace_seq_hex_dump(
     length: usize,
     ascii: bool,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `buf` has `length` bytes, and `prefix`
+    // is NUL-terminated.
     let done = unsafe {
         let bytes = bytes(buf, length);
         TraceSeq::from_raw(seq).hex_dump(prefix, prefix_type, row, group, bytes, ascii)
@@ -242,7 +249,7 @@ pub(crate) unsafe extern "C" fn trace_seq_acquire(
     seq: *mut bindings::trace_seq,
     length: c_uint,
 ) -> *mut c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself.
     let seq = unsafe { TraceSeq::from_raw(seq) };
     let start = seq.end();
     let _ = kernel::warn_on!(!seq.take(length as usize));
@@ -259,7 +266,7 @@ pub(crate) unsafe extern "C" fn trace_print_seq(
     file: *mut bindings::seq_file,
     seq: *mut bindings::trace_seq,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `file` is being shown.
     let printed = unsafe { TraceSeq::from_raw(seq).print_to(file) };
     errno(printed)
 }
@@ -276,7 +283,7 @@ pub(crate) unsafe extern "C" fn trace_seq_to_user(
     to: *mut c_char,
     count: c_int,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself.
     unsafe { TraceSeq::from_raw(seq) }.to_user(to, count)
 }
 
@@ -289,7 +296,7 @@ pub(crate) unsafe extern "C" fn trace_seq_to_user(
 pub(crate) unsafe extern "C" fn trace_handle_return(
     seq: *mut bindings::trace_seq,
 ) -> bindings::print_line_t {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself.
     if unsafe { TraceSeq::from_raw(seq) }.is_full() {
         bindings::print_line_t_TRACE_TYPE_PARTIAL_LINE
     } else {
@@ -308,7 +315,7 @@ unsafe fn names<'a>(
 ) -> impl Iterator<Item = (u64, &'a [u8])> {
     let rows = if table.is_null() { 0 } else { rows };
     (0..rows).map(move |row| {
-        // SAFETY: by the precondition.
+        // SAFETY: `table` has a row at each of these places, and its names are NUL-terminated.
         unsafe {
             let row = &*table.add(row);
             (row.mask as u64, CStr::from_char_ptr(row.name).to_bytes())
@@ -333,10 +340,11 @@ pub(crate) unsafe extern "C" fn trace_print_flags_seq(
     let delimiter = if delimiter.is_null() {
         &[]
     } else {
-        // SAFETY: by the precondition.
+        // SAFETY: `delimiter` is not null here, and NUL-terminated.
         unsafe { CStr::from_char_ptr(delimiter) }.to_bytes()
     };
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows with NUL-
+    // terminated names.
     unsafe {
         string(seq, |seq| {
             values::write_flags(seq, delimiter, flags as u64, names(table, rows))
@@ -356,7 +364,8 @@ pub(crate) unsafe extern "C" fn trace_print_symbols_seq(
     table: *const bindings::trace_print_flags,
     rows: usize,
 ) -> *const c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `table` has `rows` rows with NUL-
+    // terminated names.
     unsafe {
         string(seq, |seq| {
             values::write_symbol(seq, value as u64, names(table, rows))
@@ -376,7 +385,7 @@ pub(crate) unsafe extern "C" fn trace_print_hex_seq(
     length: c_int,
     concatenate: bool,
 ) -> *const c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `buf` has `length` bytes.
     unsafe {
         let bytes = bytes(buf.cast(), usize::try_from(length).unwrap_or(0));
         string(seq, |seq| values::write_hex(seq, bytes, concatenate))
@@ -396,7 +405,8 @@ pub(crate) unsafe extern "C" fn trace_print_array_seq(
     element: usize,
 ) -> *const c_char {
     let length = usize::try_from(count).unwrap_or(0).saturating_mul(element);
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `buf` has `length` bytes, those of the
+    // elements.
     unsafe {
         let array = bytes(buf, length);
         string(seq, |seq| values::write_array(seq, array, element))
@@ -419,7 +429,8 @@ pub(crate) unsafe extern "C" fn trace_print_hex_dump_seq(
     length: usize,
     ascii: bool,
 ) -> *const c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `seq` is a line that this call has to itself; `buf` has `length` bytes, and `prefix`
+    // is NUL-terminated.
     unsafe {
         let bytes = bytes(buf, length);
         string(seq, |seq| {
@@ -435,7 +446,7 @@ pub(crate) unsafe extern "C" fn trace_print_hex_dump_seq(
 ///
 /// The iterator's instance is null or an instance that is held.
 unsafe fn options(iter: &TraceIterator) -> Set {
-    // SAFETY: by the precondition.
+    // SAFETY: the iterator's instance is null or an instance that is held while it is printed.
     unsafe { instance(iter.trace_array()) }.map_or(Set::DEFAULT, |instance| instance.options())
 }
 
@@ -450,7 +461,7 @@ pub(crate) unsafe extern "C" fn trace_print_bitmask_seq(
     bitmask: *mut c_void,
     size: c_uint,
 ) -> *const c_char {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what this call was given to print with; `bitmask` has `size` bytes.
     let (iter, mask) = unsafe { (TraceIterator::from_raw(iter), bytes(bitmask, size as usize)) };
     let bits = mask.len().saturating_mul(8);
     // SAFETY: the iterator's maker holds the instance.
@@ -478,7 +489,8 @@ pub(crate) unsafe extern "C" fn trace_raw_output_prep(
     iter: *mut bindings::trace_iterator,
     event: *mut bindings::trace_event,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what this call was given to print with; `event` is part of a `struct
+    // trace_event_call`, as events print themselves by this alone.
     let (iter, name, id) = unsafe {
         let call = container_of!(event, bindings::trace_event_call, event);
         (
@@ -524,11 +536,12 @@ pub(crate) unsafe extern "C" fn rtrace_event_vprintf(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what this call was given to print with.
     let iter = unsafe { TraceIterator::from_raw(iter) };
     let (seq, record) = iter.line();
     if line::refuses(record, seq) == Ok(false) {
-        // SAFETY: by the precondition.
+        // SAFETY: `iter` is what this call was given to print with; `args` fit the format, and are
+        // this call's.
         unsafe { add_format(iter, format, args) };
     }
 }
@@ -543,7 +556,7 @@ unsafe fn add_format(
 ) {
     // SAFETY: the iterator's maker holds the instance.
     let hash = unsafe { options(iter) }.has(Flag::HashPtr);
-    // SAFETY: by the precondition.
+    // SAFETY: `args` fit the format, and are this call's.
     let Some(arguments) = (unsafe { arguments(format, args) }) else {
         return;
     };
@@ -568,7 +581,7 @@ pub(crate) unsafe extern "C" fn rtrace_output_call(
     format: *const c_char,
     args: *mut bindings::va_list,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what this call was given to print with; `name` is NUL-terminated.
     let (iter, name) = unsafe { (TraceIterator::from_raw(iter), CStr::from_char_ptr(name)) };
     let (seq, _) = iter.line();
     // The line remembers that it is full.
@@ -576,7 +589,8 @@ pub(crate) unsafe extern "C" fn rtrace_output_call(
         seq.bytes(name.to_bytes())?;
         seq.bytes(b": ")
     });
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what this call was given to print with; `args` fit the format, and are this
+    // call's.
     unsafe { add_format(iter, format, args) };
     finished(iter.line().0)
 }

@@ -80,7 +80,7 @@ impl Local {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn holds_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::holds::<AT, T>(structure, &self.0, value) }
     }
 
@@ -92,7 +92,7 @@ impl Local {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
     }
 
@@ -104,7 +104,7 @@ impl Local {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn minus_at<const AT: usize, T>(&self, structure: &T, value: u64) -> u64 {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::minus::<AT, T>(structure, &self.0, value) }
     }
 
@@ -116,7 +116,7 @@ impl Local {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn add_at<const AT: usize, T>(&self, structure: &T, value: u64) {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::add_at::<AT, T>(structure, &self.0, value) }
     }
 
@@ -127,7 +127,7 @@ impl Local {
     /// As there.
     #[inline(always)]
     pub unsafe fn plus_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::plus::<AT, VALUE, T>(structure, &self.0) }
     }
 
@@ -139,7 +139,7 @@ impl Local {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn and_at<const AT: usize, const MASK: i32, T>(&self, structure: &T) {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::and::<AT, MASK, T>(structure, &self.0) }
     }
 
@@ -215,7 +215,7 @@ impl Shared {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn above_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::above::<AT, T>(structure, &self.0, value) }
     }
 
@@ -250,7 +250,7 @@ impl Shared32 {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is_32::<AT, VALUE, T>(structure, &self.0) }
     }
 
@@ -304,7 +304,7 @@ impl SharedPtr {
     /// That is where it is.
     #[inline(always)]
     pub unsafe fn past_at<const AT: usize, T>(&self, structure: &T, bytes: u64) -> *mut u8 {
-        // SAFETY: by the precondition.
+        // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::pointer_plus::<AT, T>(structure, &self.0, bytes) }
     }
 

@@ -73,7 +73,7 @@ unsafe impl Sync for Annotated {}
 /// It is a site's, which stays meanwhile.
 #[inline(always)]
 unsafe fn count(counter: *mut u64) {
-    // SAFETY: by the precondition 8 bytes that may be changed; nothing else changes but the flags.
+    // SAFETY: a site's counter is 8 bytes that may be changed; nothing else changes but the flags.
     unsafe { asm!("inc qword ptr [{}]", in(reg) counter, options(nostack)) };
 }
 
@@ -84,7 +84,7 @@ unsafe fn count(counter: *mut u64) {
 /// As of [`count`].
 unsafe fn counted(counter: *const u64) -> u64 {
     let value;
-    // SAFETY: by the precondition 8 bytes that may be read; nothing changes.
+    // SAFETY: a site's counter is 8 bytes that may be read; nothing changes.
     unsafe {
         asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) counter, options(nostack, preserves_flags, readonly))
     };
@@ -183,12 +183,12 @@ impl Annotated {
 /// `start` is a string that stays as long as the result is used.
 unsafe fn text<'a>(start: *const u8) -> &'a [u8] {
     let mut length = 0usize;
-    // SAFETY: by the precondition readable up to the NUL. Volatile, or the compiler would make it a
-    // call of C's `strlen()`, which may be traced.
+    // SAFETY: each byte up to the NUL is readable. Volatile, or the compiler would make it a call
+    // of C's `strlen()`, which may be traced.
     while unsafe { start.wrapping_add(length).read_volatile() } != 0 {
         length = length.wrapping_add(1);
     }
-    // SAFETY: by the precondition, and so many bytes were read just now.
+    // SAFETY: so many bytes were read just now, and the string stays.
     unsafe { core::slice::from_raw_parts(start, length) }
 }
 
@@ -228,7 +228,7 @@ impl<D, S> Sites<D, S> {
     /// They are the labels around a section of `D`s, and `site` makes what stands for one.
     unsafe fn between(start: *const c_void, end: *const c_void, site: fn(NonNull<D>) -> S) -> Self {
         let count = (end as usize).wrapping_sub(start as usize) / size_of::<D>();
-        // SAFETY: a label of the linker's is not at 0. INVARIANT: by the precondition; sections of
+        // SAFETY: a label of the linker's is not at 0. INVARIANT: the labels are around a section of `D`s, and sections of
         // the kernel stay.
         Self {
             start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) },

@@ -96,7 +96,8 @@ pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
     ///
     /// `work` points to a live `F`.
     unsafe extern "C" fn call<F: Fn()>(work: *mut core::ffi::c_void) {
-        // SAFETY: by the precondition.
+        // SAFETY: `work` is the address of the `F` below, which lives until all CPUs have called
+        // this.
         unsafe { (*work.cast::<F>())() };
     }
     let work = (&raw const work).cast_mut().cast();

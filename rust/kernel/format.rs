@@ -143,7 +143,8 @@ pub(crate) unsafe fn unpack(format: usize, args: &[u8], out: &mut [u8]) -> usize
             .for_each(|(to, from)| *to = *from);
         aligned.0.as_ptr()
     };
-    // SAFETY: by the preconditions; `out` has the size that is said.
+    // SAFETY: `format` is the address of a format that is still there, and `args` was packed from
+    // arguments that fit it; `out` has the size that is said.
     let length = unsafe {
         bindings::bstr_printf(
             out.as_mut_ptr().cast(),
@@ -204,6 +205,6 @@ unsafe fn between(
     end: *const *const c_char,
 ) -> &'static [*const c_char] {
     let bytes = (end as usize).wrapping_sub(start as usize);
-    // SAFETY: by the precondition.
+    // SAFETY: `start` and `end` are the ends of an array that stays.
     unsafe { core::slice::from_raw_parts(start, bytes / size_of::<usize>()) }
 }

@@ -120,7 +120,7 @@ pub(crate) unsafe fn set_direct_caller(regs: *mut ftrace_regs, addr: usize) {
 ///
 /// `hash` is memory that nobody else uses yet.
 pub(crate) unsafe fn init_hash(hash: *mut ftrace_ops_hash) {
-    // SAFETY: the memory is the caller's alone.
+    // SAFETY: nobody else uses the memory yet.
     unsafe { bindings::rtrace_init_ops_hash(hash) };
 }
 
@@ -138,7 +138,7 @@ impl HashGuard {
     ///
     /// [`init_hash`] was called for `hash`, which lives until the guard is dropped.
     pub(crate) unsafe fn lock(hash: *mut ftrace_ops_hash) -> Self {
-        // SAFETY: the structure is there, by the caller's word.
+        // SAFETY: the structure lives until the guard is dropped.
         let lock = unsafe { &raw mut (*hash).regex_lock };
         // SAFETY: the mutex was made; undone by the drop.
         unsafe { bindings::mutex_lock(lock) };

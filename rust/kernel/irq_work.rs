@@ -57,7 +57,7 @@ impl<T: Run> IrqWork<T> {
 ///
 /// `work` is the field of a live `IrqWork<T>`.
 unsafe extern "C" fn call<T: Run>(work: *mut bindings::irq_work) {
-    // SAFETY: by the precondition.
+    // SAFETY: `work` is the field of a live `IrqWork<T>`.
     let this = unsafe { &*container_of!(Opaque::cast_from(work), IrqWork<T>, work) };
     this.data.run();
 }

@@ -150,14 +150,14 @@ fn find<'a>(
 ) -> Option<Symbol<'a>> {
     let (null, mut from) = (core::ptr::null_mut(), core::ptr::null_mut());
     let _rcu = rcu::read_lock();
-    // SAFETY: The buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out
+    // SAFETY: the buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out
     // pointers may be null. What it gives is null or the buffer.
     let found = !unsafe {
         bindings::kallsyms_lookup(addr, null, null, &mut from, name.as_mut_ptr().cast())
     }
     .is_null();
     if !from.is_null() {
-        // SAFETY: The module's name is NUL-terminated, and its memory lives as long as RCU is
+        // SAFETY: the module's name is NUL-terminated, and its memory lives as long as RCU is
         // read-locked.
         let from = unsafe { CStr::from_char_ptr(from) }.to_bytes();
         module
@@ -210,7 +210,7 @@ pub(crate) fn expect_many() {
 /// Size of the symbol at `addr`, and how far into it `addr` is.
 pub(crate) fn size_offset(addr: usize) -> Option<(usize, usize)> {
     let (mut size, mut offset) = (0, 0);
-    // SAFETY: Both out pointers are valid for the call.
+    // SAFETY: both out pointers are valid for the call.
     let found = unsafe { bindings::kallsyms_lookup_size_offset(addr, &mut size, &mut offset) };
     (found != 0).then_some((size, offset))
 }
@@ -223,7 +223,7 @@ pub(crate) fn address_of(name: &[u8]) -> Option<usize> {
         Some(place) if name.len() < NAME_LEN && !name.contains(&0) => place.copy_from_slice(name),
         _ => return None,
     }
-    // SAFETY: The name is NUL-terminated.
+    // SAFETY: the name is NUL-terminated.
     let found = unsafe { bindings::kallsyms_lookup_name(buf.as_ptr().cast()) } as usize;
     Some(found).filter(|address| *address != 0)
 }
@@ -235,7 +235,7 @@ pub(crate) struct SymbolOffset(pub(crate) usize);
 impl fmt::Display for SymbolOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut buf = [0u8; NAME_LEN + MODULE_LEN + 192];
-        // SAFETY: The buffer is longer than `KSYM_SYMBOL_LEN`, the most that the function writes.
+        // SAFETY: the buffer is longer than `KSYM_SYMBOL_LEN`, the most that the function writes.
         let len = unsafe { bindings::sprint_symbol(buf.as_mut_ptr().cast(), self.0) };
         let len = usize::try_from(len).unwrap_or(0);
         write_bytes(f, buf.get(..len).unwrap_or(&[]))
@@ -302,7 +302,8 @@ pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
     ///
     /// `data` is an `F` that nobody else uses.
     unsafe extern "C" fn call<F: FnMut(usize)>(data: *mut c_void, addr: usize) -> c_int {
-        // SAFETY: By the caller's promise.
+        // SAFETY: `data` is the address of an `F` that `kallsyms` was given, and nobody else uses
+        // it meanwhile.
         unsafe { (*data.cast::<F>())(addr) };
         0
     }
@@ -311,7 +312,7 @@ pub(crate) fn for_each_named<F: FnMut(usize)>(name: &[u8], mut f: F) {
         Some(place) if name.len() < NAME_LEN && !name.contains(&0) => place.copy_from_slice(name),
         _ => return,
     }
-    // SAFETY: The name is NUL-terminated, `data` is `f`, which outlives the calls.
+    // SAFETY: the name is NUL-terminated, `data` is `f`, which outlives the calls.
     unsafe {
         bindings::kallsyms_on_each_match_symbol(
             Some(call::<F>),
@@ -332,7 +333,8 @@ pub(crate) fn for_each_symbol<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
         name: *const c_char,
         addr: usize,
     ) -> c_int {
-        // SAFETY: By the caller's promise.
+        // SAFETY: `data` is the address of an `F` that `kallsyms` was given, and nobody else uses
+        // it meanwhile; `name` is NUL-terminated.
         let (f, name) = unsafe { (&mut *data.cast::<F>(), CStr::from_char_ptr(name)) };
         c_int::from(f(name.to_bytes(), addr))
     }

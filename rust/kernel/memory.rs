@@ -11,20 +11,20 @@ use kernel::{
 
 /// Is it in the kernel's own data, which is never freed?
 pub(crate) fn is_kernel_core_data(addr: usize) -> bool {
-    // SAFETY: A comparison of addresses.
+    // SAFETY: a comparison of addresses.
     unsafe { bindings::rtrace_is_kernel_core_data(addr) }
 }
 
 /// Is it in kernel text, or, while that exists, in its init text?
 pub(crate) fn is_kernel_text(addr: usize) -> bool {
-    // SAFETY: A comparison of addresses.
+    // SAFETY: a comparison of addresses.
     unsafe { bindings::rtrace_is_kernel_text(addr) }
 }
 
 /// The text of the functions that interrupts begin with.
 pub(crate) fn irq_entry_text() -> core::ops::Range<usize> {
     let mut range = [0usize; 2];
-    // SAFETY: It stores two words.
+    // SAFETY: it stores two words.
     unsafe { bindings::rtrace_irq_entry_text(range.as_mut_ptr()) };
     let [start, end] = range;
     start..end

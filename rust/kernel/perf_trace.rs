@@ -38,7 +38,7 @@ fn per_cpu(size: usize, align: usize) -> Result<NonNull<u8>> {
 ///
 /// `base` is null or from [`per_cpu`], and not used any more.
 unsafe fn free_per_cpu<T>(base: *mut T) {
-    // SAFETY: by the precondition.
+    // SAFETY: `base` is null or from `per_cpu`, and not used any more.
     unsafe { bindings::free_percpu(base.cast()) };
 }
 
@@ -59,7 +59,7 @@ impl InUse {
     ///
     /// `event` is live and in no list, and stays until [`InUse::end`].
     pub(crate) unsafe fn begin(&mut self, call: &Call, event: *mut bindings::perf_event) -> Result {
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is live and in no list, and stays until it is ended.
         unsafe {
             may_see(call, event)?;
             (*event).tp_event = call.as_ptr();
@@ -76,7 +76,7 @@ impl InUse {
     ///
     /// It was done for both, and is undone once.
     pub(crate) unsafe fn end(&mut self, call: &Call, event: *mut bindings::perf_event) {
-        // SAFETY: by the precondition.
+        // SAFETY: `begin` was done for `event` and `call`, and is undone once.
         unsafe {
             let _ = call.reg(bindings::trace_reg_TRACE_REG_PERF_CLOSE, event.cast());
             self.release(call);
@@ -88,7 +88,8 @@ impl InUse {
     /// The caller has all events to itself.
     unsafe fn hold(&mut self, call: &Call) -> Result {
         let raw = call.as_ptr();
-        // SAFETY: by the precondition; nobody sees the lists before the event is registered.
+        // SAFETY: the event mutex is held, and nobody sees the lists before the event is
+        // registered.
         unsafe {
             if (*raw).perf_refcount > 0 {
                 (*raw).perf_refcount += 1;
@@ -112,7 +113,7 @@ impl InUse {
     ///
     /// Undoes one [`InUse::hold`].
     unsafe fn release(&mut self, call: &Call) {
-        // SAFETY: by the precondition.
+        // SAFETY: the event mutex is held, and `hold` was done for `call`.
         unsafe {
             let raw = call.as_ptr();
             (*raw).perf_refcount -= 1;
@@ -128,7 +129,8 @@ impl InUse {
     ///
     /// The event's probe does not run.
     unsafe fn forget(&mut self, call: &Call) {
-        // SAFETY: by the precondition nobody sees the lists, or with the last event the rooms.
+        // SAFETY: the event's probe does not run, so nobody sees its lists, or with the last event
+        // the rooms.
         unsafe {
             let raw = call.as_ptr();
             free_per_cpu((*raw).perf_events);
@@ -157,7 +159,7 @@ fn make_rooms() -> Result {
 ///
 /// `event` is live.
 unsafe fn may_see(call: &Call, event: *mut bindings::perf_event) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` is live.
     unsafe {
         if let Some(may) = (*call.as_ptr()).perf_perm {
             to_result(may(call.as_ptr(), event))?;
@@ -184,7 +186,7 @@ unsafe fn may_see(call: &Call, event: *mut bindings::perf_event) -> Result {
 ///
 /// As perf's core calls the `add` of a PMU.
 pub(crate) unsafe fn add(event: *mut bindings::perf_event, flags: c_int) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: perf's core has `event` initialised, and calls this on its CPU with interrupts off.
     unsafe {
         let call = Call::from_raw((*event).tp_event);
         let hw = &raw mut (*event).hw;
@@ -211,7 +213,7 @@ pub(crate) unsafe fn add(event: *mut bindings::perf_event, flags: c_int) -> Resu
 ///
 /// As perf's core calls the `del` of a PMU.
 pub(crate) unsafe fn del(event: *mut bindings::perf_event) {
-    // SAFETY: by the precondition.
+    // SAFETY: perf's core has added `event`, and calls this on its CPU with interrupts off.
     unsafe {
         let call = Call::from_raw((*event).tp_event);
         if call.reg(bindings::trace_reg_TRACE_REG_PERF_DEL, event.cast()) == Ok(0) {

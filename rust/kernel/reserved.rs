@@ -193,7 +193,7 @@ unsafe extern "C" fn with_module(module: *mut bindings::module, data: *mut c_voi
 /// The module is there as long as this runs.
 pub(crate) unsafe fn module_text(module: *mut bindings::module, f: impl FnOnce(&[u8], usize)) {
     let mut name: *const c_char = core::ptr::null();
-    // SAFETY: by the precondition.
+    // SAFETY: `module` is there as long as this runs.
     let text = unsafe { bindings::rtrace_module_text(module, &mut name) };
     if !name.is_null() {
         // SAFETY: a module's name is NUL-terminated, and lives as long as the module.

@@ -34,7 +34,7 @@ unsafe extern "C" fn compare<T, F: Fn(&T, &T) -> Ordering>(
     b: *const c_void,
     order: *const c_void,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `a` and `b` point to a `T` each, and `order` to an `F`.
     let (a, b, order) = unsafe { (&*a.cast::<T>(), &*b.cast::<T>(), &*order.cast::<F>()) };
     order(a, b) as c_int
 }

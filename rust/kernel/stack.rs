@@ -21,14 +21,15 @@ impl Caller {
     /// `caller` is that of a function which has not returned yet, for the lifetime that the caller
     /// picks.
     pub(crate) unsafe fn new<'a>(caller: *const bindings::rtrace_caller) -> &'a Self {
-        // SAFETY: by the precondition.
+        // SAFETY: `caller` is that of a function which does not return for `'a`; the type is
+        // transparent.
         unsafe { &*caller.cast() }
     }
 
     /// The address that is returned to.
     #[cfg(CONFIG_SCHED_TRACER)]
     pub(crate) fn ip(&self) -> usize {
-        // SAFETY: by the precondition of `new` it is there and does not change.
+        // SAFETY: the frame is there as long as the `Caller`, and its words do not change.
         unsafe { (*self.0.get()).ip }
     }
 }
@@ -64,8 +65,8 @@ impl Stacks {
         f: impl FnOnce(&[usize]) -> R,
     ) -> Option<R> {
         let caller = caller.0.get();
-        // SAFETY: as above; by the precondition of `Caller::new` these are the registers of a frame
-        // of this stack.
+        // SAFETY: so many places are free in `calls`; `caller` has the registers of a frame of this
+        // stack.
         self.with(
             |calls| unsafe {
                 bindings::rtrace_save_stack_of(caller, calls.as_mut_ptr(), DEPTH as c_uint)

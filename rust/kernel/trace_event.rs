@@ -51,7 +51,7 @@ impl Call {
     ///
     /// It is a complete one, and stays for the lifetime that the caller picks.
     pub(crate) unsafe fn from_raw<'a>(call: *const bindings::trace_event_call) -> &'a Self {
-        // SAFETY: by the precondition; the type is transparent.
+        // SAFETY: `call` is complete and stays for `'a`; the type is transparent.
         unsafe { &*call.cast() }
     }
 
@@ -189,7 +189,7 @@ impl Call {
     /// Undoes one [`Call::hold`].
     pub(crate) fn release(&self) {
         let module = self.module() as *mut bindings::module;
-        // SAFETY: as in `module_name`; the caller has held it.
+        // SAFETY: `Call::hold` has taken the reference that this gives back.
         unsafe { bindings::module_put(module) };
     }
 
@@ -207,7 +207,7 @@ impl Call {
             return Err(EINVAL);
         }
         let call = self.0.get();
-        // SAFETY: by the precondition this is the only one who uses the structure.
+        // SAFETY: nobody knows the event yet, so nobody else uses the structure.
         unsafe {
             if !self.has(Self::DYNAMIC) {
                 (*call).__bindgen_anon_2.module = module.cast();
@@ -287,7 +287,7 @@ impl Call {
             GFP_KERNEL,
         )?;
         let node = KBox::into_raw(node);
-        // SAFETY: the head is initialised, and by the precondition nobody else uses the list.
+        // SAFETY: the head is initialised, and nobody looks at the fields of this event's class.
         unsafe {
             let (link, next) = (&raw mut (*node).link, (*list).next);
             (*link).next = next;
@@ -331,7 +331,8 @@ impl Call {
     ) -> Result<c_int> {
         // SAFETY: the class lives as long as the event.
         let reg = unsafe { (*self.class()).reg }.ok_or(EINVAL)?;
-        // SAFETY: by the precondition.
+        // SAFETY: `data` is what the class asks for with `what`: the file or the perf event that
+        // stays until it is undone.
         let result = unsafe { reg(self.0.get(), what, data) };
         kernel::error::to_result(result.min(0))?;
         Ok(result)
@@ -488,7 +489,7 @@ impl Registered {
         module: *mut bindings::module,
     ) -> Result<Self> {
         let call = call.cast::<Call>();
-        // SAFETY: by the preconditions.
+        // SAFETY: `call` is complete and new, and stays until the result is dropped.
         unsafe { call.as_ref().init(module) }?;
         // INVARIANT: by the preconditions.
         let event = Self {
@@ -603,7 +604,8 @@ impl<T> File<T> {
     /// It is the address of a `File<T>` that stays for the lifetime that the caller picks.
     #[inline(always)]
     pub(crate) unsafe fn from_raw<'a>(file: *const bindings::trace_event_file) -> &'a Self {
-        // SAFETY: by the precondition.
+        // SAFETY: `file` is the address of a `File<T>` that stays for `'a`; the type is
+        // transparent.
         unsafe { &*file.cast() }
     }
 
@@ -814,7 +816,7 @@ impl Reservation {
     /// It is the caller's own for the lifetime that is picked.
     #[inline(always)]
     pub(crate) unsafe fn from_raw<'a>(buffer: *mut bindings::trace_event_buffer) -> &'a mut Self {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is nobody else's for `'a`; the type is transparent.
         unsafe { &mut *buffer.cast() }
     }
 
@@ -838,7 +840,8 @@ impl Reservation {
     /// The file's address.
     #[inline(always)]
     pub(crate) fn file(&self) -> *const bindings::trace_event_file {
-        // SAFETY: `set` was called, or else it is of no use to the caller.
+        // SAFETY: the structure is there; before `set` the word is 0 or what was there, and is only
+        // handed on.
         unsafe { (*self.0.get()).trace_file }
     }
 
@@ -880,7 +883,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = NonNull<bindings::trace_event_c
 pub(crate) unsafe fn of_module(
     module: *const bindings::module,
 ) -> impl Iterator<Item = NonNull<bindings::trace_event_call>> {
-    // SAFETY: by the precondition; the module loader has found the array.
+    // SAFETY: the module is there while the result is used, and its loader has found the array.
     let (start, count) = unsafe { ((*module).trace_events, (*module).num_trace_events) };
     // SAFETY: as above.
     (0..count as usize).filter_map(move |at| NonNull::new(unsafe { *start.add(at) }))
@@ -901,7 +904,7 @@ pub(crate) struct Eval<'a> {
 ///
 /// `map` stays for the lifetime that the caller picks.
 unsafe fn eval<'a>(map: *const bindings::trace_eval_map) -> Eval<'a> {
-    // SAFETY: by the precondition; the name is NUL-terminated.
+    // SAFETY: `map` stays for `'a`, and its name is NUL-terminated.
     unsafe {
         Eval {
             system: (*map).system as usize,
@@ -929,7 +932,8 @@ pub(crate) fn built_in_evals<'a>() -> impl Iterator<Item = Eval<'a>> {
 pub(crate) unsafe fn evals_of_module<'a>(
     module: *const bindings::module,
 ) -> impl Iterator<Item = Eval<'a>> {
-    // SAFETY: by the precondition; the module loader has found the array.
+    // SAFETY: the module comes and is there while the result is used, and its loader has found the
+    // array.
     let (start, count) = unsafe { ((*module).trace_evals, (*module).num_trace_evals) };
     // SAFETY: as above.
     (0..count as usize).map(move |at| unsafe { eval(*start.add(at)) })

@@ -65,7 +65,7 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
     let event = event.as_ptr();
     let tag = if is_call { IS_CALL } else { 0 };
     let word = event as usize | tag;
-    // SAFETY: by the precondition.
+    // SAFETY: `event` stays until it is unregistered.
     let wanted = unsafe { (*event).type_ };
     if wanted != 0 {
         let id = u16::try_from(wanted).map_err(|_| EINVAL)?;
@@ -80,7 +80,8 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
     for id in from..u16::MAX {
         let Some(place) = entry(id, true)? else { break };
         if place.load(Relaxed) == 0 {
-            // SAFETY: by the precondition; before it can be found.
+            // SAFETY: `event` stays until it is unregistered, and cannot be found before the next
+            // line.
             unsafe { (*event).type_ = id.into() };
             if place.cmpxchg(0, word, ordering::Full).is_ok() {
                 FREE_FROM.store(u32::from(id) + 1, Relaxed);
@@ -88,7 +89,7 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
             }
         }
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `event` is there, and nobody has found it.
     unsafe { (*event).type_ = 0 };
     Err(ENOSPC)
 }

@@ -24,8 +24,8 @@ impl TraceIterator {
     /// `iter` is valid, `ent` points to a record of `ent_size` bytes, and nobody else uses it for
     /// `'a`.
     pub(crate) unsafe fn from_raw<'a>(iter: *mut bindings::trace_iterator) -> &'a mut Self {
-        // SAFETY: by the precondition; the types have the same layout.
-        // INVARIANT: by the precondition.
+        // SAFETY: `iter` is nobody else's for `'a`; the types have the same layout. INVARIANT:
+        // `ent` points to a record of `ent_size` bytes.
         unsafe { &mut *iter.cast::<Self>() }
     }
 
@@ -59,7 +59,7 @@ impl TraceIterator {
 ///
 /// `call` is a valid event; the name lives as long as it does.
 pub(crate) unsafe fn event_name<'a>(call: *mut bindings::trace_event_call) -> &'a CStr {
-    // SAFETY: by the precondition.
+    // SAFETY: `call` is a valid event; the name lives as long as it does.
     let name = unsafe { bindings::trace_event_name(call) };
     if name.is_null() {
         return c"(null)";

@@ -32,8 +32,8 @@ impl TraceSeq {
     ///
     /// `seq` is valid, all zeros or initialised, and nobody else uses it for `'a`.
     pub(crate) unsafe fn from_raw<'a>(seq: *mut bindings::trace_seq) -> &'a mut Self {
-        // SAFETY: by the precondition; the types have the same layout.
-        // INVARIANT: C's functions, too, keep it, and zeros mean a size of 0.
+        // SAFETY: `seq` is nobody else's for `'a`; the types have the same layout. INVARIANT: C's
+        // functions, too, keep it, and zeros mean a size of 0.
         let seq = unsafe { &mut *seq.cast::<Self>() };
         if seq.0.seq.size == 0 {
             seq.init();
@@ -176,7 +176,8 @@ impl TraceSeq {
         format: NonNull<c_char>,
         packed: *const u32,
     ) -> fmt::Result {
-        // SAFETY: by the precondition.
+        // SAFETY: `format` is NUL-terminated, and `packed` is what `vbin_printf()` made of
+        // arguments that fit it.
         self.add(|seq| unsafe {
             bindings::seq_buf_bprintf(seq, format.as_ptr(), packed);
         })
@@ -200,7 +201,7 @@ impl TraceSeq {
     ///
     /// `path` is a path that the caller holds.
     pub(crate) unsafe fn path(&mut self, path: NonNull<bindings::path>) -> fmt::Result {
-        // SAFETY: by the precondition.
+        // SAFETY: `path` is held until this returns.
         self.add(|seq| unsafe {
             bindings::seq_buf_path(seq, path.as_ptr(), c"\n".as_char_ptr());
         })
@@ -220,7 +221,7 @@ impl TraceSeq {
         bytes: &[u8],
         ascii: bool,
     ) -> fmt::Result {
-        // SAFETY: by the precondition; the bytes are as many.
+        // SAFETY: `prefix` is NUL-terminated, and the bytes are as many.
         self.add(|seq| unsafe {
             bindings::seq_buf_hex_dump(
                 seq,
@@ -241,7 +242,7 @@ impl TraceSeq {
     ///
     /// `file` is a `seq_file` that is being shown.
     pub(crate) unsafe fn print_to(&mut self, file: *mut bindings::seq_file) -> Result {
-        // SAFETY: by the precondition, and the line is initialised.
+        // SAFETY: `file` is a `seq_file` that is being shown, and the line is initialised.
         to_result(unsafe { bindings::seq_buf_print_seq(file, &mut self.0.seq) })?;
         self.init();
         Ok(())

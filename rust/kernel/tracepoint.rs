@@ -26,7 +26,7 @@ impl TaskView<'_> {
     ///
     /// `task` is a task that stays for the lifetime that the caller picks.
     unsafe fn new<'a>(task: *mut bindings::task_struct) -> TaskView<'a> {
-        // SAFETY: by the precondition.
+        // SAFETY: `task` stays for `'a`; the type is transparent.
         TaskView(unsafe { &*task.cast() })
     }
 
@@ -346,7 +346,8 @@ unsafe extern "C" fn on_switch<T: TaskProbe>(
     next: *mut bindings::task_struct,
     from: *const bindings::rtrace_caller,
 ) {
-    // SAFETY: by the precondition; both tasks stay during the probe, and so does who called it.
+    // SAFETY: `probe` is the live `Bound<T>` that it was registered with; both tasks stay during
+    // the probe, and so does who called it.
     unsafe {
         let from = Caller::new(from);
         (*probe.cast::<Bound<T>>()).data.switched_at(
@@ -366,7 +367,8 @@ unsafe extern "C" fn on_wakeup<T: TaskProbe>(
     task: *mut bindings::task_struct,
     from: *const bindings::rtrace_caller,
 ) {
-    // SAFETY: by the precondition; the task stays during the probe, and so does who called it.
+    // SAFETY: `probe` is the live `Bound<T>` that it was registered with; the task stays during the
+    // probe, and so does who called it.
     unsafe {
         (*probe.cast::<Bound<T>>())
             .data
@@ -382,7 +384,8 @@ unsafe extern "C" fn on_migrate<T: TaskProbe>(
     task: *mut bindings::task_struct,
     cpu: c_int,
 ) {
-    // SAFETY: by the precondition; the task stays during the probe.
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the task stays during the
+    // probe.
     unsafe {
         (*data.cast::<Bound<T>>())
             .data
@@ -398,7 +401,8 @@ unsafe extern "C" fn on_fork<T: TaskProbe>(
     parent: *mut bindings::task_struct,
     child: *mut bindings::task_struct,
 ) {
-    // SAFETY: by the precondition; both tasks stay during the probe.
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with; both tasks stay during the
+    // probe.
     unsafe {
         (*data.cast::<Bound<T>>())
             .data
@@ -410,6 +414,7 @@ unsafe extern "C" fn on_fork<T: TaskProbe>(
 ///
 /// As a probe of `sched_process_free` that was registered with the address of a live `Bound<T>`.
 unsafe extern "C" fn on_free<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct) {
-    // SAFETY: by the precondition; the task stays during the probe.
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the task stays during the
+    // probe.
     unsafe { (*data.cast::<Bound<T>>()).data.freed(TaskView::new(task)) };
 }

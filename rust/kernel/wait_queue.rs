@@ -62,7 +62,7 @@ impl WaitQueue {
             if signal != 0 {
                 break Err(ERESTARTSYS);
             }
-            // SAFETY: task context, as the caller sees to.
+            // SAFETY: this is task context, where one may sleep.
             unsafe { bindings::schedule_timeout(ticks) };
         };
         // SAFETY: as above; this takes `entry` off the queue.

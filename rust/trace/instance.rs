@@ -15,7 +15,7 @@
 //! | [`sizes`] | resizing |
 //! | [`snapshot`] | the second buffer, which the first exchanges its rings with |
 //! | [`latency`] | whose the worst latency is that a tracer keeps there |
-//! | [`persistent`], [`last_boot`] | buffers that outlive the kernel; what an instance does with one |
+//! | [`persistent`], [`previous_boot`] | buffers that outlive the kernel; what an instance does with one |
 //! | [`list`], [`held`] | all instances, making and removing them; who keeps one from going |
 //! | [`error_log`], [`readers`], [`message`] | why commands were refused; who consumes; texts recorded for others |
 //!
@@ -31,12 +31,12 @@ mod current;
 pub(crate) mod error_log;
 pub(crate) mod feature;
 mod held;
-mod last_boot;
 pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod message;
 mod options;
 pub(crate) mod persistent;
+mod previous_boot;
 pub(crate) mod readers;
 mod sizes;
 pub(crate) mod snapshot;

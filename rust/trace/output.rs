@@ -140,7 +140,7 @@ impl Style {
             Unit::Ticks
         };
         let start = instance.side(side).time_start();
-        let symbols = Kallsyms(instance.last_boot());
+        let symbols = Kallsyms(instance.previous_boot());
         Self {
             set,
             latency: set.has(Flag::LatencyFormat),

@@ -29,7 +29,7 @@ impl Env for Tick {
 #[inline(never)]
 unsafe extern "C" fn hot_path(buffer: &CpuBuffer, tick: &u64, level: u32, a: u64, b: u64) -> bool {
     let env = Tick(*tick);
-    // SAFETY: by the function's precondition.
+    // SAFETY: nothing that interrupts this writes at `level`.
     let writer = unsafe { buffer.writer(Context::from_interrupt_level(level)) };
     let Some(header) = writer.reserve_raw(&env, 16) else {
         return false;

@@ -219,7 +219,8 @@ impl CpuBuffer {
     /// No writer is active or can become active during the call (recording disabled and a grace
     /// period waited for), and the caller holds the reader lock.
     pub unsafe fn reset(&self) {
-        // SAFETY: by the function's preconditions.
+        // SAFETY: the reader lock is held, so nobody else reads; recording is disabled and a grace
+        // period is over, so no writer is active.
         unsafe { self.reader().reset() };
     }
 

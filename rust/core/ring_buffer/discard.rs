@@ -143,7 +143,7 @@ impl CpuBuffer {
         let at = event.at.as_ptr();
         let delta = event.header.delta() as u64;
         let time = self.event_time();
-        // SAFETY: all within the event's `size` bytes, by the function's precondition.
+        // SAFETY: all of it is within the `size` bytes of the event, which has not ended.
         unsafe {
             if delta == 0 && event.size < 16 {
                 put_u32(at.add(4), 0);

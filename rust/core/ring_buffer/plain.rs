@@ -54,7 +54,7 @@ impl<const N: usize> Payload for [u64; N] {
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        // SAFETY: by the precondition.
+        // SAFETY: there is room for `Self` at `at`, in an event that has not ended.
         unsafe { at.cast::<Self>().write_unaligned(self) };
     }
 }
@@ -65,8 +65,8 @@ impl<const N: usize> Payload for ([u64; N], u32) {
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        // SAFETY: by the precondition; payloads begin 4-byte aligned, and so the last four bytes
-        // do.
+        // SAFETY: there is room for both at `at`, in an event that has not ended; payloads begin
+        // 4-byte aligned, and so the last four bytes do.
         unsafe {
             self.0.put(at);
             put_u32(at.add(8 * N), self.1);

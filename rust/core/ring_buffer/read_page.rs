@@ -239,7 +239,8 @@ fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
 /// `data` is a sub-buffer's memory with `capacity` bytes behind the header, `length` at most that,
 /// and the caller owns it.
 unsafe fn finish_page(data: NonNull<u8>, length: usize, capacity: usize, lost: u64) {
-    // SAFETY: by the function's preconditions.
+    // SAFETY: `data` has `capacity` bytes behind the header, `length` is at most that, and the sub-
+    // buffer is the reader's.
     unsafe {
         let tail = data.as_ptr().add(HEADER_SIZE).add(length);
         let tail = core::slice::from_raw_parts_mut(tail, capacity.wrapping_sub(length));

@@ -74,7 +74,8 @@ impl CpuBuffer {
     /// The caller holds the buffer's reader lock, or excludes other readers in another way, while
     /// the result lives.
     pub unsafe fn reader(&self) -> Reader<'_> {
-        // SAFETY: exclusive, by the function's precondition.
+        // SAFETY: the reader lock is held as long as the result lives, or others are kept out
+        // otherwise.
         let state = unsafe { &mut *self.read.state.get() };
         Reader {
             buffer: self,

@@ -400,7 +400,7 @@ impl CpuBuffer {
         self.write.position.set(commit.0);
         // Nobody knows the time of the last event by this kernel's clock.
         self.write.stamp_position.set(Position::NONE.0);
-        // SAFETY: by the precondition nobody else reads.
+        // SAFETY: nobody else uses the buffer yet.
         unsafe { *self.read.state.get() = ReaderState::new(oldest.id.into()) };
         self.commit.commit.store_release(commit.0);
     }

@@ -187,7 +187,7 @@ impl<'a> Resize<'a> {
         }
         self.set_positions(commit, if is_readers { 0 } else { self.count });
         let state = &mut *reader.state;
-        // SAFETY: nobody else uses the new buffer yet, by the precondition of `begin`.
+        // SAFETY: the new buffer is in no lane yet, so nobody else uses it.
         unsafe {
             *new.read.state.get() = core::mem::replace(state, ReaderState::new(state.id)).of(0)
         };

@@ -117,7 +117,8 @@ impl SubBuffer {
 /// reservation.
 #[inline(always)]
 pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
-    // SAFETY: by the function's preconditions.
+    // SAFETY: `at` is 4-byte aligned and inside a sub-buffer, and the four bytes are reserved by
+    // this context.
     unsafe { at.cast::<u32>().write(value) };
 }
 
@@ -129,7 +130,8 @@ pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
 /// meanwhile.
 #[inline(always)]
 pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
-    // SAFETY: by the function's preconditions.
+    // SAFETY: `at` is 4-byte aligned and inside a sub-buffer, and nobody writes the four bytes
+    // meanwhile.
     unsafe { at.cast::<u32>().read() }
 }
 
@@ -141,7 +143,8 @@ pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
 /// owns the header: the writer that moved to the sub-buffer, or the reader that took it.
 #[inline]
 pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
-    // SAFETY: by the function's preconditions; sub-buffers are 8-byte aligned.
+    // SAFETY: `data` is 8-byte aligned and the start of a sub-buffer, `offset` is one of its
+    // header's two words, and the header is this writer's or reader's alone.
     unsafe { data.add(offset).cast::<u64>().write(value) };
 }
 
@@ -154,8 +157,8 @@ pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
 pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
     let from = from.cast::<u32>();
     for (index, word) in into.chunks_exact_mut(4).enumerate() {
-        // SAFETY: by the function's preconditions; volatile, so each word is read once and as a
-        // whole.
+        // SAFETY: `index` is below the length, which is readable from `from` on. Volatile: each
+        // word is read once and as a whole, be it written meanwhile or not.
         let value = unsafe { from.add(index).read_volatile() };
         word.copy_from_slice(&value.to_ne_bytes());
     }

@@ -284,7 +284,8 @@ impl<'a> Writer<'a> {
     /// consists of, which this call ends; what it has reserved later has ended.
     #[inline(always)]
     pub unsafe fn commit_raw<E: Env>(&self, env: &E) -> Wake {
-        // SAFETY: by the precondition; the second goes on with what the first has left.
+        // SAFETY: this context has an event reserved, and has ended later ones; the second goes on
+        // with what the first has left.
         unsafe {
             match self.commit_plain(env) {
                 Ended::Done(wake) => wake,
@@ -329,7 +330,7 @@ impl<'a> Writer<'a> {
     ///
     /// `header` came from the [`reserve_raw`](Self::reserve_raw) that this call ends.
     pub unsafe fn discard_raw<E: Env>(&self, env: &E, header: NonNull<u8>) -> Wake {
-        // SAFETY: by the function's precondition.
+        // SAFETY: `header` is that of the event which this context reserved last and has not ended.
         unsafe { self.buffer.discard(env, header) }
     }
 
@@ -442,7 +443,8 @@ impl CpuBuffer {
 /// By moving the position, the caller has got an event of 8 bytes or more there for itself.
 #[inline(always)]
 pub(super) unsafe fn put_event_header(at: *mut u8, header: Header) -> NonNull<u8> {
-    // SAFETY: by the precondition; positions on a sub-buffer are multiples of 4.
+    // SAFETY: moving the position has reserved 8 bytes or more there; positions on a sub-buffer are
+    // multiples of 4.
     unsafe {
         put_u32(at, header.0);
         NonNull::new_unchecked(at)

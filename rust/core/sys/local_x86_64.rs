@@ -42,7 +42,7 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
 /// false where it jumps.
 macro_rules! compare {
     ($word:literal at $at:expr, in $structure:expr, jump $jump:literal, with $($operand:tt)+) => {{
-        // SAFETY: by the caller's word a live one is there, which is only read.
+        // SAFETY: `word` is at `at` in `structure`, which is borrowed; it is only read.
         unsafe {
             asm!(
                 concat!("cmp ", $word, " ptr [{structure} + {at}], {value}"),
@@ -62,7 +62,7 @@ macro_rules! compare {
 macro_rules! combine {
     ($instruction:literal $value:ident, with the word at $at:expr, in $structure:expr) => {{
         let result;
-        // SAFETY: by the caller's word a live one is there, which is only read.
+        // SAFETY: `word` is at `at` in `structure`, which is borrowed; it is only read.
         unsafe {
             asm!(
                 concat!($instruction, " {value}, qword ptr [{structure} + {at}]"),

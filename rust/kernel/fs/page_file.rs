@@ -125,7 +125,8 @@ static OPERATIONS: Table<bindings::pipe_buf_operations> = Table(bindings::pipe_b
 ///
 /// `buffer` is one that [`SpliceCall::give`] has put into a pipe, with its reference.
 unsafe fn block_of(buffer: *mut bindings::pipe_buffer) -> *const Pages {
-    // SAFETY: by the precondition.
+    // SAFETY: `SpliceCall::give` has put `buffer` into the pipe, with the block as its private
+    // word.
     unsafe { (*buffer).private as *const Pages }
 }
 
@@ -162,7 +163,8 @@ impl Area<'_> {
     ///
     /// `area` is that, and nobody else uses it as long as the result lives.
     pub(crate) unsafe fn from_raw<'a>(area: *mut bindings::vm_area_struct) -> Area<'a> {
-        // SAFETY: by the precondition.
+        // SAFETY: `area` is the area of an `mmap` operation, and nobody else uses it as long as the
+        // result lives.
         Area(unsafe { VmaNew::from_raw(area) })
     }
 
@@ -209,7 +211,7 @@ impl Area<'_> {
         }
         let mut pages = KVVec::with_capacity(addresses.len(), GFP_KERNEL)?;
         for address in addresses {
-            // SAFETY: by the precondition the address has a page.
+            // SAFETY: at `address` is a page of a live block of `Pages`.
             pages.push(
                 unsafe { bindings::rtrace_page_at(address.as_ptr().cast()) },
                 GFP_KERNEL,
@@ -247,7 +249,7 @@ struct Mapped {
 ///
 /// `area` is one that an `mmap` operation is asked to fill.
 pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struct) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: `area` is one that an `mmap` operation is asked to fill.
     let new = unsafe { Area::from_raw(area) };
     let mapped = Arc::new(
         Mapped {

@@ -254,7 +254,7 @@ impl PollCall<'_> {
         file: *mut bindings::file,
         table: *mut bindings::poll_table,
     ) -> Self {
-        // SAFETY: by the precondition; no `fdget_pos` is needed to look at it.
+        // SAFETY: `file` is open while the result lives; no `fdget_pos` is needed to look at it.
         Self {
             file: unsafe { File::from_raw_file(file) },
             table,
@@ -358,7 +358,7 @@ const COMMON: bindings::file_operations = bindings::file_operations {
 /// [`detach`] on it when it is freed.
 pub(super) unsafe fn attach(inode: *mut bindings::inode, of: KBox<dyn FileType>) -> Result {
     let thin = KBox::new(of, GFP_KERNEL)?;
-    // SAFETY: the caller alone uses the inode.
+    // SAFETY: `inode` is valid, and nobody else can see it yet.
     unsafe {
         (*inode).i_private = KBox::into_raw(thin).cast();
         (*inode).__bindgen_anon_3.i_fop = &FILE_OPERATIONS.0;
@@ -372,7 +372,7 @@ pub(super) unsafe fn attach(inode: *mut bindings::inode, of: KBox<dyn FileType>)
 ///
 /// `inode` is valid, is about to be freed, and no file of it is open or can be opened any more.
 pub(super) unsafe fn detach(inode: *mut bindings::inode) {
-    // SAFETY: the caller alone uses the inode.
+    // SAFETY: `inode` is valid, and no file of it is open or can be opened any more.
     unsafe {
         if ptr::eq((*inode).__bindgen_anon_3.i_fop, &FILE_OPERATIONS.0) {
             // `attach` made the pointer and set the operations together.
@@ -515,7 +515,8 @@ unsafe extern "C" fn splice_read(
     len: usize,
     flags: c_uint,
 ) -> isize {
-    // SAFETY: `file` is an open file of ours; `pos` is the caller's own.
+    // SAFETY: `file` is an open file of ours; `pos` is the position of this call, which the VFS has
+    // on its stack or in the locked file.
     let (opened, pos, nonblock) = unsafe { (of_file(file), &mut *pos, is_nonblock(file)) };
     let nonblock = nonblock || flags & bindings::SPLICE_F_NONBLOCK != 0;
     let (Some(pages), Some(pipe)) = (opened.file.pages(), NonNull::new(pipe)) else {
@@ -542,7 +543,7 @@ unsafe extern "C" fn write(
 ) -> isize {
     // A stream has no position.
     let mut none = 0;
-    // SAFETY: `pos` is null or the caller's own valid position.
+    // SAFETY: `pos` is null or the position of this call, which nobody else uses meanwhile.
     let pos = unsafe { pos.as_mut() }.unwrap_or(&mut none);
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
@@ -554,7 +555,7 @@ unsafe extern "C" fn write(
 ///
 /// `file` is valid.
 unsafe fn is_nonblock(file: *mut bindings::file) -> bool {
-    // SAFETY: valid by the caller's word; the word may change at any time and is read once.
+    // SAFETY: `file` is open; the word may change at any time and is read once.
     let flags = unsafe { ptr::read_volatile(&raw const (*file).f_flags) };
     flags & bindings::O_NONBLOCK != 0
 }

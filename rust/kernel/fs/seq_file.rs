@@ -90,7 +90,7 @@ static OPERATIONS: bindings::seq_operations = bindings::seq_operations {
 ///
 /// `file` is being opened and has no private data yet.
 pub(super) unsafe fn open(file: *mut bindings::file, opened: KBox<Opened>) -> Result {
-    // SAFETY: `file` is as `seq_open` asks by the caller's word, and the operations are static.
+    // SAFETY: `file` is being opened and has no private data, and the operations are static.
     kernel::error::to_result(unsafe { bindings::seq_open(file, &OPERATIONS) })?;
     // SAFETY: `seq_open` succeeded and made the private data a `seq_file`.
     unsafe {
@@ -125,7 +125,8 @@ pub(super) unsafe extern "C" fn llseek(
     offset: bindings::loff_t,
     whence: c_int,
 ) -> bindings::loff_t {
-    // SAFETY: valid by the caller's word; the VFS serialises seeks by the position's lock.
+    // SAFETY: `file` is open, with a `seq_file` if it may be read; the VFS serialises seeks by the
+    // position's lock.
     unsafe {
         if (*file).f_mode & bindings::FMODE_READ != 0 {
             bindings::seq_lseek(file, offset, whence)

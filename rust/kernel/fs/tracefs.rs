@@ -120,7 +120,7 @@ impl Dir {
     ///
     /// `dentry` is a positive directory of tracefs.
     unsafe fn hold(dentry: *mut bindings::dentry, pin: Pin) -> Result<Self> {
-        // SAFETY: valid by the caller's word.
+        // SAFETY: `dentry` is positive, and so somebody has a reference to it.
         let dentry = NonNull::new(unsafe { bindings::dget(dentry) }).ok_or(EINVAL)?;
         // INVARIANT: `dget()` took the reference.
         Ok(Self { dentry, _pin: pin })
@@ -397,8 +397,8 @@ pub(crate) unsafe fn remove(dentry: *mut bindings::dentry) {
     let Ok(_pin) = Pin::new() else {
         return;
     };
-    // SAFETY: a live part of the tree by the caller's word, and no lock is held. Each tree that is
-    // removed had a pin handed over.
+    // SAFETY: `dentry` is a live part of the tree, and no lock is held. Each tree that is removed
+    // had a pin handed over.
     unsafe {
         for _ in 0..lazy::remove_below(dentry) {
             drop(Pin::take_back());

@@ -101,8 +101,8 @@ pub(crate) unsafe fn free(buffer: NonNull<Buffer>) {
         let at = buffers.iter().position(|known| known.0 == buffer)?;
         buffers.remove(at).ok()
     });
-    // SAFETY: by the precondition it is a box that `known` leaked, and no CPU that comes up finds
-    // it any more.
+    // SAFETY: `make` leaked this box and `known` has it, so that no CPU that comes up finds it any
+    // more; nobody else uses it.
     drop(unsafe { KBox::from_raw(buffer.as_ptr()) });
     // Where it lay goes behind it.
     drop(known);

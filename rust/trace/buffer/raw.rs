@@ -107,7 +107,8 @@ impl Buffer {
     pub(crate) unsafe fn discard_here(&self, event: NonNull<u8>) {
         // `discard` turns it on once.
         core::mem::forget(PreemptOff::new());
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is what was reserved last on this CPU and has not ended; preemption is
+        // off since.
         unsafe { self.discard(event) };
     }
 
@@ -162,8 +163,8 @@ impl Buffer {
         // SAFETY: the event's `reserve` has left preemption off.
         let stay = unsafe { PreemptOff::assume() };
         let ring = self.this_ring();
-        // SAFETY: preemption is off; committing looks at the context word alone. By the function's
-        // precondition there is an event to end.
+        // SAFETY: preemption is off; committing looks at the context word alone. This context has
+        // reserved an event here, and has ended later ones.
         match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
             Ended::Done(Wake::Unwanted) => {}
             rest => self.commit_rest(stay, ring, rest),
@@ -210,7 +211,8 @@ impl Buffer {
         let ring = self.written_ring(self.this_ring());
         // SAFETY: as in `commit`.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is what this context has reserved last and not ended; preemption is off
+        // since.
         if unsafe { writer.discard_raw(&InLine, event) } == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
@@ -267,13 +269,14 @@ impl Buffer {
     pub(crate) unsafe fn nest_end(&self) {
         // SAFETY: `nest_start` has left preemption off.
         let _stay = unsafe { PreemptOff::assume() };
-        // SAFETY: as in `nest_start`, and by the function's precondition.
+        // SAFETY: as in `nest_start`; this context has called that on this CPU, and has ended what
+        // it reserved since.
         unsafe { self.this_ring().core.writer(Level::NORMAL).nest_end() };
     }
 
     /// Runs `f`, in which this context may record although it has an event reserved. Preemption is
     /// off in it.
-    pub(crate) fn nested<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn with_nesting<R>(&self, f: impl FnOnce() -> R) -> R {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         // SAFETY: preemption is off; this only moves the context word.

@@ -80,7 +80,8 @@ impl<'a> ReaderGuard<'a> {
     ///
     /// No writer is active on it or can become active until this returns.
     pub(super) unsafe fn reset(&mut self) {
-        // SAFETY: by the precondition.
+        // SAFETY: the reader lock is held by this guard, and no writer is active until this
+        // returns.
         unsafe { self.reader.reset() };
         let (reader, ring, shown) = self.parts();
         ring.renew();

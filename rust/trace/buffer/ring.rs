@@ -205,7 +205,7 @@ impl Ring {
     ///
     /// `ring` came from `KBox::into_raw` or lies in a region, and nobody uses it any more.
     pub(super) unsafe fn end(ring: NonNull<Self>) {
-        // SAFETY: by the precondition it is live, and by the type invariant in a box if not in a
+        // SAFETY: nobody uses the ring any more; by the type invariant it is in a box if not in a
         // region.
         unsafe {
             if ring.as_ref().is_in_region() {

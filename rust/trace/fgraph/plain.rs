@@ -99,7 +99,8 @@ impl TargetRef {
 
 #[inline(always)]
 fn target<'a>() -> &'a Target {
-    // SAFETY: by the promise of `TargetRef::new`.
+    // SAFETY: `TargetRef::new` was given a target that outlives all hits, and nothing else is
+    // stored here.
     unsafe { &*TARGET.load(Acquire) }
 }
 
@@ -257,7 +258,7 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
 #[inline(never)]
 pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();
-    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
+    // SAFETY: there is a frame at `at`, which nobody has popped.
     let frame = unsafe { current.frame_at(at) };
     let context = Context::capture();
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.

@@ -31,7 +31,7 @@ pub fn new_page(size: u32) -> NonNull<u8> {
 /// `page` came from [`new_page`] with the same size, and nobody uses it any more.
 pub unsafe fn free_page(page: NonNull<u8>, size: u32) {
     let words = std::ptr::slice_from_raw_parts_mut(page.as_ptr().cast::<u64>(), size as usize / 8);
-    // SAFETY: by the function's precondition.
+    // SAFETY: `new_page` made it as a box of so many words, and nobody uses it any more.
     drop(unsafe { Box::from_raw(words) });
 }
 

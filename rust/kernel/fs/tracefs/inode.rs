@@ -97,7 +97,8 @@ impl Inode {
     ///
     /// `inode` came from [`Inode::new`], and nobody else can see it yet.
     pub(super) unsafe fn set_part(inode: *mut bindings::inode, part: KBox<Part>) {
-        // SAFETY: by the precondition; all inodes of tracefs are of this type.
+        // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet; all inodes of
+        // tracefs are of this type.
         unsafe { *(*inode.cast::<Self>()).part.get() = Some(part) };
     }
 
@@ -201,7 +202,7 @@ impl Inode {
         dentry: *mut bindings::dentry,
         attributes: *mut bindings::iattr,
     ) -> Result {
-        // SAFETY: valid by the caller's word.
+        // SAFETY: `attributes` is what the VFS gives `setattr`.
         let valid = unsafe { (*attributes).ia_valid };
         let (uid_epoch, gid_epoch) = self.sb().epochs();
         let before = (self.uid_epoch.load(Relaxed), self.gid_epoch.load(Relaxed));
@@ -228,7 +229,7 @@ impl Inode {
 ///
 /// `inode` came from [`Inode::new`] and is not visible yet.
 pub(super) unsafe fn become_file(inode: *mut bindings::inode, mode: u16) {
-    // SAFETY: by the caller's word.
+    // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet.
     unsafe {
         (*inode).i_mode = bindings::S_IFREG as u16 | (mode & bindings::S_IALLUGO as u16);
         (*inode).i_op = &FILE.0;
@@ -244,7 +245,7 @@ pub(super) unsafe fn become_dir(
     inode: *mut bindings::inode,
     operations: &'static bindings::inode_operations,
 ) {
-    // SAFETY: by the caller's word.
+    // SAFETY: `inode` came from `Inode::new` or `Inode::new_root`, and nobody else can see it yet.
     unsafe {
         (*inode).i_mode = DIR_MODE as u16;
         (*inode).i_op = operations;

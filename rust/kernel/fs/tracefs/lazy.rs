@@ -158,7 +158,7 @@ pub(super) unsafe fn become_root(inode: *mut bindings::inode, dir: KBox<dyn Lazy
         },
         GFP_KERNEL,
     )?;
-    // SAFETY: by the precondition.
+    // SAFETY: `inode` is a new directory that nobody else can see yet.
     unsafe {
         become_dir(inode);
         Inode::set_part(inode, part);
@@ -170,7 +170,7 @@ pub(super) unsafe fn become_root(inode: *mut bindings::inode, dir: KBox<dyn Lazy
 ///
 /// `inode` is new and not visible yet.
 unsafe fn become_dir(inode: *mut bindings::inode) {
-    // SAFETY: by the precondition.
+    // SAFETY: `inode` is new, and nobody else can see it yet.
     unsafe {
         (*inode).i_mode = DIR_MODE;
         (*inode).i_op = &DIR_OPERATIONS.0;
@@ -187,7 +187,7 @@ unsafe fn become_dir(inode: *mut bindings::inode) {
 /// `dentry` is that of an inode that [`become_root`] was called for, and the tree's reference on it
 /// is owned by this module from now on.
 pub(super) unsafe fn enter_root(dentry: *mut bindings::dentry) -> Result {
-    // SAFETY: a positive dentry, and a root by the precondition.
+    // SAFETY: `dentry` is positive, and its inode one that `become_root` was called for.
     let part = unsafe { part((*dentry).d_inode) }.ok_or(EINVAL)?;
     let root = Root {
         dentry,
@@ -244,12 +244,12 @@ impl Tree {
     ///
     /// `inode` is not visible yet.
     unsafe fn restore(&self, inode: *mut bindings::inode) {
-        // SAFETY: by the precondition.
+        // SAFETY: `inode` is valid, and its number was set before.
         let number = unsafe { (*inode).i_ino };
         let changed = self.changed.lock();
         let found = changed.binary_search_by_key(&number, |changed| changed.inode);
         if let Some(changed) = found.ok().and_then(|at| changed.get(at)) {
-            // SAFETY: by the precondition.
+            // SAFETY: `inode` is valid, and nobody else can see it yet.
             unsafe {
                 (*inode).i_mode = (*inode).i_mode & bindings::S_IFMT as u16 | changed.mode;
                 Inode::of(inode).set_owners(changed.owner, changed.group);
@@ -283,7 +283,7 @@ impl Tree {
 ///
 /// `inode` is an inode of tracefs that is in use for `'a`.
 unsafe fn part<'a>(inode: *const bindings::inode) -> Option<&'a Part> {
-    // SAFETY: by the precondition.
+    // SAFETY: `inode` is one of tracefs, and in use for `'a`.
     unsafe { Inode::of(inode) }.part()
 }
 
@@ -294,7 +294,7 @@ unsafe fn part<'a>(inode: *const bindings::inode) -> Option<&'a Part> {
 ///
 /// `inode` is a live inode of tracefs, whose lock is held.
 pub(super) unsafe fn keep_attributes(inode: *const bindings::inode) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: `inode` is a live one of tracefs.
     let Some(part) = (unsafe { part(inode) }) else {
         return Ok(());
     };
@@ -355,7 +355,7 @@ unsafe extern "C" fn lookup(
 ///
 /// `dir` is a live directory of a tree.
 unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::inode> {
-    // SAFETY: by the precondition.
+    // SAFETY: `dir` is a live directory of a tree.
     let Some((tree, within)) = (unsafe { part(dir) }).and_then(Part::directory) else {
         return Err(ENOENT);
     };
@@ -438,7 +438,7 @@ unsafe extern "C" fn revalidate(
 ///
 /// `inode` is an inode of tracefs that is not freed yet.
 unsafe fn is_dir(inode: *const bindings::inode) -> bool {
-    // SAFETY: by the precondition; the operations never change.
+    // SAFETY: `inode` is one of tracefs that is not freed yet; the operations never change.
     unsafe { ptr::eq((*inode).i_op, &DIR_OPERATIONS.0) }
 }
 
@@ -454,7 +454,7 @@ unsafe extern "C" fn iterate(
 ///
 /// As for the VFS' `iterate_shared`, for a directory of a tree.
 unsafe fn list(file: *mut bindings::file, context: *mut bindings::dir_context) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: the VFS gives an open directory of a tree and the context of its call.
     unsafe {
         if !bindings::dir_emit_dots(file, context) {
             return Ok(());

@@ -327,7 +327,8 @@ unsafe extern "C" fn fill_super(
 ///
 /// `sb` is the new superblock, with its operations and options set.
 unsafe fn make_root(sb: *mut bindings::super_block) -> Result {
-    // SAFETY: by the caller's word; `d_make_root` takes the inode over, even when it fails.
+    // SAFETY: `sb` is new, with its operations and options set; `d_make_root` takes the inode over,
+    // even when it fails.
     unsafe {
         let root = Inode::new_root(sb)?;
         (*root).i_ino = 1;

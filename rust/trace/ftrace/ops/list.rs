@@ -37,7 +37,7 @@ static TRAMPOLINES: Atomic<*mut ftrace_ops> = Atomic::new(ptr::null_mut());
 
 #[inline]
 fn at(link: &Atomic<*mut ftrace_ops>) -> Option<OpsRef> {
-    // SAFETY: What is in the lists fulfils the invariants of `OpsRef`: `add` and `add_trampoline`
+    // SAFETY: what is in the lists fulfils the invariants of `OpsRef`: `add` and `add_trampoline`
     // took references. Acquire pairs with the release stores in `insert`.
     unsafe { OpsRef::from_raw(link.load(Acquire)) }
 }
@@ -157,7 +157,7 @@ pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_reg
     let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
-    // SAFETY: By the caller's promise.
+    // SAFETY: `fregs` is what the trampoline that called this has saved.
     let all_saved = unsafe { Machine::has_all_registers(fregs) };
     let mut next = at(&HEAD);
     while let Some(op) = next {
@@ -165,7 +165,7 @@ pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_reg
         let lacks_registers = !all_saved && op.wants_regs();
         if !op.has(flag::STUB) && !lacks_registers && wants_now(op) && op.covers(ip) {
             if let Some(func) = op.func() {
-                // SAFETY: The owner of the ops registered the function for this.
+                // SAFETY: the owner of the ops registered the function for this.
                 unsafe { func(ip, parent_ip, op.as_ptr(), fregs) };
             }
         }
@@ -194,7 +194,7 @@ pub(crate) unsafe fn hit_one(
     };
     if wants_now(op) {
         if let Some(func) = op.func() {
-            // SAFETY: The owner of the ops registered the function for this.
+            // SAFETY: the owner of the ops registered the function for this.
             unsafe { func(ip, parent_ip, op.as_ptr(), fregs) };
         }
     }

@@ -134,7 +134,7 @@ unsafe impl Send for Bound {}
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        // SAFETY: Once, as this is the drop; who drops it has made sure that nothing calls the
+        // SAFETY: once, as this is the drop; who drops it has made sure that nothing calls the
         // callback.
         unsafe { (self.release)(self.data) };
     }
@@ -174,7 +174,7 @@ struct Remains {
     _memory: Option<KBox<Opaque<ftrace_ops>>>,
 }
 
-// SAFETY: Nobody else has any of it.
+// SAFETY: nobody else has any of it.
 unsafe impl Send for Remains {}
 
 impl Drop for Remains {
@@ -186,7 +186,7 @@ impl Drop for Remains {
 // SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic; the
 // addresses of a past callback are only compared.
 unsafe impl Send for Ops {}
-// SAFETY: As above.
+// SAFETY: as above.
 unsafe impl Sync for Ops {}
 
 /// The C structure of the top instance's ops.
@@ -206,7 +206,7 @@ impl Ops {
     /// A new ops with empty filters that calls nothing until [`Ops::set_callback`]. `ENOMEM`.
     pub(crate) fn without_callback() -> Result<Arc<Ops>> {
         let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
-        // SAFETY: Zeroed memory that lives as long as the `Ops`, whose drop unregisters it and
+        // SAFETY: zeroed memory that lives as long as the `Ops`, whose drop unregisters it and
         // waits for hits.
         let raw = unsafe { OpsRef::from_raw(memory.get()) }.ok_or(EINVAL)?;
         Self::adopt(raw, Some(memory))
@@ -375,7 +375,7 @@ impl PinnedDrop for Ops {
 ///
 /// As for [`Bound::release`].
 unsafe fn release<T: Callback>(data: *mut c_void) {
-    // SAFETY: `set_callback` made it so, and by the caller's promise it is given back once.
+    // SAFETY: `set_callback` made it of an `Arc<T>`, and it is given back this once.
     drop(unsafe { Arc::<T>::from_foreign(data.cast()) });
 }
 

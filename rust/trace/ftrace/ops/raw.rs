@@ -47,7 +47,7 @@ pub(crate) mod flag {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpsRef(NonNull<ftrace_ops>);
 
-// SAFETY: A reference to memory that any task may access by the rules above.
+// SAFETY: a reference to memory that any task may access by the rules above.
 unsafe impl Send for OpsRef {}
 
 /// Which of the two sets of an ops.
@@ -61,7 +61,7 @@ pub(crate) enum FilterKind {
 
 macro_rules! field {
     ($self:ident.$field:ident as $ty:ty) => {
-        // SAFETY: By the type's invariant the structure is alive, and its field has this size and
+        // SAFETY: by the type's invariant the structure is alive, and its field has this size and
         // alignment.
         unsafe { Atomic::<$ty>::from_ptr((&raw mut (*$self.0.as_ptr()).$field).cast()) }
     };
@@ -88,7 +88,7 @@ impl OpsRef {
             return;
         }
         let p = self.as_ptr();
-        // SAFETY: By the type's invariant; a list head of its own, and a lock that C code may take,
+        // SAFETY: by the type's invariant; a list head of its own, and a lock that C code may take,
         // are set up once, as the flag says.
         unsafe {
             ftrace::init_hash(&raw mut (*p).local_hash);
@@ -101,21 +101,21 @@ impl OpsRef {
 
     /// Uses the sets of `other`, before any own.
     pub(crate) fn share_sets(self, other: OpsRef) {
-        // SAFETY: By the type's invariant for both.
+        // SAFETY: by the type's invariant for both.
         unsafe { (*self.as_ptr()).func_hash = (*other.as_ptr()).func_hash };
     }
 
     /// Keeps others who call this from changing its sets. Task context, sleeps; before the ftrace
     /// lock. After [`OpsRef::init`].
     pub(super) fn lock_sets(self) -> ftrace::HashGuard {
-        // SAFETY: By the type's invariant; `init` has made the lock, which lives as long as the ops
+        // SAFETY: by the type's invariant; `init` has made the lock, which lives as long as the ops
         // whose sets these are: the caller has that during the call.
         unsafe { ftrace::HashGuard::lock((*self.as_ptr()).func_hash) }
     }
 
     /// Does it use the same sets as `other`?
     pub(crate) fn shares_sets(self, other: OpsRef) -> bool {
-        // SAFETY: By the type's invariant for both.
+        // SAFETY: by the type's invariant for both.
         unsafe { (*self.as_ptr()).func_hash == (*other.as_ptr()).func_hash }
     }
 
@@ -150,7 +150,7 @@ impl OpsRef {
     /// The next one in the list.
     #[inline]
     pub(super) fn next(self) -> &'static Atomic<*mut ftrace_ops> {
-        // SAFETY: By the type's invariant; the field outlives its use, which is under the rules of
+        // SAFETY: by the type's invariant; the field outlives its use, which is under the rules of
         // the list.
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).next).cast()) }
     }
@@ -158,7 +158,7 @@ impl OpsRef {
     /// The next one in the list of trampolines, for which C's list head has no other use.
     #[inline]
     pub(super) fn next_trampoline(self) -> &'static Atomic<*mut ftrace_ops> {
-        // SAFETY: As for `next`; a pointer is a pointer.
+        // SAFETY: as for `next`; a pointer is a pointer.
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).list.next).cast()) }
     }
 
@@ -180,7 +180,7 @@ impl OpsRef {
     /// Its function.
     #[inline]
     pub(super) fn func(self) -> Option<Func> {
-        // SAFETY: The field's type is an optional function of this signature, which is what a word
+        // SAFETY: the field's type is an optional function of this signature, which is what a word
         // of it is.
         unsafe { core::mem::transmute::<usize, Option<Func>>(self.func_addr()) }
     }
@@ -255,7 +255,7 @@ impl OpsRef {
     }
 
     fn set_field(self, which: FilterKind) -> Option<&'static Atomic<*mut SharedSet>> {
-        // SAFETY: By the type's invariant the structure is alive, and `func_hash` null or valid,
+        // SAFETY: by the type's invariant the structure is alive, and `func_hash` null or valid,
         // whose fields outlive their use.
         unsafe {
             let hash = (*self.as_ptr()).func_hash;
@@ -275,7 +275,7 @@ impl OpsRef {
     pub(crate) fn set_of<'a>(self, which: FilterKind) -> Option<&'a SiteSet> {
         // Pairs with the release store in `replace_set`.
         let set = self.set_field(which)?.load(Acquire);
-        // SAFETY: Null or a set that is freed only after a grace period, by the type's invariant.
+        // SAFETY: null or a set that is freed only after a grace period, by the type's invariant.
         Some(unsafe { set.as_ref() }?.set())
     }
 
@@ -291,7 +291,7 @@ impl OpsRef {
             }
             None => ptr::null_mut(),
         };
-        // SAFETY: It is null or came from `KBox::into_raw` here, and is now in no ops.
+        // SAFETY: it is null or came from `KBox::into_raw` here, and is now in no ops.
         unsafe { Retired::from_raw(old) }
     }
 

@@ -60,7 +60,7 @@ impl Retired {
 
     /// The set; `None` if there was none.
     pub(crate) fn set(&self) -> Option<&SiteSet> {
-        // SAFETY: By the type's invariant; it is freed only by the drop.
+        // SAFETY: by the type's invariant; it is freed only by the drop.
         unsafe { self.0.as_ref() }.map(SharedSet::set)
     }
 }
@@ -68,14 +68,14 @@ impl Retired {
 impl Drop for Retired {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: By the type's invariant it is alive, and nobody else frees it.
+            // SAFETY: by the type's invariant it is alive, and nobody else frees it.
             unsafe { ftrace::call_after_readers(&raw mut (*self.0).rcu, free_now) };
         }
     }
 }
 
 unsafe extern "C" fn free_now(rcu: *mut callback_head) {
-    // SAFETY: Only `Retired::drop` passes this function, with the field of a `SharedSet` from
+    // SAFETY: only `Retired::drop` passes this function, with the field of a `SharedSet` from
     // `KBox::into_raw()`.
     drop(unsafe { KBox::from_raw(kernel::container_of!(rcu, SharedSet, rcu)) });
 }

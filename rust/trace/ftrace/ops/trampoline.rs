@@ -29,7 +29,7 @@ pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
         if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
             return;
         }
-        // SAFETY: It was made for this ops, by its flag with these `regs`.
+        // SAFETY: it was made for this ops, by its flag with these `regs`.
         if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
             return;
         }
@@ -65,8 +65,8 @@ pub(crate) unsafe fn renew_trampolines() {
     let state = FTRACE.lock();
     list::for_each_trampoline(&state.key, |op| {
         let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
-        // SAFETY: It was made for this ops, by its flag with these `regs`; nobody is in it, by the
-        // caller's promise.
+        // SAFETY: it was made for this ops, by its flag with these `regs`; there is one task, and
+        // it is in no trampoline.
         let result = unsafe {
             Machine::renew_trampoline(addr, op.as_ptr() as usize, trampoline_func(op), regs)
         };
@@ -91,7 +91,7 @@ pub(super) fn cut_off(state: &State, op: OpsRef) {
         return;
     }
     let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
-    // SAFETY: It was made for this ops, by its flag with these `regs`.
+    // SAFETY: it was made for this ops, by its flag with these `regs`.
     if unsafe { Machine::retarget_trampoline(addr, ftrace::stub(), regs) }.is_err() {
         kernel::warn_on!(true);
     }
@@ -122,7 +122,7 @@ fn release_trampoline(state: &State, op: OpsRef) {
     op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
     // The unwinder may be looking at the ops, whose memory the caller frees next.
     kernel::sync::rcu::synchronize_rcu();
-    // SAFETY: It was made by `make_trampoline`; the ops is not registered, so no site leads to it,
+    // SAFETY: it was made by `make_trampoline`; the ops is not registered, so no site leads to it,
     // and callers waited for the tasks in it.
     unsafe { Machine::free_trampoline(addr) };
 }

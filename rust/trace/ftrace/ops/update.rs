@@ -107,7 +107,7 @@ pub(crate) fn sync(state: &mut State, scope: Scope<'_>) {
         let slot = reachable
             .and_then(|t| targets.take(t))
             .unwrap_or(Slot::list(wanted.regs));
-        // SAFETY: The table's sites are those of loaded text, and by the lock it stays; the site
+        // SAFETY: the table's sites are those of loaded text, and by the lock it stays; the site
         // was verified above under the same `text_mutex`; the kernel's own trampolines can be
         // reached from anywhere. An ops's trampoline is freed only after no site leads to it, a
         // direct caller by the rules of `register_ftrace_direct()`.

@@ -89,7 +89,7 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
 #[cold]
 #[inline(never)]
 unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
-    // SAFETY: the caller has forgotten a guard for this one.
+    // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
     let top = Top(TOP.load(Relaxed));
@@ -147,10 +147,10 @@ impl OwnFrames for Alone {
 #[cold]
 #[inline(never)]
 unsafe fn leave_any(current: Current, at: usize) -> usize {
-    // SAFETY: the caller has forgotten a guard for this one.
+    // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let time = now(&stay);
-    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
+    // SAFETY: there is a frame at `at`, which nobody has popped.
     let frame = unsafe { current.frame_at(at) };
     if let Some(record) = table_here(&stay).find(frame.func() as u64) {
         record.took(time.wrapping_sub(frame.data()));

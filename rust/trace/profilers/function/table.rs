@@ -181,8 +181,8 @@ impl Table {
 /// [`prepare`] has made the tables, which stay.
 #[inline(always)]
 pub(super) unsafe fn here(_stay: &PreemptOff) -> &'static Table {
-    // SAFETY: by the precondition the base of `TABLES`. What it leads to was there before anybody
-    // could be here.
+    // SAFETY: `prepare` has stored the base of `TABLES`, which stay; what it leads to was there
+    // before.
     unsafe { this_of(HOT.load(Relaxed)) }
 }
 
