@@ -3,7 +3,8 @@
 //! Instances for C callers: `struct trace_array` of `include/linux/trace.h` is an [`Instance`].
 //! `printk.c` has the variadic function.
 //!
-//! A `struct trace_array *` that callers give came from [`trace_array_get_by_name`], and [`trace_array_put`] was not called for it as often.
+//! A `struct trace_array *` that callers give came from [`trace_array_get_by_name`], and
+//! [`trace_array_put`] was not called for it as often.
 
 use super::printk::arguments;
 use crate::core::parse::options::Flag;

@@ -31,7 +31,7 @@ enum Of {
     Name(CString),
     /// It was mapped by its address, and stays.
     Address,
-    /// Its owner knows.
+    /// Somebody else owns it, and gives it back.
     Owner,
     /// It was allocated.
     Allocated { _words: VVec<u64> },

@@ -188,7 +188,8 @@ impl CpuBuffer {
                 env.went_backwards(stamp, now);
             }
             let delta = if first { 0 } else { delta };
-            return Some(self.put_records(start, record, length, size, delta, now));
+            // SAFETY: the position was moved just now, by `record` and `size` bytes.
+            return Some(unsafe { self.put_records(start, record, length, size, delta, now) });
         }
     }
 
@@ -225,7 +226,12 @@ impl CpuBuffer {
 
     /// Writes the header of an event that has been reserved at `used` bytes of `records`; gives its
     /// address.
-    fn put_event(
+    ///
+    /// # Safety
+    ///
+    /// This context has moved the position, and so has `size` bytes, 8 or more, from there on to
+    /// itself.
+    unsafe fn put_event(
         &self,
         records: *mut u8,
         used: u64,
@@ -239,8 +245,7 @@ impl CpuBuffer {
         } else {
             0
         };
-        // SAFETY: moving the position gave the caller alone the `size` bytes from `used` on, and
-        // `size` is 8 or more.
+        // SAFETY: the header is within the `size` bytes, which nobody else writes.
         unsafe {
             let event = put_event_header(records.add(used as usize), Header::new(type_len, delta));
             if !small {
@@ -250,7 +255,13 @@ impl CpuBuffer {
         }
     }
 
-    fn put_records(
+    /// Writes a time, if one is due, and the header of the event behind it; gives the latter's
+    /// address.
+    ///
+    /// # Safety
+    ///
+    /// This context has moved the position from `start` on by `record` and `size` bytes, 8 or more.
+    unsafe fn put_records(
         &self,
         start: Position,
         record: TimeRecord,
@@ -262,25 +273,29 @@ impl CpuBuffer {
         let (kind, time, delta) = match record {
             TimeRecord::None => {
                 let at = self.sub_buffer(start.id()).records();
-                return self.put_event(at, start.used(), length, size, delta);
+                // SAFETY: the position was moved from `start` by `size` bytes, 8 or more.
+                return unsafe { self.put_event(at, start.used(), length, size, delta) };
             }
             TimeRecord::Extend => (Header::TIME_EXTEND, delta, 0),
             TimeRecord::Absolute => (Header::TIME_STAMP, now & ((1 << Header::TIME_BITS) - 1), 0),
         };
         let records = self.sub_buffer(start.id()).records();
-        // SAFETY: the reservation is `record.size() + size` bytes from `used` on, see `put_event`.
+        // SAFETY: the reservation is `record.size() + size` bytes from `used` on.
         unsafe {
             let at = records.add(start.used() as usize);
             put_u32(at, Header::new(kind, time).0);
             put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
         }
-        self.put_event(
-            records,
-            start.used().wrapping_add(record.size()),
-            length,
-            size,
-            delta,
-        )
+        // SAFETY: the event is behind the time.
+        unsafe {
+            self.put_event(
+                records,
+                start.used().wrapping_add(record.size()),
+                length,
+                size,
+                delta,
+            )
+        }
     }
 
     /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number

@@ -45,7 +45,6 @@ impl Buffer {
     }
 
     /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
-    #[allow(unsafe_code, reason = "an open file keeps the queue")]
     pub(crate) fn poll(&self, cpu: Option<CpuId>, percent: u32, call: &PollCall<'_>) -> PollEvents {
         let Some(queue) = self.queue(cpu) else {
             return PollEvents::ERROR;

@@ -129,8 +129,8 @@ impl EventFile {
         }
     }
 
-    /// Switches it, or with `soft` has it hit though nobody may record it; as many times on as off.
-    /// Who calls counts. Task context, sleeps. Errors as the event's class says.
+    /// Switches it, or with `soft` has it hit though nobody may record it; the caller
+    /// switches it off as often as on. Task context, sleeps. Errors as the event's class says.
     pub(super) fn switch(&mut self, on: bool, soft: bool) -> Result {
         if on {
             if soft {
@@ -158,7 +158,7 @@ impl EventFile {
             if self.soft > 0 {
                 return Ok(());
             }
-            // It stays as it is: hit for its own sake, or for nobody's.
+            // The other users of the event decide: it stays as it is.
             self.is_soft_disabled()
         } else {
             self.soft == 0

@@ -76,7 +76,7 @@ impl Filter {
             matches!(place, Place::Memory { .. })
         };
         if TEXTS.as_ref().is_none() && filter.steps.iter().any(follows) {
-            // Somebody else's is as good.
+            // If another task was faster, its memory is used.
             TEXTS.populate(PerContext::new([0; TEXT_MAX]).map_err(|_| NoMemory)?);
         }
         Ok(filter)

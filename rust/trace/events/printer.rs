@@ -120,7 +120,7 @@ impl Printer for Events {
             instance: style.instance,
             symbol_flags,
         };
-        // Where another kernel may have recorded, its code knows better than ours.
+        // Entries that another kernel may have recorded are not printed by the code of this one.
         let by_fields = set.has(Flag::Fields) || style.symbols.0.is_some();
         let printed = with_printing(|printing| {
             types::with(record.id(), |event| {
@@ -134,7 +134,7 @@ impl Printer for Events {
             })
         });
         match printed {
-            // None is free: as if the line were too long for the moment.
+            // No memory to print with is free: the reader tries again.
             None => Err(fmt::Error),
             Some(None) => Ok(false),
             Some(Some(result)) => result.map(|()| true),

@@ -104,7 +104,7 @@ fn begin(
     entry
 }
 
-/// The rest of [`reserve`] where the usual way is closed.
+/// The rest of [`reserve`] where nothing was reserved.
 #[cold]
 #[inline(never)]
 fn reserve_not(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {

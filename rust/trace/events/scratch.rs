@@ -29,7 +29,7 @@ static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
 /// `ENOMEM`.
 pub(super) fn prepare() -> Result {
     if SCRATCH.as_ref().is_none() {
-        // Somebody else's is as good.
+        // If another task was faster, its memory is used.
         SCRATCH.populate(PerCpu::new(|_| Scratch {
             used: Atomic::new(false),
             entry: UnsafeCell::new([0; ROOM / 8]),

@@ -3,7 +3,7 @@
 //! Triggers: what else happens when an event is hit.
 //!
 //! `trigger/kinds.rs` says what exists, and changes what an event has; one file has one kind. An
-//! event with triggers is hit softly: its probe runs, and whether it is recorded is another matter.
+//! event with triggers is hit softly: its probe runs, also if the event is not enabled.
 //! `core::event::trigger` takes apart what is written to `trigger` files.
 //!
 //! The list of an event's triggers is replaced as a whole under the event mutex: a hit goes by the

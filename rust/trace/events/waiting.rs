@@ -106,7 +106,7 @@ impl Registry {
                 .find(|instance| waiting.is_of(instance))
                 .cloned();
             if let Some(instance) = instance {
-                // Nobody is there to be told.
+                // No write waits for the error.
                 let _ = self.enable_matching(&instance, &waiting.wanted(), true);
             }
         }

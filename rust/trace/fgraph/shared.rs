@@ -76,7 +76,8 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     let retp = unsafe { Machine::return_address(fregs) };
     let depth = current.depth().wrapping_add(1);
     current.set_depth(depth);
-    if enter(current, ip, retp, depth, fregs) {
+    // SAFETY: that is the word, and the trampoline has saved `fregs`.
+    if unsafe { enter(current, ip, retp, depth, fregs) } {
         // SAFETY: a word of the stack that the trampoline found; a frame is kept of what it was.
         unsafe { retp.write(Machine::return_hook()) };
     } else {
@@ -85,7 +86,12 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
 }
 
 /// Asks the users; is a frame there because some want to hear of the return?
-fn enter(
+///
+/// # Safety
+///
+/// `retp` is the word of the stack that the function at `ip` returns by, and `fregs` is what the
+/// trampoline saved at its entry.
+unsafe fn enter(
     current: Current,
     ip: usize,
     retp: *mut usize,
@@ -101,7 +107,7 @@ fn enter(
     else {
         return false;
     };
-    // SAFETY: the caller's, a word on the stack.
+    // SAFETY: a word of this stack, whose function is entered just now.
     let ret = unsafe { retp.read() };
     room.push(&Frame {
         retp: retp as usize,
@@ -117,7 +123,9 @@ fn enter(
         };
         let above = current.used();
         let user = UserRef::of(part);
-        if part.covers(ip) && call_entry(user, ip, depth, fregs) {
+        // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
+        let wants = || unsafe { call_entry(user, ip, depth, fregs) };
+        if part.covers(ip) && wants() {
             users |= 1 << i;
         } else {
             // What it has reserved goes.
@@ -134,7 +142,12 @@ fn enter(
     true
 }
 
-fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
+/// Calls a user's function for entries; does it want to hear of the return?
+///
+/// # Safety
+///
+/// `fregs` is what the trampoline saved at the entry of the function at `ip`.
+unsafe fn call_entry(user: UserRef, ip: usize, depth: i32, fregs: *mut ftrace_regs) -> bool {
     let Some(entry) = user.entry() else {
         return false;
     };
@@ -197,14 +210,20 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
     if let Some(_guard) = Guard::enter(frame.func(), ret) {
         // SAFETY: the return hook saved `fregs`.
         unsafe { Machine::set_return(fregs, ret) };
-        report(current, &frame, fregs, retval);
+        // SAFETY: the return hook saved `fregs`.
+        unsafe { report(current, &frame, fregs, retval) };
     }
     current.pop(frame.at());
     current.set_depth(current.depth().wrapping_sub(1));
     ret
 }
 
-fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: usize) {
+/// Tells the users of a return.
+///
+/// # Safety
+///
+/// `fregs` is what the return hook saved.
+unsafe fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: usize) {
     if frame.top() != SHARED {
         return;
     }

@@ -11,8 +11,8 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
-/// How a tracer prints, for one open file; made when a reader opens `trace` or `trace_pipe` and dropped when it closes or the tracer changes, so it can hold the state of one
-/// reading.
+/// How a tracer prints, for one open file; made when a reader opens `trace` or `trace_pipe` and
+/// dropped when it closes or the tracer changes, so it can hold the state of one reading.
 pub(crate) trait TracerOutput: Send {
     /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the
     /// usual ones.

@@ -308,7 +308,7 @@ pub(crate) fn save_tgids(on: bool) -> Result {
     if on && TGIDS.as_ref().is_none() {
         let mut map = KVVec::with_capacity(pid_max() + 1, GFP_KERNEL)?;
         while map.push_within_capacity(Atomic::new(0)).is_ok() {}
-        // Somebody else's map is as good.
+        // If another task was faster, its map is used.
         TGIDS.populate(map);
     }
     WANT_TGIDS.store(on, Relaxed);
