@@ -26,7 +26,7 @@ pub(crate) struct Key<'a> {
 ///
 /// Init memory is still there while `f` runs.
 pub(crate) unsafe fn with_key(name: &CStr, f: impl for<'a> FnOnce(Key<'a>)) {
-    // SAFETY: null means the top level; by the precondition the tree is there.
+    // SAFETY: null means the top level; the tree is there as long as init memory is.
     if let Some(key) = unsafe { Key::below(core::ptr::null_mut(), name) } {
         f(key);
     }
@@ -37,7 +37,7 @@ impl<'a> Key<'a> {
     ///
     /// The tree stays for `'a`, and `parent` is null or a node of it.
     unsafe fn below(parent: *mut bindings::xbc_node, name: &CStr) -> Option<Self> {
-        // SAFETY: by the precondition.
+        // SAFETY: `parent` is null or a node of the tree, which is there.
         let raw = unsafe { bindings::rtrace_bootconfig_key(parent, name.as_char_ptr()) };
         // SAFETY: null or a node of the tree.
         unsafe { Self::from_raw(raw) }
@@ -47,7 +47,7 @@ impl<'a> Key<'a> {
     ///
     /// Null or a node of a tree that stays for `'a`.
     unsafe fn from_raw(raw: *mut bindings::xbc_node) -> Option<Self> {
-        // INVARIANT: by the precondition.
+        // INVARIANT: `raw` is a node of a tree that stays for `'a`.
         Some(Self {
             raw: NonNull::new(raw)?,
             _tree: PhantomData,
@@ -101,7 +101,7 @@ impl<'a> Key<'a> {
 ///
 /// A node of a tree that stays for `'a`.
 unsafe fn text<'a>(node: *mut bindings::xbc_node) -> &'a [u8] {
-    // SAFETY: by the precondition.
+    // SAFETY: `node` is one of a tree that is there.
     let text = unsafe { bindings::rtrace_bootconfig_text(node) };
     if text.is_null() {
         return b"";

@@ -131,7 +131,7 @@ impl Annotated {
     /// `data` is a site, which stays as long as the result is used.
     #[inline(always)]
     pub(crate) unsafe fn from_raw(data: NonNull<bindings::ftrace_likely_data>) -> Self {
-        // INVARIANT: by the precondition.
+        // INVARIANT: `data` is a site that stays as long as the result.
         Self(data.cast())
     }
 

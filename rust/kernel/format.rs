@@ -44,7 +44,7 @@ impl Arguments {
     /// While the result is used, `format` is NUL-terminated and `list` points to a `va_list` of
     /// arguments that fit it; nobody else uses the list, and nobody at all afterwards.
     pub(crate) unsafe fn new(format: NonNull<c_char>, list: NonNull<bindings::va_list>) -> Self {
-        // INVARIANT: by the preconditions.
+        // INVARIANT: `list` has arguments that fit `format`, and nobody else uses it.
         Self { format, list }
     }
 
@@ -108,7 +108,7 @@ impl Constant {
     ///
     /// `text` is a NUL-terminated string that is never changed and never goes.
     pub(crate) unsafe fn new(text: NonNull<c_char>) -> Self {
-        // INVARIANT: by the precondition.
+        // INVARIANT: `text` never changes and never goes.
         Self(text)
     }
 

@@ -95,7 +95,7 @@ impl Pages {
     /// `address` came from [`Pages::into_raw`] of pages of this `order`, and nobody else uses or
     /// owns them.
     pub(crate) unsafe fn from_raw(address: NonNull<u8>, order: u32) -> Self {
-        // INVARIANT: by the precondition.
+        // INVARIANT: `into_raw` gave up these pages, and nobody else owns them.
         Self { address, order }
     }
 }

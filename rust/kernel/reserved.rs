@@ -89,7 +89,7 @@ impl Reserved {
             .filter(|size| *size != 0)
             .ok_or(EINVAL)?;
         let start = NonNull::new(start as *mut u8).ok_or(EINVAL)?;
-        // INVARIANT: by the precondition.
+        // INVARIANT: the memory is mapped and nobody else uses it.
         Ok(Self {
             start,
             size,

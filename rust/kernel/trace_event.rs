@@ -491,7 +491,7 @@ impl Registered {
         let call = call.cast::<Call>();
         // SAFETY: `call` is complete and new, and stays until the result is dropped.
         unsafe { call.as_ref().init(module) }?;
-        // INVARIANT: by the preconditions.
+        // INVARIANT: `call` stays until the result is dropped, and has just begun its life.
         let event = Self {
             call,
             is_retracted: false,

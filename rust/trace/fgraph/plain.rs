@@ -50,7 +50,7 @@ impl Target {
     pub(crate) unsafe fn open(&self, buffer: &Buffer, number: u64) {
         self.buffer
             .store(core::ptr::from_ref(buffer).cast_mut(), Relaxed);
-        // INVARIANT: by the precondition.
+        // INVARIANT: the buffer was stored before, and stays until hits are out.
         self.top.store(Top::frame(number).0, Release);
     }
 

@@ -36,7 +36,7 @@ impl UserRef {
     ///
     /// `user` is null or a `struct fgraph_ops` for which the type's invariants hold.
     pub(crate) unsafe fn from_raw(user: *mut fgraph_ops) -> Option<Self> {
-        // INVARIANT: by the precondition.
+        // INVARIANT: they hold for what `user` points to.
         NonNull::new(user).map(Self)
     }
 

@@ -46,7 +46,7 @@ impl Probe {
     ///
     /// `probe` is null or a `struct fprobe` for which the type's invariants hold.
     pub(crate) unsafe fn from_raw(probe: *mut fprobe) -> Option<Self> {
-        // INVARIANT: by the precondition.
+        // INVARIANT: they hold for what `probe` points to.
         NonNull::new(probe).map(Self)
     }
 
