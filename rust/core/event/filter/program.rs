@@ -61,7 +61,6 @@ pub enum Test {
         cpu: u16,
     },
     /// Functions of the function event: never evaluated, see [`Program::function_rules`].
-    #[allow(dead_code, reason = "as FunctionRule")]
     Functions { not: bool, start: u16, len: u16 },
 }
 
@@ -373,7 +372,6 @@ impl<'a> Program<'a> {
     /// What the function event's filter says, in the order of the text; `None` in place of a rule
     /// that such a filter cannot have. Each rule stands for itself, so none may be what decides
     /// whether another one counts.
-    #[allow(dead_code, reason = "as FunctionRule")]
     pub fn function_rules(&self) -> impl Iterator<Item = Option<FunctionRule<'a>>> + '_ {
         let program = *self;
         self.steps.iter().map(move |step| match step.test {
