@@ -58,8 +58,9 @@ unsafe extern "C" fn perf_ftrace_function_call(
     let Some(_alone) = Guard::enter(ip, parent_ip) else {
         return;
     };
-    // SAFETY: by the precondition. Perf's core changes the word on the CPU that it names, with
-    // interrupts off, so that it is this one only while the event counts here.
+    // SAFETY: `op` is one of perf's events', which is registered. Perf's core changes the word on
+    // the CPU that it names, with interrupts off, so that it is this one only while the event
+    // counts here.
     if unsafe { (&raw const (*op).private).read_volatile() } as usize
         != CpuId::current().as_u32() as usize
     {
@@ -88,9 +89,9 @@ unsafe extern "C" fn perf_ftrace_event_register(
     what: bindings::trace_reg,
     data: *mut c_void,
 ) -> c_int {
-    // SAFETY: by the precondition, of those who look at it.
+    // SAFETY: what asks for the ops has a perf event in `data`.
     let op = || unsafe { &raw mut (*data.cast::<perf_event>()).ftrace_ops };
-    // SAFETY: by the precondition.
+    // SAFETY: the event is live, and perf's core does one thing with it at a time.
     from_result(|| unsafe {
         match what {
             bindings::trace_reg_TRACE_REG_PERF_REGISTER
@@ -136,7 +137,7 @@ fn close(op: OpsRef) -> Result<c_int> {
 /// `event` is live.
 unsafe extern "C" fn may_see(_call: *mut trace_event_call, event: *mut perf_event) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `event` is live.
         unsafe {
             // A child's parent was asked.
             if !(*event).parent.is_null() {
@@ -167,7 +168,7 @@ unsafe extern "C" fn may_see(_call: *mut trace_event_call, event: *mut perf_even
 ///
 /// `event` is live, was begun, and nobody else sets its filter.
 pub(super) unsafe fn set_filter(event: *mut perf_event, filter: &Filter) -> Result {
-    // SAFETY: by the precondition.
+    // SAFETY: `event` is live, and its ops was made when it was begun.
     let op = unsafe { OpsRef::from_raw(&raw mut (*event).ftrace_ops) }.ok_or(EINVAL)?;
     let mut is_first = [true; 2];
     for rule in filter.program().function_rules() {

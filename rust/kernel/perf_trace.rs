@@ -267,8 +267,8 @@ pub(crate) unsafe fn submit_to(
     context: c_int,
 ) {
     let regs = Opaque::<bindings::pt_regs>::zeroed();
-    // SAFETY: by the precondition. The event's node leads to no other, so that a head on the stack
-    // makes a list of it; perf's core only goes through it.
+    // SAFETY: the entry is this context's. The event's node leads to no other, so that a head on
+    // the stack makes a list of it; perf's core only goes through it.
     unsafe {
         let mut head = bindings::hlist_head {
             first: &raw mut (*event).hlist_entry,

@@ -77,7 +77,7 @@ impl Pin {
     ///
     /// Called once for each `hand_over`.
     unsafe fn take_back() -> Self {
-        // INVARIANT: by the caller's word.
+        // INVARIANT: `hand_over` has left this one.
         Self
     }
 }

@@ -191,10 +191,6 @@ pub trait Outside {
 }
 
 /// What the function event's filter says about some functions.
-#[allow(
-    dead_code,
-    reason = "no event of the kernel's side is the function event"
-)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionRule<'a> {
     /// Whether they are left out (`!=`).

@@ -72,7 +72,7 @@ impl OpsRef {
     ///
     /// `ops` is null or a `struct ftrace_ops` for which the type's invariants hold.
     pub(crate) unsafe fn from_raw(ops: *mut ftrace_ops) -> Option<Self> {
-        // INVARIANT: By the caller's promise.
+        // INVARIANT: they hold for what `ops` points to.
         NonNull::new(ops).map(OpsRef)
     }
 

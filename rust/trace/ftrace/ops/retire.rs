@@ -54,7 +54,7 @@ impl Retired {
     ///
     /// `set` is null or came from `KBox::into_raw()`, and no ops has it any more.
     pub(super) unsafe fn from_raw(set: *mut SharedSet) -> Self {
-        // INVARIANT: By the caller's promise.
+        // INVARIANT: `set` is a box's, which nobody else has.
         Retired(set)
     }
 
