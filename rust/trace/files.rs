@@ -35,6 +35,7 @@ use super::instance::feature::Feature;
 use super::instance::{list, Instance, Side};
 use super::tasks::pids::PidListKind;
 use crate::kernel::cpus;
+use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::fs::tracefs::{self, Dir};
 use kernel::{prelude::*, str::CString, sync::Arc};
 
@@ -216,8 +217,7 @@ fn rows(place: &Place) -> impl Iterator<Item = &'static Row> + '_ {
 ///
 /// A file that cannot be created is reported and left out.
 pub(crate) fn init() -> Result {
-    tracefs::check_lockdown()
-        .inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
+    check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
     Instance::top()?.furnish(&root)?;

@@ -61,6 +61,9 @@ use kernel::str::CString;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
+/// In [`Instance::users`]: nobody can open it, yet or any more.
+const CLOSED: i32 = -1;
+
 /// What changes under the state mutex.
 struct State {
     /// The current tracer.
@@ -98,7 +101,7 @@ pub(crate) struct Instance {
     options: Atomic<u64>,
     /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken.
     buffer_percent: Atomic<u32>,
-    /// Open files and C callers that hold it, or [`held::CLOSED`].
+    /// Open files and C callers that hold it, or [`CLOSED`].
     users: Atomic<i32>,
     #[pin]
     state: Mutex<State>,
@@ -148,7 +151,7 @@ impl Instance {
                 snapshot <- Snapshot::new(),
                 options: Atomic::new(options.bits()),
                 buffer_percent: Atomic::new(50),
-                users: Atomic::new(held::CLOSED),
+                users: Atomic::new(CLOSED),
                 state <- new_mutex!(State {
                     tracer: idle,
                     row,

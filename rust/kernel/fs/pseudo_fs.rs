@@ -16,6 +16,7 @@
 //!
 //! C headers: `include/linux/fs.h`, `include/linux/poll.h`.
 
+use super::lockdown::check_lockdown;
 use super::page_file::{self, PageFile, SpliceCall};
 use super::seq_file;
 use crate::kernel::interop::{errno, Table};
@@ -405,7 +406,7 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
     };
 
     // As among permissions, which kernel code that opens a path does not ask for.
-    let opened = super::tracefs::check_lockdown()
+    let opened = check_lockdown()
         .and_then(|()| of.open(&how))
         .and_then(|file| {
             let reading = seq_file::Reading::new();

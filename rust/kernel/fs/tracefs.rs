@@ -25,6 +25,7 @@ mod inode;
 mod lazy;
 mod mount;
 
+use super::lockdown::check_lockdown;
 use super::pseudo_fs::{self, FileType};
 use crate::kernel::interop::errno;
 use core::{mem, ptr::NonNull};
@@ -227,14 +228,6 @@ unsafe extern "C" fn make_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
 unsafe extern "C" fn remove_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
     // SAFETY: as above.
     errno(T::remove(unsafe { CStr::from_char_ptr(name) }))
-}
-
-/// Refuses when tracefs is locked down: `EPERM`. Task context.
-pub(crate) fn check_lockdown() -> Result {
-    // SAFETY: no preconditions.
-    kernel::error::to_result(unsafe {
-        bindings::security_locked_down(bindings::lockdown_reason_LOCKDOWN_TRACEFS)
-    })
 }
 
 /// A name being added to a directory, whose inode lock is held meanwhile.

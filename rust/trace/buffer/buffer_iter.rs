@@ -3,6 +3,7 @@
 //! One CPU's part read by a C caller without consuming.
 
 use super::read::{Hold, Part, ReaderGuard};
+use super::sub_buffer_copy::SubBufferCopy;
 use crate::core::ring_buffer::{Iter, IterEvent};
 use kernel::alloc::Flags;
 use kernel::prelude::*;
@@ -12,7 +13,7 @@ use kernel::prelude::*;
 pub(crate) struct BufferIter<'a> {
     part: Part<'a>,
     _hold: Hold<'a>,
-    iter: Iter<Copied>,
+    iter: Iter<SubBufferCopy>,
     /// The epoch that its place is of.
     epoch: u64,
     /// Was an event passed since the start?
@@ -29,11 +30,11 @@ impl<'a> BufferIter<'a> {
             true => part.buffer.hold(Some(part.cpu())),
             false => part.buffer.hold_now(Some(part.cpu())),
         };
-        let memory = KVVec::from_elem(0, part.sub_buffer_size(), flags)?;
+        let memory = SubBufferCopy::new(part.sub_buffer_size(), flags)?;
         Ok(Self {
             part,
             _hold: hold,
-            iter: Iter::new(Copied(memory)),
+            iter: Iter::new(memory),
             epoch: 0,
             begun: false,
             missed: false,

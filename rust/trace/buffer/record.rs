@@ -9,9 +9,9 @@ use super::ring::Ring;
 use super::Buffer;
 use crate::core::format::entry::{Entry, Words};
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
+use crate::kernel::clock as sys;
 use crate::kernel::context::{Pinned, PreemptOff};
-use crate::kernel::{clock as sys, entry_made};
-use crate::trace::buffer::entry::{Context, PlainTask};
+use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade, PlainTask};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -209,7 +209,7 @@ impl Buffer {
             payload(now)
         });
         if outcome == Plain::Done {
-            entry_made::set();
+            EntryMade::set(true);
             // INVARIANT: no ring.
             let word = Unfinished::<S>::NOTHING;
             return (Unfinished { word, stay }, time);

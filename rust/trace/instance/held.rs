@@ -3,14 +3,11 @@
 //! Who keeps an instance from being removed: open files and C callers.
 
 use super::list;
-use super::Instance;
+use super::{Instance, CLOSED};
 use crate::kernel::fs::pseudo_fs::Kept;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::Arc;
-
-/// In `Instance::users`: nobody can open it, yet or any more.
-pub(super) const CLOSED: i32 = -1;
 
 impl Instance {
     /// Keeps it from being removed. Any context. `ENODEV` when it is going already, and while it is

@@ -5,6 +5,7 @@
 use super::lazy::{self, Part};
 use super::mount::Super;
 use super::InstanceFn;
+use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::fs::pseudo_fs;
 use crate::kernel::interop::{errno, Table};
 use core::{cell::UnsafeCell, mem, ptr};
@@ -346,7 +347,7 @@ unsafe extern "C" fn permission(
         return err;
     }
     if is_file && mask as u32 & bindings::MAY_OPEN != 0 {
-        return errno(super::check_lockdown());
+        return errno(check_lockdown());
     }
     0
 }
