@@ -6,6 +6,7 @@
 use super::cursor::{Head, Source};
 use crate::core::ring_buffer::Iter;
 use crate::trace::buffer::read::{Hold, ReaderGuard};
+use crate::trace::buffer::sub_buffer_copy::SubBufferCopy;
 use crate::trace::buffer::{Buffer, Owned, Pause};
 use crate::trace::instance::{Instance, Side};
 use core::num::NonZero;
@@ -307,7 +308,7 @@ impl Source for Look {
         let head = Head {
             ts: event.time,
             len: event.payload.len(),
-            lost: lost(event.lost),
+            lost: NonZero::new(event.lost),
         };
         at.iter.next(&reader);
         at.look(&reader);
