@@ -6,6 +6,8 @@ use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::kernel::raw_lock::RawLock;
+use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::{Node, Place};
 use crate::trace::tasks::pids::PidListKind;
 use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
