@@ -20,7 +20,7 @@ use loom::sync::atomic::{AtomicPtr, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use memory::{free_page, new_page, Memory};
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Resize, Step};
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize, Step};
 use std::cell::Cell;
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
@@ -63,6 +63,35 @@ impl Cpu<'_> {
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
         self.written.set(self.written.get() + 1);
         let _ = event.commit();
+    }
+
+    /// An event of `HALF` bytes the plain way, or like any other where the case is not plain.
+    fn write_plain(&self) {
+        let writer = self.memory.writer(Context::NORMAL);
+        match writer.write_plain_at(self, |time| [time, 0]) {
+            Plain::Done | Plain::Wanted => {}
+            Plain::Unpublished => {
+                // SAFETY: it was said of the event that was written just now.
+                let _ = unsafe { writer.publish(self) };
+            }
+            Plain::Not => return self.write(Context::NORMAL, HALF),
+            Plain::Abandoned => {
+                // SAFETY: it was said of the attempt just made.
+                let _ = unsafe { writer.abandon(self) };
+                return self.write(Context::NORMAL, HALF);
+            }
+        }
+        self.written.set(self.written.get() + 1);
+    }
+
+    /// Reserves an event and gives it up. What was written there shows that nobody sees it.
+    fn discard(&self, length: usize) {
+        let Some(mut event) = self.memory.writer(Context::NORMAL).reserve(self, length) else {
+            self.refused.set(self.refused.get() + 1);
+            return;
+        };
+        event.payload()[..8].copy_from_slice(&u64::MAX.to_ne_bytes());
+        let _ = event.discard();
     }
 }
 
@@ -165,6 +194,18 @@ fn check(last: &mut u64, time: u64, payload: &[u8]) {
 /// A writer of `count` events and a reader that consumes at the same time; nothing may be missing
 /// in the end.
 fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: Option<Step>) {
+    act_and_consume(count, overwrite, interrupt_at, move |cpu, _| {
+        cpu.write(Context::NORMAL, length)
+    });
+}
+
+/// The same of a writer that does `act` for each of `count` numbers.
+fn act_and_consume(
+    count: u64,
+    overwrite: bool,
+    interrupt_at: Option<Step>,
+    act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
+) {
     loom::model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
@@ -172,8 +213,8 @@ fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: O
             let memory = memory.clone();
             move || {
                 let cpu = Cpu::new(&memory, interrupt_at);
-                (0..count).for_each(|_| cpu.write(Context::NORMAL, length));
-                cpu.refused.get()
+                (0..count).for_each(|number| act(&cpu, number));
+                (cpu.written.get(), cpu.refused.get())
             }
         });
         let (mut last, mut seen, mut lost) = (0, 0, 0);
@@ -188,10 +229,9 @@ fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: O
             }
         };
         consume(2);
-        let refused = writer.join().unwrap();
+        let (written, refused) = writer.join().unwrap();
         consume(8);
         let stats = memory.buffer().stats();
-        let written = count + u64::from(interrupt_at.is_some()) - refused;
         assert_eq!(
             (seen + lost, stats.entries, stats.read),
             (written, 0, seen),
@@ -240,6 +280,52 @@ fn consuming_while_a_writer_is_interrupted_elsewhere() {
         Step::ContextLeft,
     ] {
         write_and_consume(2, HALF, true, Some(step));
+    }
+}
+
+#[test]
+fn consuming_what_is_written_the_plain_way() {
+    for (count, overwrite) in [(5, true), (4, false)] {
+        act_and_consume(count, overwrite, None, |cpu, _| cpu.write_plain());
+    }
+}
+
+#[test]
+fn consuming_while_a_plain_writer_is_interrupted() {
+    for step in [
+        Step::PositionRead,
+        Step::ContextEntered,
+        Step::StampPositionRead,
+        Step::PositionMoved,
+        Step::StampStored,
+        Step::CommitStarted,
+        Step::CommitStored,
+        Step::ContextLeft,
+    ] {
+        act_and_consume(2, true, Some(step), |cpu, _| cpu.write_plain());
+    }
+}
+
+#[test]
+fn consuming_while_events_are_given_up() {
+    for first in [0, 1] {
+        act_and_consume(4, true, None, move |cpu, number| {
+            match number % 2 == first {
+                true => cpu.discard(HALF),
+                false => cpu.write(Context::NORMAL, HALF),
+            }
+        });
+    }
+}
+
+/// One that is interrupted while an event is reserved that it gives up cannot take it back.
+#[test]
+fn consuming_while_an_interrupted_writer_gives_up() {
+    for step in [Step::PositionMoved, Step::StampStored, Step::StampPublished] {
+        act_and_consume(2, true, Some(step), |cpu, number| match number {
+            0 => cpu.discard(HALF),
+            _ => cpu.write(Context::NORMAL, HALF),
+        });
     }
 }
 
