@@ -18,35 +18,61 @@
 /* A kprobe in any of these would come back by way of its own interrupt entry, for ever. */
 
 #ifdef CONFIG_TRACE_IRQFLAGS
-#ifdef CONFIG_PREEMPTIRQ_TRACEPOINTS
 /* Is the last event of this CPU irq_disable? Only a change is one; kept while one of the two is enabled. */
 static DEFINE_PER_CPU(bool, irqs_told_off);
 
-#define TELL(event, off)								\
-do {											\
-	if ((trace_irq_disable_enabled() || trace_irq_enable_enabled()) &&		\
-	    this_cpu_read(irqs_told_off) != (off) && rcu_is_watching()) {		\
-		trace_##event(_RET_IP_, CALLER_ADDR1);					\
-		this_cpu_write(irqs_told_off, off);					\
-	}										\
-} while (0)
-#else
-#define TELL(event, off) do { } while (0)
-#endif
+static noinline notrace void irqs_off_with_event(unsigned long ip, unsigned long parent_ip)
+{
+	tracer_hardirqs_off(ip);
+	if (!this_cpu_read(irqs_told_off) && rcu_is_watching()) {
+		this_cpu_write(irqs_told_off, true);
+		trace_irq_disable(ip, parent_ip);
+	}
+}
+NOKPROBE_SYMBOL(irqs_off_with_event);
+
+static noinline notrace void irqs_on_with_event(unsigned long ip, unsigned long parent_ip)
+{
+	if (this_cpu_read(irqs_told_off) && rcu_is_watching()) {
+		trace_irq_enable(ip, parent_ip);
+		this_cpu_write(irqs_told_off, false);
+	}
+	tracer_hardirqs_on(ip);
+}
+NOKPROBE_SYMBOL(irqs_on_with_event);
+
+static __always_inline bool has_event(void)
+{
+	return unlikely(trace_irq_disable_enabled() || trace_irq_enable_enabled());
+}
+
+static __always_inline void irqs_off(unsigned long ip, unsigned long parent_ip)
+{
+	if (has_event())
+		irqs_off_with_event(ip, parent_ip);
+	else
+		tracer_hardirqs_off(ip);
+}
+
+static __always_inline void irqs_on(unsigned long ip, unsigned long parent_ip)
+{
+	if (has_event())
+		irqs_on_with_event(ip, parent_ip);
+	else
+		tracer_hardirqs_on(ip);
+}
 
 void trace_hardirqs_off(void)
 {
 	lockdep_hardirqs_off(_RET_IP_);
-	tracer_hardirqs_off(_RET_IP_);
-	TELL(irq_disable, true);
+	irqs_off(_RET_IP_, CALLER_ADDR1);
 }
 EXPORT_SYMBOL(trace_hardirqs_off);
 NOKPROBE_SYMBOL(trace_hardirqs_off);
 
 void trace_hardirqs_on(void)
 {
-	TELL(irq_enable, false);
-	tracer_hardirqs_on(_RET_IP_);
+	irqs_on(_RET_IP_, CALLER_ADDR1);
 	lockdep_hardirqs_on_prepare();
 	lockdep_hardirqs_on(_RET_IP_);
 }
@@ -56,16 +82,14 @@ NOKPROBE_SYMBOL(trace_hardirqs_on);
 /* The same for entry code, which tells lockdep itself. */
 void trace_hardirqs_off_finish(void)
 {
-	tracer_hardirqs_off(_RET_IP_);
-	TELL(irq_disable, true);
+	irqs_off(_RET_IP_, CALLER_ADDR1);
 }
 EXPORT_SYMBOL(trace_hardirqs_off_finish);
 NOKPROBE_SYMBOL(trace_hardirqs_off_finish);
 
 void trace_hardirqs_on_prepare(void)
 {
-	TELL(irq_enable, false);
-	tracer_hardirqs_on(_RET_IP_);
+	irqs_on(_RET_IP_, CALLER_ADDR1);
 }
 EXPORT_SYMBOL(trace_hardirqs_on_prepare);
 NOKPROBE_SYMBOL(trace_hardirqs_on_prepare);
