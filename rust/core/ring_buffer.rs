@@ -26,7 +26,7 @@
 //! The format of a sub-buffer is ABI, see `include/linux/ring_buffer.h` and [`parse`].
 
 // In the kernel's one crate `pub` says nothing about use, and the glue does not use all of this.
-#![cfg_attr(CONFIG_RTRACE, allow(dead_code, unreachable_pub, unused_imports))]
+#![cfg_attr(CONFIG_RTRACE, allow(unreachable_pub, unused_imports))]
 
 mod cpu_buffer;
 mod discard;

@@ -496,13 +496,15 @@ fn new_lanes(all: &Arc<WaitQueue>) -> Result<KVec<Option<Pin<KBox<Lane>>>>> {
 }
 
 /// A ring of the least size for each possible CPU.
+#[allow(unsafe_code, reason = "gives up what it has made")]
 fn least_rings() -> Result<PerCpu<Atomic<*mut Ring>>> {
     let rings = PerCpu::new(|_| Atomic::new(core::ptr::null_mut()))?;
     for (cpu, place) in rings.iter() {
         match Ring::new(cpu, Shape::with_room(1, 0)?) {
             Ok(ring) => place.store(KBox::into_raw(ring), Relaxed),
             Err(error) => {
-                free(&rings);
+                // SAFETY: boxes that were made above, or null; nobody else has seen them.
+                unsafe { free(&rings) };
                 return Err(error);
             }
         }
@@ -510,12 +512,16 @@ fn least_rings() -> Result<PerCpu<Atomic<*mut Ring>>> {
     Ok(rings)
 }
 
+/// Ends the rings.
+///
+/// # Safety
+///
+/// Each is null, or as [`Ring::end`] asks.
 #[allow(unsafe_code, reason = "owns the rings")]
-fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
+unsafe fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
     for (_, place) in rings.iter() {
         if let Some(ring) = NonNull::new(place.xchg(core::ptr::null_mut(), ordering::Full)) {
-            // SAFETY: by the invariant of `Buffer`, of which only `least_rings` and `drop` get
-            // here.
+            // SAFETY: by the function's precondition; it is taken out once.
             unsafe { Ring::end(ring) };
         }
     }
@@ -525,6 +531,7 @@ fn free(rings: &PerCpu<Atomic<*mut Ring>>) {
 #[pinned_drop]
 impl PinnedDrop for Buffer {
     fn drop(self: Pin<&mut Self>) {
-        free(&self.rings);
+        // SAFETY: by the invariant of `Buffer`; it is borrowed by nobody.
+        unsafe { free(&self.rings) };
     }
 }

@@ -348,11 +348,13 @@ impl CpuBuffer {
     }
 
     /// Whether recording is switched on, however many have disabled it for a while.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn is_set_on(&self) -> bool {
         self.reasons() & OFF == 0
     }
 
     /// Whether a full ring overwrites its oldest events (`true`) or drops the new ones.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn overwrite(&self) -> bool {
         self.setup.overwrite.load_relaxed() != 0
     }
@@ -423,6 +425,7 @@ impl CpuBuffer {
     }
 
     /// The parts the buffer was made of.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn parts(&self) -> Parts {
         Parts {
             sub_buffers: self.setup.sub_buffers,

@@ -22,6 +22,7 @@ pub enum Step {
     StampForgotten,
     SubBufferSealed,
     SubBufferStamped,
+    #[cfg(not(CONFIG_RTRACE))]
     HeaderWritten,
     CommitStarted,
     CommitPositionRead,

@@ -93,6 +93,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     }
 
     /// Gives the memory back.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn into_scratch(self) -> S {
         self.scratch
     }

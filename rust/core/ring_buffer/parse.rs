@@ -205,6 +205,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// How many events were lost before a sub-buffer.
+#[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lost {
     /// None.
@@ -216,6 +217,7 @@ pub enum Lost {
 }
 
 /// A sub-buffer as it left the kernel: its header taken apart.
+#[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page<'a> {
     /// Time the first delta is counted from.
@@ -231,6 +233,7 @@ pub(super) const MISSED_EVENTS: u64 = 1 << 31;
 /// Bit 30 of the commit word: their number follows the records.
 pub(super) const MISSED_STORED: u64 = 1 << 30;
 
+#[cfg(not(CONFIG_RTRACE))]
 impl<'a> Page<'a> {
     /// Takes the bytes of a sub-buffer apart.
     ///
@@ -275,12 +278,14 @@ impl<'a> Page<'a> {
 
 /// Iterator over the events of a [`Page`]: time and payload. Ends at the end or at the first
 /// malformed record.
+#[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Debug)]
 pub struct Events<'a> {
     records: &'a [u8],
     cursor: Cursor,
 }
 
+#[cfg(not(CONFIG_RTRACE))]
 impl<'a> Iterator for Events<'a> {
     type Item = Result<(u64, &'a [u8]), Malformed>;
 

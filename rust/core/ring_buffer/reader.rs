@@ -156,6 +156,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether there is nothing to read.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn is_empty(&mut self) -> bool {
         self.find_next().is_none()
     }

@@ -32,10 +32,13 @@ impl Context {
     /// Task context.
     pub const NORMAL: Self = Self(7);
     /// Softirq.
+    #[cfg(not(CONFIG_RTRACE))]
     pub const SOFTIRQ: Self = Self(5);
     /// Hardirq.
+    #[cfg(not(CONFIG_RTRACE))]
     pub const IRQ: Self = Self(3);
     /// NMI.
+    #[cfg(not(CONFIG_RTRACE))]
     pub const NMI: Self = Self(1);
     /// Contexts that are not the second of their kind.
     pub(super) const KINDS: usize = 4;
@@ -282,6 +285,7 @@ impl<'a> Writer<'a> {
     ///
     /// This context has an event reserved by [`reserve_raw`](Self::reserve_raw) or what that
     /// consists of, which this call ends; what it has reserved later has ended.
+    #[cfg(not(CONFIG_RTRACE))]
     #[inline(always)]
     pub unsafe fn commit_raw<E: Env>(&self, env: &E) -> Wake {
         // SAFETY: this context has an event reserved, and has ended later ones; the second goes on
@@ -476,6 +480,7 @@ impl<E: Env> Reservation<'_, '_, E> {
     }
 
     /// The address of the event's header (`struct ring_buffer_event`).
+    #[cfg(not(CONFIG_RTRACE))]
     #[inline(always)]
     pub fn header(&self) -> NonNull<u8> {
         self.header
@@ -498,6 +503,7 @@ impl<E: Env> Reservation<'_, '_, E> {
     }
 
     /// Gives the event up: it is never seen and not counted.
+    #[cfg(not(CONFIG_RTRACE))]
     pub fn discard(self) -> Wake {
         let this = ManuallyDrop::new(self);
         // SAFETY: `header` is the event of this reservation, which ends here.

@@ -114,6 +114,7 @@ impl Context {
             | when(count.in_nmi(), flag::NMI)
             | when(count.bh_off(), flag::BH_OFF);
         let word = Word(0)
+            .with_kind(self.word.kind())
             .with_pid(self.word.pid())
             .with_flags(self.word.flags() | u64::from(flags))
             .with_preempt_depth(count.depth().min(0xf))

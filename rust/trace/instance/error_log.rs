@@ -39,7 +39,6 @@ impl ErrorLog {
     ///
     /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it
     /// failed.
-    #[allow(dead_code)] // The parsers that say why come with events and probes.
     pub(crate) fn push(
         &self,
         location: &[u8],
