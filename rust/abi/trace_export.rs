@@ -23,7 +23,13 @@ pub(crate) unsafe extern "C" fn register_ftrace_export(
     let added = unsafe { Export::new(export) }
         .ok_or(EINVAL)
         .and_then(export::add);
-    choose_anew(added)
+    let is_added = added.is_ok();
+    let result = choose_anew(added);
+    if is_added && result != 0 {
+        // The caller may end it now.
+        let _ = export::remove(|one| one.is(export));
+    }
+    result
 }
 
 /// Undoes [`register_ftrace_export`]; 0, or -1 if it is not there.

@@ -21,6 +21,7 @@ macro_rules! fields {
                     #[doc = concat!("The same with [`", stringify!($name), "`](Self::", stringify!($name), ").")]
                     #[inline(always)]
                     $vis const fn $with(self, value: $repr) -> Self {
+                        debug_assert!(self.$name() == 0);
                         Self(self.0 | (value & ((1 << $width) - 1)) << $shift)
                     }
                 )?

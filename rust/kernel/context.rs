@@ -4,6 +4,7 @@
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
 
+#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
 use core::marker::PhantomData;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
 use core::sync::atomic::{compiler_fence, Ordering};

@@ -19,8 +19,8 @@ pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
-pub(crate) mod kprobes;
 #[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod kprobes;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;

@@ -47,10 +47,12 @@ impl<T> RawLock<T> {
     pub(crate) fn lock(&self) -> RawGuard<'_, T> {
         // SAFETY: no preconditions; the guard restores what is saved here.
         let flags = unsafe { bindings::raw_local_irq_save() };
+        // Not `arch_spin_lock()`: its slow path is a function with tracepoints, one of them hit with
+        // the lock taken. A tracer that takes the lock there would wait for itself.
         // SAFETY: the lock is initialised, and interrupts are off until the guard opens it.
         #[cfg(CONFIG_SMP)]
-        unsafe {
-            bindings::arch_spin_lock(self.lock.get());
+        while unsafe { bindings::arch_spin_trylock(self.lock.get()) } == 0 {
+            core::hint::spin_loop();
         }
         RawGuard {
             lock: self,

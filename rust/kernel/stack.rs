@@ -103,6 +103,9 @@ pub(crate) fn save(into: &mut [usize]) -> usize {
 /// preemption off.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn save_user(into: &mut [usize]) -> usize {
+    if !cfg!(CONFIG_USER_STACKTRACE_SUPPORT) {
+        return 0;
+    }
     let room = c_uint::try_from(into.len()).unwrap_or(c_uint::MAX);
     // SAFETY: the memory has room for as many entries as are said.
     unsafe { bindings::stack_trace_save_user(into.as_mut_ptr(), room) as usize }

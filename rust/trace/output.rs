@@ -126,9 +126,12 @@ impl Style {
 
     /// As a dump prints it, which asks no tracer how. Any context.
     pub(crate) fn of_dump(instance: &Instance) -> Self {
+        let style = Self::new(instance, Side::Live, 0);
         Self {
             latency: true,
-            ..Self::new(instance, Side::Live, 0)
+            // To find out whose file a user's address is in may sleep.
+            set: style.set.with(Flag::SymUserObj, false),
+            ..style
         }
     }
 

@@ -196,7 +196,8 @@ fn follow(file: &HotFile, context: Context) {
     if options.has(Flag::StackTrace) {
         stack::record_behind(buffer, context, file.call().probe());
     }
-    if options.has(Flag::UserStackTrace) {
+    // As in C the option does nothing where the architecture cannot walk a user's stack.
+    if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
         stack::record_user(buffer, context);
     }
 }
@@ -253,21 +254,21 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         // SAFETY: as above.
         unsafe { file.instance.buffer().commit_here() };
     }
-    if rejected && after == 0 {
-        return;
+    let followed = !rejected && flags & flag::FOLLOWED != 0;
+    if followed || after != 0 {
+        commit_done(file, context, followed, triggers, after);
     }
-    commit_done(file, context, rejected, triggers, after);
 }
 
 /// What follows where entries are looked at.
 fn commit_done(
     file: &HotFile,
     context: Context,
-    rejected: bool,
+    followed: bool,
     triggers: Option<&TriggerList>,
     after: u64,
 ) {
-    if !rejected {
+    if followed {
         follow(file, context);
     }
     if let Some(list) = triggers.filter(|_| after != 0) {

@@ -356,6 +356,10 @@ impl PinnedDrop for Ops {
         register::free_sets(self.raw);
         // The global ops, which are static, are never dropped.
         let mut held = self.held.lock();
+        if super::is_dead() {
+            // Sites may lead to its trampoline for ever then, and that may read the C structure.
+            core::mem::forget(held.memory.take());
+        }
         let is_settled = !held.used && held.past.as_ref().is_none_or(|past| past.out.is_so());
         let remains = Remains {
             raw: self.raw,

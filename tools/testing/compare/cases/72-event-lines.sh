@@ -58,42 +58,6 @@ for event in sched_process_exec sched_process_exit task_newtask task_rename sign
 	echo "$event:"
 	shown $event | grep -v -e 'sig=N errno=N code=N comm=cat' | sort -u | head -n 12
 done
-echo "== timers =="
-fresh
-echo 1 > events/timer/enable
-sleep 0.01
-echo 0 > tracing_on
-for event in hrtimer_setup hrtimer_start hrtimer_expire_entry; do
-	echo "$event:"
-	shown $event | grep -e hrtimer_wakeup -e 'mode=REL' | sed 's/softirq_.*//' | sort -u | head -n 3
-done
-echo "== memory =="
-fresh
-echo 1 > events/kmem/enable
-/bin/true
-echo 0 > tracing_on
-shown kmem_cache_alloc | sed 's/.* gfp_flags=/gfp_flags=/' | grep -e '^gfp_flags=GFP_KERNEL node' -e 'GFP_KERNEL|__GFP_ZERO' | sort -u
-shown mm_page_alloc | sed 's/page=[^ ]* pfn=[^ ]*//' | grep -e 'GFP_HIGHUSER_MOVABLE|__GFP_ZERO' | sort -u | head -n 3
-shown mm_page_free | sed 's/page=[^ ]* pfn=[^ ]*//' | sort -u | head -n 1
-echo "== interrupts =="
-fresh
-echo 1 > events/irq/enable
-echo 1 > events/irq_vectors/enable
-sleep 0.1
-echo 0 > tracing_on
-for event in softirq_raise softirq_entry softirq_exit; do
-	shown $event | grep -e 'action=TIMER' -e 'action=RCU' | sort -u
-done
-shown local_timer_entry | sort -u
-shown irq_handler_exit | sort -u | head -n 1
-echo "== workqueue =="
-fresh
-echo 1 > events/workqueue/enable
-sync
-sleep 0.5
-echo 0 > tracing_on
-shown workqueue_execute_start | grep -e vmstat_update | sort -u | head -n 1
-shown workqueue_queue_work | grep -e vmstat_update | sort -u | head -n 1
 echo "== other formats =="
 fresh
 echo 1 > events/sched/sched_process_exec/enable
