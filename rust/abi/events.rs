@@ -7,6 +7,7 @@
 //! [`HotFile`], which stays as long as the probe that it was registered with, or until
 //! [`trace_put_event_file`].
 
+use super::sysctl;
 use crate::kernel::trace_event::{self as calls, Call, RawField, Registered, Reservation};
 use crate::kernel::{rcu_slot, trace_event_types as types};
 use crate::trace::events::file::HotFile;
@@ -15,7 +16,7 @@ use crate::trace::events::{boot, console, recording, registry};
 use crate::trace::instance::{list, Held, Instance};
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
-use kernel::error::{from_result, to_result};
+use kernel::error::from_result;
 use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -387,20 +388,13 @@ pub(crate) unsafe extern "C" fn rtrace_tracepoint_printk_sysctl(
     lenp: *mut usize,
     ppos: *mut bindings::loff_t,
 ) -> c_int {
-    let mut number = PRINTK.load(Relaxed);
-    // SAFETY: the table is there, and of plain words.
-    let mut row = unsafe { table.read() };
-    row.data = (&raw mut number).cast();
-    from_result(|| {
-        // SAFETY: the handler's own arguments, but for a row whose setting is here for the call.
-        to_result(unsafe { bindings::proc_dointvec(&row, write, buffer, lenp, ppos) })?;
-        if write != 0 {
-            console::set(number != 0)?;
-            let number = if console::is_on() { number } else { 0 };
-            PRINTK.store(number, Relaxed);
-        }
-        Ok(0)
-    })
+    let set = |number| {
+        console::set(number != 0)?;
+        PRINTK.store(if console::is_on() { number } else { 0 }, Relaxed);
+        Ok(())
+    };
+    // SAFETY: by the precondition a handler's arguments.
+    unsafe { sysctl::number(table, write, buffer, lenp, ppos, PRINTK.load(Relaxed), set) }
 }
 
 /// There is a first task: see [`boot::again`]. Boot.

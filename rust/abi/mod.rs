@@ -46,6 +46,8 @@ mod ring_buffer_read;
 mod stack_tracer;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 mod syscalls;
+#[cfg(any(CONFIG_EVENT_TRACING, CONFIG_STACK_TRACER))]
+mod sysctl;
 mod trace;
 mod trace_array;
 mod trace_clock;

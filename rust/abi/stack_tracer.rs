@@ -3,9 +3,9 @@
 //! The stack tracer's boot step and sysctl.
 
 use super::boot::Given;
+use super::sysctl;
 use crate::trace::profilers::stack_depth;
 use kernel::bindings;
-use kernel::error::to_result;
 use kernel::ffi::{c_int, c_void};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -43,21 +43,14 @@ pub(crate) unsafe extern "C" fn rtrace_stack_tracer_sysctl(
 ) -> c_int {
     let on = stack_depth::is_on();
     let written = WRITTEN.load(Relaxed);
-    let mut number = if (written != 0) == on {
+    let now = if (written != 0) == on {
         written
     } else {
         c_int::from(on)
     };
-    // SAFETY: the table is there, and of plain words.
-    let mut row = unsafe { table.read() };
-    row.data = (&raw mut number).cast();
-    // SAFETY: the handler's own arguments, but for a row whose setting is here for the call.
-    let done = to_result(unsafe { bindings::proc_dointvec(&row, write, buffer, lenp, ppos) });
-    let set = done.and_then(|()| match write {
-        0 => Ok(()),
-        _ => stack_depth::set(number != 0).inspect(|()| WRITTEN.store(number, Relaxed)),
-    });
-    set.map_or_else(Error::to_errno, |()| 0)
+    let set = |number| stack_depth::set(number != 0).inspect(|()| WRITTEN.store(number, Relaxed));
+    // SAFETY: by the precondition a handler's arguments.
+    unsafe { sysctl::number(table, write, buffer, lenp, ppos, now, set) }
 }
 
 crate::abi::same_in_c! {

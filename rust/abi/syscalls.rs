@@ -14,7 +14,7 @@ use crate::core::parse::options::Flag;
 use crate::kernel::syscall::{self, Current, Metadata, OPEN_FLAGS};
 use crate::kernel::trace_iterator::TraceIterator;
 use crate::trace::events::file::HotFile;
-use crate::trace::events::syscalls::{self, Syscalls};
+use crate::trace::events::syscalls::{self, Numbered, Syscalls};
 use core::fmt;
 use kernel::bindings;
 use kernel::error::from_result;
@@ -226,7 +226,14 @@ fn data_of(of: &Syscalls) -> *mut c_void {
 /// `data` is a [`Syscalls`] that stays meanwhile, `regs` are the current task's.
 unsafe extern "C" fn entered(data: *mut c_void, regs: *mut bindings::pt_regs, _number: c_long) {
     // SAFETY: by the precondition.
-    unsafe { (*data.cast::<Syscalls>()).entered(Current::new(regs)) };
+    let (of, current) = unsafe { (&*data.cast::<Syscalls>(), Current::new(regs)) };
+    if let Some(call) = Numbered::of(current) {
+        // SAFETY: a probe: after a file is taken out it is waited for.
+        unsafe {
+            of.enter
+                .with(call.number, |file| of.entered(file, call, current))
+        };
+    }
 }
 
 /// A task returns from one. As [`entered`].
@@ -236,7 +243,14 @@ unsafe extern "C" fn entered(data: *mut c_void, regs: *mut bindings::pt_regs, _n
 /// As [`entered`].
 unsafe extern "C" fn returned(data: *mut c_void, regs: *mut bindings::pt_regs, _result: c_long) {
     // SAFETY: by the precondition.
-    unsafe { (*data.cast::<Syscalls>()).returned(Current::new(regs)) };
+    let (of, current) = unsafe { (&*data.cast::<Syscalls>(), Current::new(regs)) };
+    if let Some(call) = Numbered::of(current) {
+        // SAFETY: a probe: after a file is taken out it is waited for.
+        unsafe {
+            of.exit
+                .with(call.number, |file| of.returned(file, call, current))
+        };
+    }
 }
 
 /// Prints an entry of `sys_enter_*`.

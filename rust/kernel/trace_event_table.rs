@@ -83,13 +83,18 @@ impl<T> FileTable<T> {
         left == 0
     }
 
-    /// Runs `f` on the file at `number`, if there is one. In a probe.
+    /// Runs `f` on the file at `number`, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// In a probe, such as is waited for after [`FileTable::take_out`].
     #[inline(always)]
-    pub(crate) fn with(&self, number: usize, f: impl FnOnce(&File<T>)) {
+    pub(crate) unsafe fn with(&self, number: usize, f: impl FnOnce(&File<T>)) {
         let Some(word) = self.files.as_ref().and_then(|files| files.get(number)) else {
             return;
         };
-        // Pairs with the release in `put`. SAFETY: by the invariant; `f` has ended before this has.
+        // Pairs with the release in `put`. SAFETY: by the invariant the file stays until this probe
+        // was waited for, and `f` ends before it.
         if let Some(file) = unsafe { word.load(ordering::Acquire).as_ref() } {
             f(file);
         }

@@ -156,44 +156,46 @@ impl Syscalls {
         self.user_bytes.store(bytes, Relaxed);
     }
 
-    /// The current task enters `current`. In the probe: task context, preemptible, may sleep.
-    #[inline]
-    pub(crate) fn entered(&self, current: Current) {
-        let Some((number, call)) = numbered(current) else {
+    /// The current task enters `current`, whose file is `file`. In the probe: task context,
+    /// preemptible, may sleep.
+    #[inline(always)]
+    pub(crate) fn entered(&self, file: &HotFile, call: Numbered, current: Current) {
+        if recording::is_left_out(file) {
             return;
-        };
-        self.enter.with(number, |file| {
-            if recording::is_left_out(file) {
-                return;
-            }
-            let arguments = current.arguments();
-            if call.user.mask != 0 {
-                let user = UserMemory::read(call.user, &arguments, self.user_bytes() as usize);
-                return record(file, number, call.words(&arguments), Some(&user));
-            }
-            record(file, number, call.words(&arguments), None);
-        });
+        }
+        let Numbered { number, call } = call;
+        let arguments = current.arguments();
+        if call.user.mask != 0 {
+            let user = UserMemory::read(call.user, &arguments, self.user_bytes() as usize);
+            return record(file, number, call.words(&arguments), Some(&user));
+        }
+        record(file, number, call.words(&arguments), None);
     }
 
-    /// The current task returns from `current`. In the probe: task context, preemptible.
-    #[inline]
-    pub(crate) fn returned(&self, current: Current) {
-        let Some((number, _)) = numbered(current) else {
-            return;
-        };
-        self.exit.with(number, |file| {
-            if !recording::is_left_out(file) {
-                record(file, number, &[current.result() as usize], None);
-            }
-        });
+    /// The current task returns from `current`. As [`Syscalls::entered`].
+    #[inline(always)]
+    pub(crate) fn returned(&self, file: &HotFile, call: Numbered, current: Current) {
+        if !recording::is_left_out(file) {
+            record(file, call.number, &[current.result() as usize], None);
+        }
     }
 }
 
-/// The call that is being made, if it is one with events.
-#[inline(always)]
-fn numbered(current: Current) -> Option<(usize, &'static Call)> {
-    let number = current.number()?;
-    Some((number, call(number)?))
+/// A call with events, and its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbered {
+    pub(crate) number: usize,
+    call: &'static Call,
+}
+
+impl Numbered {
+    /// That of `current`, if it is one with events.
+    #[inline(always)]
+    pub(crate) fn of(current: Current) -> Option<Self> {
+        let number = current.number()?;
+        let call = call(number)?;
+        Some(Self { number, call })
+    }
 }
 
 /// Records an entry.
