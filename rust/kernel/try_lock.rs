@@ -34,7 +34,8 @@ impl<T> TryLock<T> {
     pub(crate) fn try_take(&self) -> Option<TryGuard<'_, T>> {
         // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs
         // with the release in `TryGuard::drop`.
-        (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire)).then_some(TryGuard(self))
+        // The guard is made only for the one who has it: dropping one frees the cell.
+        (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire)).then(|| TryGuard(self))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::check;
 use super::matching::Match;
-use super::printer::Events;
+use super::printer::{self, Events};
 use super::registry::{self, Registry};
 use crate::core::format::event::replace_evals;
 use crate::kernel::trace_event::{Eval, Registered};
@@ -23,7 +23,7 @@ pub(crate) fn start(
     wanted: &[u8],
     triggers: &[u8],
 ) {
-    if let Err(error) = take_in(events) {
+    if let Err(error) = take_in(events).and_then(|()| printer::init()) {
         return pr_err!("no memory for events: {:?}\n", error);
     }
     EVENT_PRINTER.populate(&Events);

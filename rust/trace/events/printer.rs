@@ -2,8 +2,8 @@
 
 //! Entries of events as text, by the functions that the generated code has for that.
 //!
-//! They get a [`Printing`] each time. A few are kept for the next one; where memory cannot be asked
-//! for and none is there, one is left for emergencies.
+//! They get a [`Printing`] each time. A few are kept for the next one. Whoever finds none free waits
+//! for the last one if it may sleep, and takes the one for emergencies if it may not.
 
 use super::check;
 use crate::core::event::field::Kind;
@@ -20,13 +20,23 @@ use crate::trace::output::line::Printer;
 use crate::trace::output::{Record, Style};
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::{new_mutex, Mutex, SetOnce};
 
 /// Those that are kept.
 static KEPT: [TryLock<Option<KVBox<Printing>>>; 4] = [const { TryLock::new(None) }; 4];
-/// Where no memory can be had.
+/// The one that tasks wait for.
+static LAST: SetOnce<Pin<KBox<Mutex<KVBox<Printing>>>>> = SetOnce::new();
+/// Where nobody can wait.
 static EMERGENCY: TryLock<Printing> = TryLock::new(Printing::zeroed());
 
-/// Runs `f` on one that nobody uses; None if there is none. Any context.
+/// Once, at boot, before the first entry is printed. `ENOMEM`.
+pub(super) fn init() -> Result {
+    let last = Printing::new()?;
+    LAST.populate(KBox::pin_init(new_mutex!(last), GFP_KERNEL)?);
+    Ok(())
+}
+
+/// Runs `f` on one that nobody uses; None if there is none and this may not sleep. Any context.
 fn with_printing<R>(f: impl FnOnce(&mut Printing) -> R) -> Option<R> {
     let count = PreemptCount::read();
     let may_sleep = !count.is_atomic() && !crate::kernel::context::irqs_off();
@@ -39,6 +49,9 @@ fn with_printing<R>(f: impl FnOnce(&mut Printing) -> R) -> Option<R> {
                 return Some(f(printing));
             }
         }
+    }
+    if let Some(last) = LAST.as_ref().filter(|_| may_sleep) {
+        return Some(f(&mut last.lock()));
     }
     EMERGENCY.try_take().map(|mut printing| f(&mut printing))
 }
@@ -134,7 +147,7 @@ impl Printer for Events {
             })
         });
         match printed {
-            // No memory to print with is free: the reader tries again.
+            // Another dump on this CPU was interrupted while it printed an event.
             None => Err(fmt::Error),
             Some(None) => Ok(false),
             Some(Some(result)) => result.map(|()| true),
