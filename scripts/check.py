@@ -25,6 +25,8 @@ from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 LIMIT = 3600 + int(os.environ.get("TOGGLES") or 0)  # seconds a step may take; a case of make check-long takes one each
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
+COMPLAINT = "# the kernel complained:"
+COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 ALONE = ("debug", "distro")  # flavours in which no suite compares with C
 NO_KERNEL = ("configs",)  # whose suites build kernels of their own
@@ -117,7 +119,14 @@ class Step:
     def fail(self, what, reasons=()):
         """Say it now, and keep it for the end."""
         say("\n".join([f"{self.name}: {what}", *reasons]))
-        self.failures.append([f"{self.name}: {what}", *list(reasons)[-AGAIN:]])
+        self.failures.append([f"{self.name}: {what}", *said_again(list(reasons))])
+
+
+def said_again(reasons):
+    """The lines that are worth saying twice: what the kernel complained of, and how the test ended."""
+    start = reasons.index(COMPLAINT) if COMPLAINT in reasons else len(reasons)
+    complaint = reasons[start:start + COMPLAINT_AGAIN]
+    return complaint + reasons[start + len(complaint):][-AGAIN:] if complaint else reasons[-AGAIN:]
 
 
 class KernelStep(Step):
