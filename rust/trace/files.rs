@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of tracefs: one table that says what exists, and the places where each row stands.
+//! The files of tracefs: one table of all files, and the places where each file exists.
 //!
-//! A [`Row`] is a name with its mode; its [`Node`] answers when that name is opened at some
-//! [`Place`]: at the top or in an instance, for one CPU or for all ([`node`]). To add a file: a
-//! module with its `Node` (or the simpler `Control` or `Lines`), and a row here.
+//! A [`Row`] is a name with its mode. Its [`Node`] opens the file at a [`Place`]: at the top or in
+//! an instance, for one CPU or for all ([`node`]). To add a file, add a module with its `Node` (or
+//! the simpler `Control` or `Lines`), and a row here.
 //!
 //! | module | files |
 //! | --- | --- |
 //! | [`recording`] | `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`, `tracing_cpumask`, `free_buffer` |
 //! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb`, `buffer_subbuf_size_kb`, `buffer_percent` |
 //! | [`mod@trace`], [`trace_pipe`], [`trace_pipe_raw`] | `trace`, `snapshot`, `trace_pipe`, `trace_pipe_raw`, `snapshot_raw` |
-//! | [`functions`] | the listings of what can be traced and what is |
+//! | [`functions`]
+//! the functions that can be traced and those that are traced |
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
-//! | [`printk_formats`] | the file of that name |
+//! | [`printk_formats`]
+//! `printk_formats` |
 //! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
-//! | [`saved_cmdlines`] | `saved_cmdlines` and what belongs to it |
+//! | [`saved_cmdlines`]
+//! `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
-//! | [`readme`] | `README`, which the table's own words make |
-//! | [`control`], [`listing`], `token_file` | no files: what small files, listings, and files of words have in common |
+//! | [`readme`]
+//! `README`, made from the help texts of the table |
+//! | [`control`], [`listing`], `token_file`
+//! no files: common parts of small files, listings and token files |
 //!
-//! The modes are those of C. What follows the table is safe Rust; the file system itself is
+//! The modes are those of C. The code behind the table is safe Rust. The file system itself is
 //! [`crate::kernel::fs::tracefs`].
 //!
-//! Locks: none is held here while a node runs; nodes take the locks of what they ask.
+//! Locks: this module holds no lock while it calls a node. A node takes the locks of the code that
+//! it calls.
 
 use super::instance::feature::Feature;
 use super::instance::{list, Instance, Side};
@@ -89,14 +95,14 @@ use trace::Trace;
 use trace_pipe::TracePipe;
 use trace_pipe_raw::TracePipeRaw;
 
-/// The files there are, but those of `options/`: table by table, as `README` has them.
+/// All files except those in `options/`, table by table, in the order of `README`.
 static TABLES: &[&[Row]] = &[
     FILES,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     ftrace::FILES,
 ];
 
-/// What makes files of `trace_stat/`.
+/// Functions that create files in `trace_stat/`.
 static STATISTICS: &[fn(&Dir) -> Result] = &[
     #[cfg(CONFIG_FUNCTION_TRACER)]
     ftrace::profile::create,
@@ -207,15 +213,16 @@ static FILES: &[Row] = &[
         "where not 0, latency tracers record every latency of so many us, longest or not"),
 ];
 
-/// The rows whose files are there at `place`.
+/// The rows whose files exist at `place`.
 fn rows(place: &Place) -> impl Iterator<Item = &'static Row> + '_ {
     let all = TABLES.iter().copied().flatten();
     all.filter(|row| row.scope.includes(place))
 }
 
-/// Creates the top-level files. Called once, at boot, after tracefs was registered.
+/// Creates the top-level files. Called once, at boot, after tracefs was registered. Errors as
+/// [`Dir::create_file`].
 ///
-/// A file that cannot be created is reported and left out.
+/// A file of the table that cannot be created is logged and left out.
 pub(crate) fn init() -> Result {
     check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
@@ -224,7 +231,7 @@ pub(crate) fn init() -> Result {
     list::create_directory(&root)
 }
 
-/// The feature: each instance has the files of the table.
+/// The feature that gives each instance its files.
 pub(crate) struct Files;
 
 impl Feature for Files {

@@ -2,9 +2,9 @@
 
 //! Branch profiles: `trace_stat/branch_annotated` and `branch_all`.
 //!
-//! Nothing resets the counters. The rows of `branch_annotated` are those of the open, so that they
-//! are in the order of what they show; those of `branch_all`, in the order of the section, show
-//! what is counted when they are read.
+//! Nothing resets the counters. `branch_annotated` copies and sorts the counters when it is opened,
+//! so that the order fits the values shown. `branch_all` lists the rows in the order of the section
+//! and reads the counters of a row when the row is read.
 
 use super::listing::{self, Lines};
 #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
@@ -19,9 +19,9 @@ use crate::kernel::sort::sort_by;
 use core::fmt;
 use kernel::prelude::*;
 
-/// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
+/// Creates the files in `trace_stat/`. Task context, may sleep. Errors as [`Dir::create_file`].
 pub(super) fn create(stat: &Dir) -> Result {
-    // Nobody can write to them, whatever the mode says: it is that of C.
+    // C has this mode, too. No write method exists, so nobody can write to the files.
     stat.create_file(
         c"branch_annotated",
         0o640,
@@ -46,15 +46,16 @@ fn write_row(out: &mut dyn Out, site: Site, counts: Counts, constant: u64) -> fm
     .write_row(out, counts, constant)
 }
 
-/// Number of the row at place `at` of a listing that begins with titles; none for those.
+/// The index of the row at position `at` of a listing that begins with titles. `None` for the
+/// titles.
 fn row(at: u64) -> Option<usize> {
     usize::try_from(at).ok()?.checked_sub(1)
 }
 
-/// `branch_annotated`.
+/// The file `branch_annotated`.
 struct AnnotatedFile;
 
-/// One of its rows.
+/// One row of `branch_annotated`.
 #[derive(Clone, Copy)]
 struct Row {
     site: Annotated,
@@ -76,7 +77,7 @@ impl FileType for AnnotatedFile {
                 GFP_KERNEL,
             )?;
         }
-        // Of equal ones the last comes first.
+        // Of equal rows the last comes first.
         sort_by(&mut rows, |a: &Row, b| {
             a.counts
                 .worst_first(b.counts)
@@ -103,7 +104,7 @@ impl Lines for AnnotatedRows {
     }
 }
 
-/// `branch_all`.
+/// The file `branch_all`.
 #[cfg(CONFIG_PROFILE_ALL_BRANCHES)]
 struct AllFile;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Small files: a short text to read, a line to write.
+//! Small control files: a read returns a short text, a write takes one line.
 //!
-//! The text is made anew for each read, and every write is taken by itself whatever the file
-//! offset, as such files of ftrace do.
+//! The text is made anew for each read. Each write is parsed alone, whatever the file offset is, as
+//! C does for such files.
 
 use super::listing::through_memory;
 use super::{Node, Place};
@@ -15,24 +15,23 @@ use kernel::{alloc::AllocError, prelude::*};
 
 /// A file with a short text.
 pub(crate) trait Control: Sync {
-    /// Called at open; an error there is the open's.
+    /// Called at open. Its error becomes the error of `open(2)`. Task context, may sleep.
     fn open(&self, _at: &Place, _how: &OpenFlags) -> Result {
         Ok(())
     }
 
-    /// Writes what the file reads as. Task context, may sleep. The default is a file that cannot be
-    /// read.
+    /// Writes the text of the file. Task context, may sleep. By default the file cannot be read.
     fn show(&self, _at: &Place, _out: &mut Text) -> Result {
         Err(EINVAL)
     }
 
-    /// Takes what was written in one call. Task context, may sleep. The default is a file that
-    /// cannot be written.
+    /// Handles the bytes of one `write(2)`. Task context, may sleep. By default the file cannot be
+    /// written.
     fn store(&self, _at: &Place, _line: &[u8]) -> Result {
         Err(EINVAL)
     }
 
-    /// Must a read have room for more than the whole text? Then it is `EINVAL` if not.
+    /// If true, a read fails with `EINVAL` when the reader's memory cannot hold the whole text.
     fn is_read_whole(&self) -> bool {
         false
     }
@@ -48,17 +47,17 @@ pub(crate) trait Control: Sync {
     }
 }
 
-/// What becomes of a write that is too long.
+/// What happens to a write that is too long.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    /// `EINVAL` when it has more bytes than this.
+    /// A write of more bytes than this fails with `EINVAL`.
     Refuse(usize),
-    /// What lies beyond so many bytes is ignored.
+    /// The bytes after this many are ignored.
     Cut(usize),
 }
 
 impl Limit {
-    /// Numbers are read from so many bytes: what 64 binary digits, a sign and a newline take.
+    /// The limit for numbers: 64 binary digits, a sign and a newline.
     pub(crate) const NUMBER: Self = Self::Cut(66);
 }
 
@@ -72,7 +71,8 @@ impl<C: Control> Node for C {
     }
 }
 
-/// Opens a file that is not a row of the table.
+/// Opens a control file that is not a row of the table of files. Task context, may sleep. `ENOMEM`,
+/// and the errors of [`Control::open`].
 pub(crate) fn open<C>(control: C, at: &Place, how: &OpenFlags) -> Result<Opening>
 where
     C: Deref<Target: Control> + Send + Sync + 'static,
@@ -121,7 +121,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Nothing yet.
+    /// An empty text.
     pub(crate) fn new() -> Self {
         Self {
             bytes: KVVec::new(),
@@ -129,7 +129,7 @@ impl Text {
         }
     }
 
-    /// The text. `ENOMEM` when a part of it found no memory.
+    /// The text. `ENOMEM` if a part of it could not be stored.
     pub(crate) fn finish(&self) -> Result<&[u8]> {
         if self.failed {
             return Err(ENOMEM);
@@ -158,12 +158,12 @@ impl Out for Text {
     }
 }
 
-/// The errno for a text that was refused.
+/// The errno for an error of a parser.
 pub(crate) fn errno(error: format::Error) -> Error {
     Error::from_errno(-error.errno())
 }
 
-/// The result of a formatting function that failed only if `out` found no memory.
+/// The errno for a formatting function that fails only when `out` has no memory: `ENOMEM`.
 pub(crate) fn shown(result: fmt::Result) -> Result {
     result.map_err(|fmt::Error| ENOMEM)
 }

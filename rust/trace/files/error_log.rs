@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `error_log`: why the last commands were refused. `O_TRUNC` clears it; what is written is
+//! `error_log`: why the last commands were refused. `O_TRUNC` clears the log. Written bytes are
 //! ignored.
 
 use super::control::Text;
@@ -9,7 +9,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use kernel::prelude::*;
 
-/// The file's row.
+/// The row of the file.
 pub(crate) struct ErrorLog;
 
 impl Node for ErrorLog {
@@ -48,7 +48,7 @@ impl Rows for Listing {
     }
 }
 
-/// One record and its text.
+/// One record of the log with its text.
 struct Row<'a> {
     at: &'a Place,
     index: usize,

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `events/` and the files that list events: which there are, what they look like, which are
-//! enabled, for which tasks.
+//! `events/` and the files that list events: which events exist, their format, which of them are
+//! enabled, and for which tasks.
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | [`directories`] | the directories, whose entries are made when they are looked at |
-//! | [`systems`] | those of systems and their events |
-//! | [`layout`] | `header_event`, `header_page`, and the core's own entries below `ftrace/` |
-//! | [`enable`] | `enable` of an event, of a system, of all |
+//! | [`directories`]
+//! the directories; their entries are created at lookup |
+//! | [`systems`]
+//! the directories of systems and of events |
+//! | [`layout`]
+//! `header_event`, `header_page`, and the files of the built-in entries in `ftrace/` |
+//! | [`enable`]
+//! `enable` of an event, of a system, and of all events |
 //! | [`describe`] | `format` and `id` |
 //! | [`rules`] | `filter`, `trigger` and `inject`, `show_event_filters`, `show_event_triggers` |
 //! | [`set_event`] | `set_event`, `available_events` |
 //! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
 //!
-//! The files in directories of events are rows of [`EVENT_FILES`], those in directories of systems
-//! of [`SYSTEM_FILES`]; adding one is adding a row and what answers when it is opened, an
-//! [`EventNode`].
+//! The files in the directory of an event are rows of [`EVENT_FILES`]. The files in the directory
+//! of a system are rows of [`SYSTEM_FILES`]. To add a file, add a row and an [`EventNode`] that
+//! opens it.
 //!
-//! Locks: a directory's inode lock, then the event mutex.
+//! Lock order: the inode lock of a directory, then the event mutex.
 
 #[cfg(CONFIG_EVENT_TRACING)]
 mod describe;
@@ -61,7 +65,7 @@ pub(super) use rules::{ShowFilters, ShowTriggers};
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(super) use set_event::{AvailableEvents, SetEvent};
 
-/// The files right in `events/`. The place of a row is the file's number.
+/// The files directly in `events/`. The index of a row is the number of its file.
 #[rustfmt::skip]
 static FILES: &[Row] = &[
     super::row(c"header_page", 0o440, Scope::Instance, &HeaderPage, "the head of a sub-buffer"),
@@ -70,14 +74,14 @@ static FILES: &[Row] = &[
     super::row(c"enable", 0o640, Scope::Recorder, &EnableAll, "switches all events"),
 ];
 
-/// The files of a system, numbered by their places.
+/// The files of a system. The index of a row is the number of its file.
 #[cfg(CONFIG_EVENT_TRACING)]
 static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[
     FileRow::new(b"enable", 0o640, &EnableSystem),
     FileRow::new(b"filter", 0o640, &SystemFilter),
 ];
 
-/// The files of an event, numbered by their places.
+/// The files of an event. The index of a row is the number of its file.
 #[cfg(CONFIG_EVENT_TRACING)]
 static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"format", 0o440, &Format),
@@ -89,7 +93,7 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"inject", 0o200, &Inject),
 ];
 
-/// Makes the directory. Task context, may sleep; errors as [`Dir::create_lazy_dir`].
+/// Creates the directory. Task context, may sleep. Errors as [`Dir::create_lazy_dir`].
 pub(super) fn create(parent: &Dir, at: &Place) -> Result {
     parent.create_lazy_dir(c"events", KBox::new(Top(at.clone()), GFP_KERNEL)?)
 }

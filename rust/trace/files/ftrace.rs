@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files of what needs patch sites: filters, lists of functions, pids, the function profile.
+//! Files that need patch sites: function filters, lists of functions, pids, the function profile.
 
 pub(super) mod filter;
 mod functions;
@@ -19,7 +19,7 @@ use crate::trace::fgraph::filter::GraphFilterKind;
 use crate::trace::ftrace::ops::FilterKind;
 use crate::trace::tasks::pids::PidListKind;
 
-/// The files.
+/// The rows of these files.
 #[rustfmt::skip]
 pub(super) static FILES: &[Row] = &[
     row(c"available_filter_functions", 0o440, Scope::Top, &Functions::Available,

@@ -11,7 +11,7 @@ use kernel::prelude::*;
 
 const NANOSECONDS: u64 = 1000;
 
-/// The file of one of the two.
+/// Which of the two files.
 pub(super) enum Microseconds {
     /// `tracing_max_latency`.
     Longest,
@@ -36,7 +36,7 @@ impl Control for Microseconds {
         }
     }
 
-    /// What is too large for the clock is cut as C cuts it.
+    /// A value that is too large for the clock is cut as C cuts it.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let nanoseconds = number::unsigned(line, 10)
             .map_err(errno)?

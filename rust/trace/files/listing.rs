@@ -2,8 +2,8 @@
 
 //! Listings: files of many lines, each found by its number.
 //!
-//! A [`Lines`] prints line after line; [`open`] makes an open file of one, with C's `seq_file`
-//! behaviour.
+//! [`Lines`] prints one line at a time. [`open`] makes an open file of it, with the behaviour of
+//! C's `seq_file`.
 
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, Opening};
@@ -22,8 +22,8 @@ impl Out for SeqOut<'_> {
     }
 }
 
-/// [`Out::written`] for what has no memory of its own to write into. Task context; fails without
-/// memory, too.
+/// [`Out::written`] for an output without memory of its own. Task context. Fails also when there is
+/// no memory.
 pub(crate) fn through_memory(
     out: &mut dyn Out,
     write: &mut dyn FnMut(&mut [u8]) -> usize,
@@ -38,18 +38,19 @@ pub(crate) fn through_memory(
     out.bytes(text.get(..wrote).unwrap_or(&text))
 }
 
-/// What a listing shows, fixed when it is opened or looked up line by line.
+/// The lines of a listing. They are fixed at open, or looked up for each line.
 pub(crate) trait Lines: Send + Sync {
-    /// The place of the first line at or after place `at`, if there is one.
+    /// The position of the first line at or after position `at`, if there is one.
     ///
-    /// Places need not be lines: a listing that filters something larger counts in that.
+    /// Positions may have gaps: a listing that shows a part of a larger table uses the table's
+    /// index.
     fn seek(&self, at: u64) -> Option<u64>;
 
-    /// Prints the line at a place that [`Self::seek`] gave.
+    /// Prints the line at a position that [`Self::seek`] returned.
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result;
 }
 
-/// Opens a listing that cannot be written.
+/// Opens a listing that cannot be written. Task context, may sleep. `ENOMEM`.
 pub(crate) fn open(lines: impl Lines + 'static) -> Result<Opening> {
     Opening::new(Listing { lines })
 }
@@ -70,7 +71,7 @@ impl<L: Lines> Rows for Listing<L> {
     }
 }
 
-/// For an open file that is more than a listing: what its [`Rows::start`] returns.
+/// Implements [`Rows::start`] for an open file that is not only a listing.
 pub(crate) fn rows<'a>(lines: &'a dyn Lines, at: u64) -> Result<Option<KBox<dyn Cursor + 'a>>> {
     let Some(at) = lines.seek(at) else {
         return Ok(None);
@@ -85,7 +86,7 @@ struct Line<'a> {
 
 impl Cursor for Line<'_> {
     fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
-        // A `SeqOut` does not fail, so an error is the line's own.
+        // A `SeqOut` never fails, so the error comes from the line itself.
         self.lines.show(self.at, out).map_err(|fmt::Error| EIO)?;
         Ok(())
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_marker` and `trace_marker_raw`: user space writes into the buffer.
+//! `trace_marker` and `trace_marker_raw`: user space writes into the ring buffer.
 //!
-//! The text is copied from the user before anything is reserved, so that a page fault happens
-//! outside the recording path, and is laid out there as the entry will be. Short ones go by way of
-//! the stack, longer ones through memory of their own.
+//! The text is copied from user memory before an event is reserved, so a page fault happens outside
+//! the recording path. The copy has the layout of the entry. Short texts are copied to the stack,
+//! longer ones to allocated memory.
 
 use super::{Node, Place};
 use crate::core::format::entry::{Common, Entry, Print, RawData, Words as _};
@@ -21,20 +21,20 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// At most so many bytes are taken of one write.
+/// The most bytes taken of one write.
 const MAX: usize = 4096;
-/// Writes up to these sizes need no memory of their own. The lesser one spares most of them
-/// clearing the other.
+/// Writes up to these sizes use the stack. Most writes fit into the smaller array, which is cheaper
+/// to clear.
 const TINY: usize = 48;
 const SHORT: usize = 256;
-/// Bytes behind a text: a newline, if it lacks one, and NUL. The room is taken in either case, as in
+/// Bytes after a text: a newline, if it lacks one, and NUL. Both bytes are always reserved, as in
 /// C.
 const END: usize = 2;
 
-/// `trace_marker`.
+/// The file `trace_marker`.
 pub(crate) struct Marker;
 
-/// `trace_marker_raw`.
+/// The file `trace_marker_raw`.
 pub(crate) struct RawMarker;
 
 impl Node for Marker {
@@ -62,8 +62,8 @@ enum Form {
 }
 
 impl Form {
-    /// Records `text` in `instance`, where that is the top one in those that take copies, and says
-    /// how much of it was taken.
+    /// Records `text` in `instance`, or, for the top instance, in each instance that takes copies.
+    /// Returns how many bytes of the text were taken. Task context.
     #[inline(always)]
     fn record(self, instance: &Instance, text: Text<'_>) -> Result<usize> {
         let record = match self {
@@ -78,11 +78,11 @@ impl Form {
     }
 }
 
-/// How many instances besides the top one have option `copy_trace_marker`.
+/// The number of instances other than the top one with option `copy_trace_marker`.
 static COPIES: Atomic<u32> = Atomic::new(0);
 
-/// The feature: option `copy_trace_marker`. Instances that have it take what is written to the top's
-/// `trace_marker`.
+/// The feature that handles option `copy_trace_marker`. An instance with this option also records
+/// what is written to `trace_marker` of the top instance.
 pub(crate) struct MarkerCopies;
 
 impl Feature for MarkerCopies {
@@ -108,7 +108,7 @@ impl Feature for MarkerCopies {
     }
 }
 
-/// `instance` has the option from now on, or no longer.
+/// Counts `instance` when its option is set, and uncounts it when it is cleared.
 fn count_copy(instance: &Instance, on: bool) {
     if !instance.is_top() {
         // OVERFLOW: at most one for each instance.
@@ -120,12 +120,12 @@ fn count_copy(instance: &Instance, on: bool) {
     }
 }
 
-/// Runs `f` on each instance that takes what is written to the top's `trace_marker`, until one
-/// fails, and gives the last result. Task context.
+/// Runs `f` on each instance that records the writes to `trace_marker` of the top instance. Stops
+/// at the first error. Returns the last result. Task context.
 ///
 /// # Errors
 ///
-/// `ENODEV` when no instance does, and what `f` says.
+/// `ENODEV` when there is no such instance, and the errors of `f`.
 fn for_each_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -> Result<R> {
     let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
     let mut last = Err(ENODEV);
@@ -140,16 +140,16 @@ fn for_each_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -
     last
 }
 
-/// What was written, laid out as the tail of a `print` entry.
+/// The written bytes, in the layout of the tail of a `print` entry.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     tail: &'a [u8],
-    /// Length of the text itself.
+    /// Length of the text without the bytes after it.
     len: usize,
 }
 
 impl<'a> Text<'a> {
-    /// Reads as much as fits into `room` before the end. `EFAULT`.
+    /// Copies as many bytes as fit into `room` before the bytes of [`END`]. `EFAULT`.
     #[inline(always)]
     fn read(call: &mut WriteCall<'_>, room: &'a mut [u8]) -> Result<Self> {
         let (text, end) = room.split_last_chunk_mut::<END>().ok_or(EINVAL)?;
@@ -164,7 +164,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What stands behind `text`.
+/// The bytes after `text`.
 #[inline(always)]
 fn end_of(text: &[u8]) -> [u8; END] {
     if text.last() == Some(&b'\n') {
@@ -219,17 +219,18 @@ impl OpenFile for OpenMarker {
     }
 }
 
-/// Who says what is written to `trace_marker`.
+/// The function whose address the entries of `trace_marker` carry.
 pub(crate) struct Marking;
 
-/// Records a text, with a newline added if it lacks one, cut to what one sub-buffer holds.
+/// Records a text. Adds a newline if it lacks one. Cuts it to the size of one sub-buffer. Task
+/// context. `EBADF` when nothing was recorded.
 fn marked(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     let room = buffer.max_entry().saturating_sub(Print::SIZE);
     let entry = Print {
         ip: Marking::address(),
     };
-    // The entry says so: markers are made with preemption off, as in C.
+    // Markers are recorded with preemption off, as in C, and the entry's flags show it.
     let _stay = PreemptOff::new();
     if text.tail.len() <= room {
         buffer.write(entry, [text.tail]).ok_or(EBADF)?;
@@ -242,11 +243,11 @@ fn marked(instance: &Instance, text: Text<'_>) -> Result<usize> {
     Ok(fits.len())
 }
 
-/// Gives the entry to those who take such beside the buffer.
+/// Passes the entry to the exports.
 #[inline(always)]
 fn give_away(entry: Print, tail: &[u8]) {
     if export::wanted(Export::MARKER) {
-        // Without memory they miss it.
+        // Without memory the exports miss this entry.
         let _ = export_whole(entry, tail);
     }
 }
@@ -261,7 +262,7 @@ fn export_whole(entry: Print, tail: &[u8]) -> Result {
     Ok(())
 }
 
-/// Records an id and what follows it, whole or not at all.
+/// Records an id and the data after it, all of it or nothing.
 fn raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     if data.len.saturating_add(Common::SIZE) > buffer.max_entry() {

@@ -1,56 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a file of tracefs is: a [`Row`] is a name with its mode; its [`Node`] answers when that name
-//! is opened at some [`Place`], at the top or in an instance, for one CPU or for all.
+//! Files of tracefs. A [`Row`] is a name with its mode. Its [`Node`] opens the file at a [`Place`]:
+//! at the top or in an instance, for one CPU or for all.
 
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
 use crate::trace::instance::Instance;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 
-/// Where a file stands.
+/// Where a file is.
 #[derive(Clone)]
 pub(crate) struct Place {
-    /// The instance whose file it is.
+    /// The instance that the file belongs to.
     pub(crate) instance: Arc<Instance>,
-    /// The CPU, for files below `per_cpu/`.
+    /// The CPU, for files in `per_cpu/`.
     pub(crate) cpu: Option<CpuId>,
 }
 
-/// What happens when a file is opened.
+/// Opens a file.
 pub(crate) trait Node: Sync {
-    /// Called for each `open(2)`; permissions and lockdown were checked. Task context, may sleep.
+    /// Called for each `open(2)`, after the checks of permissions and lockdown. Task context, may
+    /// sleep. Its error becomes the error of `open(2)`.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening>;
 
-    /// Is opening it for writing `EACCES` in an instance that holds a copy of another?
+    /// Whether opening for writing fails with `EACCES` in an instance that is a read-only copy of
+    /// another.
     fn is_shut_in_copies(&self) -> bool {
         false
     }
 }
 
-/// Where a row's file exists.
+/// Where the file of a row exists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// At the top only.
     Top,
     /// At the top and in every instance.
     Instance,
-    /// At the top and in every instance but those that hold a copy of another.
+    /// At the top and in every instance that is not a read-only copy of another.
     Recorder,
-    /// Below `per_cpu/` at the top and in every instance, once for each CPU.
+    /// In `per_cpu/` at the top and in every instance, once for each CPU.
     PerCpu,
     /// In instances whose buffer outlives the kernel.
     Persistent,
-    /// Below `per_cpu/` there.
+    /// In `per_cpu/` of such instances.
     PersistentPerCpu,
-    /// At the top and in every instance that can have snapshots.
+    /// At the top and in every instance that can take snapshots.
     Snapshot,
-    /// Below `per_cpu/` there.
+    /// In `per_cpu/` of such instances.
     SnapshotPerCpu,
 }
 
 impl Scope {
-    /// Are files of this scope there at `at`?
+    /// Whether files of this scope exist at `at`.
     pub(super) fn includes(self, at: &Place) -> bool {
         let persistent = at.instance.previous_boot().is_some();
         let (here, per_cpu) = match self {
@@ -69,18 +71,18 @@ impl Scope {
 
 /// One file.
 pub(crate) struct Row {
-    /// Its name.
+    /// The name.
     pub(super) name: &'static CStr,
-    /// Its mode.
+    /// The mode.
     pub(super) mode: u16,
-    /// Where it exists.
+    /// Where the file exists.
     pub(super) scope: Scope,
     node: &'static dyn Node,
-    /// What `README` says of it; one line.
+    /// The text about the file in `README`; one line.
     pub(super) help: &'static str,
 }
 
-/// A row of the table.
+/// Makes a row of the table.
 pub(super) const fn row(
     name: &'static CStr,
     mode: u16,
@@ -97,11 +99,11 @@ pub(super) const fn row(
     }
 }
 
-/// A row at its place.
+/// A row together with its place.
 pub(super) struct Placed {
     /// The row.
     pub(super) row: &'static Row,
-    /// Where.
+    /// The place.
     pub(super) at: Place,
 }
 
@@ -116,7 +118,8 @@ impl FileType for Placed {
 }
 
 impl Row {
-    /// Creates the file; a failure is reported, and the file is missing.
+    /// Creates the file. A failure is logged, and the file is missing then. Task context, may
+    /// sleep.
     pub(super) fn create(&'static self, dir: &Dir, at: &Place) {
         let placed = KBox::new(
             Placed {
@@ -125,7 +128,7 @@ impl Row {
             },
             GFP_KERNEL,
         );
-        // The mode of a CPU's own says nothing of that, as in C.
+        // In a copy, the mode of a file in `per_cpu/` keeps its write bits, as in C.
         let shut = at.cpu.is_none() && self.node.is_shut_in_copies() && at.instance.is_copy();
         let mode = if shut { self.mode & 0o444 } else { self.mode };
         let made = placed

@@ -2,9 +2,9 @@
 
 //! `trace_options` and the files of `options/`.
 //!
-//! `trace_options` lists the core options and those of the current tracer; `options/` has a file
-//! for each of the former and for those of every tracer, which keep their value while their tracer
-//! is not current.
+//! `trace_options` lists the core options and those of the current tracer. `options/` has a file
+//! for each core option and for each option of every tracer. The option of a tracer keeps its value
+//! while that tracer is not current.
 
 use super::control::{self, errno, shown, Control, Limit, Text};
 use super::Place;
@@ -29,7 +29,7 @@ impl Control for TraceOptions {
         let request = Request::parse(line).map_err(errno)?;
         let (own, _) = at.instance.tracer_options();
         let target = match request.resolve(own) {
-            // As in C: who sets another tracer's option need not know that this one has none.
+            // As in C: an option of another tracer is ignored if the current tracer has no options.
             Err(_) if own.is_empty() && is_of_some_tracer(request.name) => return Ok(()),
             target => target.map_err(errno)?,
         };
@@ -44,7 +44,7 @@ impl Control for TraceOptions {
     }
 }
 
-/// Has some tracer an option of this name?
+/// Whether any tracer has an option called `name`.
 fn is_of_some_tracer(name: &[u8]) -> bool {
     let mut options = tracer::all().iter().flat_map(|tracer| tracer.options());
     options.any(|option| option.name.as_bytes() == name)
@@ -74,7 +74,7 @@ impl Control for OptionFile {
         let on = number::zero_or_one(line).map_err(errno)?;
         match *self {
             Self::Core(flag) => at.instance.set_option(flag, on),
-            // A tracer may refuse a change, not what is so already.
+            // A tracer may refuse a change. It is not asked when the value stays the same.
             Self::Own(..) if on == self.is_on(at) => Ok(()),
             Self::Own(tracer, option) => at.instance.set_flag_of(tracer, option, on),
         }
@@ -85,7 +85,7 @@ impl Control for OptionFile {
     }
 }
 
-/// An [`OptionFile`] at its place.
+/// An [`OptionFile`] together with its place.
 struct Placed {
     option: Arc<OptionFile>,
     at: Place,
@@ -98,7 +98,8 @@ impl FileType for Placed {
     }
 }
 
-/// Fills `options/` of an instance.
+/// Creates the files in `options/` of an instance. Task context, may sleep. `ENOMEM`, and the
+/// errors of [`Dir::create_file`].
 pub(super) fn create_all(dir: &Dir, at: &Place) -> Result {
     for row in options::files(at.instance.is_top()) {
         create(dir, at, row.name, OptionFile::Core(row.flag))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `per_cpu/cpuN/stats`: what that CPU's buffer counts. The other files there are those of the
-//! whole buffer, opened for one CPU.
+//! `per_cpu/cpuN/stats`: the counters of that CPU's buffer. The other files in `per_cpu/` are those
+//! of the whole buffer, opened for one CPU.
 
 use super::control::{Control, Text};
 use super::Place;
@@ -9,13 +9,13 @@ use crate::core::format::line::Unit;
 use crate::core::format::stats::Stats;
 use kernel::prelude::*;
 
-/// The file's row.
+/// The row of the file.
 pub(crate) struct CpuStats;
 
 impl Control for CpuStats {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let buffer = at.instance.buffer();
-        // A CPU that was never up has recorded nothing.
+        // A CPU that was never online has recorded nothing.
         let stats = buffer.cpu(at.cpu.ok_or(EINVAL)?).map_or_else(
             || Stats {
                 now: buffer.now(),

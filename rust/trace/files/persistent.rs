@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What instances have whose buffer outlives the kernel: `last_boot_info`, and `buffer_meta` of
-//! each CPU.
+//! Files of instances whose buffer outlives the kernel: `last_boot_info`, and `buffer_meta` of each
+//! CPU.
 
 use super::listing::{self, Lines};
 use super::{Node, Place};
@@ -13,7 +13,8 @@ use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 
-/// `last_boot_info`: where text was then, the kernel's first; `# Current` when it is now.
+/// `last_boot_info`: the text addresses of the last boot, first the kernel's. It reads `# Current`
+/// once the buffer holds entries of this boot.
 pub(super) struct LastBootInfo;
 
 impl Node for LastBootInfo {
@@ -30,7 +31,7 @@ impl Lines for Info {
     }
 
     fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
-        // What was the last boot's may have gone since the row was looked for.
+        // The data of the last boot may have been dropped after `seek` found the row.
         self.0.write_row(at, &mut out).map(drop)
     }
 }

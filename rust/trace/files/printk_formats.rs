@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `printk_formats`: the addresses that bprint and bputs entries hold, and what is there.
+//! `printk_formats`: the addresses that bprint and bputs entries hold, and the strings at them.
 
 use super::listing::{self, Lines};
 use super::{Node, Place};
@@ -11,7 +11,7 @@ use crate::trace::output::printk;
 use core::fmt;
 use kernel::prelude::*;
 
-/// The file's row.
+/// The row of the file.
 #[derive(Clone, Copy)]
 pub(super) struct PrintkFormats;
 
@@ -27,7 +27,7 @@ impl Lines for PrintkFormats {
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
-        // A format that was no constant has a place but no line.
+        // A format that is not a constant has a position but no line.
         let shown = usize::try_from(at)
             .ok()
             .and_then(|at| printk::format_at(at, |addr, text| write_line(out, addr, text)));

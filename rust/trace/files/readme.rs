@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `README`: what the files are for. The text of each is in its row of the table, so that it names
-//! what there is and nothing else: selftests look here to learn which features exist.
+//! `README`: what the files are for. The text of each file is in its row of the table, so `README`
+//! names exactly the files that exist. Selftests read it to learn which features exist.
 
 use super::control::{shown, Control, Text};
 use super::{rows, Place, Row};
@@ -45,7 +45,7 @@ const PERSISTENT: &str = "
 \thave besides:
 ";
 
-/// The file.
+/// The file `README`.
 pub(super) struct Readme;
 
 impl Control for Readme {
@@ -54,8 +54,8 @@ impl Control for Readme {
     }
 }
 
-/// Writes what is there at `top`, and what instances whose buffer outlives the kernel have beside
-/// that, if there are any.
+/// Writes the files that exist at `top`, then the files that only instances with a persistent
+/// buffer have, if there is such an instance.
 fn write(top: &Place, out: &mut Text) -> fmt::Result {
     let of_cpu = |place: &Place| Place {
         cpu: cpus::possible().next(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is recorded, and whether: `tracing_on`, `current_tracer`, `available_tracers`,
-//! `trace_clock`, `tracing_cpumask` and `free_buffer`.
+//! Control of recording: `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`,
+//! `timestamp_mode`, `tracing_cpumask` and `free_buffer`.
 
 use super::control::{errno, shown, Control, Limit, Text};
 use super::{Node, Place};
@@ -20,7 +20,7 @@ use kernel::{
     sync::Arc,
 };
 
-/// `tracing_on`: whether anything may be recorded; any number but 0 means yes.
+/// `tracing_on`: whether the instance records. Any number but 0 turns it on.
 pub(super) struct TracingOn;
 
 impl Control for TracingOn {
@@ -39,7 +39,7 @@ impl Control for TracingOn {
     }
 }
 
-/// `current_tracer`.
+/// The file `current_tracer`.
 pub(super) struct CurrentTracer;
 
 impl Control for CurrentTracer {
@@ -52,7 +52,7 @@ impl Control for CurrentTracer {
     }
 
     fn limit(&self) -> Limit {
-        // Longer than any name there is.
+        // Longer than the name of any tracer.
         Limit::Cut(100)
     }
 
@@ -61,7 +61,7 @@ impl Control for CurrentTracer {
     }
 }
 
-/// `available_tracers`.
+/// The file `available_tracers`.
 pub(super) struct AvailableTracers;
 
 impl Control for AvailableTracers {
@@ -77,7 +77,7 @@ impl Control for AvailableTracers {
     }
 }
 
-/// `trace_clock`: the clocks there are, the current one in brackets.
+/// `trace_clock`: all clocks, the current one in brackets.
 pub(super) struct TraceClock;
 
 impl Control for TraceClock {
@@ -104,7 +104,7 @@ impl Control for TraceClock {
     }
 }
 
-/// `timestamp_mode`: whether entries carry the time since the one before, or their full time.
+/// `timestamp_mode`: whether events carry the time since the event before, or an absolute time.
 pub(super) struct TimestampMode;
 
 impl Control for TimestampMode {
@@ -135,7 +135,7 @@ impl Control for CpuMask {
         true
     }
 
-    /// `EINVAL` for what is no mask, nothing at all included.
+    /// `EINVAL` for a text that is not a mask, also for an empty one.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         if line.is_empty() {
             return Err(EINVAL);
@@ -153,9 +153,11 @@ impl Control for CpuMask {
     }
 }
 
-/// Room for a mask of every CPU.
-/// The CPUs that a mask in hexadecimal digits means. Task context, sleeps. `EINVAL`, `EOVERFLOW` for
-/// what is none, `ENOMEM`.
+/// Parses a CPU mask of hexadecimal digits. Task context, sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` or `EOVERFLOW` for a text that is not a mask; `ENOMEM`.
 pub(in crate::trace) fn parse_mask(text: &[u8]) -> Result<CpuSet> {
     let mut words = mask_words()?;
     cpumask::parse(text, &mut words, nr_cpu_ids() as usize).map_err(errno)?;
@@ -179,7 +181,8 @@ fn mask_words() -> Result<KVec<u64>> {
     )?)
 }
 
-/// `free_buffer`: closing it gives the buffer's memory back, even when its owner is killed.
+/// `free_buffer`: its close shrinks the buffer to the least size. So the memory is freed even if
+/// the process is killed.
 pub(super) struct FreeBuffer;
 
 impl Node for FreeBuffer {
@@ -191,7 +194,7 @@ impl Node for FreeBuffer {
 struct OpenFreeBuffer(Arc<Instance>);
 
 impl OpenFile for OpenFreeBuffer {
-    /// What is written does not matter.
+    /// Any write succeeds and does nothing.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         *call.pos = call.pos.wrapping_add(call.len() as i64);
         Ok(call.len())
@@ -200,7 +203,7 @@ impl OpenFile for OpenFreeBuffer {
 
 impl Drop for OpenFreeBuffer {
     fn drop(&mut self) {
-        // A close cannot fail.
+        // A close cannot report an error.
         let _ = self.0.free_buffer();
     }
 }

@@ -12,7 +12,7 @@ use crate::trace::tasks::cmdlines::{self, Comm};
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 
-/// `saved_cmdlines`: the names as they are when the file is opened.
+/// `saved_cmdlines`: the names at the time of the open.
 pub(super) struct SavedCmdlines;
 
 impl Node for SavedCmdlines {
@@ -37,7 +37,7 @@ impl Lines for Names {
     }
 }
 
-/// `saved_cmdlines_size`: how many names are kept; a write forgets them all.
+/// `saved_cmdlines_size`: how many names can be saved. A write drops all names.
 pub(super) struct SavedCmdlinesSize;
 
 impl Control for SavedCmdlinesSize {
@@ -55,7 +55,7 @@ impl Control for SavedCmdlinesSize {
     }
 }
 
-/// `saved_tgids`: the thread groups as they are when the file is opened.
+/// `saved_tgids`: the thread groups at the time of the open.
 pub(super) struct SavedTgids;
 
 impl Node for SavedTgids {

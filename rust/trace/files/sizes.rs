@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer's size in KiB: `buffer_size_kb` for one CPU or all, `buffer_total_size_kb`, and that
-//! of its sub-buffers, `buffer_subbuf_size_kb`; and how full it has to be, `buffer_percent`.
+//! Sizes in KiB: of the buffer (`buffer_size_kb` for one CPU or all, `buffer_total_size_kb`) and of
+//! its sub-buffers (`buffer_subbuf_size_kb`). `buffer_percent` says how full the buffer must be
+//! before a blocked reader wakes.
 
 use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
@@ -11,7 +12,7 @@ use crate::trace::events::syscalls;
 use core::fmt::Write;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
-/// `buffer_size_kb`, at the top for all CPUs, below `per_cpu/` for one.
+/// `buffer_size_kb`: at the top for all CPUs, in `per_cpu/` for one.
 pub(super) struct BufferSize;
 
 impl Control for BufferSize {
@@ -19,7 +20,7 @@ impl Control for BufferSize {
         shown(at.instance.buffer().size(at.cpu).write(out))
     }
 
-    /// `EINVAL` for 0, `ENOMEM`.
+    /// `EINVAL` for 0; `ENOMEM`; `EBUSY` while a reader blocks the resize.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let kb = number::unsigned(line, 10).map_err(errno)?;
         if kb == 0 {
@@ -40,7 +41,7 @@ impl Control for BufferSize {
     }
 }
 
-/// `buffer_total_size_kb`: the sum over all CPUs.
+/// `buffer_total_size_kb`: the sum of all CPUs.
 pub(super) struct BufferTotalSize;
 
 impl Control for BufferTotalSize {
@@ -53,7 +54,7 @@ impl Control for BufferTotalSize {
     }
 }
 
-/// `buffer_subbuf_size_kb`; a change forgets the data.
+/// `buffer_subbuf_size_kb`. A change drops all events.
 pub(super) struct SubBufferSize;
 
 impl Control for SubBufferSize {
@@ -65,8 +66,7 @@ impl Control for SubBufferSize {
         ))
     }
 
-    /// `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. Rounded up to a power of two
-    /// of pages.
+    /// Rounds up to 2^n pages. `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`.
     fn store(&self, at: &Place, line: &[u8]) -> Result {
         let kb = number::unsigned(line, 10).map_err(errno)?;
         let pages = kb
@@ -89,7 +89,7 @@ impl Control for SubBufferSize {
     }
 }
 
-/// `buffer_percent`.
+/// The file `buffer_percent`.
 pub(super) struct BufferPercent;
 
 impl Control for BufferPercent {
@@ -107,7 +107,8 @@ impl Control for BufferPercent {
     }
 }
 
-/// `syscall_user_buf_size`: how much user memory an argument of a system call has in an entry.
+/// `syscall_user_buf_size`: the most bytes of user memory that an entry stores for one argument of
+/// a system call.
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(super) struct SyscallUserSize;
 

@@ -15,7 +15,7 @@ use crate::trace::profilers::stack_depth as stack_tracer;
 use core::fmt::{self, Write};
 use kernel::prelude::*;
 
-/// `stack_trace`: the deepest stack as it is when the file is opened.
+/// `stack_trace`: the deepest stack at the time of the open.
 pub(super) struct StackTrace;
 
 impl Node for StackTrace {
@@ -69,7 +69,7 @@ impl Control for StackMaxSize {
     }
 }
 
-/// `stack_trace_filter`: the functions at whose entry the stack is looked at.
+/// `stack_trace_filter`: the functions at whose entry the stack depth is measured.
 pub(super) struct StackTraceFilter;
 
 impl Node for StackTraceFilter {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace` and `per_cpu/cpuN/trace`: what is in the buffer, read without taking it out; `snapshot`
-//! and `per_cpu/cpuN/snapshot`: the same for the snapshot, which numbers written there take, clear
-//! and free.
+//! `trace` and `per_cpu/cpuN/trace`: the events in the buffer, read without consuming them.
+//! `snapshot` and `per_cpu/cpuN/snapshot`: the same for the snapshot; a number written there takes,
+//! clears or frees the snapshot.
 //!
-//! Row 0 of the listing is the header, row *n* the *n*th record. A reading keeps its place between
-//! reads, so that records written meanwhile are seen when the end was reached, and goes back to the
-//! beginning when the file is read from a place that it is not at. Opening `trace` with `O_TRUNC`
-//! clears the buffer (of that CPU); what is written to it is ignored. While a tracer keeps its
-//! worst trace in the snapshot, `trace` is about that.
+//! Row 0 of the listing is the header, row *n* the *n*th event. A file remembers its position
+//! between reads, so a reader at the end sees events written later. A read at any other position
+//! starts again at row 0.
+//!
+//! Opening `trace` with `O_TRUNC` clears the buffer (of that CPU). Written bytes are ignored. While
+//! a tracer keeps its worst trace in the snapshot, `trace` shows the snapshot.
 
 use super::control::{errno, Limit};
 use super::{Node, Place};
@@ -33,9 +34,9 @@ use kernel::{
 /// The rows of both files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trace {
-    /// `trace`.
+    /// The file `trace`.
     Live,
-    /// `snapshot`.
+    /// The file `snapshot`.
     Snapshot,
 }
 
@@ -57,7 +58,7 @@ impl Node for Trace {
     }
 }
 
-/// Clears what `trace` shows.
+/// Clears the buffer that `trace` shows.
 fn clear(at: &Place) {
     match (Trace::Live.side(&at.instance), at.cpu) {
         (Side::Live, Some(cpu)) => at.instance.buffer().reset_cpu(cpu),
@@ -68,7 +69,7 @@ fn clear(at: &Place) {
 }
 
 impl Trace {
-    /// What it shows when it is opened now.
+    /// The buffer that an open of this file shows.
     fn side(self, instance: &Instance) -> Side {
         match self {
             Self::Live if !instance.snapshot().is_tracers() => Side::Live,
@@ -91,7 +92,7 @@ impl Trace {
     }
 }
 
-/// A file opened for writing alone.
+/// A file opened only for writing.
 struct WriteOnly {
     file: Trace,
     at: Place,
@@ -158,16 +159,16 @@ impl seq_file::Cursor for InPlace<'_> {
     }
 }
 
-/// Where the file is and what stands there.
+/// The position of the file, and the row there.
 struct Reading {
     file: Trace,
-    /// The CPU whose file it is.
+    /// The CPU of a file in `per_cpu/`.
     only: Option<CpuId>,
     cursor: Cursor<Look>,
     style: Style,
-    /// CPUs whose first record was printed; `None` where that is not noted.
+    /// CPUs whose first event was printed. `None` if this is not tracked.
     started: Option<KVec<bool>>,
-    /// The name of the tracer that `output` is of.
+    /// The name of the tracer that made `output`.
     tracer: &'static str,
     output: Option<KBox<dyn TracerOutput>>,
     /// The row that `text` holds.
@@ -176,7 +177,7 @@ struct Reading {
     len: usize,
     record: KVVec<u8>,
     ahead: KVVec<u8>,
-    /// The user was told that this is the end; who asks again wants what has come since.
+    /// The last read returned the end. The next read looks for newer events.
     ended: bool,
 }
 
@@ -202,7 +203,7 @@ impl Reading {
             only: at.cpu,
             cursor: Cursor::new(Look::new(instance, side, at.cpu, pause)?, at.cpu, 0),
             style: Style {
-                // As in C, the snapshot is never in the latency format.
+                // As in C, the snapshot is never printed in the latency format.
                 latency: style.latency && file == Trace::Live,
                 ..style
             },
@@ -218,7 +219,7 @@ impl Reading {
         })
     }
 
-    /// Takes up the output of the tracer, if that has changed.
+    /// Takes the output of the current tracer, if the tracer has changed.
     fn follow_tracer(&mut self, instance: &Instance) -> Result {
         let tracer = instance.tracer().name();
         if tracer != self.tracer {
@@ -228,7 +229,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Moves to row `at`; false if there is none.
+    /// Moves to row `at`. Returns false if there is no such row.
     fn go_to(&mut self, instance: &Instance, at: u64) -> bool {
         if self.row.is_none_or(|row| at < row) || at == 0 {
             self.rewind(instance);
@@ -251,7 +252,7 @@ impl Reading {
         self.style = self.style.refreshed(instance);
         let mut text = LineBuf::new(&mut self.text);
         let empty = self.cursor.is_empty();
-        // The header is far shorter than the room there is.
+        // `text` has far more room than the header needs.
         let _ = if self.file == Trace::Snapshot && empty {
             header::write_tracer(&mut text, self.tracer).and_then(|()| {
                 write_snapshot_help(
@@ -275,7 +276,7 @@ impl Reading {
         self.row = Some(0);
     }
 
-    /// Reads and prints the next record; false if there is none.
+    /// Reads and prints the next event. Returns false if there is none.
     fn step(&mut self) -> bool {
         let Some((cpu, head, index)) = self.cursor.take(&mut self.record) else {
             return false;
@@ -305,7 +306,7 @@ impl Reading {
     }
 }
 
-/// Whether this is the first record of `cpu`; it is not any more then.
+/// Whether this is the first event of `cpu`. Marks the CPU as started.
 fn first(started: &mut Option<KVec<bool>>, cpu: CpuId) -> bool {
     let slot = started
         .as_mut()

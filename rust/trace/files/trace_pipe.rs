@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: records as text, each taken out of the buffer as it
-//! is read.
+//! `trace_pipe` and `per_cpu/cpuN/trace_pipe`: events as text. A read consumes the events.
 //!
-//! There is one reader at a time, of all CPUs or per CPU
-//! ([`Readers`](crate::trace::instance::readers::Readers)). A read waits until there is something,
-//! and then returns as many whole lines as fit into about two pages. It returns 0 when recording is
-//! off, the buffer empty, and something was read before: so one can start reading before recording
-//! begins, and `cat` ends when it has ended.
+//! There is one reader of all CPUs, or one reader per CPU
+//! ([`Readers`](crate::trace::instance::readers::Readers)). A read waits until there is an event.
+//! It then returns as many whole lines as fit into about two pages. It returns 0 when recording is
+//! off, the buffer is empty, and an earlier read returned something. So a reader can start before
+//! recording starts, and `cat` ends after recording has ended.
 
 use super::{Node, Place};
 use crate::core::format::{LineBuf, Out};
@@ -21,7 +20,7 @@ use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{line, Style, LINE_ROOM};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
-/// The file's row.
+/// The row of the file.
 pub(crate) struct TracePipe;
 
 impl Node for TracePipe {
@@ -43,7 +42,7 @@ impl Node for TracePipe {
     }
 }
 
-/// The right to consume the place's buffer.
+/// The right to consume the events of a place's buffer.
 struct Claim(Place);
 
 impl Claim {
@@ -67,21 +66,21 @@ struct OpenPipe {
     claim: Claim,
 }
 
-/// What one reader has printed and not yet handed over, and memory to print with.
+/// Text that is printed but not yet copied to the reader, and memory for printing.
 struct Pipe {
     style: Style,
     output: Option<KBox<dyn TracerOutput>>,
     read_before: bool,
     text: KVVec<u8>,
-    /// `text[given..len]` is to be handed over.
+    /// `text[given..len]` is not yet copied to the reader.
     given: usize,
     len: usize,
     record: KVVec<u8>,
     ahead: KVVec<u8>,
-    /// The record printed last.
+    /// The line printed last.
     line: KVVec<u8>,
-    /// So much of `line` found no room in `text`, and its record is taken already: it goes first
-    /// next time.
+    /// This many bytes of `line` did not fit into `text`. Their event is consumed already, so the
+    /// next read starts with them.
     held: usize,
 }
 
@@ -90,8 +89,8 @@ impl OpenPipe {
         &self.claim.0
     }
 
-    /// Waits until there is something to read; false when there will not be: recording is off and
-    /// something was read before.
+    /// Waits for an event. Returns false at the end: recording is off, and an earlier read returned
+    /// something. Errors: `EAGAIN` with `nonblock`, and the errors of the wait.
     fn wait(&self, nonblock: bool) -> Result<bool> {
         let Place { instance, cpu } = self.at();
         if self.pipe.lock().held != 0 {
@@ -145,12 +144,12 @@ impl OpenFile for OpenPipe {
 }
 
 impl Pipe {
-    /// Is something printed that was not handed over?
+    /// Whether `text` holds bytes that are not yet copied.
     fn has_text(&self) -> bool {
         self.held != 0 || self.given < self.len
     }
 
-    /// Hands over what is printed; 0 if that is nothing.
+    /// Copies printed text to the reader. Returns 0 if there is none.
     fn hand_over(&mut self, call: &mut ReadCall<'_>) -> Result<usize> {
         let text = self.text.get(self.given..self.len).unwrap_or(&[]);
         if text.is_empty() {
@@ -161,13 +160,13 @@ impl Pipe {
         Ok(done)
     }
 
-    /// Prints records until `wanted` bytes are there, the room is used up or the buffer is empty.
+    /// Prints events until there are `wanted` bytes, the room is full or the buffer is empty.
     fn fill(&mut self, at: &Place, wanted: usize) {
         (self.given, self.len) = (0, 0);
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);
-        // One line always has room.
+        // The room is larger than one line.
         let _ = text.bytes(
             self.line
                 .get(..core::mem::take(&mut self.held))
@@ -193,8 +192,8 @@ impl Pipe {
             }
             let (current, line) = (ahead.current, line.as_bytes());
             let fits = line.len() <= text.room();
-            // Where it does not fit it stays in the buffer, unless the tracer has taken it to see
-            // what is behind.
+            // An event whose line does not fit stays in the buffer, unless the tracer has already
+            // consumed it to see the next event.
             let mine = current.is_none_or(|head| fits && cursor.pass(cpu, &head));
             if fits && mine {
                 let _ = text.bytes(line);

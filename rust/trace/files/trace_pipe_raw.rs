@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `per_cpu/cpuN/trace_pipe_raw`: what a CPU has recorded, as the sub-buffers that it is in, each
-//! taken out of the buffer as it is read; `snapshot_raw`: the same of the snapshot.
+//! `per_cpu/cpuN/trace_pipe_raw`: the sub-buffers of one CPU in binary form, consumed by reading.
+//! `snapshot_raw`: the same for the snapshot.
 //!
-//! Any number may read one CPU; each sub-buffer goes to one of them. A read waits until there is
-//! anything and returns one sub-buffer, or the rest of it next time. A splice moves sub-buffers
-//! that are full into a pipe without copying them, and waits until `buffer_percent` of the buffer
-//! is filled. A mapping shows all sub-buffers, and an `ioctl(2)` moves its reader on. Closing the
-//! file, or `ioctl(2)` number 0, wakes those who wait by way of it.
+//! One CPU can have any number of readers; each sub-buffer goes to one of them. A read waits until
+//! there is an event and returns one sub-buffer; the next read returns the rest of it. A splice
+//! moves full sub-buffers into a pipe without a copy, and waits until `buffer_percent` of the
+//! buffer is full. A mapping shows all sub-buffers; an `ioctl(2)` on it gets the next reader page.
+//! Closing the file, or `ioctl(2)` number 0, wakes the waiters of this file.
 //!
-//! Answers to `include/uapi/linux/trace_mmap.h`. Locks: the file's mutex, which is not held while
-//! waiting; then those of the buffer.
+//! Answers to `include/uapi/linux/trace_mmap.h`. Lock order: the mutex of the file, then the locks
+//! of the buffer. The file's mutex is not held during a wait.
 
 use super::{Node, Place};
 use crate::core::parse::options::Flag;
@@ -52,7 +52,7 @@ impl Node for TracePipeRaw {
     }
 }
 
-/// An instance whose tracer stays while there is somebody who reads.
+/// An instance whose tracer cannot change while a reader is open.
 struct Claimed(Arc<Instance>);
 
 impl Claimed {
@@ -76,16 +76,16 @@ struct Raw {
     cpu: CpuId,
     #[pin]
     partial: Mutex<Partial>,
-    /// Was a descriptor of the file closed? Then nobody waits any more.
+    /// Whether a descriptor of the file was closed. Then no one waits any more.
     closed: Atomic<bool>,
-    /// How often those who wait were sent on.
+    /// Counts the wake-ups of the waiters.
     wakes: Atomic<u32>,
 }
 
-/// A sub-buffer that was read, perhaps not wholly handed over.
+/// A sub-buffer that was read. A part of it may not be copied yet.
 struct Partial {
     page: Option<ReadPage>,
-    /// `page[given..]` is to be handed over.
+    /// `page[given..]` is not yet copied to the reader.
     given: usize,
 }
 
@@ -98,11 +98,11 @@ impl Raw {
         self.instance().side(self.side)
     }
 
-    /// The CPU's part of the buffer.
+    /// The buffer of the CPU.
     ///
     /// # Errors
     ///
-    /// `ENODEV` for a CPU that was never up; `EBUSY` when the snapshot is the tracer's.
+    /// `ENODEV` for a CPU that was never online; `EBUSY` when the current tracer uses the snapshot.
     fn part(&self) -> Result<Part<'_>> {
         if self.side == Side::Snapshot && self.instance().snapshot().is_tracers() {
             return Err(EBUSY);
@@ -110,21 +110,22 @@ impl Raw {
         self.buffer().cpu(self.cpu).ok_or(ENODEV)
     }
 
-    /// Sleeps until the CPU's buffer is filled to `percent`, or somebody wants those to go on who
-    /// wait here.
+    /// Sleeps until the buffer of the CPU is `percent` full or [`Self::wake`] is called. Errors as
+    /// the wait of [`Part`].
     fn wait(&self, percent: u32) -> Result {
         let wakes = self.wakes.load(Relaxed);
         let enough = || self.wakes.load(Relaxed) != wakes || self.closed.load(Relaxed);
         self.buffer().wait_or(Some(self.cpu), percent, enough)
     }
 
-    /// Sends on those who wait here.
+    /// Wakes the waiters of this file.
     fn wake(&self) {
         self.wakes.fetch_add(1, Relaxed);
         self.buffer().nudge(self.cpu);
     }
 
-    /// How full the CPU's buffer has to be for those who take whole sub-buffers.
+    /// How full, in percent, the buffer of the CPU must be before a reader of whole sub-buffers
+    /// wakes.
     fn percent(&self) -> u32 {
         match self.side {
             Side::Live => self.instance().buffer_percent(),
@@ -132,13 +133,13 @@ impl Raw {
         }
     }
 
-    /// Takes out as many full sub-buffers as `call` wants, none if there are none.
+    /// Consumes as many full sub-buffers as `call` wants. Returns an empty list if there are none.
     fn take(&self, call: &mut SpliceCall<'_>) -> Result<KVec<ReadPage>> {
         let part = self.part()?;
         let mut taken = KVec::new();
         let mut left = call.len();
         while left > 0 && !part.is_empty() {
-            // Nothing was taken yet for which there is no room.
+            // The reservation comes first, so a consumed sub-buffer always has a place.
             taken.reserve(1, GFP_KERNEL)?;
             let mut page = match part.new_read_page() {
                 Err(error) if taken.is_empty() => return Err(error),
@@ -165,8 +166,8 @@ impl Raw {
 }
 
 impl Partial {
-    /// Hands over what is left of the last sub-buffer, or reads the next; 0 when there is none that
-    /// `call` has room for.
+    /// Copies the rest of the last sub-buffer, or reads the next one. Returns 0 if there is no
+    /// sub-buffer, or if `call` has no room for it.
     fn read(&mut self, part: Part<'_>, call: &mut ReadCall<'_>) -> Result<usize> {
         let left = self
             .page
@@ -296,17 +297,18 @@ impl PageFile for Raw {
     }
 }
 
-/// A mapping of the file. It ends before snapshots can be taken again.
+/// A mapping of the file. The fields drop in order: the mapping ends before snapshots are allowed
+/// again.
 struct Mapping {
     _mapped: Owned<Mapped<'static>, Instance>,
     _no_snapshots: NoSnapshots,
 }
 
-/// No snapshots can be taken while it lives; see [`begin_mapping`](Snapshot::begin_mapping).
+/// While it lives, no snapshot can be taken; see [`begin_mapping`](Snapshot::begin_mapping).
 struct NoSnapshots(Arc<Instance>);
 
 impl NoSnapshots {
-    /// `EBUSY` while somebody may take some at any time.
+    /// `EBUSY` while a trigger, a function command or a tracer may take a snapshot.
     fn new(instance: Arc<Instance>) -> Result<Self> {
         instance.snapshot().begin_mapping()?;
         Ok(Self(instance))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an event is: its `format` and its `id`.
+//! The description of an event: its `format` and its `id`.
 
 use super::super::control::{shown, Text};
 use super::node::{open_line, EventNode, EventPlace, Line};
@@ -10,7 +10,7 @@ use crate::trace::events::registry::{self, Event};
 use core::fmt::Write;
 use kernel::prelude::*;
 
-/// `format`.
+/// The file `format`.
 pub(super) struct Format;
 
 impl EventNode<EventPlace> for Format {
@@ -30,7 +30,7 @@ impl Line<EventPlace> for Format {
     }
 }
 
-/// `id`.
+/// The file `id`.
 pub(super) struct Id;
 
 impl EventNode<EventPlace> for Id {

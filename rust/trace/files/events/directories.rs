@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The directories of `events/`, and the numbers of what is in them.
+//! The directories of `events/`, and the inode numbers of their entries.
 //!
-//! Files come first, then what has a directory; within a directory in the order of their numbers.
+//! A listing has the files first, then the subdirectories, each in the order of their numbers.
 
 use super::layout::Own;
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -14,36 +14,36 @@ use crate::trace::files::Placed;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
-/// So many numbers are a directory's own: its own one, then those of its files.
+/// Inode numbers of one directory: its own number, then those of its files.
 const EACH: u64 = 16;
 
-/// Directories of one kind.
+/// A kind of directory.
 #[derive(Clone, Copy)]
 pub(super) struct Kind(u64);
 
-/// The top directory's files.
+/// The inode numbers of the top directory.
 const TOP: Numbers = Numbers(0);
-/// The core's own entries.
+/// Directories of built-in entries.
 pub(super) const ENTRIES: Kind = Kind(1);
-/// Systems.
+/// Directories of systems.
 pub(super) const SYSTEMS: Kind = Kind(2);
-/// Events.
+/// Directories of events.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(super) const EVENTS: Kind = Kind(3);
 
 impl Kind {
-    /// The numbers of the directory that is number `at` of this kind.
+    /// The inode numbers of the directory with index `at` of this kind.
     pub(super) fn directory(self, at: u64) -> Numbers {
         Numbers(self.0 << 36 | at.wrapping_mul(EACH))
     }
 }
 
-/// The numbers of a directory and its files.
+/// The inode numbers of a directory and its files.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers(u64);
 
 impl Numbers {
-    /// The directory, found.
+    /// The lookup result for the directory.
     pub(super) fn found(self, what: Entry) -> Found {
         Found {
             number: self.0,
@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// The directory in a listing.
+    /// The directory as an entry of a listing.
     pub(super) fn listed(self, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0,
@@ -60,7 +60,7 @@ impl Numbers {
         })
     }
 
-    /// Its file of this number, from 1 on and below 16, found.
+    /// The lookup result for file `number` of the directory. Numbers are 1 to 15.
     pub(super) fn file(self, number: u64, what: Entry) -> Found {
         Found {
             number: self.0.wrapping_add(number),
@@ -68,7 +68,7 @@ impl Numbers {
         }
     }
 
-    /// The file in a listing.
+    /// File `number` of the directory as an entry of a listing.
     pub(super) fn listed_file(self, number: u64, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0.wrapping_add(number),
@@ -84,7 +84,7 @@ fn copied(name: &[u8]) -> Result<KVec<u8>> {
     Ok(copy)
 }
 
-/// `events/`.
+/// The directory `events/`.
 pub(super) struct Top(pub(super) Place);
 
 impl Top {
@@ -94,7 +94,7 @@ impl Top {
     }
 }
 
-/// The name of the core's own system.
+/// The name of the system of built-in entries.
 pub(super) const FTRACE: &[u8] = b"ftrace";
 
 impl LazyDir for Top {
@@ -125,7 +125,7 @@ impl LazyDir for Top {
     }
 }
 
-/// The systems of a kernel without `TRACE_EVENT()`s: none.
+/// A kernel without `TRACE_EVENT()` has no systems.
 #[cfg(not(CONFIG_EVENT_TRACING))]
 mod systems {
     use super::{Found, Instance, Listed};

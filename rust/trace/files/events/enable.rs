@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `enable`: of one event, of a system, of all.
+//! `enable` of an event, of a system, and of all events.
 
 use super::super::control::{errno, shown, Control, Limit, Text};
 use super::super::Place;
@@ -15,7 +15,7 @@ use core::fmt::Write;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// 0 or 1 in decimal digits.
+/// Parses 0 or 1 in decimal digits.
 fn parse(line: &[u8]) -> Result<bool> {
     match number::unsigned(line, 10).map_err(errno)? {
         0 => Ok(false),
@@ -24,7 +24,7 @@ fn parse(line: &[u8]) -> Result<bool> {
     }
 }
 
-/// `enable` of an event.
+/// The file `enable` of an event.
 pub(super) struct EnableEvent;
 
 impl EventNode<EventPlace> for EnableEvent {
@@ -52,8 +52,8 @@ impl Line<EventPlace> for EnableEvent {
     }
 }
 
-/// Whether the events that can be switched and that `is` picks are enabled: all, none, some, or
-/// there are none.
+/// Writes the state of the events that `is` accepts and that can be enabled: `1` all on, `0` all
+/// off, `X` some on, `?` no such event.
 fn show(instance: &Instance, out: &mut Text, is: impl Fn(&Event) -> bool) -> Result {
     let registry = registry::lock()?;
     let files = registry.of(instance);
@@ -90,7 +90,7 @@ fn store(instance: &Arc<Instance>, line: &[u8], system: Option<&[u8]>) -> Result
     registry::lock()?.enable_matching(instance, &wanted, on)
 }
 
-/// `enable` of a system.
+/// The file `enable` of a system.
 pub(super) struct EnableSystem;
 
 impl EventNode<SystemPlace> for EnableSystem {
@@ -111,7 +111,7 @@ impl Line<SystemPlace> for EnableSystem {
     }
 }
 
-/// `events/enable`.
+/// The file `events/enable`.
 pub(super) struct EnableAll;
 
 impl Control for EnableAll {

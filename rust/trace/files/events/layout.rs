@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How sub-buffers and entries are laid out, for tools that read the binary buffer: `header_event`,
-//! `header_page`, and the core's own entries below `events/ftrace/`. The texts come from
-//! `format::entry`, where the entries' layout is described once.
+//! The layout of sub-buffers and entries, for tools that read the binary buffer: `header_event`,
+//! `header_page`, and the built-in entries in `events/ftrace/`. The texts come from
+//! `format::entry`, which describes the layout of each entry once.
 
 use super::super::control::{Control, Text};
 use super::super::Place;
@@ -14,10 +14,10 @@ use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use core::fmt::Write;
 use kernel::prelude::*;
 
-/// Entries that have an `id` file; the others' ids are only in their `format`, as in C.
+/// Entries that have an `id` file. The ids of the others are only in their `format`, as in C.
 const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
 
-/// `header_event`: the record header of the ring buffer.
+/// The file `header_event`: the event header of the ring buffer.
 pub(super) struct HeaderEvent;
 
 impl Control for HeaderEvent {
@@ -41,7 +41,7 @@ impl Control for HeaderEvent {
     }
 }
 
-/// `header_page`: the head of a sub-buffer.
+/// The file `header_page`: the header of a sub-buffer.
 pub(super) struct HeaderPage;
 
 impl Control for HeaderPage {
@@ -63,15 +63,14 @@ impl Control for HeaderPage {
     }
 }
 
-/// The entries that are made here: who makes no entry of a kind need not be asked what it looks
-/// like.
+/// The built-in entries that this kernel can record.
 fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
     let made = |(_, entry): &(u64, &entry::Row)| entry.offered;
     let numbered = (0..).zip(entry::TABLE).filter(made);
     numbered.map(|(at, entry)| (entry, ENTRIES.directory(at)))
 }
 
-/// `events/ftrace/`.
+/// The directory `events/ftrace/`.
 pub(super) struct Own;
 
 impl LazyDir for Own {
@@ -94,7 +93,7 @@ impl LazyDir for Own {
     }
 }
 
-/// One of the core's own entries.
+/// The directory of a built-in entry.
 struct OwnEntry {
     entry: &'static entry::Row,
     numbers: Numbers,
@@ -133,7 +132,7 @@ impl LazyDir for OwnEntry {
 
 type Show = fn(&entry::Row, &mut Text) -> Result;
 
-/// A file of one of the core's own entries.
+/// A file of a built-in entry.
 struct EntryFile {
     entry: &'static entry::Row,
     show: Show,
@@ -155,7 +154,7 @@ fn show_id(entry: &entry::Row, out: &mut Text) -> Result {
     Ok(writeln!(out, "{}", entry.id)?)
 }
 
-/// An open file whose text does not change.
+/// An open file with a fixed text.
 struct FixedText(Text);
 
 impl OpenFile for FixedText {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the files of an event, and those of a system, have in common.
+//! Common parts of the files of events and of systems.
 
 use super::super::control::Text;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
@@ -9,10 +9,10 @@ use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Numbers are read from so many bytes; see [`super::super::control::Limit::NUMBER`].
+/// The longest number that is parsed; see [`super::super::control::Limit::NUMBER`].
 const LINE: usize = 66;
 
-/// Where the files of an event stand.
+/// Identifies an event in an instance, for the files of that event.
 #[derive(Clone)]
 pub(crate) struct EventPlace {
     /// The instance.
@@ -21,21 +21,21 @@ pub(crate) struct EventPlace {
     pub(crate) event: EventId,
 }
 
-/// Where the files of a system stand.
+/// Identifies a system in an instance, for the files of that system.
 #[derive(Clone)]
 pub(crate) struct SystemPlace {
     /// The instance.
     pub(crate) instance: Arc<Instance>,
-    /// The system's name.
+    /// The name of the system.
     pub(crate) system: Arc<KVec<u8>>,
 }
 
-/// A place below `events/`.
+/// What a file in `events/` belongs to.
 pub(crate) trait Below: Clone + Send + Sync + 'static {
-    /// The instance it is in.
+    /// The instance.
     fn instance(&self) -> &Arc<Instance>;
 
-    /// Whether what it stands for has gone. Task context, may sleep.
+    /// Whether the event or system has been removed. Task context, may sleep.
     fn is_gone(&self) -> bool;
 }
 
@@ -60,25 +60,25 @@ impl Below for SystemPlace {
     }
 }
 
-/// What happens when a file at a place is opened.
+/// Opens a file of an event or of a system.
 pub(crate) trait EventNode<P: Below>: Sync {
-    /// Called for each `open(2)`; permissions and lockdown were checked, and the place is there.
-    /// Task context, may sleep.
+    /// Called for each `open(2)`. The permissions and lockdown were checked, and `at` exists. Task
+    /// context, may sleep.
     fn open(&'static self, at: &P, how: &OpenFlags) -> Result<Opening>;
 
-    /// Is the file there for this event?
+    /// Whether `event` has this file.
     fn is_there(&self, _event: &Event) -> bool {
         true
     }
 
-    /// Does it only describe? Then it is there in an instance that holds a copy of another, too,
-    /// and keeps none from being removed while it is open.
+    /// Whether the file only describes the event. Such a file also exists in a read-only copy of
+    /// another instance, and an open one does not block the removal of the event.
     fn describes(&self) -> bool {
         false
     }
 }
 
-/// One file of each event, or of each system.
+/// A file that each event, or each system, has.
 pub(super) struct FileRow<P: Below> {
     pub(super) name: &'static [u8],
     pub(super) mode: u16,
@@ -86,7 +86,7 @@ pub(super) struct FileRow<P: Below> {
 }
 
 impl<P: Below> FileRow<P> {
-    /// A row of a table.
+    /// Makes a row of a table of files.
     pub(super) const fn new(
         name: &'static [u8],
         mode: u16,
@@ -96,7 +96,7 @@ impl<P: Below> FileRow<P> {
     }
 }
 
-/// A row at its place.
+/// A row together with the event or system that it belongs to.
 pub(super) struct PlacedBelow<P: Below> {
     pub(super) row: &'static FileRow<P>,
     pub(super) at: P,
@@ -116,22 +116,21 @@ impl<P: Below> FileType for PlacedBelow<P> {
     }
 }
 
-/// A file with a short text, which is made anew for each read, and that takes short lines.
+/// A file with a short text, which is made anew for each read. It takes short lines.
 pub(crate) trait Line<P: Below>: Sync {
-    /// Writes what the file reads as. Task context, may sleep. The default is a file that cannot be
-    /// read.
+    /// Writes the text of the file. Task context, may sleep. By default the file cannot be read.
     fn show(&self, _at: &P, _out: &mut Text) -> Result {
         Err(EINVAL)
     }
 
-    /// Takes what was written in one call. Task context, may sleep. The default is a file that
-    /// cannot be written.
+    /// Handles the bytes of one `write(2)`. Task context, may sleep. By default the file cannot be
+    /// written.
     fn store(&self, _at: &P, _line: &[u8]) -> Result {
         Err(EINVAL)
     }
 }
 
-/// Opens a file that is such a line.
+/// Opens a file of a short text. Task context, may sleep. `ENOMEM`.
 pub(super) fn open_line<P: Below>(line: &'static dyn Line<P>, at: &P) -> Result<Opening> {
     let at = at.clone();
     Opening::new(OpenLine { line, at })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whose events are recorded: `set_event_pid` and `set_event_notrace_pid`.
+//! The tasks whose events are recorded: `set_event_pid` and `set_event_notrace_pid`.
 
 use super::super::control::Text;
 use super::super::{Node, Place};
@@ -11,11 +11,11 @@ use core::fmt::Write;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
-/// The file of one of the two lists.
+/// The file of one of the two pid lists.
 pub(in super::super) struct EventPidFile(pub(in super::super) PidListKind);
 
 impl Node for EventPidFile {
-    /// `O_TRUNC` forgets the list.
+    /// `O_TRUNC` clears the list.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         let mut registry = registry::lock()?;
         if how.write && how.trunc {
@@ -39,7 +39,7 @@ impl Node for EventPidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list when the file was opened.
+    /// The list at the time of the open.
     text: Text,
 }
 
@@ -48,7 +48,8 @@ impl OpenFile for OpenPids {
         call.put_from(self.text.finish()?)
     }
 
-    /// All pids of a write are taken or none. More than a page is left for the next write.
+    /// A write takes all of its pids or none. At most a page is taken; the caller writes the rest
+    /// again.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         if call.len() == 0 {
             return Ok(0);

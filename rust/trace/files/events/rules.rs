@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is said about hits: `filter` and `trigger` of an event, `filter` of a system, a hit that is
-//! made up (`inject`), and
-//! `show_event_filters` and `show_event_triggers`, which list them.
+//! Rules for events: `filter` and `trigger` of an event, `filter` of a system, `inject` of an
+//! event, and the lists `show_event_filters` and `show_event_triggers`.
 
 use super::super::control::{shown, Control, Text};
 use super::super::Place;
@@ -15,15 +14,15 @@ use crate::trace::events::trigger;
 use core::fmt;
 use kernel::prelude::*;
 
-/// One write takes less than a page.
+/// The most bytes of one write: less than a page.
 const LIMIT: usize = 4095;
 
-/// What such a file shows and takes.
+/// A file that shows rules and takes new ones.
 trait Rule<P: Below>: Sync {
-    /// Writes what the file reads as. Task context, may sleep.
+    /// Writes the text of the file. Task context, may sleep.
     fn show(&self, at: &P, out: &mut Text) -> Result;
 
-    /// Takes what was written in one call. Task context, sleeps.
+    /// Handles the bytes of one `write(2)`. Task context, sleeps.
     fn store(&self, at: &P, text: &[u8]) -> Result;
 }
 
@@ -59,7 +58,7 @@ impl<P: Below> OpenFile for OpenRule<P> {
     }
 }
 
-/// `filter` of an event.
+/// The file `filter` of an event.
 pub(super) struct EventFilter;
 
 impl EventNode<EventPlace> for EventFilter {
@@ -84,7 +83,7 @@ impl Rule<EventPlace> for EventFilter {
     }
 }
 
-/// `trigger` of an event.
+/// The file `trigger` of an event.
 pub(super) struct EventTrigger;
 
 impl EventNode<EventPlace> for EventTrigger {
@@ -109,7 +108,7 @@ impl Rule<EventPlace> for EventTrigger {
     }
 }
 
-/// `inject` of an event, which cannot be read.
+/// The file `inject` of an event. It cannot be read.
 #[cfg(CONFIG_TRACE_EVENT_INJECT)]
 pub(super) struct Inject;
 
@@ -135,7 +134,7 @@ impl Rule<EventPlace> for Inject {
     }
 }
 
-/// `filter` of a system.
+/// The file `filter` of a system.
 pub(super) struct SystemFilter;
 
 impl EventNode<SystemPlace> for SystemFilter {
@@ -154,7 +153,7 @@ impl Rule<SystemPlace> for SystemFilter {
     }
 }
 
-/// `show_event_filters`.
+/// The file `show_event_filters`.
 pub(crate) struct ShowFilters;
 
 impl Control for ShowFilters {
@@ -170,7 +169,7 @@ impl Control for ShowFilters {
     }
 }
 
-/// `show_event_triggers`.
+/// The file `show_event_triggers`.
 pub(crate) struct ShowTriggers;
 
 impl Control for ShowTriggers {
@@ -188,7 +187,7 @@ impl Control for ShowTriggers {
     }
 }
 
-/// Writes `SYSTEM:EVENT` in a column of 32 bytes.
+/// Writes `SYSTEM:EVENT`, padded to 32 bytes.
 fn name(event: &Event, out: &mut dyn Out) -> fmt::Result {
     let (system, name) = (event.system().to_bytes(), event.name().to_bytes());
     out.bytes(system)?;

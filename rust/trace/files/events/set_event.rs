@@ -2,7 +2,7 @@
 
 //! `set_event` and `available_events`: events by name.
 //!
-//! What is read is what there was when the file was opened.
+//! A reader sees the events that existed when it opened the file.
 
 use super::super::control::{errno, Text};
 use super::super::{Node, Place};
@@ -15,7 +15,7 @@ use core::fmt;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
-/// Room for a name with all that may stand around it, its end included.
+/// Bytes for an event's name with its prefix, its suffix and the final NUL.
 const ROOM: usize = 128;
 
 fn write_name(out: &mut dyn Out, event: &Event) -> fmt::Result {
@@ -25,7 +25,7 @@ fn write_name(out: &mut dyn Out, event: &Event) -> fmt::Result {
     out.bytes(b"\n")
 }
 
-/// `available_events`.
+/// The file `available_events`.
 pub(in super::super) struct AvailableEvents;
 
 impl Node for AvailableEvents {
@@ -48,11 +48,11 @@ impl OpenFile for Listing {
     }
 }
 
-/// `set_event`.
+/// The file `set_event`.
 pub(in super::super) struct SetEvent;
 
 impl Node for SetEvent {
-    /// `O_TRUNC` disables all.
+    /// `O_TRUNC` disables all events.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         let mut registry = registry::lock()?;
         if how.write && how.trunc {
@@ -85,7 +85,7 @@ impl OpenFile for OpenSetEvent {
         call.put_from(self.text.finish()?)
     }
 
-    /// Takes one name of a write; the caller comes back with the rest.
+    /// Takes one name of a write. The caller writes the rest again.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         if call.len() == 0 {
             return Ok(0);
@@ -96,7 +96,7 @@ impl OpenFile for OpenSetEvent {
         call.reader().read_slice(&mut text)?;
         let mut parser = Parser::<ROOM>::new();
         let used = parser.feed(&text).map_err(errno)?;
-        // A name ends with the write.
+        // The end of a write also ends a name.
         parser.finish();
         if let Some(word) = parser.take() {
             let (name, on) = match word {

@@ -2,8 +2,8 @@
 
 //! The directories of systems and of their events.
 //!
-//! A system gets its number when it is first listed or looked up, and keeps it for good, whatever
-//! events come and go; an event has the registry's.
+//! A system gets its number at the first listing or lookup. It keeps the number even if all its
+//! events are removed. An event has the number that the registry gave it.
 
 use super::directories::{Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::node::{Below, EventPlace, FileRow, PlacedBelow, SystemPlace};
@@ -17,11 +17,11 @@ use kernel::sync::Arc;
 
 /// The number of the system called `name`. `ENOMEM`.
 fn number(name: &[u8]) -> Result<u64> {
-    // The core's own system is number 0.
+    // Number 0 is the system of built-in entries.
     Ok(registry::lock()?.system_number(name)?.wrapping_add(1))
 }
 
-/// The directory of the system called `name`.
+/// Looks up the directory of the system called `name`. `None` if there is none; `ENOMEM`.
 pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found>> {
     let mut system = KVec::new();
     system.extend_from_slice(name, GFP_KERNEL)?;
@@ -37,12 +37,12 @@ pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found
     Ok(Some(numbers.found(Entry::Dir(dir))))
 }
 
-/// Has `instance` the core's own system?
+/// Whether `instance` has the system of built-in entries.
 pub(super) fn has_own(instance: &Instance) -> bool {
     Systems::of(instance).has(FTRACE)
 }
 
-/// Adds the systems to what `events/` lists.
+/// Adds the systems to the listing of `events/`.
 pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     let mut registry = registry::lock()?;
     let mut numbered: KVec<(u64, KVec<u8>)> = KVec::new();
@@ -67,7 +67,7 @@ pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     Ok(())
 }
 
-/// The rows of a table with the numbers of their files, as far as they are there.
+/// The rows of a table that exist at a place, each with the number of its file.
 fn rows<P: Below>(
     table: &'static [FileRow<P>],
     instance: &Instance,
@@ -139,7 +139,7 @@ struct OneEvent {
 }
 
 impl OneEvent {
-    /// The files that this event has here.
+    /// The files of this event in this instance.
     fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
         let mut list = KVec::new();
         let registry = registry::lock()?;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which functions are traced: `set_ftrace_filter` and `set_ftrace_notrace`.
+//! `set_ftrace_filter` and `set_ftrace_notrace`: which functions are traced.
 //!
-//! An open file for writing holds a private copy of the filter. Each write takes one token and
-//! changes the copy; closing the file takes a token still held and makes the copy current. What
-//! goes wrong at the close nobody can be told.
+//! An open file for writing holds a private copy of the hash. Each write takes one token and
+//! changes the copy. Closing the file takes the last token and makes the copy current. Errors at
+//! the close cannot be reported.
 
 use super::token_file::{self, TokenFile};
 use crate::core::format::Out;
@@ -24,11 +24,11 @@ use kernel::{
     sync::{Arc, Mutex},
 };
 
-/// The file of one of the two sets.
+/// The file of one of the two hashes.
 pub(super) struct FilterFile(pub(super) FilterKind);
 
 impl Node for FilterFile {
-    /// `O_TRUNC` starts from nothing.
+    /// `O_TRUNC` starts with an empty hash.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         let owner = match self.0 {
             FilterKind::Filter => Owner::Instance(at.instance.clone()),
@@ -38,18 +38,18 @@ impl Node for FilterFile {
     }
 }
 
-/// Whose set it is.
+/// What the hash belongs to.
 pub(in crate::trace::files) enum Owner {
-    /// An instance's; the file takes and shows its function commands, too.
+    /// An instance. The file also takes and shows its function commands.
     Instance(Arc<Instance>),
-    /// An instance's, in a file that takes no commands.
+    /// An instance. The file takes no function commands.
     Silent,
-    /// No instance's, which nothing after a colon could be for.
+    /// No instance. The file takes no function commands and no module names.
     #[cfg_attr(not(CONFIG_STACK_TRACER), expect(dead_code))]
     Nobody,
 }
 
-/// Opens a file of one of the sets of `ops`.
+/// Opens a file for one of the hashes of `ops`. Task context, may sleep. `ENOMEM`.
 pub(in crate::trace::files) fn open(
     ops: &Arc<Ops>,
     which: FilterKind,
@@ -74,15 +74,15 @@ pub(in crate::trace::files) fn open(
 struct OpenFilter {
     which: FilterKind,
     owner: Owner,
-    /// The set when the file was opened, if it can be read.
+    /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<List>,
     #[pin]
     writing: Mutex<Option<TokenFile<Edit>>>,
 }
 
 impl OpenFilter {
-    /// The line that stands for an empty set. Patterns for modules that are not there do not make
-    /// it less empty for `set_ftrace_notrace`.
+    /// The first line for an empty hash. Patterns for modules that are not loaded count as entries
+    /// of `set_ftrace_filter`, but not of `set_ftrace_notrace`.
     fn headline(&self, list: &List) -> Option<&'static [u8]> {
         match self.which {
             FilterKind::Filter if list.is_default() => Some(b"#### all functions enabled ####\n"),
@@ -93,7 +93,7 @@ impl OpenFilter {
         }
     }
 
-    /// Applies one token: a rule of the set, or a function command.
+    /// Applies one token: a pattern for the hash, or a function command.
     fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
         if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
             let (name, _) = command::split(rest);
@@ -113,12 +113,12 @@ impl OpenFilter {
         }
     }
 
-    /// Lines before those of the commands.
+    /// The number of lines before those of the function commands.
     fn rules(&self, list: &List) -> usize {
         usize::from(self.headline(list).is_some()) + list.sites().len() + list.patterns()
     }
 
-    /// Lines of the commands.
+    /// The number of lines of function commands.
     fn commands(&self) -> usize {
         match &self.owner {
             Owner::Instance(instance) => Probes::of(instance).map_or(0, |probes| probes.count()),

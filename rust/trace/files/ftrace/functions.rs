@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What can be traced and what is: `available_filter_functions`,
+//! Functions that can be traced and functions that are traced: `available_filter_functions`,
 //! `available_filter_functions_addrs`, `enabled_functions`, `touched_functions` and
 //! `dyn_ftrace_total_info`.
 //!
-//! The listings walk the sites by number, so a module that goes between two reads shifts what
-//! follows.
+//! A listing reads the sites by index. If a module is unloaded between two reads, the sites after
+//! it move.
 
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
@@ -19,13 +19,13 @@ use kernel::prelude::*;
 /// A listing of sites.
 #[derive(Clone, Copy)]
 pub(super) enum Functions {
-    /// `available_filter_functions`: all; the line's number is what filter files take for an index.
+    /// `available_filter_functions`: all sites. A filter file takes the line number as an index.
     Available,
-    /// `available_filter_functions_addrs`: all, with the site's address.
+    /// `available_filter_functions_addrs`: all sites with their addresses.
     Addresses,
-    /// `enabled_functions`: those with a callback now, and what the callback is.
+    /// `enabled_functions`: sites that have a callback now, each with its callback.
     Enabled,
-    /// `touched_functions`: those that ever had one.
+    /// `touched_functions`: sites that have had a callback at any time.
     Touched,
 }
 
@@ -52,7 +52,7 @@ impl Lines for Functions {
     }
 
     fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
-        // One that went since `seek` leaves no line.
+        // A site that was removed after `seek` prints no line.
         let Some(site) = usize::try_from(at).ok().and_then(sites::by_index) else {
             return Ok(());
         };
@@ -67,7 +67,8 @@ impl Lines for Functions {
     }
 }
 
-/// `dyn_ftrace_total_info`: how many sites there are, and what preparing them took.
+/// `dyn_ftrace_total_info`: how many sites there are, and how much memory and time they took at
+/// boot.
 pub(super) struct TotalInfo;
 
 impl Control for TotalInfo {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which part of the call graph is recorded: `set_graph_function`, `set_graph_notrace` and
-//! `max_graph_depth`.
+//! `set_graph_function`, `set_graph_notrace` and `max_graph_depth`: which part of the call graph is
+//! recorded.
 //!
-//! As with filters, an open file for writing holds a private copy of the set, and closing it makes
-//! that current.
+//! An open file for writing holds a private copy of the hash. Closing the file makes the copy
+//! current.
 
 use super::token_file::{self, TokenFile};
 use crate::core::format::Out;
@@ -20,11 +20,11 @@ use crate::trace::instance::list;
 use core::fmt::{self, Write};
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
-/// The file of one of the two sets.
+/// The file of one of the two hashes.
 pub(super) struct GraphFile(pub(super) GraphFilterKind);
 
 impl Node for GraphFile {
-    /// `O_TRUNC` starts from nothing.
+    /// `O_TRUNC` starts with an empty hash.
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
         let writing = match how.write {
             true => Some(TokenFile::new(Edit::open(self.0, how.trunc)?)?),
@@ -44,7 +44,7 @@ impl Node for GraphFile {
 #[pin_data(PinnedDrop)]
 struct OpenGraph {
     which: GraphFilterKind,
-    /// The set when the file was opened, if it can be read.
+    /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<KVVec<Site>>,
     #[pin]
     writing: Mutex<Option<TokenFile<Edit>>>,
@@ -107,17 +107,18 @@ impl Lines for OpenGraph {
     }
 }
 
-/// Running tracers look whether they may still go the plain way. `ENOMEM`.
+/// Makes the running tracers choose their callbacks again, since graph filters exclude the fast
+/// path. `ENOMEM`.
 fn tell_tracers() -> Result {
     list::all().try_for_each(|instance| instance.refresh_tracer())
 }
 
-/// `max_graph_depth`.
+/// The file `max_graph_depth`.
 pub(super) struct MaxDepth;
 
 impl Control for MaxDepth {
     fn show(&self, _at: &Place, out: &mut Text) -> Result {
-        // As ftrace does, which keeps 32 bits and shows them signed.
+        // C also keeps 32 bits and prints them signed.
         shown(writeln!(out, "{}", filter::max_depth() as i32))
     }
 

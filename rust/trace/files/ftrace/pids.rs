@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which tasks are traced: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
+//! `set_ftrace_pid` and `set_ftrace_notrace_pid`: which tasks are traced.
 
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
@@ -13,11 +13,11 @@ use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
-/// The file of one of the two lists.
+/// The file of one of the two pid lists.
 pub(super) struct PidFile(pub(super) PidListKind);
 
 impl Node for PidFile {
-    /// `O_TRUNC` forgets the list.
+    /// `O_TRUNC` clears the list.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         if how.write && how.trunc {
             FunctionPids::clear(&at.instance, self.0)?;
@@ -33,12 +33,13 @@ impl Node for PidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list when its reading began.
+    /// The list at the start of a reading.
     pids: RawLock<KVVec<i32>>,
 }
 
 impl OpenFile for OpenPids {
-    /// All pids of a write are taken or none. More than a page is left for the next write.
+    /// A write takes all of its pids or none. At most a page is taken; the caller writes the rest
+    /// again.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
         call.reader().read_slice(&mut text)?;
@@ -65,7 +66,7 @@ impl Rows for OpenPids {
 
 impl Lines for OpenPids {
     fn seek(&self, at: u64) -> Option<u64> {
-        // An empty list has a line that says so.
+        // An empty list is shown as one line that says so.
         (at < self.pids.lock().len().max(1) as u64).then_some(at)
     }
 

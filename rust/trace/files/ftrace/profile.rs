@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The function profiler: `function_profile_enabled`, and a table for each CPU in `trace_stat/`,
-//! made anew at each open.
+//! The function profiler: `function_profile_enabled`, and one table per CPU in `trace_stat/`. An
+//! open makes the table.
 
 use crate::core::format::graph::write_duration;
 use crate::core::format::Out;
@@ -21,7 +21,7 @@ use crate::trace::profilers::function::Row;
 use core::fmt::{self, Write};
 use kernel::{cpu::CpuId, prelude::*, str::CString, sync::Arc};
 
-/// `function_profile_enabled`.
+/// The file `function_profile_enabled`.
 pub(super) struct ProfileEnabled;
 
 impl Control for ProfileEnabled {
@@ -38,7 +38,7 @@ impl Control for ProfileEnabled {
     }
 }
 
-/// The feature: options that say what counts as a function's time.
+/// The feature that handles the options for the measured time of a function.
 pub(crate) struct TimeOptions;
 
 impl Feature for TimeOptions {
@@ -53,7 +53,8 @@ impl Feature for TimeOptions {
         })]
     }
 
-    /// The top instance's `sleep-time` counts, whether `function_graph` is current or not.
+    /// The profiler follows `sleep-time` of the top instance, even when `function_graph` is not the
+    /// current tracer.
     fn tracer_option(&self, instance: &Instance, option: &TracerOption, on: bool) -> Result {
         match *option {
             options::graph::SLEEP_TIME if instance.is_top() => profile::set_sleep_time(on),
@@ -62,17 +63,17 @@ impl Feature for TimeOptions {
     }
 }
 
-/// Makes the files in `trace_stat/`. Task context, may sleep; errors as [`Dir::create_file`].
+/// Creates the files in `trace_stat/`. Task context, may sleep. Errors as [`Dir::create_file`].
 pub(in crate::trace::files) fn create(stat: &Dir) -> Result {
     for cpu in cpus::possible() {
         let name = CString::try_from_fmt(fmt!("function{}", cpu.as_u32()))?;
-        // Nobody can write to it, whatever the mode says: it is that of C.
+        // C has this mode, too. No write method exists, so nobody can write to the file.
         stat.create_file(&name, 0o640, KBox::new(CpuProfile(cpu), GFP_KERNEL)?)?;
     }
     Ok(())
 }
 
-/// A CPU's file.
+/// The table of one CPU.
 struct CpuProfile(CpuId);
 
 impl FileType for CpuProfile {
@@ -84,8 +85,8 @@ impl FileType for CpuProfile {
     }
 }
 
-/// The rows as they were at the open; with `tracing_thresh` only those of functions that took as
-/// long on average.
+/// The rows at the time of the open. With `tracing_thresh`, only functions whose average time is at
+/// least the threshold.
 struct Listing(KVVec<Row>);
 
 impl Lines for Listing {
@@ -104,7 +105,7 @@ impl Lines for Listing {
     }
 }
 
-/// Columns for a name.
+/// The width of the name column.
 const NAME: usize = 30;
 
 fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
@@ -131,7 +132,7 @@ fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
     out.bytes(b"\n")
 }
 
-/// In thousandths of square microseconds, as durations are shown; wrapping as C's does.
+/// The variance in 1/1000 µs², which is how durations are printed. It wraps as in C.
 fn variance(row: &Row) -> u64 {
     let n = row.hits;
     let denominator = n.wrapping_mul(n.wrapping_sub(1)).wrapping_mul(1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Files that take one word a write, each of which changes a private copy of a set: filters and the
-//! parts of the call graph.
+//! Files that take one token per write: the function filters and the graph filters. Each token
+//! changes a private copy of the hash.
 
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::WriteCall;
@@ -9,17 +9,18 @@ use crate::kernel::kallsyms::SYMBOL_TOKEN;
 use crate::trace::files::control::errno;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
-/// A word's room: a symbol with offset and module as C prints it, and a little more.
+/// Room for one token: a symbol with offset and module as C prints it, and some spare bytes.
 const ROOM: usize = SYMBOL_TOKEN;
 
-/// What such a file holds while it is open for writing: the copy, and a word that has not ended
-/// yet.
+/// The state of such a file while it is open for writing: the private copy, and the start of an
+/// unfinished token.
 pub(super) struct TokenFile<E> {
     edit: E,
     parser: KBox<Parser<ROOM>>,
 }
 
-/// What was written, in the kernel's memory. Task context, sleeps. `EFAULT`, `ENOMEM`.
+/// Copies the written bytes from user memory, at most a page. Task context, sleeps. `EFAULT`,
+/// `ENOMEM`.
 pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
     let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
     call.reader().read_slice(&mut text)?;
@@ -27,18 +28,21 @@ pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
 }
 
 impl<E> TokenFile<E> {
-    /// For changes of `edit`. Task context, may sleep. `ENOMEM`.
+    /// A file that changes `edit`. Task context, may sleep. `ENOMEM`.
     pub(super) fn new(edit: E) -> Result<Self> {
-        // Written in place: too large for the stack.
+        // The parser is too large for the stack, so it is made in its final place.
         Ok(Self {
             edit,
             parser: KBox::write(KBox::new_uninit(GFP_KERNEL)?, Parser::new()),
         })
     }
 
-    /// Takes up to one word of `text`, which was [`read`] from `call`, and says how much that was;
-    /// a word that ends there goes to `apply`. `EINVAL` for one that is too long, and what `apply`
-    /// says.
+    /// Takes at most one token of `text`, which [`read`] has copied from `call`. Calls `apply` with
+    /// a complete token. Returns how many bytes it took.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a token that is too long, and the errors of `apply`.
     pub(super) fn take(
         &mut self,
         call: &mut WriteCall<'_>,
@@ -56,7 +60,7 @@ impl<E> TokenFile<E> {
         Ok(used)
     }
 
-    /// The file is closed: the word that is still held goes to `apply`. The copy is the caller's.
+    /// Ends the writing: calls `apply` with an unfinished token and returns the private copy.
     pub(super) fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> E {
         let Self {
             mut edit,
@@ -64,7 +68,7 @@ impl<E> TokenFile<E> {
         } = self;
         parser.finish();
         if let Some(word) = parser.take() {
-            // Too late to tell anybody: the write had said yes.
+            // A close cannot report an error.
             let _ = apply(&mut edit, word);
         }
         edit
