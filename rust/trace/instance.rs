@@ -1,31 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Instances: a buffer, a current tracer, a set of options. The kernel starts with the top one.
+//! Instances: a buffer, a current tracer, and a set of options. The kernel starts with the top
+//! instance.
 //!
-//! An [`Instance`] answers what the control files and the C API ask; the buffer itself is
-//! [`super::buffer`]. Nothing here names a feature of tracing. What a feature keeps for an instance,
-//! what its options do, and what it does as an instance comes and goes, it says in a [`feature`];
-//! what records is a [`tracer`]. `boot.rs` hands over the tables of both.
+//! An [`Instance`] implements what the control files and the C API ask for. The buffer itself is
+//! [`super::buffer`]. This room does not know the features of tracing by name. A [`feature`]
+//! describes its state for an instance, the effects of its options, and its hooks for the life of
+//! an instance. A [`tracer`] records. `boot.rs` registers the tables of both.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`feature`] | what other rooms keep for an instance, and hear of it |
-//! | [`tracer`], [`current`] | the trait of tracers; starting and ending the current one |
-//! | [`options`] | the core options and what setting one does |
+//! | [`feature`]
+//! the state and the hooks of other rooms for an instance |
+//! | [`tracer`], [`current`]
+//! the trait of tracers; start and end of the current one |
+//! | [`options`]
+//! the core options and their effects |
 //! | [`sizes`] | resizing |
-//! | [`snapshot`] | the second buffer, which the first exchanges its rings with |
-//! | [`latency`] | whose the worst latency is that a tracer keeps there |
-//! | [`persistent`], [`previous_boot`] | buffers that outlive the kernel; what an instance does with one |
-//! | [`list`], [`held`] | all instances, making and removing them; who keeps one from going |
-//! | [`error_log`], [`readers`], [`message`] | why commands were refused; who consumes; texts recorded for others |
+//! | [`snapshot`]
+//! the spare buffer, and the swap of its rings with those of the live buffer |
+//! | [`latency`]
+//! the longest latency and its task |
+//! | [`persistent`], [`previous_boot`]
+//! buffers that outlive the kernel; instances with such a buffer |
+//! | [`list`], [`held`]
+//! the list of instances, creation and removal; references that block the removal |
+//! | [`error_log`], [`readers`], [`message`]
+//! refused commands; consuming readers; texts of kernel code |
 //!
-//! Words: the *top* instance is the nameless one whose files lie directly in tracefs; *expanded*
-//! says that its buffer has left the minimum size that it boots with; a *pipe* is an open consuming
-//! reader, which holds the tracer in place.
+//! Words: the *top* instance has no name, and its files are directly in tracefs. *Expanded* means
+//! that its buffer has left the minimum size of the boot. A *pipe* is an open consuming reader; the
+//! tracer cannot change while there is one.
 //!
-//! Lock order: [`Instance`]'s state mutex, then the locks of ops and patch sites
+//! Lock order: the state mutex of [`Instance`], then the locks of ops and patch sites
 //! (`super::ftrace::ops`), then the reader locks of the buffer (raw spinlocks, innermost). The
-//! error log's mutex nests in nothing and holds nothing.
+//! mutex of the error log is taken and released alone.
 
 mod current;
 pub(crate) mod error_log;
@@ -61,20 +70,21 @@ use kernel::str::CString;
 use kernel::sync::atomic::Atomic;
 use kernel::sync::{Arc, Mutex, SetOnce};
 
-/// In [`Instance::users`]: nobody can open it, yet or any more.
+/// A value of [`Instance::users`]: the instance cannot be opened, because it is being created or
+/// removed.
 const CLOSED: i32 = -1;
 
-/// What changes under the state mutex.
+/// The fields that the state mutex protects.
 struct State {
     /// The current tracer.
     tracer: &'static dyn Tracer,
-    /// Its row in [`tracer::all`].
+    /// The row of the current tracer in [`tracer::all`].
     row: usize,
-    /// Each tracer's own options, by row, whether it is current or not.
+    /// The values of each tracer's own options, by row, current or not.
     tracer_flags: KVec<u32>,
-    /// What the current tracer keeps while it is current.
+    /// The state of the current tracer.
     running: Option<KBox<dyn Running>>,
-    /// The options as they were before the current tracer forced some.
+    /// The options without those that the current tracer forces.
     unforced: Set,
     cpumask: CpuSet,
 }
@@ -82,16 +92,17 @@ struct State {
 /// Which of an instance's two buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one that is recorded into.
+    /// The live buffer, which is recorded into.
     Live,
-    /// The one that holds the snapshot.
+    /// The spare buffer, which holds the snapshot.
     Snapshot,
 }
 
 /// A trace instance.
 #[pin_data]
 pub(crate) struct Instance {
-    /// First, to be dropped first: a feature may wait for what still records into the buffer.
+    /// The first field, so that it is dropped first: a feature may wait for code that still records
+    /// into the buffer.
     features: Features,
     name: Option<CString>,
     #[pin]
@@ -99,9 +110,9 @@ pub(crate) struct Instance {
     #[pin]
     snapshot: Snapshot,
     options: Atomic<u64>,
-    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken.
+    /// How full, in percent, the buffer of a CPU must be before readers of whole sub-buffers wake.
     buffer_percent: Atomic<u32>,
-    /// Open files and C callers that hold it, or [`CLOSED`].
+    /// The number of open files and C callers, or [`CLOSED`].
     users: Atomic<i32>,
     #[pin]
     state: Mutex<State>,
@@ -109,19 +120,19 @@ pub(crate) struct Instance {
     readers: Readers,
     #[pin]
     errors: ErrorLog,
-    /// Where the buffer lies, if it outlives the kernel. Behind the buffer, to be dropped later.
+    /// The region of a buffer that outlives the kernel. It stands after the buffer, so that it is
+    /// dropped later.
     persistent: Option<Pin<KBox<Persistent>>>,
 }
 
 static TOP: SetOnce<Arc<Instance>> = SetOnce::new();
 
 impl Instance {
-    /// The top instance.
+    /// The top instance. Any context.
     ///
     /// # Errors
     ///
-    /// `ENODEV` before `early_trace_init()`, and for good when that could not allocate it. Any
-    /// context.
+    /// `ENODEV` before `early_trace_init()`, and always if that could not allocate it.
     pub(crate) fn top() -> Result<&'static Arc<Instance>> {
         TOP.as_ref().ok_or(ENODEV)
     }
@@ -137,7 +148,7 @@ impl Instance {
         let idle = tracer::get(row)?;
         let mut tracer_flags = KVec::with_capacity(tracer::all().len(), GFP_KERNEL)?;
         for (row, tracer) in tracer::all().iter().enumerate() {
-            // Handed down as the top's core options are.
+            // Inherited from the top instance, like its core options.
             let flags = TOP
                 .as_ref()
                 .map_or(tracer.default_flags(), |top| top.flags_of(row));
@@ -168,22 +179,23 @@ impl Instance {
         )
     }
 
-    /// Tells the features that it is there. Errors as of [`Feature::created`](feature::Feature).
+    /// Calls [`Feature::created`](feature::Feature) of all features. Errors as theirs.
     fn announce(self: &Arc<Self>) -> Result {
         self.features
             .iter()
             .try_for_each(|feature| feature.created(self))
     }
 
-    /// Has the features fill `directory`, which is its own. Once; boot or task context, may sleep.
-    /// Errors as of [`Feature::directory_made`](feature::Feature).
+    /// Makes the features add their files to `directory`, the instance's own. Once; boot or task
+    /// context, may sleep. Errors as [`Feature::directory_made`](feature::Feature).
     pub(crate) fn furnish(self: &Arc<Self>, directory: &Dir) -> Result {
         self.features
             .iter()
             .try_for_each(|feature| feature.directory_made(self, directory))
     }
 
-    /// Ends what it does; it is closed, and no longer in the list. Task context, sleeps.
+    /// Stops the tracer and calls [`Feature::retire`](feature::Feature) of all features. The
+    /// instance is closed and not in the list any more. Task context, sleeps.
     fn retire(self: &Arc<Self>) {
         self.stop_tracer(&mut self.state.lock());
         self.features
@@ -191,17 +203,17 @@ impl Instance {
             .for_each(|feature| feature.retire(self));
     }
 
-    /// Is this its name? The top instance has none.
+    /// Whether its name is `name`. The top instance has no name.
     pub(crate) fn is_called(&self, name: &[u8]) -> bool {
         self.name().is_some_and(|its| its.to_bytes() == name)
     }
 
-    /// Its directory's name; the top instance has none.
+    /// The name of its directory. The top instance has none.
     pub(crate) fn name(&self) -> Option<&CStr> {
         self.name.as_deref()
     }
 
-    /// Is this the top instance?
+    /// Whether this is the top instance.
     pub(crate) fn is_top(&self) -> bool {
         self.name.is_none()
     }
@@ -224,15 +236,15 @@ impl Instance {
         }
     }
 
-    /// Takes in a CPU that comes up. Task context, sleeps. `ENOMEM`.
+    /// Prepares both buffers for a CPU that comes online. Task context, sleeps. `ENOMEM`.
     pub(crate) fn prepare(&self, cpu: CpuId) -> Result {
-        // A snapshot in between would exchange rings that differ.
+        // A snapshot between the two would swap rings of different sizes.
         let _rings = self.buffer.keep_rings();
         self.buffer.prepare(cpu)?;
         self.snapshot.buffer().prepare(cpu)
     }
 
-    /// Who consumes it.
+    /// The consuming readers.
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers
     }
@@ -242,13 +254,13 @@ impl Instance {
         &self.errors
     }
 
-    /// May entries be recorded, as far as `tracing_on` is concerned? Any context.
+    /// Whether `tracing_on` allows recording. Any context.
     pub(crate) fn tracing_on(&self) -> bool {
         self.buffer.is_on()
     }
 
-    /// Sets `tracing_on`; the current tracer hears of it, and sleeping readers look around. Task
-    /// context, may sleep.
+    /// Sets `tracing_on`. Tells the current tracer and wakes sleeping readers. Task context, may
+    /// sleep.
     pub(crate) fn set_tracing_on(&self, on: bool) {
         let mut state = self.state.lock();
         if self.buffer.set_on(on) != on {
@@ -264,8 +276,8 @@ impl Instance {
         }
     }
 
-    /// Does what a write of `number` to the file `snapshot` of `cpu`, or to that of all, asks for.
-    /// Expands the buffer. Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
+    /// Handles a write of `number` to the file `snapshot` of `cpu`, or of all CPUs. Expands the
+    /// buffer first. Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
     pub(crate) fn command_snapshot(&self, cpu: Option<CpuId>, number: u64) -> Result {
         let _state = self.state.lock();
         self.snapshot.command(&self.buffer, cpu, number)
@@ -277,28 +289,28 @@ impl Instance {
         self.snapshot.allocate(&self.buffer)
     }
 
-    /// Allocates it for somebody who takes snapshots at any time; [`Snapshot::disarm`] undoes it.
-    /// Task context, sleeps. `ENOMEM`.
+    /// Allocates the snapshot for a user that may take one at any time; [`Snapshot::disarm`] undoes
+    /// it. Task context, sleeps. `ENOMEM`.
     pub(crate) fn arm_snapshot(&self) -> Result {
         let _state = self.state.lock();
         self.snapshot.arm(&self.buffer)
     }
 
-    /// The clock that stamps entries. Any context.
+    /// The clock of the timestamps. Any context.
     pub(crate) fn clock(&self) -> &'static Clock {
         self.buffer.clock()
     }
 
-    /// Changes the clock, which empties the buffer: stamps of two clocks do not compare. Task
+    /// Changes the clock and clears the buffer, since times of two clocks cannot be compared. Task
     /// context, may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` when there is no clock of that name.
+    /// `EINVAL` if there is no clock called `name`.
     pub(crate) fn set_clock(&self, name: &[u8]) -> Result {
         let row = clock::find(name)?;
         let _state = self.state.lock();
-        // A snapshot in between would exchange rings of two clocks.
+        // A snapshot between the two would swap rings with different clocks.
         let _rings = self.buffer.keep_rings();
         self.buffer.set_clock(row);
         self.snapshot.buffer().set_clock(row);
@@ -314,7 +326,7 @@ impl Instance {
         self.state.lock().cpumask
     }
 
-    /// Changes the CPUs that record; the others keep what they have. Task context.
+    /// Changes the CPUs that record. The others keep their events. Task context.
     pub(crate) fn set_cpumask(&self, mask: CpuSet) {
         let mut state = self.state.lock();
         self.buffer.set_mask(&mask);

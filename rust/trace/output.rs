@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From records in a ring buffer to text: what `trace`, `trace_pipe`, their per-CPU twins and the
-//! dump on oops have in common.
+//! Prints events of a ring buffer as text, for `trace`, `trace_pipe`, their per-CPU files and the
+//! dump on oops.
 //!
-//! A reading file owns a [`cursor::Cursor`] that picks, record by record, the oldest one of its
-//! CPUs. It goes to the tracer's [`TracerOutput`](tracer::TracerOutput) and, where that does not know it, to the printer
-//! of the record's type in [`line`]. Everything is written to an [`Out`]; an error there means "no
-//! room", and the caller decides whether the line is kept for later.
+//! A file that is read owns a [`cursor::Cursor`], which picks the oldest event of its CPUs, one
+//! after another. The tracer's [`TracerOutput`](tracer::TracerOutput) prints it. If the tracer does
+//! not handle it, the printer of the event's type in [`line`] does. All text goes to an [`Out`]. An
+//! error there means that `Out` is full, and the caller decides whether it keeps the line for the
+//! next read.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`cursor`] | the order of records over CPUs, lost ones, looking ahead |
-//! | [`source`] | where a cursor reads: consuming, or over what is there |
-//! | [`line`] | one record as text: notices, prefix, printer by type |
-//! | [`graph`] | records as a call graph |
-//! | [`header`] | what stands above the records in `trace` |
-//! | [`tracer`] | tracers that print in a way of their own |
-//! | [`printk`], [`dump`] | texts of the kernel's own; the buffer on the console |
+//! | [`cursor`]
+//! the order of events over all CPUs, lost events, lookahead |
+//! | [`source`]
+//! what a cursor reads: consuming or iterating |
+//! | [`line`]
+//! one event as text: messages, prefix, printer by type |
+//! | [`graph`]
+//! events as a call graph |
+//! | [`header`]
+//! the header of `trace` |
+//! | [`tracer`]
+//! tracers with their own output format |
+//! | [`printk`], [`dump`]
+//! `trace_printk()`; the ring buffer on the console |
 //!
-//! Words: a *record* is one entry with its common header; a *line* is its text, which may be
-//! several lines; *consuming* readers take records away, the others leave them for the next reader.
+//! Words: a *record* is one event with its common header. A *line* is its text, which may have
+//! several lines. A *consuming* reader removes the events that it reads; other readers leave them
+//! in the buffer.
 //!
-//! Locks: nothing here is held while text is made, except a file's own mutex; a CPU's reader lock
-//! covers one look at a record or its removal. Order: file mutex, the
-//! instance's `Readers`, reader lock.
+//! Locks: only the mutex of an open file is held while text is made. The reader lock of a CPU is
+//! held for one look at an event, or for its removal. Lock order: file mutex, the instance's
+//! `Readers`, reader lock.
 
 use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
@@ -45,21 +54,21 @@ pub(crate) mod source;
 pub(crate) mod symbols;
 pub(crate) mod tracer;
 
-/// Room for the text of one record, notices included; what C's `trace_seq` has.
+/// Room for the text of one event, with its messages; the size of C's `trace_seq`.
 pub(crate) const LINE_ROOM: usize = 8 * 1024 - 24;
 
-/// One record, copied out of the buffer.
+/// One event, copied out of the buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a> {
     /// The CPU whose buffer it was in.
     pub(crate) cpu: CpuId,
-    /// Its time in units of the instance's clock.
+    /// The time of the event, in the unit of the instance's clock.
     pub(crate) ts: u64,
-    /// What was lost on that CPU right before it.
+    /// The number of events lost on that CPU right before it.
     pub(crate) lost: Option<NonZero<u64>>,
-    /// Its running number in this reading; `trace` counts from 0, the others from 1.
+    /// The number of the event in this reading. `trace` counts from 0, the other files from 1.
     pub(crate) index: u64,
-    /// The payload: the eight bytes of common header, then the fields of its type.
+    /// The payload: the eight bytes of common fields, then the fields of its type.
     pub(crate) data: &'a [u8],
 }
 
@@ -68,7 +77,7 @@ impl Record<'_> {
         self.data.get(at).copied().unwrap_or(0)
     }
 
-    /// The type: a built-in id, or the `id` file of an event. 0 for a payload that is cut short.
+    /// The type: a built-in id, or the `id` of an event. 0 if the payload is too short.
     pub(crate) fn id(&self) -> u16 {
         u16::from_ne_bytes([self.byte(0), self.byte(1)])
     }
@@ -83,53 +92,53 @@ impl Record<'_> {
         self.byte(3)
     }
 
-    /// The task that wrote it.
+    /// The task that recorded it.
     pub(crate) fn pid(&self) -> i32 {
         i32::from_ne_bytes([self.byte(4), self.byte(5), self.byte(6), self.byte(7)])
     }
 }
 
-/// How records are to be printed: the instance's options as they are now, and what a file fixes at
-/// open.
+/// How events are printed: the current options of the instance, and values that are fixed when a
+/// file is opened.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     /// The options.
     pub(crate) set: Set,
-    /// The latency format: the option when the file was opened, or a dump.
+    /// Whether the latency format is used: the option at the time of the open, or true for a dump.
     pub(crate) latency: bool,
-    /// The unit of the clock when the file was opened.
+    /// The unit of the clock at the time of the open.
     pub(crate) unit: Unit,
-    /// What times are counted from in the latency format.
+    /// The time that the latency format counts from.
     pub(crate) start: u64,
-    /// The buffer that it is about.
+    /// The buffer that is printed.
     pub(crate) side: Side,
     /// The current tracer's own options.
     pub(crate) own: u32,
-    /// The names of addresses.
+    /// Prints addresses as symbols.
     pub(crate) symbols: Kallsyms,
-    /// Where the instance is, for C's printing functions; who prints holds it.
+    /// The address of the instance, for C's print functions. The reader holds the instance.
     pub(crate) instance: usize,
 }
 
 impl Style {
-    /// As a file that is opened now prints `instance`. Task context, may sleep.
+    /// The style of a file of `instance` that is opened now. Task context, may sleep.
     pub(crate) fn of(instance: &Instance) -> Self {
         Self::of_side(instance, Side::Live)
     }
 
-    /// The same for one of its two buffers. Task context, may sleep.
+    /// The style for one of the two buffers. Task context, may sleep.
     pub(crate) fn of_side(instance: &Instance, side: Side) -> Self {
         kallsyms::expect_many();
         let (_, own) = instance.tracer_options();
         Self::new(instance, side, own)
     }
 
-    /// As a dump prints it, which asks no tracer how. Any context.
+    /// The style of a dump. It does not ask the tracer. Any context.
     pub(crate) fn of_dump(instance: &Instance) -> Self {
         let style = Self::new(instance, Side::Live, 0);
         Self {
             latency: true,
-            // To find out whose file a user's address is in may sleep.
+            // The look-up of a user address may sleep.
             set: style.set.with(Flag::SymUserObj, false),
             ..style
         }
@@ -156,8 +165,7 @@ impl Style {
         }
     }
 
-    /// The same with the options as they are now; what was fixed at open stays. Task context, may
-    /// sleep.
+    /// Takes the current options. The values that were fixed at open stay. Task context, may sleep.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
         let (_, own) = instance.tracer_options();
         Self {
@@ -169,23 +177,23 @@ impl Style {
     }
 }
 
-/// What a printer may ask about besides the record itself.
+/// Gives a printer access to the events after the current one.
 pub(crate) trait Neighbours {
-    /// The record that the same CPU wrote next, if the reader can see it yet.
+    /// The next event of the same CPU, if the reader can see it yet.
     fn next_on_cpu(&mut self) -> Option<Record<'_>>;
 
-    /// Takes that record out of the reading, because the line printed now covers it too.
+    /// Removes that event from the reading, because the current line includes it.
     fn skip_next_on_cpu(&mut self);
 
-    /// The time of the next record of all CPUs that are read; `None` after the last one.
+    /// The time of the next event of all CPUs that are read. `None` after the last one.
     fn next_ts(&mut self) -> Option<u64>;
 }
 
-/// What became of a record.
+/// The result of printing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
-    /// Printed, perhaps as nothing.
+    /// The event was printed. Its text may be empty.
     Done,
-    /// Not this tracer's: print it by its type.
+    /// The tracer does not handle this event. It must be printed by its type.
     Unhandled,
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The current tracer of an instance: starting it, ending it, its options, and what changes with it.
+//! The current tracer of an instance: its start and its end, its options, and the state that
+//! follows it.
 
 use super::tracer::{self, Tracer};
 use super::{Instance, State};
@@ -14,13 +15,13 @@ impl Instance {
         self.state.lock().tracer
     }
 
-    /// The current tracer's own options with their values. Task context.
+    /// The current tracer's own options and their values. Task context.
     pub(crate) fn tracer_options(&self) -> (&'static [TracerOption], u32) {
         let state = self.state.lock();
         (state.tracer.options(), state.flags_of(state.row))
     }
 
-    /// The options of the tracer in `row` that are on, current or not. Task context.
+    /// The bits of the options that are on in the tracer of `row`, current or not. Task context.
     pub(crate) fn flags_of(&self, row: usize) -> u32 {
         self.state.lock().flags_of(row)
     }
@@ -39,8 +40,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` when the tracer refuses or there is none in that row, `ENOMEM`; the option is then
-    /// as before.
+    /// `EINVAL` when the tracer refuses or there is no such row; `ENOMEM`. The option then stays as
+    /// before.
     pub(crate) fn set_flag_of(&self, row: usize, option: &TracerOption, on: bool) -> Result {
         self.state.lock().set_flag(row, option, on)?;
         self.tell_features(option, on)
@@ -52,23 +53,23 @@ impl Instance {
             .try_for_each(|feature| feature.tracer_option(self, option, on))
     }
 
-    /// Tells the current tracer to look at its options, and what else it goes by. Task context, may
-    /// sleep. Errors as of [`Running::changed`](tracer::Running::changed).
+    /// Makes the current tracer read its options, pids and graph filters again. Task context, may
+    /// sleep. Errors as [`Running::changed`](tracer::Running::changed).
     pub(crate) fn refresh_tracer(&self) -> Result {
         self.state.lock().changed()
     }
 
-    /// Makes the tracer called `name` (white space around it ignored) the current one. Task
+    /// Makes the tracer called `name` the current one. White space around the name is ignored. Task
     /// context, may sleep.
     ///
-    /// The buffer is expanded first. When the tracer does not start, the one that was current is
-    /// started again, and `error_log` says why.
+    /// The buffer is expanded first. If the new tracer does not start, the old one is started
+    /// again, and `error_log` gets the reason.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown name or one not meant for this kind of instance, `EBUSY` while
-    /// somebody consumes the buffer (unless the tracer is current already), `ENOMEM`, or what the
-    /// tracer's start says.
+    /// `EINVAL` for an unknown name, and for a tracer that cannot run in this kind of instance;
+    /// `EBUSY` while a consuming reader is open (unless the tracer is current already); `ENOMEM`;
+    /// and the errors of the tracer's start.
     pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut reason = None;
@@ -79,7 +80,7 @@ impl Instance {
         result
     }
 
-    /// Can `tracer` work in an instance like this?
+    /// Whether `tracer` can run in this kind of instance.
     pub(crate) fn takes(&self, tracer: &dyn Tracer) -> bool {
         (self.is_top() || tracer.in_instances())
             && (self.previous_boot().is_none() || !tracer.uses_snapshot())
@@ -102,15 +103,15 @@ impl Instance {
             let started = self.start_tracer(&mut state, next);
             if let Err(error) = started {
                 *reason = Some(why(error));
-                // Where it does not start again either, `nop` is left.
+                // If the old tracer does not start either, `nop` is current.
                 let _ = self.start_tracer(&mut state, last);
             }
             started
         })
     }
 
-    /// Ends the current tracer, and puts back what it had forced. The one that records nothing is
-    /// left.
+    /// Stops the current tracer and restores the options that it had forced. `nop` is current
+    /// afterwards.
     pub(super) fn stop_tracer(self: &Arc<Self>, state: &mut State) {
         let forced = state.tracer.forces();
         state.running = None;
@@ -128,7 +129,7 @@ impl Instance {
             .for_each(|feature| feature.tracer_ended(self));
     }
 
-    /// Starts the tracer of row `next`, where none is.
+    /// Starts the tracer of row `next`. `nop` must be current.
     fn start_tracer(self: &Arc<Self>, state: &mut State, next: usize) -> Result {
         let tracer = tracer::get(next)?;
         self.try_start(state, tracer, next)
@@ -158,18 +159,18 @@ impl Instance {
         Ok(())
     }
 
-    /// Gives each option of `which` the value that it has in `values`, without asking the tracer.
+    /// Sets each option of `which` to its value in `values`, without asking the tracer.
     fn set_each(self: &Arc<Self>, which: Set, values: Set) {
         for row in options::TABLE.iter().filter(|row| which.has(row.flag)) {
             let on = values.has(row.flag);
-            // Where it cannot take effect the option still says what the tracer goes by.
+            // If the effect fails, the option's bit still shows what the tracer uses.
             let _ = self.act_on(row.flag, on);
             self.show_option(row.flag, on);
         }
     }
 
-    /// The next tracer wants the snapshot for itself, or does not: frees it behind one that did.
-    /// The state mutex is held, and no tracer runs.
+    /// Prepares the snapshot for the next tracer: reserves it if `wanted`, or frees it after a
+    /// tracer that used it. The state mutex is held, and no tracer runs.
     fn give_snapshot(&self, wanted: bool) -> Result {
         let had = self.snapshot.is_tracers();
         if had && !wanted {
@@ -217,7 +218,7 @@ impl State {
         }
     }
 
-    /// Tells the current tracer that it should look at its options and pids.
+    /// Makes the current tracer read its options and pids again.
     fn changed(&mut self) -> Result {
         let flags = self.flags_of(self.row);
         self.running
@@ -226,7 +227,7 @@ impl State {
     }
 }
 
-/// Why a tracer did not start, for `error_log`.
+/// The text for `error_log` that says why a tracer did not start.
 fn why(error: Error) -> &'static str {
     const REASONS: [(Error, &str); 4] = [
         (EBUSY, "Another instance has such a tracer"),

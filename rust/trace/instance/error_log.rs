@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The `error_log` of an instance: why the last few commands written to it were refused.
+//! The `error_log` of an instance: why the last commands written to it were refused.
 //!
-//! Parsers of commands call [`ErrorLog::push`]; the file
-//! [`error_log`](crate::trace::files::error_log) shows and clears. An errno alone says little about
-//! a long command, so a record keeps the command and a column.
+//! Parsers of commands call [`ErrorLog::push`]. The file
+//! [`error_log`](crate::trace::files::error_log) shows and clears the log. An errno says little
+//! about a long command, so a record also keeps the command and a column.
 
 use crate::core::format::error_log::{Newest, Record, RECORDS};
 use crate::core::format::Out;
@@ -13,7 +13,7 @@ use core::fmt;
 use kernel::{alloc::AllocError, new_mutex, prelude::*, sync::Mutex};
 
 struct Refusal {
-    /// Nanoseconds of the kernel's local clock.
+    /// The time, in nanoseconds of the kernel's local clock.
     ts: u64,
     location: KVec<u8>,
     message: &'static str,
@@ -21,7 +21,7 @@ struct Refusal {
     position: u16,
 }
 
-/// The last refused commands of one instance, oldest first.
+/// The last refused commands of one instance, the oldest first.
 #[pin_data]
 pub(crate) struct ErrorLog {
     #[pin]
@@ -34,11 +34,11 @@ impl ErrorLog {
         pin_init!(Self { kept <- new_mutex!(Newest::new()) })
     }
 
-    /// Adds why `command` was refused: `location` names the parser (`hist:sched:sched_switch`),
-    /// `position` is the byte of `command` to point at.
+    /// Adds a record that says why `command` was refused. `location` names the parser
+    /// (`hist:sched:sched_switch`). `position` is the byte of `command` that the caret points at.
     ///
-    /// Task context, may sleep. Without memory the record is dropped: the errno still tells that it
-    /// failed.
+    /// Task context, may sleep. Without memory the record is dropped; the writer still gets its
+    /// errno.
     pub(crate) fn push(
         &self,
         location: &[u8],
@@ -65,15 +65,15 @@ impl ErrorLog {
         drop(oldest);
     }
 
-    /// Forgets every record. Task context, may sleep.
+    /// Removes every record. Task context, may sleep.
     pub(crate) fn clear(&self) {
         let gone = self.kept.lock().clear();
         drop(gone);
     }
 
-    /// Prints record `index`, oldest first; `Ok(false)` when there are not that many.
+    /// Prints record `index`; the oldest is 0. Returns `Ok(false)` if there is no such record.
     ///
-    /// Task context, may sleep. Errors when `out` is full.
+    /// Task context, may sleep. Errors only when `out` is full.
     pub(crate) fn show(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let kept = self.kept.lock();
         let Some(Refusal {

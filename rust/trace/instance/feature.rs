@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Features of instances: what a part of tracing keeps for each instance, and what it does as the
-//! instance comes, changes and goes.
+//! Features of instances: the state that a part of tracing keeps for each instance, and its hooks
+//! for the life of the instance.
 //!
-//! A feature is a type that implements [`Feature`]; every instance has one value of it. `boot.rs`
-//! lists the features there are ([`Registry::features`]), in the order in which their hooks are
-//! called. The instance names none of them:
+//! A feature is a type that implements [`Feature`]. Every instance has one value of it. `boot.rs`
+//! lists all features ([`Registry::features`]); their hooks are called in this order. The instance
+//! does not know the features by name:
 //!
-//! - its state is a value of that type, which [`Instance::feature`] looks up by the type;
-//! - the options that it acts on are a table ([`Feature::options`]);
-//! - the rest are hooks that do nothing unless the feature says otherwise.
+//! - Its state is a value of its type. [`Instance::feature`] finds it by the type.
+//! - Its options are a table ([`Feature::options`]).
+//! - Everything else is a hook. By default a hook does nothing.
 //!
-//! To add a feature: implement the trait beside its code, and add a row to `FEATURES` in `boot.rs`,
-//! or in `boot/ftrace.rs` if it needs patch sites. One that keeps nothing for an instance is a type
+//! To add a feature: implement the trait next to its code, and add a row to `FEATURES` in
+//! `boot.rs`, or in `boot/ftrace.rs` if it needs patch sites. A feature without state is a type
 //! without fields.
 //!
-//! Looking a feature up takes no lock and compares types one by one: cheap enough for files and
-//! tracers' starts, too dear for each entry. What records keeps a reference or an `Arc` instead.
+//! [`Instance::feature`] takes no lock and compares types one by one. This is cheap enough for
+//! files and for the start of a tracer, but too slow for each event. The recording path keeps a
+//! reference or an `Arc` instead.
 
 use super::tracer::Tracer;
 use super::Instance;
@@ -26,89 +27,89 @@ use core::any::Any;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SetOnce};
 
-/// What a core option does: the flag, and the function that is called with the new value before the
-/// option has it. The function runs with the state mutex held, in task context, and may sleep. If it
-/// fails, the option stays as it was.
+/// The effect of a core option: the flag, and a function that is called with the new value before
+/// the option changes. The function runs in task context with the state mutex held, and may sleep.
+/// If it fails, the option does not change.
 pub(crate) type OptionEffect = (Flag, fn(&Arc<Instance>, bool) -> Result);
 
-/// What a part of tracing keeps for one instance.
+/// The state of a part of tracing for one instance, and its hooks.
 ///
-/// Hooks run in task context and may sleep. Where not said otherwise the state mutex is not held.
+/// Hooks run in task context and may sleep. The state mutex is not held, unless the hook says so.
 pub(crate) trait Feature: AsAny + Send + Sync {
-    /// What it keeps for an instance called `name` that is about to be made; the top one has no
-    /// name. Boot or task context, may sleep. `ENOMEM`.
+    /// Makes the state for a new instance called `name`; the top instance has no name. Boot or task
+    /// context, may sleep. `ENOMEM`.
     fn new(name: Option<&CStr>) -> Result<Arc<Self>>
     where
         Self: Sized;
 
-    /// The core options that it acts on.
+    /// The core options that the feature handles.
     fn options(&self) -> &'static [OptionEffect] {
         &[]
     }
 
-    /// The instance is complete and in the list, and has no directory yet.
+    /// The instance is complete and in the list. It has no directory yet.
     ///
     /// # Errors
     ///
-    /// Any; the instance is then not made, and [retires](Feature::retire).
+    /// Any error removes the instance, after [`Feature::retire`].
     fn created(&self, _instance: &Arc<Instance>) -> Result {
         Ok(())
     }
 
-    /// The directory of the instance was made; the feature adds what is its own there.
+    /// The directory of the instance exists. The feature adds its files.
     ///
     /// # Errors
     ///
-    /// Any; the directory is then removed, and the instance with it.
+    /// Any error removes the directory and the instance.
     fn directory_made(&self, _instance: &Arc<Instance>, _directory: &Dir) -> Result {
         Ok(())
     }
 
-    /// Core option `flag` was changed, and [`Instance::options`] has it.
+    /// Core option `flag` has changed. [`Instance::options`] has the new value.
     fn option_changed(&self, _instance: &Arc<Instance>, _flag: Flag) {}
 
-    /// `tracing_on` was switched. The state mutex is held.
+    /// `tracing_on` has changed to `on`. The state mutex is held.
     fn switched(&self, _instance: &Instance, _on: bool) {}
 
     /// A tracer is about to start. The state mutex is held.
     ///
     /// # Errors
     ///
-    /// Any; the tracer does not start, and [`Feature::tracer_ended`] is called.
+    /// Any error prevents the start. [`Feature::tracer_ended`] is called then.
     fn tracer_starts(&self, _instance: &Arc<Instance>) -> Result {
         Ok(())
     }
 
-    /// The tracer has ended, or did not start. The state mutex is held.
+    /// The tracer has ended, or could not start. The state mutex is held.
     fn tracer_ended(&self, _instance: &Instance) {}
 
-    /// `option` of a tracer, current or not, was set.
+    /// An option of a tracer was set; the tracer need not be current.
     ///
     /// # Errors
     ///
-    /// Any; the writer is told, and the option stays as it was set.
+    /// The writer gets the error. The option keeps its new value.
     fn tracer_option(&self, _instance: &Instance, _option: &TracerOption, _on: bool) -> Result {
         Ok(())
     }
 
-    /// The instance is about to be removed. What must keep it from that for longer
-    /// [holds](Instance::hold) it.
+    /// The instance is about to be removed. A feature that must block the removal for longer
+    /// [holds](Instance::hold) the instance.
     ///
     /// # Errors
     ///
-    /// `EBUSY` keeps it.
+    /// `EBUSY` blocks the removal.
     fn may_go(&self, _instance: &Instance) -> Result {
         Ok(())
     }
 
-    /// The instance goes, and its tracer has ended. References to the instance that the feature
-    /// keeps are given up here.
+    /// The instance is being removed, and its tracer has ended. The feature drops its references to
+    /// the instance here.
     fn retire(&self, _instance: &Arc<Instance>) {}
 }
 
-/// A type that can be told from others while it is used through a trait.
+/// A value behind a trait object whose concrete type can be asked for.
 pub(crate) trait AsAny: Any {
-    /// This as a value of any type.
+    /// Itself as a value of any type.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -118,7 +119,7 @@ impl<T: Any> AsAny for T {
     }
 }
 
-/// Makes a feature's value for a new instance: [`make`] of its type.
+/// Makes the value of a feature for a new instance: [`make`] of its type.
 pub(crate) type MakeFeature = fn(Option<&CStr>) -> Result<Arc<dyn Feature>>;
 
 /// The row of feature `T` in [`Registry::features`].
@@ -126,23 +127,23 @@ pub(crate) fn make<T: Feature>(name: Option<&CStr>) -> Result<Arc<dyn Feature>> 
     Ok(T::new(name)?)
 }
 
-/// What the rooms above give to instances.
+/// The tables that the rooms above register.
 pub(crate) struct Registry {
-    /// The features there are, table by table.
+    /// The features, table by table.
     pub(crate) features: &'static [&'static [MakeFeature]],
-    /// The tracers there are, in the order of `available_tracers`. The last one records nothing:
-    /// every instance starts with it and passes through it from one tracer to the next.
+    /// The tracers, in the order of `available_tracers`. The last one is `nop`: every instance
+    /// starts with it, and it is current between two other tracers.
     pub(crate) tracers: &'static [&'static dyn Tracer],
 }
 
 static REGISTRY: SetOnce<Registry> = SetOnce::new();
 
-/// Says what there is. Once, before the first instance is made.
+/// Registers the tables. Once, before the first instance is made.
 pub(crate) fn register(registry: Registry) {
     REGISTRY.populate(registry);
 }
 
-/// The tracers there are. Any context.
+/// All tracers. Any context.
 pub(super) fn tracers() -> &'static [&'static dyn Tracer] {
     REGISTRY.as_ref().map_or(&[], |registry| registry.tracers)
 }
@@ -151,7 +152,8 @@ pub(super) fn tracers() -> &'static [&'static dyn Tracer] {
 pub(super) struct Features(KVec<Arc<dyn Feature>>);
 
 impl Features {
-    /// Those of a new instance. May sleep. `ENOMEM`, and what a feature says.
+    /// Makes the features of a new instance. Task context, may sleep. `ENOMEM`, and the errors of a
+    /// feature.
     pub(super) fn new(name: Option<&CStr>) -> Result<Self> {
         let rows = REGISTRY
             .as_ref()
@@ -163,15 +165,15 @@ impl Features {
         Ok(Self(features))
     }
 
-    /// All of them, in the order of the table.
+    /// All features, in the order of the table.
     pub(super) fn iter(&self) -> impl Iterator<Item = &dyn Feature> {
         self.0.iter().map(|feature| &**feature)
     }
 }
 
 impl Instance {
-    /// What feature `T` keeps for this instance. Any context; see the head of this module for the
-    /// cost.
+    /// The state of feature `T` for this instance. Any context. The head of this module says what
+    /// it costs.
     ///
     /// # Errors
     ///

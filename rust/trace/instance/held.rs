@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who keeps an instance from being removed: open files and C callers.
+//! References that block the removal of an instance: open files and C callers.
 
 use super::list;
 use super::{Instance, CLOSED};
@@ -10,8 +10,8 @@ use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::Arc;
 
 impl Instance {
-    /// Keeps it from being removed. Any context. `ENODEV` when it is going already, and while it is
-    /// being made.
+    /// Blocks the removal of the instance. Any context. `ENODEV` while it is being created or
+    /// removed.
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
         while users != CLOSED && !self.is_leaving() {
@@ -26,13 +26,13 @@ impl Instance {
         Err(ENODEV)
     }
 
-    /// It is complete: from now on it can be [held](Self::hold).
+    /// Allows users: from now on the instance can be [held](Self::hold).
     pub(super) fn admit(&self) {
         self.users.store(0, ordering::Release);
     }
 
-    /// Makes further [holds](Self::hold) fail. `EBUSY` while there are any, where a feature says so,
-    /// and where its memory cannot be given back.
+    /// Makes further calls of [`Self::hold`] fail. `EBUSY` while there are users, if a feature
+    /// blocks the removal, or if the memory of its buffer cannot be freed.
     pub(super) fn close(&self) -> Result {
         if !self.memory_can_go() {
             return Err(EBUSY);
@@ -47,7 +47,7 @@ impl Instance {
     }
 }
 
-/// Keeps an instance from being removed, see [`Instance::hold`].
+/// Blocks the removal of an instance, see [`Instance::hold`].
 pub(crate) struct Held(Arc<Instance>);
 
 impl Kept for Held {}
@@ -59,14 +59,16 @@ impl Held {
         &self.0
     }
 
-    /// The instance, for one who cannot keep this; [`Held::from_arc`] ends what it is held for.
+    /// Converts to an `Arc`, for a caller that cannot keep this value. [`Held::from_arc`] ends the
+    /// hold.
     pub(crate) fn into_arc(self) -> Arc<Instance> {
-        // Counted for whoever keeps it, before this goes. There is room: this counts, too.
+        // The new count comes before `self` is dropped. It cannot overflow, since `self` counts,
+        // too.
         self.0.users.fetch_add(1, Relaxed);
         self.0.clone()
     }
 
-    /// Takes back what [`Held::into_arc`] gave, once for each time.
+    /// Takes back one result of [`Held::into_arc`].
     pub(crate) fn from_arc(instance: Arc<Instance>) -> Self {
         Self(instance)
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The longest latency of an instance, whose it was, and the threshold: what the tracers of
-//! latencies share.
+//! The longest latency of an instance, its task, and the threshold. The latency tracers share
+//! these.
 //!
-//! Such a tracer measures, over and over, how long something lasts: interrupts off, a woken task
-//! waiting for a CPU. When it finds a new longest, the trace up to there becomes the snapshot, which
-//! is what the file `trace` then shows, under a header that tells the [`Worst`].
+//! A latency tracer measures again and again how long a state lasts: interrupts off, or a woken
+//! task waiting for a CPU. When it finds a new longest latency, the trace up to there becomes the
+//! snapshot. The file `trace` then shows the snapshot, under a header with the data of [`Worst`].
 //!
-//! `Documentation/latency-tracers.md` has the whole picture.
+//! `Documentation/latency-tracers.md` describes the whole.
 
 use super::feature::Feature;
 use super::Instance;
@@ -28,8 +28,8 @@ use kernel::sync::Arc;
 /// See [`threshold`].
 static THRESHOLD: Atomic<u64> = Atomic::new(0);
 
-/// `tracing_thresh`: where it is not 0, every latency of at least that much is recorded, longest or
-/// not. In nanoseconds. Any context.
+/// `tracing_thresh` in nanoseconds. If it is not 0, every latency of at least this length is
+/// recorded, longest or not. Any context.
 pub(crate) fn threshold() -> u64 {
     THRESHOLD.load(Relaxed)
 }
@@ -39,7 +39,7 @@ pub(crate) fn set_threshold(nanoseconds: u64) {
     THRESHOLD.store(nanoseconds, Relaxed);
 }
 
-/// The feature: the latencies of an instance, to be kept by whoever measures some.
+/// The feature that keeps the latencies of an instance.
 pub(crate) struct Latencies(Arc<Latency>);
 
 impl Feature for Latencies {
@@ -50,7 +50,7 @@ impl Feature for Latencies {
 }
 
 impl Instance {
-    /// The latencies that its tracer has found. Errors as [`Instance::feature`].
+    /// The latencies that the instance's tracer has found. Errors as [`Instance::feature`].
     pub(crate) fn latency(&self) -> Result<&Arc<Latency>> {
         Ok(&self.feature::<Latencies>()?.0)
     }
@@ -62,31 +62,31 @@ pub(crate) struct Latency {
     worst: RawLock<Worst>,
 }
 
-/// Of the latency whose trace is in the snapshot.
+/// The latency whose trace is in the snapshot.
 #[derive(Clone, Copy)]
 pub(crate) struct Worst {
-    /// The CPU it was on.
+    /// The CPU.
     pub(crate) cpu: u32,
-    /// How long it was, in nanoseconds.
+    /// The length in nanoseconds.
     pub(crate) latency: u64,
-    /// Where the section began and ended, for tracers of sections.
+    /// The addresses where the section began and ended, for tracers of sections.
     pub(crate) section: Option<(usize, usize)>,
-    /// The task: its name,
+    /// The name of the task.
     pub(crate) comm: [u8; COMM],
-    /// its pid,
+    /// The pid of the task.
     pub(crate) pid: i32,
-    /// its user,
+    /// The user of the task.
     pub(crate) uid: u32,
-    /// its nice value,
+    /// The nice value of the task.
     pub(crate) nice: i64,
-    /// its scheduling policy,
+    /// The scheduling policy of the task.
     pub(crate) policy: u64,
-    /// its real-time priority.
+    /// The real-time priority of the task.
     pub(crate) rt_priority: u64,
 }
 
 impl Latency {
-    /// None yet.
+    /// No latency yet.
     pub(crate) const fn new() -> Self {
         Self {
             longest: Atomic::new(0),
@@ -99,12 +99,12 @@ impl Latency {
         self.longest.load(Relaxed)
     }
 
-    /// Sets what a latency must exceed to be recorded. Any context.
+    /// Sets the latency that a new one must exceed to be recorded. Any context.
     pub(crate) fn set_longest(&self, nanoseconds: u64) {
         self.longest.store(nanoseconds, Relaxed);
     }
 
-    /// Is a latency of `nanoseconds` to be recorded? Any context.
+    /// Whether a latency of `nanoseconds` is recorded. Any context.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn is_worse(&self, nanoseconds: u64) -> bool {
@@ -114,14 +114,14 @@ impl Latency {
         }
     }
 
-    /// Whose trace is in the snapshot. Any context but NMI.
+    /// The data of the latency whose trace is in the snapshot. Any context but NMI.
     pub(crate) fn worst(&self) -> Worst {
         *self.worst.lock()
     }
 }
 
 impl Worst {
-    /// None was recorded.
+    /// No latency was recorded.
     pub(crate) const NONE: Self = Self {
         cpu: 0,
         latency: 0,
@@ -134,7 +134,7 @@ impl Worst {
         rt_priority: 0,
     };
 
-    /// What is known of `task`.
+    /// The data of `task`.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     fn of(task: TaskView<'_>) -> Self {
         Self {
@@ -150,32 +150,33 @@ impl Worst {
 }
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
-/// A latency that is over.
+/// A measured latency.
 pub(crate) struct Found<'a> {
     /// The CPU it was measured on.
     pub(crate) cpu: CpuId,
-    /// Whose it was.
+    /// The task.
     pub(crate) task: TaskView<'a>,
     /// When it began, by the buffer's clock.
     pub(crate) since: u64,
-    /// How long it was, in nanoseconds.
+    /// The length in nanoseconds.
     pub(crate) latency: u64,
-    /// Where the section began and ended, for tracers of sections.
+    /// The addresses where the section began and ended, for tracers of sections.
     pub(crate) section: Option<(usize, usize)>,
 }
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 impl Latency {
-    /// `found` is the longest now of `instance`, whose latencies these are: the trace of `cpu`, or of
-    /// all CPUs, becomes the snapshot. Nothing happens while somebody has recording paused, such as a
-    /// reader of the worst so far. Interrupts are off; any context but NMI.
+    /// Makes `found` the longest latency of `instance`, and makes the trace of `cpu`, or of all
+    /// CPUs, the snapshot. Nothing happens while recording is paused, for example by a reader of
+    /// the current worst trace. Interrupts are off. Any context but NMI.
     pub(crate) fn keep_worst(&self, instance: &Instance, found: &Found<'_>, cpu: Option<CpuId>) {
         let live = instance.side(Side::Live);
         if live.is_paused() {
             return;
         }
         self.set_longest(found.latency);
-        // Where a buffer is just emptied or resized, the record below still tells how long it was.
+        // The swap fails while a buffer is cleared or resized. The data of the latency is recorded
+        // anyway.
         let _ = instance.snapshot().take(live, cpu);
         instance.snapshot().buffer().set_time_start(found.since);
         *self.worst.lock() = Worst {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All instances: the list of them, what `mkdir` and `rmdir` in `instances/` do, and what concerns
-//! several.
+//! The list of all instances, `mkdir` and `rmdir` in `instances/`, and functions that concern
+//! several instances.
 //!
-//! The top instance is the first of the list and never leaves it. Any context may look for an
-//! instance; making and removing them is for tasks.
+//! The top instance is the first of the list and is never removed. Any context may look for an
+//! instance. Only task context creates and removes them.
 //!
-//! Lock order: the directories' mutex ([`Directories`]), an instance's state mutex, [`LIST`] (a raw
-//! lock, innermost).
+//! Lock order: the mutex of [`Directories`], an instance's state mutex, [`LIST`] (a raw lock,
+//! innermost).
 
 use super::held::Held;
 use super::persistent::Persistent;
@@ -25,7 +25,7 @@ use kernel::str::CString;
 use kernel::sync::{Arc, Mutex, SetOnce};
 use kernel::workqueue;
 
-/// An instance with its place in time, by which the list is sorted.
+/// An instance with its serial number. The list is sorted by that number.
 struct Entry {
     serial: u64,
     instance: Arc<Instance>,
@@ -33,19 +33,19 @@ struct Entry {
 
 static LIST: RawLock<KVec<Entry>> = RawLock::new(KVec::new());
 
-/// The directories below `instances/`. Its mutex is held while instances are made and removed.
+/// The directories in `instances/`. The mutex is held while an instance is created or removed.
 struct Directories {
     parent: Option<Dir>,
     made: KVec<(Arc<Instance>, Option<Dir>)>,
-    /// The serial number that comes next.
+    /// The next serial number.
     next: u64,
-    /// Bytes of buffer per CPU that a new instance gets.
+    /// Bytes of buffer per CPU for a new instance.
     size: usize,
 }
 
 static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
 
-/// Begins the list with `top`; new instances get `size` bytes of buffer per CPU. Once, at boot.
+/// Starts the list with `top`. New instances get `size` bytes of buffer per CPU. Once, at boot.
 /// `ENOMEM`.
 fn init(top: Arc<Instance>, size: usize) -> Result {
     let state = Directories {
@@ -59,7 +59,7 @@ fn init(top: Arc<Instance>, size: usize) -> Result {
 }
 
 impl Instance {
-    /// Makes the top instance, with `bytes` of buffer per CPU to come at first use. Once, at boot.
+    /// Makes the top instance. Its buffer gets `bytes` per CPU at first use. Once, at boot.
     /// `ENOMEM`.
     pub(crate) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
         let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, None)?;
@@ -71,8 +71,8 @@ impl Instance {
         Self::top()
     }
 
-    /// Makes an instance called `name`, with `bytes` of buffer per CPU and the top's options as far
-    /// as they are handed down. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
+    /// Makes an instance called `name` with `bytes` of buffer per CPU. It inherits options of the
+    /// top instance. Its buffer has no CPUs yet. Task context, may sleep. `ENOMEM`.
     fn make(name: CString, bytes: usize) -> Result<Arc<Instance>> {
         let options = Self::top()?.options().for_instance();
         let instance = Self::new(Some(name), Buffer::new(bytes, true), options, None)?;
@@ -81,15 +81,16 @@ impl Instance {
     }
 }
 
-/// Adds to the list. Task context. `ENOMEM`.
+/// Adds `instance` to the list. Task context. `ENOMEM`.
 fn list(serial: u64, instance: Arc<Instance>) -> Result {
-    // Memory is asked for outside the lock; who holds the directories' mutex is alone in adding.
+    // Memory is allocated outside the raw lock. The list cannot grow meanwhile, since the caller
+    // holds the directories' mutex.
     let length = LIST.lock().len();
     let mut longer = KVec::with_capacity(length + 1, GFP_KERNEL)?;
     let old = {
         let mut list = LIST.lock();
         for entry in list.drain_all() {
-            // There is room.
+            // The capacity was reserved above.
             let _ = longer.push_within_capacity(entry);
         }
         let _ = longer.push_within_capacity(Entry { serial, instance });
@@ -99,7 +100,7 @@ fn list(serial: u64, instance: Arc<Instance>) -> Result {
     Ok(())
 }
 
-/// Takes `instance` out of the list. Task context.
+/// Removes `instance` from the list. Task context.
 fn unlist(instance: &Arc<Instance>) {
     let gone = {
         let mut list = LIST.lock();
@@ -111,8 +112,8 @@ fn unlist(instance: &Arc<Instance>) {
     drop(gone);
 }
 
-/// The instances there are, oldest first. One that comes or goes meanwhile may or may not be among
-/// them. Task context.
+/// All instances, the oldest first. An instance that is created or removed meanwhile may be
+/// missing. Task context.
 pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
     let mut next = 0;
     core::iter::from_fn(move || {
@@ -123,7 +124,7 @@ pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
     })
 }
 
-/// The instance called `name`; the top one has no name. Task context.
+/// The instance called `name`. The top instance has no name. Task context.
 pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
     LIST.lock()
         .iter()
@@ -131,8 +132,8 @@ pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
         .map(|entry| entry.instance.clone())
 }
 
-/// Runs `f` on the instance called `name`, unless it is not there or the list cannot be looked at.
-/// Any context; no instance can be added or removed meanwhile.
+/// Runs `f` on the instance called `name`. `None` if there is none, or if the list is locked. Any
+/// context. No instance is added or removed while `f` runs.
 pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
     let list = LIST.try_lock()?;
     f(&list
@@ -142,9 +143,10 @@ pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
     Some(())
 }
 
-/// Stops recording where the buffer outlives the kernel, which is about to end. Any context.
+/// Stops recording in instances whose buffer outlives the kernel, because the kernel is about to
+/// end. Any context.
 pub(crate) fn stop_persistent() {
-    // Who adds an instance in this very moment has recorded nothing yet.
+    // If the list is locked, an instance is being added or removed; it need not be stopped.
     if let Some(list) = LIST.try_lock() {
         list.iter()
             .filter(|entry| entry.instance.previous_boot().is_some())
@@ -154,21 +156,22 @@ pub(crate) fn stop_persistent() {
     }
 }
 
-/// A CPU comes up: each instance takes it in. Task context, may sleep. `ENOMEM`.
+/// Prepares the buffers of all instances for a CPU that comes online. Task context, may sleep.
+/// `ENOMEM`.
 pub(crate) fn prepare(cpu: CpuId) -> Result {
     all().try_for_each(|instance| instance.prepare(cpu))
 }
 
-/// Makes an instance with its directory, where there are directories yet. Task context, may sleep.
+/// Creates an instance and, once `instances/` exists, its directory. Task context, may sleep.
 ///
 /// # Errors
 ///
-/// `EEXIST`, `ENOMEM`, and what creating the directory says.
+/// `EEXIST`, `ENOMEM`, and the errors of creating the directory.
 pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
     create_with(name, |_| Ok(()))
 }
 
-/// The same after `prepare`, which nobody else sees the instance before.
+/// As [`create`]. Calls `prepare` before other code can see the instance.
 fn create_with(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Arc<Instance>> {
     create_by(name, |size| {
         let instance = Instance::make(CString::try_from(name)?, size)?;
@@ -177,7 +180,7 @@ fn create_with(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result
     })
 }
 
-/// The same with its buffer in `memory`, and with what is found there. Boot. `EINVAL` where the
+/// As [`create`], with the buffer in `memory`; events found there are kept. Boot. `EINVAL` if the
 /// memory is too small.
 pub(crate) fn create_persistent(name: &CStr, memory: Reserved) -> Result<Arc<Instance>> {
     create_by(name, |_| {
@@ -207,7 +210,7 @@ fn create_by(
     list(*next, instance.clone())?;
     *next = next.wrapping_add(1);
 
-    // A CPU that comes up from here on finds the instance in the list.
+    // A CPU that comes online from here on finds the instance in the list.
     let ready = cpus::online()
         .try_for_each(|cpu| instance.prepare(cpu))
         .and_then(|()| instance.announce());
@@ -219,9 +222,9 @@ fn create_by(
     });
     match directory {
         Ok(directory) => {
-            // There is room.
+            // The capacity was reserved above.
             let _ = made.push_within_capacity((instance.clone(), directory));
-            // Its files could be seen before, but not opened.
+            // The files were visible before, but an open failed.
             instance.admit();
             Ok(instance)
         }
@@ -233,30 +236,30 @@ fn create_by(
     }
 }
 
-/// The instance called `name`, which is made if there is none, kept from being removed. Task
-/// context, may sleep. Errors as [`get_prepared`].
+/// Holds the instance called `name`. Creates it if there is none. Task context, may sleep. Errors
+/// as [`get_prepared`].
 pub(crate) fn get(name: &CStr) -> Result<Held> {
     get_prepared(name, |_| Ok(()))
 }
 
-/// The same; `prepare` is called for a new one, before anybody else sees it.
+/// As [`get`]. Calls `prepare` for a new instance, before other code can see it.
 ///
 /// # Errors
 ///
-/// `ENODEV` while one of that name is being removed, `ENOMEM`, and what `prepare` and creating the
-/// directory say.
+/// `ENODEV` while an instance of that name is being removed, `ENOMEM`, and the errors of `prepare`
+/// and of creating the directory.
 pub(crate) fn get_prepared(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Held> {
     if let Some(found) = find(name.to_bytes()) {
         return found.hold();
     }
     match create_with(name, prepare) {
-        // Another task has made it meanwhile.
+        // Another task has created it meanwhile.
         Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
         made => made?.hold(),
     }
 }
 
-/// Makes the directory of `instance`, with its files.
+/// Creates the directory of `instance` with its files.
 fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
     let directory = parent.create_dir(instance.name().ok_or(EINVAL)?)?;
     match instance.furnish(&directory) {
@@ -268,11 +271,11 @@ fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
     }
 }
 
-/// Removes the instance that `is` picks, with its directory. Task context, may sleep.
+/// Removes the instance that `is` accepts, with its directory. Task context, may sleep.
 ///
 /// # Errors
 ///
-/// `ENODEV` when there is none, `EBUSY` while somebody has it open or holds it.
+/// `ENODEV` if there is none; `EBUSY` while it has users.
 pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let at = directories
@@ -291,8 +294,8 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     Ok(())
 }
 
-/// Removes `instance` as soon as a worker gets to it; if there is no memory for that it stays until
-/// somebody does. Task context, may sleep.
+/// Removes `instance` later, from a worker. Without memory for the work item the instance stays
+/// until it is removed by hand. Task context, may sleep.
 pub(crate) fn remove_later(instance: &Arc<Instance>) {
     let instance = instance.clone();
     let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
@@ -300,8 +303,8 @@ pub(crate) fn remove_later(instance: &Arc<Instance>) {
     });
 }
 
-/// Creates `instances/`, with the directories of those made at boot. Once, after tracefs was
-/// registered.
+/// Creates `instances/` with the directories of the instances that were created at boot. Once,
+/// after tracefs was registered. `ENOMEM`, and the errors of creating a directory.
 pub(crate) fn create_directory(root: &Dir) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let parent = root.create_instance_dir::<Users>(c"instances")?;
@@ -312,7 +315,7 @@ pub(crate) fn create_directory(root: &Dir) -> Result {
     Ok(())
 }
 
-/// What users do in `instances/`.
+/// Handles `mkdir` and `rmdir` in `instances/`.
 struct Users;
 
 impl UserDirs for Users {

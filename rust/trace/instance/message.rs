@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Texts and other messages that code of the kernel has recorded in an instance.
+//! Texts and other messages of kernel code, recorded in an instance.
 
 use super::Instance;
 use crate::core::format::entry::{Entry, Print};
@@ -8,17 +8,16 @@ use crate::core::parse::options::Flag;
 use crate::trace::buffer::entry::Context;
 use crate::trace::tasks::stack;
 
-/// A function that texts are recorded in the name of: entries carry its address, and lines of
-/// `trace` begin with its name. The ABI layer, which has the names, implements it for types that
-/// stand for such functions.
+/// A function whose address the entries of texts carry. A line of `trace` begins with its name. The
+/// ABI layer knows the C names, so it implements this trait for marker types.
 pub(crate) trait Speaker {
-    /// Where it is.
+    /// The address of the function.
     fn address() -> usize;
 }
 
 impl Instance {
-    /// Records `text` as what the code at `ip` said, in `context`, with a newline added if it lacks
-    /// one. Any context. None when it was not recorded.
+    /// Records `text` in `context` as a text of the code at `ip`. Adds a newline if it lacks one.
+    /// Any context. `None` if it was not recorded.
     pub(crate) fn record_text(&self, context: Context, ip: usize, text: &[u8]) -> Option<()> {
         let end: &[u8] = if text.last() == Some(&b'\n') {
             b"\0"
@@ -28,9 +27,9 @@ impl Instance {
         self.record_message(context, ip, Print { ip }, [text, end])
     }
 
-    /// Records a message, an entry made in `context` at `ip` with the parts of its tail; where
-    /// option `stacktrace` is on, the stack from the function around `ip` on follows. It may be made
-    /// while an entry of this context is unfinished. Any context. None when it was not recorded.
+    /// Records an entry made at `ip` in `context`, with the parts of its tail. If option
+    /// `stacktrace` is on, the stack from the function around `ip` on follows. This may interrupt
+    /// an unfinished event of the same context. Any context. `None` if it was not recorded.
     pub(crate) fn record_message<E: Entry, const N: usize>(
         &self,
         context: Context,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The core options of an instance, and what setting one does.
+//! The core options of an instance, and their effects.
 //!
-//! An option is a bit of [`Instance::options`], which whoever goes by it looks at. Where setting it
-//! does something at once, that is a row of a table of effects: [`OWN`] for what the rooms below
-//! instances do, [`Feature::options`](super::feature::Feature::options) for all else.
+//! An option is a bit of [`Instance::options`]; the code that depends on it reads the bit. If a
+//! change has an immediate effect, a row of a table of effects says so: [`OWN`] for the rooms below
+//! instances, [`Feature::options`](super::feature::Feature::options) for all others.
 
 use super::feature::OptionEffect;
 use super::Instance;
@@ -14,7 +14,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 
-/// Options that the buffer and the saved names of tasks go by.
+/// Options with an effect on the buffer or on the saved names of tasks.
 const OWN: &[OptionEffect] = &[
     (Flag::Overwrite, |instance, on| {
         instance.buffer.set_overwrite(on);
@@ -33,12 +33,12 @@ impl Instance {
         Set::from_bits(self.options.load(Relaxed))
     }
 
-    /// Sets a core option and does what it means. Task context, may sleep.
+    /// Sets a core option and applies its effect. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// What the current tracer says, then what the option's effect says: `ENOMEM`, `EINVAL` where
-    /// the option cannot be cleared, `EACCES` in an instance that nothing is recorded in. It is then
+    /// The error of the current tracer, or of the effect: `ENOMEM`; `EINVAL` for an option that
+    /// cannot be cleared; `EACCES` in a read-only copy of another instance. The option then stays
     /// as before.
     pub(crate) fn set_option(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
         let mut state = self.state.lock();
@@ -57,7 +57,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Does what setting an option means. The state mutex is held. Errors as of the effects.
+    /// Applies the effect of a change of an option. The state mutex is held. Errors as the effects.
     pub(super) fn act_on(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
         let of_features = self.features.iter().flat_map(|feature| feature.options());
         Iterator::chain(OWN.iter(), of_features)
@@ -65,7 +65,7 @@ impl Instance {
             .try_for_each(|effect| (effect.1)(self, on))
     }
 
-    /// Sets an option's bit, and does nothing else. Any context.
+    /// Sets the bit of an option and nothing else. Any context.
     pub(crate) fn show_option(&self, flag: Flag, on: bool) {
         let mut bits = self.options.load(Relaxed);
         while let Err(now) =

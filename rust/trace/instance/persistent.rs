@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Instances whose buffer outlives the kernel: what was recorded before the last reboot, and where
-//! things were then.
+//! Instances whose buffer outlives the kernel: the events of the last boot, and the text addresses
+//! of that boot.
 //!
-//! Such an instance has its buffer in a [`Region`]. In the region's scratch area stands, for the
-//! next kernel, by which clock was recorded and where the kernel's and its modules' text lay. At
-//! boot a copy is made of that ([`PreviousBoot`]), which tells output where recorded addresses are now.
-//! As soon as anything is to be recorded on purpose (a tracer, a clock), or all was read, the
-//! instance *begins anew*: it is emptied, and the scratch area says where things are in this
-//! kernel. Texts written to `trace_marker` do not do that.
+//! Such an instance has its buffer in a [`Region`]. The scratch area of the region holds data for
+//! the next kernel: the clock of the events, and the text addresses of the kernel and its modules.
+//! At boot this data is copied to a [`PreviousBoot`], which translates recorded addresses to those
+//! of this boot.
 //!
-//! Locks: [`Persistent::modules`] (a mutex) inside of the instance's state mutex.
+//! The instance *begins anew* when a tracer or a clock is set, or when all events of the last boot
+//! were read: the buffer is cleared, and the scratch area gets the addresses of this kernel. Writes
+//! to `trace_marker` do not cause this.
+//!
+//! Lock order: the instance's state mutex, then [`Persistent::modules`] (a mutex).
 
 use crate::core::parse::boot_instance::{module_name, module_words, MODULES, MODULE_WORDS};
 use crate::kernel::reserved::{self, Reserved};
@@ -22,34 +24,36 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Mutex;
 
-/// Words of the scratch area: the clock's row, where text begins, how many modules, the modules.
+/// Words of the scratch area: the index of the clock, the start of text, the number of modules, the
+/// modules.
 const CLOCK: usize = 0;
 const TEXT: usize = 1;
 const COUNT: usize = 2;
 const LIST: usize = 3;
-/// Bytes of it.
+/// Size of the scratch area in bytes.
 const SCRATCH: usize = 8 * (LIST + MODULES * MODULE_WORDS);
 
 /// A module of the last boot.
 struct Module {
     words: [u64; MODULE_WORDS],
-    /// What must be added to an address in it, to get that of now; 0 while it is not loaded.
+    /// The difference between an address in the module now and in the last boot. 0 while the module
+    /// is not loaded.
     delta: Atomic<usize>,
 }
 
-/// What is known of the kernel that recorded what an instance holds. One that is made at boot stays
-/// for good: files that are open refer to it.
+/// Data of the kernel that recorded the events of an instance. It is made at boot and never freed:
+/// open files refer to it.
 pub(crate) struct PreviousBoot {
-    /// Does the instance still hold what was recorded then?
+    /// Whether the instance still holds events of that boot.
     holds: Atomic<bool>,
     text: usize,
     delta: usize,
-    /// By address.
+    /// The modules, sorted by address.
     modules: KVec<Module>,
 }
 
 impl PreviousBoot {
-    /// Takes over what `scratch` says; what cannot be right is cleared there. `ENOMEM`.
+    /// Copies the data of `scratch`. Clears invalid data there. `ENOMEM`.
     fn new(scratch: &[Atomic<u64>]) -> Result<&'static Self> {
         let word = |at: usize| scratch.get(at).map_or(0, |word| word.load(Relaxed));
         let text = word(TEXT) as usize;
@@ -71,7 +75,7 @@ impl PreviousBoot {
             modules.clear();
             scratch.iter().for_each(|word| word.store(0, Relaxed));
         }
-        // Few, at boot, with little stack: each sinks to its place.
+        // There are few modules, and the stack is small at boot, so this is an insertion sort.
         for end in 1..modules.len() {
             let mut at = end;
             while at > 0
@@ -99,12 +103,13 @@ impl PreviousBoot {
         Ok(KBox::leak(this))
     }
 
-    /// Does the instance hold what was recorded then? Any context.
+    /// Whether the instance still holds events of the last boot. Any context.
     pub(crate) fn holds(&self) -> bool {
         self.holds.load(Relaxed)
     }
 
-    /// Where what was at `addr` then is now; where it is not to be found, `addr`. Any context.
+    /// The address in this boot of the code that was at `addr` in the last boot. `addr` itself if
+    /// that code is not loaded. Any context.
     pub(crate) fn moved(&self, addr: usize) -> usize {
         if !self.holds() {
             return addr;
@@ -123,7 +128,7 @@ impl PreviousBoot {
         }
     }
 
-    /// A module of this kernel has its text at `text`, or goes (`None`).
+    /// A module of this kernel was loaded with its text at `text`, or is unloaded (`None`).
     fn module(&self, name: &[u8], text: Option<usize>) {
         for module in &self.modules {
             let [then, ..] = module.words;
@@ -136,7 +141,7 @@ impl PreviousBoot {
         }
     }
 
-    /// Writes row `at` of `last_boot_info`; false behind the last.
+    /// Writes row `at` of `last_boot_info`. Returns false after the last row.
     pub(crate) fn write_row(&self, at: u64, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
         match at.checked_sub(1) {
             None if self.holds() => writeln!(out, "{:x}\t[kernel]", self.text)?,
@@ -156,25 +161,25 @@ impl PreviousBoot {
         Ok(true)
     }
 
-    /// Is there such a row?
+    /// Whether there is a row `at`.
     pub(crate) fn has_row(&self, at: u64) -> bool {
         at == 0 || self.holds() && at <= self.modules.len() as u64
     }
 }
 
-/// What an instance has whose buffer lies in a region.
+/// The part of an instance whose buffer lies in a region.
 #[pin_data]
 pub(crate) struct Persistent {
     last: &'static PreviousBoot,
-    /// Held while the scratch area's list of modules changes.
+    /// Held while the list of modules in the scratch area changes.
     #[pin]
     modules: Mutex<()>,
-    /// Last, so that it goes behind all else.
+    /// The last field, so that it is dropped last.
     region: Region,
 }
 
 impl Persistent {
-    /// Prepares `memory`, finding out what is there. Boot. `EINVAL` if it is too small, `ENOMEM`.
+    /// Takes `memory` and reads the data found there. Boot. `EINVAL` if it is too small, `ENOMEM`.
     pub(crate) fn new(memory: Reserved) -> Result<Pin<KBox<Self>>> {
         let region = Region::new(memory, SCRATCH, 0)?;
         let last = PreviousBoot::new(region.scratch())?;
@@ -185,17 +190,17 @@ impl Persistent {
         )
     }
 
-    /// Where the buffer lies.
+    /// The region that holds the buffer.
     pub(crate) fn region(&self) -> &Region {
         &self.region
     }
 
-    /// What is known of the last boot.
+    /// The data of the last boot.
     pub(crate) fn previous_boot(&self) -> &'static PreviousBoot {
         self.last
     }
 
-    /// The clock of the last boot, as a row of [`CLOCKS`].
+    /// The clock of the last boot, as an index into [`CLOCKS`].
     pub(crate) fn clock(&self) -> usize {
         self.word(CLOCK)
     }
@@ -213,16 +218,16 @@ impl Persistent {
         }
     }
 
-    /// Says for the next kernel by which clock is recorded; while what is there is of the last
-    /// boot, that stays.
+    /// Saves the clock for the next kernel. While the buffer holds events of the last boot, their
+    /// clock stays saved.
     pub(crate) fn note_clock(&self, row: usize) {
         if !self.last.holds() {
             self.set(CLOCK, row as u64);
         }
     }
 
-    /// What is recorded from now on is of this kernel: says so. True if that is new; then the
-    /// caller empties the buffer, and calls [`Persistent::note_text`]. Task context, sleeps.
+    /// Marks the events from now on as events of this kernel. Returns true for the first call. The
+    /// caller then clears the buffer and calls [`Persistent::note_text`]. Task context, sleeps.
     pub(crate) fn begin(&self, clock: usize) -> bool {
         if !self.last.holds.xchg(false, ordering::Full) {
             return false;
@@ -239,7 +244,7 @@ impl Persistent {
         true
     }
 
-    /// Says for the next kernel where text begins in this one.
+    /// Saves the start of this kernel's text for the next kernel.
     pub(crate) fn note_text(&self) {
         self.set(TEXT, reserved::text_start() as u64);
     }
@@ -254,7 +259,7 @@ impl Persistent {
         }
     }
 
-    /// A module comes, with its text at `text`, or goes (`None`). Task context, sleeps.
+    /// A module was loaded with its text at `text`, or is unloaded (`None`). Task context, sleeps.
     pub(crate) fn module(&self, name: &[u8], text: Option<usize>) {
         if self.last.holds() {
             self.last.module(name, text);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Who consumes an instance's buffer.
+//! The consuming readers of an instance.
 //!
-//! `trace_pipe` has one reader at a time: one of the whole buffer, or one per CPU. Beside that, any
-//! number of `trace_pipe_raw` readers may be open. While anybody consumes, the tracer stays as it
-//! is.
+//! `trace_pipe` has one reader of the whole buffer, or one per CPU. In addition, any number of
+//! `trace_pipe_raw` readers may be open. The tracer cannot change while any consuming reader is
+//! open.
 
 use kernel::{
     cpu,
@@ -18,9 +18,9 @@ use kernel::{
 };
 
 struct State {
-    /// The whole-buffer pipe is open.
+    /// Whether `trace_pipe` of the whole buffer is open.
     whole: bool,
-    /// Which CPUs' pipes are open, by CPU number.
+    /// Which CPUs' `trace_pipe` is open, by CPU number.
     cpus: KVec<bool>,
 }
 
@@ -33,12 +33,12 @@ struct State {
 pub(crate) struct Readers {
     #[pin]
     state: Mutex<State>,
-    /// Open consuming files of every kind; changed with the mutex held.
+    /// The number of open consuming files of every kind. It changes with the mutex held.
     files: Atomic<usize>,
 }
 
 impl Readers {
-    /// Nobody reads yet. May sleep; `ENOMEM`.
+    /// No readers. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new() -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             state <- {
@@ -50,7 +50,7 @@ impl Readers {
         })
     }
 
-    /// Claims the pipe of `cpu`, or the one of all CPUs; `EBUSY` when that overlaps an open one.
+    /// Claims the pipe of `cpu`, or of all CPUs. `EBUSY` if that overlaps an open one.
     ///
     /// Task context, may sleep. Undone by [`close_pipe`](Self::close_pipe).
     pub(crate) fn open_pipe(&self, cpu: Option<CpuId>) -> Result {
@@ -69,7 +69,7 @@ impl Readers {
         Ok(())
     }
 
-    /// Gives back what [`open_pipe`](Self::open_pipe) claimed.
+    /// Releases the claim of [`open_pipe`](Self::open_pipe).
     pub(crate) fn close_pipe(&self, cpu: Option<CpuId>) {
         let mut state = self.state.lock();
         match cpu {
@@ -83,7 +83,7 @@ impl Readers {
         self.files.fetch_sub(1, Relaxed);
     }
 
-    /// Counts a raw reader or a mapping, of which there may be many. Task context, may sleep.
+    /// Counts a raw reader or a mapping. There may be any number of them. Task context, may sleep.
     pub(crate) fn open_raw(&self) {
         let _state = self.state.lock();
         self.files.fetch_add(1, Relaxed);
@@ -95,14 +95,15 @@ impl Readers {
         self.files.fetch_sub(1, Relaxed);
     }
 
-    /// Does anybody consume? Any context; the answer may be old.
+    /// Whether there is a consuming reader. Any context. The answer may be out of date.
     pub(crate) fn any(&self) -> bool {
         self.files.load(Relaxed) != 0
     }
 
-    /// Runs `change` while nobody consumes and nobody can begin to; `EBUSY` when somebody does.
+    /// Runs `change` while there is no consuming reader and none can be opened. `EBUSY` if there is
+    /// one.
     ///
-    /// This is how the tracer of the instance is changed. Task context, may sleep.
+    /// A change of the instance's tracer uses this. Task context, may sleep.
     pub(crate) fn while_idle<R>(&self, change: impl FnOnce() -> Result<R>) -> Result<R> {
         let _state = self.state.lock();
         if self.any() {

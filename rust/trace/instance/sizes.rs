@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The sizes of an instance's buffers: both of them change, or none.
+//! The sizes of an instance's two buffers: a change affects both or none.
 
 use super::Instance;
 use crate::core::parse::options::Flag;
@@ -10,29 +10,29 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 
 impl Instance {
-    /// Expands the buffer from the size of boot, once; what the last boot has left in it is
-    /// forgotten. Task context, sleeps. `ENOMEM`.
+    /// Expands the buffer from its size at boot, once. Events of the last boot are dropped. Task
+    /// context, sleeps. `ENOMEM`.
     pub(crate) fn expand(&self) -> Result {
         let _state = self.state.lock();
         self.begin_anew();
         self.expand_both()
     }
 
-    /// Has the buffer grow from the size of boot, and the snapshot with it if that is allocated.
-    /// The state mutex is held. Task context, sleeps. `ENOMEM`, `EBUSY`.
+    /// Expands the buffer from its size at boot, and the snapshot with it if that is allocated. The
+    /// state mutex is held. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(super) fn expand_both(&self) -> Result {
         self.buffer.to_expand().map_or(Ok(()), |bytes| {
             self.change_both(None, |buffer| buffer.resize(None, bytes))
         })
     }
 
-    /// Gives the buffer of `cpu` (all of them: `None`) room for `bytes`. What fits of the data
-    /// stays. Task context, sleeps.
+    /// Resizes the buffer of `cpu` (`None`: of all CPUs) to `bytes`. Keeps as many events as fit.
+    /// Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for 0; `ENOMEM`, `EBUSY` while somebody reads without consuming (the old buffer is
-    /// then still there).
+    /// `EINVAL` for 0; `ENOMEM`; `EBUSY` while a non-consuming reader is open. The old buffer then
+    /// stays.
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
         if bytes == 0 {
             return Err(EINVAL);
@@ -44,11 +44,11 @@ impl Instance {
         self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
     }
 
-    /// Has `change` done to the snapshot's buffer, if that is allocated, and to the live one: to
-    /// both or none. The state mutex is held. `EBUSY` while somebody reads or maps one of them, of
-    /// `cpu` or of all.
+    /// Applies `change` to the snapshot's buffer, if that is allocated, and to the live buffer: to
+    /// both or none. The state mutex is held. `EBUSY` while one of them is read or mapped, for
+    /// `cpu` or for all.
     fn change_both(&self, cpu: Option<CpuId>, change: impl Fn(&Buffer) -> Result) -> Result {
-        // A snapshot in between would exchange rings that differ.
+        // A snapshot between the two changes would swap rings of different sizes.
         let _rings = self.buffer.keep_rings();
         if self.buffer.is_held(cpu) {
             return Err(EBUSY);
@@ -59,7 +59,8 @@ impl Instance {
         change(&self.buffer).inspect_err(|_| self.snapshot.follow(&self.buffer, cpu))
     }
 
-    /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps.
+    /// Sets the size of a sub-buffer to 2^`order` pages, and drops all events. Task context,
+    /// sleeps.
     ///
     /// # Errors
     ///
@@ -72,8 +73,8 @@ impl Instance {
         self.change_both(None, |buffer| buffer.set_order(order))
     }
 
-    /// How full, in percent, a CPU's buffer is to be before readers of whole sub-buffers are woken;
-    /// 0 means any event. Any context.
+    /// How full, in percent, the buffer of a CPU must be before readers of whole sub-buffers wake.
+    /// With 0 any event wakes them. Any context.
     pub(crate) fn buffer_percent(&self) -> u32 {
         self.buffer_percent.load(Relaxed)
     }
@@ -88,8 +89,8 @@ impl Instance {
         Ok(())
     }
 
-    /// What closing `free_buffer` does: shrinks the buffer to its least and forgets the data; with
-    /// option `disable_on_free` recording is switched off, too. Task context, sleeps.
+    /// The effect of closing `free_buffer`: shrinks the buffer to the least size and drops the
+    /// events. With option `disable_on_free` it also turns recording off. Task context, sleeps.
     ///
     /// # Errors
     ///

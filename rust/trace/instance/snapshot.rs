@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Snapshots: an instance has a second buffer, the *spare*, and taking a snapshot exchanges the two
-//! buffers' rings.
+//! Snapshots. An instance has a second buffer, the *spare* buffer. Taking a snapshot swaps the
+//! rings of the two buffers.
 //!
-//! What was recorded up to then stays in the spare, which nothing writes to, and recording goes on
-//! at once in what the spare had before: that is not emptied, as in C. The spare has rings of the
-//! least size until it is *allocated*; then they have the live buffer's sizes, also when those
-//! change.
+//! The events up to the swap stay in the spare buffer, where no writer records. Recording goes on
+//! at once in the old rings of the spare buffer; they are not cleared, as in C. The rings of the
+//! spare buffer have the least size until the snapshot is *allocated*. After that they follow the
+//! sizes of the live buffer.
 //!
-//! Words: *armed* counts those who may take one at any moment (function commands, triggers, a
-//! tracer), for whom it stays allocated until the file `snapshot` frees it; *the tracer's* says
-//! that the current tracer keeps its worst trace there, so that nobody else may.
+//! Words: *armed* counts the users that may take a snapshot at any time (function commands,
+//! triggers, a tracer). While it is armed, it stays allocated until the file `snapshot` frees it.
+//! *The tracer's* means that the current tracer keeps its worst trace there, so no other user may
+//! take snapshots.
 //!
-//! Locks: allocating, freeing and clearing want the instance's state mutex held (but for boot).
-//! Taking needs no lock of this module.
+//! Locks: the instance's state mutex is held for allocating, freeing and clearing (except at boot).
+//! Taking a snapshot needs no lock of this module.
 
 use super::message::Speaker;
 use super::Instance;
@@ -27,15 +28,15 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// The spare buffer of an instance, and who uses it.
+/// The spare buffer of an instance, and its users.
 #[pin_data]
 pub(crate) struct Snapshot {
     #[pin]
     spare: Buffer,
-    /// Has the spare the sizes of the live buffer? While not, its rings are kept from being
-    /// swapped.
+    /// Whether the spare buffer has the sizes of the live buffer. While it has not, its rings
+    /// cannot be swapped.
     allocated: Atomic<bool>,
-    /// Does the current tracer keep its worst trace there?
+    /// Whether the current tracer keeps its worst trace there.
     of_tracer: Atomic<bool>,
     users: RawLock<Users>,
 }
@@ -44,16 +45,16 @@ pub(crate) struct Snapshot {
 ///
 /// # Invariants
 ///
-/// One of the two is 0.
+/// At least one of the two is 0.
 struct Users {
-    /// How many may take snapshots at any time.
+    /// The number of users that may take a snapshot at any time.
     armed: u32,
-    /// How many mappings of the live buffer there are.
+    /// The number of mappings of the live buffer.
     mapped: u32,
 }
 
 impl Snapshot {
-    /// Nothing allocated. Task context, sleeps. `ENOMEM`.
+    /// A snapshot without allocated memory. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new() -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             spare <- Buffer::new_spare(),
@@ -64,22 +65,22 @@ impl Snapshot {
         }? Error)
     }
 
-    /// The spare buffer, to be read.
+    /// The spare buffer, for reading.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.spare
     }
 
-    /// Can snapshots be taken? Any context.
+    /// Whether snapshots can be taken. Any context.
     pub(crate) fn is_allocated(&self) -> bool {
         self.allocated.load(Relaxed)
     }
 
-    /// Does the current tracer keep its worst trace there? Any context.
+    /// Whether the current tracer keeps its worst trace there. Any context.
     pub(crate) fn is_tracers(&self) -> bool {
         self.of_tracer.load(Relaxed)
     }
 
-    /// Gives the spare the sizes of `live`, if it has not got them. Task context, sleeps. `ENOMEM`.
+    /// Gives the spare buffer the sizes of `live`. Task context, sleeps. `ENOMEM`.
     pub(crate) fn allocate(&self, live: &Buffer) -> Result {
         if self.is_allocated() {
             return Ok(());
@@ -90,8 +91,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Goes back to `live`'s sizes, of `cpu` or of all. Where that is not possible (no memory, or
-    /// somebody reads the snapshot), it is freed. Task context, sleeps.
+    /// Takes the sizes of `live` again, for `cpu` or for all CPUs. If that fails (no memory, or the
+    /// snapshot is being read), frees the snapshot. Task context, sleeps.
     pub(crate) fn follow(&self, live: &Buffer, cpu: Option<CpuId>) {
         if self.is_allocated() && self.spare.shape_like(live, cpu).is_err() {
             pr_warn!("the snapshot could not be resized and is freed\n");
@@ -99,52 +100,52 @@ impl Snapshot {
         }
     }
 
-    /// Gives the memory back, and forgets what was there. Task context, sleeps.
+    /// Frees the memory and drops the events. Task context, sleeps.
     pub(crate) fn free(&self) {
         if self.is_allocated() {
             self.spare.offer_rings(false);
             self.allocated.store(false, Relaxed);
-            // Somebody who reads keeps the memory for now; the next snapshot takes it up again.
+            // A reader keeps the memory for now; the next snapshot uses it again.
             let _ = self.spare.give_back();
             self.spare.clear_spare(None);
         }
     }
 
-    /// Forgets what is in the spare, of `cpu` or of all. Task context, sleeps.
+    /// Drops the events of the spare buffer, for `cpu` or for all CPUs. Task context, sleeps.
     pub(crate) fn clear(&self, cpu: Option<CpuId>) {
         if self.is_allocated() {
             self.spare.clear_spare(cpu);
         }
     }
 
-    /// Allocates for somebody who may take snapshots from now on at any time; undone by
-    /// [`Snapshot::disarm`]. Task context, sleeps. `ENOMEM`; `EBUSY` while `live` is mapped.
+    /// Allocates the snapshot for a user that may take one at any time. [`Snapshot::disarm`] undoes
+    /// it. Task context, sleeps. `ENOMEM`; `EBUSY` while `live` is mapped.
     pub(crate) fn arm(&self, live: &Buffer) -> Result {
         {
             let mut users = self.users.lock();
             if users.mapped != 0 {
                 return Err(EBUSY);
             }
-            // INVARIANT: the other is 0.
+            // INVARIANT: `mapped` is 0.
             users.armed = users.armed.checked_add(1).ok_or(EBUSY)?;
         }
         self.allocate(live).inspect_err(|_| self.disarm())
     }
 
-    /// Undoes one [`Snapshot::arm`]; the memory stays.
+    /// Undoes one [`Snapshot::arm`]. The memory stays allocated. Any context but NMI.
     pub(crate) fn disarm(&self) {
         let mut users = self.users.lock();
         users.armed = users.armed.saturating_sub(1);
     }
 
-    /// The live buffer is mapped once more: from now on no snapshots can be taken, until
-    /// [`Snapshot::end_mapping`]. `EBUSY` while somebody may take some at any time.
+    /// Counts a mapping of the live buffer. No snapshot can be taken until
+    /// [`Snapshot::end_mapping`]. `EBUSY` while the snapshot is armed.
     pub(crate) fn begin_mapping(&self) -> Result {
         let mut users = self.users.lock();
         if users.armed != 0 {
             return Err(EBUSY);
         }
-        // INVARIANT: the other is 0.
+        // INVARIANT: `armed` is 0.
         users.mapped = users.mapped.checked_add(1).ok_or(EBUSY)?;
         Ok(())
     }
@@ -159,18 +160,19 @@ impl Snapshot {
         self.users.lock().mapped != 0
     }
 
-    /// The current tracer begins to keep its worst trace here, or ends that. The caller arms and
-    /// disarms.
+    /// The current tracer begins or ends to keep its worst trace here. The caller arms and disarms
+    /// the snapshot.
     pub(crate) fn set_tracers(&self, tracers: bool) {
         self.of_tracer.store(tracers, Relaxed);
     }
 
-    /// Exchanges the rings of `live` with the spare's: all, or those of `cpu`. Whoever has armed it
-    /// may do so, in any context but NMI. Nothing is done while recording is paused, as in C.
+    /// Swaps the rings of `live` and of the spare buffer: all of them, or those of `cpu`. The
+    /// caller has armed the snapshot. Any context but NMI. Does nothing while recording is paused,
+    /// as in C.
     ///
     /// # Errors
     ///
-    /// `EBUSY` when it is not allocated, or one of the buffers is just resized or emptied.
+    /// `EBUSY` when the snapshot is not allocated, or a buffer is being resized or cleared.
     pub(crate) fn take(&self, live: &Buffer, cpu: Option<CpuId>) -> Result {
         if live.is_paused() {
             return Ok(());
@@ -180,13 +182,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What a write of `number` to the file of `cpu`, or to that of all, does. Task context,
+    /// Handles a write of `number` to the file `snapshot` of `cpu`, or of all CPUs. Task context,
     /// sleeps.
     ///
     /// # Errors
     ///
-    /// `EBUSY` while it is the tracer's, `EINVAL` for 0 of one CPU, `ENOMEM`; `EBUSY` when somebody
-    /// reads the snapshot and it would have to be resized.
+    /// `EBUSY` while the current tracer uses the snapshot, or when a reader blocks a resize;
+    /// `EINVAL` for 0 with one CPU; `ENOMEM`.
     pub(crate) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
         if self.is_tracers() {
             return Err(EBUSY);
@@ -209,11 +211,11 @@ impl Snapshot {
     }
 }
 
-/// A user who may take snapshots of an instance at any time.
+/// A user that may take snapshots of an instance at any time. Dropping it disarms the snapshot.
 pub(crate) struct Armed(Arc<Instance>);
 
 impl Armed {
-    /// Allocates the snapshot. Task context, sleeps. `ENOMEM`.
+    /// Allocates and arms the snapshot. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new(instance: &Arc<Instance>) -> Result<Self> {
         instance.arm_snapshot()?;
         Ok(Self(instance.clone()))
@@ -226,10 +228,10 @@ impl Drop for Armed {
     }
 }
 
-/// Who says why no snapshot was taken.
+/// The function whose address the messages about failed snapshots carry.
 pub(crate) struct Refusing;
 
-/// Takes a snapshot of `instance`, or says in its buffer why not. Any context.
+/// Takes a snapshot of `instance`, or records in its buffer why it could not. Any context.
 pub(crate) fn take_or_say(instance: &Instance) {
     let snapshot = instance.snapshot();
     let ip = Refusing::address();
@@ -271,7 +273,8 @@ pub(crate) fn take_or_say(instance: &Instance) {
             ],
         );
     } else {
-        // Where the buffer is just emptied or resized, there is nothing to keep.
+        // `EBUSY` means that a buffer is being cleared or resized; the events are dropped anyway
+        // then.
         let _ = snapshot.take(instance.buffer(), None);
     }
 }
@@ -279,14 +282,14 @@ pub(crate) fn take_or_say(instance: &Instance) {
 fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
     if instance.options().has(Flag::Printk) {
         for line in lines {
-            // What finds no room is missing, as any entry.
+            // A message that finds no room is lost like any event.
             let _ = instance.record_text(Context::capture_all(), ip, line.as_bytes());
         }
     }
 }
 
-/// Takes the snapshot of the end of boot, and says so in the buffer, in the name of the function at
-/// `ip`.
+/// Takes the snapshot at the end of boot, and records a message in the buffer with `ip` as its
+/// function.
 pub(crate) fn take_at_boot(instance: &Instance, ip: usize) {
     take_or_say(instance);
     say(instance, ip, ["** Boot snapshot taken **\n"]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an instance asks of a tracer.
+//! The interface of a tracer.
 //!
-//! An instance has one current tracer; `Instance::set_tracer` moves from one to the next, always by
-//! way of the one that records nothing. What a current tracer keeps is its [`Running`]: dropping
-//! that ends it. All methods run in task context under the instance's state mutex and may sleep.
+//! An instance has one current tracer. `Instance::set_tracer` changes it, and `nop` is current in
+//! between. [`Running`] is the state of a tracer while it is current; dropping it stops the tracer.
+//! All methods run in task context under the instance's state mutex and may sleep.
 //!
-//! The tracers are handed over at boot ([`Registry::tracers`](super::feature::Registry::tracers)).
+//! The tracers are registered at boot ([`Registry::tracers`](super::feature::Registry::tracers)).
 
 use super::feature;
 use super::Instance;
@@ -14,16 +14,16 @@ use crate::core::parse::options::{Flag, Set, TracerOption};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// What an instance records when nothing else asks for entries.
+/// A tracer that can become the current one.
 pub(crate) trait Tracer: Sync {
-    /// The word in `current_tracer`.
+    /// The name in `current_tracer`.
     fn name(&self) -> &'static str;
 
-    /// Starts recording into `instance`; `flags` are the tracer's own options for it.
+    /// Starts recording into `instance`. `flags` are the tracer's own options.
     ///
     /// # Errors
     ///
-    /// Any; the instance then goes on with the tracer it had.
+    /// After any error the instance goes back to its old tracer.
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>>;
 
     /// The tracer's own options.
@@ -31,63 +31,63 @@ pub(crate) trait Tracer: Sync {
         &[]
     }
 
-    /// The bits of those of its own options that are on at first.
+    /// The bits of its own options that are on by default.
     fn default_flags(&self) -> u32 {
         0
     }
 
-    /// May `option`, one of its own, be set to `on`, whether it is current or not?
+    /// Whether `option`, one of its own, may be set to `on`. The tracer need not be current.
     ///
     /// # Errors
     ///
-    /// `EINVAL` when not.
+    /// `EINVAL` if not.
     fn accept(&self, _option: &TracerOption, _on: bool) -> Result {
         Ok(())
     }
 
-    /// Core options that are on while it is current, whatever the user had set; they are restored
-    /// after it.
+    /// Core options that are on while the tracer is current. The user's values are restored
+    /// afterwards.
     fn forces(&self) -> Set {
         Set::NONE
     }
 
-    /// May instances other than the top one use it?
+    /// Whether instances other than the top one may use it.
     fn in_instances(&self) -> bool {
         true
     }
 
-    /// Does it keep its worst trace in the snapshot? Then `trace` shows that, and nobody else may
-    /// take snapshots.
+    /// Whether it keeps its worst trace in the snapshot. Then `trace` shows the snapshot, and no
+    /// other user may take one.
     fn uses_snapshot(&self) -> bool {
         false
     }
 }
 
-/// A tracer at work in one instance. Dropping it ends the work: afterwards it records nothing.
+/// A running tracer of one instance. Dropping it stops the tracer: it records nothing afterwards.
 pub(crate) trait Running: Send {
-    /// `tracing_on` was switched.
+    /// `tracing_on` has changed to `on`.
     fn switched(&mut self, _on: bool) {}
 
-    /// Its own options, or what else it goes by (pids, graph filters), have changed.
+    /// Its own options, the pids or the graph filters have changed.
     ///
     /// # Errors
     ///
-    /// Any; it then goes on as before.
+    /// After any error the tracer goes on as before.
     fn changed(&mut self, _flags: u32) -> Result {
         Ok(())
     }
 
-    /// The core option `flag` is about to be set to `on`, which is not what it is.
+    /// The core option `flag` is about to change to `on`.
     ///
     /// # Errors
     ///
-    /// Any; the option then stays as it is.
+    /// Any error keeps the old value of the option.
     fn option(&mut self, _flag: Flag, _on: bool) -> Result {
         Ok(())
     }
 }
 
-/// The tracers there are, in the order of `available_tracers`; a tracer's place is its *row*. Any
+/// All tracers, in the order of `available_tracers`. The index of a tracer is its *row*. Any
 /// context.
 pub(crate) fn all() -> &'static [&'static dyn Tracer] {
     feature::tracers()
@@ -106,7 +106,7 @@ pub(super) fn find(name: &[u8]) -> Result<usize> {
         .ok_or(EINVAL)
 }
 
-/// The row of the tracer that records nothing.
+/// The row of `nop`.
 pub(super) fn idle() -> usize {
     all().len().saturating_sub(1)
 }

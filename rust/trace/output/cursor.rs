@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The order in which records are read: the oldest of all CPUs next.
+//! The order in which events are read: always the oldest one of all CPUs.
 //!
-//! A [`Cursor`] asks its [`Source`] for the time of every CPU's first unread record and copies the
-//! winner's. Each look takes and releases that CPU's reader lock, so a record may change hands
-//! between a look and the copy; the copy is what counts.
+//! A [`Cursor`] asks its [`Source`] for the time of the first unread event of every CPU, and copies
+//! the oldest of them. Each step takes and releases the reader lock of that CPU, so another reader
+//! may consume an event between the two steps. The copy decides which event is printed.
 
 use super::{Neighbours, Record};
 use core::num::NonZero;
 use kernel::{cpu::CpuId, prelude::*};
 
-/// What is known of a record without its payload.
+/// The header data of an event, without its payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// Its time.
+    /// The time of the event.
     pub(crate) ts: u64,
-    /// Bytes of payload.
+    /// The size of the payload in bytes.
     pub(crate) len: usize,
-    /// Lost right before it.
+    /// The number of events lost right before this one.
     pub(crate) lost: Option<NonZero<u64>>,
 }
 
-/// Where a cursor reads.
+/// A buffer that a cursor reads.
 pub(crate) trait Source {
-    /// The time of the first unread record of `cpu`.
+    /// The time of the first unread event of `cpu`. `None` if there is none.
     fn look(&mut self, cpu: CpuId) -> Option<u64>;
 
-    /// Copies that record's payload into `into`; nothing is copied when it is longer.
+    /// Copies the payload of that event into `into`. Copies nothing if it is longer than `into`.
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head>;
 
-    /// Counts the first unread record of `cpu`, which was copied as `head`, as read.
+    /// Marks the first unread event of `cpu` as read. It was copied before as `head`.
     ///
-    /// False if another reader has done so meanwhile; the record was then not this reader's.
+    /// Returns false if another reader has consumed the event meanwhile.
     fn pass(&mut self, cpu: CpuId, head: &Head) -> bool;
 
-    /// Copies that record's payload and counts it as read. None, with nothing changed, where it is
-    /// not the one that [`Self::look`] has told of last, or is longer than `into`; to look again
-    /// tells what is there now.
+    /// Copies the payload of that event and marks it as read. Returns `None` and changes nothing if
+    /// the first event is no longer the one that [`Self::look`] found, or if it is longer than
+    /// `into`. The caller then looks again.
     fn take(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
         let size = into.len();
         let head = self.copy(cpu, into).filter(|head| head.len <= size)?;
         self.pass(cpu, &head).then_some(head)
     }
 
-    /// The `index`th CPU with a buffer.
+    /// The CPU with index `index` that has a buffer.
     fn cpu(&self, index: usize) -> Option<CpuId>;
 }
 
-/// Memory for one record's payload.
+/// Memory for the payload of one event.
 pub(crate) trait Room {
-    /// At least `len` bytes, or `None` where there are not that many.
+    /// At least `len` bytes. `None` if there are not that many.
     fn room(&mut self, len: usize) -> Option<&mut [u8]>;
 }
 
@@ -68,17 +68,17 @@ impl<const N: usize> Room for [u8; N] {
     }
 }
 
-/// A reading of one CPU's buffer or of all.
+/// Reads the buffer of one CPU or of all.
 pub(crate) struct Cursor<S> {
     source: S,
     only: Option<CpuId>,
-    /// The number that the next record gets.
+    /// The number of the next event.
     index: u64,
 }
 
 impl<S: Source> Cursor<S> {
-    /// A reading of `only`, or of every CPU, that begins wherever `source` stands; records are
-    /// numbered from `index` on.
+    /// Reads `only`, or every CPU, from the position of `source` on. Numbers the events from
+    /// `index` on.
     pub(crate) fn new(source: S, only: Option<CpuId>, index: u64) -> Self {
         Self {
             source,
@@ -87,17 +87,17 @@ impl<S: Source> Cursor<S> {
         }
     }
 
-    /// Where it reads.
+    /// The source.
     pub(crate) fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// Numbers records from `index` on.
+    /// Numbers the events from `index` on.
     pub(crate) fn count_from(&mut self, index: u64) {
         self.index = index;
     }
 
-    /// The CPU with the oldest unread record, and that record's time.
+    /// The CPU with the oldest unread event, and the time of that event.
     fn earliest(&mut self) -> Option<(CpuId, u64)> {
         if let Some(cpu) = self.only {
             return Some((cpu, self.source.look(cpu)?));
@@ -115,14 +115,14 @@ impl<S: Source> Cursor<S> {
         first
     }
 
-    /// Whether nothing is left to read now.
+    /// Whether there is no unread event now.
     pub(crate) fn is_empty(&mut self) -> bool {
         self.earliest().is_none()
     }
 
-    /// Copies the oldest unread record; it stays unread until [`Self::pass`].
+    /// Copies the oldest unread event. It stays unread until [`Self::pass`].
     ///
-    /// A record that `store` has no room for is passed over.
+    /// Skips an event that is too long for `store`.
     pub(crate) fn next(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head)> {
         let mut wanted = 0;
         loop {
@@ -137,15 +137,15 @@ impl<S: Source> Cursor<S> {
             match self.source.copy(cpu, room) {
                 Some(head) if head.len <= size => return Some((cpu, head)),
                 Some(head) => wanted = head.len,
-                // Another reader has taken it meanwhile.
+                // Another reader has consumed it meanwhile.
                 None => {}
             }
         }
     }
 
-    /// Copies the oldest unread record, which is read then, and says which number it has.
+    /// Copies the oldest unread event, marks it as read, and returns its number, too.
     ///
-    /// A record that `store` has no room for is passed over.
+    /// Skips an event that is too long for `store`.
     pub(crate) fn take(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head, u64)> {
         let (cpu, _) = self.earliest()?;
         let taken = store
@@ -165,7 +165,7 @@ impl<S: Source> Cursor<S> {
         Some((cpu, head, index))
     }
 
-    /// The record that [`Self::next`] copied into `store`.
+    /// The event that [`Self::next`] copied into `store`.
     pub(crate) fn record<'a>(&self, cpu: CpuId, head: &Head, store: &'a [u8]) -> Record<'a> {
         let data = store.get(..head.len).unwrap_or(&[]);
         Record {
@@ -177,7 +177,8 @@ impl<S: Source> Cursor<S> {
         }
     }
 
-    /// Counts the record that [`Self::next`] copied as read; false if another reader had it.
+    /// Marks the event that [`Self::next`] copied as read. Returns false if another reader has
+    /// consumed it.
     pub(crate) fn pass(&mut self, cpu: CpuId, head: &Head) -> bool {
         let passed = self.source.pass(cpu, head);
         self.index = self.index.wrapping_add(u64::from(passed));
@@ -185,22 +186,23 @@ impl<S: Source> Cursor<S> {
     }
 }
 
-/// The neighbours of a record that was passed already.
+/// Looks for the events after the current one.
 pub(crate) struct Ahead<'a, S> {
-    /// The reading.
+    /// The cursor.
     pub(crate) cursor: &'a mut Cursor<S>,
-    /// The record's CPU.
+    /// The CPU of the current event.
     pub(crate) cpu: CpuId,
-    /// The record, if it was not passed yet: looking past it passes it.
+    /// The current event if it is not marked as read yet. Looking for the next event marks it as
+    /// read.
     pub(crate) current: Option<Head>,
-    /// The one behind it, if that was looked at.
+    /// The next event, if it was found already.
     pub(crate) next: Option<Head>,
-    /// Memory for a neighbour.
+    /// Memory for the next event.
     pub(crate) store: &'a mut dyn Room,
 }
 
 impl<S: Source> Ahead<'_, S> {
-    /// Passes the current record if that was not done; what comes next can then be seen.
+    /// Marks the current event as read, so that the next one becomes visible.
     fn leave_current(&mut self) {
         if let Some(head) = self.current.take() {
             self.cursor.pass(self.cpu, &head);

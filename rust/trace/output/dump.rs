@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The buffer on the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and by function
-//! commands.
+//! Prints the ring buffer to the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and
+//! by function commands.
 //!
-//! A dump stops recording for good (it is up to the user to turn it on again), reads consuming, and
-//! prints in the latency format. It runs in any context, NMI included: it neither allocates nor
-//! sleeps, only ever tries a CPU's reader lock (a CPU whose lock is taken counts as empty), and a
-//! second dump meanwhile is turned away. A tracer's own output is not asked for, since it needs
-//! memory: records are printed by their types.
+//! A dump stops recording; the user may turn it on again. It consumes the events and prints them in
+//! the latency format. It runs in any context, NMI included, so it does not allocate or sleep. It
+//! only tries a CPU's reader lock: a CPU whose lock is taken counts as empty. A second dump at the
+//! same time does nothing. The output of the current tracer needs memory, so a dump prints each
+//! event by its type.
 //!
 //! Answers to `ftrace_dump()` of
-//! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h), the boot parameter and
-//! sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the CPU it happened on,
-//! and instances' names, `NAME` or `NAME=2`, separated by commas.
+//! [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h), and to the boot
+//! parameter and sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the current
+//! CPU, and names of instances, `NAME` or `NAME=2`, separated by commas.
 
 use super::cursor::{Ahead, Cursor, Source};
 use super::source::Consume;
@@ -23,16 +23,16 @@ use crate::kernel::{printk, watchdog};
 use crate::trace::instance::{list, Instance};
 use kernel::cpu::CpuId;
 
-/// Which CPUs' buffers are dumped.
+/// The CPUs whose buffers are dumped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cpus {
-    /// All, merged by time.
+    /// All CPUs, merged by time.
     All,
-    /// The one that this runs on.
+    /// The current CPU.
     This,
 }
 
-/// Bytes of one line that reach the console.
+/// The most bytes of one line that are printed.
 const SHOWN: usize = 1000;
 const RULE: &[u8] = b"---------------------------------\n";
 
@@ -56,7 +56,7 @@ pub(crate) fn top(cpus: Cpus) {
     }
 }
 
-/// Dumps what `setting`, the text of `ftrace_dump_on_oops`, asks for. Any context.
+/// Dumps what the text of `ftrace_dump_on_oops` in `setting` asks for. Any context.
 pub(crate) fn by_setting(setting: &[u8]) {
     let Some(mut scratch) = SCRATCH.try_take() else {
         return;
@@ -95,7 +95,7 @@ pub(crate) fn by_setting(setting: &[u8]) {
     }
 }
 
-/// Dumps one instance.
+/// Dumps one instance. Any context.
 fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
     let buffer = instance.buffer();
     buffer.set_on(false);
@@ -135,14 +135,14 @@ fn announce(instance: &Instance, scratch: &mut Scratch) {
     printk::emerg(text.as_bytes());
 }
 
-/// Prints the oldest record and takes it out; false when there is none.
+/// Prints the oldest event and consumes it. Returns false if there is none.
 fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratch) -> bool {
     let Some((cpu, head)) = cursor.next(&mut scratch.record) else {
         return false;
     };
     let mut text = LineBuf::new(&mut scratch.line);
     let record = cursor.record(cpu, &head, &scratch.record);
-    // A call is shown with its return.
+    // A call is printed together with its return, so this is memory for the return.
     let mut neighbour = [0u8; 64];
     let mut ahead = Ahead {
         cursor,
@@ -151,7 +151,7 @@ fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratc
         next: None,
         store: &mut neighbour,
     };
-    // A line that does not fit is printed as far as it goes.
+    // A line that is too long is cut.
     let _ = line::write(&mut text, &record, style, None, &mut ahead, false);
     if let Some(head) = ahead.current {
         cursor.pass(cpu, &head);

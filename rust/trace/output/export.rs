@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Those who take entries beside the buffers (`register_ftrace_export()`), such as a System Trace
-//! Module.
+//! Exports (`register_ftrace_export()`): other consumers of entries, such as a System Trace Module.
 //!
-//! Who makes entries asks [`wanted`] when it chooses how to, not at each entry; so who changes the
-//! list has it choose anew.
+//! A writer calls [`wanted`] when it chooses how to record, not for each entry. So a change of the
+//! list makes the writers choose again.
 
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::trace_export::Export;
@@ -13,25 +12,26 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
 
-/// The newest first.
+/// The exports, the newest first.
 static LIST: RcuSlot<KVec<Export>> = RcuSlot::new();
-/// What any of them takes.
+/// The kinds of entries that any export takes.
 static WANTED: Atomic<u32> = Atomic::new(0);
-/// Held while the list is changed.
+/// Held during a change of the list.
 static CHANGE: SetOnce<Pin<KBox<Mutex<()>>>> = SetOnce::new();
 
-/// Once, at boot. `ENOMEM`.
+/// Prepares the list. Once, at boot. `ENOMEM`.
 pub(crate) fn init() -> Result {
     CHANGE.populate(KBox::pin_init(new_mutex!(()), GFP_KERNEL)?);
     Ok(())
 }
 
-/// Does anybody take entries of that kind, [`Export::FUNCTION`] or another? Any context.
+/// Whether any export takes entries of `kind`, which is [`Export::FUNCTION`] or another constant of
+/// that type. Any context.
 pub(crate) fn wanted(kind: u32) -> bool {
     WANTED.load(Relaxed) & kind != 0
 }
 
-/// Adds one. Task context, sleeps. `ENOMEM`, `ENODEV` before there are instances.
+/// Adds an export. Task context, sleeps. `ENOMEM`; `ENODEV` before there are instances.
 pub(crate) fn add(export: Export) -> Result {
     change(|list| {
         let mut new = KVec::with_capacity(list.len().saturating_add(1), GFP_KERNEL)?;
@@ -41,12 +41,12 @@ pub(crate) fn add(export: Export) -> Result {
     })
 }
 
-/// Takes the one away that `is` picks; its function does not run any more then. Task context,
-/// sleeps.
+/// Removes the export that `is` accepts. Its function does not run any more after the return. Task
+/// context, sleeps.
 ///
 /// # Errors
 ///
-/// `ENOENT` when there is none, `ENOMEM`.
+/// `ENOENT` if there is no such export; `ENOMEM`.
 pub(crate) fn remove(is: impl Fn(Export) -> bool) -> Result {
     change(|list| {
         let mut new = KVec::with_capacity(list.len(), GFP_KERNEL)?;
@@ -70,7 +70,8 @@ fn change(make: impl FnOnce(&[Export]) -> Result<KVec<Export>>) -> Result {
     Ok(())
 }
 
-/// Gives an entry of that kind, common fields included, to those who take such. Any context.
+/// Passes an entry of `kind`, common fields included, to the exports that take this kind. Any
+/// context.
 pub(crate) fn write(kind: u32, entry: &[u8]) {
     LIST.with(|list| {
         let list = list.map_or(&[][..], |list| list.as_slice());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Records as a call graph, for `function_graph` and for tracers that show what they record that
-//! way.
+//! Prints events as a call graph, for `function_graph` and for tracers with the option
+//! `display-graph`.
 //!
-//! An entry is one line with its return where that is the next record of the CPU; then the return
-//! is taken out of the reading with it.
+//! If the return of a call is the next event of that CPU, both are printed as one line, and the
+//! return is consumed with the call.
 
 use super::source::Look;
 use super::tracer::TracerOutput;
@@ -22,24 +22,23 @@ use crate::trace::tasks::cmdlines;
 use core::fmt;
 use kernel::prelude::*;
 
-/// What the CPUs' lines were so far.
+/// The state of the lines of each CPU.
 pub(crate) struct GraphOutput {
     cpus: KVec<CpuState>,
-    /// Digits of the largest CPU number.
+    /// The width of the CPU column: the digits of the largest CPU number.
     cpu_width: usize,
-    /// For a tracer that shows call graphs only with the option `display-graph`, and then with
-    /// these of the graph's options.
+    /// The graph options of a tracer that prints call graphs only with the option `display-graph`.
     on_demand: Option<u32>,
 }
 
 impl GraphOutput {
-    /// The state of a reading that begins. Task context. `ENOMEM`.
+    /// The state of a new reading. Task context. `ENOMEM`.
     pub(crate) fn new() -> Result<KBox<dyn TracerOutput>> {
         Self::with(None)
     }
 
-    /// The same for a tracer that shows call graphs only with the option `display-graph`, with the
-    /// graph's options `own`.
+    /// The state for a tracer that prints call graphs only with the option `display-graph`. `own`
+    /// are the graph options. Task context. `ENOMEM`.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     pub(crate) fn on_demand(own: u32) -> Result<KBox<dyn TracerOutput>> {
         Self::with(Some(own))
@@ -60,8 +59,7 @@ impl GraphOutput {
     }
 }
 
-/// Writes the titles of the columns that the graph's options `own` ask for. Errors when `out` is
-/// full.
+/// Writes the column titles that the graph options `own` ask for. Errors only when `out` is full.
 fn titles(
     instance: &Instance,
     look: &mut Look,
@@ -114,7 +112,7 @@ impl TracerOutput for GraphOutput {
 }
 
 impl GraphOutput {
-    /// The graph's options, if this is to be a graph.
+    /// The graph options. `None` if no graph is printed.
     fn own(&self, style: &Style) -> Option<u32> {
         match self.on_demand {
             Some(own) => style.set.has(Flag::DisplayGraph).then_some(own),
@@ -122,7 +120,7 @@ impl GraphOutput {
         }
     }
 
-    /// [`TracerOutput::line`] with the graph's options `own`.
+    /// [`TracerOutput::line`] with the graph options `own`.
     fn write(
         &mut self,
         record: &Record<'_>,
@@ -153,9 +151,9 @@ impl GraphOutput {
     }
 }
 
-/// Prints a call or a return behind a usual prefix, where no tracer's output does it: in a dump, or
-/// once the tracer was changed. `Unhandled` for other records, and where a form is asked for that
-/// these do not have. Any context; errors when `out` is full.
+/// Prints a call or a return after the usual prefix, when no tracer's output prints it: in a dump,
+/// or after a change of the tracer. Returns `Unhandled` for other events, and for forms such as
+/// `hex` that calls and returns do not have. Any context. Errors only when `out` is full.
 pub(super) fn event(
     out: &mut dyn Out,
     record: &Record<'_>,
@@ -166,7 +164,7 @@ pub(super) fn event(
     if forms.iter().any(|&form| style.set.has(form)) {
         return Ok(Printed::Unhandled);
     }
-    // The prefix has told the CPU.
+    // The prefix has the CPU already.
     let line = new_line(record, style, DEFAULT & !CPU.bit, 1);
     write_record(&line, &mut CpuState::new(), record, neighbours, out)
 }
@@ -186,7 +184,7 @@ fn new_line<'a>(record: &Record<'_>, style: &'a Style, own: u32, cpu_width: usiz
     }
 }
 
-/// Prints a call or a return; `Unhandled` for other records.
+/// Prints a call or a return. Returns `Unhandled` for other events.
 fn write_record(
     line: &Line<'_>,
     state: &mut CpuState,
@@ -221,8 +219,8 @@ fn write_record(
     Ok(Printed::Done)
 }
 
-/// The return of `func`, entered by `record`, if that is what the CPU recorded next; it is taken
-/// out of the reading.
+/// The return of `func`, if it is the next event of the CPU after the call in `record`. The return
+/// is consumed then.
 fn leaf(
     record: &Record<'_>,
     func: usize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands above the records in `trace`: the tracer, how full the buffer is, the column titles.
+//! The header of `trace`: the tracer, the number of entries, the column titles.
 
 use super::source::Look;
 use super::tracer::TracerOutput;
@@ -16,9 +16,10 @@ use core::fmt;
 
 pub(crate) use crate::core::format::header::write_tracer;
 
-/// Prints the header of what `look` reads. `empty` says whether there is nothing to read.
+/// Prints the header for the buffer that `look` reads. `empty` is true if there is no event to
+/// read.
 ///
-/// Task context. Errors when `out` is full.
+/// Task context. Errors only when `out` is full.
 pub(crate) fn write(
     out: &mut dyn Out,
     instance: &Instance,
@@ -50,7 +51,7 @@ pub(crate) fn write(
     }
 }
 
-/// The latency header of what `look` reads, without the titles of columns.
+/// Prints the latency header for the buffer that `look` reads, without the column titles.
 pub(super) fn latency_record(
     out: &mut dyn Out,
     instance: &Instance,
@@ -66,7 +67,7 @@ pub(super) fn latency_record(
     )
 }
 
-/// How full the buffer is, all CPUs together.
+/// The number of entries, all CPUs together.
 fn counts(look: &mut Look) -> Counts {
     let (entries, written) = look.counts();
     Counts {
@@ -76,7 +77,7 @@ fn counts(look: &mut Look) -> Counts {
     }
 }
 
-/// The longest latency, if `look` reads its snapshot; all zeroes elsewhere.
+/// The longest latency, if `look` reads the snapshot. All fields are zero otherwise.
 fn worst(instance: &Instance, look: &Look) -> Worst {
     match look.side() {
         Side::Live => Worst::NONE,
@@ -86,7 +87,7 @@ fn worst(instance: &Instance, look: &Look) -> Worst {
     }
 }
 
-/// What the latency header says of `worst` and of what `look` reads.
+/// The values of the latency header, from `worst` and from the buffer that `look` reads.
 fn measured<'a>(instance: &Instance, look: &mut Look, worst: &'a Worst) -> Latency<'a> {
     Latency {
         tracer: instance.tracer().name(),

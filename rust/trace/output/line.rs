@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One record as text: the notice of lost ones, the prefix, and the event by its type.
+//! Prints one event as text: the message about lost events, the prefix, and the event by its type.
 //!
-//! Built-in types are printed by [`format::print`](crate::core::format::print), whose table lists
-//! them. Whoever registers further types is a [`Printer`], asked for ids beyond those. Nothing here
-//! sleeps or allocates, so a dump can print in any context.
+//! [`format::print`](crate::core::format::print) prints the built-in types; its table lists them. A
+//! [`Printer`] prints types with higher ids, which are registered at run time. No code here sleeps
+//! or allocates, so a dump can print in any context.
 
 use super::tracer::TracerOutput;
 use super::{Neighbours, Printed, Record, Style};
@@ -20,10 +20,10 @@ use crate::trace::tasks::cmdlines;
 use core::fmt;
 use kernel::sync::SetOnce;
 
-/// Prints records of types that are registered while the kernel runs.
+/// Prints types that are registered at run time.
 pub(crate) trait Printer: Send + Sync {
-    /// Prints the event with its newline, in the form that `style.set` asks for; false, with
-    /// nothing printed, if the type is not known. Any context; errors when `out` is full.
+    /// Prints the event with its newline, in the form that `style.set` asks for. Returns false and
+    /// prints nothing if the type is unknown. Any context. Errors only when `out` is full.
     fn print(
         &self,
         record: &Record<'_>,
@@ -31,12 +31,12 @@ pub(crate) trait Printer: Send + Sync {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
 
-    /// Whether the event of a record points to text that may have gone, so that its format must not
-    /// be used; prints a complaint then. Any context; errors when `out` is full.
+    /// Whether the event holds pointers to text that may have been freed. Its print format must not
+    /// be used then, and a complaint is printed. Any context. Errors only when `out` is full.
     fn refuses(&self, record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Error>;
 }
 
-/// Who prints the types beyond the built-in ones, once somebody does.
+/// The printer of types that are not built in. Set when the first such type exists.
 pub(crate) static EVENT_PRINTER: SetOnce<&'static dyn Printer> = SetOnce::new();
 
 /// The saved names of tasks.
@@ -48,7 +48,7 @@ impl print::Tasks for SavedNames {
     }
 
     fn write_mapped(&self, tgid: i32, addr: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
-        // To find out may sleep, and a dump must not.
+        // The look-up may sleep, which a dump must not.
         if PreemptCount::read().is_atomic() || irqs_off() {
             return Ok(false);
         }
@@ -60,8 +60,8 @@ impl print::Tasks for SavedNames {
     }
 }
 
-/// Prints `record` whole. `started` is the CPU's first record after others in a reading that notes
-/// such.
+/// Prints `record` whole. `started` means that this is the first event of its CPU after events of
+/// other CPUs, in a reading that tracks this.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub(crate) fn write(
     event(out, record, style)
 }
 
-/// Prints what stands before the event.
+/// Prints the prefix of an event.
 pub(crate) fn prefix(
     out: &mut dyn Out,
     record: &Record<'_>,
@@ -136,8 +136,8 @@ pub(crate) fn prefix(
 }
 
 fn env(style: &Style) -> Env<'_> {
-    // Where another kernel may have recorded, no address is followed; texts are recorded whole
-    // there.
+    // Addresses from another kernel's boot must not be dereferenced. Such buffers hold whole texts
+    // instead.
     let strings: Option<&dyn print::Strings> = if style.symbols.0.is_none() {
         Some(&printk::Texts)
     } else {
@@ -152,8 +152,8 @@ fn env(style: &Style) -> Env<'_> {
     }
 }
 
-/// Whether an event's own format must not be used for a record; prints a complaint then. Any
-/// context; errors when `out` is full.
+/// Whether the event's own print format must not be used; prints a complaint then. Any context.
+/// Errors only when `out` is full.
 pub(crate) fn refuses(record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Error> {
     if let Some(further) = EVENT_PRINTER.as_ref() {
         return further.refuses(record, out);
@@ -162,7 +162,8 @@ pub(crate) fn refuses(record: &[u8], out: &mut dyn Out) -> Result<bool, fmt::Err
     writeln!(out, "EVENT ID {id} NOT FOUND?").map(|()| true)
 }
 
-/// Prints what a record says, whatever form the options ask for: of texts nothing but the text.
+/// Prints the message of an event in its normal form, whatever form the options ask for. For texts
+/// this is only the text.
 ///
 /// # Errors
 ///
@@ -180,12 +181,12 @@ pub(crate) fn text(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt
     event(out, record, &Style { set, ..*style })
 }
 
-/// Prints the event, by its type.
+/// Prints the event by its type.
 pub(crate) fn event(out: &mut dyn Out, record: &Record<'_>, style: &Style) -> fmt::Result {
     let known = match print::write(out, record.data, record.ts, &env(style)) {
         Ok(known) => known,
         Err(print::Error::Full) => return Err(fmt::Error),
-        // A record cut short says nothing about its type.
+        // The type of a truncated event is unknown.
         Err(print::Error::Truncated) => false,
     };
     let known = known

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `trace_printk()` and `trace_puts()`: texts of the kernel's own, in the instance that option
-//! `trace_printk_dest` names.
+//! `trace_printk()` and `trace_puts()`: texts from kernel code, recorded in the instance that has
+//! option `trace_printk_dest`.
 //!
-//! A text becomes one of three entries: *print*, the text itself; *bprint*, the address of its
-//! format and the arguments packed, which is formatted when it is read; *bputs*, the address of a
-//! constant. So the formats and constants of modules are kept here when the module loads
-//! ([`keep`]), and the module is given the kept ones to use: what is in the buffer can be read
-//! after it has gone. `printk_formats` lists them all.
+//! A text becomes one of three entries. *print* holds the text. *bprint* holds the address of the
+//! format and the packed arguments, and is formatted when it is read. *bputs* holds the address of
+//! a constant string.
 //!
-//! Memory to format in is allocated only once somebody calls `trace_printk()` ([`init_buffers`]): a
-//! kernel that is used in production has no such caller.
+//! The buffer may outlive a module. So the formats and constants of a module are copied when it
+//! loads ([`keep`]), and the module uses the copies. `printk_formats` lists them all.
 //!
-//! C header: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h). Recording: any
-//! context. Lock order: the mutex of [`Users`], then what expanding the buffer and saving names
-//! take.
+//! Memory for formatting is allocated when the first caller of `trace_printk()` appears
+//! ([`init_buffers`]). A production kernel has no such caller.
+//!
+//! C header: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h). Recording runs
+//! in any context. Lock order: the mutex of [`Users`], then the locks of expanding the buffer and
+//! of saving names.
 
 use crate::core::format::entry::{Bprint, Bputs, Print};
 use crate::core::format::print::Strings;
@@ -38,13 +39,13 @@ use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
 static SCRATCH: SetOnce<PerContext<Room>> = SetOnce::new();
 static USERS: SetOnce<Arc<Users>> = SetOnce::new();
 
-/// May `trace_printk()` record? Switched by option `trace_printk` of any instance.
+/// Whether `trace_printk()` records. Option `trace_printk` of any instance sets it.
 static ENABLED: Atomic<bool> = Atomic::new(true);
 
-/// Where `trace_printk()` goes when that is not the top instance.
+/// The instance that `trace_printk()` records in, if it is not the top instance.
 static DESTINATION: RcuSlot<Instance> = RcuSlot::new();
 
-/// The feature: options `trace_printk` and `trace_printk_dest`.
+/// The feature that handles the options `trace_printk` and `trace_printk_dest`.
 pub(crate) struct PrintkOptions;
 
 impl Feature for PrintkOptions {
@@ -67,7 +68,7 @@ impl Feature for PrintkOptions {
     }
 }
 
-/// Runs `f` on the instance where texts go; `None` before there is one. Any context.
+/// Runs `f` on the instance that texts are recorded in. `None` before there is one. Any context.
 fn with_destination<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
     DESTINATION.with(|other| match other {
         Some(instance) => Some(f(instance)),
@@ -75,12 +76,12 @@ fn with_destination<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
     })
 }
 
-/// Option `trace_printk_dest`: exactly one instance has it. Setting it takes it from the other,
-/// clearing it gives it back to the top. Task context, sleeps.
+/// Sets option `trace_printk_dest`. Exactly one instance has it: setting it clears it in the other
+/// instance, and clearing it sets it in the top instance. Task context, sleeps.
 ///
 /// # Errors
 ///
-/// `EINVAL` for clearing it in the top instance, `EACCES` in one that nothing is recorded in.
+/// `EINVAL` for clearing it in the top instance; `EACCES` in a read-only copy of another instance.
 fn set_destination(instance: &Arc<Instance>, on: bool) -> Result {
     if instance.is_copy() {
         return Err(EACCES);
@@ -93,7 +94,7 @@ fn set_destination(instance: &Arc<Instance>, on: bool) -> Result {
     Ok(())
 }
 
-/// For those who move it, one at a time.
+/// Moves the destination. Only one caller at a time.
 fn move_to(instance: &Arc<Instance>) {
     let other = DESTINATION.replace((!instance.is_top()).then(|| instance.clone()));
     match &other {
@@ -113,18 +114,19 @@ fn give_back(instance: &Arc<Instance>) {
     });
 }
 
-/// Who calls `trace_printk()`.
+/// The callers of `trace_printk()`.
 #[pin_data]
 struct Users {
     #[pin]
     state: Mutex<State>,
-    /// Held while the destination moves. Taken under an instance's state mutex, and holds nothing.
+    /// Held while the destination moves. Nests inside an instance's state mutex. No other lock is
+    /// taken under it.
     #[pin]
     moving: Mutex<()>,
 }
 
 impl Users {
-    /// Runs `f` while nobody else moves the destination. Task context, sleeps.
+    /// Runs `f` while no other task moves the destination. Task context, sleeps.
     fn moving(f: impl FnOnce()) {
         let _alone = USERS.as_ref().map(|users| users.moving.lock());
         f();
@@ -133,15 +135,15 @@ impl Users {
 
 #[derive(Default)]
 struct State {
-    /// The buffer is expanded and the memory allocated.
+    /// Whether the buffer is expanded and the memory allocated.
     ready: bool,
-    /// Task names are saved on behalf of the callers.
+    /// Saves task names for the callers.
     saving: Option<Saving>,
-    /// Formats and constants of modules, present and gone; none is ever dropped.
+    /// Copies of the formats and constants of modules, also of unloaded ones. None is ever freed.
     kept: KVec<CString>,
 }
 
-/// Prepares for users. Once, at boot, after the top instance is there. `ENOMEM`.
+/// Prepares for callers. Once, at boot, after the top instance exists. `ENOMEM`.
 pub(crate) fn init() -> Result {
     USERS.populate(Arc::pin_init(
         pin_init!(Users {
@@ -156,21 +158,20 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// Starts to save task names for callers that are part of the kernel. Once, when boot is far enough
-/// for that.
+/// Starts saving task names for callers in the kernel image. Once, late in the boot.
 pub(crate) fn late_init() {
     save_names(true);
 }
 
-/// What is done when the first caller appears: allocates, warns in the log in C's words, expands
-/// the buffer and, if `running` (boot is over), saves task names from now on. Task context, may
-/// sleep.
+/// Prepares for the first caller: allocates the memory, prints the warning of C to the log, and
+/// expands the buffer. With `running` (boot is over), also starts saving task names. Task context,
+/// may sleep.
 pub(crate) fn init_buffers(running: bool) {
     let Some(users) = USERS.as_ref() else { return };
     if users.state.lock().ready {
         return;
     }
-    // Beforehand: an instance's mutex is taken before ours.
+    // This comes before our lock, since an instance's mutex is taken before ours.
     let expanded = Instance::top().and_then(|top| top.expand());
     let mut state = users.state.lock();
     if state.ready {
@@ -207,22 +208,22 @@ static NOTICE: [&[u8]; 14] = [
     b"**********************************************************\n",
 ];
 
-/// Makes the memory to format in, if there is none yet. Task context, may sleep. `ENOMEM`.
+/// Allocates the memory for formatting if there is none yet. Task context, may sleep. `ENOMEM`.
 pub(crate) fn alloc_scratch() -> Result {
     if SCRATCH.as_ref().is_none() {
-        // Where another task has made it meanwhile, that is used.
+        // If another task was faster, its memory is used.
         SCRATCH.populate(PerContext::new(Room::new())?);
     }
     Ok(())
 }
 
-/// Option `trace_printk` was switched, in whichever instance. Task context, may sleep.
+/// Handles a change of option `trace_printk` in any instance. Task context, may sleep.
 fn switched(on: bool) {
     ENABLED.store(on, Relaxed);
     save_names(on);
 }
 
-/// Saves task names from now on, or no longer, if there are callers.
+/// Starts or stops saving task names, if there are callers.
 fn save_names(on: bool) {
     if let Some(users) = USERS.as_ref() {
         let mut state = users.state.lock();
@@ -235,12 +236,12 @@ fn save_names(on: bool) {
 impl State {
     fn save_names(&mut self, on: bool) {
         if on != self.saving.is_some() {
-            // Without memory entries lack names, no more.
+            // Without memory, events only lack the names.
             self.saving = if on { cmdlines::start().ok() } else { None };
         }
     }
 
-    /// What [`keep`] does.
+    /// Implements [`keep`].
     fn keep(&mut self, text: &CStr) -> Result<*const c_char> {
         if let Some(kept) = self.kept.iter().find(|kept| &***kept == text) {
             return Ok(kept.as_char_ptr());
@@ -252,8 +253,8 @@ impl State {
     }
 }
 
-/// Keeps a copy of a module's format or constant and says where: entries may point there as long as the kernel runs.
-/// Null without memory. Task context, may sleep.
+/// Copies a format or a constant of a module and returns the address of the copy. Entries may point
+/// to the copy as long as the kernel runs. Null without memory. Task context, may sleep.
 pub(crate) fn keep(text: &CStr) -> *const c_char {
     USERS
         .as_ref()
@@ -261,8 +262,8 @@ pub(crate) fn keep(text: &CStr) -> *const c_char {
         .unwrap_or(null())
 }
 
-/// Calls `show` with the address and text of line `at` of `printk_formats`, if it is not empty;
-/// none when there are no more lines. Task context.
+/// Calls `show` with the address and the text of line `at` of `printk_formats`, if the text is not
+/// empty. `None` after the last line. Task context.
 pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> Option<Option<R>> {
     let mut show = Some(show);
     let mut line = |text: &CStr| {
@@ -279,7 +280,8 @@ pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> O
         .map(|text| line(text))
 }
 
-/// Runs `f` on the instance where texts go, unless that has option `trace_printk` off; 0 then.
+/// Runs `f` on the instance that texts are recorded in. Returns 0 if that instance has option
+/// `trace_printk` off.
 fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
     with_destination(|to| {
         if to.options().has(Flag::Printk) {
@@ -291,20 +293,21 @@ fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
     .unwrap_or(0)
 }
 
-/// `__trace_puts()`: records `text`, with a newline if it lacks one. Gives its length, 0 if it was
-/// not recorded.
+/// `__trace_puts()`: records `text`, with a newline if it lacks one. Returns its length, or 0 if it
+/// was not recorded. Any context.
 pub(crate) fn puts(ip: usize, text: &[u8]) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| puts_to(to, context, ip, text))
 }
 
-/// [`puts`] in `context` to an instance, whatever its options.
+/// Records `text` in instance `to`, whatever its options are. Returns as [`puts`]. Any context.
 pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -> c_int {
     let recorded = to.record_text(context, ip, text);
     recorded.map_or(0, |()| text.len().try_into().unwrap_or(c_int::MAX))
 }
 
-/// `__trace_bputs()`: records that `text` was said. Gives 1, or 0 if it was not recorded.
+/// `__trace_bputs()`: records the address of `text`. Returns 1, or 0 if it was not recorded. Any
+/// context.
 pub(crate) fn puts_constant(ip: usize, text: Constant) -> c_int {
     let context = Context::capture_all();
     with_willing_dest(|to| match to.previous_boot() {
@@ -324,16 +327,17 @@ pub(crate) fn puts_constant(ip: usize, text: Constant) -> c_int {
     })
 }
 
-/// Does option `trace_printk` allow recording formatted texts?
+/// Whether option `trace_printk` allows the recording of formatted texts. Any context.
 pub(crate) fn is_enabled() -> bool {
     ENABLED.load(Relaxed)
 }
 
-/// `trace_vbprintk()`: packs the arguments and records them with the address of the format. Gives
-/// the number of words they take, whether recorded or not; 0 where there is no memory to pack them.
+/// `trace_vbprintk()`: packs the arguments and records them with the address of the format. Returns
+/// the number of words of the packed arguments, also if they were not recorded. Returns 0 if there
+/// is no memory for packing. Any context.
 pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
-    // The next kernel cannot follow the address of a format.
+    // The next kernel cannot use the address of a format.
     if with_destination(|to| to.previous_boot().is_some()) == Some(true) {
         return print(ip, what);
     }
@@ -341,7 +345,7 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     with_scratch(|room| {
         let (words, packed) = what.packed(room);
         if let Some(packed) = packed {
-            // Where it is not recorded, it is only missing.
+            // The return value is the same if it was not recorded.
             with_destination(|to| {
                 if to.previous_boot().is_none() {
                     let _ = to.record_message(context, ip, Bprint { ip, fmt }, [packed]);
@@ -352,13 +356,15 @@ pub(crate) fn print_packed(ip: usize, what: Arguments) -> c_int {
     })
 }
 
-/// `trace_vprintk()`: formats and records the text. Gives its length as [`print_packed`] does.
+/// `trace_vprintk()`: formats the text and records it. Returns its length under the rules of
+/// [`print_packed`]. Any context.
 pub(crate) fn print(ip: usize, what: Arguments) -> c_int {
     let context = Context::capture_all();
     with_destination(|to| print_to(to, context, ip, what)).unwrap_or(0)
 }
 
-/// [`print`] in `context` to an instance, whatever its options.
+/// Formats a text and records it in instance `to`, whatever its options are. Returns as [`print`].
+/// Any context.
 pub(crate) fn print_to(to: &Instance, context: Context, ip: usize, what: Arguments) -> c_int {
     with_scratch(|room| {
         let text = what.text(room);
@@ -368,7 +374,7 @@ pub(crate) fn print_to(to: &Instance, context: Context, ip: usize, what: Argumen
     })
 }
 
-/// Gives `f` memory to format in; 0 when there is none.
+/// Runs `f` with memory for formatting. Returns 0 if there is none.
 fn with_scratch(f: impl FnOnce(&mut Room) -> c_int) -> c_int {
     SCRATCH
         .as_ref()
@@ -376,7 +382,7 @@ fn with_scratch(f: impl FnOnce(&mut Room) -> c_int) -> c_int {
         .unwrap_or(0)
 }
 
-/// What bprint and bputs entries point to.
+/// Reads the strings that bprint and bputs entries point to.
 pub(crate) struct Texts;
 
 #[expect(

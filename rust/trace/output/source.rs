@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where a [`Cursor`](super::cursor::Cursor) reads: [`Consume`] takes records out of a buffer,
-//! [`Look`] leaves them there.
+//! The sources of a [`Cursor`](super::cursor::Cursor): [`Consume`] consumes the events of a buffer,
+//! [`Look`] only iterates over them.
 
 use super::cursor::{Head, Source};
 use crate::core::ring_buffer::Iter;
@@ -24,20 +24,20 @@ fn numbered(index: usize) -> Option<CpuId> {
     CpuId::from_u32(u32::try_from(index).ok()?)
 }
 
-/// Reading that consumes. Any context: where waiting for a reader lock could deadlock, `wait` is
-/// not set.
+/// A consuming source. It can be used in any context; where waiting for a reader lock could
+/// deadlock, `wait` is false.
 pub(crate) struct Consume<'a> {
     buffer: &'a Buffer,
     wait: bool,
 }
 
 impl<'a> Consume<'a> {
-    /// A reader in a context where locks may be waited for.
+    /// A source for contexts that may wait for locks.
     pub(crate) fn new(buffer: &'a Buffer) -> Self {
         Self { buffer, wait: true }
     }
 
-    /// A reader in any context: a CPU whose reader lock is taken has nothing to read.
+    /// A source for any context. A CPU whose reader lock is taken counts as empty.
     pub(crate) fn without_waiting(buffer: &'a Buffer) -> Self {
         Self {
             buffer,
@@ -86,32 +86,33 @@ impl Source for Consume<'_> {
     }
 }
 
-/// Reading that leaves records where they are. Task context. While it lives, the buffer cannot be
-/// resized, and with option `pause-on-trace` nothing is recorded. Where a CPU's records are cleared
-/// or exchanged by a snapshot, it goes on with the oldest of those that are there then.
+/// A source that leaves the events in the buffer. Task context. While it exists, the buffer cannot
+/// be resized, and with option `pause-on-trace` recording is paused. If the events of a CPU are
+/// cleared, or swapped by a snapshot, the source continues with the oldest event that is there
+/// then.
 pub(crate) struct Look {
     instance: Arc<Instance>,
     side: Side,
     _hold: Owned<Hold<'static>, Instance>,
     _pause: Option<Owned<Pause<'static>, Instance>>,
-    /// By CPU number; `None` for CPUs that are not read.
+    /// The iterators by CPU number. `None` for a CPU that is not read.
     iters: KVec<Option<At>>,
 }
 
-/// The reading of one CPU.
+/// The iterator of one CPU.
 struct At {
     iter: Iter<SubBufferCopy>,
-    /// The epoch that the place is of.
+    /// The epoch of the buffer at the last step. A clear or a swap changes it.
     epoch: u64,
-    /// When the next record was made, if that is known.
+    /// The time of the next event, if it is known.
     next: Option<u64>,
-    /// Is the place the oldest record still?
+    /// Whether the position is still the oldest event.
     first: bool,
-    /// How many records before [`Look::since`] were passed over.
+    /// The number of skipped events that are older than [`Look::since`].
     skipped: u64,
 }
 
-/// How many records are passed over with the reader lock held, which has interrupts off.
+/// How many events are skipped in one go. The reader lock is held and interrupts are off meanwhile.
 const AT_ONCE: usize = 128;
 
 impl At {
@@ -120,12 +121,12 @@ impl At {
         (self.first, self.skipped, self.next) = (true, 0, None);
     }
 
-    /// Looks at the next record.
+    /// Finds the next event.
     fn look(&mut self, reader: &ReaderGuard<'_>) {
         self.next = self.iter.peek(reader).map(|event| event.time);
     }
 
-    /// Passes over some records before `since`, once; false if there are more of them.
+    /// Skips some events that are older than `since`. Returns false if there are more of them.
     fn skip(&mut self, since: u64, reader: &ReaderGuard<'_>) -> bool {
         if !self.first {
             return true;
@@ -144,8 +145,8 @@ impl At {
 }
 
 impl Look {
-    /// A reading of `only`, or of every CPU, from the oldest record on; `pause` stops recording
-    /// meanwhile. May sleep. `ENOMEM`.
+    /// Reads `only`, or every CPU, from the oldest event on. `pause` stops recording meanwhile.
+    /// Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(
         instance: &Arc<Instance>,
         side: Side,
@@ -183,8 +184,9 @@ impl Look {
         })
     }
 
-    /// Shows what was recorded since, too. A reading ends behind what was there when it began, as
-    /// one that records faster than it prints would else never come to an end.
+    /// Also shows events recorded since the start. Without this call a reading ends at the last
+    /// event that existed at its start. Otherwise a buffer that fills faster than it is printed
+    /// would never end.
     pub(crate) fn go_on(&mut self) {
         self.iters
             .iter_mut()
@@ -192,7 +194,7 @@ impl Look {
             .for_each(|at| at.iter.unlimit());
     }
 
-    /// Goes back to the oldest records.
+    /// Goes back to the oldest events.
     pub(crate) fn rewind(&mut self) {
         self.iters.iter_mut().flatten().for_each(At::reset);
     }
@@ -207,15 +209,14 @@ impl Look {
         self.instance.side(self.side)
     }
 
-    /// How many records there are to read, of all CPUs, and how many were ever written. Task
-    /// context.
+    /// The number of events to read and the number ever written, of all CPUs. Task context.
     ///
-    /// A CPU with records from before the time that the snapshot is about counts as if those, and
-    /// what it lost before, had never been.
+    /// If the snapshot covers only a span of time, events before that span, and events lost before
+    /// it, do not count.
     pub(crate) fn counts(&mut self) -> (u64, u64) {
         let (mut entries, mut written) = (0u64, 0u64);
         for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
-            // Passes over records from before that time, and counts them.
+            // This step skips and counts the events before the span.
             let _ = self.look(cpu);
             let skipped = self
                 .iters
@@ -236,8 +237,8 @@ impl Look {
         (entries, written)
     }
 
-    /// Where the reading begins: the snapshot has a time that it is about, and what is older does
-    /// not belong to it.
+    /// The time at which the reading begins. A snapshot can have a start time; older events do not
+    /// belong to it.
     fn since(&self) -> u64 {
         match self.side {
             Side::Live => 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The names that addresses are printed by.
+//! Names of addresses.
 
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
@@ -8,8 +8,8 @@ use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
 use crate::trace::instance::persistent::PreviousBoot;
 use core::fmt;
 
-/// The kernel's symbols, as addresses are printed by: those of this kernel or, in an instance that
-/// may hold what another has recorded, of where that was then.
+/// Prints addresses as symbols of this kernel. For an instance that may hold events of the last
+/// boot, it first translates their addresses to those of this boot.
 #[derive(Clone, Copy)]
 pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
 
@@ -25,7 +25,7 @@ impl Symbols for Kallsyms {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error> {
         if offset {
-            // Says a number itself where there is no symbol.
+            // `SymbolOffset` prints a number if there is no symbol.
             return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
         }
         Symbol::with(addr, |symbol| out.bytes(symbol.name()))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracers that print in a way of their own: what such a tracer is asked for each record, and the
-//! table of them, which `boot.rs` hands over.
+//! Tracers with their own output format, and the table of them, which `boot.rs` registers.
 
 use super::source::Look;
 use super::{Neighbours, Printed, Record, Style};
@@ -11,14 +10,15 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
-/// How a tracer prints, for one open file; made when a reader opens `trace` or `trace_pipe` and
-/// dropped when it closes or the tracer changes, so it can hold the state of one reading.
+/// The output format of a tracer, for one open file. It is created when a reader opens `trace` or
+/// `trace_pipe`. It is dropped when the reader closes the file or the tracer changes. So it can
+/// hold the state of one reading.
 pub(crate) trait TracerOutput: Send {
-    /// Prints the column titles that come after `# tracer: NAME` and `#`; `Unhandled` asks for the
-    /// usual ones.
+    /// Prints the column titles after `# tracer: NAME` and `#`. Returns `Unhandled` to get the
+    /// usual titles.
     ///
-    /// `look` reads what is to be shown, `empty` says whether that is nothing. Task context, may
-    /// sleep. Errors when `out` is full.
+    /// `look` reads the buffer that is shown. `empty` is true if it has no events. Task context,
+    /// may sleep. Errors only when `out` is full.
     fn header(
         &mut self,
         instance: &Instance,
@@ -31,10 +31,10 @@ pub(crate) trait TracerOutput: Send {
         Ok(Printed::Unhandled)
     }
 
-    /// Prints one record.
+    /// Prints one event.
     ///
-    /// Task context. Errors when `out` is full; it may then be called again with the same record
-    /// and an empty `out`.
+    /// Task context. Errors only when `out` is full. The caller may then call it again with the
+    /// same event and an empty `out`.
     fn line(
         &mut self,
         record: &Record<'_>,
@@ -47,18 +47,18 @@ pub(crate) trait TracerOutput: Send {
     }
 }
 
-/// The name of a tracer, and what makes its output for one open file (`ENOMEM`).
+/// The name of a tracer, and the function that makes its output for one open file (`ENOMEM`).
 pub(crate) type Row = (&'static str, fn() -> Result<KBox<dyn TracerOutput>>);
 
 static TABLE: SetOnce<&'static [Row]> = SetOnce::new();
 
-/// Says which tracers print in a way of their own. Once, at boot.
+/// Registers the table of tracers with their own output. Once, at boot.
 pub(crate) fn register(table: &'static [Row]) {
     TABLE.populate(table);
 }
 
-/// The output of the tracer called `name`, for one open file, if it prints in a way of its own. Task
-/// context. `ENOMEM`.
+/// The output of the tracer called `name` for one open file. `None` if the tracer has no own
+/// output. Task context. `ENOMEM`.
 pub(crate) fn new(name: &str) -> Result<Option<KBox<dyn TracerOutput>>> {
     let row = TABLE
         .as_ref()
