@@ -4,8 +4,8 @@
 //! code.
 //!
 //! This is the root of the one crate that kbuild makes of the project (kbuild does not link
-//! dependent Rust crates by itself). Layers, from the bottom up; a module uses only those above its
-//! own line here:
+//! dependent Rust crates by itself). The layers, from the bottom up; a module uses only the layers
+//! above it in this list:
 //!
 //! - [`crate::core`]: platform-neutral core, also built and tested on the host as `rtrace-core`;
 //! - [`crate::kernel`]: safe wrappers over the kernel's C interfaces, additions to the `kernel`
@@ -14,11 +14,11 @@
 //! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
 //! - [`abi`]: every C-callable function and C-visible static.
 //!
-//! What needs patch sites is there with `CONFIG_FUNCTION_TRACER`, which User Mode Linux does not
-//! have.
+//! Code that needs patch sites exists only with `CONFIG_FUNCTION_TRACER`, which User Mode Linux
+//! does not have.
 
-// A part that its option leaves out leaves unused what it alone uses. Dead code is looked for where
-// all parts are there, as in the kernel that `make kernel` builds.
+// If an option excludes a part, code that only this part uses is unused. The lint for dead code is
+// on when all parts exist, as in the kernel that `make kernel` builds.
 #![cfg_attr(
     not(all(
         CONFIG_FUNCTION_TRACER,

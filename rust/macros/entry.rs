@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The derive of `Entry`: a struct is read into a [`Model`], which the code is made from.
+//! The derive of `Entry`: parses a struct into a [`Model`] and generates code from it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -12,11 +12,11 @@ use syn::{
     LitInt, LitStr, Result, Token, Type,
 };
 
-/// Bytes of the header that every entry begins with.
+/// The size in bytes of the common fields at the start of every entry.
 const HEADER: usize = 8;
 
-/// An integer type: its name in Rust, its bytes, whether C's is signed, and C's name. `usize` is a
-/// pointer's width, that of a 64-bit machine.
+/// The integer types: name in Rust, size in bytes, whether C's type is signed, name in C. `usize`
+/// has the size of a pointer on a 64-bit machine.
 #[rustfmt::skip]
 const INTEGERS: &[(&str, usize, bool, &str)] = &[
     ("u8", 1, false, "unsigned char"),
@@ -53,11 +53,11 @@ impl Integer {
 struct Fixed {
     ident: Ident,
     integer: Integer,
-    /// Elements, where it is an array.
+    /// The number of elements, for an array.
     len: Option<usize>,
-    /// C's type, of one element.
+    /// C's type of one element.
     c: String,
-    /// Bytes from the entry's start, header included.
+    /// The offset in bytes from the start of the entry, common fields included.
     offset: usize,
 }
 
@@ -66,12 +66,12 @@ impl Fixed {
         self.integer.size * self.len.unwrap_or(1)
     }
 
-    /// Does it only fill a gap?
+    /// Whether the field is padding.
     fn is_padding(&self) -> bool {
         self.ident.to_string().starts_with('_')
     }
 
-    /// Each integer of it with its offset and how it is named.
+    /// Each integer of the field, with its offset and the expression that names it.
     fn integers(&self) -> impl Iterator<Item = (usize, TokenStream)> + '_ {
         let ident = &self.ident;
         (0..self.len.unwrap_or(1)).map(move |i| {
@@ -89,13 +89,13 @@ impl Fixed {
 struct Tail {
     ident: Ident,
     integer: Integer,
-    /// Elements that `format` advertises.
+    /// The number of elements that `format` shows.
     shown: usize,
     c: String,
 }
 
 impl Parse for Tail {
-    /// `name: [type]` or `name: [type; length]`, and where C has another type `as "type"`.
+    /// Parses `name: [type]` or `name: [type; length]`, with `as "type"` if C has another type.
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let ident = input.parse()?;
         input.parse::<Token![:]>()?;
@@ -143,14 +143,14 @@ impl Parse for Part {
     }
 }
 
-/// An entry as its struct describes it.
+/// The description of an entry, parsed from its struct.
 struct Model {
     ident: Ident,
     name: LitStr,
     print: LitStr,
     fixed: Vec<Fixed>,
     tail: Option<Tail>,
-    /// Bytes before the tail, header included.
+    /// The bytes before the tail, common fields included.
     size: usize,
 }
 
@@ -201,7 +201,7 @@ impl Model {
         })
     }
 
-    /// The `Field`s of the `format` file.
+    /// The `Field`s for the `format` file.
     fn fields(&self) -> impl Iterator<Item = TokenStream> + '_ {
         let fixed = self.fixed.iter().filter(|f| !f.is_padding()).map(|f| {
             let len = f.len.map_or(quote!(None), |len| quote!(Some(#len)));
@@ -222,7 +222,7 @@ impl Model {
         fixed.chain(tail)
     }
 
-    /// The type of the entry's words, and an expression for them.
+    /// The type of the entry's words, and an expression for their values.
     fn words(&self) -> (TokenStream, TokenStream) {
         let mut words = vec![Vec::new(); self.size.div_ceil(8)];
         words[0].push(quote!(header));
@@ -239,14 +239,14 @@ impl Model {
             return (quote!([u64; #whole]), quote!([#(#words),*]));
         }
         let half = words.pop();
-        // The half of the last word that the entry does not have is 0.
+        // If the entry has only half of the last word, the other half is 0.
         (
             quote!(([u64; #whole], u32)),
             quote!(([#(#words),*], (#half) as u32)),
         )
     }
 
-    /// The initialisers of a struct that is read out of `bytes`, an array of the entry's size.
+    /// The field initialisers of a struct that is read from `bytes`, an array of the entry's size.
     fn read_fields(&self) -> impl Iterator<Item = TokenStream> + '_ {
         self.fixed.iter().map(|f| {
             let (ident, ty, size) = (&f.ident, &f.integer.ident, f.integer.size);
@@ -268,7 +268,7 @@ impl Model {
         })
     }
 
-    /// The conditions on the layout that rustc gives the struct.
+    /// Assertions about the layout that rustc gives the struct.
     fn layout(&self) -> impl Iterator<Item = TokenStream> + '_ {
         let ident = &self.ident;
         let offsets = self.fixed.iter().map(move |f| {
@@ -282,11 +282,11 @@ impl Model {
     }
 }
 
-/// Is the struct laid out as C's?
+/// Whether the struct has C's layout.
 fn is_repr_c(input: &DeriveInput) -> bool {
     let mut found = false;
     for attribute in input.attrs.iter().filter(|a| a.path().is_ident("repr")) {
-        // What is no list is rustc's to complain about.
+        // rustc itself reports an attribute that is not a list.
         let _ = attribute.parse_nested_meta(|meta| {
             found |= meta.path.is_ident("C");
             Ok(())
@@ -295,7 +295,7 @@ fn is_repr_c(input: &DeriveInput) -> bool {
     found
 }
 
-/// Reads a field that begins at `offset`.
+/// Parses a field that begins at `offset`.
 fn read_field(field: &Field, offset: usize) -> Result<Fixed> {
     let (element, len) = match &field.ty {
         Type::Array(array) => match &array.len {
@@ -331,7 +331,7 @@ fn read_field(field: &Field, offset: usize) -> Result<Fixed> {
     })
 }
 
-/// A `Field`.
+/// The tokens of a `Field`.
 fn field(
     c: &str,
     ident: &Ident,
@@ -391,7 +391,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
 mod tests {
     use super::*;
 
-    /// Why `fields`, with what stands before the struct, make no entry.
+    /// The error message for a struct of `fields`, with `before` in front of the struct.
     fn refused(before: &str, fields: &str) -> String {
         let source = format!("{before} struct S {{ {fields} }}");
         let input = syn::parse_str(&source).unwrap();
@@ -427,7 +427,7 @@ mod tests {
         let model = model(tail, fields);
         let offsets: Vec<_> = model.fixed.iter().map(|f| f.offset).collect();
         assert_eq!((offsets, model.size), (vec![8, 10, 12, 16, 32], 36));
-        // Padding is a field of the struct and none of the format.
+        // Padding is a field of the struct, but not of the format.
         assert_eq!(model.fields().count(), 5);
         let (ty, _) = model.words();
         assert_eq!(ty.to_string(), quote!(([u64; 4usize], u32)).to_string());

@@ -2,20 +2,21 @@
 
 //! `rtrace-macros`: the derives of rtrace.
 //!
-//! | derive | yields |
+//! | derive
+//! generates |
 //! | --- | --- |
 //! | [`macro@Entry`] | an entry's layout, `format` file, reader and writer from its struct |
 //!
-//! kbuild makes a library for the host's rustc of it (`Kbuild`), Cargo does for the tests on the
-//! host. What the derives yield names `crate::core`, which both have.
+//! kbuild makes a library of it for the host's rustc (`Kbuild`). Cargo makes one for the tests on
+//! the host. The generated code names `crate::core`, which exists in both.
 
 mod entry;
 
 use proc_macro::TokenStream;
 use syn::{parse_macro_input, DeriveInput};
 
-/// Implements `crate::core::format::entry::Entry` for a struct that lists an entry's own fields,
-/// those after the header that all entries begin with.
+/// Implements `crate::core::format::entry::Entry` for a struct that lists the fields of an entry,
+/// without the common fields.
 ///
 /// ```ignore
 /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
@@ -27,17 +28,23 @@ use syn::{parse_macro_input, DeriveInput};
 /// }
 /// ```
 ///
-/// | attribute | says |
+/// | attribute
+/// meaning |
 /// | --- | --- |
-/// | `name = "…"` | the type's name, that of its directory in `events/ftrace` |
-/// | `print = "…"` | what stands after `print fmt: ` in its `format` file |
-/// | `tail(name: [type])` | what follows the fields, if anything does: elements of that type |
-/// | `tail(name: [type; 8])` | the same, where the `format` file advertises that many elements |
-/// | `#[c("u16")]`, on a field | the C type, where it is not the one that [the table](entry) has |
+/// | `name = "…"`
+/// the name of the type and of its directory in `events/ftrace` |
+/// | `print = "…"`
+/// the text after `print fmt: ` in its `format` file |
+/// | `tail(name: [type])`
+/// elements of that type after the fields |
+/// | `tail(name: [type; 8])`
+/// the same; the `format` file shows that many elements |
+/// | `#[c("u16")]`, on a field
+/// the C type, if it is not the one of [the table](entry) |
 ///
-/// Fields are integers, or arrays of them of a literal length. There is no hidden padding: a struct
-/// that needs some has fields for it whose names begin with `_`; `format` does not show these. The
-/// type's number comes from the table of types (`Number`), so it is an error to have no row there.
+/// Fields are integers, or arrays of integers with a literal length. Hidden padding is not allowed:
+/// padding is a field whose name begins with `_`, and `format` does not show it. The number of the
+/// type comes from the table of types (`Number`), so a type without a row is an error.
 #[proc_macro_derive(Entry, attributes(entry, c))]
 pub fn derive_entry(input: TokenStream) -> TokenStream {
     entry::derive(&parse_macro_input!(input as DeriveInput))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Boot: the top instance, and what the command line says about it.
+//! Boot: creates the top instance and applies the command line to it.
 
 #[cfg(CONFIG_BOOTTIME_TRACING)]
 pub(crate) mod config;
@@ -31,7 +31,7 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// What instances have of the rooms above them; see [`feature`]. Hooks are called in this order.
+/// The features of instances; see [`feature`]. Their hooks are called in this order.
 static FEATURES: &[&[MakeFeature]] = &[
     &[
         #[cfg(CONFIG_EVENT_TRACING)]
@@ -53,12 +53,12 @@ static FEATURES: &[&[MakeFeature]] = &[
     ],
 ];
 
-/// Bytes of buffer that a CPU gets at first use.
+/// The bytes of buffer per CPU after the first use.
 const SIZE: usize = 1408 << 10;
-/// The least that `trace_buf_size=` can ask for.
+/// The smallest size that `trace_buf_size=` can set.
 const LEAST: usize = 4096;
 
-/// Texts of boot parameters; empty where they were not given.
+/// The texts of boot parameters. A missing parameter is empty.
 pub(crate) struct Parameters<'a> {
     /// `ftrace=`
     pub(crate) tracer: &'a [u8],
@@ -70,12 +70,12 @@ pub(crate) struct Parameters<'a> {
     pub(crate) size: &'a [u8],
     /// `tracing_thresh=`
     pub(crate) threshold: &'a [u8],
-    /// `alloc_snapshot`, or `ftrace_boot_snapshot`, for the top instance.
+    /// Whether `alloc_snapshot` or `ftrace_boot_snapshot` asks for a snapshot of the top instance.
     pub(crate) snapshot: bool,
 }
 
-/// Makes the top instance and sets it up. Early boot: one CPU, allocating works, nothing may sleep
-/// for long. What goes wrong is said in the log, and tracing stays as it was.
+/// Creates the top instance and applies the parameters. Early boot: one CPU, allocation works, long
+/// sleeps are not allowed. Errors are logged, and the setting then keeps its default.
 pub(crate) fn early(parameters: &Parameters<'_>) {
     let size = if parameters.size.is_empty() {
         SIZE
@@ -97,8 +97,8 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     if !parameters.clock.is_empty() && top.set_clock(parameters.clock).is_err() {
         pr_warn!("trace clock {} not defined\n", Text(parameters.clock));
     }
-    // Options of the tracer can only be found once it is the current one; the others should hold
-    // before it starts.
+    // Options of the tracer exist only while it is current. The other options must be set before it
+    // starts.
     options(top, parameters.options);
     if !parameters.tracer.is_empty() {
         start(top, parameters.tracer);
@@ -106,9 +106,8 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     }
 }
 
-/// Makes the instances of `parameters`, the texts of `trace_instance=`; those named in `snapshots`
-/// have theirs allocated. Boot. What goes wrong is said in the log, and that instance is not there
-/// or lacks something.
+/// Creates the instances of `parameters`, the texts of `trace_instance=`. Those in `snapshots` get
+/// an allocated snapshot. Boot. Errors are logged, and the instance is then missing or incomplete.
 pub(crate) fn instances<'a>(
     parameters: impl Iterator<Item = &'a [u8]> + Clone,
     snapshots: impl Iterator<Item = &'a [u8]> + Clone,
@@ -121,7 +120,8 @@ pub(crate) fn instances<'a>(
             pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
         }
     }
-    // Behind all the others: one may be to hold a copy of what was there before another records.
+    // This comes last: an instance may hold a copy of another one's events, made before that one
+    // records.
     parameters
         .map(BootInstance::parse)
         .filter(|wanted| wanted.events().next().is_some())
@@ -185,7 +185,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     Ok(())
 }
 
-/// What the instance called `name` has in memory from the last boot.
+/// A copy of the memory of the instance called `name` from the last boot.
 fn copy_of(name: &[u8]) -> Result<Reserved> {
     let from = list::find(name).ok_or(ENOENT);
     let copy = from.and_then(|from| from.copy_memory());
@@ -204,7 +204,7 @@ fn memory_of(memory: Where<'_>) -> Result<Reserved> {
     }
 }
 
-/// A module comes, with its text at `text`, or goes (`None`). Task context, sleeps.
+/// A module was loaded with its text at `text`, or is unloaded (`None`). Task context, sleeps.
 pub(crate) fn note_module(name: &[u8], text: Option<usize>) {
     list::all().for_each(|instance| instance.note_module(name, text));
 }
@@ -227,7 +227,7 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     Ok(top)
 }
 
-/// A CPU comes up: each buffer takes it in, and its idle task is in no function any more.
+/// A CPU comes online: prepares the buffers for it, and resets the shadow stack of its idle task.
 fn prepare(cpu: CpuId) -> Result {
     #[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
     ret_stack::begin_idle(cpu);
@@ -235,8 +235,8 @@ fn prepare(cpu: CpuId) -> Result {
     made::prepare(cpu)
 }
 
-/// The end of boot, for `ftrace_boot_snapshot`: takes a snapshot wherever one is allocated. Task
-/// context. What it says about that names the function at `ip`.
+/// The end of boot with `ftrace_boot_snapshot`: takes a snapshot in each instance where one is
+/// allocated. The messages name the function at `ip`. Task context.
 pub(crate) fn end_with_snapshot(ip: usize) {
     for instance in list::all().filter(|instance| instance.snapshot().is_allocated()) {
         snapshot::take_at_boot(&instance, ip);
@@ -261,7 +261,8 @@ fn options(top: &Arc<Instance>, list: &[u8]) {
     }
 }
 
-/// Sets a core option or one of the current tracer. `EINVAL` without such, and as the option says.
+/// Sets a core option or an option of the current tracer. `EINVAL` if there is no such option, and
+/// the errors of the option.
 fn set_option(instance: &Arc<Instance>, request: &Request<'_>) -> Result {
     let (own, _) = instance.tracer_options();
     match request.resolve(own).map_err(|_| EINVAL)? {
@@ -270,7 +271,7 @@ fn set_option(instance: &Arc<Instance>, request: &Request<'_>) -> Result {
     }
 }
 
-/// A number of bytes, with `K`, `M` or `G` behind it; not less than [`LEAST`].
+/// Parses a number of bytes, with `K`, `M` or `G` after it. The result is at least [`LEAST`].
 fn buffer_size(text: &[u8]) -> usize {
     let (digits, shift) = match text.split_last() {
         Some((b'k' | b'K', digits)) => (digits, 10),
@@ -284,7 +285,7 @@ fn buffer_size(text: &[u8]) -> usize {
     bytes.map_or(SIZE, |bytes| bytes.max(LEAST))
 }
 
-/// Bytes that should be text.
+/// Prints bytes that should be text.
 struct Text<'a>(&'a [u8]);
 
 impl kernel::fmt::Display for Text<'_> {

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Function commands: what a filter file's `NAME:COMMAND` does when a function of that name runs.
+//! Function commands: the `NAME:COMMAND` of a filter file acts when the function `NAME` runs.
 //!
-//! [`COMMANDS`] says what exists. To add a command: a file with its [`Command`](command::Command),
-//! and a row here.
+//! [`COMMANDS`] lists all commands. To add one, add a file with its [`Command`](command::Command),
+//! and a row to the table.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`command`] | the trait |
-//! | [`probes`] | commands at functions: adding, removing, listing, hits |
-//! | the others | a command or a pair of them each |
+//! | [`command`]
+//! the traits |
+//! | [`probes`]
+//! commands at functions: adding, removing, listing, hits |
+//! | the others
+//! one command or a pair of commands each |
 
 mod command;
 mod dump;
@@ -27,7 +30,7 @@ use crate::core::parse::command::split;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The commands there are.
+/// All commands.
 static COMMANDS: &[&dyn Command] = &[
     &on_off::TRACE_ON,
     &on_off::TRACE_OFF,
@@ -47,7 +50,7 @@ static COMMANDS: &[&dyn Command] = &[
     },
 ];
 
-/// Is there a command called `name`?
+/// Whether there is a command called `name`.
 pub(crate) fn is_known(name: &[u8]) -> bool {
     find(name).is_some()
 }
@@ -59,12 +62,12 @@ fn find(name: &[u8]) -> Option<&'static dyn Command> {
         .find(|command| command.name().as_bytes() == name)
 }
 
-/// Applies one token of `set_ftrace_filter` that has a command: adds it for `instance`, or removes
-/// it after `!`. Task context, sleeps.
+/// Applies one token of `set_ftrace_filter` that has a command: adds the command to `instance`, or
+/// with `!` removes it. Task context, sleeps.
 ///
 /// # Errors
 ///
-/// `EINVAL` for an unknown command, and those of [`Probes::add`] and [`Probes::remove`].
+/// `EINVAL` for an unknown command, and the errors of [`Probes::add`] and [`Probes::remove`].
 pub(crate) fn apply(instance: &Arc<Instance>, token: &[u8]) -> Result {
     let (pattern, rest) = split(token);
     let (name, params) = split(rest.ok_or(EINVAL)?);

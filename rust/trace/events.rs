@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events: what the kernel's `TRACE_EVENT()`s record, in which instances, and how that is printed.
+//! Events: the `TRACE_EVENT()`s of the kernel, their recording in instances, and their output.
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`registry`] | all events, and what instances have of them, behind the event mutex |
-//! | [`file`] | one event in one instance: what its probe looks at |
-//! | [`enable`] | switching events on and off |
-//! | [`recording`] | the way of an entry into the buffer |
-//! | [`filter`] | what rejects entries |
-//! | [`trigger`] | what else happens at a hit |
-//! | `waiting` | what is to be enabled when a module comes |
-//! | [`pids`] | whose events are recorded |
+//! | [`registry`]
+//! all events, and their files in the instances, behind the event mutex |
+//! | [`file`]
+//! one event in one instance: the data that its probe reads |
+//! | [`enable`]
+//! enabling and disabling events |
+//! | [`recording`]
+//! the recording of an entry |
+//! | [`filter`]
+//! filters, which reject entries |
+//! | [`trigger`]
+//! triggers, which act at a hit |
+//! | `waiting`
+//! events to enable when a module is loaded |
+//! | [`pids`]
+//! the tasks whose events are recorded |
 //! | [`format`] | the text of `format` files |
 //! | [`printer`] | entries as text |
 //! | [`console`] | entries in the kernel log |
-//! | [`systems`] | which systems' events an instance has |
-//! | [`inject`] | entries that users make up |
+//! | [`systems`]
+//! the systems whose events an instance has |
+//! | [`inject`]
+//! entries from user space |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //!
-//! Words: an event is *known* from registration on; a *file* is an event in an instance, which has
-//! one from the first time that something is set there; a *hit* is a call of the event's probe;
-//! *soft-disabled* is an event whose hits are not recorded.
+//! Words: a *file* is an event in an instance; it is created when something is set for the event. A
+//! *hit* is a call of the event's probe. A *soft-disabled* event is hit but not recorded. A *soft
+//! user* needs the hits, but not the recording.
 //!
-//! Lock order: the directories' mutex of instances, the event mutex ([`registry::lock`]), then
-//! what classes take to enable an event (the locks of tracepoints and static keys).
-//! `Documentation/events.md` says more.
+//! Lock order: the mutex of the instances' directories, the event mutex ([`registry::lock`]), then
+//! the locks that a class takes to enable an event (those of tracepoints and static keys).
+//! `Documentation/events.md` has the details.
 
 pub(crate) mod boot;
 mod check;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The tracing subsystem, in rooms: each uses only those before it, in the order of
+//! The tracing subsystem, divided into rooms. Each room uses only those before it, in the order of
 //! `scripts/rooms.py`.
 //!
-//! It is safe Rust, but for the modules that say `allow(unsafe_code)` and why.
+//! It is safe Rust, except the modules that say `allow(unsafe_code)` and give the reason.
 
 #![deny(unsafe_code)]
 

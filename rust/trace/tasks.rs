@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is kept of tasks: names, lists of pids, stacks.
+//! Data about tasks: names, pid lists, stacks.
 
 pub(crate) mod cmdlines;
 mod pid_set;

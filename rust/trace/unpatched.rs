@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! In place of `ftrace.rs` where the kernel has no patch sites (`CONFIG_FUNCTION_TRACER=n`, as on
-//! User Mode Linux): what stacks ask of it. The features, files and tracers that need sites do not
-//! exist there.
+//! Replaces `ftrace.rs` in kernels without patch sites (`CONFIG_FUNCTION_TRACER=n`, as on User Mode
+//! Linux): the functions that stack recording needs. Features, files and tracers that need patch
+//! sites do not exist there.
 
 use super::tasks::stack::{Has, Trampolines};
 

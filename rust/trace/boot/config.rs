@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Boot-time tracing: what the boot configuration says under `ftrace`
-//! (`Documentation/trace/boottime-trace.rst`). Events that users define and histograms are not
-//! there; who asks for them reads so in the log.
+//! Boot-time tracing: the keys of the boot configuration below `ftrace`
+//! (`Documentation/trace/boottime-trace.rst`). Events that users define and histograms do not
+//! exist; a key for one of them gets a message in the log.
 //!
-//! In each instance this order holds: options, switches and sizes, then filters and actions of
-//! events, then what records: events, and last the tracer.
+//! The order in each instance is: options, `tracing_on` and sizes; filters and actions of events;
+//! then events are enabled; the tracer starts last.
 
 use super::{set_option, Text};
 use crate::core::parse::number;
@@ -24,11 +24,11 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// Texts of this length and more are refused, as in C.
+/// Texts of this length or more are refused, as in C.
 const TEXT_MAX: usize = 256;
 
-/// Does what `ftrace`, the key of that name, says. An initcall; sleeps. What goes wrong is said in
-/// the log, and the rest is done.
+/// Applies the keys below `ftrace`. An initcall; sleeps. Errors are logged, and the other keys are
+/// still applied.
 pub(crate) fn apply(ftrace: Key<'_>) {
     let Ok(top) = Instance::top() else { return };
     apply_to(top, ftrace);
@@ -48,14 +48,14 @@ fn say(what: &str, text: &[u8], error: Error) {
     pr_err!("boot configuration: {} {}: {:?}\n", what, Text(text), error);
 }
 
-/// Tries `f` on `text`, which is `what`.
+/// Runs `f` on `text` and logs an error. `what` names the text in the message.
 fn attempt(what: &str, text: &[u8], f: impl FnOnce(&[u8]) -> Result) {
     if let Err(error) = f(text) {
         say(what, text, error);
     }
 }
 
-/// The same for texts that may not be too long.
+/// As [`attempt`], for texts with a limited length.
 fn attempt_short(what: &str, text: &[u8], f: impl FnOnce(&[u8]) -> Result) {
     attempt(what, text, |text| {
         if text.len() < TEXT_MAX {
@@ -121,7 +121,7 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
     if let Some(text) = at.value(c"tracer") {
         attempt("tracer", text, |text| instance.set_tracer(text));
     }
-    // Behind the tracer, which may have given a snapshot back.
+    // This comes after the tracer, since a tracer may have freed the snapshot.
     if at.key(c"alloc_snapshot").is_some() {
         attempt("alloc_snapshot", b"", |_| instance.allocate_snapshot());
     }
@@ -133,7 +133,7 @@ fn enable(instance: &Arc<Instance>, wanted: &Match<'_>) -> Result {
     registry::lock()?.enable_matching(instance, wanted, true)
 }
 
-/// What stands under `event`: `GROUP.EVENT.…`, and `enable` at each level.
+/// Applies the keys below `event`: `GROUP.EVENT.…`, and `enable` at each level.
 #[cfg(CONFIG_EVENT_TRACING)]
 fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
     let Some(events) = at.key(c"event") else {
@@ -161,7 +161,7 @@ fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
     }
 }
 
-/// What stands under one event's key.
+/// Applies the keys below one event.
 #[cfg(CONFIG_EVENT_TRACING)]
 fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
     let mut registry = registry::lock()?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What instances have of the rooms that need patch sites.
+//! The features of instances that need patch sites.
 
 use crate::trace::commands;
 use crate::trace::files::ftrace::profile;

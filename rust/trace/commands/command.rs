@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a function command is: a [`Command`] reads its parameters and makes an [`Action`], which is
-//! told of each hit of a site and of what is left of the count there.
+//! The traits of function commands. A [`Command`] parses its parameters and makes an [`Action`].
+//! The action runs at each hit of a site and gets the remaining count of the site.
 
 use crate::core::format::{self, Out};
 use crate::core::parse::command::{count, Count};
@@ -11,37 +11,37 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// What a command does, its parameters read.
+/// The action of a command with its parameters.
 pub(crate) trait Action: Send + Sync {
-    /// Acts at a hit of a site whose `count` may still be spent.
+    /// Runs at the hit of a site whose `count` is not used up.
     ///
-    /// Any context up to NMI; must neither sleep nor allocate.
+    /// Any context, NMI included. It must not sleep or allocate.
     fn hit(&self, instance: &Instance, count: &SiteCount);
 
     /// Writes the command as the filter file shows it, without the count: `traceoff`,
-    /// `enable_event:a:b`.
+    /// `enable_event:a:b`. Errors only when `out` is full.
     fn write(&self, out: &mut dyn Out) -> fmt::Result;
 
-    /// The command was taken away; hits may still be under way. What others can see of it ends
-    /// here, as it is dropped in the background. Task context, may sleep.
+    /// The command was removed, but hits may still run. Undoes the effects that others can see; the
+    /// drop happens later in the background. Task context, may sleep.
     fn end(&self) {}
 }
 
 /// A command of `set_ftrace_filter`.
 pub(crate) trait Command: Sync {
-    /// The word.
+    /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Whether these parameters limit it. Task context.
+    /// Whether these parameters set a count. Task context.
     fn counted(&self, params: Option<&[u8]>) -> bool {
         params.is_some()
     }
 
-    /// Reads the parameters. Task context, may sleep.
+    /// Parses the parameters and makes the action. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` and `ERANGE` for bad numbers, and what the command says.
+    /// `EINVAL` and `ERANGE` for bad numbers, and the errors of the command.
     fn arm(
         &self,
         instance: &Arc<Instance>,
@@ -49,33 +49,32 @@ pub(crate) trait Command: Sync {
     ) -> Result<(KBox<dyn Action>, Count)>;
 }
 
-/// What is left of a count at one site.
+/// The remaining count at one site.
 pub(crate) struct SiteCount {
-    /// Where the function begins.
+    /// The address of the function.
     pub(super) addr: usize,
-    /// `None` for an unlimited probe.
+    /// The count. `None` for an unlimited probe.
     pub(super) count: Option<Atomic<i64>>,
-    /// Does the command still stand there?
+    /// Whether the command still acts at this site.
     pub(super) live: Atomic<bool>,
 }
 
 impl SiteCount {
-    /// Whether the count allows one more. Any context.
+    /// Whether the count allows one more action. Any context.
     pub(crate) fn any(&self) -> bool {
         self.count
             .as_ref()
             .is_none_or(|count| count.load(Relaxed) > 0)
     }
 
-    /// Whether the count was below 0 from the start (a colon without number). Any context.
+    /// Whether the count started below 0 (a colon without a number). Any context.
     pub(crate) fn endless(&self) -> bool {
         self.count
             .as_ref()
             .is_some_and(|count| count.load(Relaxed) < 0)
     }
 
-    /// Takes one off the count if it allows that; several CPUs never take the same one. Any
-    /// context.
+    /// Decrements the count if that is possible. Two CPUs never take the same unit. Any context.
     pub(crate) fn spend(&self) -> bool {
         let Some(count) = &self.count else {
             return true;
@@ -91,12 +90,12 @@ impl SiteCount {
     }
 }
 
-/// The count that `params` say. `EINVAL`, `ERANGE` for bad numbers.
+/// Parses the count of `params`. `EINVAL`, `ERANGE` for bad numbers.
 pub(super) fn read_count(params: Option<&[u8]>) -> Result<Count> {
     count(params).map_err(refused)
 }
 
-/// The errno of what is wrong with parameters.
+/// The errno for an error in the parameters.
 pub(super) fn refused(error: format::Error) -> Error {
     Error::from_errno(error.errno().wrapping_neg())
 }

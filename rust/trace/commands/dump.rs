@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `dump`, `cpudump`: the buffer goes to the console.
+//! `dump` and `cpudump`: print the ring buffer to the console.
 
 use super::command::{Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -11,20 +11,21 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// One of the two: the buffer of all CPUs, once, or of this one, each time. Parameters are ignored.
+/// One of the two commands. `dump` prints the buffers of all CPUs, once. `cpudump` prints the
+/// buffer of the current CPU at each hit. Parameters are ignored.
 #[derive(Clone, Copy)]
 pub(super) struct Dump {
     name: &'static str,
     all: bool,
 }
 
-/// `dump`.
+/// The command `dump`.
 pub(super) static DUMP: Dump = Dump {
     name: "dump",
     all: true,
 };
 
-/// `cpudump`.
+/// The command `cpudump`.
 pub(super) static CPU_DUMP: Dump = Dump {
     name: "cpudump",
     all: false,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `traceon`, `traceoff`: the instance goes on recording, or stops.
+//! `traceon` and `traceoff`: turn recording of the instance on or off.
 
 use super::command::{read_count, Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -10,20 +10,20 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// One of the two. Only a change counts.
+/// One of the two commands. Only a change of the state uses up the count.
 #[derive(Clone, Copy)]
 pub(super) struct OnOff {
     name: &'static str,
     on: bool,
 }
 
-/// `traceon`.
+/// The command `traceon`.
 pub(super) static TRACE_ON: OnOff = OnOff {
     name: "traceon",
     on: true,
 };
 
-/// `traceoff`.
+/// The command `traceoff`.
 pub(super) static TRACE_OFF: OnOff = OnOff {
     name: "traceoff",
     on: false,
@@ -43,7 +43,7 @@ impl Action for OnOff {
     fn hit(&self, instance: &Instance, count: &SiteCount) {
         let buffer = instance.buffer();
         if count.any() && buffer.is_on() != self.on && buffer.set_on(self.on) != self.on {
-            // Only the CPU whose switch took effect gets here.
+            // Only the CPU that has changed the state gets here.
             count.spend();
         }
     }

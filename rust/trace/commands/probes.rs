@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The function commands of an instance, each with the functions it acts at.
+//! The function commands of an instance, with the functions where they act.
 //!
-//! Adding a command to a pattern that names new functions makes one [`Probe`]: a command
-//! with its parameters, an ops of its own, and for each of its sites what is left of the count. Its
-//! set of sites never grows, so that the callback can look a site up without a lock; removing marks
-//! a site and takes it out of the ops' filter, and the last one takes the probe away.
+//! A command that is added for a pattern makes one [`Probe`] for the functions that do not have the
+//! command yet: the command with its parameters, its own ops, and the remaining count of each site.
+//! The set of sites never grows, so the callback finds a site without a lock. A removal marks the
+//! site as removed and takes it out of the filter of the ops. The removal of the last site removes
+//! the probe.
 //!
-//! Words: a probe is *counted* when a parameter limits how often it acts; counted and unlimited
-//! probes of one command are two kinds, and a function has at most one probe of a kind.
+//! Words: a probe is *counted* when a parameter limits how often it acts. Counted and unlimited
+//! probes of a command are two kinds. A function has at most one probe of each kind.
 //!
-//! Locks: [`Probes`]' mutex, then those of `ftrace::ops`. Callbacks take none.
+//! Lock order: the mutex of [`Probes`], then those of `ftrace::ops`. Callbacks take no lock.
 
 use super::command::{Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -36,7 +37,7 @@ pub(crate) struct Probe {
     command: &'static dyn Command,
     counted: bool,
     action: KBox<dyn Action>,
-    /// The instance acted on. Makes a cycle, which [`Probes::clear`] breaks.
+    /// The instance that it acts on. This is a reference cycle; [`Probes::clear`] breaks it.
     instance: Arc<Instance>,
     sites: KVVec<SiteCount>,
 }
@@ -50,7 +51,7 @@ impl Probe {
         self.sites.get(at)
     }
 
-    /// Does it act at `addr` still?
+    /// Whether it still acts at `addr`.
     fn acts_at(&self, addr: usize) -> bool {
         self.site(addr).is_some_and(|site| site.live.load(Relaxed))
     }
@@ -83,7 +84,7 @@ impl Callback for Probe {
 struct Entry {
     probe: Arc<Probe>,
     ops: Arc<Ops>,
-    /// The places in the probe's sites of those where it acts still: its lines in a listing.
+    /// The indexes of the sites where the probe still acts. These are its lines in a listing.
     live: KVVec<u32>,
 }
 
@@ -92,7 +93,7 @@ impl Entry {
         self.probe.sites.get(*self.live.get(index)? as usize)
     }
 
-    /// Takes the `wanted` sites out of the probe; true if there were any.
+    /// Removes the sites that `wanted` accepts from the probe. Returns whether there were any.
     fn drop_sites(&mut self, wanted: impl Fn(&SiteCount) -> bool) -> Result<bool> {
         let sites = &self.probe.sites;
         let mut edit: Option<Edit> = None;
@@ -120,7 +121,7 @@ impl Entry {
             return Ok(false);
         };
         if self.live.is_empty() {
-            // An empty filter would mean every function.
+            // An empty filter would mean all functions.
             self.ops.unregister()?;
         } else {
             edit.commit()?;
@@ -150,17 +151,18 @@ impl Feature for Probes {
 }
 
 impl Probes {
-    /// Those of `instance`. Any context. Errors as [`Instance::feature`].
+    /// The function commands of `instance`. Any context. Errors as [`Instance::feature`].
     pub(crate) fn of(instance: &Instance) -> Result<&Self> {
         instance.feature()
     }
 
-    /// Has `command` act in `instance`, whose probes these are, at the functions that `pattern`
-    /// matches. Task context, sleeps.
+    /// Adds `command` for the functions that match `pattern`. `instance` owns these probes. Task
+    /// context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for bad parameters, no such function, or functions that all have the command.
+    /// `EINVAL` for bad parameters, if no function matches, or if all functions have the command;
+    /// `ENOMEM`.
     pub(super) fn add(
         &self,
         instance: &Arc<Instance>,
@@ -198,7 +200,7 @@ impl Probes {
             return Err(EINVAL);
         }
 
-        // INVARIANT: made in the order of what was found.
+        // INVARIANT: the sites are listed in the order of their addresses.
         let probe = Probe {
             command,
             counted,
@@ -223,11 +225,11 @@ impl Probes {
         Ok(())
     }
 
-    /// Takes `command` away from the functions that `pattern` matches. Task context, sleeps.
+    /// Removes `command` from the functions that match `pattern`. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `ENODEV` and `EINVAL` when there is nothing to remove, of the kind or of these functions.
+    /// `ENODEV` and `EINVAL` if no such command exists at these functions.
     pub(super) fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
@@ -258,14 +260,15 @@ impl Probes {
         }
     }
 
-    /// Removes every command. Task context, sleeps.
+    /// Removes all commands. Task context, sleeps.
     fn clear(&self) {
         let entries = core::mem::take(&mut *self.entries.lock());
-        // Outside the lock: this may drop the last reference to the instance and so to `self`.
+        // The drop happens outside the lock: it may drop the last reference to the instance, and
+        // with it `self`.
         drop(entries);
     }
 
-    /// How many lines there are for [`Self::write`]. Task context, may sleep.
+    /// The number of lines that [`Self::write`] can write. Task context, may sleep.
     pub(crate) fn count(&self) -> usize {
         self.entries
             .lock()
@@ -274,10 +277,10 @@ impl Probes {
             .sum()
     }
 
-    /// Writes line `index` of the commands' part of `set_ftrace_filter`; `Ok(false)` past the last
-    /// one.
+    /// Writes line `index` of the commands in `set_ftrace_filter`. Returns `Ok(false)` after the
+    /// last line.
     ///
-    /// Task context, may sleep. Errors when `out` is full.
+    /// Task context, may sleep. Errors only when `out` is full.
     pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let entries = self.entries.lock();
         let mut left = index;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `snapshot`: takes one. Adding the command allocates it.
+//! `snapshot`: takes a snapshot. Adding the command allocates the snapshot.
 
 use super::command::{read_count, Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -11,7 +11,7 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The command. A count without number allows none, as in C.
+/// The command. A colon without a number means a count of 0, as in C.
 pub(super) struct TakeSnapshot;
 
 impl Command for TakeSnapshot {

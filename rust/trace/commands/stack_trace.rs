@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `stacktrace`: records the stack that led to the function.
+//! `stacktrace`: records the stack at the function.
 
 use super::command::{read_count, Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -11,7 +11,7 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The command. A count without number never ends, as in C.
+/// The command. A colon without a number means no limit, as in C.
 #[derive(Clone, Copy)]
 pub(super) struct StackTrace;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `enable_event` and `disable_event`: an event of the instance is recorded from then on, or no
-//! longer. Only a change counts.
+//! `enable_event` and `disable_event`: start or stop the recording of an event of the instance.
+//! Only a change of the state uses up the count.
 
 use super::command::{refused, Action, Command, SiteCount};
 use crate::core::format::Out;
@@ -14,11 +14,11 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering::Full, Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// The two commands.
+/// One of the two commands.
 pub(super) struct SwitchEvent {
-    /// The word.
+    /// Its name.
     pub(super) name: &'static str,
-    /// Whether the event is recorded from then on.
+    /// Whether the event is recorded after the hit.
     pub(super) on: bool,
 }
 
@@ -49,7 +49,7 @@ impl Command for SwitchEvent {
             GFP_KERNEL,
         )?;
         let result = armed.event.attach(&mut registry, instance);
-        // Who drops it takes the lock.
+        // The drop of the event takes this lock.
         drop(registry);
         armed.is_attached.store(result.is_ok(), Relaxed);
         result.map(|()| (armed as KBox<dyn Action>, count))
@@ -58,14 +58,14 @@ impl Command for SwitchEvent {
 
 struct Armed {
     event: Switched,
-    /// Makes a cycle, as that of the probe does.
+    /// A reference cycle, like that of the probe.
     instance: Arc<Instance>,
     is_attached: Atomic<bool>,
 }
 
 impl Action for Armed {
     fn hit(&self, _: &Instance, count: &SiteCount) {
-        // Only the CPU whose switch took effect spends.
+        // Only the CPU that has changed the state uses up a count.
         if count.any() && !self.event.is_done() && self.event.switch() {
             count.spend();
         }

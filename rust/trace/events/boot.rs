@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events of the kernel itself, those that the command line has enabled or given triggers, and those
-//! of modules as they come and go.
+//! Events at boot: the events of the kernel image, the events and triggers of the command line; and
+//! the events of modules that are loaded and unloaded.
 
 use super::check;
 use super::matching::Match;
@@ -15,9 +15,9 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// Makes the registry, takes in `events`, enables those of `wanted`, the text of `trace_event=`, and
-/// sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance is there. What goes
-/// wrong is said in the log.
+/// Creates the registry with `events`. Enables the events of `wanted`, the text of `trace_event=`.
+/// Sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance exists. Errors
+/// are logged.
 pub(crate) fn start(
     events: impl Iterator<Item = Result<Registered>>,
     wanted: &[u8],
@@ -33,8 +33,8 @@ pub(crate) fn start(
     }
 }
 
-/// Sets triggers, which are said as `EVENT.TRIGGER` and parted by commas, for all events of these
-/// names.
+/// Sets triggers for all events of the given names. The text is a list of `EVENT.TRIGGER`,
+/// separated by commas.
 fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
     let texts = triggers.split(|&byte| byte == b',');
     for text in texts.filter(|text| !text.is_empty()) {
@@ -54,7 +54,7 @@ fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
     }
 }
 
-/// `EINVAL` if there is no such event; of errors of [`Registry::write_trigger`], the last.
+/// `EINVAL` if there is no such event. Otherwise the last error of [`Registry::write_trigger`].
 fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) -> Result {
     let mut registry = registry::lock()?;
     let mut result = Err(EINVAL);
@@ -80,8 +80,8 @@ fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
     Ok(())
 }
 
-/// Enables the events of `wanted` once more: some only begin to be hit when they are enabled with
-/// the first task there. Boot.
+/// Enables the events of `wanted` again. Some are only hit if they are enabled when the first task
+/// exists. Boot.
 pub(crate) fn again(wanted: &[u8]) {
     if !wanted.is_empty() {
         enable_all(wanted, false);
@@ -95,7 +95,7 @@ fn enable_all(wanted: &[u8], on: bool) {
     }
 }
 
-/// Enables the events of these names in `instance`. Boot. What goes wrong is said in the log.
+/// Enables the events of these names in `instance`. Boot. Errors are logged.
 pub(crate) fn enable<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
     switch(instance, names, true);
 }
@@ -113,7 +113,8 @@ fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, o
     }
 }
 
-/// Puts numbers for the names in the formats of the kernel's events. Boot, before init memory goes.
+/// Replaces enum names by numbers in the formats of the kernel's events. Boot, before init memory
+/// is freed.
 pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
     let result = registry::lock().and_then(|mut registry| {
         let is_here = |_: &Registered| true;
@@ -124,7 +125,7 @@ pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
     }
 }
 
-/// Does so in the formats of the events that `is` picks. `ENOMEM`.
+/// Does so in the formats of the events that `is` accepts. `ENOMEM`.
 fn rewrite<'a>(
     registry: &mut Registry,
     is: impl Fn(&Registered) -> bool,
@@ -134,7 +135,7 @@ fn rewrite<'a>(
     for eval in evals {
         sorted.push(eval, GFP_KERNEL)?;
     }
-    // By system, and the longer of two names of which one begins the other first.
+    // Sorted by system. A longer name comes before a name that is its prefix.
     sorted.sort_unstable_by(|one, other| {
         (one.system, other.name.to_bytes()).cmp(&(other.system, one.name.to_bytes()))
     });
@@ -164,7 +165,8 @@ fn is_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-/// A module comes with `events`, whose formats have names of `evals`. Task context, sleeps.
+/// A module with `events` is loaded. `evals` are the enum names in their formats. Task context,
+/// sleeps.
 pub(crate) fn module_comes<'a>(
     module: usize,
     events: impl Iterator<Item = Result<Registered>>,
@@ -193,7 +195,7 @@ pub(crate) fn module_comes<'a>(
     }
 }
 
-/// The module goes: so do its events. Task context, sleeps.
+/// A module is unloaded. Removes its events. Task context, sleeps.
 pub(crate) fn module_goes(module: usize) {
     let result =
         registry::lock().and_then(|mut registry| registry.remove(|event| event.module() == module));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What printing an event's entries may follow: a look at its `print fmt` when it becomes known,
-//! and at the strings that an entry points to before that is printed.
+//! Checks that printing an entry does not follow bad pointers: the `print fmt` is checked at
+//! registration, and the strings of an entry before it is printed.
 
 use crate::core::event::dereference::{examine, Wrong};
 use crate::core::parse::parser::until_nul;
@@ -11,8 +11,8 @@ use kernel::fmt;
 use kernel::prelude::*;
 use kernel::str::CString;
 
-/// Says in the log, in C's words, what is wrong with the `print fmt` of an event that becomes
-/// known, and marks it if its entries' strings are to be looked at. Task context, may sleep.
+/// Checks the `print fmt` of a new event and logs errors in C's words. Marks the event if the
+/// strings of its entries must be checked, too. Task context, may sleep.
 pub(super) fn look_at(event: &mut Registered) {
     let mut has_strings = false;
     let call: &Call = event;
@@ -47,7 +47,7 @@ fn say(call: &Call, wrong: Wrong<'_>) {
     }
 }
 
-/// Without memory nothing is said.
+/// Without memory nothing is logged.
 fn warn(what: fmt::Arguments<'_>) {
     if let Ok(text) = CString::try_from_fmt(what) {
         log::warn(until_nul(text.to_bytes()));
@@ -62,7 +62,7 @@ fn is_array(field: &Field<'_>) -> bool {
     field.ty.to_bytes().contains(&b'[')
 }
 
-/// The field of `entry` whose string may have gone, if it has one. Any context.
+/// The name of the field of `entry` whose string may have been freed, if there is one. Any context.
 pub(super) fn string_elsewhere<'a>(call: &'a Call, entry: &[u8]) -> Option<&'a [u8]> {
     if !call.has(Call::TEST_STR) {
         return None;

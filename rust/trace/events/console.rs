@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entries in the kernel log as they are made: `tp_printk`, `kernel.tracepoint_printk`.
+//! Prints entries to the kernel log when they are recorded: `tp_printk`,
+//! `kernel.tracepoint_printk`.
 //!
-//! While it is on, every file has [`flag::OBSERVED`], so that entries are made where they can be
-//! looked at. An entry is printed if it is recorded, whatever the instance. What is hit while a CPU
-//! prints one is not printed: the console's own events would have no end.
+//! While this is on, every file has [`flag::OBSERVED`], so entries are made in memory where they
+//! can be printed. An entry of any instance is printed if it is recorded. Events that are hit while
+//! a CPU prints an entry are not printed, since the console has events of its own and printing
+//! would never end.
 //!
-//! Lock order: the event mutex; at a hit [`LINE`], a raw lock, under which the log is written.
+//! Lock order: the event mutex. A hit takes [`LINE`], a raw lock, and prints to the log under it.
 
 use super::registry::{self, Registry};
 use super::scratch;
@@ -24,27 +26,28 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
-/// Are they printed?
+/// Whether entries are printed.
 static ON: Atomic<bool> = Atomic::new(false);
-/// Does this CPU print one? Made with the first use, and kept, as what follows.
+/// Whether this CPU is printing an entry. Allocated at the first use and never freed.
 static BUSY: SetOnce<PerCpu<Atomic<bool>>> = SetOnce::new();
-/// What a line is made with.
+/// Memory for printing one entry. Never freed.
 static LINE: RawLock<Option<KVBox<Printing>>> = RawLock::new(None);
 
-/// Is it on? Any context.
+/// Whether entries are printed. Any context.
 pub(crate) fn is_on() -> bool {
     ON.load(Relaxed)
 }
 
-/// Has all files choose anew how entries are made: whoever sees them beside the buffers has come or
-/// gone. Task context, sleeps. `ENOMEM`.
+/// Makes all files choose again how they make entries, after an export or the printing was turned
+/// on or off. Task context, sleeps. `ENOMEM`.
 pub(crate) fn refresh() -> Result {
     scratch::prepare()?;
     registry::lock()?.observe();
     Ok(())
 }
 
-/// Makes what [`set`] needs: once, at boot, if that was asked for. Task context. `ENOMEM`.
+/// Allocates the memory that [`set`] needs. Once, at boot, if the command line asks for printing.
+/// Task context. `ENOMEM`.
 pub(crate) fn prepare() -> Result {
     let _alone = registry::lock()?;
     if BUSY.as_ref().is_none() {
@@ -58,8 +61,8 @@ pub(crate) fn prepare() -> Result {
     Ok(())
 }
 
-/// Prints entries from now on, or no longer; not without [`prepare`]. Task context, sleeps.
-/// `ENODEV` before there are events.
+/// Turns printing on or off. It stays off without [`prepare`]. Task context, sleeps. `ENODEV`
+/// before there are events.
 pub(crate) fn set(on: bool) -> Result {
     let mut registry = registry::lock()?;
     ON.store(on && BUSY.as_ref().is_some(), Relaxed);
@@ -68,7 +71,7 @@ pub(crate) fn set(on: bool) -> Result {
 }
 
 impl Registry {
-    /// Has all entries looked at before they are recorded while anybody sees them. Task context.
+    /// Sets or clears [`flag::OBSERVED`] of all files. Task context.
     fn observe(&mut self) {
         let on = is_on() || export::wanted(Export::EVENT);
         self.observed = on;
@@ -78,15 +81,15 @@ impl Registry {
     }
 }
 
-/// Shows an entry that is about to be recorded to those who see it beside the buffers. At its hit,
-/// preemption off.
+/// Passes an entry that is about to be recorded to the exports and the kernel log. Called at the
+/// hit, preemption off.
 pub(super) fn show(kind: u16, entry: &[u8]) {
     print(kind, entry);
     export::write(Export::EVENT, entry);
 }
 
-/// Prints `entry`, of type `kind`, common fields included. At its hit, preemption off; an NMI may
-/// not get to.
+/// Prints `entry`, of type `kind`, common fields included. Called at the hit, preemption off.
+/// Prints nothing in an NMI.
 fn print(kind: u16, entry: &[u8]) {
     let Some(busy) = BUSY.as_ref().filter(|_| is_on()).map(PerCpu::this) else {
         return;

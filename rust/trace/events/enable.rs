@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Switching events on and off.
+//! Enabling and disabling events.
 
 use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
@@ -11,7 +11,7 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 
 impl Match<'_> {
-    /// Is it one of them?
+    /// Whether `event` matches.
     pub(crate) fn matches(&self, event: &Event) -> bool {
         let (system, name) = (event.system().to_bytes(), event.name().to_bytes());
         let same = |wanted: Option<&[u8]>, its: &[u8]| wanted.is_none_or(|wanted| wanted == its);
@@ -23,7 +23,7 @@ impl Match<'_> {
     }
 }
 
-/// Is it an event of the module that is called `wanted`?
+/// Whether `event` belongs to the module called `wanted`.
 fn is_of(event: &Event, wanted: &[u8]) -> bool {
     let same = |(one, other): (&u8, &u8)| one == other || *one == b'_' && *other == b'-';
     event.module_name().is_some_and(|name| {
@@ -33,18 +33,18 @@ fn is_of(event: &Event, wanted: &[u8]) -> bool {
 }
 
 impl Registry {
-    /// Switches `event` in `instance`. Task context, sleeps.
+    /// Enables or disables `event` in `instance`. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if it has gone, `EACCES` in an instance that nothing is recorded in, `ENOMEM`, and
-    /// as its class says.
+    /// `ENODEV` if the event was removed; `EACCES` in a read-only copy of another instance;
+    /// `ENOMEM`; and the errors of the event's class.
     pub(crate) fn enable(&mut self, instance: &Arc<Instance>, event: EventId, on: bool) -> Result {
         self.switch(instance, event, on, false)
     }
 
-    /// Has `event` hit in `instance`, be it recorded or not, or no longer; it counts. Errors as
-    /// [`Registry::enable`].
+    /// Adds or removes a soft user of `event` in `instance`: the probe runs, but need not record.
+    /// Users are counted. Errors as [`Registry::enable`].
     pub(crate) fn enable_softly(
         &mut self,
         instance: &Arc<Instance>,
@@ -59,7 +59,7 @@ impl Registry {
             return Err(EACCES);
         }
         if !on && self.of(instance).and_then(|at| at.file(event)).is_none() {
-            // Nothing was ever set.
+            // There is no file, so nothing was ever enabled.
             return self.event(event).map(drop).ok_or(ENODEV);
         }
         if on {
@@ -91,11 +91,12 @@ impl Registry {
         result
     }
 
-    /// Switches all events that `wanted` means, as far as that goes. Task context, sleeps.
+    /// Enables or disables all events that match `wanted`. An error does not stop it. Task context,
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is none; of errors of [`Registry::enable`], the first.
+    /// `EINVAL` if no event matches. Otherwise the first error of [`Registry::enable`].
     pub(crate) fn enable_matching(
         &mut self,
         instance: &Arc<Instance>,

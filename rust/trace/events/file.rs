@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One event in one instance.
+//! A file: one event in one instance.
 //!
-//! What its probe looks at is a [`HotFile`]: the word of flags, where entries go, what rejects
-//! them. The rest is behind the event mutex.
+//! The probe reads only the [`HotFile`]: the flags word, the instance, the filter, the triggers.
+//! The event mutex protects the rest.
 
 use super::filter::Filter;
 use super::pids::EventPids;
@@ -17,7 +17,7 @@ use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// What a hit looks at, behind the word of flags.
+/// The data that a hit reads after the flags word.
 pub(crate) struct Hot {
     /// The type of its entries.
     pub(super) kind: u16,
@@ -34,15 +34,15 @@ impl Hot {
     }
 }
 
-/// An event in an instance, as its probe gets it.
+/// The part of a file that the probe gets.
 pub(crate) type HotFile = File<Hot>;
 
 /// An event in an instance.
 pub(crate) struct EventFile {
     event: EventId,
-    /// How many want it hit, though it need not be recorded.
+    /// The number of soft users, which need the probe but no recording.
     soft: u32,
-    /// What is wrong with the filter that was written last.
+    /// The error text of the last filter, if it was refused.
     refused: Option<KVec<u8>>,
     hot: FileBox<Hot>,
 }
@@ -73,22 +73,22 @@ impl EventFile {
         Ok(new)
     }
 
-    /// Which event it is.
+    /// The event.
     pub(crate) fn event(&self) -> EventId {
         self.event
     }
 
-    /// What its probe gets.
+    /// The part that the probe gets.
     pub(crate) fn hot(&self) -> &HotFile {
         &self.hot
     }
 
-    /// Its flags, for who may be there longer than it.
+    /// A handle to its flags, for code that may outlive the file.
     pub(crate) fn flags_handle(&self) -> FlagsHandle<Hot> {
         self.hot.flags_handle()
     }
 
-    /// Goes by the options of the instance: is a stack recorded behind each entry?
+    /// Sets the flag for stack recording from the options of the instance.
     fn follow_options(&self) {
         let options = self.hot.instance().options();
         let follows = options.has(Flag::StackTrace) || options.has(Flag::UserStackTrace);
@@ -99,27 +99,27 @@ impl EventFile {
         self.hot
     }
 
-    /// Is it hit?
+    /// Whether the event is enabled.
     pub(crate) fn is_enabled(&self) -> bool {
         self.hot.flags() & flag::ENABLED != 0
     }
 
-    /// Was it ever?
+    /// Whether the event was enabled at any time.
     pub(crate) fn was_enabled(&self) -> bool {
         self.hot.flags() & flag::WAS_ENABLED != 0
     }
 
-    /// Is it hit and not recorded?
+    /// Whether the probe runs without recording.
     pub(crate) fn is_soft_disabled(&self) -> bool {
         self.hot.flags() & flag::SOFT_DISABLED != 0
     }
 
-    /// Does somebody want it hit, recorded or not?
+    /// Whether there is a soft user.
     pub(crate) fn is_soft(&self) -> bool {
         self.soft != 0
     }
 
-    /// The text of its `enable` file.
+    /// The text of the file `enable`.
     pub(crate) fn enable_text(&self) -> &'static str {
         match (self.is_enabled(), self.is_soft_disabled(), self.is_soft()) {
             (true, false, false) => "1\n",
@@ -129,8 +129,8 @@ impl EventFile {
         }
     }
 
-    /// Switches it, or with `soft` has it hit though nobody may record it; the caller
-    /// switches it off as often as on. Task context, sleeps. Errors as the event's class says.
+    /// Enables or disables the event. With `soft`, adds or removes a soft user; the caller removes
+    /// it as often as it adds it. Task context, sleeps. Errors as the event's class.
     pub(super) fn switch(&mut self, on: bool, soft: bool) -> Result {
         if on {
             if soft {
@@ -158,7 +158,7 @@ impl EventFile {
             if self.soft > 0 {
                 return Ok(());
             }
-            // The other users of the event decide: it stays as it is.
+            // Only the other users of the event can change this state.
             self.is_soft_disabled()
         } else {
             self.soft == 0
@@ -168,23 +168,24 @@ impl EventFile {
         result
     }
 
-    /// The filter there is.
+    /// The current filter.
     pub(crate) fn filter(&self) -> Option<Arc<Filter>> {
         self.hot.filter.share()
     }
 
-    /// What the `filter` file says about the filter that was written last, if that was refused.
+    /// The text of the file `filter` if the last filter was refused.
     pub(crate) fn refused(&self) -> Option<&[u8]> {
         self.refused.as_deref()
     }
 
-    /// Has the `filter` file say so, until a filter is set.
+    /// Sets the text of the file `filter` for a refused filter. The next accepted filter replaces
+    /// it.
     pub(super) fn set_refused(&mut self, said: KVec<u8>) {
         self.refused = Some(said);
     }
 
-    /// Puts a filter in the place of the one there is, which it gives: a hit goes by the old one or
-    /// by the new one. Task context. `ENOMEM`.
+    /// Replaces the filter and returns the old one. A hit uses either the old or the new filter.
+    /// Task context. `ENOMEM`.
     pub(super) fn set_filter(&mut self, filter: Option<Arc<Filter>>) -> Result<Retired<Filter>> {
         let filtered = filter.is_some();
         if filtered {
@@ -200,13 +201,13 @@ impl EventFile {
         Ok(old)
     }
 
-    /// The triggers there are.
+    /// The current triggers.
     pub(crate) fn triggers(&self) -> Option<Arc<TriggerList>> {
         self.hot.triggers.share()
     }
 
-    /// Puts triggers in the place of those there are. The event has to be switched softly by who
-    /// calls. Task context, sleeps. `ENOMEM`.
+    /// Replaces the triggers. The caller also adds or removes the soft user. Task context, sleeps.
+    /// `ENOMEM`.
     pub(crate) fn set_triggers(&mut self, triggers: Option<Arc<TriggerList>>) -> Result {
         let looks = triggers
             .as_ref()
@@ -233,7 +234,7 @@ impl EventFile {
 }
 
 impl Registry {
-    /// The files of `instance` go by its options as they are now. Task context.
+    /// Makes the files of `instance` read its options again. Task context.
     pub(super) fn follow_options(&self, instance: &Instance) {
         let files = self.of(instance).map_or(&[][..], InstanceEvents::files);
         files.iter().for_each(EventFile::follow_options);

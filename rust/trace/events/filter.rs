@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Filters: what rejects entries of an event, and what a trigger's `if` asks of them.
+//! Filters: a filter rejects entries of an event; the `if` of a trigger is a filter, too.
 //!
-//! `core::event::filter` has the language, the compiled form and its evaluation; here are what its
-//! names stand for in this kernel, what evaluation needs beside the entry, and the `filter` files.
+//! `core::event::filter` has the language, the compiled form and the evaluation. This module
+//! resolves the names of a filter in this kernel, provides the data that evaluation needs besides
+//! the entry, and implements the `filter` files.
 //!
-//! A filter that is refused takes the old one away, and its file says why from then on, as in C.
+//! A refused filter also removes the old filter, and the file then shows the error, as in C.
 
 use super::registry::{Event, EventId, Registry};
 use crate::core::event::field;
@@ -29,19 +30,20 @@ use kernel::cpu::{nr_cpu_ids, CpuId};
 use kernel::prelude::*;
 use kernel::sync::{Arc, SetOnce};
 
-/// Where `error_log` says a filter was refused.
+/// The title of filter errors in `error_log`.
 const LOCATION: &[u8] = b"event filter parse error";
 
-/// What the `filter` file of a system shows: C forgets the text of one that was taken.
+/// The text of a system's `filter` file after a filter was accepted; C does not keep the filter's
+/// text.
 pub(crate) const OF_SYSTEM: &str = "### global filter ###\n\
     # Use this to set filters for multiple events.\n\
     # Only events with the given fields will be affected.\n\
     # If no events are modified, an error message will be displayed here\n";
 
-/// How much of a text that a field points to is looked at.
+/// The most bytes that are compared of a text behind a pointer field.
 const TEXT_MAX: usize = 1024;
 
-/// Where such texts are copied to. Made with the first filter that needs it, and kept.
+/// Memory for copies of such texts. Allocated by the first filter that needs it and never freed.
 static TEXTS: SetOnce<PerContext<[u8; TEXT_MAX]>> = SetOnce::new();
 
 /// A filter and its text.
@@ -53,11 +55,11 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// The filter `text` for entries of `event`. Task context, may sleep.
+    /// Compiles the filter `text` for entries of `event`. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// The error in the text, or no memory.
     pub(crate) fn new(event: &Call, text: &[u8]) -> Result<Self, Refused> {
         let mut filter = Self {
             text: copy(text).map_err(|_| NoMemory)?,
@@ -82,7 +84,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// The filter `text` of one of perf's events. Task context, may sleep. Errors as
+    /// Compiles the filter `text` of a perf event. Task context, may sleep. Errors as
     /// [`Filter::new`], as an errno.
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(crate) fn of_perf(event: &Call, text: &[u8]) -> Result<KBox<Self>> {
@@ -90,12 +92,12 @@ impl Filter {
         Ok(KBox::new(filter, GFP_KERNEL)?)
     }
 
-    /// As it was written.
+    /// The text as the user wrote it.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Does `entry`, common fields included, pass? Any context, preemption off.
+    /// Whether `entry`, common fields included, passes the filter. Any context, preemption off.
     #[inline]
     pub(crate) fn passes(&self, entry: &[u8]) -> bool {
         self.program().matches(entry, &Now)
@@ -113,7 +115,7 @@ impl Filter {
     }
 }
 
-/// A compiled filter as it grows.
+/// The growing memory of a filter under compilation.
 struct Memory<'a> {
     steps: &'a mut KVec<Step>,
     masks: &'a mut KVec<u64>,
@@ -138,17 +140,17 @@ impl Storage for Memory<'_> {
     }
 }
 
-/// Is it the event of calls of functions, whose filter chooses these?
+/// Whether this is `ftrace:function`, whose filter selects the functions to trace.
 pub(crate) fn is_function(event: &Call) -> bool {
     event.id() == Function::ID
 }
 
-/// What the names in a filter of an event stand for.
+/// Resolves the names in a filter of an event.
 struct Names<'a>(&'a Call);
 
 impl Scope for Names<'_> {
     fn field(&self, name: &[u8]) -> Option<field::Field> {
-        // C finds the last of two that have the same name.
+        // If two fields have the same name, C finds the last one.
         let named = |field: &Field<'_>| field.name.to_bytes() == name;
         self.0.fields().filter(named).last().map(seen)
     }
@@ -172,9 +174,9 @@ impl Scope for Names<'_> {
     }
 }
 
-/// A field as a filter sees it.
+/// A field in the form that filters use.
 pub(super) fn seen(field: Field<'_>) -> field::Field {
-    // What lies beyond all entries reads as nothing.
+    // A field beyond the largest entry is never in an entry and reads as empty.
     let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     field::Field {
         kind: field.kind,
@@ -184,7 +186,7 @@ pub(super) fn seen(field: Field<'_>) -> field::Field {
     }
 }
 
-/// What a hit brings along beside the entry.
+/// The data of a hit besides the entry: task, CPU, and so on.
 struct Now;
 
 impl Outside for Now {
@@ -210,12 +212,12 @@ impl Outside for Now {
 }
 
 impl Registry {
-    /// Applies what is written to the `filter` file of `event` in `instance`; `0` takes the filter
-    /// away. Task context, sleeps.
+    /// Handles a write to the `filter` file of `event` in `instance`. `0` removes the filter. Task
+    /// context, sleeps.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if the event has gone, what is wrong with the filter, `ENOMEM`.
+    /// `ENODEV` if the event was removed, the error in the filter, `ENOMEM`.
     pub(crate) fn write_filter(
         &mut self,
         instance: &Arc<Instance>,
@@ -244,9 +246,8 @@ impl Registry {
         }
     }
 
-    /// Applies what is written to the `filter` file of `system` in `instance`: each of its events
-    /// that has the fields gets the filter, the others say that they have not. Task context,
-    /// sleeps.
+    /// Handles a write to the `filter` file of `system` in `instance`. Each event that has the
+    /// fields gets the filter; the files of the others show an error. Task context, sleeps.
     ///
     /// # Errors
     ///
@@ -294,7 +295,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes the filter of `event` away, and has its file say what is wrong with `text`.
+    /// Removes the filter of `event`. Its file then shows the error in `text`.
     fn refuse_filter(
         &mut self,
         instance: &Arc<Instance>,
@@ -314,14 +315,14 @@ impl Registry {
         Ok(gone)
     }
 
-    /// Has `event` in `instance` a filter, or was one refused?
+    /// Whether `event` in `instance` has a filter or an error text of a refused one.
     pub(crate) fn has_filter(&self, instance: &Instance, event: EventId) -> bool {
         let file = self.of(instance).and_then(|at| at.file(event));
         file.is_some_and(|file| file.refused().is_some() || file.filter().is_some())
     }
 
-    /// Writes what the `filter` file of `event` in `instance` reads as. Task context. Errors when
-    /// `out` is full.
+    /// Writes the text of the `filter` file of `event` in `instance`. Task context. Errors only
+    /// when `out` is full.
     pub(crate) fn show_filter(
         &self,
         instance: &Instance,
@@ -341,12 +342,12 @@ impl Registry {
     }
 }
 
-/// The filter behind a trigger's `if`, for entries of `event` in `instance`; says in its
-/// `error_log` what is wrong with it. Task context, may sleep.
+/// Compiles the filter after the `if` of a trigger, for entries of `event` in `instance`. An error
+/// goes to `error_log`. Task context, may sleep.
 ///
 /// # Errors
 ///
-/// What is wrong with the filter.
+/// The error in the filter.
 pub(super) fn of_trigger(instance: &Instance, event: &Event, text: &[u8]) -> Result<Filter> {
     Filter::new(event, text).map_err(|refused| {
         log(instance, text, refused);
@@ -365,7 +366,7 @@ fn errno(refused: Refused) -> Error {
     Error::from_errno(refused.errno.value().wrapping_neg())
 }
 
-/// `text` as C keeps it: blanks at its end are gone.
+/// `text` without blanks at the end, as C keeps it.
 fn without_end(text: &[u8]) -> &[u8] {
     let text = until_nul(text);
     let end = text.iter().rposition(|&c| !is_space(c));
@@ -379,7 +380,7 @@ fn copy(text: &[u8]) -> Result<KVec<u8>> {
     Ok(copy)
 }
 
-/// A text that is kept.
+/// A stored text.
 struct Said(KVec<u8>);
 
 impl fmt::Write for Said {

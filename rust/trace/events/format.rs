@@ -8,11 +8,11 @@ use crate::core::format::event::Field;
 use crate::core::format::Out;
 use core::fmt;
 
-/// Writes what `event`'s entries look like. Task context; the event is borrowed from the registry.
+/// Writes the format of `event`'s entries. Task context. The event is borrowed from the registry.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Only those of `out`.
 pub(crate) fn write(event: &Event, out: &mut dyn Out) -> fmt::Result {
     out.bytes(b"name: ")?;
     out.bytes(event.name().to_bytes())?;

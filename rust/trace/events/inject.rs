@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `inject`: an entry of an event is recorded as its user says it, whether the event is enabled or
-//! not. Filters and triggers look at it as at any other; the common fields are those of the write.
+//! `inject`: records an entry of an event with values from user space, even if the event is
+//! disabled. Filters and triggers apply to it. The common fields are those of the writing task.
 
 use super::filter::seen;
 use super::recording;
@@ -14,10 +14,10 @@ use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Bytes of the longest entry: the fields, and all that a write can say.
+/// The largest entry in bytes: the fixed fields, and all strings that a write can have.
 const ROOM: usize = 8192;
 
-/// What an entry whose field has the address of a text says there.
+/// The text that an entry gets in a field that holds a pointer to a string.
 const REFUSED: &CStr = c"STATIC STRING CAN NOT BE INJECTED";
 
 struct Shape<'a>(&'a Call);
@@ -45,12 +45,12 @@ impl From<Refused> for Error {
 }
 
 impl Registry {
-    /// Records what `text` says as an entry of `event` in `instance`. An entry that does not fit a
-    /// sub-buffer is left out. Task context, may sleep.
+    /// Records the entry that `text` describes, of `event` in `instance`. An entry that does not
+    /// fit into a sub-buffer is not recorded. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text, `ENODEV` if the event has gone, `ENOMEM`.
+    /// The error in the text, `ENODEV` if the event was removed, `ENOMEM`.
     pub(crate) fn inject(
         &mut self,
         instance: &Arc<Instance>,

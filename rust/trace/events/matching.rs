@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which events a word of `set_event` means, also those of modules that are not there yet.
+//! Selection of events by a word of `set_event`, also for modules that are not loaded yet.
 
 use crate::core::format::Out;
 use crate::trace::instance::Instance;
@@ -8,22 +8,22 @@ use core::fmt;
 use core::ptr::from_ref;
 use kernel::prelude::*;
 
-/// Which events are meant.
+/// Conditions that select events.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Match<'a> {
-    /// Those of this name, and all of the system of this name.
+    /// Either the name of the event or its system.
     pub(crate) either: Option<&'a [u8]>,
-    /// Those of this system.
+    /// The system.
     pub(crate) system: Option<&'a [u8]>,
-    /// Those of this name.
+    /// The name of the event.
     pub(crate) event: Option<&'a [u8]>,
-    /// Those of this module, whose name may have `-` for `_`.
+    /// The module. Its name may have `-` for `_`.
     pub(crate) module: Option<&'a [u8]>,
 }
 
 impl<'a> Match<'a> {
-    /// What `text` means: `SYSTEM:EVENT`, where either may be missing or `*`, or `NAME` of an event
-    /// or a system; and behind it `:mod:MODULE`.
+    /// Parses `SYSTEM:EVENT`, where either may be empty or `*`, or `NAME` of an event or a system.
+    /// `:mod:MODULE` may follow.
     pub(crate) fn parse(text: &'a [u8]) -> Self {
         const MOD: &[u8] = b":mod:";
         let cut = text.windows(MOD.len()).position(|at| at == MOD);
@@ -52,9 +52,9 @@ impl<'a> Match<'a> {
     }
 }
 
-/// What is to be enabled in an instance when a module comes.
+/// Events that an instance enables when a module is loaded.
 pub(super) struct Waiting {
-    /// The instance's address: it is forgotten when the instance goes.
+    /// The address of the instance. It is removed together with the instance.
     instance: usize,
     module: KVec<u8>,
     either: Option<KVec<u8>>,
@@ -70,7 +70,7 @@ pub(super) fn copied(name: &[u8]) -> Result<KVec<u8>> {
 }
 
 impl Waiting {
-    /// What `wanted` means, for `module`. `ENOMEM`.
+    /// Saves the conditions `wanted` for `module`. `ENOMEM`.
     pub(super) fn new(instance: &Instance, module: KVec<u8>, wanted: &Match<'_>) -> Result<Self> {
         Ok(Self {
             instance: from_ref(instance) as usize,
@@ -81,7 +81,7 @@ impl Waiting {
         })
     }
 
-    /// Which events are to be enabled.
+    /// The conditions.
     pub(super) fn wanted(&self) -> Match<'_> {
         Match {
             either: self.either.as_deref(),
@@ -91,17 +91,17 @@ impl Waiting {
         }
     }
 
-    /// Is it enabled in `instance`?
+    /// Whether it belongs to `instance`.
     pub(super) fn is_of(&self, instance: &Instance) -> bool {
         self.instance == from_ref(instance) as usize
     }
 
-    /// Does it wait for the module of this name?
+    /// Whether it belongs to the module called `module`.
     pub(super) fn is_for(&self, module: &[u8]) -> bool {
         *self.module == *module
     }
 
-    /// Is it one of those that `wanted` means? What `wanted` leaves open matches anything.
+    /// Whether it is among those that `wanted` selects. A missing condition matches anything.
     pub(super) fn is_meant(&self, wanted: &Match<'_>) -> bool {
         let same = |asked: Option<&[u8]>, its: &Option<KVec<u8>>| {
             asked.is_none_or(|asked| its.as_deref() == Some(asked))
@@ -111,7 +111,7 @@ impl Waiting {
             && same(wanted.event, &self.event)
     }
 
-    /// Writes it as `set_event` shows it. Errors of `out`.
+    /// Writes it as `set_event` shows it. Errors only of `out`.
     pub(super) fn write(&self, out: &mut dyn Out) -> fmt::Result {
         let part = |part: &Option<KVec<u8>>, out: &mut dyn Out| match part {
             Some(name) => out.bytes(name),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events as perf uses them (the PMU `tracepoint`): who begins and ends that has the event mutex.
+//! Events that perf uses (the PMU `tracepoint`). The caller of begin and end holds the event mutex.
 //!
-//! Two of the core's own entries are among them, as in C: `ftrace:function`, and `ftrace:print`,
-//! which perf never sees a hit of.
+//! Two built-in entries are among them, as in C: `ftrace:function`, and `ftrace:print`, which is
+//! never hit for perf.
 
 use super::registry::{self, Registry};
 use crate::core::format::entry::{self, Entry as _};
@@ -13,23 +13,23 @@ use crate::kernel::trace_event::Call;
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
-/// One of the core's own entries, by type.
+/// A built-in entry: its type and its event.
 struct Own(u16, SetOnce<OwnEvent>);
 
-/// Made when perf first asks for them, and kept.
+/// Made at perf's first use and never freed.
 static OWN: [Own; 2] = [
     Own(entry::Function::ID, SetOnce::new()),
     Own(entry::Print::ID, SetOnce::new()),
 ];
 
-/// How perf reaches the core's own entries of the types above; None for one that it cannot have.
+/// Gives the classes by which perf uses built-in entries. `None` if perf cannot use the entry.
 pub(crate) trait OwnClasses {
-    /// Those of that type.
+    /// The class of the entries of type `kind`.
     fn of(kind: u16) -> Option<Class>;
 }
 
 impl Own {
-    /// The event. The caller has the event mutex. `ENOMEM`.
+    /// The event; it is made if it does not exist. The caller holds the event mutex. `ENOMEM`.
     fn made(&'static self, class: Class) -> Result<&'static Call> {
         if self.1.as_ref().is_none() {
             self.1.populate(described(self.0, class)?);
@@ -39,7 +39,7 @@ impl Own {
     }
 }
 
-/// An event of the entries of type `kind`.
+/// Makes the event for entries of type `kind`. `EINVAL`, `ENOMEM`.
 fn described(kind: u16, class: Class) -> Result<OwnEvent> {
     let row = entry::TABLE.iter().find(|row| row.id == kind);
     let row = row.ok_or(EINVAL)?;
@@ -57,12 +57,12 @@ fn described(kind: u16, class: Class) -> Result<OwnEvent> {
     Ok(event)
 }
 
-/// Runs `begin` on the event whose entries are of type `config`, whose code is held from then on if
-/// that succeeds. Task context, sleeps.
+/// Runs `begin` on the event whose entries have type `config`. If that succeeds, the module of the
+/// event cannot be unloaded. Task context, sleeps.
 ///
 /// # Errors
 ///
-/// `EINVAL` when there is no such event or it is going, and those of `begin`.
+/// `EINVAL` when there is no such event or it is being removed, and the errors of `begin`.
 pub(crate) fn begin<C: OwnClasses>(
     config: u64,
     begin: impl FnOnce(&mut InUse, &Call) -> Result,
@@ -82,7 +82,7 @@ pub(crate) fn begin<C: OwnClasses>(
     begin(perf, event).inspect_err(|_| event.release())
 }
 
-/// Runs `end` on `call`, which was held by [`begin`]. Task context, sleeps.
+/// Runs `end` on `call`, which [`begin`] has held, and releases its module. Task context, sleeps.
 pub(crate) fn end(call: &Call, end: impl FnOnce(&mut InUse, &Call)) {
     if let Ok(mut registry) = registry::lock() {
         end(&mut registry.perf, call);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Whose events an instance records: `set_event_pid` and `set_event_notrace_pid`.
+//! The tasks whose events an instance records: `set_event_pid` and `set_event_notrace_pid`.
 //!
-//! A per-CPU word says whether the task that a CPU runs is one whose events are recorded. It
-//! changes at each switch: before the events of the switch are recorded, so that they are if either
-//! task is traced, and behind them, for the task that comes. A task that is woken by one that is not
-//! traced has its wake-up recorded in the same way.
+//! A per-CPU word says whether events of the CPU's current task are recorded. Probes change it at
+//! each context switch. One runs before the events of the switch are recorded: they are recorded if
+//! either task is traced. Another runs after them and sets the word for the next task. The same is
+//! done for a wake-up by a task that is not traced.
 //!
 //! Lock order: the event mutex, tracepoint code, then the lists, a raw lock that probes take, too.
 
@@ -23,7 +23,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex};
 
-/// Where the word changes.
+/// The tracepoints where the word changes.
 const POINTS: &[Point] = &[
     Point::Switch,
     Point::Wakeup,
@@ -31,14 +31,15 @@ const POINTS: &[Point] = &[
     Point::Waking,
 ];
 
-/// The pids of an instance, as its events look at them.
+/// The pid lists of an instance, in the form that its events use.
 pub(crate) struct EventPids {
     lists: PidLists,
-    /// On each CPU: are events not recorded now?
+    /// Whether each CPU ignores events now.
     ignores: PerCpu<Atomic<bool>>,
 }
 
-/// What an instance has for its events besides their files: pids, and what follows forks.
+/// The state of an instance for its events besides the files: the pid lists, and the probes that
+/// follow forks.
 #[pin_data]
 pub(crate) struct EventsFeature {
     pids: Arc<EventPids>,
@@ -67,7 +68,7 @@ impl Feature for EventsFeature {
 
     fn option_changed(&self, instance: &Arc<Instance>, flag: Flag) {
         if matches!(flag, Flag::StackTrace | Flag::UserStackTrace) {
-            // Where there is no registry yet there are no files.
+            // Without a registry there are no files.
             if let Ok(registry) = registry::lock() {
                 registry.follow_options(instance);
             }
@@ -76,19 +77,19 @@ impl Feature for EventsFeature {
 
     fn retire(&self, instance: &Arc<Instance>) {
         registry::retire(instance);
-        // Only taking away.
+        // Removing pids cannot fail.
         let _ = self.follow_forks(false);
     }
 }
 
 impl EventsFeature {
-    /// The pids.
+    /// The pid lists.
     pub(super) fn pids(&self) -> &Arc<EventPids> {
         &self.pids
     }
 
-    /// Option `event-fork`: children are listed as their parents are, and the dead leave. Task
-    /// context, sleeps. `ENOMEM`.
+    /// Handles option `event-fork`: a child is listed if its parent is, and a dead task is removed.
+    /// Task context, sleeps. `ENOMEM`.
     fn follow_forks(&self, on: bool) -> Result {
         let mut forks = self.forks.lock();
         *forks = None;
@@ -101,12 +102,12 @@ impl EventsFeature {
 }
 
 impl EventPids {
-    /// Are there any? Task context.
+    /// Whether a list has pids. Task context.
     pub(crate) fn is_active(&self) -> bool {
         !self.lists.is_empty()
     }
 
-    /// Is the event that is hit now not to be recorded? Any context, preemption off.
+    /// Whether an event of the current task must not be recorded now. Any context, preemption off.
     #[inline]
     pub(crate) fn ignores(&self) -> bool {
         self.ignores.this().load(Relaxed)
@@ -123,7 +124,7 @@ impl EventPids {
     }
 }
 
-/// What is called before the events of a switch or a wake-up are recorded.
+/// Probes that run before the events of a switch or a wake-up are recorded.
 struct Before(Arc<EventPids>);
 
 impl TaskProbe for Before {
@@ -140,7 +141,7 @@ impl TaskProbe for Before {
     }
 }
 
-/// What is called behind them.
+/// Probes that run after the events of a switch or a wake-up are recorded.
 struct Behind(Arc<EventPids>);
 
 impl TaskProbe for Behind {
@@ -155,7 +156,7 @@ impl TaskProbe for Behind {
     }
 }
 
-/// What is called when a task forks or ends, with option `event-fork`.
+/// Probes for the fork and the death of a task, with option `event-fork`.
 struct Forks(Arc<EventPids>);
 
 impl TaskProbe for Forks {
@@ -168,14 +169,14 @@ impl TaskProbe for Forks {
     }
 }
 
-/// The probes in place.
+/// The registered probes.
 #[derive(Default)]
 pub(super) struct PidProbes {
     around: Option<(Probes<Before>, Probes<Behind>)>,
 }
 
 impl InstanceEvents {
-    /// Puts a list of pids in the place of one.
+    /// Replaces a list of pids.
     fn install(&mut self, which: PidListKind, new: KVVec<i32>) -> Result {
         if self.probes.around.is_none() && !new.is_empty() {
             let (before, behind) = (Before(self.pids.clone()), Behind(self.pids.clone()));
@@ -190,7 +191,7 @@ impl InstanceEvents {
             });
             self.probes.around = None;
         } else {
-            // The tasks that run now had their switch before.
+            // The tasks that run now were switched to before the probes existed.
             let pids = &self.pids;
             cpus::on_each(|| TaskView::with_current(|task| pids.decide(task)));
             self.files.iter().for_each(|file| {
@@ -201,19 +202,19 @@ impl InstanceEvents {
     }
 
     pub(super) fn clear_pids(&mut self) {
-        // Only taking away: this asks for no memory, and so cannot fail.
+        // Removing pids allocates nothing, so it cannot fail.
         let _ = self.install(PidListKind::Only, KVVec::new());
         let _ = self.install(PidListKind::Not, KVVec::new());
     }
 }
 
 impl Registry {
-    /// Adds the pids of one write to a list of `instance`, all or none; gives what the write
-    /// returns. Task context, sleeps.
+    /// Adds the pids of one write to a list of `instance`, all or none. Returns the number of bytes
+    /// taken. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    /// `EINVAL` for a text that is not a number or a number that is too large; `ENOMEM`.
     pub(crate) fn write_pids(
         &mut self,
         instance: &Arc<Instance>,
@@ -226,10 +227,10 @@ impl Registry {
         Ok(used)
     }
 
-    /// Forgets a list of pids of `instance`. Task context, sleeps.
+    /// Clears a pid list of `instance`. Task context, sleeps.
     pub(crate) fn clear_pids(&mut self, instance: &Instance, which: PidListKind) {
         if let Some(at) = self.of_mut(instance) {
-            // Only taking away.
+            // Removing pids cannot fail.
             let _ = at.install(which, KVVec::new());
         }
     }

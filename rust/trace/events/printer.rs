@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entries of events as text, by the functions that the generated code has for that.
+//! Prints entries of events, with the functions of the generated code.
 //!
-//! They get a [`Printing`] each time. A few are kept for the next one. Whoever finds none free waits
-//! for the last one if it may sleep, and takes the one for emergencies if it may not.
+//! These functions need a [`Printing`]. Four of them are kept for reuse. If all are in use, a
+//! caller that may sleep waits for one more, and a caller that may not sleep takes the emergency
+//! one.
 
 use super::check;
 use crate::core::event::field::Kind;
@@ -22,21 +23,22 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::{new_mutex, Mutex, SetOnce};
 
-/// Those that are kept.
+/// The ones kept for reuse.
 static KEPT: [TryLock<Option<KVBox<Printing>>>; 4] = [const { TryLock::new(None) }; 4];
 /// The one that tasks wait for.
 static LAST: SetOnce<Pin<KBox<Mutex<KVBox<Printing>>>>> = SetOnce::new();
-/// Where nobody can wait.
+/// The one for callers that cannot wait.
 static EMERGENCY: TryLock<Printing> = TryLock::new(Printing::zeroed());
 
-/// Once, at boot, before the first entry is printed. `ENOMEM`.
+/// Allocates the one that tasks wait for. Once, at boot, before the first entry is printed.
+/// `ENOMEM`.
 pub(super) fn init() -> Result {
     let last = Printing::new()?;
     LAST.populate(KBox::pin_init(new_mutex!(last), GFP_KERNEL)?);
     Ok(())
 }
 
-/// Runs `f` on one that nobody uses; None if there is none and this may not sleep. Any context.
+/// Runs `f` on a free one. `None` if none is free and the caller may not sleep. Any context.
 fn with_printing<R>(f: impl FnOnce(&mut Printing) -> R) -> Option<R> {
     let count = PreemptCount::read();
     let may_sleep = !count.is_atomic() && !crate::kernel::context::irqs_off();
@@ -94,7 +96,7 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
     out.bytes(b"\n")
 }
 
-/// Says instead of an entry that the string of `field` may have gone.
+/// Prints, in place of an entry, that the string of `field` may have been freed.
 fn complain(call: &Call, field: &[u8], out: &mut dyn Out) -> fmt::Result {
     out.bytes(b"EVENT ")?;
     out.bytes(call.name().to_bytes())?;
@@ -103,7 +105,7 @@ fn complain(call: &Call, field: &[u8], out: &mut dyn Out) -> fmt::Result {
     out.bytes(b"'\n")
 }
 
-/// Prints entries of events.
+/// The printer of events.
 pub(crate) struct Events;
 
 impl Printer for Events {
@@ -133,7 +135,7 @@ impl Printer for Events {
             instance: style.instance,
             symbol_flags,
         };
-        // Entries that another kernel may have recorded are not printed by the code of this one.
+        // Entries of another kernel's boot must not be printed by code of this kernel.
         let by_fields = set.has(Flag::Fields) || style.symbols.0.is_some();
         let printed = with_printing(|printing| {
             types::with(record.id(), |event| {
@@ -147,7 +149,7 @@ impl Printer for Events {
             })
         });
         match printed {
-            // Another dump on this CPU was interrupted while it printed an event.
+            // A dump on this CPU was interrupted by another dump while it printed an event.
             None => Err(fmt::Error),
             Some(None) => Ok(false),
             Some(Some(result)) => result.map(|()| true),

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The way of an event's entry into the buffer, as the generated code of its probe goes it: it
-//! reserves, fills in, and commits, with preemption off.
+//! The recording of an event's entry, as the generated code of its probe does it: reserve, fill in,
+//! commit, with preemption off.
 //!
-//! The word of the file's flags is looked at once. If it asks for nothing, the entry is reserved in
-//! the buffer. Otherwise it is made in memory of this CPU's, where filters and triggers look at it,
-//! and copied into the buffer if it is to be recorded: what a filter rejects was never reserved. A
-//! hit that interrupts another one in that memory reserves, and gives up what is rejected.
+//! The flags word of the file is read once. If no flag is set, the entry is reserved in the ring
+//! buffer. Otherwise it is made in per-CPU scratch memory, where filters and triggers read it. If
+//! it is to be recorded, it is copied into the ring buffer. So a rejected entry is never reserved.
+//! A hit that interrupts another hit in that memory reserves in the ring buffer, and discards the
+//! event if it is rejected.
 //!
-//! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
+//! Nothing here locks, allocates, sleeps or can panic. Any context, NMI included.
 
 use super::console;
 use super::file::HotFile;
@@ -25,23 +26,23 @@ use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 
-/// Flags that ask for more than to be recorded.
+/// Flags that need the slow path.
 const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
-/// Flags that ask for a look at the entry before it is recorded.
+/// Flags that need the entry to be read before it is recorded.
 const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
 
-/// The mark of an entry that is in the buffer, and to be committed.
+/// The mark of an entry in the ring buffer that only needs a commit.
 const PLAIN: u32 = 0;
-/// The mark of one in the buffer that is to be looked at; its length is above.
+/// The mark of an entry in the ring buffer that must be checked. The bits above hold its length.
 const LOOKED_AT: u32 = 1;
-/// The mark of one in [`Scratch`]; its length is above.
+/// The mark of an entry in [`Scratch`]. The bits above hold its length.
 const APART: u32 = 2;
-/// The mark of one in the buffer that something is recorded behind.
+/// The mark of an entry in the ring buffer that a stack trace follows.
 const FOLLOWED: u32 = 3;
-/// Bits of the mark below the length.
+/// The number of mark bits below the length.
 const MARK_BITS: u32 = 2;
 
-/// Bytes of the ring buffer's header before a payload of `length`.
+/// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
 const fn header_of(length: usize) -> usize {
     if length > Header::MAX_SMALL {
@@ -51,11 +52,10 @@ const fn header_of(length: usize) -> usize {
     }
 }
 
-/// Reserves `length` bytes, common fields included, for an entry of `file`'s, and writes the
-/// common fields. Null if it is not to be recorded, or cannot be. In the event's probe.
+/// Reserves `length` bytes, common fields included, for an entry of `file`, and writes the common
+/// fields. Null if it is not to be recorded, or cannot be. Called in the event's probe.
 ///
-/// All but the case that nearly always holds leaves by a call at the end: that way nothing here
-/// lives across a call.
+/// Every case except the most common one is a tail call, so no value must be saved across a call.
 #[inline(always)]
 pub(crate) fn reserve(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
     if file.flags() & CAREFUL != 0 {
@@ -68,7 +68,7 @@ pub(crate) fn reserve(file: &HotFile, at: &mut Reservation, length: usize) -> *m
     reserve_in_buffer(file, at, length, context.header(file.kind))
 }
 
-/// [`reserve`] in interrupts, and of tasks about which there is more to say.
+/// [`reserve`] in interrupts, and for tasks whose header needs more flags.
 #[inline(never)]
 fn reserve_anywhere(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
     let context = Context::capture_in_probe().rest();
@@ -77,8 +77,8 @@ fn reserve_anywhere(file: &HotFile, at: &mut Reservation, length: usize) -> *mut
 
 #[inline(always)]
 fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
-    // SAFETY: the generated code has preemption off until it has committed; nothing turns it on by
-    // this guard.
+    // SAFETY: the generated code has preemption off until it has committed; this guard is never
+    // dropped, so it does not turn preemption on.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
     match file.instance.buffer().try_reserve(length, &stay) {
         Attempt::Reserved(event) => begin(file, at, event, length, header),
@@ -87,7 +87,7 @@ fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header
     }
 }
 
-/// Begins the entry in `event`.
+/// Writes the common fields of the entry in `event`.
 #[inline(always)]
 fn begin(
     file: &HotFile,
@@ -97,21 +97,21 @@ fn begin(
     header: u64,
 ) -> *mut u8 {
     let entry = event.as_ptr().wrapping_add(header_of(length));
-    // SAFETY: a payload of at least the common fields, which nobody else writes.
+    // SAFETY: the payload has at least the common fields, and only this context writes it.
     unsafe { entry.cast::<u64>().write_unaligned(header) };
     EntryMade::set(true);
     at.set(file, PLAIN);
     entry
 }
 
-/// The rest of [`reserve`] where nothing was reserved.
+/// The rest of [`reserve`] if nothing was reserved.
 #[cold]
 #[inline(never)]
 fn reserve_not(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
     rest_of(file, at, Attempt::Not, length, header)
 }
 
-/// The rest of [`reserve`] after a long time, or one that was interrupted.
+/// The rest of [`reserve`] after a long time delta, or after an interruption.
 #[cold]
 #[inline(never)]
 fn reserve_entered(file: &HotFile, at: &mut Reservation, rest: u64, header: u64) -> *mut u8 {
@@ -133,7 +133,7 @@ fn rest_of(
     }
 }
 
-/// [`reserve`] where the flags ask for more.
+/// [`reserve`] with any flag of [`CAREFUL`].
 #[cold]
 #[inline(never)]
 fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
@@ -160,12 +160,12 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
     entry
 }
 
-/// Ends what [`reserve`] has given.
+/// Commits the entry that [`reserve`] returned, or discards it.
 ///
 /// # Safety
 ///
-/// `at` is what `reserve` has filled in and not ended, in this context, for the file that it
-/// names, which stays meanwhile; the entry is complete.
+/// `reserve` has filled in `at` in this context, and it was not committed since. The file in it
+/// still exists. The entry is complete.
 #[inline(always)]
 pub(crate) unsafe fn commit(at: &mut Reservation) {
     // SAFETY: by the precondition.
@@ -190,13 +190,13 @@ unsafe fn commit_and_follow(file: &HotFile) {
     follow(file, context);
 }
 
-/// Records what follows an entry that was made in `context`.
+/// Records the stack traces that follow an entry made in `context`.
 fn follow(file: &HotFile, context: Context) {
     let (buffer, options) = (file.instance.buffer(), file.instance.options());
     if options.has(Flag::StackTrace) {
         stack::record_behind(buffer, context, file.call().probe());
     }
-    // As in C the option does nothing where the architecture cannot walk a user's stack.
+    // As in C, the option has no effect if the architecture cannot unwind a user stack.
     if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
         stack::record_user(buffer, context);
     }
@@ -218,7 +218,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         context = context.rest();
     }
     let start = at.entry();
-    // SAFETY: what `reserve` gave has this length, and holds the common fields.
+    // SAFETY: the memory that `reserve` returned has this length and holds the common fields.
     let entry = unsafe {
         start
             .cast::<u64>()
@@ -260,7 +260,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
     }
 }
 
-/// What follows where entries are looked at.
+/// The work after an entry that was checked.
 fn commit_done(
     file: &HotFile,
     context: Context,
@@ -276,7 +276,7 @@ fn commit_done(
     }
 }
 
-/// Records a copy of `entry`, which is complete. Where there is no room the buffer counts it.
+/// Records a copy of the complete `entry`. If there is no room, the ring buffer counts the loss.
 /// Preemption is off.
 #[inline(always)]
 fn record_copy(file: &HotFile, entry: &[u8]) {
@@ -291,8 +291,8 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
         return;
     };
     let place = event.as_ptr().wrapping_add(header_of(entry.len()));
-    // SAFETY: a payload of that many bytes, which nobody else writes; it is the last event that
-    // was reserved there.
+    // SAFETY: the payload has that many bytes, and only this context writes it; it is the last
+    // event that was reserved there.
     unsafe {
         copy_words(entry, place);
         EntryMade::set(true);
@@ -300,17 +300,17 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
     }
 }
 
-/// Copies `from`, a word at a time: entries are short.
+/// Copies `from` word by word, since entries are short.
 ///
 /// # Safety
 ///
-/// As many bytes may be written at `to`.
+/// `to` is valid for writes of `from.len()` bytes.
 #[inline(always)]
 unsafe fn copy_words(from: &[u8], to: *mut u8) {
     let mut to = to;
     let mut words = from.chunks_exact(8);
     for word in words.by_ref() {
-        // SAFETY: by the precondition, as below; a chunk has eight bytes.
+        // SAFETY: by the precondition; a chunk has eight bytes.
         unsafe { to.cast::<[u8; 8]>().write(*word.as_ptr().cast()) };
         to = to.wrapping_add(8);
     }
@@ -321,8 +321,8 @@ unsafe fn copy_words(from: &[u8], to: *mut u8) {
     }
 }
 
-/// Is a hit of `file` to leave no entry? Does what its triggers do without one; as the code that
-/// `TRACE_EVENT()` generates asks. Any context.
+/// Whether a hit of `file` leaves no entry. Runs the triggers that need no entry. The code of
+/// `TRACE_EVENT()` calls this. Any context.
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 #[inline(always)]
 pub(crate) fn is_left_out(file: &HotFile) -> bool {
@@ -333,8 +333,8 @@ pub(crate) fn is_left_out(file: &HotFile) -> bool {
     }
 }
 
-/// Records an entry of `length` bytes, of which `fill` writes those behind the common fields. In a
-/// probe that is written in Rust, or elsewhere.
+/// Records an entry of `length` bytes. `fill` writes the bytes after the common fields. Called in
+/// probes written in Rust, and elsewhere. Any context.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
 #[inline(always)]
 pub(crate) fn record(
@@ -348,8 +348,8 @@ pub(crate) fn record(
     if entry.is_null() || length < COMMON {
         return;
     }
-    // SAFETY: `length` bytes were reserved, which are this context's until they are committed; so
-    // they are below, with preemption off since the reservation.
+    // SAFETY: `length` bytes were reserved, and only this context uses them until the commit, with
+    // preemption off since the reservation.
     unsafe {
         let fields = entry.wrapping_add(COMMON);
         fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
@@ -357,8 +357,8 @@ pub(crate) fn record(
     }
 }
 
-/// What a probe asks before it makes an entry of an event with triggers, that is soft-disabled or
-/// recorded for some tasks: is there to be none? Hits triggers that need no entry. Any context.
+/// Whether a probe makes no entry: the event is soft-disabled, or the task is not recorded. Runs
+/// the triggers that need no entry. Any context.
 #[cold]
 pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
     let flags = file.flags();
@@ -377,8 +377,7 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
     flags & flag::SOFT_DISABLED != 0 || flags & flag::PID_FILTER != 0 && ignores_current(file)
 }
 
-/// Is the event that is hit of a task whose events the instance does not record? Any context,
-/// preemption off.
+/// Whether the instance does not record events of the current task. Any context, preemption off.
 pub(crate) fn ignores_current(file: &HotFile) -> bool {
     file.pids.ignores()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! All events, and what each instance has of them. The event mutex guards both: an event, a file
-//! and their texts are borrowed from its guard.
+//! The registry: all events, and the files of each instance. The event mutex protects both. Events,
+//! files and their texts are borrowed from its guard.
 
 use super::file::EventFile;
 use super::matching::Waiting;
@@ -17,7 +17,7 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 
-/// Tells events apart, also one that has gone from one that has its name now.
+/// Identifies an event. A removed event and a new event of the same name have different ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct EventId(u32);
 
@@ -28,24 +28,24 @@ impl EventId {
     }
 }
 
-/// An event that is known.
+/// A registered event.
 pub(crate) struct Event {
     id: EventId,
     call: Registered,
 }
 
 impl Event {
-    /// Which it is.
+    /// Its id.
     pub(crate) fn id(&self) -> EventId {
         self.id
     }
 
-    /// What the kernel's interface to events gets.
+    /// The event of the kernel's C interface.
     pub(crate) fn registered(&self) -> &Registered {
         &self.call
     }
 
-    /// Can it be enabled by users?
+    /// Whether users can enable it.
     pub(crate) fn is_offered(&self) -> bool {
         self.call.can_record() && !self.call.has(Call::IGNORE_ENABLE)
     }
@@ -63,12 +63,12 @@ impl Deref for Event {
     }
 }
 
-/// What an instance has of events.
+/// The events of an instance.
 pub(crate) struct InstanceEvents {
     instance: Arc<Instance>,
     pub(super) pids: Arc<EventPids>,
     pub(super) probes: PidProbes,
-    /// Sorted by event; those that nothing was set for are not there.
+    /// The files, sorted by event. An event for which nothing was set has no file.
     pub(super) files: KVec<EventFile>,
 }
 
@@ -78,22 +78,22 @@ impl InstanceEvents {
         &self.instance
     }
 
-    /// The event there, if something was set for it.
+    /// The file of `event`, if there is one.
     pub(crate) fn file(&self, event: EventId) -> Option<&EventFile> {
         self.place(event).ok().and_then(|at| self.files.get(at))
     }
 
-    /// [`InstanceEvents::file`] to change it.
+    /// As [`InstanceEvents::file`], mutable.
     pub(crate) fn file_mut(&mut self, event: EventId) -> Option<&mut EventFile> {
         self.place(event).ok().and_then(|at| self.files.get_mut(at))
     }
 
-    /// All of its files.
+    /// All files.
     pub(crate) fn files(&self) -> &[EventFile] {
         &self.files
     }
 
-    /// Whose events are recorded there.
+    /// The pid lists.
     pub(crate) fn pids(&self) -> &EventPids {
         &self.pids
     }
@@ -103,28 +103,28 @@ impl InstanceEvents {
     }
 }
 
-/// What the event mutex guards.
+/// The data that the event mutex protects.
 pub(crate) struct Registry {
-    /// Sorted by id, which is the order in which they came.
+    /// Sorted by id, which is the order of registration.
     pub(super) events: KVec<Event>,
     pub(super) instances: KVec<InstanceEvents>,
-    /// How many files are enabled, and the names of tasks that are saved meanwhile.
+    /// The number of enabled files. Task names are saved while it is not 0.
     pub(super) enabled: usize,
     pub(super) saving: Option<Saving>,
-    /// Somebody sees all entries beside the buffers.
+    /// Whether exports or the kernel log get all entries.
     pub(super) observed: bool,
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(super) perf: InUse,
-    /// Systems that were asked for by name, in the order of their numbers.
+    /// Names of systems that have a number; the index is the number.
     named: KVec<KVec<u8>>,
-    /// What is to be enabled when a module comes.
+    /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
     next: u32,
 }
 
 static REGISTRY: SetOnce<Pin<KBox<Mutex<Registry>>>> = SetOnce::new();
 
-/// Makes the registry, empty. Once, at boot. `ENOMEM`.
+/// Makes an empty registry. Once, at boot. `ENOMEM`.
 pub(super) fn init() -> Result {
     let empty = Registry {
         events: KVec::new(),
@@ -142,12 +142,12 @@ pub(super) fn init() -> Result {
     Ok(())
 }
 
-/// The event mutex. Task context, sleeps. `ENODEV` before there are events.
+/// Takes the event mutex. Task context, sleeps. `ENODEV` before there are events.
 pub(crate) fn lock() -> Result<MutexGuard<'static, Registry>> {
     Ok(REGISTRY.as_ref().ok_or(ENODEV)?.lock())
 }
 
-/// `instance` goes, with all that it has of events. Task context, sleeps.
+/// Removes all event state of `instance`, which is being removed. Task context, sleeps.
 pub(crate) fn retire(instance: &Instance) {
     if let Ok(mut registry) = lock() {
         registry.retire(instance);
@@ -155,12 +155,12 @@ pub(crate) fn retire(instance: &Instance) {
 }
 
 impl Registry {
-    /// Makes room for `more` events. `ENOMEM`.
+    /// Reserves memory for `more` events. `ENOMEM`.
     pub(super) fn reserve(&mut self, more: usize) -> Result {
         Ok(self.events.reserve(more, GFP_KERNEL)?)
     }
 
-    /// Takes an event in. `ENOMEM`.
+    /// Adds an event. `ENOMEM`.
     pub(crate) fn add(&mut self, call: Registered) -> Result<EventId> {
         let id = EventId(self.next);
         self.events.push(Event { id, call }, GFP_KERNEL)?;
@@ -168,8 +168,8 @@ impl Registry {
         Ok(id)
     }
 
-    /// Forgets the events that `is` picks, with all files of them, and what was recorded in
-    /// instances where one was enabled at some time: others may get the types of the entries. Task
+    /// Removes the events that `is` accepts, with their files. Also clears the buffers of instances
+    /// where one of them was ever enabled, since another event may get the same type number. Task
     /// context, sleeps. `ENOMEM`.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
         let mut going = KVec::new();
@@ -204,19 +204,19 @@ impl Registry {
         Ok(())
     }
 
-    /// Nobody needs tasks' names any more?
+    /// Stops saving task names if no file is enabled.
     pub(super) fn end_saving(&mut self) {
         if self.enabled == 0 {
             self.saving = None;
         }
     }
 
-    /// All events, oldest first.
+    /// All events, the oldest first.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The events that `instance` has: all, or those of some systems.
+    /// The events of `instance`: all, or those of some systems.
     pub(crate) fn events_in<'a>(
         &'a self,
         instance: &'a Instance,
@@ -226,8 +226,8 @@ impl Registry {
         self.events.iter().filter(has)
     }
 
-    /// The events that can be enabled in `instance`, in the order of `available_events`: those of
-    /// modules first, the newest at the top.
+    /// The events that can be enabled in `instance`, in the order of `available_events`: first
+    /// those of modules, the newest first.
     pub(crate) fn listed<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a Event> {
         let events = self.events_in(instance);
         let late = events.clone().rev().filter(|event| event.is_late());
@@ -235,13 +235,13 @@ impl Registry {
         Iterator::chain(late, early).filter(|event| event.is_offered())
     }
 
-    /// The event that this is the id of, if it is still there.
+    /// The event of this id, if it was not removed.
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         let at = self.events.binary_search_by_key(&id, Event::id).ok()?;
         self.events.get(at)
     }
 
-    /// The event called `name` in `system` that can be enabled in `instance`.
+    /// The event called `name` in `system`, if it can be enabled in `instance`.
     pub(crate) fn find_in(
         &self,
         instance: &Instance,
@@ -259,7 +259,7 @@ impl Registry {
             .find(|event| event.name().to_bytes() == name && event.system().to_bytes() == system)
     }
 
-    /// The names of the systems, each once, in the order in which their first events came.
+    /// The names of the systems, each once, in the order of their first events.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &CStr> {
         self.events.iter().enumerate().filter_map(|(at, event)| {
             let system = event.system();
@@ -270,7 +270,7 @@ impl Registry {
         })
     }
 
-    /// A number for the system called `name`, from 0 on, which it keeps for good. `ENOMEM`.
+    /// The number of the system called `name`, counted from 0. A system keeps its number. `ENOMEM`.
     pub(crate) fn system_number(&mut self, name: &[u8]) -> Result<u64> {
         let known = self.named.iter().position(|known| known.as_slice() == name);
         let at = match known {
@@ -285,26 +285,26 @@ impl Registry {
         Ok(at as u64)
     }
 
-    /// The events, to rewrite their texts.
+    /// The events, for changing their texts.
     pub(super) fn calls_mut(&mut self) -> impl Iterator<Item = &mut Registered> {
         self.events.iter_mut().map(|event| &mut event.call)
     }
 
-    /// What `instance` has of events, if something was set there.
+    /// The events of `instance`, if anything was set there.
     pub(crate) fn of(&self, instance: &Instance) -> Option<&InstanceEvents> {
         self.instances
             .iter()
             .find(|at| core::ptr::eq(&**at.instance(), instance))
     }
 
-    /// [`Registry::of`] to change it.
+    /// As [`Registry::of`], mutable.
     pub(crate) fn of_mut(&mut self, instance: &Instance) -> Option<&mut InstanceEvents> {
         self.instances
             .iter_mut()
             .find(|at| core::ptr::eq(&**at.instance(), instance))
     }
 
-    /// [`Registry::of_mut`] which is made if it is not there. `ENOMEM`.
+    /// As [`Registry::of_mut`], but creates missing state. `ENOMEM`.
     pub(crate) fn of_made(&mut self, instance: &Arc<Instance>) -> Result<&mut InstanceEvents> {
         let found = self
             .instances
@@ -326,11 +326,11 @@ impl Registry {
         self.instances.get_mut(at).ok_or(ENOMEM)
     }
 
-    /// `event` in `instance`; it gets a file if it has none. Task context, may sleep.
+    /// The file of `event` in `instance`; it is created if it is missing. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// `ENODEV` if the event has gone, `ENOMEM`.
+    /// `ENODEV` if the event was removed, `ENOMEM`.
     pub(crate) fn file_made(
         &mut self,
         instance: &Arc<Instance>,
@@ -353,7 +353,7 @@ impl Registry {
         self.of_made(instance)?.files.get_mut(at).ok_or(ENODEV)
     }
 
-    /// `instance` goes: all of its files do. Task context, sleeps.
+    /// Removes the files of `instance`, which is being removed. Task context, sleeps.
     fn retire(&mut self, instance: &Instance) {
         self.forget_waiting(instance);
         let found = self
@@ -365,7 +365,7 @@ impl Registry {
         };
         self.enabled -= gone.files.iter().filter(|file| file.is_enabled()).count();
         gone.clear_pids();
-        // A trigger may keep the flags of a file, also of its own.
+        // A trigger may hold the flags of a file, even of its own file.
         for file in gone
             .files
             .iter_mut()

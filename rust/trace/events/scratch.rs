@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Each CPU's memory for one entry, where that is looked at before anything is reserved for it.
+//! Per-CPU memory for one entry, which is checked before anything is reserved for it.
 
 use crate::kernel::percpu::PerCpu;
 use core::cell::UnsafeCell;
@@ -9,24 +9,24 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
-/// Bytes of an entry that is looked at apart.
+/// The largest entry, in bytes, that is checked in this memory.
 const ROOM: usize = 4096 - 8;
 
-/// A CPU's memory for one entry.
+/// The memory of one CPU.
 pub(super) struct Scratch {
-    /// Only this CPU's contexts change it, and each puts it back before it ends.
+    /// Whether it holds an entry. Only contexts of this CPU change it, and each restores it before
+    /// it ends.
     used: Atomic<bool>,
     entry: UnsafeCell<[u64; ROOM / 8]>,
 }
 
-// SAFETY: the entry is only used by the context that has set `used`, on the CPU whose memory it
-// is, with preemption off.
+// SAFETY: only the context that has set `used` accesses the entry, on the CPU of this memory, with
+// preemption off.
 unsafe impl Sync for Scratch {}
 
 static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
 
-/// Makes the memory in which entries are looked at, unless it is there. Task context, may sleep.
-/// `ENOMEM`.
+/// Allocates the memory if that was not done yet. Task context, may sleep. `ENOMEM`.
 pub(super) fn prepare() -> Result {
     if SCRATCH.as_ref().is_none() {
         // If another task was faster, its memory is used.
@@ -39,8 +39,8 @@ pub(super) fn prepare() -> Result {
 }
 
 impl Scratch {
-    /// Memory for an entry, unless that is too long or an entry is there. Any context, preemption
-    /// off until it is [given back](Scratch::give_back).
+    /// Memory for an entry. `None` if the entry is too long or the memory is in use. Any context.
+    /// Preemption stays off until [`Scratch::give_back`].
     #[inline(always)]
     pub(super) fn take(length: usize) -> Option<*mut u8> {
         let this = SCRATCH.as_ref()?.this();

@@ -2,12 +2,13 @@
 
 //! The events of single system calls, `syscalls:sys_enter_*` and `syscalls:sys_exit_*`.
 //!
-//! All calls of a kind share one tracepoint. An instance has at most one probe there, which finds
-//! the event of the call in the instance's table, one word a call. With no event enabled there is
-//! no probe, and system calls take their fast path.
+//! All enter events share one tracepoint, and so do all exit events. An instance has at most one
+//! probe at each. The probe finds the file of the system call in a table of the instance, which has
+//! one word per call. Without an enabled event there is no probe, and system calls take their fast
+//! path.
 //!
-//! What arguments point to is copied to the task's stack before preemption goes off: reading user
-//! memory may sleep.
+//! Reading user memory may sleep. So the memory that arguments point to is copied to the task's
+//! stack before preemption is turned off.
 
 use super::file::{Hot, HotFile};
 use super::recording;
@@ -29,14 +30,14 @@ use kernel::sync::{Arc, SetOnce};
 
 /// A system call that has a number.
 pub(crate) struct Call {
-    /// What the kernel says of it.
+    /// Its metadata in the kernel.
     pub(crate) metadata: &'static Metadata,
-    /// Which of its arguments are read from user memory.
+    /// The arguments that point to user memory.
     pub(crate) user: UserArgs,
 }
 
 impl Call {
-    /// Of the words that may be arguments, those that are.
+    /// The arguments of this call, without the unused words.
     #[inline(always)]
     pub(crate) fn words<'a>(&self, arguments: &'a [usize; ARGS]) -> &'a [usize] {
         arguments.get(..self.metadata.arguments()).unwrap_or(&[])
@@ -61,13 +62,13 @@ impl Names for Metadata {
     }
 }
 
-/// What stands in the table where a number has no call; it is one of the calls itself.
+/// The table's function for unused numbers. It is a system call itself.
 const NOT_THERE: &[u8] = b"sys_ni_syscall";
 
-/// By number.
+/// The system calls by number.
 static BY_NUMBER: SetOnce<KVec<Option<Call>>> = SetOnce::new();
 
-/// Finds out the numbers of all calls, unless that was done. Boot, one CPU. `ENOMEM`.
+/// Finds the numbers of all calls, once. Boot, one CPU. `ENOMEM`.
 pub(crate) fn init() -> Result {
     if BY_NUMBER.as_ref().is_some() {
         return Ok(());
@@ -102,19 +103,19 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// `sys_name` of a symbol, in front of which the architecture may have something.
+/// The `sys_name` part of a symbol. The architecture may have a prefix.
 fn function_name(symbol: &[u8]) -> &[u8] {
     const SYS: &[u8] = b"sys_";
     let at = symbol.windows(SYS.len()).position(|part| part == SYS);
     at.and_then(|at| symbol.get(at..)).unwrap_or(&[])
 }
 
-/// The call with that number, if its function has metadata.
+/// The call with this number, if its function has metadata.
 pub(crate) fn call(number: usize) -> Option<&'static Call> {
     BY_NUMBER.as_ref()?.get(number)?.as_ref()
 }
 
-/// The number of the call that `metadata` is of, if it has one; the last one if there are more.
+/// The number of the call with `metadata`. The last one if it has several.
 pub(crate) fn number_of(metadata: &Metadata) -> Option<usize> {
     (0..CALLS)
         .rev()
@@ -123,13 +124,13 @@ pub(crate) fn number_of(metadata: &Metadata) -> Option<usize> {
 
 const _: () = assert!(ARGS == syscall::ARGS);
 
-/// What an instance has of the events of system calls.
+/// The state of an instance for events of system calls.
 pub(crate) struct Syscalls {
     /// Files of `sys_enter_*`, by number.
     pub(crate) enter: FileTable<Hot>,
     /// Files of `sys_exit_*`, by number.
     pub(crate) exit: FileTable<Hot>,
-    /// Bytes of user memory that an argument may have in an entry.
+    /// The most bytes of user memory per argument in an entry.
     user_bytes: Atomic<u32>,
 }
 
@@ -145,19 +146,19 @@ impl Feature for Syscalls {
 }
 
 impl Syscalls {
-    /// Bytes of user memory that an argument may have in an entry.
+    /// The most bytes of user memory per argument in an entry. Any context.
     pub(crate) fn user_bytes(&self) -> u32 {
         self.user_bytes.load(Relaxed)
     }
 
-    /// Sets [`Syscalls::user_bytes`], to what is possible at most.
+    /// Sets [`Syscalls::user_bytes`], limited to the largest possible value. Any context.
     pub(crate) fn set_user_bytes(&self, bytes: u64) {
         let bytes = bytes.min(USER_MAX as u64) as u32;
         self.user_bytes.store(bytes, Relaxed);
     }
 
-    /// The current task enters `current`, whose file is `file`. In the probe: task context,
-    /// preemptible, may sleep.
+    /// Records that the current task enters `current`. `file` is the file of its event. Called in
+    /// the probe: task context, preemptible, may sleep.
     #[inline(always)]
     pub(crate) fn entered(&self, file: &HotFile, call: Numbered, current: Current) {
         if recording::is_left_out(file) {
@@ -172,7 +173,7 @@ impl Syscalls {
         record(file, number, call.words(&arguments), None);
     }
 
-    /// The current task returns from `current`. As [`Syscalls::entered`].
+    /// Records that the current task returns from `current`. Context as [`Syscalls::entered`].
     #[inline(always)]
     pub(crate) fn returned(&self, file: &HotFile, call: Numbered, current: Current) {
         if !recording::is_left_out(file) {
@@ -181,7 +182,7 @@ impl Syscalls {
     }
 }
 
-/// A call with events, and its number.
+/// A system call that has events, and its number.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbered {
     pub(crate) number: usize,
@@ -189,7 +190,7 @@ pub(crate) struct Numbered {
 }
 
 impl Numbered {
-    /// That of `current`, if it is one with events.
+    /// The call of `current`, if it has events.
     #[inline(always)]
     pub(crate) fn of(current: Current) -> Option<Self> {
         let number = current.number()?;
@@ -212,8 +213,8 @@ fn record(file: &HotFile, number: usize, words: &[usize], user: Option<&UserMemo
     });
 }
 
-/// Writes the number and words of an entry to `fields`, which begin behind the common ones; gives
-/// what is behind.
+/// Writes the number and the words of an entry to `fields`, the bytes after the common fields.
+/// Returns the rest of `fields`.
 #[inline(always)]
 pub(crate) fn put_call<'a>(fields: &'a mut [u8], number: usize, words: &[usize]) -> &'a mut [u8] {
     const AT: usize = NUMBER - COMMON;
@@ -236,16 +237,16 @@ pub(crate) fn put_call<'a>(fields: &'a mut [u8], number: usize, words: &[usize])
     rest
 }
 
-/// What arguments of a call point to in the memory of the current task.
+/// A copy of the user memory that the arguments of a call point to.
 pub(crate) struct UserMemory {
     bytes: [[u8; USER_ROOM]; USER_ARGS],
-    /// Bytes of each; 0 also for what could not be read.
+    /// The size of each copy in bytes. 0 also if the memory could not be read.
     lengths: [usize; USER_ARGS],
     count: usize,
 }
 
 impl UserMemory {
-    /// Reads it, at most `limit` bytes for each argument. Task context, may sleep.
+    /// Reads the memory, at most `limit` bytes per argument. Task context, may sleep.
     pub(crate) fn read(user: UserArgs, arguments: &[usize; ARGS], limit: usize) -> Self {
         let mut new = Self {
             bytes: [[0; USER_ROOM]; USER_ARGS],
@@ -282,7 +283,7 @@ impl UserMemory {
         new
     }
 
-    /// Bytes that it takes in an entry.
+    /// The bytes that it takes in an entry.
     pub(crate) fn size(&self) -> usize {
         self.pieces().map(|piece| 4 + piece.len()).sum()
     }
@@ -293,7 +294,7 @@ impl UserMemory {
             .map(|(bytes, &length)| bytes.get(..length).unwrap_or(&[]))
     }
 
-    /// Writes it to `place`, which is `offset` bytes from the entry's beginning.
+    /// Writes it to `place`, which is `offset` bytes after the start of the entry.
     pub(crate) fn put(&self, place: &mut [u8], offset: usize) {
         let mut at = offset + 4 * self.count;
         let Some((words, mut rest)) = place.split_at_mut_checked(4 * self.count) else {
@@ -311,7 +312,7 @@ impl UserMemory {
     }
 }
 
-/// What an instance has of them. Errors as of [`Instance::feature`].
+/// The state of `instance` for events of system calls. Errors as [`Instance::feature`].
 pub(crate) fn of(instance: &Instance) -> Result<&Syscalls> {
     instance.feature()
 }

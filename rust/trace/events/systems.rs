@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which systems' events an instance has: all, unless who made it has named some.
+//! The systems whose events an instance has: all, unless its creator has named some.
 
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SetOnce};
 
-/// The names that an instance was made with, separated by commas or blanks.
+/// The names of systems, separated by commas or blanks.
 pub(crate) struct SystemsFeature(SetOnce<KVec<u8>>);
 
 impl Feature for SystemsFeature {
@@ -16,18 +16,18 @@ impl Feature for SystemsFeature {
     }
 }
 
-/// The systems of an instance: those that are named, or all.
+/// The systems of an instance: the named ones, or all.
 #[derive(Clone, Copy)]
 pub(crate) struct Systems<'a>(Option<&'a [u8]>);
 
 impl<'a> Systems<'a> {
-    /// Those of `instance`. Any context.
+    /// The systems of `instance`. Any context.
     pub(crate) fn of(instance: &'a Instance) -> Self {
         let feature = instance.feature::<SystemsFeature>().ok();
         Self(feature.and_then(|named| named.0.as_ref().map(|names| names.as_slice())))
     }
 
-    /// Has the instance the events of `system`?
+    /// Whether the instance has the events of `system`.
     pub(crate) fn has(self, system: &[u8]) -> bool {
         let between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
         self.0
@@ -35,7 +35,7 @@ impl<'a> Systems<'a> {
     }
 }
 
-/// Has `instance`, which is being made, no events but those of the systems that `names` lists. Task
+/// Limits `instance`, which is being created, to the events of the systems in `names`. Task
 /// context, may sleep. `ENOMEM`.
 pub(crate) fn restrict(instance: &Instance, names: &[u8]) -> Result {
     let mut copy = KVec::new();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Triggers: what else happens when an event is hit.
+//! Triggers: actions at the hit of an event.
 //!
-//! `trigger/kinds.rs` says what exists, and changes what an event has; one file has one kind. An
-//! event with triggers is hit softly: its probe runs, also if the event is not enabled.
-//! `core::event::trigger` takes apart what is written to `trigger` files.
+//! `trigger/kinds.rs` lists the kinds and changes the triggers of an event. Each kind has its own
+//! file. A trigger is a soft user of its event: the probe runs even if the event is not enabled.
+//! `core::event::trigger` parses the writes to `trigger` files.
 //!
-//! The list of an event's triggers is replaced as a whole under the event mutex: a hit goes by the
-//! old one or by the new one.
+//! The list of an event's triggers is replaced as a whole under the event mutex. A hit uses either
+//! the old or the new list.
 
 mod kinds;
 mod on_off;
@@ -29,22 +29,23 @@ use kernel::sync::Arc;
 
 /// A kind of triggers.
 pub(crate) trait Kind: Sync {
-    /// The word.
+    /// Its name in `trigger` files.
     fn name(&self) -> &'static str;
 
-    /// What the trigger that `command` means has in common with those that cannot be there with it.
-    /// Task context.
+    /// The key of the trigger that `command` describes. Two triggers of the same key cannot both be
+    /// on an event. Task context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a command without what the kind needs, or with a target that is not there.
+    /// `EINVAL` for a command without the parameters of the kind, or with a target that does not
+    /// exist.
     fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key>;
 
-    /// Makes the trigger that `command` means. Task context, may sleep.
+    /// Makes the trigger that `command` describes. Task context, may sleep.
     ///
     /// # Errors
     ///
-    /// What is wrong with the command, `ENOMEM`, and what the kind says.
+    /// The error in the command, `ENOMEM`, and the errors of the kind.
     fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>>;
 }
 
@@ -76,15 +77,15 @@ impl Place<'_> {
     }
 }
 
-/// An event has one trigger of a key at most.
+/// The key of a trigger. An event has at most one trigger of each key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
     sort: Sort,
-    /// The event that it switches.
+    /// The event that the trigger enables or disables.
     target: Option<EventId>,
 }
 
-/// What triggers of a [`Key`] do.
+/// The action of the triggers of a [`Key`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     OnOff,
@@ -101,57 +102,57 @@ impl Key {
 
 /// One trigger.
 pub(crate) trait Trigger: Send + Sync {
-    /// Which it is.
+    /// Its key.
     fn key(&self) -> Key;
 
-    /// How often it acts, and for which entries.
+    /// Its count and its filter.
     fn limits(&self) -> &Limits;
 
-    /// Does what it is for. `entry` has the entry, common fields included, where the trigger
-    /// [looks](Trigger::looks) at it or has a filter. Any context, NMI included: no lock, no
-    /// memory, no sleep.
+    /// Runs the action. `entry` is the entry, common fields included, if the trigger
+    /// [looks](Trigger::looks) at it or has a filter. Any context, NMI included: it takes no lock,
+    /// allocates nothing and does not sleep.
     fn hit(&self, file: &HotFile, entry: Option<&[u8]>);
 
-    /// Does it look at the entry, also without a filter?
+    /// Whether it needs the entry even without a filter.
     fn looks(&self) -> bool {
         false
     }
 
-    /// Is it to be hit once the entry is in the buffer?
+    /// Whether it runs after the entry is in the buffer.
     fn is_after(&self) -> bool {
         false
     }
 
-    /// Begins what goes with it, with the event mutex. Task context, sleeps. Errors are those of
-    /// the write that adds it.
+    /// Prepares the trigger when it is added, with the event mutex held. Task context, sleeps. The
+    /// writer gets the error.
     fn attach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) -> Result {
         Ok(())
     }
 
-    /// Undoes [`Trigger::attach`], when it is hit no longer.
+    /// Undoes [`Trigger::attach`] after the trigger was removed. Task context, sleeps.
     fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
 
-    /// Writes its name and what it needs, without count and filter. Task context.
+    /// Writes its name and its parameters, without count and filter. Task context. Errors only when
+    /// `out` is full.
     fn show(&self, out: &mut dyn Out) -> fmt::Result;
 }
 
 /// How often a trigger acts, and for which entries.
 pub(crate) struct Limits {
-    /// `None` without limit.
+    /// The remaining count. `None` without a limit.
     left: Option<Atomic<i64>>,
     filter: Option<Filter>,
 }
 
 impl Limits {
-    /// Does the count allow one more? Any context.
+    /// Whether the count allows one more action. Any context.
     fn any(&self) -> bool {
         self.left
             .as_ref()
             .is_none_or(|left| left.load(Relaxed) != 0)
     }
 
-    /// Takes one off the count if it allows that; several CPUs never take the same one. Any
-    /// context.
+    /// Decrements the count if that is possible. Two CPUs never take the same unit. Any context.
     fn spend(&self) -> bool {
         let Some(left) = &self.left else {
             return true;
@@ -181,15 +182,15 @@ pub(crate) struct TriggerList {
 }
 
 impl TriggerList {
-    /// Does one look at entries, or is one hit behind them?
+    /// Whether any trigger needs the entry, or runs after it.
     pub(crate) fn looks_at_entries(&self) -> bool {
         self.triggers.iter().any(|trigger| {
             trigger.looks() || trigger.is_after() || trigger.limits().filter.is_some()
         })
     }
 
-    /// Hits those that are not [after](Trigger::is_after) the entry; says which are still to be, as
-    /// bits. Any context.
+    /// Runs the triggers that do not run [after](Trigger::is_after) the entry. Returns those that
+    /// do, as bits. Any context.
     pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>) -> u64 {
         let mut after = 0;
         for (place, trigger) in self.triggers.iter().enumerate() {
@@ -210,7 +211,7 @@ impl TriggerList {
         after
     }
 
-    /// Hits those of `after`. Any context.
+    /// Runs the triggers of the bits `after`. Any context.
     pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
         for (place, trigger) in self.triggers.iter().enumerate().take(u64::BITS as usize) {
             if after & 1 << place != 0 {
@@ -219,7 +220,7 @@ impl TriggerList {
         }
     }
 
-    /// These without the trigger of `key`, and that. `ENOMEM`.
+    /// The list without the trigger of `key`, and that trigger. `ENOMEM`.
     fn without(&self, key: Key) -> Result<(KVec<Arc<dyn Trigger>>, Option<Arc<dyn Trigger>>)> {
         let mut rest = KVec::with_capacity(self.triggers.len(), GFP_KERNEL)?;
         let mut gone = None;
@@ -234,7 +235,7 @@ impl TriggerList {
     }
 }
 
-/// Writes a trigger as its file shows it. Errors when `out` is full.
+/// Writes a trigger as its file shows it. Task context. Errors only when `out` is full.
 pub(crate) fn show(out: &mut dyn Out, trigger: &dyn Trigger) -> fmt::Result {
     trigger.show(out)?;
     let limits = trigger.limits();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events of modules that are not there yet: what is enabled when they come.
+//! Events of modules that are not loaded yet. They are enabled when the module is loaded.
 
 use super::matching::{copied, Match, Waiting};
 use super::registry::Registry;
@@ -12,13 +12,13 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 
 impl Registry {
-    /// [`Registry::enable_matching`], but what is asked for of a module that is not there is
-    /// remembered until it comes, or, switched off, forgotten again. Task context, sleeps.
+    /// As [`Registry::enable_matching`]. If the module is not loaded, remembers the request until
+    /// it is; disabling forgets the request. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if no event is meant and the module is there, or if nothing was to be forgotten;
-    /// `ENOMEM`, and as [`Registry::enable_matching`].
+    /// `EINVAL` if no event matches and the module is loaded, or if there is no request to forget;
+    /// `ENOMEM`; and the errors of [`Registry::enable_matching`].
     pub(crate) fn enable_or_wait(
         &mut self,
         instance: &Arc<Instance>,
@@ -29,7 +29,7 @@ impl Registry {
         let (Some(name), Err(error)) = (wanted.module, result) else {
             return result;
         };
-        // The events that are there may have failed with the same error.
+        // `EINVAL` may also be the error of an event that exists.
         let is_there = |event: &_| wanted.matches(event);
         if error != EINVAL || self.events().iter().any(is_there) {
             return result;
@@ -43,7 +43,7 @@ impl Registry {
             return Err(EINVAL);
         }
         if on {
-            // So that the instance is found when the module comes.
+            // The load of the module finds the instance by this state.
             self.of_made(instance)?;
             let new = Waiting::new(instance, module, wanted)?;
             self.waiting.push(new, GFP_KERNEL)?;
@@ -59,30 +59,31 @@ impl Registry {
         Ok(())
     }
 
-    /// Disables all events of `instance`, and forgets what it waits for. Task context, sleeps.
+    /// Disables all events of `instance` and forgets its requests for modules. Task context,
+    /// sleeps.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`; an event that cannot be disabled stays.
+    /// `ENOMEM`. An event that cannot be disabled stays enabled.
     pub(crate) fn disable_all(&mut self, instance: &Arc<Instance>) -> Result {
         let mut enabled = KVec::new();
         for file in self.of(instance).map_or(&[][..], |events| events.files()) {
             enabled.push(file.event(), GFP_KERNEL)?;
         }
         for event in enabled {
-            // Its class says no: it stays enabled, as its file shows.
+            // If its class refuses, the event stays enabled, and its file shows that.
             let _ = self.enable(instance, event, false);
         }
         self.forget_waiting(instance);
         Ok(())
     }
 
-    /// `instance` waits for nothing any more.
+    /// Forgets the requests of `instance`.
     pub(super) fn forget_waiting(&mut self, instance: &Instance) {
         self.waiting.retain(|waiting| !waiting.is_of(instance));
     }
 
-    /// Writes what `instance` waits for, the newest first. Errors of `out`.
+    /// Writes the requests of `instance`, the newest first. Errors only of `out`.
     pub(crate) fn write_waiting(&self, instance: &Instance, out: &mut dyn Out) -> fmt::Result {
         let mut its = self
             .waiting
@@ -92,7 +93,7 @@ impl Registry {
         its.try_for_each(|waiting| waiting.write(out))
     }
 
-    /// A module has come: enables what was waited for. Task context, sleeps.
+    /// Enables the requested events of a module that was loaded. Task context, sleeps.
     pub(super) fn module_is_here(&mut self, name: &[u8]) {
         let its = |waiting: &Waiting| waiting.is_for(name);
         while let Some(at) = self.waiting.iter().rposition(its) {
@@ -106,7 +107,7 @@ impl Registry {
                 .find(|instance| waiting.is_of(instance))
                 .cloned();
             if let Some(instance) = instance {
-                // No write waits for the error.
+                // There is no writer to report the error to.
                 let _ = self.enable_matching(&instance, &waiting.wanted(), true);
             }
         }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names and thread groups of tasks that made entries, so that output can say more than a pid.
+//! Saved names and thread groups of tasks, so that output shows more than a pid.
 //!
 //! While a tracer records ([`start`]), a probe in the scheduler saves the name (option
-//! `record-cmd`) and the thread group (option `record-tgid`) of the tasks around each switch and
-//! wake-up, but only after this CPU has made an entry since it last did ([`EntryMade`]): otherwise
-//! tasks of no interest would push out those in the buffer.
+//! `record-cmd`) and the thread group (option `record-tgid`) of both tasks of each switch and
+//! wake-up. It does so only if this CPU has recorded an entry since the last save ([`EntryMade`]).
+//! Otherwise names of other tasks would replace those that the buffer needs.
 //!
-//! The tables are shared by all instances, as in `saved_cmdlines` and `saved_tgids`.
+//! All instances share the tables, which `saved_cmdlines` and `saved_tgids` show.
 //!
-//! Lock order: the mutex of `Users`, then tracepoint code; `NAMES` is innermost and is only tried
-//! in probes.
+//! Lock order: the mutex of `Users`, then tracepoint code; `NAMES` is innermost. Probes only try
+//! it.
 
 use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
@@ -24,25 +24,25 @@ use kernel::sync::{Arc, Mutex, SetOnce};
 /// A name with its NUL.
 pub(crate) type Comm = [u8; COMM];
 
-/// Slots of the table from pid to name; pids are taken modulo this.
+/// The size of the table from pid to name. The index is the pid modulo this size.
 const PIDS: usize = if cfg!(CONFIG_BASE_SMALL) {
     0x1000
 } else {
     0x8000
 };
 
-/// How many names are kept unless `saved_cmdlines_size` says otherwise.
+/// The default number of saved names.
 const DEFAULT_NAMES: usize = 128;
-/// Bytes that C's table takes beside its names; only `saved_cmdlines_size` tells.
+/// The bytes of C's table besides the names. Only the value of `saved_cmdlines_size` depends on it.
 const C_TABLE: usize = (PIDS + 1) * 4 + 4 + 16;
-/// Bytes a name takes in C's table.
+/// The bytes of one name in C's table.
 const C_NAME: usize = COMM + 4;
 
 /// The saved names.
 struct Names {
-    /// By pid modulo [`PIDS`]: index in `kept`, or [`NOWHERE`].
+    /// For each pid modulo [`PIDS`]: an index into `kept`, or [`NOWHERE`].
     places: KVVec<u32>,
-    /// Pid and name; pid [`NOBODY`] where nothing was saved yet.
+    /// Pids and names. The pid is [`NOBODY`] in an unused slot.
     kept: KVVec<(i32, Comm)>,
     last: usize,
 }
@@ -57,7 +57,7 @@ static NAMES: RawLock<Names> = RawLock::new(Names {
 });
 
 impl Names {
-    /// A table of `names` names. Task context, may sleep. `ENOMEM`.
+    /// An empty table for `names` names. Task context, may sleep. `ENOMEM`.
     fn new(names: usize) -> Result<Self> {
         Ok(Self {
             places: KVVec::from_elem(NOWHERE, PIDS, GFP_KERNEL)?,
@@ -94,7 +94,7 @@ impl Names {
     }
 }
 
-/// A text as a name, cut and closed with a NUL.
+/// A text as a name: cut, with a NUL at the end.
 fn comm(text: &[u8]) -> Comm {
     let mut comm = [0; COMM];
     comm.iter_mut()
@@ -104,7 +104,7 @@ fn comm(text: &[u8]) -> Comm {
     comm
 }
 
-/// Makes the table of names, of C's first size. Once, at boot. `ENOMEM`.
+/// Allocates the table of names with C's first size. Once, at boot. `ENOMEM`.
 pub(crate) fn init() -> Result {
     resize(DEFAULT_NAMES)?;
     let users = pin_init!(Users { state <- new_mutex!(State::default()) });
@@ -112,17 +112,17 @@ pub(crate) fn init() -> Result {
     Ok(())
 }
 
-/// How many names are kept (`saved_cmdlines_size`). Task context.
+/// The number of names in the table (`saved_cmdlines_size`). Task context.
 pub(crate) fn size() -> usize {
     NAMES.lock().kept.len()
 }
 
-/// Starts over with room for `names` names and as many more as C's table would have with its memory
-/// rounded up to a power of two of pages. Task context, may sleep.
+/// Drops all names and makes room for `names` names. The number is rounded up as C does: C rounds
+/// the size of its table up to 2^n pages. Task context, may sleep.
 ///
 /// # Errors
 ///
-/// `EINVAL` for 0 or more than there can be pids, `ENOMEM`.
+/// `EINVAL` for 0 or a number above the largest pid, `ENOMEM`.
 pub(crate) fn resize(names: usize) -> Result {
     if names == 0 || names > PIDS {
         return Err(EINVAL);
@@ -136,8 +136,8 @@ pub(crate) fn resize(names: usize) -> Result {
     Ok(())
 }
 
-/// The name of the task `pid`: saved, or `<idle>`, or `<...>` when it is not known. Any context:
-/// where the table is busy and waiting could deadlock (NMI) it is not known.
+/// The name of the task `pid`: the saved one, `<idle>`, or `<...>` if it is unknown. Any context.
+/// If the table is locked and waiting could deadlock (NMI), the name counts as unknown.
 pub(crate) fn find(pid: i32) -> Comm {
     match pid {
         0 => return comm(b"<idle>"),
@@ -154,7 +154,7 @@ pub(crate) fn find(pid: i32) -> Comm {
         .unwrap_or_else(|| comm(b"<...>"))
 }
 
-/// A copy of what is saved, for `saved_cmdlines`. Task context, may sleep. `ENOMEM`.
+/// A copy of the saved names, for `saved_cmdlines`. Task context, may sleep. `ENOMEM`.
 pub(crate) fn snapshot() -> Result<KVVec<(i32, Comm)>> {
     let mut copy = KVVec::with_capacity(size(), GFP_KERNEL)?;
     for kept in NAMES.lock().kept.iter().filter(|kept| kept.0 != NOBODY) {
@@ -165,7 +165,7 @@ pub(crate) fn snapshot() -> Result<KVVec<(i32, Comm)>> {
     Ok(copy)
 }
 
-/// Thread groups by pid; 0 where unknown.
+/// Thread groups by pid. 0 means unknown.
 static TGIDS: SetOnce<KVVec<Atomic<i32>>> = SetOnce::new();
 
 /// The thread group of the task `pid`, if it is known. Any context.
@@ -190,11 +190,11 @@ pub(crate) fn tgids() -> impl Iterator<Item = (i32, i32)> {
 static WANT_NAMES: Atomic<bool> = Atomic::new(true);
 static WANT_TGIDS: Atomic<bool> = Atomic::new(false);
 
-/// The probe that saves.
+/// The probe that saves names and thread groups.
 struct Saver;
 
 impl Saver {
-    /// Saves `task`; false if the table was busy and it should be tried again.
+    /// Saves `task`. Returns false if the table was locked; the caller then tries again later.
     fn save(task: TaskView<'_>) -> bool {
         let pid = task.pid();
         if pid == 0 {
@@ -221,13 +221,14 @@ impl Saver {
     }
 }
 
-/// Saves the name of `task`, if names are wanted and the table is free. Any context but NMI.
+/// Saves the name of `task`, if names are wanted and the table is not locked. Any context but NMI.
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) fn remember(task: TaskView<'_>) {
     Saver::save(task);
 }
 
-/// Saves the names of both, if this CPU has made an entry since it last did. Any context but NMI.
+/// Saves the names of both tasks, if this CPU has recorded an entry since the last save. Any
+/// context but NMI.
 #[cfg(CONFIG_SCHED_TRACER)]
 pub(crate) fn remember_both(one: TaskView<'_>, other: TaskView<'_>) {
     Saver::save_both(one, other);
@@ -243,7 +244,7 @@ impl TaskProbe for Saver {
     }
 }
 
-/// Who wants names saved, and the probes while somebody does.
+/// The number of users of saved names, and the probes while there is a user.
 #[pin_data]
 struct Users {
     #[pin]
@@ -253,8 +254,8 @@ struct Users {
 #[derive(Default)]
 struct State {
     count: usize,
-    /// Kept from the first use on, in place or not: to wait until none runs would make the end of
-    /// each tracer dear.
+    /// The probes. They are kept after the first use, registered or not, since waiting for running
+    /// probes would slow down the end of each tracer.
     probes: Option<Probes<Saver>>,
 }
 
@@ -266,10 +267,10 @@ impl Users {
     }
 }
 
-/// While it lives, names and thread groups are saved as the options say.
+/// While it exists, names and thread groups are saved according to the options.
 pub(crate) struct Saving(());
 
-/// Begins to save. Task context, may sleep. `ENOMEM`.
+/// Starts saving. Task context, may sleep. `ENOMEM`.
 pub(crate) fn start() -> Result<Saving> {
     let mut state = Users::get()?.state.lock();
     if state.count == 0 {
@@ -298,17 +299,17 @@ impl Drop for Saving {
     }
 }
 
-/// Option `record-cmd`.
+/// Handles option `record-cmd`. Any context.
 pub(crate) fn save_names(on: bool) {
     WANT_NAMES.store(on, Relaxed);
 }
 
-/// Option `record-tgid`. Task context, may sleep. `ENOMEM`.
+/// Handles option `record-tgid`. Task context, may sleep. `ENOMEM`.
 pub(crate) fn save_tgids(on: bool) -> Result {
     if on && TGIDS.as_ref().is_none() {
         let mut map = KVVec::with_capacity(pid_max() + 1, GFP_KERNEL)?;
         while map.push_within_capacity(Atomic::new(0)).is_ok() {}
-        // If another task was faster, its map is used.
+        // If another task was faster, its table is used.
         TGIDS.populate(map);
     }
     WANT_TGIDS.store(on, Relaxed);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A set of pids that is asked without a lock, as at every switch of tasks.
+//! A set of pids that readers use without a lock, for example at every context switch.
 //!
-//! A tree of three levels, with one bit for each pid at its leaves. What was added to the tree stays
-//! until the set goes: so a reader needs nothing but loads. Writers exclude each other.
+//! It is a tree of three levels with one bit per pid in the leaves. Nodes are freed only with the
+//! whole set, so a reader only needs loads. The callers exclude concurrent writers.
 
 use kernel::alloc::Flags;
 use kernel::prelude::*;
@@ -12,11 +12,11 @@ use kernel::sync::SetOnce;
 
 const BRANCHES_BITS: u32 = 9;
 const BRANCHES: usize = 1 << BRANCHES_BITS;
-/// Pids of a leaf.
+/// Pids per leaf, as a power of two.
 const LEAF_BITS: u32 = 12;
 const WORDS: usize = 1 << (LEAF_BITS - u64::BITS.ilog2());
 
-/// Places for branches or leaves.
+/// Slots for branches or leaves.
 struct Branches<T>(KVec<SetOnce<T>>);
 
 impl<T> Branches<T> {
@@ -47,13 +47,13 @@ impl Leaf {
 
 type Tree = Branches<Branches<Leaf>>;
 
-/// See the module.
+/// The set; see the head of this module.
 pub(super) struct PidSet {
     tree: SetOnce<Tree>,
     count: Atomic<usize>,
 }
 
-/// What the tree lacks for a pid.
+/// The nodes that the tree lacks for a pid.
 #[derive(Default)]
 pub(super) struct Growth {
     tree: Option<Tree>,
@@ -71,7 +71,7 @@ fn split(pid: i32) -> (usize, usize, usize) {
 }
 
 impl PidSet {
-    /// No pids.
+    /// An empty set.
     pub(super) const fn new() -> Self {
         Self {
             tree: SetOnce::new(),
@@ -79,14 +79,14 @@ impl PidSet {
         }
     }
 
-    /// Any context.
+    /// Whether the set is empty. Any context.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         // Pairs with the release store in `set_count`.
         self.count.load(Acquire) == 0
     }
 
-    /// Is it in? Any context.
+    /// Whether `pid` is in the set. Any context.
     #[inline]
     pub(super) fn has(&self, pid: i32) -> bool {
         self.bit(pid)
@@ -101,7 +101,7 @@ impl PidSet {
         Some((word, 1 << (rest % u64::BITS as usize)))
     }
 
-    /// Memory for what the tree lacks for `pid`; none if that is nothing. `ENOMEM`.
+    /// Allocates the nodes that the tree lacks for `pid`. `None` if it lacks nothing. `ENOMEM`.
     pub(super) fn growth(&self, pid: i32, flags: Flags) -> Result<Option<Growth>> {
         if self.bit(pid).is_some() {
             return Ok(None);
@@ -121,8 +121,8 @@ impl PidSet {
         Ok(Some(growth))
     }
 
-    /// Lets the tree have room for `pid`, with what was got for that; what it has by now stays in
-    /// `growth`. For one writer at a time.
+    /// Adds the nodes of `growth` for `pid`. Nodes that the tree already has stay in `growth`. One
+    /// writer at a time.
     pub(super) fn grow(&self, pid: i32, growth: &mut Growth) {
         fn put<T>(place: &SetOnce<T>, new: &mut Option<T>) -> Option<()> {
             if place.as_ref().is_none() {
@@ -139,23 +139,23 @@ impl PidSet {
         })();
     }
 
-    /// Puts one in that there is room for. For one writer at a time, who says how many there are
-    /// behind.
+    /// Adds a pid whose nodes exist. One writer at a time. The writer calls [`PidSet::set_count`]
+    /// afterwards.
     pub(super) fn insert(&self, pid: i32) {
         if let Some((word, bit)) = self.bit(pid) {
             word.store(word.load(Relaxed) | bit, Relaxed);
         }
     }
 
-    /// Takes one out. As [`PidSet::insert`].
+    /// Removes a pid. One writer at a time, as [`PidSet::insert`].
     pub(super) fn remove(&self, pid: i32) {
         if let Some((word, bit)) = self.bit(pid) {
             word.store(word.load(Relaxed) & !bit, Relaxed);
         }
     }
 
-    /// Says how many there are; with 0 of them before they are taken out, else behind what was put
-    /// in.
+    /// Sets the number of pids. The writer calls it after it has added pids, but sets 0 before it
+    /// removes the last pids.
     pub(super) fn set_count(&self, count: usize) {
         // Pairs with the acquire load in `is_empty`.
         self.count.store(count, Release);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which tasks an instance traces: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
+//! The tasks that an instance traces: `set_ftrace_pid` and `set_ftrace_notrace_pid`.
 //!
-//! A probe at each switch decides once for the task that a CPU turns to, and leaves the answer in a
-//! per-CPU word: the pid that is traced there, or [`NOBODY`]. The callback of a traced function
-//! compares that word with its own task ([`PidFilter::traces_current`]); without pids no callback
-//! looks at all.
+//! A probe at each context switch decides for the next task and stores the result in a per-CPU
+//! word: the traced pid, or [`NOBODY`]. The callback of a traced function compares that word with
+//! the current pid ([`PidFilter::traces_current`]). If there are no pids, callbacks do not read the
+//! word at all.
 //!
-//! Lock order: [`PidFilter`]'s mutex, tracepoint code, then that of [`PidLists`], a raw lock that the
-//! probes of forks and deaths take, too. Switches take none.
+//! Lock order: the mutex of [`PidFilter`], tracepoint code, then [`PidLists`], a raw lock that the
+//! probes of forks and deaths take, too. The switch probe takes no lock.
 
 use super::pid_set::PidSet;
 use crate::core::parse;
@@ -24,16 +24,16 @@ use kernel::sync::{Arc, Mutex};
 /// Which of the two lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PidListKind {
-    /// Only these tasks; empty means all.
+    /// Only these tasks are traced. An empty list means all tasks.
     Only,
-    /// Never these.
+    /// These tasks are not traced.
     Not,
 }
 
-/// No task is traced on this CPU at the moment.
+/// No task is traced on this CPU now.
 const NOBODY: i32 = -1;
 
-/// Pids in ascending order, none twice.
+/// Pids in ascending order without duplicates.
 type List = KVVec<i32>;
 
 struct Lists {
@@ -63,18 +63,18 @@ fn has(list: &List, pid: i32) -> bool {
     list.binary_search(&pid).is_ok()
 }
 
-/// Adds `pid` unless it is there. May sleep. `ENOMEM`.
+/// Adds `pid` if it is missing. Task context, may sleep. `ENOMEM`.
 fn add(list: &mut List, pid: i32) -> Result {
     let Err(place) = list.binary_search(&pid) else {
         return Ok(());
     };
     list.reserve(1, GFP_KERNEL)?;
-    // Cannot fail: there is room, and the place is at most the length.
+    // This cannot fail: the capacity was reserved, and the index is at most the length.
     let _ = list.insert_within_capacity(place, pid);
     Ok(())
 }
 
-/// Both lists of pids: in order for writers, and as sets that probes look at.
+/// Both lists of pids: sorted lists for writers, and sets for probes.
 pub(crate) struct PidLists {
     lists: RawLock<Lists>,
     only: PidSet,
@@ -82,7 +82,7 @@ pub(crate) struct PidLists {
 }
 
 impl PidLists {
-    /// No pids.
+    /// Empty lists.
     pub(crate) fn new() -> Self {
         Self {
             lists: RawLock::new(Lists::EMPTY),
@@ -98,21 +98,21 @@ impl PidLists {
         }
     }
 
-    /// Is this a task to trace? Any context.
+    /// Whether the task `pid` is traced. Any context.
     #[inline]
     pub(crate) fn traces(&self, pid: i32) -> bool {
         (self.only.is_empty() || self.only.has(pid)) && !self.not.has(pid)
     }
 
-    /// Is a step from one task to the other to be traced, as far as either list has both of them
-    /// out? Any context.
+    /// Whether a switch or wake-up between two tasks is traced. It is not if one list excludes both
+    /// tasks. Any context.
     pub(crate) fn traces_either(&self, one: i32, other: i32) -> bool {
         let is_in = |pid| self.only.is_empty() || self.only.has(pid);
         let is_out = |pid| self.not.has(pid);
         !(is_out(one) && is_out(other)) && (is_in(one) || is_in(other))
     }
 
-    /// Are both empty? Task context.
+    /// Whether both lists are empty. Task context.
     pub(crate) fn is_empty(&self) -> bool {
         self.lists.lock().is_empty()
     }
@@ -122,7 +122,8 @@ impl PidLists {
         let length = self.lists.lock().list(which).len();
         let mut copy = List::with_capacity(length, GFP_KERNEL)?;
         for pid in self.lists.lock().list(which).iter() {
-            // A fork since may have made it longer than the room; the newest pid is then left out.
+            // A fork may have made the list longer than the copy's capacity. The newest pid is left
+            // out then.
             if copy.push_within_capacity(*pid).is_err() {
                 break;
             }
@@ -130,12 +131,13 @@ impl PidLists {
         Ok(copy)
     }
 
-    /// A list with the pids of one write, all or none, and what the write returns. Task context,
-    /// may sleep.
+    /// A list with the added pids of one write, all or none, and the number of bytes taken. Task
+    /// context, may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number, `EPERM` for one that no pid can be, `ENOMEM`.
+    /// `EINVAL` for a text that is not a number, `EPERM` for a number that cannot be a pid,
+    /// `ENOMEM`.
     pub(crate) fn with(&self, which: PidListKind, text: &[u8]) -> Result<(List, usize)> {
         let mut new = self.pids(which)?;
         let set = self.set(which);
@@ -150,7 +152,7 @@ impl PidLists {
         Ok((new, used))
     }
 
-    /// Puts `new` in the place of a list; says whether both are empty then. Task context.
+    /// Replaces a list by `new`. Returns whether both lists are empty now. Task context.
     pub(crate) fn replace(&self, which: PidListKind, new: List) -> bool {
         let set = self.set(which);
         let (old, empty) = {
@@ -168,15 +170,15 @@ impl PidLists {
         empty
     }
 
-    /// Has `child` listed where `parent` is. Without memory for that it is not, as tracing must not
-    /// fail a fork. Any context but NMI.
+    /// Adds `child` to the lists that have `parent`. Without memory the child is not added, since
+    /// tracing must not make a fork fail. Any context but NMI.
     pub(crate) fn follow(&self, parent: i32, child: i32) {
         for which in [PidListKind::Only, PidListKind::Not] {
             self.follow_in(which, parent, child);
         }
     }
 
-    /// Takes a pid out of both. Any context but NMI.
+    /// Removes a pid from both lists. Any context but NMI.
     pub(crate) fn forget(&self, pid: i32) {
         let mut lists = self.lists.lock();
         for which in [PidListKind::Only, PidListKind::Not] {
@@ -226,8 +228,8 @@ impl PidLists {
                 }
                 list.len()
             };
-            // Not under the lock: the allocator may wake a task, and a CPU that turns to another
-            // waits with its run queue locked for the lists.
+            // The allocation is outside the lock: the allocator may wake a task, and a CPU that
+            // switches tasks waits for the lists with its run queue locked.
             let Ok(list) = List::with_capacity(length + length / 2 + 1, GFP_NOWAIT) else {
                 return;
             };
@@ -236,10 +238,10 @@ impl PidLists {
     }
 }
 
-/// What probes and callbacks share.
+/// Data shared by probes and callbacks.
 struct Shared {
     lists: PidLists,
-    /// On each CPU the pid that is traced there, or [`NOBODY`].
+    /// For each CPU, the pid that is traced there, or [`NOBODY`].
     here: PerCpu<Atomic<i32>>,
 }
 
@@ -265,14 +267,14 @@ impl TaskProbe for Shared {
     }
 }
 
-/// Probes in place.
+/// The registered probes.
 #[derive(Default)]
 struct State {
     switch: Option<Probes<Shared>>,
     fork: Option<Probes<Shared>>,
 }
 
-/// The pid lists of an instance.
+/// The pid lists of an instance, with their probes.
 #[pin_data]
 pub(crate) struct PidFilter {
     shared: Arc<Shared>,
@@ -281,7 +283,7 @@ pub(crate) struct PidFilter {
 }
 
 impl PidFilter {
-    /// No pids. May sleep; `ENOMEM`.
+    /// Empty lists. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new() -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             shared: {
@@ -292,24 +294,25 @@ impl PidFilter {
         }? Error)
     }
 
-    /// Is there any pid at all? Task context.
+    /// Whether a list has pids. Task context, may sleep.
     pub(crate) fn is_active(&self) -> bool {
         self.state.lock().switch.is_some()
     }
 
-    /// Is the current task one to trace, while the filter [is active](Self::is_active)? Any
+    /// Whether the current task is traced, while the filter [is active](Self::is_active). Any
     /// context, preemption off.
     #[inline(always)]
     pub(crate) fn traces_current(&self) -> bool {
         self.shared.here.this().load(Relaxed) == context::current_pid()
     }
 
-    /// Adds the pids of one write, all or none; gives what the write returns. Task context, may
-    /// sleep.
+    /// Adds the pids of one write, all or none. Returns the number of bytes taken. Task context,
+    /// may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number, `EPERM` for one that no pid can be, `ENOMEM`.
+    /// `EINVAL` for a text that is not a number, `EPERM` for a number that cannot be a pid,
+    /// `ENOMEM`.
     pub(crate) fn write(&self, which: PidListKind, text: &[u8]) -> Result<usize> {
         let mut state = self.state.lock();
         let (new, used) = self.shared.lists.with(which, text)?;
@@ -317,10 +320,10 @@ impl PidFilter {
         Ok(used)
     }
 
-    /// Forgets one list. Task context, may sleep.
+    /// Clears one list. Task context, may sleep.
     pub(crate) fn clear(&self, which: PidListKind) {
         let mut state = self.state.lock();
-        // Only taking away: this asks for no memory, and so cannot fail.
+        // Removing pids allocates nothing, so it cannot fail.
         let _ = self.install(&mut state, which, List::new());
     }
 
@@ -329,8 +332,8 @@ impl PidFilter {
         self.shared.lists.pids(which)
     }
 
-    /// Option `function-fork`: children are listed as their parents are, and the dead leave. Task
-    /// context, may sleep. `ENOMEM`.
+    /// Handles option `function-fork`: a child is listed if its parent is, and a dead task is
+    /// removed. Task context, may sleep. `ENOMEM`.
     pub(crate) fn follow_forks(&self, on: bool) -> Result {
         let mut state = self.state.lock();
         state.fork = None;
@@ -350,14 +353,14 @@ impl PidFilter {
         if self.shared.lists.replace(which, new) {
             state.switch = None;
         } else {
-            // The tasks that run now had their switch before.
+            // The tasks that run now were switched to before the probes existed.
             cpus::on_each(|| TaskView::with_current(|task| self.shared.decide(task)));
         }
         Ok(())
     }
 }
 
-/// What can be wrong with a write: the text, or memory.
+/// The errors of a write: in the text, or no memory.
 struct PidError(Error);
 
 impl From<crate::core::format::Error> for PidError {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Kernel stack entries: the return addresses from some function on, innermost first.
+//! Kernel stack entries: the return addresses from some function on, the innermost first.
 
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::core::format::entry::UserStack;
@@ -24,22 +24,22 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
-/// A return address into a function lies this close to its patch site at most, if it is that of the
-/// trampoline.
+/// The largest distance between a patch site and the return address of its trampoline call.
 const SITE: usize = 16;
 
-/// The trampolines that are made at run time; [`Has`] is implemented by the room that makes them.
+/// The trampolines that are made at run time. The room that makes them implements [`Has`] for this
+/// type.
 pub(crate) struct Trampolines;
 
-/// What [`Trampolines`] say.
+/// Implemented by [`Trampolines`].
 pub(crate) trait Has {
-    /// Is `addr` in one? Any context.
+    /// Whether `addr` is in a trampoline. Any context.
     fn has(addr: usize) -> bool;
 }
 
 static STACKS: SetOnce<Stacks> = SetOnce::new();
 
-/// Makes the memory that unwinding needs. Once, at boot. `ENOMEM`.
+/// Allocates the memory for unwinding. Once, at boot. `ENOMEM`.
 pub(crate) fn init() -> Result {
     STACKS.populate(Stacks::new()?);
     #[cfg(CONFIG_EVENT_TRACING)]
@@ -48,21 +48,21 @@ pub(crate) fn init() -> Result {
 }
 
 /// Records the stack from the frame at `from` on: a patch site that was just hit, or a return
-/// address. What lies deeper is the tracer's own. If there is no such frame, the whole stack is
-/// recorded. Any context.
+/// address. Frames below it belong to the tracer. If there is no such frame, records the whole
+/// stack. Any context.
 pub(crate) fn record(buffer: &Buffer, from: usize) {
     record_in(buffer, Context::capture_all(), from);
 }
 
-/// [`record`] without the first `skip` frames from there on.
+/// As [`record`], without the first `skip` frames. Any context.
 pub(crate) fn record_skipping(buffer: &Buffer, from: usize, skip: usize) {
     write(buffer, Context::capture_all(), |calls| {
         frame_of(calls, from).saturating_add(skip)
     });
 }
 
-/// Records, on behalf of an entry that was made in `context`, the stack from the caller of the
-/// function that the return address `ip` leads into.
+/// Records the stack for an entry that was made in `context`, from the caller of the function that
+/// the return address `ip` points into. Any context.
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
     write(buffer, context, |calls| {
@@ -73,7 +73,7 @@ pub(crate) fn record_after(buffer: &Buffer, context: Context, ip: usize) {
     });
 }
 
-/// Records, on behalf of an entry that was made in `context`, the stack from `caller` on.
+/// Records the stack for an entry that was made in `context`, from `caller` on. Any context.
 #[cfg(CONFIG_SCHED_TRACER)]
 pub(crate) fn record_of(buffer: &Buffer, context: Context, caller: &Caller) {
     let Some(stacks) = STACKS.as_ref() else {
@@ -82,10 +82,10 @@ pub(crate) fn record_of(buffer: &Buffer, context: Context, caller: &Caller) {
     stacks.with_caller(caller, |calls| write_calls(buffer, context, calls));
 }
 
-/// [`record`] on behalf of an entry that was made in `context`, with the trampoline that the
-/// function called if it is one made for an ops; its frame reads `[FTRACE TRAMPOLINE]`.
+/// As [`record`], for an entry that was made in `context`. A trampoline that was made for an ops is
+/// recorded, too; its frame reads `[FTRACE TRAMPOLINE]`. Any context.
 ///
-/// Inline, as each of our own frames costs as much to unwind as any other.
+/// It is inlined because each frame of the tracer must be unwound, too.
 #[inline(always)]
 pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
     write(buffer, context, |calls| {
@@ -99,8 +99,8 @@ pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
     });
 }
 
-/// Records the stack on behalf of an entry that was made in `context` by the function that `ip`
-/// lies in: from that one's frame on. If there is none, the whole stack. Any context.
+/// Records the stack for an entry that was made in `context`, from the frame of the function that
+/// contains `ip`. If there is no such frame, records the whole stack. Any context.
 pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
     let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
     write(buffer, context, |calls| {
@@ -110,8 +110,8 @@ pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
     });
 }
 
-/// Records the stack on behalf of an entry that was made in `context`, from the caller of the
-/// function on that `ip` lies in. If that is not on the stack, the whole of it. Any context.
+/// Records the stack for an entry that was made in `context`, from the caller of the function that
+/// contains `ip`. If that function is not on the stack, records the whole stack. Any context.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn record_behind(buffer: &Buffer, context: Context, ip: usize) {
     let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
@@ -125,8 +125,8 @@ pub(crate) fn record_behind(buffer: &Buffer, context: Context, ip: usize) {
     });
 }
 
-/// Records the current task's stack in user space, on behalf of an entry that was made in `context`.
-/// Any context; nothing is recorded in an NMI, nor of what reading the stack causes.
+/// Records the user stack of the current task, for an entry that was made in `context`. Any
+/// context. Records nothing in an NMI, nor for an event that the reading of the user stack causes.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn record_user(buffer: &Buffer, context: Context) {
     if context.level() == NMI {
@@ -147,20 +147,20 @@ pub(crate) fn record_user(buffer: &Buffer, context: Context) {
         _pad: 0,
         caller,
     };
-    // Where there is no room the buffer counts it.
+    // If there is no room, the ring buffer counts the loss.
     let _ = buffer.write_in(context, entry, []);
     reading.store(false, Relaxed);
 }
 
-/// The level of NMIs among contexts, see [`Context::level`].
+/// The context level of NMIs, see [`Context::level`].
 #[cfg(CONFIG_EVENT_TRACING)]
 const NMI: u32 = 3;
 
-/// Is this CPU reading a stack in user space?
+/// Whether this CPU is reading a user stack.
 #[cfg(CONFIG_EVENT_TRACING)]
 static READING_USER: SetOnce<PerCpu<Atomic<bool>>> = SetOnce::new();
 
-/// Which of `calls` is the frame at `from`; the first if none is.
+/// The index of the frame at `from` in `calls`. 0 if there is none.
 fn frame_of(calls: &[usize], from: usize) -> usize {
     calls
         .iter()
@@ -168,7 +168,7 @@ fn frame_of(calls: &[usize], from: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Records the calls from the one on that `first` finds.
+/// Records the calls from the index that `first` returns.
 #[inline(always)]
 fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
     let Some(stacks) = STACKS.as_ref() else {
@@ -181,7 +181,7 @@ fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
 
 /// Records `calls`.
 fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
-    // Where there is no room the buffer counts it.
+    // If there is no room, the ring buffer counts the loss.
     let _ = buffer.write_with(context, size_of_val(calls), |_, tail| {
         store_words(
             tail,
@@ -191,7 +191,7 @@ fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
             }),
         );
         KernelStack {
-            // There are never so many that it matters.
+            // The number of calls is far below `i32::MAX`.
             size: calls.len() as i32,
             _pad: 0,
         }

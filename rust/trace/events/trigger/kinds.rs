@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The table of the kinds of triggers, and what is done to the triggers of an event.
+//! The table of all kinds of triggers, and the changes of an event's triggers.
 
 use super::{on_off, show, snapshot, stacktrace, switch};
 use super::{Command, EventId, Key, Kind, Place, Registry, Trigger, TriggerList};
@@ -10,7 +10,7 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The kinds there are, in the order in which `trigger` files name them.
+/// The kinds, in the order in which `trigger` files list them.
 static KINDS: [&dyn Kind; 6] = [
     &on_off::OnOff { on: true },
     &on_off::OnOff { on: false },
@@ -20,7 +20,7 @@ static KINDS: [&dyn Kind; 6] = [
     &switch::Switch { on: false },
 ];
 
-/// The list of `triggers`; none without any.
+/// The list of `triggers`. `None` if there are none. `ENOMEM`.
 fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
     if triggers.is_empty() {
         return Ok(None);
@@ -29,14 +29,13 @@ fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
 }
 
 impl Registry {
-    /// Applies what is written to the `trigger` file of `event` in `instance`. Task context,
-    /// sleeps.
+    /// Handles a write to the `trigger` file of `event` in `instance`. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for an unknown trigger and for bad parameters, `EEXIST` for one that is there, what
-    /// is wrong with the filter, `ENODEV` if the event has gone, `ENOMEM`, and what the trigger
-    /// says.
+    /// `EINVAL` for an unknown trigger and for bad parameters; `EEXIST` if the trigger exists; the
+    /// error in the filter; `ENODEV` if the event was removed; `ENOMEM`; and the errors of the
+    /// trigger.
     pub(crate) fn write_trigger(
         &mut self,
         instance: &Arc<Instance>,
@@ -92,7 +91,7 @@ impl Registry {
         result
     }
 
-    /// Takes away the trigger of `key`, if it is there. `ENOMEM`.
+    /// Removes the trigger of `key`, if there is one. `ENOMEM`.
     fn remove_trigger(&mut self, instance: &Arc<Instance>, event: EventId, key: Key) -> Result {
         let file = self.of(instance).and_then(|at| at.file(event));
         let Some(list) = file.and_then(|file| file.triggers()) else {
@@ -107,8 +106,8 @@ impl Registry {
         result
     }
 
-    /// Takes away all triggers of `event` in all instances, before it goes. Task context, sleeps.
-    /// `ENOMEM`.
+    /// Removes all triggers of `event` in all instances, because the event is being removed. Task
+    /// context, sleeps. `ENOMEM`.
     pub(in crate::trace::events) fn remove_triggers_of(&mut self, event: EventId) -> Result {
         let mut found = KVec::new();
         for at in &self.instances {
@@ -127,7 +126,7 @@ impl Registry {
         let gone = file.triggers();
         file.set_triggers(None)?;
         for trigger in gone.iter().flat_map(|list| &list.triggers) {
-            // One for each.
+            // Each trigger was one soft user.
             let _ = self.enable_softly(instance, event, false);
             trigger.detach(self, instance);
         }
@@ -144,8 +143,8 @@ impl Registry {
         self.file_made(instance, event)?.set_triggers(list)
     }
 
-    /// Writes what the `trigger` file of `event` in `instance` reads as. Task context. Errors when
-    /// `out` is full.
+    /// Writes the text of the `trigger` file of `event` in `instance`. Task context. Errors only
+    /// when `out` is full.
     pub(crate) fn show_triggers(
         &self,
         instance: &Instance,
@@ -162,7 +161,7 @@ impl Registry {
         out.write_str("\n")
     }
 
-    /// Has `line` write each trigger of `event` in `instance`; false if there is none.
+    /// Calls `line` for each trigger of `event` in `instance`. Returns false if there is none.
     pub(crate) fn show_set_triggers(
         &self,
         instance: &Instance,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `traceon` and `traceoff`: only a change counts.
+//! `traceon` and `traceoff`. Only a change of the state uses up the count.
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
@@ -8,10 +8,10 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The two kinds.
+/// One of the two kinds.
 #[derive(Clone, Copy)]
 pub(super) struct OnOff {
-    /// What the buffer is switched to.
+    /// Whether recording is turned on or off.
     pub(super) on: bool,
 }
 
@@ -57,12 +57,12 @@ impl Trigger for Made {
     fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
         let (buffer, on) = (file.instance().buffer(), self.kind.on);
         if self.limits.any() && buffer.is_on() != on && buffer.set_on(on) != on {
-            // Only the CPU whose switch took effect gets here.
+            // Only the CPU that has changed the state gets here.
             self.limits.spend();
         }
     }
 
-    /// What switches the buffer off is recorded.
+    /// The event that turns recording off is itself recorded.
     fn is_after(&self) -> bool {
         !self.kind.on
     }

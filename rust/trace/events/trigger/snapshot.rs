@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `snapshot`: takes one. Adding the trigger allocates it.
+//! `snapshot`: takes a snapshot. Adding the trigger allocates the snapshot.
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `stacktrace`: records the stack that led to the event, behind it.
+//! `stacktrace`: records the stack of the hit after the event.
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;

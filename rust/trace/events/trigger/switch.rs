@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `enable_event` and `disable_event`: another event of the instance is recorded from then on, or
-//! no longer.
+//! `enable_event` and `disable_event`: start or stop the recording of another event of the
+//! instance.
 //!
-//! That event is hit softly as long as the trigger is there, and its module stays.
+//! The trigger is a soft user of that event and holds its module.
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
 use crate::core::format::Out;
@@ -15,10 +15,10 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::{Arc, SetOnce};
 
-/// The two kinds.
+/// One of the two kinds.
 #[derive(Clone, Copy)]
 pub(super) struct Switch {
-    /// Whether the event is recorded from then on.
+    /// Whether the other event is recorded after the hit.
     pub(super) on: bool,
 }
 
@@ -61,7 +61,7 @@ const fn name(on: bool) -> &'static str {
     }
 }
 
-/// An event that somebody switches at hits.
+/// An event that hits of other events start or stop recording.
 pub(crate) struct Switched {
     event: EventId,
     call: HeldCall,
@@ -70,11 +70,12 @@ pub(crate) struct Switched {
 }
 
 impl Switched {
-    /// The event `name` of `system` in `instance`, not hit yet. Task context.
+    /// Makes it for the event `name` of `system` in `instance`. It is not a soft user yet. Task
+    /// context.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is none, `EBUSY` if it is going.
+    /// `EINVAL` if there is no such event, `EBUSY` if it is being removed.
     pub(crate) fn new(
         registry: &Registry,
         instance: &Instance,
@@ -90,7 +91,8 @@ impl Switched {
         })
     }
 
-    /// Has it hit in `instance`. Task context, sleeps. Errors as [`Registry::enable_softly`].
+    /// Makes it a soft user in `instance`. Task context, sleeps. Errors as
+    /// [`Registry::enable_softly`].
     pub(crate) fn attach(&self, registry: &mut Registry, instance: &Arc<Instance>) -> Result {
         registry.enable_softly(instance, self.event, true)?;
         let handle = registry.file_made(instance, self.event)?.flags_handle();
@@ -103,7 +105,7 @@ impl Switched {
         let _ = registry.enable_softly(instance, self.event, false);
     }
 
-    /// Is the event already as it is to be? Any context.
+    /// Whether the event is already in the wanted state. Any context.
     pub(crate) fn is_done(&self) -> bool {
         let is_recorded = |flags: &FlagsHandle<Hot>| flags.get() & flag::SOFT_DISABLED == 0;
         self.flags
@@ -111,15 +113,16 @@ impl Switched {
             .is_none_or(|flags| is_recorded(flags) == self.on)
     }
 
-    /// Switches it; tells whether it was otherwise before. Of several CPUs that do so at once, one
-    /// is told. Any context.
+    /// Changes the state. Returns whether this call has changed it; if several CPUs call it at
+    /// once, only one of them gets true. Any context.
     pub(crate) fn switch(&self) -> bool {
         self.flags
             .as_ref()
             .is_some_and(|flags| flags.set(flag::SOFT_DISABLED, !self.on))
     }
 
-    /// Writes `enable_event:SYSTEM:EVENT`. Errors when `out` is full.
+    /// Writes `enable_event:SYSTEM:EVENT` or `disable_event:SYSTEM:EVENT`. Errors only when `out`
+    /// is full.
     pub(crate) fn show(&self, out: &mut dyn Out) -> fmt::Result {
         write!(out, "{}:", name(self.on))?;
         out.bytes(self.call.system().to_bytes())?;
@@ -146,7 +149,7 @@ impl Trigger for Made {
     }
 
     fn hit(&self, _: &HotFile, _: Option<&[u8]>) {
-        // Only the CPU whose switch took effect spends.
+        // Only the CPU that has changed the state uses up a count.
         if self.limits.any() && !self.switched.is_done() && self.switched.switch() {
             self.limits.spend();
         }
