@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Packed words: types of one integer whose bits are fields with names.
+//! Packed words: types of one integer whose bits are named fields.
 
-/// Declares the fields of a word: `name: first bit, width;` gives the getter, `name / with_name:
-/// first bit, width;` also what fills in the field, which must be 0 before.
+/// Declares the fields of a packed word. `name: first bit, width;` makes a getter. `name /
+/// with_name: first bit, width;` also makes a setter; the field must be 0 before.
 macro_rules! fields {
     ($vis:vis $word:ident: $repr:ty {
         $($(#[$doc:meta])* $name:ident $(/ $with:ident)?: $shift:literal, $width:literal;)*
@@ -38,9 +38,9 @@ mod tests {
     struct Word(u32);
 
     fields!(Word: u32 {
-        /// At the lowest bits.
+        /// The lowest bits.
         low / with_low: 0, 4;
-        /// Up to the highest.
+        /// The highest bits.
         high / with_high: 4, 28;
     });
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Sets `asm_goto` where rustc has labels in `asm!` without a feature gate, from 1.87 on.
+//! Sets the cfg `asm_goto` if rustc supports labels in `asm!` without a feature gate, which it does
+//! from 1.87 on.
 
 use std::process::Command;
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What users say about events: which of an event's fields there are, filters over them, triggers.
+//! Fields, filters, triggers and injected entries of events: parsers and evaluation.
 //!
-//! | module | answers to |
+//! | module
+//! implements |
 //! | --- | --- |
-//! | [`dereference`] | what a `print fmt` follows |
-//! | [`field`] | what a filter may do with a field, from its C type |
-//! | [`filter`] | `filter` files, and what follows `if` in triggers |
+//! | [`dereference`]
+//! the check of a `print fmt` for bad pointers |
+//! | [`field`]
+//! the kind of a field for filters, from its C type |
+//! | [`filter`]
+//! `filter` files, and the filter after `if` in triggers |
 //! | [`inject`] | `inject` files |
 //! | [`trigger`] | `trigger` files |
 //!
-//! Nothing here allocates or keeps state outside its arguments; a compiled filter is built in
-//! memory that the caller brings.
+//! Nothing here allocates or keeps state outside its arguments. A compiled filter is built in
+//! memory of the caller.
 
 #![forbid(unsafe_code)]
 

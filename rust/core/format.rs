@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What users read, formatted: entries, lines, headers, symbols, counts.
+//! Text for users: entries, lines, headers, symbols, counts.
 //!
-//! Output goes to an [`Out`], which is [`core::fmt::Write`] plus raw bytes, because markers and
-//! task names need not be UTF-8. Nothing here allocates, sleeps, locks or keeps state outside its
-//! arguments, so every function may run in any context that may spend the time; none is meant for
-//! the recording path.
+//! Output goes to an [`Out`]. It is [`core::fmt::Write`] plus raw bytes, because markers and task
+//! names need not be UTF-8. Nothing here allocates, sleeps, locks or keeps state outside its
+//! arguments, so every function may run in any context. None is meant for the recording path.
 //!
-//! | module | answers to |
+//! | module
+//! prints |
 //! | --- | --- |
-//! | [`entry`] | the built-in records: layout and `format` file from one description |
+//! | [`entry`]
+//! the built-in entries: layout and `format` file from one description |
 //! | [`event`] | the `format` files of other events |
-//! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events of `trace` |
+//! | [`symbol`], [`mod@line`], [`header`], [`print`]
+//! addresses, prefixes, headers and events in `trace` |
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`stack_depth`] | `stack_trace` |
-//! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's records |
-//! | [`values`] | values of events' fields: flags, symbols, arrays, masks |
+//! | [`branch`]
+//! `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
+//! | [`values`]
+//! values of event fields: flags, symbols, arrays, masks |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
-//! Words: a *prefix* is the part of a line before the event; a *record* is one entry of the ring
-//! buffer with its common header.
+//! Words: a *prefix* is the part of a line before the event. A *record* is one event of the ring
+//! buffer with its common fields.
 
 #![forbid(unsafe_code)]
 

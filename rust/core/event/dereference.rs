@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a `print fmt` makes printing follow: addresses that an entry has, and what they lead to may
-//! have gone when the entry is printed.
+//! Checks the pointers that a `print fmt` dereferences. The memory that a pointer in an entry
+//! points to may have been freed when the entry is printed.
 //!
-//! An argument of a conversion that dereferences has to be something of the entry itself, or what a
-//! function or a table gives. A field that is the address of a string may be one of a string that
-//! stays: whether it is can only be told from each entry.
+//! An argument of a dereferencing conversion must point into the entry itself, or come from a
+//! function or a table. A pointer field may also point to a string that is never freed; this can
+//! only be checked for each entry.
 
-/// A field's name, and whether it lies in the entry as an array; `None` where there is no such
+/// Returns whether the field with this name is an array in the entry. `None` if there is no such
 /// field.
 pub type IsArray<'a> = dyn Fn(&[u8]) -> Option<bool> + 'a;
 
-/// What is wrong with a `print fmt`.
+/// A fault of a `print fmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong<'a> {
-    /// The argument of this number, from 1 on, leads out of the entry.
+    /// The argument with this number, counted from 1, points outside the entry.
     Unsafe(usize),
-    /// This argument follows an address of the entry by itself.
+    /// This argument itself dereferences a pointer of the entry.
     Double(&'a [u8]),
 }
 
 /// What a conversion does with its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conversion {
-    /// It prints it.
+    /// Prints it.
     Value,
-    /// It prints the string there.
+    /// Prints the string that it points to.
     Text,
-    /// It prints something else that is there.
+    /// Prints other data that it points to.
     Pointer,
 }
 
-/// Examines `print_fmt`: calls `wrong` for each fault, and `string` with the name of each field
-/// that is the address of a string.
+/// Checks `print_fmt`. Calls `wrong` for each fault, and `string` with the name of each field that
+/// is a pointer to a string.
 pub fn examine<'a>(
     print_fmt: &'a [u8],
     is_array: &IsArray<'_>,
@@ -73,7 +73,7 @@ pub fn examine<'a>(
     }
 }
 
-/// The first string literal, without its quotes, and what follows it.
+/// The first string literal without its quotes, and the text after it.
 fn literal(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = text.iter().position(|&c| c == b'"')?.checked_add(1)?;
     let text = text.get(start..)?;
@@ -87,10 +87,10 @@ fn literal(text: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// What the arguments of a format are to its conversions.
+/// The conversions of a format, one for each argument.
 struct Conversions<'a> {
     rest: &'a [u8],
-    /// A width or a precision was among the arguments: its conversion goes on.
+    /// Whether the last argument was a width or a precision. The conversion then continues.
     inside: bool,
 }
 
@@ -99,7 +99,7 @@ impl Conversions<'_> {
         self.rest = self.rest.get(count..).unwrap_or(&[]);
     }
 
-    /// Takes what follows a `%`, up to a `*`. As in C, one with flags prints a value.
+    /// Parses the text after a `%`, up to a `*`. As in C, a conversion with flags prints a value.
     fn conversion(&mut self) -> Conversion {
         let is_size = |c: &&u8| c.is_ascii_digit() || **c == b'.';
         let sizes = self.rest.iter().take_while(is_size).count();
@@ -138,14 +138,14 @@ impl Iterator for Conversions<'_> {
     }
 }
 
-/// What commas separate that are in no quotes and no parentheses.
+/// The arguments: separated by commas that are not in quotes or parentheses.
 struct Arguments<'a>(&'a [u8]);
 
 impl<'a> Iterator for Arguments<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        // Before an argument there is a comma.
+        // Each argument comes after a comma.
         let start = self.0.iter().position(|&c| c == b',')?.checked_add(1)?;
         let text = self.0.get(start..)?.trim_ascii_start();
         let end = argument_end(text);
@@ -174,21 +174,21 @@ fn argument_end(text: &[u8]) -> usize {
     text.len()
 }
 
-/// How a field of the entry is written.
+/// The prefix of a field of the entry.
 const REC: &[u8] = b"REC->";
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|at| at == part)
 }
 
-/// The name of the field that `text` begins with.
+/// The name of the field at the start of `text`.
 fn field(text: &[u8]) -> Option<&[u8]> {
     let name = text.strip_prefix(REC)?;
     let is_name = |c: &u8| c.is_ascii_alphanumeric() || *c == b'_';
     name.get(..name.iter().take_while(|c| is_name(c)).count())
 }
 
-/// Is it something of the entry itself?
+/// Whether the argument points into the entry itself.
 fn is_of_entry(argument: &[u8], is_array: &IsArray<'_>) -> bool {
     let Some(at) = find(argument, REC) else {
         const MACROS: [&[u8]; 6] = [
@@ -206,7 +206,7 @@ fn is_of_entry(argument: &[u8], is_array: &IsArray<'_>) -> bool {
     before.contains(&b'&') || named.and_then(is_array) == Some(true)
 }
 
-/// Does a function, a table or a literal give the string?
+/// Whether the string comes from a function, a table or a literal.
 fn is_given(argument: &[u8]) -> bool {
     let is_word = |c: &u8| c.is_ascii_alphanumeric() || *c == b'_';
     let called = argument.iter().enumerate().any(|(at, &c)| {
@@ -221,7 +221,7 @@ fn is_given(argument: &[u8]) -> bool {
     called || indexed || argument.contains(&b'"')
 }
 
-/// Does it go on from what a field of the entry points to?
+/// Whether the argument dereferences a pointer field of the entry.
 fn follows_twice(mut argument: &[u8]) -> bool {
     while let Some(at) = find(argument, REC) {
         let rest = argument.get(at..).unwrap_or(&[]);

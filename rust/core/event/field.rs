@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The fields of an entry as filters see them.
+//! The fields of an entry, in the form that filters use.
 //!
-//! An event's own fields come from its class, as name, C type, offset, size and sign;
-//! [`Kind::of_type`] says from the type how the bytes are to be read. Beside them every event has
-//! the fields of the common header ([`common`]) and some that no entry holds ([`generic`]). A name
-//! is looked for among the event's own fields first, then among the generic ones, then in the
-//! header.
+//! An event's own fields come from its class: name, C type, offset, size and sign.
+//! [`Kind::of_type`] decides from the C type how the bytes are read. Every event also has the
+//! common fields ([`COMMON`]), and fields that are not in the entry ([`GENERIC`]). A name is looked
+//! up first in the event's own fields, then in the generic ones, then in the common ones.
 
-/// How a field's bytes are read.
+/// How the bytes of a field are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A number of 1, 2, 4 or 8 bytes. Whatever has another size is no number, and no comparison of
-    /// it holds.
+    /// A number of 1, 2, 4 or 8 bytes. For any other size every comparison fails.
     Number,
     /// `char name[N]`, up to its first NUL.
     Array,
     /// `__data_loc char[]`: a word with the text's offset in the entry and its length.
     DataLoc,
-    /// `__rel_loc char[]`: the same, with the offset counted from the end of the word.
+    /// `__rel_loc char[]`: the same, but the offset counts from the end of the word.
     RelLoc,
-    /// `char *`: the address of a text of the kernel, or with `.ustring` of the task.
+    /// `char *`: the address of a text in kernel memory or, with `.ustring`, in the task's memory.
     Pointer,
-    /// The address of a traced function; otherwise a number.
+    /// The address of a traced function. Otherwise it is a number.
     Function,
     /// `__data_loc cpumask_t`.
     CpuMask,
-    /// The current task's name.
+    /// The name of the current task.
     Comm,
-    /// The CPU that the event happens on.
+    /// The CPU of the event.
     Cpu,
-    /// The stack. A filter can say nothing about it.
+    /// The stack. A filter cannot use it.
     Stacktrace,
 }
 
 impl Kind {
-    /// How a field of C type `name` is read.
+    /// The kind of a field of C type `name`.
     pub fn of_type(name: &[u8]) -> Self {
         let has = |part: &[u8]| name.windows(part.len()).any(|found| found == part);
         if has(b"__data_loc") && has(b"char") {
@@ -53,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// Whether a filter compares it with a quoted text rather than with a number.
+    /// Whether a filter compares it with a quoted text, not with a number.
     pub const fn is_text(self) -> bool {
         matches!(
             self,
@@ -67,20 +65,20 @@ impl Kind {
 pub struct Field {
     /// How its bytes are read.
     pub kind: Kind,
-    /// Where it is in the entry, in bytes.
+    /// The offset in the entry, in bytes.
     pub offset: u16,
-    /// How many bytes it has there; 0 for what no entry holds.
+    /// The size in bytes. 0 for a field that is not in the entry.
     pub size: u16,
-    /// Whether a number can be negative.
+    /// Whether the number is signed.
     pub signed: bool,
 }
 
-/// A field that every event has.
+/// A field of every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its C type.
+    /// The C type.
     pub c_type: &'static str,
     /// The field.
     pub field: Field,
@@ -106,7 +104,7 @@ const fn shared(
     }
 }
 
-/// Fields that no entry holds.
+/// Fields that are not in the entry.
 pub const GENERIC: &[Shared] = &[
     shared("CPU", "int", Kind::Cpu, 0, 0, true),
     shared("cpu", "int", Kind::Cpu, 0, 0, true),
@@ -117,7 +115,7 @@ pub const GENERIC: &[Shared] = &[
     shared("STACKTRACE", "char *", Kind::Stacktrace, 0, 0, false),
 ];
 
-/// The header that every entry begins with.
+/// The common fields at the start of every entry.
 pub const COMMON: &[Shared] = &[
     shared("common_type", "unsigned short", Kind::Number, 0, 2, false),
     shared("common_flags", "unsigned char", Kind::Number, 2, 1, false),
@@ -132,7 +130,7 @@ pub const COMMON: &[Shared] = &[
     shared("common_pid", "int", Kind::Number, 4, 4, true),
 ];
 
-/// The field that every event has by this name, unless its own fields hide it.
+/// The field called `name` that every event has. An event's own field of that name hides it.
 pub fn of_every_event(name: &[u8]) -> Option<Field> {
     GENERIC
         .iter()
@@ -174,7 +172,7 @@ mod tests {
         assert_eq!(of_every_event(b"common_pid").unwrap().offset, 4);
         assert_eq!(of_every_event(b"cpu").unwrap().kind, Kind::Cpu);
         assert_eq!(of_every_event(b"pid"), None);
-        // A kind that the type alone would not give is one that no entry holds.
+        // Only a field outside the entry may have a kind that differs from the one of its type.
         for shared in COMMON {
             assert_eq!(Kind::of_type(shared.c_type.as_bytes()), shared.field.kind);
         }

@@ -10,15 +10,15 @@
 //!   value        a number in any base, a text in quotes, CPUS{list}; a function's name or address
 //! ```
 //!
-//! [`compile`](parse::compile) turns a text into [`Step`]s, one a predicate, that say where
-//! evaluation goes on for either result. It only goes forward, so it ends after as many steps as
-//! there are predicates at most; there is no other limit than the text's length.
-//! [`Program::matches`](program::Program::matches) evaluates them on the bytes of an entry.
+//! [`compile`](parse::compile) translates a text into [`Step`]s, one for each predicate. A step
+//! says where evaluation continues for either result. Jumps only go forward, so evaluation takes at
+//! most as many steps as there are predicates. Only the length of the text limits their number.
+//! [`Program::matches`](program::Program::matches) evaluates the steps on the bytes of an entry.
 //!
-//! [`parse`] reads predicates, [`link`] puts the jumps in, [`error`] says what C says about a
-//! refused text, and where.
+//! [`parse`] reads predicates, [`link`] fills in the jumps, [`error`] has C's error texts and their
+//! positions.
 //!
-//! Words: a *predicate* compares one field with one value; a *join* is the `&&` or `||` behind it.
+//! Words: a *predicate* compares one field with one value. A *join* is the `&&` or `||` after it.
 
 pub mod error;
 pub mod link;
@@ -29,27 +29,27 @@ use self::program::Step;
 use super::field::Field;
 use core::ops::Range;
 
-/// What names in a filter stand for.
+/// Resolves the names of a filter.
 pub trait Scope {
-    /// The event's own field of this name.
+    /// The event's own field called `name`.
     fn field(&self, name: &[u8]) -> Option<Field>;
 
-    /// The function of this name, from its first to behind its last byte.
+    /// The address range of the function called `name`.
     fn function(&self, name: &[u8]) -> Option<Range<u64>>;
 
-    /// The function around this address.
+    /// The address range of the function that contains `address`.
     fn function_at(&self, address: u64) -> Option<Range<u64>>;
 
-    /// How many CPUs there may be.
+    /// The number of possible CPUs.
     fn cpus(&self) -> usize;
 
-    /// Whether this is the function event, whose filter is a list of functions.
+    /// Whether this is `ftrace:function`, whose filter is a list of functions.
     fn is_function_event(&self) -> bool {
         false
     }
 }
 
-/// No memory for a compiled filter.
+/// There is no memory for the compiled filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory;
 
@@ -65,8 +65,8 @@ pub trait Storage {
     /// The steps so far.
     fn steps(&mut self) -> &mut [Step];
 
-    /// Appends `words` zeroed words to those of the masks, and gives the new ones with the index of
-    /// their first.
+    /// Appends `words` zeroed words to the masks. Returns the index of the first new word, and the
+    /// new words.
     fn mask(&mut self, words: usize) -> Result<(usize, &mut [u64]), NoMemory>;
 }
 

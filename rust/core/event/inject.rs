@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is written to `inject` files: `field=value` for some fields of an event, made an entry of it.
+//! Parses writes to `inject` files: `field=value` pairs become an entry of the event.
 //!
-//! A value is a number with C's prefixes, or a text between quotes of either kind. Fields that are
-//! not named are 0 or empty.
+//! A value is a number with C's prefixes, or a text in single or double quotes. Fields without a
+//! pair are 0 or empty.
 
 use super::field::{Field, Kind};
 use crate::core::format;
 use crate::core::parse::number;
 use crate::core::parse::parser::{is_space, until_nul};
 
-/// A text has fewer bytes.
+/// A text has fewer bytes than this.
 const TEXT_MAX: usize = 256;
 
 /// Why a text was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Not understood, or a value that the field cannot have: `EINVAL`.
+    /// A syntax error, or a value that the field cannot have: `EINVAL`.
     Invalid,
-    /// A number with more than 64 bits: `ERANGE`.
+    /// A number that needs more than 64 bits: `ERANGE`.
     Range,
-    /// There is no such field: `ENOENT`.
+    /// An unknown field: `ENOENT`.
     NoField,
-    /// The entry would be too long: `E2BIG`.
+    /// The entry is too long: `E2BIG`.
     TooLong,
 }
 
@@ -40,25 +40,25 @@ pub trait Layout {
     /// Calls `f` with each field.
     fn each(&self, f: &mut dyn FnMut(Field));
 
-    /// The field of this name.
+    /// The field called `name`.
     fn find(&self, name: &[u8]) -> Option<Field>;
 }
 
-/// What a field that holds the address of a text can have.
+/// The values of a field that holds a pointer to a text.
 #[derive(Clone, Copy)]
 pub struct Addresses {
     /// The address of an empty text.
     pub empty: u64,
-    /// That of a text that says that no text can be given.
+    /// The address of a text that says that no text can be injected.
     pub refused: u64,
 }
 
-/// Makes an entry of what `text` says, in `entry`, which is all zeros and begins with the common
-/// fields; gives its length.
+/// Writes the entry that `text` describes to `entry` and returns its length. `entry` is zero except
+/// for the common fields at its start.
 ///
 /// # Errors
 ///
-/// What is wrong with the text.
+/// The error in the text.
 pub fn write(
     text: &[u8],
     layout: &dyn Layout,
@@ -71,7 +71,7 @@ pub fn write(
         fixed = fixed.max(end);
     });
     layout.each(&mut |field| match field.kind {
-        // Where nothing is written there is no room either, which is found below.
+        // If `text` sets no string, the missing room is detected below.
         Kind::DataLoc | Kind::RelLoc => {
             let _ = put(entry, field, u64::from(location(field, fixed, 0)));
         }
@@ -80,7 +80,7 @@ pub fn write(
         }
         _ => {}
     });
-    // An end for texts that have none.
+    // Room for a NUL of empty texts.
     let mut length = fixed + 1;
     if length > entry.len() {
         return Err(Error::TooLong);
@@ -119,13 +119,13 @@ fn skip_space(text: &[u8]) -> &[u8] {
     text.get(end.unwrap_or(text.len())..).unwrap_or(&[])
 }
 
-/// The bytes before the first that `is_end`, and the rest.
+/// The bytes before the first byte that `is_end` accepts, and the rest.
 fn split(text: &[u8], is_end: impl Fn(&u8) -> bool) -> (&[u8], &[u8]) {
     let end = text.iter().position(is_end).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, &[]))
 }
 
-/// What is before `quote`, unless that has a backslash before it, and what is behind it.
+/// The bytes before `quote`, and the bytes after it. A `quote` after a backslash does not count.
 fn quoted(text: &[u8], quote: u8) -> Result<(&[u8], &[u8]), Error> {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -159,7 +159,7 @@ fn value_of(field: Field, digits: &[u8]) -> Result<u64, Error> {
     })
 }
 
-/// The word of a text at `at` of an entry, with this length.
+/// The location word of a text at `at` of an entry, with this length.
 fn location(field: Field, at: usize, length: usize) -> u32 {
     let at = match field.kind {
         Kind::RelLoc => at.wrapping_sub(usize::from(field.offset) + usize::from(field.size)),
@@ -168,7 +168,7 @@ fn location(field: Field, at: usize, length: usize) -> u32 {
     (at as u32 & 0xffff) | (length as u32) << 16
 }
 
-/// Puts the low bytes of `value` into the field.
+/// Writes the low bytes of `value` to the field.
 fn put(entry: &mut [u8], field: Field, value: u64) -> Result<(), Error> {
     let (at, size) = (usize::from(field.offset), usize::from(field.size));
     if !matches!(size, 1 | 2 | 4 | 8) {
@@ -232,7 +232,7 @@ mod tests {
         empty: 0x1111_2222_3333_4444,
         refused: 0x5555_6666_7777_8888,
     };
-    /// Where the fields of `Event` end.
+    /// The end of the fields of `Event`.
     const FIXED: usize = 48;
 
     struct Event;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Triggers: what is written to an event's `trigger` file, and how it reads back.
+//! Triggers: parses writes to an event's `trigger` file, and writes its text.
 //!
 //! ```text
 //!   [!]NAME[:COUNT] [if FILTER]                    traceon traceoff snapshot stacktrace
 //!   [!]NAME:SYSTEM:EVENT[:COUNT] [if FILTER]       enable_event disable_event
 //! ```
 //!
-//! [`Command::parse`] finds the name, which the caller's table knows; the other readers take apart
-//! what follows it. A removal needs neither count nor filter, so they are read when asked for.
+//! [`Command::parse`] finds the name, which the caller looks up in its table. The other functions
+//! parse the text after it. A removal needs neither count nor filter, so these are parsed only on
+//! request.
 
 use crate::core::format::{Error, Out, Result};
 use crate::core::parse::command::Count;
@@ -19,16 +20,16 @@ use core::fmt;
 /// One write to a `trigger` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// Whether a `!` came first: the trigger goes.
+    /// Whether the command begins with `!`, which removes the trigger.
     pub remove: bool,
-    /// Which trigger.
+    /// The name of the trigger.
     pub name: &'a [u8],
-    /// What follows the name and a colon or blank; `None` for nothing.
+    /// The text after the name and a colon or blank. `None` if there is none.
     pub rest: Option<&'a [u8]>,
 }
 
 impl<'a> Command<'a> {
-    /// Finds the name. Every text has one, if only an empty one that no table knows.
+    /// Finds the name. It may be empty; no table has an empty name.
     pub fn parse(text: &'a [u8]) -> Self {
         let text = trim(text);
         let (name, rest) = split(text, |c| matches!(c, b':' | b' ' | b'\t'));
@@ -43,10 +44,10 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// What follows a trigger's name where no parameter is needed.
+    /// The parameters of a trigger that needs none.
     pub fn optional(&self) -> Params<'a> {
         match self.rest {
-            // The only parameter there can be is a count.
+            // The only possible parameter is a count.
             Some([b'0'..=b'9', ..]) => Params::of(self.rest),
             filter => Params {
                 param: None,
@@ -55,7 +56,7 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// What follows the name of a trigger that another event is switched by.
+    /// The parameters of a trigger that enables or disables another event.
     ///
     /// # Errors
     ///
@@ -75,18 +76,18 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The event that a trigger switches.
+/// The event that a trigger enables or disables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// Its system.
+    /// The system.
     pub system: &'a [u8],
     /// The event.
     pub event: &'a [u8],
-    /// What follows it.
+    /// The text after it.
     pub params: Params<'a>,
 }
 
-/// A count and a filter, not read yet.
+/// A count and a filter that are not parsed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params<'a> {
     param: Option<&'a [u8]>,
@@ -94,7 +95,7 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// A word, and what follows it after blanks.
+    /// A word, and the text after it and blanks.
     fn of(text: Option<&'a [u8]>) -> Self {
         let Some(text) = text else {
             return Self {
@@ -109,16 +110,16 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// How often the trigger acts. What follows a further colon is ignored.
+    /// How often the trigger acts. Text after another colon is ignored.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for an empty count, else as [`number::unsigned`] in base 0.
+    /// [`Error::Invalid`] for an empty count. Otherwise as [`number::unsigned`] in base 0.
     pub fn count(&self) -> Result<Count> {
         match self.param.map(|param| split(param, |c| c == b':').0) {
             None => Ok(Count::Unlimited),
             Some([]) => Err(Error::Invalid),
-            // Counts live in a C long, where the greatest number means no limit.
+            // A count is a C long, where the largest number means no limit.
             Some(text) => match number::unsigned(text, 0)? {
                 u64::MAX => Ok(Count::Unlimited),
                 count => Ok(Count::Times(count as i64)),
@@ -126,7 +127,7 @@ impl<'a> Params<'a> {
         }
     }
 
-    /// The filter behind `if`.
+    /// The filter after `if`.
     ///
     /// # Errors
     ///
@@ -142,7 +143,7 @@ impl<'a> Params<'a> {
     }
 }
 
-/// Writes how a trigger reads back behind its name and target, with the newline: `:count=3 if …`.
+/// Writes the text of a trigger after its name and target, with the newline: `:count=3 if …`.
 ///
 /// # Errors
 ///
@@ -159,13 +160,13 @@ pub fn write(out: &mut dyn Out, count: Count, filter: Option<&[u8]>) -> fmt::Res
     out.bytes(b"\n")
 }
 
-/// `text` up to the first byte that `ends`, and what follows that.
+/// `text` up to the first byte that `ends` accepts, and the text after that byte.
 fn split(text: &[u8], ends: impl Fn(u8) -> bool) -> (&[u8], Option<&[u8]>) {
     let mut parts = text.splitn(2, |&c| ends(c));
     (parts.next().unwrap_or(&[]), parts.next())
 }
 
-/// `text` without blanks before it; `None` if nothing else is in it.
+/// `text` without blanks at its start. `None` if nothing else is in it.
 fn filled(text: &[u8]) -> Option<&[u8]> {
     let start = text.iter().position(|&c| !is_space(c))?;
     text.get(start..)

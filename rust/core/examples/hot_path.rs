@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The path of an event as one function, to look at with objdump and to count (`scripts` and the
-//! ring buffer's document say how). Stands for a tracer's callback with a 16-byte entry.
+//! The recording of an event as one function, for disassembly with objdump and for counting
+//! instructions (`scripts` and the ring buffer's document say how). It stands for the callback of a
+//! tracer with a 16-byte entry.
 
 use std::hint::black_box;
 
@@ -10,7 +11,7 @@ use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Wake};
 #[path = "../tests/ring_buffer/memory.rs"]
 mod memory;
 
-/// A clock that costs one load, so that the count is of the ring buffer.
+/// A clock of one load, so that the count shows the ring buffer's cost.
 struct Tick(u64);
 
 impl Env for Tick {
@@ -20,7 +21,7 @@ impl Env for Tick {
     }
 }
 
-/// Reserve, fill and commit one event of 16 bytes.
+/// Reserves, fills and commits an event of 16 bytes.
 ///
 /// # Safety
 ///

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and what a record
-//! of the branch tracer says of its site.
+//! Branch profiles: the rows of `trace_stat/branch_annotated` and `branch_all`, and the entries of
+//! the branch tracer.
 //!
-//! A *site* is one `likely()`, `unlikely()` or `if` of the kernel's C code. Of an annotated one is
-//! counted how often the annotation was right, of any other how often it was taken.
+//! A *site* is one `likely()`, `unlikely()` or `if` in the kernel's C code. For an annotated site
+//! the profile counts how often the annotation was right. For any other site it counts how often
+//! the branch was taken.
 
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 use super::entry::{Branch, BranchSite};
@@ -12,40 +13,39 @@ use super::Out;
 use core::cmp::Ordering;
 use core::fmt;
 
-/// What stands above the rows of `branch_annotated`.
+/// The titles above the rows of `branch_annotated`.
 pub const ANNOTATED_TITLES: &[u8] =
     b" correct incorrect  %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
 
-/// What stands above the rows of `branch_all`.
+/// The titles above the rows of `branch_all`.
 #[cfg(any(CONFIG_PROFILE_ALL_BRANCHES, not(CONFIG_RTRACE)))]
 pub const ALL_TITLES: &[u8] =
     b"   miss      hit    %        Function                  File              Line\n \
     ------- ---------  -        --------                  ----              ----\n";
 
-/// Where a branch is in the source.
+/// The place of a branch in the source.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The function's name.
+    /// The name of the function.
     pub function: &'a [u8],
-    /// The file's, with the path that the compiler knows it by.
+    /// The name of the file, with the compiler's path.
     pub file: &'a [u8],
     /// The line.
     pub line: u32,
 }
 
-/// How often which way.
+/// The counters of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// As annotated; of an `if` how often it was not taken.
+    /// How often the annotation was right, or how often an `if` was not taken.
     pub correct: u64,
-    /// The other way.
+    /// How often the annotation was wrong, or how often an `if` was taken.
     pub incorrect: u64,
 }
 
 impl Counts {
-    /// The share of `incorrect`, in percent rounded down; -1 where there is nothing to divide.
-    /// Wraps as C's does.
+    /// The share of `incorrect` in percent, rounded down. -1 if both are 0. Wraps as in C.
     fn percent(self) -> i64 {
         let Self { correct, incorrect } = self;
         match (correct, incorrect) {
@@ -58,8 +58,8 @@ impl Counts {
         }
     }
 
-    /// The order of `branch_annotated`: the worst share first, then the most wrong, then the fewest
-    /// right.
+    /// The order of `branch_annotated`: the highest share of wrong first, then the most wrong, then
+    /// the fewest right.
     pub fn worst_first(self, other: Self) -> Ordering {
         let key = |counts: Self| (counts.percent(), counts.incorrect);
         key(other)
@@ -69,17 +69,17 @@ impl Counts {
 }
 
 impl<'a> Place<'a> {
-    /// The file's name without its path.
+    /// The name of the file without its path.
     fn base_name(&self) -> &'a [u8] {
         self.file.rsplit(|&c| c == b'/').next().unwrap_or(self.file)
     }
 
-    /// Writes a row; `constant` is how often the condition was one that the compiler knew, which is
-    /// told where not 0.
+    /// Writes a row. `constant` is how often the compiler knew the condition; it is printed if it
+    /// is not 0.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write_row(&self, out: &mut dyn Out, counts: Counts, constant: u64) -> fmt::Result {
         let Counts { correct, incorrect } = counts;
         match constant {
@@ -100,11 +100,11 @@ impl<'a> Place<'a> {
         left(out, self.function, 30)?;
         out.bytes(b" ")?;
         left(out, self.base_name(), 20)?;
-        // C takes the line for a signed number.
+        // C prints the line as a signed number.
         writeln!(out, " {}", self.line as i32)
     }
 
-    /// What [`Branch`] entries say of this place, names cut short where they are too long for it.
+    /// The data of this place for [`Branch`] entries. Names that are too long are cut.
     #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
     pub fn entries(&self) -> BranchSite {
         BranchSite::of(Branch {
@@ -126,7 +126,7 @@ fn short<const N: usize>(name: &[u8]) -> [u8; N] {
     room
 }
 
-/// Writes the first `width` bytes of `text`, filled up with blanks to so many.
+/// Writes the first `width` bytes of `text`, padded with blanks to `width`.
 fn left(out: &mut dyn Out, text: &[u8], width: usize) -> fmt::Result {
     out.bytes(text.get(..width).unwrap_or(text))?;
     (text.len()..width).try_for_each(|_| out.bytes(b" "))

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The built-in entries: layout, `format` file, reader, writer and printer of each from one struct.
+//! The built-in entries. One struct gives the layout, `format` file, reader, writer and printer of
+//! each.
 //!
-//! Numbers, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent read binary
-//! records by them. An entry is a struct in one of the files below with its own fields, those after
-//! the [`Common`] header; `#[derive(Entry)]` yields the rest of its description and both ways
-//! between struct and bytes. [`Show`] says how it looks in `trace`.
+//! Numbers, field offsets and format texts are ABI: trace-cmd, perf and libtraceevent use them to
+//! read binary entries. An entry is a struct in one of the files below. It has the entry's own
+//! fields, those after the [`Common`] fields. `#[derive(Entry)]` makes the rest of the description,
+//! and the conversion between struct and bytes. [`Show`] defines the text in `trace`.
 //!
-//! A new one is such a struct and a row of [`TABLE`]. It is recorded by handing the struct to the
-//! buffer, which adds the header.
+//! To add an entry, add such a struct and a row to [`TABLE`]. To record it, pass the struct to the
+//! buffer, which adds the common fields.
 
 mod branch;
 mod function;
@@ -35,15 +36,15 @@ use super::Out;
 use crate::core::parse::options::Flag;
 use core::fmt;
 
-/// The built-in types: their numbers, which are ABI and stand nowhere else, and where `events/`
-/// has them.
+/// The built-in types: their numbers, which are ABI and are defined only here, and whether
+/// `events/` shows them.
 macro_rules! table {
     ($($number:literal => $Type:ty $(, if $offered:expr)?;)*) => {
         $(impl Number for $Type {
             const NUMBER: u16 = $number;
         })*
 
-        /// The built-in types, by number.
+        /// The built-in types, sorted by number.
         pub const TABLE: &[Row] = &[$(Row::of::<$Type>(true $(&& $offered)?)),*];
     };
 }
@@ -78,39 +79,39 @@ const _: () = assert!(
     "entries are stored as little-endian words"
 );
 
-/// The number of a built-in type; the rows of [`TABLE`] implement it.
+/// The type number of a built-in entry. The rows of [`TABLE`] implement it.
 pub trait Number {
     /// The number.
     const NUMBER: u16;
 }
 
-/// A record is shorter than its type.
+/// A record is shorter than its type requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated;
 
 /// One line of a `format` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The C type, of one element where there are several.
+    /// The C type; for an array, the type of one element.
     pub ctype: &'static str,
     /// The name.
     pub name: &'static str,
-    /// Bytes from the record's start.
+    /// The offset in bytes from the start of the record.
     pub offset: usize,
-    /// Bytes; 0 for the variable part, unless a length is advertised.
+    /// The size in bytes. 0 for the variable part, unless the format shows a length.
     pub size: usize,
-    /// Whether the (element) type is signed; C's `char` is not, in the kernel.
+    /// Whether the type (of an element) is signed. In the kernel, C's `char` is not.
     pub signed: bool,
-    /// Elements, where it is an array; 0 where their number varies.
+    /// The number of elements of an array. 0 if the number varies.
     pub len: Option<usize>,
 }
 
 impl Field {
-    /// Writes the field's line of the `format` file.
+    /// Writes the line of the field in the `format` file.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out) -> fmt::Result {
         let Self {
             ctype,
@@ -133,9 +134,9 @@ impl Field {
     }
 }
 
-/// An integer of an entry, as a part of a word.
+/// An integer of an entry that is a part of a word.
 pub trait ToWord: Copy {
-    /// Its bits, in the lowest of the word's.
+    /// Its bits, as the lowest bits of the word.
     fn to_word(self) -> u64;
 }
 
@@ -152,12 +153,12 @@ macro_rules! integers {
 
 integers! { u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64, i32 as u32, }
 
-/// An entry as it lies in the buffer, before its tail.
+/// An entry without its tail, in the layout of the buffer.
 pub trait Words: Copy {
-    /// Bytes.
+    /// The size in bytes.
     const SIZE: usize;
 
-    /// Writes it to the start of `bytes`; no more than fits.
+    /// Writes it to the start of `bytes`. Bytes that do not fit are dropped.
     fn store(self, bytes: &mut [u8]);
 }
 
@@ -172,7 +173,7 @@ impl<const N: usize> Words for [u64; N] {
     }
 }
 
-/// Words, and half a one behind them.
+/// Words, and half a word after them.
 impl<const N: usize> Words for ([u64; N], u32) {
     const SIZE: usize = 8 * N + 4;
 
@@ -185,24 +186,24 @@ impl<const N: usize> Words for ([u64; N], u32) {
     }
 }
 
-/// The header that every entry begins with.
+/// The common fields of every entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Common {
-    /// The type's number.
+    /// The number of the type.
     pub id: u16,
-    /// Interrupt state: see [`super::line::flag`].
+    /// The interrupt state: see [`super::line::flag`].
     pub flags: u8,
-    /// Depths of preempt-disable (low nibble) and migrate-disable (high nibble).
+    /// The depths of preempt-disable (low nibble) and migrate-disable (high nibble).
     pub preempt_count: u8,
-    /// The task.
+    /// The pid of the task.
     pub pid: i32,
 }
 
 impl Common {
-    /// Bytes.
+    /// The size in bytes.
     pub const SIZE: usize = 8;
 
-    /// The fields that every `format` file begins with.
+    /// The common fields in every `format` file.
     #[rustfmt::skip]
     pub const FIELDS: &'static [Field] = &[
         Field { ctype: "unsigned short", name: "common_type", offset: 0, size: 2, signed: false, len: None },
@@ -211,7 +212,7 @@ impl Common {
         Field { ctype: "int", name: "common_pid", offset: 4, size: 4, signed: true, len: None },
     ];
 
-    /// Reads the start of any record.
+    /// Reads the common fields of a record.
     ///
     /// # Errors
     ///
@@ -227,7 +228,7 @@ impl Common {
         })
     }
 
-    /// The word that it is in the buffer.
+    /// The common fields as one word, as in the buffer.
     #[cfg(all(test, not(CONFIG_RTRACE)))]
     pub const fn word(self) -> u64 {
         let [a, b] = self.id.to_ne_bytes();
@@ -236,58 +237,58 @@ impl Common {
     }
 }
 
-/// A built-in type of entries: a struct of an entry's own fields. To be derived.
+/// A built-in type of entries: a struct of the entry's own fields. It is derived.
 pub trait Entry: Copy {
-    /// What the buffer stores: the header, then the fields.
+    /// The stored form: the common fields, then the own fields.
     type Words: Words;
 
     /// The type's number.
     const ID: u16;
-    /// The name: its directory in `events/ftrace/`.
+    /// The name, which is its directory in `events/ftrace/`.
     const NAME: &'static str;
-    /// The bytes of a record before its tail.
+    /// The size in bytes of a record without its tail.
     const SIZE: usize;
     /// The fields after the common ones.
     const FIELDS: &'static [Field];
     /// The `print fmt` of its `format` file.
     const PRINT: &'static str;
 
-    /// Reads the fields of a record.
+    /// Reads the own fields of a record.
     ///
     /// # Errors
     ///
-    /// [`Truncated`] if the record ends before.
+    /// [`Truncated`] if the record is too short.
     fn parse(record: &[u8]) -> Result<Self, Truncated>;
 
-    /// The entry with the header `header`.
+    /// The stored form of the entry, with the common fields `header`.
     fn words(self, header: u64) -> Self::Words;
 
-    /// The tail of a record: what follows the fields.
+    /// The tail of a record: the bytes after the fields.
     fn tail(record: &[u8]) -> &[u8] {
         record.get(Self::SIZE..).unwrap_or(&[])
     }
 }
 
-/// How an entry looks in `trace`, after what stands before it in its line. A form that a type does
-/// not have says only `type: number`.
+/// The text of an entry in `trace`, after the prefix. If a type does not have a form, its text is
+/// `type: number`.
 pub trait Show: Entry {
-    /// Must [`Env::strings`](super::print::Env::strings) be there?
+    /// Whether it needs [`Env::strings`](super::print::Env::strings).
     const NEEDS_STRINGS: bool = false;
 
-    /// Writes the line for people, newline included.
+    /// Writes the normal form, newline included.
     ///
     /// # Errors
     ///
-    /// Those of `out`, and of a tail that is too short.
+    /// The errors of `out`, or of a tail that is too short.
     fn normal(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
         no_form::<Self>(out)
     }
 
-    /// Writes the line of numbers, newline included. Errors as [`Show::normal`].
+    /// Writes the raw form, which shows numbers, newline included.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Show::normal`].
     fn raw(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
         no_form::<Self>(out)
     }
@@ -296,7 +297,7 @@ pub trait Show: Entry {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Show::normal`].
     fn hex(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
         no_form::<Self>(out)
     }
@@ -305,18 +306,18 @@ pub trait Show: Entry {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Show::normal`].
     fn bin(&self, _line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
         no_form::<Self>(out)
     }
 
-    /// Writes the text alone, if the entry is a message.
+    /// Writes only the text, if the entry is a message.
     ///
-    /// Returns `false`, with nothing written, if it is none.
+    /// Returns `false` and writes nothing if it is not a message.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn message(&self, _line: &Line<'_>, _out: &mut dyn Out) -> Result<bool, fmt::Error> {
         Ok(false)
     }
@@ -326,14 +327,15 @@ fn no_form<E: Entry>(out: &mut dyn Out) -> Result<(), Error> {
     Ok(writeln!(out, "type: {}", E::ID)?)
 }
 
-/// Writes a record of `E` in the form that the options ask for; false if its strings are not there.
+/// Writes a record of `E` in the form that the options ask for. Returns false if its strings are
+/// missing.
 fn show<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
     if E::NEEDS_STRINGS && line.env.strings.is_none() {
         return Ok(false);
     }
     let set = line.env.set;
     match Form::of(set) {
-        // The field lists of built-in types are out of this option's sight in ftrace, too.
+        // In C, option `fields` does not know the fields of built-in types, either.
         Form::Normal if set.has(Flag::Fields) => writeln!(out, "UNKNOWN TYPE {}", E::ID)?,
         Form::Normal => E::parse(line.record)?.normal(line, out)?,
         Form::Raw => E::parse(line.record)?.raw(line, out)?,
@@ -343,7 +345,8 @@ fn show<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Writes the text of a record of `E`; false if it is no message, or its strings are not there.
+/// Writes the text of a record of `E`. Returns false if it is not a message, or its strings are
+/// missing.
 fn message<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
     Ok(E::parse(line.record)?.message(line, out)?)
 }
@@ -352,7 +355,7 @@ fn message<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_format(
     out: &mut dyn Out,
     name: &str,
@@ -380,7 +383,7 @@ pub struct Row {
     pub fields: &'static [Field],
     /// See [`Entry::PRINT`].
     pub print: &'static str,
-    /// Is there somebody in this kernel who records it?
+    /// Whether this kernel can record it.
     pub offered: bool,
     show: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,
     message: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,
@@ -414,14 +417,14 @@ impl Row {
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write_format(&self, out: &mut dyn Out) -> fmt::Result {
         write_format(out, self.name, self.id, self.fields, self.print)
     }
 
     /// Writes a record of this type in the form that the options ask for, with its newline.
     ///
-    /// Returns `false`, with nothing written, if that takes strings that are not there.
+    /// Returns `false` and writes nothing if it needs strings that are missing.
     ///
     /// # Errors
     ///
@@ -432,8 +435,8 @@ impl Row {
 
     /// Writes the text of a record of this type.
     ///
-    /// Returns `false`, with nothing written, if it is no message, or takes strings that are not
-    /// there.
+    /// Returns `false` and writes nothing if it is not a message, or needs strings that are
+    /// missing.
     ///
     /// # Errors
     ///
@@ -451,7 +454,7 @@ pub fn store_words(tail: &mut [u8], words: impl IntoIterator<Item = usize>) {
     }
 }
 
-/// The words of a tail that holds some.
+/// The words of a tail.
 pub fn words(tail: &[u8]) -> impl Iterator<Item = usize> + '_ {
     tail.chunks_exact(size_of::<usize>())
         .filter_map(|chunk| chunk.first_chunk().copied().map(usize::from_ne_bytes))
@@ -595,7 +598,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
         );
     }
 
-    /// The bytes of an entry with a header and a tail.
+    /// The bytes of an entry with common fields and a tail.
     fn stored<E: Entry>(entry: E, header: Common, tail: &[u8]) -> Vec<u8> {
         let mut record = std::vec![0xee; E::SIZE];
         entry.words(header.word()).store(&mut record);
@@ -622,7 +625,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
         assert_eq!(RawData::tail(&record), b"ab");
         assert_eq!(RawData::parse(&record[..11]), Err(Truncated));
         assert_eq!(KernelStack::parse(&[0; 12]), Err(Truncated));
-        // Padding is 0, whatever lay there.
+        // Padding is 0, whatever the memory held before.
         let stack = KernelStack { size: -2, _pad: 0 };
         assert_eq!(
             stored(stack, Common::default(), b"")[8..],

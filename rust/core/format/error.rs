@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The errors that text from user space can cause.
+//! Errors of texts from user space.
 
-/// Why a text was refused; each value is one errno.
+/// Why a text was refused. Each value is one errno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Not understood, or not allowed: `EINVAL`.
+    /// A syntax error, or a value that is not allowed: `EINVAL`.
     Invalid,
     /// A number does not fit its type: `ERANGE`.
     Range,
-    /// A mask has bits beyond the machine's: `EOVERFLOW`.
+    /// A mask has bits above the largest CPU: `EOVERFLOW`.
     Overflow,
-    /// A process id is beyond what a list can hold: `EPERM`, as ftrace says.
+    /// A pid is too large for a pid list: `EPERM`, as in C.
     Pid,
 }
 
@@ -28,5 +28,5 @@ impl Error {
     }
 }
 
-/// A result whose error is a refused text.
+/// A result whose error says why a text was refused.
 pub type Result<T = ()> = core::result::Result<T, Error>;

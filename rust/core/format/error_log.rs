@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `error_log`: what was wrong with the commands that parsers refused, with a caret under the
-//! place.
+//! `error_log`: the commands that parsers have refused, with a caret under the error.
 
 use super::Out;
 use core::fmt;
 
-/// How many records the log keeps.
+/// The number of records in the log.
 pub const RECORDS: usize = 8;
 
-/// A location and what stands around it get so many bytes at most.
+/// The most bytes of a location and the text around it.
 const LOCATION_MAX: usize = 127;
 
 /// One refused command.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// When, in nanoseconds of the local clock.
+    /// The time, in nanoseconds of the local clock.
     pub ts: u64,
-    /// Which parser: `event filter parse error`, `trace_kprobe`, `hist:SYS:EV`, …
+    /// The parser: `event filter parse error`, `trace_kprobe`, `hist:SYS:EV`, …
     pub location: &'a [u8],
-    /// What is wrong.
+    /// The error text.
     pub message: &'a str,
     /// The command.
     pub command: &'a [u8],
-    /// Where in the command, in bytes from its start.
+    /// The position of the error, in bytes from the start of the command.
     pub position: u16,
 }
 
 impl Record<'_> {
-    /// Writes the record's three lines.
+    /// Writes the three lines of the record.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out) -> fmt::Result {
         const AFTER: &[u8] = b": error: ";
         const COMMAND: &[u8] = b"  Command: ";
@@ -56,12 +55,14 @@ impl Record<'_> {
     }
 }
 
-/// The newest `N` of the things pushed.
+/// The newest `N` pushed items.
 ///
-/// The log keeps [`RECORDS`] of whatever type owns a record's text; the caller brings the lock.
+/// The log keeps [`RECORDS`] items of a type that owns a record's text. The caller provides the
+/// lock.
 pub struct Newest<T, const N: usize> {
     slots: [Option<T>; N],
-    /// Where the next goes; the oldest is there or, while the log is not full, in slot 0.
+    /// The slot of the next item. The oldest item is there or, while the log is not full, in slot
+    /// 0.
     next: usize,
 }
 
@@ -74,7 +75,7 @@ impl<T, const N: usize> Newest<T, N> {
         }
     }
 
-    /// Adds `item` and returns the one that had to go for it, to be freed outside a lock.
+    /// Adds `item`. Returns the replaced item, so that the caller can free it outside a lock.
     pub fn push(&mut self, item: T) -> Option<T> {
         let slot = self.slots.get_mut(self.next)?;
         self.next = if self.next.wrapping_add(1) < N {
@@ -85,13 +86,13 @@ impl<T, const N: usize> Newest<T, N> {
         slot.replace(item)
     }
 
-    /// Takes all out, in no special order.
+    /// Removes all items, in no special order.
     pub fn clear(&mut self) -> [Option<T>; N] {
         self.next = 0;
         core::mem::replace(&mut self.slots, [const { None }; N])
     }
 
-    /// The items, oldest first.
+    /// The items, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let (newer, older) = self
             .slots

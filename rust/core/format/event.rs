@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The text of an event's `format` file, and the numbers that stand in it for names.
+//! The text of an event's `format` file, and the numbers that replace enum names in it.
 
 use super::Out;
 use core::fmt;
 
-/// A field as it is told by the code that `TRACE_EVENT()` generates.
+/// A field, as the code of `TRACE_EVENT()` describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// Its C type, which may have `__attribute__((…))` in it.
+    /// The C type. It may contain `__attribute__((…))`.
     pub ctype: &'a [u8],
-    /// Its name.
+    /// The name.
     pub name: &'a [u8],
-    /// Where it is in an entry.
+    /// The offset in an entry, in bytes.
     pub offset: usize,
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Has it a sign?
+    /// Whether it is signed.
     pub signed: bool,
-    /// How many elements, if it is an array of a fixed length; else 0.
+    /// The number of elements of an array of fixed length; 0 otherwise.
     pub len: usize,
 }
 
 impl Field<'_> {
-    /// Writes its line.
+    /// Writes the line of the field.
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out) -> fmt::Result {
         out.bytes(b"\tfield:")?;
-        // The brackets of an array's type go behind the name.
+        // The brackets of an array type are written after the name.
         let is_dynamic = self.ctype.starts_with(b"__data_loc");
         let bracket = self.ctype.iter().position(|&byte| byte == b'[');
         match bracket.filter(|_| !is_dynamic) {
@@ -65,7 +65,7 @@ const ATTRIBUTE: &[u8] = b"__attribute__(";
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Only the errors of `out`.
 pub fn write_type(mut ctype: &[u8], out: &mut dyn Out) -> fmt::Result {
     let mut before = b' ';
     while !ctype.is_empty() {
@@ -86,7 +86,7 @@ pub fn write_type(mut ctype: &[u8], out: &mut dyn Out) -> fmt::Result {
     Ok(())
 }
 
-/// What is behind the parenthesis that closes the one before `text`.
+/// The text after the parenthesis that closes the one before `text`.
 fn behind_parentheses(text: &[u8]) -> Option<&[u8]> {
     let mut depth = 1usize;
     for (at, byte) in text.iter().enumerate() {
@@ -106,13 +106,14 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Puts numbers for names in the text of a `print fmt`, outside of strings: `find` is asked at each
-/// word that is no member's name, and gives the length of the name there and its number. Gives the
-/// length of the result. A number that is longer than its name stays out.
+/// Replaces enum names by numbers in the text of a `print fmt`, outside of strings. Calls `find` at
+/// each word that is not the name of a member; `find` returns the length of an enum name there and
+/// its number. Returns the length of the result. A number that is longer than its name is not
+/// inserted.
 pub fn replace_evals(text: &mut [u8], find: impl Fn(&[u8]) -> Option<(usize, i64)>) -> usize {
     let (mut from, mut to) = (0usize, 0usize);
     let mut quoted = false;
-    // Takes `count` bytes over as they are.
+    // Copies `count` bytes unchanged.
     fn keep(text: &mut [u8], from: &mut usize, to: &mut usize, count: usize) {
         let count = count.min(text.len().saturating_sub(*from));
         text.copy_within(*from..from.saturating_add(count), *to);
@@ -147,7 +148,7 @@ pub fn replace_evals(text: &mut [u8], find: impl Fn(&[u8]) -> Option<(usize, i64
                     continue;
                 }
                 keep(text, &mut from, &mut to, word);
-                // What follows is a member's name.
+                // The name of a member follows.
                 loop {
                     let rest = text.get(from..).unwrap_or(&[]);
                     let link = match rest {
@@ -165,7 +166,7 @@ pub fn replace_evals(text: &mut [u8], find: impl Fn(&[u8]) -> Option<(usize, i64
     to
 }
 
-/// `value` in decimal, at the end of `digits`.
+/// `value` in decimal digits, at the end of `digits`.
 fn decimal(value: i64, digits: &mut [u8; 20]) -> &[u8] {
     let mut left = value.unsigned_abs();
     let mut start = digits.len();

@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! An event's entry field by field (option `fields`), for who does not trust its format.
+//! Prints an event's entry field by field (option `fields`), without its print format.
 
 use super::symbol::Symbols;
 use super::Out;
 use core::fmt;
 
-/// How a field is shown.
+/// How a field is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shown {
     /// A number, by its size.
     Number,
-    /// Offset and length of bytes, from the entry's beginning or the field's end.
+    /// A location word: offset and length of bytes.
     Array {
-        /// From the field's end?
+        /// Whether the offset counts from the end of the field, not from the start of the entry.
         relative: bool,
     },
     /// Characters.
     Text,
-    /// Offset and length of characters, from the entry's beginning or the field's end.
+    /// A location word: offset and length of characters.
     DynText {
-        /// From the field's end?
+        /// Whether the offset counts from the end of the field, not from the start of the entry.
         relative: bool,
     },
-    /// The address of a string.
+    /// A pointer to a string.
     Pointer,
     /// The address of a function.
     Function,
-    /// What cannot be shown.
+    /// A field that cannot be printed.
     Invalid,
 }
 
 /// A field.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a [u8],
-    /// Where it is in the entry.
+    /// The offset in the entry, in bytes.
     pub offset: usize,
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// How it is shown.
+    /// How it is printed.
     pub shown: Shown,
 }
 
-/// What stands for bytes beyond the entry's end.
+/// Printed for a field that is outside the entry.
 const OVERFLOW: &[u8] = b"<OVERFLOW>";
 
-/// Writes ` NAME=VALUE`; `text` is the offset in the kernel's text that fields called `caller_offs`
+/// Writes ` NAME=VALUE`. `text` is the offset in the kernel's text that fields called `caller_offs`
 /// and `parent_offs` count from.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// Only the errors of `out`.
 pub fn write(
     field: &Field<'_>,
     entry: &[u8],
@@ -107,7 +107,8 @@ fn is_print(byte: u8) -> bool {
     byte.is_ascii_graphic() || byte == b' '
 }
 
-/// Characters that can be printed as they are; others with all of them in hexadecimal behind.
+/// Writes printable characters as they are. If there are others, all bytes follow in hexadecimal
+/// digits.
 fn write_text(text: &[u8], out: &mut dyn Out) -> fmt::Result {
     if text.iter().all(|&byte| byte == 0 || is_print(byte)) {
         return out.bytes(until_nul(text));

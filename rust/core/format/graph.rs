@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The call graph as text: `function_graph`'s columns, one line for an entry, a return, or both of
-//! a function that called nothing recorded.
+//! The call graph as text, with the columns of `function_graph`. One line shows a call, a return,
+//! or both for a function without recorded calls.
 //!
 //! ```text
 //!  TIME | CPU)  TASK-PID | flags | mark DURATION us |  FUNCTION CALLS
 //! ```
 //!
-//! Which columns there are the options say ([`crate::core::parse::options::graph`]). Reading is in
-//! order, so each CPU has a [`CpuState`] between lines: whose line was the last, how deep it was,
-//! and which function is open at each depth.
+//! The options select the columns ([`crate::core::parse::options::graph`]). Events are read in
+//! order. Each CPU has a [`CpuState`] between lines: the task and the depth of its last line, and
+//! the open function at each depth.
 
 use super::entry::{Common, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 use super::out::Piece;
@@ -21,28 +21,28 @@ use crate::core::parse::parser::until_nul;
 use core::fmt;
 use core::ops::Range;
 
-/// Functions are remembered up to this depth.
+/// The number of depths whose functions are remembered.
 const DEPTHS: usize = 50;
-/// Columns that a task's name and pid are centred in.
+/// The width of the column with the task's name and pid, which are centred in it.
 const TASK_WIDTH: usize = 14;
-/// Bytes of a task's name that are shown.
+/// The number of bytes of a task's name that are printed.
 const TASK_NAME: usize = 7;
 
-/// What is known of a CPU from its lines before.
+/// The state of a CPU after its last line.
 #[derive(Clone, Debug)]
 pub struct CpuState {
-    /// Whose line was the last.
+    /// The task of the last line.
     pid: Option<i32>,
-    /// The depth of comments, less one.
+    /// The depth of comments, minus one.
     depth: i64,
-    /// The depth of the interrupt's function whose calls are left out.
+    /// The depth of the interrupt's function whose calls are hidden.
     irq: Option<i64>,
-    /// Entered functions by depth, 0 where none is open.
+    /// The open function at each depth. 0 if there is none.
     open: [usize; DEPTHS],
 }
 
 impl CpuState {
-    /// Nothing yet.
+    /// The state before the first line.
     pub const fn new() -> Self {
         Self {
             pid: None,
@@ -66,14 +66,14 @@ impl Default for CpuState {
 /// A task's name with its NUL.
 pub type Comm = [u8; 16];
 
-/// A function was entered.
+/// The call of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// The function.
+    /// The address of the function.
     pub func: usize,
-    /// Traced functions around it.
+    /// The number of traced functions around it.
     pub depth: i64,
-    /// Where it returns to, where that was recorded.
+    /// The return address, if it was recorded.
     pub retaddr: Option<usize>,
 }
 
@@ -97,19 +97,19 @@ impl From<FuncgraphRetaddrEntry> for Call {
     }
 }
 
-/// A line's place and looks.
+/// The data and the options of a line.
 pub struct Line<'a> {
     /// The CPU.
     pub cpu: u32,
-    /// Digits of the largest CPU number there can be.
+    /// The number of digits of the largest possible CPU number.
     pub cpu_width: usize,
-    /// The record's time.
+    /// The time of the record.
     pub ts: u64,
-    /// What the relative time counts from.
+    /// The time that relative times count from.
     pub start: u64,
-    /// How every record begins.
+    /// The common fields of the record.
     pub common: Common,
-    /// The graph's options that are on, and [`REL_TIME`] where that is wanted.
+    /// The graph options that are on, and [`REL_TIME`] for relative times.
     pub own: u32,
     /// The core options.
     pub set: Set,
@@ -117,11 +117,11 @@ pub struct Line<'a> {
     pub symbols: &'a dyn Symbols,
     /// Names of tasks.
     pub comm: &'a dyn Fn(i32) -> Comm,
-    /// The text of interrupts' first functions.
+    /// The text section of interrupt entry functions.
     pub irqs: Range<usize>,
 }
 
-/// Which side of an interrupt's function.
+/// The entry or the return of an interrupt's function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Enter,
@@ -137,7 +137,7 @@ impl Line<'_> {
         self.set.has(Flag::ContextInfo)
     }
 
-    /// Is the entry of `call` left out, as part of an interrupt?
+    /// Whether the entry of `call` is hidden because it is in an interrupt.
     pub fn hides_entry(&self, state: &mut CpuState, call: &Call) -> bool {
         if self.is(&IRQS) || state.irq.is_none() && !self.irqs.contains(&call.func) {
             return false;
@@ -146,7 +146,7 @@ impl Line<'_> {
         true
     }
 
-    /// Is a return from `depth` left out, as part of an interrupt?
+    /// Whether a return from `depth` is hidden because it is in an interrupt.
     pub fn hides_return(&self, state: &mut CpuState, depth: i64) -> bool {
         let Some(irq) = state.irq.filter(|_| !self.is(&IRQS)) else {
             return false;
@@ -157,11 +157,11 @@ impl Line<'_> {
         true
     }
 
-    /// Writes an entry; with `leaf`, the return that followed at once, both.
+    /// Writes a call. With `leaf`, the return that followed at once, writes both in one line.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn entry(
         &self,
         out: &mut dyn Out,
@@ -185,7 +185,7 @@ impl Line<'_> {
         call: &Call,
         ret: &FuncgraphExit,
     ) -> fmt::Result {
-        // Comments stand one deeper than this.
+        // Comments are printed one level deeper than this.
         state.depth = call.depth.wrapping_sub(1);
         if let Some(open) = state.at(call.depth) {
             *open = 0;
@@ -226,15 +226,15 @@ impl Line<'_> {
         out.bytes(b"\n")
     }
 
-    /// Writes a return that does not follow its entry.
+    /// Writes a return that does not follow its call.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn ret(&self, out: &mut dyn Out, state: &mut CpuState, ret: &FuncgraphExit) -> fmt::Result {
         let depth = i64::from(ret.depth as i32);
         state.depth = depth.wrapping_sub(1);
-        // Deeper than is remembered, it is taken for the open one.
+        // Below the remembered depths, the return counts as that of the open function.
         let mut known = true;
         if let Some(open) = state.at(depth) {
             known = core::mem::take(open) == ret.func;
@@ -262,11 +262,11 @@ impl Line<'_> {
         self.irq(out, ret.func, Side::Leave)
     }
 
-    /// Writes a record of another type as a comment; `text` writes it, with or without a newline.
+    /// Writes a record of another type as a comment. `text` writes it, with or without a newline.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn comment(
         &self,
         out: &mut dyn Out,
@@ -285,14 +285,14 @@ impl Line<'_> {
         out.bytes(b" */\n")
     }
 
-    /// Says that another task's lines follow on this CPU.
+    /// Writes that the next lines on this CPU are from another task.
     fn task_change(&self, out: &mut dyn Out, state: &mut CpuState) -> fmt::Result {
         const RULE: &[u8] = b" ------------------------------------------\n";
         let pid = self.common.pid;
         let Some(before) = state.pid.replace(pid).filter(|before| *before != pid) else {
             return Ok(());
         };
-        // C marks "none yet" by this pid.
+        // C uses this pid for "no task yet".
         if before == -1 {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What is wrong with a refused filter, in C's words and at C's places.
+//! The errors of a refused filter, with C's texts and positions.
 
 use super::NoMemory;
 use crate::core::format::Out;
@@ -8,13 +8,13 @@ use core::fmt;
 
 macro_rules! reasons {
     ($($name:ident $text:literal,)*) => {
-        /// What is wrong with a filter.
+        /// The error in a filter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)] // Each one's text says it.
         pub enum Reason { $($name,)* }
 
         impl Reason {
-            /// The words of `error_log` and of the `filter` file.
+            /// The text in `error_log` and in the `filter` file.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -46,24 +46,23 @@ reasons! {
     NoFilter "No filter found",
 }
 
-/// What the write of a refused filter returns. C gives away the codes of its parser's first pass
-/// for some errors.
+/// The errno of the write. For some errors C returns internal codes of its parser's first pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errno {
     /// `EINVAL`.
     Invalid,
-    /// `EPERM`: more behind an expression's end, or a predicate without field.
+    /// `EPERM`: text after the end of the expression, or a predicate without a field.
     Permission,
-    /// `ENOENT`: a parenthesis that is not closed.
+    /// `ENOENT`: an unclosed parenthesis.
     NotFound,
-    /// `ESRCH`: a quote that is not closed.
+    /// `ESRCH`: an unclosed quote.
     NoProcess,
     /// `ENOMEM`.
     NoMemory,
 }
 
 impl Errno {
-    /// The positive errno value on Linux, the same on every architecture.
+    /// The positive errno on Linux. It is the same on every architecture.
     pub const fn value(self) -> i32 {
         match self {
             Self::Permission => 1,
@@ -78,16 +77,17 @@ impl Errno {
 /// A refused filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What is wrong with it.
+    /// The error.
     pub reason: Reason,
-    /// Where, in bytes from the filter's start, for [`error_log`](crate::core::format::error_log).
+    /// The position in bytes from the start of the filter, for
+    /// [`error_log`](crate::core::format::error_log).
     pub position: usize,
-    /// What the write returns.
+    /// The errno of the write.
     pub errno: Errno,
 }
 
 impl Refused {
-    /// A refusal that is `EINVAL`.
+    /// A refusal with `EINVAL`.
     pub(super) const fn new(reason: Reason, position: usize) -> Self {
         Self {
             reason,
@@ -104,13 +104,12 @@ impl Refused {
         }
     }
 
-    /// A refusal about which nothing more is said.
+    /// A refusal without a text.
     pub(super) const fn unsaid(errno: Errno) -> Self {
         Self::with(Reason::Unsaid, 0, errno)
     }
 
-    /// The refusal that each event of a system gets whose fields a filter of the system does not
-    /// fit.
+    /// The refusal for an event that lacks the fields of a filter for its system.
     pub const fn of_system(self) -> Self {
         Self {
             reason: Reason::BadSystemFilter,
@@ -119,22 +118,22 @@ impl Refused {
         }
     }
 
-    /// [`position`](Self::position), for a log that counts in 16 bits.
+    /// The [`position`](Self::position), for a log that counts in 16 bits.
     pub fn column(&self) -> u16 {
         self.position.try_into().unwrap_or(u16::MAX)
     }
 
-    /// Writes what the `filter` file shows from then on, without the last newline.
+    /// Writes the new text of the `filter` file, without the last newline.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out, filter: &[u8]) -> fmt::Result {
         out.bytes(filter)?;
         if self.reason == Reason::Unsaid {
             return out.write_str("\nError: (0)\n");
         }
-        // The caret stands behind the place, but for the first one.
+        // The caret is one column after the position, except for position 0.
         let position = self.position.min(filter.len());
         out.bytes(b"\n")?;
         out.right(b"^", position.saturating_add((position != 0).into()))?;

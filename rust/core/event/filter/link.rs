@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where evaluation goes on after each predicate.
+//! Links the steps of a filter: where evaluation continues after each predicate.
 //!
-//! Predicates come in the order of the text, each with the [`Join`] behind it and how tightly that
-//! binds. A result that decides a join (true for `||`, false for `&&`) is the result of the whole
-//! operand that ends at the next join that does not bind tighter, and so on from there; one that
-//! does not decide it is followed by the next predicate. A negation has been moved inward before:
-//! it exchanges `&&` and `||` of what it stands before, but not how they bind, and the results of
-//! its predicates.
+//! The predicates are in the order of the text. Each has the [`Join`] after it, with the level of
+//! that join. A result can decide a join (true for `||`, false for `&&`). It is then the result of
+//! the whole operand up to the next join that does not bind tighter, and the rule is applied again
+//! there. If the result does not decide the join, the next predicate follows. Negations were moved
+//! inward before: a negation swaps `&&` and `||` of its operand and the results of its predicates,
+//! but not the levels.
 
 use super::program::{Step, ACCEPT, REJECT};
 
-/// What stands behind a predicate.
+/// The operator after a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
-    /// How tightly it binds: by the parentheses around it first, then `&&` before `||`.
+    /// How tightly it binds: first by the parentheses around it, then `&&` before `||`.
     pub level: u16,
-    /// Which result decides it, with the negations around it taken in.
+    /// The result that decides it. The negations around it are included.
     pub decided_by: bool,
-    /// The next join that does not bind tighter; [`ACCEPT`] for none.
+    /// The next join that does not bind tighter. [`ACCEPT`] if there is none.
     after: u16,
 }
 
@@ -30,7 +30,7 @@ impl Join {
         after: ACCEPT,
     };
 
-    /// A join within `depth` parentheses.
+    /// A join inside `depth` parentheses.
     pub const fn new(depth: u16, and: bool, inverted: bool) -> Self {
         Self {
             level: depth.saturating_mul(2).saturating_add(and as u16),
@@ -40,7 +40,7 @@ impl Join {
     }
 }
 
-/// Puts the jumps of all steps in, each step's own negation included.
+/// Fills in the jumps of all steps. The negation of each step is included.
 pub(super) fn link(steps: &mut [Step]) {
     let count = steps.len();
     for index in (0..count).rev() {
@@ -55,7 +55,7 @@ pub(super) fn link(steps: &mut [Step]) {
 
         let at = |index: u16| later.get(usize::from(index).wrapping_sub(next));
         let mut after = u16::try_from(next).unwrap_or(ACCEPT);
-        // The last step's join is the end, which binds least and is none.
+        // The join of the last step is the end. It binds least and has no operator.
         while let Some(join) = at(after).map(|step| step.join) {
             if at(after.wrapping_add(1)).is_none() {
                 after = ACCEPT;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! From text to steps.
+//! Parses a filter into steps.
 //!
-//! One pass finds unbalanced quotes and parentheses, as C does before anything else; the next reads
-//! operands and joins from left to right, with one bit for each parenthesis that is open.
+//! The first pass finds unbalanced quotes and parentheses, as C does first. The second pass reads
+//! operands and joins from left to right. It keeps one bit for each open parenthesis.
 
 use super::error::{Errno, Reason, Refused};
 use super::link::{self, Join};
@@ -15,25 +15,25 @@ use crate::core::parse::parser::{is_space, until_nul};
 use crate::core::parse::{cpulist, number};
 use core::ops::Range;
 
-/// A text or a name is shorter than this.
+/// A text or a name has fewer bytes than this.
 const TEXT_MAX: usize = 256;
 
-/// A number's text is shorter than this.
+/// The text of a number has fewer bytes than this.
 const NUMBER_MAX: usize = 24;
 
-/// So many parentheses may be open. A filter file takes no longer text.
+/// The most parentheses that may be open. A filter file takes no longer text.
 const DEPTH_MAX: u16 = 4096;
 
 type Result<T = ()> = core::result::Result<T, Refused>;
 
-/// Compiles `text` into `storage`, which is empty.
+/// Compiles `text` into the empty `storage`.
 ///
-/// A [`Program`](super::program::Program) of the same text, and of the steps and masks that are in
-/// the storage then, is the filter.
+/// The filter is a [`Program`](super::program::Program) of `text` and of the steps and masks in the
+/// storage.
 ///
 /// # Errors
 ///
-/// What is wrong with it. What the storage holds is then unspecified.
+/// The error in the text. The content of the storage is unspecified then.
 pub fn compile(text: &[u8], scope: &impl Scope, storage: &mut impl Storage) -> Result {
     let text = until_nul(text);
     check_balance(text)?;
@@ -48,7 +48,7 @@ pub fn compile(text: &[u8], scope: &impl Scope, storage: &mut impl Storage) -> R
     Ok(())
 }
 
-/// Finds quotes and parentheses without partner, and filters of nothing but parentheses.
+/// Finds unmatched quotes and parentheses, and filters that consist only of parentheses.
 fn check_balance(text: &[u8]) -> Result {
     let mut quote: Option<(u8, usize)> = None;
     let mut open = 0usize;
@@ -90,7 +90,7 @@ fn check_balance(text: &[u8]) -> Result {
     Ok(())
 }
 
-/// The last parenthesis that is not closed.
+/// The position of the last unclosed parenthesis.
 fn last_open(text: &[u8]) -> usize {
     let mut quote = None;
     let mut closed = 0usize;
@@ -108,7 +108,7 @@ fn last_open(text: &[u8]) -> usize {
     0
 }
 
-/// For each open parenthesis whether an odd number of `!` stands before what is in it.
+/// For each open parenthesis, whether an odd number of `!` applies to its content.
 struct Inversions {
     bits: [u64; DEPTH_MAX as usize / 64],
     depth: u16,
@@ -122,7 +122,7 @@ impl Inversions {
         }
     }
 
-    /// Opens a parenthesis; false if there are too many.
+    /// Opens a parenthesis. Returns false if too many are open.
     fn open(&mut self, inverted: bool) -> bool {
         let (word, bit) = (usize::from(self.depth / 64), self.depth % 64);
         let Some(word) = self.bits.get_mut(word) else {
@@ -133,7 +133,7 @@ impl Inversions {
         true
     }
 
-    /// Closes one; false if none is open.
+    /// Closes a parenthesis. Returns false if none is open.
     fn close(&mut self) -> bool {
         match self.depth.checked_sub(1) {
             Some(depth) => {
@@ -144,7 +144,7 @@ impl Inversions {
         }
     }
 
-    /// Whether what is in the innermost parenthesis is inverted.
+    /// Whether the content of the innermost parenthesis is inverted.
     fn now(&self) -> bool {
         self.depth.checked_sub(1).is_some_and(|last| {
             let word = self.bits.get(usize::from(last / 64)).copied();
@@ -153,7 +153,7 @@ impl Inversions {
     }
 }
 
-/// What a predicate does with its value.
+/// The operator of a predicate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operator {
     Glob,
@@ -166,7 +166,7 @@ enum Operator {
     And,
 }
 
-/// Longer ones before those that they begin with.
+/// An operator stands before the operators that are its prefix.
 const OPERATORS: &[(&[u8], Operator)] = &[
     (b"~", Operator::Glob),
     (b"!=", Operator::NotEqual),
@@ -178,7 +178,7 @@ const OPERATORS: &[(&[u8], Operator)] = &[
     (b"&", Operator::And),
 ];
 
-/// A test, and whether it is to fail.
+/// A test, and whether its result is negated.
 type Predicate = (Test, bool);
 
 struct Parser<'a, 's, C, S> {
@@ -204,7 +204,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
                 join: join.unwrap_or(Join::END),
                 negated: not != negated,
             };
-            // The last two numbers mean something else.
+            // The last two numbers are [`ACCEPT`] and [`REJECT`].
             if count > usize::from(REJECT) {
                 return Err(self.refuse(Reason::TooManyPredicates));
             }
@@ -215,7 +215,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
         }
     }
 
-    /// Reads `!` and `(` up to a predicate, and says whether that is negated.
+    /// Reads `!` and `(` before a predicate. Returns whether the predicate is negated.
     fn operand_start(&mut self, inversions: &mut Inversions, first: bool) -> Result<bool> {
         let mut inverted = inversions.now();
         loop {
@@ -231,7 +231,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
                 }
                 [b'(', ..] if inversions.open(inverted) => {}
                 [b'(', ..] => return Err(Refused::unsaid(Errno::Invalid)),
-                // An operator, for which a field is missing.
+                // An operator without a field before it.
                 [b'!', b'=' | b'~', ..] => return Ok(inverted),
                 [b'!', ..] => inverted = !inverted,
                 _ => return Ok(inverted),
@@ -240,7 +240,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
         }
     }
 
-    /// Reads `)` up to `&&` or `||`; `None` at the filter's end.
+    /// Reads `)` and then `&&` or `||`. Returns `None` at the end of the filter.
     fn join(&mut self, inversions: &mut Inversions) -> Result<Option<Join>> {
         loop {
             self.skip_spaces();
@@ -306,7 +306,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
         }
     }
 
-    /// `field.function == name` or an address: the field points into that function.
+    /// `field.function == name` or an address: whether the field points into that function.
     fn function(&mut self, field: Field, operator: Operator) -> Result<Predicate> {
         let load = Load::new(field.offset, field.size)
             .filter(|load| load.bits == 64)
@@ -338,7 +338,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
         Ok((test, not))
     }
 
-    /// `ip == names` of the function event.
+    /// `ip == names` of `ftrace:function`.
     fn functions(&mut self, name: &[u8], operator: Operator) -> Result<Predicate> {
         if name != b"ip" {
             return Err(self.refuse(Reason::IpFieldOnly));
@@ -349,7 +349,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
             .copied()
             .filter(|c| matches!(c, b'\'' | b'"'));
         let mut start = self.at;
-        // The first character belongs to the value, whatever it is.
+        // The first character always belongs to the value.
         self.advance(1);
         self.take_while(|c| match quote {
             Some(quote) => c != quote,
@@ -448,7 +448,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
             )));
             let start = found.start.saturating_add(skip);
             let kind = match pattern.kind {
-                // Only functions have indexes.
+                // Only functions have an index.
                 glob::Kind::Index => glob::Kind::Full,
                 kind => kind,
             };
@@ -547,7 +547,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
     }
 }
 
-/// A number or the CPU compared with `value`, which is taken to the field's width.
+/// Compares a number or the CPU with `value`, which is cut to the width of the field.
 fn number_predicate(field: Field, operator: Operator, value: u64) -> Predicate {
     let (load, shift) = match (field.kind, Load::new(field.offset, field.size)) {
         (Kind::Cpu, _) => (None, 32),
@@ -589,7 +589,7 @@ fn number_predicate(field: Field, operator: Operator, value: u64) -> Predicate {
     (test, false)
 }
 
-/// A field compared with a list of just one CPU.
+/// Compares a field with a list of exactly one CPU.
 fn cpu_predicate(field: Field, test: MaskTest, cpu: u16) -> Predicate {
     if field.kind == Kind::CpuMask {
         let location = field.offset;
@@ -607,7 +607,7 @@ fn cpu_predicate(field: Field, test: MaskTest, cpu: u16) -> Predicate {
     number_predicate(field, operator, cpu.into())
 }
 
-/// A field compared with a list of any other number of CPUs.
+/// Compares a field with a list of any other number of CPUs.
 fn mask_test(field: Field, test: MaskTest, mask: u16) -> Test {
     let of_cpu = match test {
         MaskTest::Equal => CpuTest::Never,
@@ -630,7 +630,7 @@ fn mask_test(field: Field, test: MaskTest, mask: u16) -> Test {
     }
 }
 
-/// The only bit of `mask`.
+/// The number of the only set bit of `mask`.
 fn single_bit(mask: &[u64]) -> Option<u16> {
     let mut bits = (0u16..).zip(mask).filter(|(_, word)| **word != 0);
     let (index, word) = bits.next()?;
@@ -650,7 +650,7 @@ fn is_name(c: u8) -> bool {
     is_alnum(c) || c == b'_'
 }
 
-/// Whether the kernel's `isalnum()` holds, in its Latin-1 table.
+/// Whether the kernel's `isalnum()` accepts `c`, with its Latin-1 table.
 fn is_alnum(c: u8) -> bool {
     c.is_ascii_alphanumeric() || (c >= 0xc0 && c != 0xd7 && c != 0xf7)
 }

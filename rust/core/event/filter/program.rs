@@ -6,104 +6,106 @@ use super::link::Join;
 use crate::core::parse::glob::{Kind, Pattern};
 use crate::core::parse::parser::until_nul;
 
-/// In [`Step::on_true`] and [`Step::on_false`]: the filter passes the event.
+/// A value of [`Step::on_true`] and [`Step::on_false`]: the entry passes.
 pub const ACCEPT: u16 = u16::MAX;
 
-/// In [`Step::on_true`] and [`Step::on_false`]: the filter rejects the event.
+/// A value of [`Step::on_true`] and [`Step::on_false`]: the entry is rejected.
 pub const REJECT: u16 = u16::MAX - 1;
 
 /// One predicate.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What is compared.
+    /// The test.
     pub test: Test,
-    /// The step to go on with when it holds; always a later one, [`ACCEPT`] or [`REJECT`].
+    /// The next step if the test is true: a later step, [`ACCEPT`] or [`REJECT`].
     pub on_true: u16,
-    /// The step to go on with when it does not hold.
+    /// The next step if the test is false.
     pub on_false: u16,
-    /// What stands behind it.
+    /// The join after the predicate.
     pub(super) join: Join,
-    /// Whether the jumps are exchanged.
+    /// Whether the two jumps are swapped.
     pub(super) negated: bool,
 }
 
-/// What a predicate compares.
+/// The test of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub enum Test {
-    /// A number from `low` on, by up to `span`; all of them are as [`Load`] leaves them.
+    /// A number from `low` to `low + span`. The values are shifted as by [`Load`].
     Range { load: Load, low: u64, span: u64 },
-    /// A number that has a bit of `bits`.
+    /// A number that has at least one of `bits`.
     Bits { load: Load, bits: u64 },
-    /// Nothing: it never holds.
+    /// Always false.
     Never,
     /// A text.
     Text { place: Place, text: Text },
-    /// This CPU's number, in the upper half of a word, from `low` on by up to `span`.
+    /// The number of the current CPU, in the upper half of a word, from `low` to `low + span`.
     Cpu { low: u64, span: u64 },
-    /// This CPU and a mask.
+    /// The current CPU against a mask.
     CpuMask { test: CpuTest, mask: u16 },
-    /// A number that is a CPU, and a mask. A number beyond all CPUs never holds.
+    /// A number that names a CPU, against a mask. False for a number above the largest CPU.
     Number {
         load: Load,
         test: CpuTest,
         mask: u16,
     },
-    /// A mask of the entry, by the offset of its `__data_loc`, and a mask.
+    /// A mask in the entry, found by the offset of its `__data_loc`, against a mask.
     Mask {
         location: u16,
         test: MaskTest,
         mask: u16,
     },
-    /// A mask of the entry and one CPU.
+    /// A mask in the entry against one CPU.
     MaskCpu {
         location: u16,
         test: MaskTest,
         cpu: u16,
     },
-    /// Functions of the function event: never evaluated, see [`Program::function_rules`].
+    /// Functions of `ftrace:function`. Never evaluated, see [`Program::function_rules`].
     Functions { not: bool, start: u16, len: u16 },
 }
 
-/// One CPU against a mask that has not exactly one.
+/// Compares one CPU with a mask of zero or several CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuTest {
-    /// `&`: the mask has it.
+    /// `&`: whether the mask has the CPU.
     Member,
-    /// `!=`: always.
+    /// `!=`: always true.
     Always,
-    /// `==`: never.
+    /// `==`: always false.
     Never,
 }
 
-/// A mask against another.
+/// Compares two masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaskTest {
     /// `==`.
     Equal,
     /// `!=`.
     Unequal,
-    /// `&`: they share a CPU.
+    /// `&`: whether they have a CPU in common.
     Shared,
 }
 
-/// How a number is taken from an entry: eight bytes, shifted until its highest bit is the word's.
+/// How a number is read from an entry: eight bytes, shifted until the highest bit of the number is
+/// the highest bit of the word.
 ///
-/// Below the number there may be others' bits, which a range of the shifted values takes in.
+/// The bits below the number can belong to other fields. A range of the shifted values allows any
+/// of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     at: u16,
     left: u8,
-    /// How many bits the number has.
+    /// The number of bits.
     pub bits: u8,
 }
 
 impl Load {
-    /// The number of `size` bytes at `offset`; `None` for sizes that no number has.
+    /// A number of `size` bytes at `offset`. `None` for any other size than 1, 2, 4 or 8.
     pub fn new(offset: u16, size: u16) -> Option<Self> {
         if !matches!(size, 1 | 2 | 4 | 8) {
             return None;
         }
-        // An entry has eight bytes at least, so all of these are in it if the number is.
+        // An entry has at least eight bytes, so all eight are inside the entry if the number is.
         let at = offset.checked_add(size)?.saturating_sub(8);
         let before = offset.checked_sub(at)?;
         let left = if cfg!(target_endian = "little") {
@@ -118,7 +120,7 @@ impl Load {
         })
     }
 
-    /// How far the number's lowest bit is from the word's.
+    /// The distance of the number's lowest bit from the word's lowest bit.
     pub(super) const fn shift(self) -> u32 {
         64u32.saturating_sub(self.bits as u32)
     }
@@ -137,51 +139,52 @@ impl Load {
 /// Where a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the entry.
+    /// An array in the entry.
     Array {
-        /// Its offset.
+        /// The offset.
         offset: u16,
-        /// Its size.
+        /// The size.
         size: u16,
     },
-    /// In the entry, by a word at this offset.
+    /// In the entry, behind a location word at this offset.
     DataLoc(u16),
-    /// In the entry, by a word at this offset, counted from the word's end.
+    /// In the entry, behind a location word at this offset; the location counts from the end of the
+    /// word.
     RelLoc(u16),
-    /// In memory, by an address at this offset.
+    /// In memory, behind a pointer at this offset.
     Memory {
-        /// The address's offset.
+        /// The offset of the pointer.
         offset: u16,
-        /// Whether it is the task's memory.
+        /// Whether it points to the task's memory.
         user: bool,
-        /// Whether the text is not to match; what cannot be read passes neither way.
+        /// Whether the text must not match. An unreadable text fails both ways.
         negated: bool,
     },
-    /// The current task's name.
+    /// The name of the current task.
     Comm,
 }
 
-/// What a text is compared with: a part of the filter's own text.
+/// A part of the filter's text that a text is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// How.
+    /// The kind of the pattern.
     pub kind: Kind,
-    /// Where it starts.
+    /// The start of the pattern.
     pub start: u16,
-    /// How long it is.
+    /// The length of the pattern.
     pub len: u16,
 }
 
-/// What evaluation needs beside the entry. Any context.
+/// Data that evaluation needs besides the entry. Any context.
 pub trait Outside {
-    /// This CPU.
+    /// The current CPU.
     fn cpu(&self) -> u32;
 
-    /// The current task's name, up to a NUL if there is one.
+    /// The name of the current task, up to a NUL if there is one.
     fn comm(&self) -> [u8; 16];
 
-    /// What `matches` says about the text at `address` in the kernel's or the task's memory; `None`
-    /// if it cannot be read. A long text may be cut off.
+    /// Calls `matches` with the text at `address` in kernel or task memory and returns its result.
+    /// `None` if the text cannot be read. A long text may be cut.
     fn text(
         &self,
         address: u64,
@@ -190,10 +193,10 @@ pub trait Outside {
     ) -> Option<bool>;
 }
 
-/// What the function event's filter says about some functions.
+/// A rule of the filter of `ftrace:function`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionRule<'a> {
-    /// Whether they are left out (`!=`).
+    /// Whether the functions are excluded (`!=`).
     pub not: bool,
     /// Patterns, separated by blanks or commas.
     pub patterns: &'a [u8],
@@ -202,19 +205,19 @@ pub struct FunctionRule<'a> {
 /// A compiled filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// The text that it was compiled from.
+    /// The text of the filter.
     pub text: &'a [u8],
-    /// The steps; the first one comes first.
+    /// The steps. Evaluation starts with the first.
     pub steps: &'a [Step],
     /// The words of its masks.
     pub masks: &'a [u64],
-    /// How many CPUs a mask is about.
+    /// The number of CPUs of a mask.
     pub cpus: usize,
 }
 
 impl<'a> Program<'a> {
-    /// Whether the event passes whose entry is `entry`. Any context; takes as many steps as the
-    /// filter has predicates at most.
+    /// Whether an event with `entry` passes. Any context. Takes at most as many steps as the filter
+    /// has predicates.
     #[inline]
     pub fn matches(&self, entry: &[u8], outside: &impl Outside) -> bool {
         let mut next = 0;
@@ -243,7 +246,7 @@ impl<'a> Program<'a> {
                 .le(&span),
             Test::CpuMask { test, mask } => self.cpu_holds(outside.cpu(), test, mask),
             Test::Number { load, test, mask } => {
-                // C takes the lower half of a longer number.
+                // C uses the lower half of a longer number.
                 let cpu = load.number(entry).map(|number| number as u32);
                 cpu.is_some_and(|cpu| {
                     usize::try_from(cpu).is_ok_and(|cpu| cpu < self.cpus)
@@ -266,7 +269,7 @@ impl<'a> Program<'a> {
                     0
                 }
             }),
-            // The first two are `matches`'s own.
+            // `matches` handles the first two.
             Test::Range { .. } | Test::Bits { .. } | Test::Never | Test::Functions { .. } => false,
         }
     }
@@ -322,7 +325,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Compares the entry's mask with the one whose words `other` gives.
+    /// Compares the mask in the entry with the mask whose words `other` returns.
     fn mask_holds(
         &self,
         entry: &[u8],
@@ -365,9 +368,9 @@ impl<'a> Program<'a> {
         self.masks.get(index).copied().unwrap_or(0)
     }
 
-    /// What the function event's filter says, in the order of the text; `None` in place of a rule
-    /// that such a filter cannot have. Each rule stands for itself, so none may be what decides
-    /// whether another one counts.
+    /// The rules of the filter of `ftrace:function`, in the order of the text. `None` for a step
+    /// that such a filter cannot have. Each rule is independent: no rule may decide whether another
+    /// one applies.
     pub fn function_rules(&self) -> impl Iterator<Item = Option<FunctionRule<'a>>> + '_ {
         let program = *self;
         self.steps.iter().map(move |step| match step.test {
@@ -386,7 +389,7 @@ fn part(bytes: &[u8], start: usize, len: usize) -> Option<&[u8]> {
     bytes.get(start..)?.get(..len)
 }
 
-/// What a location word at `offset` points to, counted from `base`.
+/// The bytes that the location word at `offset` points to. The location counts from `base`.
 fn located(entry: &[u8], offset: u16, base: usize) -> Option<&[u8]> {
     let word = entry.get(usize::from(offset)..)?.first_chunk()?;
     let word = u32::from_ne_bytes(*word);

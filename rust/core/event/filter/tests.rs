@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Filters against the answers of C, and against an evaluator that does what the text says.
+//! Tests filters against results of C, and against a simple evaluator of the text.
 
 use super::error::{Errno, Reason};
 use super::parse::compile;
@@ -16,7 +16,7 @@ use std::vec::Vec;
 
 const CPUS: usize = 70;
 
-/// The event of these tests: a header, then numbers of each width, then texts and a mask.
+/// The event of these tests: common fields, numbers of each width, texts and a mask.
 ///
 /// ```text
 ///   8 u8  9 s8  10 u16  12 s32  16 u64  24 s64  32 name[8]  40 loc  44 rel  48 ptr  56 mask
@@ -274,13 +274,13 @@ fn texts() {
     ] {
         assert_eq!(run(text, &entry()), want, "{text:?}");
     }
-    // What cannot be read matches neither way.
+    // An unreadable text matches neither way.
     let mut unreadable = entry();
     unreadable[48..56].fill(9);
     assert!(!run("ptr == 'kernel'", &unreadable));
     assert!(!run("ptr != 'kernel'", &unreadable));
     assert!(run("!(ptr != 'kernel')", &unreadable));
-    // A location outside the entry is no text.
+    // A location outside the entry gives no text.
     let mut outside = entry();
     outside[40..44].fill(0xff);
     assert!(!run("loc ~ '*'", &outside));
@@ -335,7 +335,7 @@ fn joins() {
     }
 }
 
-/// `reason`, position and errno, as Linux 7.3's parser says them.
+/// `reason`, position and errno as in the parser of Linux 7.3.
 #[test]
 fn refusals() {
     for (text, reason, position, errno) in [
@@ -549,7 +549,7 @@ impl Tree {
                 let mut wide = [fill; 16];
                 wide[..size].copy_from_slice(bytes);
                 let found = i128::from_le_bytes(wide);
-                // The value, too, is cut to the width of the field.
+                // The value is cut to the width of the field, too.
                 let mut cut = [0; 16];
                 cut[..size].copy_from_slice(&value.to_le_bytes()[..size]);
                 if field.signed && cut[size - 1] & 0x80 != 0 {

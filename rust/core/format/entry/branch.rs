@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Conditions that are marked as likely or unlikely: the branch tracer's entries.
+//! Annotated conditions (`likely()`, `unlikely()`): the entries of the branch tracer.
 
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 use super::Words;
@@ -9,7 +9,7 @@ use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
 
-/// Such a condition was looked at.
+/// An annotated condition was evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "branch",
@@ -17,15 +17,15 @@ use crate::core::parse::parser::until_nul;
 )]
 #[repr(C)]
 pub struct Branch {
-    /// The line.
+    /// The line in the source.
     pub line: u32,
-    /// The function's name, up to a NUL.
+    /// The name of the function, up to a NUL.
     #[c("char")]
     pub func: [u8; 31],
-    /// The file's name without its path, up to a NUL.
+    /// The name of the file without its path, up to a NUL.
     #[c("char")]
     pub file: [u8; 21],
-    /// 1 if it was as marked.
+    /// 1 if the annotation was right.
     #[c("char")]
     pub correct: u8,
     /// Not 0 if the compiler knew the condition.
@@ -35,29 +35,30 @@ pub struct Branch {
     pub _pad: [u8; 2],
 }
 
-/// 64-bit words of a [`Branch`] entry between its header and `correct`: what its site says.
+/// The number of 64-bit words between the common fields and `correct` in a [`Branch`] entry. They
+/// describe the site.
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 const SITE: usize = 7;
 
-/// The words of a site's [`Branch`] entries that are the same in all of them, made ahead.
+/// The words that are the same in all [`Branch`] entries of a site, computed in advance.
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 #[derive(Clone, Copy, Debug)]
 pub struct BranchSite([u64; SITE]);
 
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 impl BranchSite {
-    /// Those of an entry, whichever way it goes.
+    /// The words of `entry`, whatever its result is.
     pub fn of(entry: Branch) -> Self {
         let ([_, words @ ..], _) = entry.words(0);
         Self(words)
     }
 
-    /// The words of an entry of this site with that header.
+    /// The words of an entry of this site with the common fields `header`.
     #[inline(always)]
     pub fn words(&self, header: u64, correct: bool, constant: u64) -> <Branch as Entry>::Words {
         let looked_at = Branch {
             correct: correct.into(),
-            // The low byte counts, as in C.
+            // Only the low byte is stored, as in C.
             constant: constant as u8,
             ..Branch::EMPTY
         };
@@ -70,14 +71,14 @@ impl BranchSite {
     pub fn entry(&self, correct: bool, constant: u64) -> Branch {
         let mut record = [0; Branch::SIZE];
         self.words(0, correct, constant).store(&mut record);
-        // It is as long as an entry.
+        // The record has the length of an entry, so this does not fail.
         Branch::parse(&record).unwrap_or(Branch::EMPTY)
     }
 }
 
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 impl Branch {
-    /// Nothing said.
+    /// An entry of zeros.
     const EMPTY: Self = Self {
         line: 0,
         func: [0; 31],
@@ -98,7 +99,7 @@ impl Show for Branch {
         out.bytes(until_nul(&self.func))?;
         out.bytes(b":")?;
         out.bytes(until_nul(&self.file))?;
-        // C takes the line for a signed number.
+        // C prints the line as a signed number.
         Ok(writeln!(out, ":{}", self.line as i32)?)
     }
 }

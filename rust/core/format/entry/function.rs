@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Calls of functions: the function tracer's entries.
+//! Function calls: the entries of the function tracer.
 
 use super::{words, Entry, Show};
 use crate::core::format::line::write_time;
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 
-/// How many of a function's arguments a [`Function`] entry has, where it has any.
+/// The number of arguments in a [`Function`] entry that has arguments.
 pub const ARGUMENTS: usize = 6;
 
-/// A call of a function. Behind it the function's arguments, while they are recorded.
+/// A call of a function. Its arguments follow if they are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "function",
@@ -19,9 +19,9 @@ pub const ARGUMENTS: usize = 6;
 )]
 #[repr(C)]
 pub struct Function {
-    /// The function.
+    /// The address of the function.
     pub ip: usize,
-    /// Where it was called.
+    /// The address of the call.
     pub parent_ip: usize,
 }
 
@@ -48,7 +48,7 @@ impl Show for Function {
     }
 }
 
-/// Equal [`Function`] entries that followed each other, compressed.
+/// Repeated [`Function`] entries, compressed into one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "func_repeats",
@@ -56,17 +56,17 @@ impl Show for Function {
 )]
 #[repr(C)]
 pub struct FuncRepeats {
-    /// The function.
+    /// The address of the function.
     pub ip: usize,
-    /// Where it was called.
+    /// The address of the call.
     pub parent_ip: usize,
-    /// How often more than once.
+    /// The number of repetitions.
     #[c("u16")]
     pub count: u16,
-    /// Time from the last call to this entry, upper half; see [`FuncRepeats::delta`].
+    /// The time from the last call to this entry, upper half; see [`FuncRepeats::delta`].
     #[c("u16")]
     pub top_delta_ts: u16,
-    /// Time from the last call to this entry, lower half.
+    /// The time from the last call to this entry, lower half.
     #[c("u32")]
     pub bottom_delta_ts: u32,
 }
@@ -77,9 +77,9 @@ impl FuncRepeats {
         u64::from(self.top_delta_ts) << 32 | u64::from(self.bottom_delta_ts)
     }
 
-    /// Sets that time; 48 bits of it are kept.
+    /// Sets that time, of which 48 bits are kept.
     pub fn with_delta(self, delta: u64) -> Self {
-        // Both truncations take the part that the field is for.
+        // Each truncation keeps the part that belongs to the field.
         Self {
             top_delta_ts: (delta >> 32) as u16,
             bottom_delta_ts: delta as u32,

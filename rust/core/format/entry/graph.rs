@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Functions from entry to return: the entries of `function_graph`. What shows them is
-//! [`crate::core::format::graph`]; a single one has no form of its own.
+//! Functions from entry to return: the entries of `function_graph`. [`crate::core::format::graph`]
+//! prints them; a single one has no text of its own.
 
 use super::{Entry, Show};
 
-/// A function was entered that is traced until it returns. Behind it the function's arguments,
-/// while they are recorded.
+/// The entry of a function that is traced until its return. Its arguments follow if they are
+/// recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "funcgraph_entry",
@@ -15,15 +15,15 @@ use super::{Entry, Show};
 )]
 #[repr(C)]
 pub struct FuncgraphEntry {
-    /// The function.
+    /// The address of the function.
     pub func: usize,
-    /// Traced functions around it.
+    /// The number of traced functions around it.
     pub depth: usize,
 }
 
 impl Show for FuncgraphEntry {}
 
-/// [`FuncgraphEntry`] with where the function returns to.
+/// A [`FuncgraphEntry`] with the return address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "fgraph_retaddr_entry",
@@ -32,17 +32,17 @@ impl Show for FuncgraphEntry {}
 )]
 #[repr(C)]
 pub struct FuncgraphRetaddrEntry {
-    /// The function.
+    /// The address of the function.
     pub func: usize,
-    /// Traced functions around it.
+    /// The number of traced functions around it.
     pub depth: usize,
-    /// Where it returns to.
+    /// The return address.
     pub retaddr: usize,
 }
 
 impl Show for FuncgraphRetaddrEntry {}
 
-/// A traced function returned.
+/// The return of a traced function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "funcgraph_exit",
@@ -50,17 +50,17 @@ impl Show for FuncgraphRetaddrEntry {}
 )]
 #[repr(C)]
 pub struct FuncgraphExit {
-    /// The function.
+    /// The address of the function.
     pub func: usize,
-    /// What it returned.
+    /// The return value.
     pub retval: usize,
-    /// Traced functions around it.
+    /// The number of traced functions around it.
     pub depth: u32,
-    /// Functions of the task that were not traced for want of room.
+    /// The number of functions of the task that were not traced because the shadow stack was full.
     pub overrun: u32,
-    /// When it was entered.
+    /// The time of the entry.
     pub calltime: u64,
-    /// When it returned.
+    /// The time of the return.
     pub rettime: u64,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Messages: markers from user space, `trace_printk()` and `trace_puts()` of the kernel.
+//! Messages: markers from user space, and `trace_printk()` and `trace_puts()` in the kernel.
 
 use super::{Entry, Show};
 use crate::core::format::print::{Error, Line, Strings};
@@ -8,7 +8,7 @@ use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
 use core::fmt;
 
-/// Text, from trace_marker or a plain trace_printk(). Behind it the text and a NUL.
+/// A text of `trace_marker` or of `trace_printk()`. The text and a NUL follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "print",
@@ -17,7 +17,7 @@ use core::fmt;
 )]
 #[repr(C)]
 pub struct Print {
-    /// Who wrote it.
+    /// The address of the writer.
     pub ip: usize,
 }
 
@@ -41,7 +41,7 @@ impl Show for Print {
     }
 }
 
-/// A trace_printk() with a constant format. Behind it the arguments as vbin_printf() packs them.
+/// A `trace_printk()` with a constant format. The arguments follow, packed as by `vbin_printf()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "bprint",
@@ -50,9 +50,9 @@ impl Show for Print {
 )]
 #[repr(C)]
 pub struct Bprint {
-    /// Who wrote it.
+    /// The address of the writer.
     pub ip: usize,
-    /// The format's address, to be found in printk_formats.
+    /// The address of the format, which `printk_formats` lists.
     #[c("const char *")]
     pub fmt: usize,
 }
@@ -79,14 +79,14 @@ impl Show for Bprint {
     }
 }
 
-/// A trace_puts() of a constant string.
+/// A `trace_puts()` of a constant string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(name = "bputs", print = r#""%ps: %s", (void *)REC->ip, REC->str"#)]
 #[repr(C)]
 pub struct Bputs {
-    /// Who wrote it.
+    /// The address of the writer.
     pub ip: usize,
-    /// The string's address, to be found in printk_formats.
+    /// The address of the string, which `printk_formats` lists.
     #[c("const char *")]
     pub str: usize,
 }
@@ -112,7 +112,7 @@ impl Show for Bputs {
     }
 }
 
-/// Writes by the strings that entries point to, if they are at hand.
+/// Writes the strings that entries point to. Returns false if they are missing.
 fn said(
     line: &Line<'_>,
     write: impl FnOnce(&dyn Strings) -> fmt::Result,
@@ -123,7 +123,7 @@ fn said(
     }
 }
 
-/// Bytes, from trace_marker_raw, which stand behind it.
+/// Bytes of `trace_marker_raw`, which follow the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "raw_data",
@@ -132,7 +132,7 @@ fn said(
 )]
 #[repr(C)]
 pub struct RawData {
-    /// The writer's tag.
+    /// The id that the writer has chosen.
     pub id: u32,
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tasks that a CPU turns to: the entries of the wakeup tracers.
+//! Context switches and wake-ups: the entries of the wakeup tracers.
 
 use super::{Entry, Show};
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 
-/// A CPU turned from one task to another.
+/// A CPU has switched from one task to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "context_switch",
@@ -14,23 +14,23 @@ use crate::core::format::Out;
 )]
 #[repr(C)]
 pub struct ContextSwitch {
-    /// The task that was there, or that woke the other.
+    /// The pid of the previous task, or of the waking task.
     pub prev_pid: u32,
-    /// The task that comes, or that is woken.
+    /// The pid of the next task, or of the woken task.
     pub next_pid: u32,
-    /// The CPU it is to run on.
+    /// The CPU that the next task will run on.
     pub next_cpu: u32,
-    /// Priority of the first, the kernel's (100 and more are not real-time).
+    /// The kernel priority of the first task (100 and more are not real-time).
     pub prev_prio: u8,
-    /// State of the first; see [`state_letter`].
+    /// The state of the first task; see [`state_letter`].
     pub prev_state: u8,
-    /// Priority of the other.
+    /// The priority of the second task.
     pub next_prio: u8,
-    /// State of the other.
+    /// The state of the second task.
     pub next_state: u8,
 }
 
-/// A task woke another. The fields are those of [`ContextSwitch`].
+/// A task has woken another. The fields are those of [`ContextSwitch`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "wakeup",
@@ -38,19 +38,19 @@ pub struct ContextSwitch {
 )]
 #[repr(C)]
 pub struct Wakeup {
-    /// The task that was there, or that woke the other.
+    /// The pid of the previous task, or of the waking task.
     pub prev_pid: u32,
-    /// The task that comes, or that is woken.
+    /// The pid of the next task, or of the woken task.
     pub next_pid: u32,
-    /// The CPU it is to run on.
+    /// The CPU that the next task will run on.
     pub next_cpu: u32,
-    /// Priority of the first, the kernel's (100 and more are not real-time).
+    /// The kernel priority of the first task (100 and more are not real-time).
     pub prev_prio: u8,
-    /// State of the first; see [`state_letter`].
+    /// The state of the first task; see [`state_letter`].
     pub prev_state: u8,
-    /// Priority of the other.
+    /// The priority of the second task.
     pub next_prio: u8,
-    /// State of the other.
+    /// The state of the second task.
     pub next_state: u8,
 }
 
@@ -100,7 +100,7 @@ impl From<Wakeup> for ContextSwitch {
     }
 }
 
-/// The letter of a task's state, `?` where there is no such state.
+/// The letter of a task's state. `?` for an unknown state.
 fn state_letter(state: u8) -> u8 {
     b"RSDTtXZPI"
         .get(usize::from(state))
@@ -108,7 +108,7 @@ fn state_letter(state: u8) -> u8 {
         .unwrap_or(b'?')
 }
 
-/// What stands for the first task's state in the short forms of a [`Wakeup`].
+/// Printed in place of the first task's state in the short forms of a [`Wakeup`].
 const WAKER: u8 = b'+';
 
 impl ContextSwitch {
@@ -141,7 +141,7 @@ impl ContextSwitch {
     }
 
     fn write_hex(&self, out: &mut dyn Out, prev: u8) -> Result<(), Error> {
-        // The second letter is an `int` there, unlike the first.
+        // C prints the second letter as an `int`, unlike the first.
         let next = state_letter(self.next_state);
         write!(
             out,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Stacks.
+//! Stack traces.
 
 use super::{words, Entry, Show};
 use crate::core::format::print::{Error, Line};
 use crate::core::format::{symbol, Out};
 use crate::core::parse::options::Flag;
 
-/// A caller of [`KernelStack`] that stands for some ftrace trampoline.
+/// A caller value of [`KernelStack`] that stands for any ftrace trampoline.
 pub const TRAMPOLINE: usize = i32::MAX as usize;
 
-/// A kernel stack. Behind it the callers, innermost first. The format advertises 8 of them, but
-/// `size` tells.
+/// A kernel stack. The callers follow, the innermost first. The format shows 8 of them, but `size`
+/// has the real number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "kernel_stack",
@@ -20,7 +20,7 @@ pub const TRAMPOLINE: usize = i32::MAX as usize;
 )]
 #[repr(C)]
 pub struct KernelStack {
-    /// How many callers follow.
+    /// The number of callers.
     pub size: i32,
     /// Aligns the callers.
     pub _pad: u32,
@@ -29,7 +29,7 @@ pub struct KernelStack {
 impl Show for KernelStack {
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
         out.bytes(b"<stack trace>\n")?;
-        // The entry's length counts, not its size field; all ones end it early.
+        // The length of the record counts, not `size`. A word of all ones ends the list.
         for caller in words(Self::tail(line.record)).take_while(|&addr| addr != usize::MAX) {
             out.bytes(b" => ")?;
             match caller {
@@ -42,7 +42,7 @@ impl Show for KernelStack {
     }
 }
 
-/// The stack of the task in user space.
+/// The user stack of the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
 #[entry(
     name = "user_stack",
@@ -50,11 +50,11 @@ impl Show for KernelStack {
 )]
 #[repr(C)]
 pub struct UserStack {
-    /// The task's thread group.
+    /// The thread group of the task.
     pub tgid: u32,
     /// Aligns the callers.
     pub _pad: u32,
-    /// The callers, innermost first, 0 after the last.
+    /// The callers, the innermost first. 0 after the last one.
     pub caller: [usize; 8],
 }
 
