@@ -306,7 +306,7 @@ impl Line<'_> {
         out.bytes(b"\n")
     }
 
-    /// Marks the border of an interrupt, if `func` is its first function.
+    /// Writes the arrow at the border of an interrupt, if `func` is its first function.
     fn irq(&self, out: &mut dyn Out, func: usize, side: Side) -> fmt::Result {
         if !self.irqs.contains(&func) {
             return Ok(());
@@ -326,7 +326,7 @@ impl Line<'_> {
         out.bytes(b"\n")
     }
 
-    /// The columns before the duration.
+    /// Writes the columns before the duration.
     fn columns(&self, out: &mut dyn Out) -> fmt::Result {
         if !self.context() {
             return Ok(());
@@ -414,10 +414,11 @@ impl Line<'_> {
         symbol::write(out, self.symbols, addr, style)
     }
 
-    /// Writes ` ret=`: an error number as such, all else in hexadecimal digits.
+    /// Writes ` ret=`. An error number is written in decimal, any other value in hexadecimal
+    /// digits.
     fn retval(&self, out: &mut dyn Out, ret: &FuncgraphExit) -> fmt::Result {
         let value = ret.retval as u64;
-        // An int that was returned negative has the upper half clear.
+        // If an int was returned, the upper half of a negative value is clear.
         let signed = match value {
             0x8000_0000..=0xffff_ffff => i64::from(value as u32 as i32),
             _ => value as i64,
@@ -430,7 +431,7 @@ impl Line<'_> {
     }
 }
 
-/// Passes text on, but for one newline at its end.
+/// Passes text on, except for one newline at its end.
 struct HeldNewline<'a> {
     out: &'a mut dyn Out,
     held: bool,
@@ -458,7 +459,7 @@ impl Out for HeldNewline<'_> {
     }
 
     fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
-        // As much as a trace_printk() can say.
+        // The longest text of a `trace_printk()`.
         let mut text = [0; 1024];
         let len = write(&mut text).min(text.len() - 1);
         self.bytes(text.get(..len).unwrap_or(&[]))
@@ -471,12 +472,12 @@ fn indent(out: &mut dyn Out, depth: i64) -> fmt::Result {
     out.fill(b' ', blanks)
 }
 
-/// Writes nanoseconds as microseconds in at most seven digits and a dot, with ` us ` and blanks up
-/// to a fixed width.
+/// Writes nanoseconds as microseconds in at most seven digits and a dot. ` us ` and blanks follow,
+/// up to a fixed width.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_duration(out: &mut dyn Out, ns: u64) -> fmt::Result {
     let mut piece = Piece::<40>::new();
     put_duration(&mut piece, ns);
@@ -499,11 +500,11 @@ fn put_duration<const N: usize>(piece: &mut Piece<N>, ns: u64) {
     piece.blanks(8usize.saturating_sub(len));
 }
 
-/// Writes the column titles. `latency` is for the latency format.
+/// Writes the column titles. `latency` selects those of the latency format.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_titles(out: &mut dyn Out, own: u32, latency: bool) -> fmt::Result {
     let is = |bit: u32| own & bit != 0;
     if latency {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The comment block that a read of `trace` begins with. `trace_pipe` has none.
+//! The comment lines at the start of `trace`. `trace_pipe` has none.
 //!
-//! Every tracer's file begins with [`write_tracer`]; tracers without titles of their own then show
-//! [`write_normal`] or, where the reader began with the latency format, [`write_latency`]. An empty
-//! `snapshot` shows [`write_snapshot_help`] instead.
+//! [`write_tracer`] writes the first lines for every tracer. A tracer without its own titles then
+//! gets [`write_normal`] or, in the latency format, [`write_latency`]. An empty `snapshot` gets
+//! [`write_snapshot_help`] instead.
 
 use super::symbol::{self, Style, Symbols};
 use super::Out;
@@ -15,28 +15,28 @@ use core::fmt;
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_tracer(out: &mut dyn Out, name: &str) -> fmt::Result {
     writeln!(out, "# tracer: {name}\n#")
 }
 
-/// How full the buffer is.
+/// The numbers of entries in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
-    /// Entries that can be read now.
+    /// The number of entries that can be read now.
     pub entries: u64,
-    /// Entries that were ever written, those that were lost to newer ones included.
+    /// The number of entries ever written, overwritten ones included.
     pub written: u64,
-    /// CPUs online.
+    /// The number of CPUs online.
     pub cpus: u32,
 }
 
-/// Writes the normal header: the counts and the column titles. Nothing while `context-info` is off
-/// or `verbose` is on.
+/// Writes the normal header: the counts and the column titles. Writes nothing if `context-info` is
+/// off or `verbose` is on.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result {
     if !set.has(Flag::ContextInfo) || set.has(Flag::Verbose) {
         return Ok(());
@@ -90,12 +90,12 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
     )
 }
 
-/// Writes what an empty `snapshot` says: whether it is allocated, and what can be written to the
-/// file, of one CPU or of all. The text is C's to the letter, since scripts look for it.
+/// Writes the text of an empty `snapshot`: whether it is allocated, and what can be written to the
+/// file, for one CPU or for all. The text is exactly C's, since scripts search for it.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_snapshot_help(out: &mut dyn Out, allocated: bool, one_cpu: bool) -> fmt::Result {
     let state = if allocated { "allocated" } else { "freed" };
     writeln!(out, "#\n# * Snapshot is {state} *\n#\n# Snapshot commands:")?;
@@ -129,43 +129,44 @@ pub fn write_snapshot_help(out: &mut dyn Out, allocated: bool, one_cpu: bool) ->
     writeln!(out, "#                       is not a '0' or '1')")
 }
 
-/// What the latency header tells of the recorded maximum.
+/// The data of the latency header.
 #[derive(Clone, Copy, Debug)]
 pub struct Latency<'a> {
-    /// The tracer.
+    /// The name of the tracer.
     pub tracer: &'a str,
-    /// The kernel's release, as `uname -r` shows it.
+    /// The release of the kernel, as `uname -r` prints it.
     pub release: &'a [u8],
     /// The latency in microseconds, rounded down.
     pub microseconds: u64,
     /// See [`Counts`].
     pub counts: Counts,
-    /// The CPU that it was measured on.
+    /// The CPU that the latency was measured on.
     pub cpu: u32,
-    /// The preemption model's word: `server`, `desktop`, `preempt`, `PREEMPT`, `PREEMPT_RT`, …
+    /// The preemption model: `server`, `desktop`, `preempt`, `PREEMPT`, `PREEMPT_RT`, …
     pub model: &'a str,
-    /// The task's name; 16 bytes of it are shown.
+    /// The name of the task. At most 16 bytes are printed.
     pub comm: &'a [u8],
-    /// The task.
+    /// The pid of the task.
     pub pid: i32,
-    /// Its user, in the reader's name space.
+    /// The user of the task, in the reader's user namespace.
     pub uid: u32,
-    /// Its nice value.
+    /// The nice value of the task.
     pub nice: i64,
-    /// Its scheduling policy.
+    /// The scheduling policy of the task.
     pub policy: u64,
-    /// Its real-time priority.
+    /// The real-time priority of the task.
     pub rt_priority: u64,
-    /// Where the critical section began and ended, if the tracer knows.
+    /// The addresses where the critical section began and ended, if the tracer knows them.
     pub section: Option<(usize, usize)>,
 }
 
-/// Writes the latency header and, unless `verbose`, its column titles. Nothing while `context-info`
-/// is off or, `data` being `None`, while the buffers are empty. `style` is the top level's.
+/// Writes the latency header and, unless `verbose`, its column titles. Writes nothing if
+/// `context-info` is off, or if the buffers are empty (`data` is `None`). `style` is that of the
+/// top instance.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_latency(
     out: &mut dyn Out,
     set: Set,
@@ -183,11 +184,11 @@ pub fn write_latency(
     }
 }
 
-/// Writes the latency header without column titles, for those that have other columns.
+/// Writes the latency header without column titles, for tracers with other columns.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_record(
     out: &mut dyn Out,
     data: &Latency<'_>,
@@ -236,7 +237,7 @@ pub fn write_record(
     out.bytes(b"#\n")
 }
 
-/// Column titles of the latency format.
+/// The column titles of the latency format.
 const LATENCY_TITLES: &[u8] = b"\
 #                    _------=> CPU#            \n\
 #                   / _-----=> irqs-off/BH-disabled\n\

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What stands before the event in a line of `trace` and `trace_pipe`, and the lines between
-//! events.
+//! The prefix of a line in `trace` and `trace_pipe`, and the lines between events.
 //!
-//! The columns are tools' business, so they are ftrace's to the byte, in its four [`Form`]s.
+//! Tools parse the columns, so they match ftrace's to the byte, in its four [`Form`]s.
 
 use super::out::Piece;
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
-/// How records are written.
+/// How events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
+    /// Text for people.
     Normal,
     /// Numbers only.
     Raw,
-    /// Words of hexadecimal digits, most significant first.
+    /// Words in hexadecimal digits, the most significant first.
     Hex,
     /// Words as they are in memory.
     Bin,
 }
 
 impl Form {
-    /// What the options say; of several, `bin` beats `hex` beats `raw`.
+    /// The form that the options ask for. `bin` has priority over `hex`, and `hex` over `raw`.
     pub const fn of(set: Set) -> Self {
         if set.has(Flag::Bin) {
             Self::Bin
@@ -38,16 +37,16 @@ impl Form {
     }
 }
 
-/// What a time stamp counts; a property of the trace clock.
+/// The unit of a timestamp, which depends on the trace clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds, shown as seconds or microseconds.
+    /// Nanoseconds, printed as seconds or microseconds.
     Nanoseconds,
-    /// Something else (`counter`, `uptime` in jiffies, `x86-tsc`), shown as it is.
+    /// Any other unit (`counter`, `uptime` in jiffies, `x86-tsc`), printed as a plain number.
     Ticks,
 }
 
-/// Bits of a record's flags byte.
+/// Bits of the flags byte of an entry.
 pub mod flag {
     /// Interrupts were off.
     pub const IRQS_OFF: u8 = 0x01;
@@ -59,7 +58,7 @@ pub mod flag {
     pub const HARDIRQ: u8 = 0x08;
     /// In a soft interrupt.
     pub const SOFTIRQ: u8 = 0x10;
-    /// The preemption counter asked for a reschedule.
+    /// The preemption counter requested a reschedule.
     pub const PREEMPT_RESCHED: u8 = 0x20;
     /// In an NMI.
     pub const NMI: u8 = 0x40;
@@ -67,7 +66,7 @@ pub mod flag {
     pub const BH_OFF: u8 = 0x80;
 }
 
-/// The five characters of interrupt and preemption state: `d..2.`.
+/// The five characters for interrupt and preemption state: `d..2.`.
 pub fn state(flags: u8, preempt_count: u8) -> [u8; 5] {
     let is = |bit: u8| flags & bit != 0;
     let irqs = match (is(flag::IRQS_OFF), is(flag::BH_OFF)) {
@@ -107,7 +106,7 @@ pub fn state(flags: u8, preempt_count: u8) -> [u8; 5] {
     ]
 }
 
-/// A depth of up to 15 as one character.
+/// A depth of at most 15 as one character.
 fn depth(nibble: u8) -> u8 {
     match nibble {
         0 => b'.',
@@ -116,16 +115,16 @@ fn depth(nibble: u8) -> u8 {
     }
 }
 
-/// Nanoseconds as microseconds, rounded to the nearest.
+/// Converts nanoseconds to microseconds, rounded to the nearest.
 pub const fn microseconds(ns: u64) -> u64 {
     ns.wrapping_add(500) / 1000
 }
 
-/// Writes ` seconds.microseconds` or the ticks, each with its leading blank and in its usual width.
+/// Writes ` seconds.microseconds` or the ticks, each after a blank and in its usual width.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_time(out: &mut dyn Out, ts: u64, unit: Unit) -> fmt::Result {
     let mut piece = Piece::<32>::new();
     put_time(&mut piece, ts, unit);
@@ -145,7 +144,7 @@ fn put_time<const N: usize>(piece: &mut Piece<N>, ts: u64, unit: Unit) {
     }
 }
 
-/// The mark for a delay of so many nanoseconds until the next entry.
+/// The mark for a delay of `ns` nanoseconds until the next event.
 pub const fn delay_mark(ns: u64) -> u8 {
     match ns {
         1_000_000_001.. => b'$',
@@ -158,47 +157,47 @@ pub const fn delay_mark(ns: u64) -> u8 {
     }
 }
 
-/// What every record tells about where and when it was made.
+/// The data of an event's prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefix<'a> {
-    /// The task's name as [`comm`] or the saved names give it; at most 15 bytes.
+    /// The task's name from [`comm`] or the saved names; at most 15 bytes.
     pub comm: &'a [u8],
-    /// The task.
+    /// The pid of the task.
     pub pid: i32,
-    /// Its thread group, 0 if unknown; used only while `record-tgid` is on.
+    /// The thread group of the task, 0 if unknown. Used only while `record-tgid` is on.
     pub tgid: i32,
-    /// The CPU whose buffer holds the record.
+    /// The CPU whose buffer holds the event.
     pub cpu: u32,
     /// See [`flag`].
     pub flags: u8,
-    /// Depths of preempt-disable (low nibble) and migrate-disable (high nibble).
+    /// The depths of preempt-disable (low nibble) and migrate-disable (high nibble).
     pub preempt_count: u8,
-    /// The time.
+    /// The time of the event.
     pub ts: u64,
-    /// What `ts` counts.
+    /// The unit of `ts`.
     pub unit: Unit,
 }
 
-/// What the latency format needs besides.
+/// Additional data for the latency format.
 #[derive(Clone, Copy, Debug)]
 pub struct Latency {
-    /// When the trace began; times count from there.
+    /// The start of the trace. Times count from it.
     pub start: u64,
-    /// The time of the next entry of all shown CPUs; the record's own if it is the last.
+    /// The time of the next event of all printed CPUs. For the last event, its own time.
     pub next: u64,
-    /// The entry's running number among those shown, from 0.
+    /// The number of the event among the printed ones, from 0.
     pub index: u64,
 }
 
 impl Prefix<'_> {
-    /// Writes the prefix that `set` asks for; nothing while `context-info` is off.
+    /// Writes the prefix that `set` asks for. Writes nothing if `context-info` is off.
     ///
-    /// `latency` is given where the reader began with the latency format; it counts in the normal
-    /// form only.
+    /// `latency` is given if the reader started with the latency format. It has an effect only in
+    /// the normal form.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out, set: Set, latency: Option<Latency>) -> fmt::Result {
         if !set.has(Flag::ContextInfo) {
             return Ok(());
@@ -260,7 +259,7 @@ impl Prefix<'_> {
         match self.unit {
             Unit::Nanoseconds => {
                 write!(out, " {since:4}us")?;
-                // Marks go by whole microseconds.
+                // The marks depend on whole microseconds.
                 out.bytes(&[delay_mark((gap as u64).wrapping_mul(1000))])?;
                 out.bytes(b": ")
             }
@@ -290,8 +289,8 @@ impl Prefix<'_> {
         }
     }
 
-    /// Time since the start and until the next entry, in microseconds or ticks. Clocks of different
-    /// CPUs may disagree, so ticks may come out negative.
+    /// The time since the start and until the next event, in microseconds or ticks. Clocks of
+    /// different CPUs can differ, so ticks can be negative.
     fn distances(&self, latency: Latency) -> (i64, i64) {
         let since = self.ts.wrapping_sub(latency.start);
         let gap = latency.next.wrapping_sub(self.ts);
@@ -302,20 +301,20 @@ impl Prefix<'_> {
     }
 }
 
-/// Writes the `annotate` line before the first entry of a CPU that begins after others.
+/// Writes the `annotate` line before the first event of a CPU that starts after others.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_started(out: &mut dyn Out, cpu: u32) -> fmt::Result {
     writeln!(out, "##### CPU {cpu} buffer started ####")
 }
 
-/// Writes the line before the first entry after a loss of so many.
+/// Writes the line before the first event after a loss of `lost` events.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_lost(out: &mut dyn Out, cpu: u32, lost: u64) -> fmt::Result {
     writeln!(out, "CPU:{cpu} [LOST {lost} EVENTS]")
 }
@@ -458,7 +457,7 @@ mod tests {
         );
     }
 
-    /// Lines that Linux 7.3.4 printed.
+    /// Lines that Linux 7.3.4 has printed.
     #[test]
     fn as_measured() {
         let sh = Prefix {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where text goes: [`Out`], and [`LineBuf`], the buffer that one line is built in.
+//! Output: [`Out`], and [`LineBuf`], the memory in which one line is built.
 
 use core::fmt;
 
-/// A text sink that also takes bytes as they are.
+/// A text sink that also takes raw bytes.
 ///
-/// Marker texts and task names may hold any byte and the `bin` format is not text at all, so
-/// [`fmt::Write`] alone does not do. An error means "full"; formatting stops there.
+/// Marker texts and task names may contain any byte, and the `bin` form is not text, so
+/// [`fmt::Write`] alone is not enough. An error means that the sink is full; formatting stops then.
 pub trait Out: fmt::Write {
     /// Appends `bytes` unchanged.
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result;
 
-    /// Appends what `write` puts into the memory it is given, and which it may use up but for one
-    /// byte. It says how many bytes there were to write in all; where that was too much for the
-    /// memory it may be called again with more.
+    /// Appends bytes that `write` writes to given memory. It may use all of the memory except one
+    /// byte. It returns the total number of bytes. If they did not fit, it may be called again with
+    /// more memory.
     fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result;
 }
 
@@ -38,15 +38,15 @@ impl dyn Out + '_ {
     }
 }
 
-/// A short text that is put together before it goes to an [`Out`] in one piece: what stands in every
-/// line is too dear for [`fmt`]. What is longer than `N` bytes is cut.
+/// A short text that is built before it goes to an [`Out`] as a whole. [`fmt`] is too slow for text
+/// that is in every line. Bytes after the first `N` are cut.
 pub(super) struct Piece<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
 impl<const N: usize> Piece<N> {
-    /// Nothing yet.
+    /// An empty text.
     #[inline]
     pub(super) fn new() -> Self {
         Self {
@@ -85,14 +85,13 @@ impl<const N: usize> Piece<N> {
         }
     }
 
-    /// Appends so many blanks.
+    /// Appends `count` blanks.
     #[inline]
     pub(super) fn blanks(&mut self, count: usize) {
         (0..count).for_each(|_| self.byte(b' '));
     }
 
-    /// Appends `value` in decimal digits, right-aligned in `width` columns, behind as many of `pad`
-    /// as that takes.
+    /// Appends `value` in decimal digits, right-aligned in `width` columns and padded with `pad`.
     pub(super) fn decimal(&mut self, value: u64, width: usize, pad: u8) {
         let mut digits = [pad; 20];
         let (mut rest, mut at) = (value, digits.len());
@@ -121,10 +120,10 @@ impl<const N: usize> Piece<N> {
     }
 }
 
-/// A caller's buffer as an [`Out`].
+/// An [`Out`] that writes to memory of the caller.
 ///
-/// A piece that does not fit whole is dropped and marks the buffer full, as in the kernel's
-/// `trace_seq`; pieces already there stay.
+/// A piece that does not fit as a whole is dropped, and the sink is full then, as in the kernel's
+/// `trace_seq`. Earlier pieces stay.
 pub struct LineBuf<'a> {
     buf: &'a mut [u8],
     len: usize,
@@ -132,7 +131,7 @@ pub struct LineBuf<'a> {
 }
 
 impl<'a> LineBuf<'a> {
-    /// What a reader sees in place of the rest of a line that did not fit.
+    /// Printed in place of the rest of a line that did not fit.
     pub const TOO_BIG: &'static [u8] = b"[LINE TOO BIG]\n";
 
     /// An empty line in `buf`.
@@ -149,19 +148,19 @@ impl<'a> LineBuf<'a> {
         self.buf.get(..self.len).unwrap_or(&[])
     }
 
-    /// How many more bytes fit.
+    /// The number of bytes that still fit.
     pub fn room(&self) -> usize {
         self.buf.len().saturating_sub(self.len)
     }
 
-    /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG), giving up text for it if need
-    /// be.
+    /// Ends a line that did not fit with [`TOO_BIG`](Self::TOO_BIG). Drops text to make room for
+    /// it.
     pub fn close_too_big(&mut self) {
         self.len = self
             .len
             .min(self.buf.len().saturating_sub(Self::TOO_BIG.len()));
         self.full = false;
-        // Fails only where the buffer is smaller than the notice; then the line stays empty.
+        // This fails only if the memory is smaller than the message; the line stays empty then.
         let _ = self.bytes(Self::TOO_BIG);
     }
 }

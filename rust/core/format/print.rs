@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lines of the built-in records, after their prefix.
+//! Prints built-in entries, without their prefix.
 //!
-//! A line of `trace` is: a notice of lost events, an `annotate` line ([`super::line`]), the prefix
-//! ([`super::line::Prefix`]), the event, and in the hex form a newline of its own. [`write()`] does
-//! the event, by the [`Show`](super::entry::Show) of the record's type.
+//! A line of `trace` has these parts: a message about lost events, an `annotate` line
+//! ([`super::line`]), the prefix ([`super::line::Prefix`]), the event, and in the hex form another
+//! newline. [`write()`] writes the event, with the [`Show`](super::entry::Show) of the entry's
+//! type.
 
 use super::entry::{Common, Row, Truncated};
 use super::line::{Form, Unit};
@@ -13,12 +14,12 @@ use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
-/// Why a line was not written whole.
+/// Why a line was not completely written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The output is full.
     Full,
-    /// The record is shorter than its type; nothing was written.
+    /// The record is shorter than its type requires. Nothing was written.
     Truncated,
 }
 
@@ -34,39 +35,39 @@ impl From<Truncated> for Error {
     }
 }
 
-/// What trace_printk() records point to.
+/// Prints the strings that `trace_printk()` entries point to.
 pub trait Strings {
-    /// Writes the format at address `format` with the arguments that vbin_printf() packed into
-    /// `args`.
+    /// Writes the format at address `format` with the arguments in `args`, which `vbin_printf()`
+    /// has packed.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_packed(&self, format: usize, args: &[u8], out: &mut dyn Out) -> fmt::Result;
 
     /// Writes the constant string at `addr`.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_constant(&self, addr: usize, out: &mut dyn Out) -> fmt::Result;
 }
 
-/// Knows the names of tasks.
+/// Prints the names of tasks.
 pub trait Tasks {
-    /// Writes the name of the task `pid`, or what stands for one that is not known.
+    /// Writes the name of the task `pid`, or the text for an unknown task.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result;
 
-    /// Writes the file that the thread group `tgid` has mapped at `addr`, and how far into that
-    /// mapping it is: `/usr/bin/cat[+0x1f2]`. False, with nothing written, if there is none.
+    /// Writes the file that the thread group `tgid` has mapped at `addr`, and the offset in the
+    /// mapping: `/usr/bin/cat[+0x1f2]`. Returns false and writes nothing if there is no such file.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_mapped(
         &self,
         tgid: i32,
@@ -75,25 +76,26 @@ pub trait Tasks {
     ) -> core::result::Result<bool, fmt::Error>;
 }
 
-/// What printing needs besides the record.
+/// Everything that printing needs besides the record.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
-    /// The instance's options.
+    /// The options of the instance.
     pub set: Set,
     /// Names of kernel addresses.
     pub symbols: &'a dyn Symbols,
     /// Names of tasks.
     pub tasks: &'a dyn Tasks,
-    /// Formats of trace_printk(); without it, its records count as unknown.
+    /// Formats of `trace_printk()`. Without them its entries count as unknown.
     pub strings: Option<&'a dyn Strings>,
-    /// What the trace clock counts.
+    /// The unit of the trace clock.
     pub unit: Unit,
 }
 
-/// Writes the event of a built-in `record` with its newline, in the form that `env.set` asks for.
+/// Writes a built-in `record` with its newline, in the form that `env.set` asks for. `ts` is the
+/// time of the record.
 ///
-/// Returns `false`, with nothing written, if the record's type is none of the built-in ones: it is
-/// some event's, or [`write_unknown`] has the last word. `ts` is the record's time.
+/// Returns `false` and writes nothing if the type is not built in. It is then the type of an event,
+/// or [`write_unknown`] prints it.
 ///
 /// # Errors
 ///
@@ -106,9 +108,9 @@ pub fn write(out: &mut dyn Out, record: &[u8], ts: u64, env: &Env<'_>) -> Result
     }
 }
 
-/// Writes the text of a `trace_printk()` record alone, as option `printk-msg-only` has it.
+/// Writes only the text of a `trace_printk()` record, for option `printk-msg-only`.
 ///
-/// Returns `false`, with nothing written, if the record is none, or it is one whose text needs
+/// Returns `false` and writes nothing if the record is of another type, or if it needs
 /// [`Env::strings`] and there are none.
 ///
 /// # Errors
@@ -122,11 +124,11 @@ pub fn write_message(out: &mut dyn Out, record: &[u8], env: &Env<'_>) -> Result<
     }
 }
 
-/// Writes the event of a record whose type nobody knows.
+/// Writes a record of an unknown type.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_unknown(out: &mut dyn Out, id: u16, set: Set) -> fmt::Result {
     match Form::of(set) {
         Form::Normal => writeln!(out, "Unknown type {id}"),
@@ -135,11 +137,11 @@ pub fn write_unknown(out: &mut dyn Out, id: u16, set: Set) -> fmt::Result {
     }
 }
 
-/// Writes what ends a line after its event: a newline in the hex form, nothing in others.
+/// Writes the end of a line after its event: a newline in the hex form, nothing in the other forms.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_end(out: &mut dyn Out, set: Set) -> fmt::Result {
     match Form::of(set) {
         Form::Hex => out.bytes(b"\n"),
@@ -147,14 +149,14 @@ pub fn write_end(out: &mut dyn Out, set: Set) -> fmt::Result {
     }
 }
 
-/// A record that is to be written, and what that takes.
+/// A record, with everything that printing it needs.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
-    /// The record, header included.
+    /// The record, common fields included.
     pub record: &'a [u8],
-    /// Its time.
+    /// The time of the record.
     pub ts: u64,
-    /// The rest.
+    /// The environment.
     pub env: &'a Env<'a>,
 }
 
@@ -163,17 +165,16 @@ impl Line<'_> {
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn symbol(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
         symbol::write(out, self.env.symbols, addr, Style::of(self.env.set))
     }
 
-    /// Writes a call; where its arguments are recorded they are hinted at, as nobody knows their
-    /// types.
+    /// Writes a call. Recorded arguments are only indicated, since their types are unknown.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn call(&self, out: &mut dyn Out, ip: usize, args: bool, parent: usize) -> fmt::Result {
         self.symbol(out, ip)?;
         if args {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lines of `printk_formats`, by which tools turn the addresses in bprint and bputs records into
+//! Lines of `printk_formats`. Tools use them to turn the addresses in bprint and bputs entries into
 //! text.
 
 use super::Out;
@@ -8,12 +8,12 @@ use core::fmt;
 
 /// Writes the line of the format (or constant string) `text` at `addr`.
 ///
-/// As ftrace writes it, backslashes stay single: a tool cannot tell one before an `n` from a
+/// As in ftrace, a backslash is not escaped, so a tool cannot tell a backslash and an `n` from a
 /// newline.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_line(out: &mut dyn Out, addr: usize, text: &[u8]) -> fmt::Result {
     write!(out, "{addr:#x} : \"")?;
     for byte in text {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `stack_trace`: the deepest stack that was seen, function by function.
+//! `stack_trace`: the deepest measured stack, function by function.
 
 use super::symbol::Symbols;
 use super::Out;
 use core::fmt;
 
-/// What stands above the rows while nothing was measured, because nobody asked for it.
+/// The text above the rows while the stack tracer is off and has measured nothing.
 const OFF: &[u8] = b"\
 #\n\
 #  Stack tracer disabled\n\
@@ -16,11 +16,12 @@ const OFF: &[u8] = b"\
 # or 'echo 1 > /proc/sys/kernel/stack_tracer_enabled'\n\
 #\n";
 
-/// Writes what stands above `count` rows; `off` says that nothing was measured and nothing is.
+/// Writes the text above `count` rows. `off` means that nothing was measured and the stack tracer
+/// is off.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_header(out: &mut dyn Out, count: usize, off: bool) -> fmt::Result {
     writeln!(out, "        Depth    Size   Location    ({count} entries)")?;
     out.bytes(b"        -----    ----   --------\n")?;
@@ -30,12 +31,12 @@ pub fn write_header(out: &mut dyn Out, count: usize, off: bool) -> fmt::Result {
     Ok(())
 }
 
-/// Writes row `index`: the stack is `depth` bytes deep up to where the function returns to `call`,
-/// and `beyond` bytes without what lies above that, its caller's part.
+/// Writes row `index`. The stack is `depth` bytes deep at the return address `call`. `beyond` is
+/// the depth of the next row, which is its caller's.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_row(
     out: &mut dyn Out,
     symbols: &dyn Symbols,

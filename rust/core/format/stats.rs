@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Small files of numbers: `per_cpu/cpuN/stats`, the buffer sizes, saved names and thread groups.
+//! Files of numbers: `per_cpu/cpuN/stats`, the buffer sizes, saved names and thread groups.
 
 use super::line::{microseconds, Unit};
 use super::Out;
 use core::fmt;
 
-/// What one CPU's buffer counts.
+/// The counters of one CPU's buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
-    /// Entries that can be read.
+    /// The number of entries that can be read.
     pub entries: u64,
-    /// Entries lost to newer ones.
+    /// The number of entries overwritten by newer ones.
     pub overrun: u64,
-    /// Entries lost because the writer interrupted a commit of a whole buffer ago.
+    /// The number of entries lost because the writer has gone around the ring and met an
+    /// uncommitted event.
     pub commit_overrun: u64,
-    /// Bytes of the entries.
+    /// The size of the entries in bytes.
     pub bytes: u64,
-    /// Time of the oldest entry, 0 if there is none.
+    /// The time of the oldest entry. 0 if there is none.
     pub oldest: u64,
-    /// The time now.
+    /// The current time.
     pub now: u64,
-    /// Entries dropped because the buffer was full and must not overwrite.
+    /// The number of entries dropped because the buffer was full in no-overwrite mode.
     pub dropped: u64,
-    /// Entries that were read and consumed.
+    /// The number of consumed entries.
     pub read: u64,
 }
 
 impl Stats {
-    /// Writes the `stats` file; `unit` is the trace clock's.
+    /// Writes the `stats` file. `unit` is the unit of the trace clock.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out, unit: Unit) -> fmt::Result {
         writeln!(out, "entries: {}", self.entries)?;
         writeln!(out, "overrun: {}", self.overrun)?;
@@ -52,20 +53,20 @@ impl Stats {
     }
 }
 
-/// A size of `buffer_size_kb`.
+/// The value of `buffer_size_kb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many KiB.
+    /// The size in KiB.
     Kb(u64),
-    /// Small until first used, then of the second size, all in KiB.
+    /// The size before the first use, and the size after it, both in KiB.
     Unexpanded(u64, u64),
-    /// The CPUs differ.
+    /// The CPUs have different sizes.
     Mixed,
 }
 
 impl Size {
-    /// The common size of `cpus`, given in bytes; `expanded` is the size in bytes that an unused
-    /// buffer will grow to, `None` once it has.
+    /// The common size of `cpus`, in bytes. `expanded` is the size in bytes that an unused buffer
+    /// will grow to. It is `None` after the first use.
     pub fn of(cpus: impl IntoIterator<Item = u64>, expanded: Option<u64>) -> Self {
         let mut cpus = cpus.into_iter();
         let first = cpus.next().unwrap_or(0);
@@ -80,7 +81,7 @@ impl Size {
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     pub fn write(self, out: &mut dyn Out) -> fmt::Result {
         match self {
             Self::Kb(kb) => writeln!(out, "{kb}"),
@@ -94,18 +95,18 @@ impl Size {
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_cmdline(out: &mut dyn Out, pid: i32, comm: &[u8]) -> fmt::Result {
     write!(out, "{pid} ")?;
     out.bytes(comm)?;
     out.bytes(b"\n")
 }
 
-/// Writes one line of `saved_tgids`: `pid tgid`; nothing where the thread group is unknown (0).
+/// Writes one line of `saved_tgids`: `pid tgid`. Writes nothing if the thread group is unknown (0).
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_tgid(out: &mut dyn Out, pid: i32, tgid: i32) -> fmt::Result {
     match tgid {
         0 => Ok(()),

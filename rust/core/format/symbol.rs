@@ -6,23 +6,23 @@ use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
 
-/// Knows the names of kernel addresses.
+/// Prints kernel addresses as symbols.
 pub trait Symbols {
-    /// Where what was at `addr` when it was recorded is now: elsewhere, if another kernel recorded
-    /// it.
+    /// The current address of the code that was at `addr` when it was recorded. It differs if
+    /// another kernel has recorded it.
     fn moved(&self, addr: usize) -> usize {
         addr
     }
 
-    /// Writes the symbol that holds `addr`: `name`, or with `offset` as `%pS` does
-    /// (`name+0x4/0x190`, and ` [module]` after it). A kretprobe trampoline's name is
+    /// Writes the symbol that contains `addr`: `name` or, with `offset`, the form of `%pS`
+    /// (`name+0x4/0x190`, with ` [module]` after it). The name of a kretprobe trampoline is
     /// `[unknown/kretprobe'd]`.
     ///
-    /// Returns `false`, with nothing written, if there is none.
+    /// Returns `false` and writes nothing if there is no symbol.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_symbol(
         &self,
         addr: usize,
@@ -30,12 +30,12 @@ pub trait Symbols {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
 
-    /// Writes the name of the symbol that holds `addr`, [moved](Self::moved), as `%ps` does:
-    /// `name`, `name [module]`, or `0x1004`.
+    /// Writes the name of the symbol that contains `addr`, after [`moved`](Self::moved), in the
+    /// form of `%ps`: `name`, `name [module]`, or `0x1004`.
     ///
     /// # Errors
     ///
-    /// Only `out`'s own.
+    /// Only the errors of `out`.
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
         let addr = self.moved(addr);
         match self.write_symbol(addr, false, out)? {
@@ -45,17 +45,17 @@ pub trait Symbols {
     }
 }
 
-/// How addresses are to look.
+/// The style of printed addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Offset and size after the name.
+    /// Whether offset and size follow the name.
     pub offset: bool,
-    /// The address after the name.
+    /// Whether the address follows the name.
     pub addr: bool,
 }
 
 impl Style {
-    /// What `sym-offset` and `sym-addr` say.
+    /// The style that `sym-offset` and `sym-addr` ask for.
     pub const fn of(set: Set) -> Self {
         Self {
             offset: set.has(Flag::SymOffset),
@@ -64,12 +64,12 @@ impl Style {
     }
 }
 
-/// Writes `addr`: its symbol or, where there is none, the number; `0` for 0. With `style.addr`,
-/// ` <ffffffff81000000>` follows.
+/// Writes `addr` as a symbol, or as a number if there is no symbol; `0` for 0. With `style.addr`, `
+/// <ffffffff81000000>` follows.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write(out: &mut dyn Out, symbols: &dyn Symbols, addr: usize, style: Style) -> fmt::Result {
     if addr == 0 {
         return out.bytes(b"0");
@@ -98,7 +98,7 @@ pub(super) mod tests {
     use super::*;
     use std::string::String;
 
-    /// Addresses 0x1000, 0x2000, … have names.
+    /// Names for addresses 0x1000, 0x2000, …
     pub(in crate::core) struct Names;
 
     impl Symbols for Names {
@@ -122,7 +122,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Runs `f` on a fresh buffer and returns the text.
+    /// Runs `f` on an empty [`LineBuf`] and returns the text.
     pub(in crate::core) fn text(f: impl FnOnce(&mut dyn Out) -> fmt::Result) -> String {
         let mut mem = [0; 4096];
         let mut out = LineBuf::new(&mut mem);

@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Entries of system calls: which of their arguments lead to text in the user's memory, the layout,
-//! the text of `format` and of a line.
+//! Entries of system calls: which arguments point to user memory, the layout, the `format` file,
+//! and the text of a line.
 //!
-//! An entry of `sys_enter_*` is the number, the arguments as words, then for each argument that is
-//! read from user memory where its bytes are in the entry (offset, and length above), then those
-//! bytes. One of `sys_exit_*` is the number and the result.
+//! An entry of `sys_enter_*` has the number of the call, then the arguments as words, then a
+//! location word (offset, and length in the upper half) for each argument whose user memory is
+//! read, then that memory. An entry of `sys_exit_*` has the number and the return value.
 
 use super::values::write_flags;
 use super::Out;
 use core::fmt;
 
-/// Bytes of user memory that an argument can have in an entry; more is cut.
+/// The most bytes of user memory per argument in an entry. The rest is cut.
 pub const USER_MAX: usize = 165;
-/// What is behind a text that was cut.
+/// Appended to a text that was cut.
 pub const MORE: &[u8] = b"...";
-/// Bytes of an argument's user memory that are read: text, its end, [`MORE`].
+/// Memory for one argument: the text, its NUL, and [`MORE`].
 pub const USER_ROOM: usize = USER_MAX + 1 + MORE.len();
-/// So many arguments of a call are read from user memory.
+/// The most arguments of a call whose user memory is read.
 pub const USER_ARGS: usize = 3;
-/// Arguments of a call.
+/// The most arguments of a call.
 pub const ARGS: usize = 6;
 
-/// Where an entry has the number of the call, an `int`.
+/// The offset of the number of the call in an entry, an `int`.
 pub const NUMBER: usize = 8;
-/// Where an entry of `sys_enter_*` has its arguments, and one of `sys_exit_*` its result.
+/// The offset of the arguments in an entry of `sys_enter_*`, and of the return value in an entry of
+/// `sys_exit_*`.
 pub const WORDS: usize = 16;
 
-/// Which arguments of a call are read from user memory, and how.
+/// The arguments of a call whose user memory is read, and how it is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UserArgs {
-    /// A bit for each argument.
+    /// One bit for each argument.
     pub mask: u8,
-    /// The argument that has the length, where the memory is read as bytes.
+    /// The argument that holds the length, if the memory is read as bytes.
     pub length: Option<u8>,
-    /// Those bytes are text.
+    /// Whether these bytes are text.
     pub is_text: bool,
 }
 
-/// Calls by the places of their arguments that are read; each is a string unless it is in
-/// [`BYTES`]. The names are those of the functions, which is `umount` for `umount2`.
+/// System calls, grouped by the mask of the arguments that are read. An argument is a string unless
+/// the call is in [`BYTES`]. The names are those of the functions, for example `umount` for
+/// `umount2`.
 const STRINGS: &[(u8, &[&str])] = &[
     (
         0b1,
@@ -146,7 +148,8 @@ const STRINGS: &[(u8, &[&str])] = &[
     (0b111, &["mount"]),
 ];
 
-/// Calls with an argument whose length another one has: places of both, is it text, and names.
+/// System calls with an argument whose length is in another argument: the two indexes, whether it
+/// is text, and the names.
 const BYTES: &[(u8, u8, bool, &[&str])] = &[
     (0b10, 2, false, &["write", "pwrite64", "mq_timedsend"]),
     (0b1, 1, true, &["setdomainname", "sethostname"]),
@@ -154,7 +157,7 @@ const BYTES: &[(u8, u8, bool, &[&str])] = &[
 ];
 
 impl UserArgs {
-    /// What is read for the call whose function is `name`, `sys_` included.
+    /// The arguments to read for the call with function `name`, which begins with `sys_`.
     pub fn of(name: &[u8]) -> Self {
         let is = |names: &[&str]| {
             name.strip_prefix(b"sys_")
@@ -174,30 +177,30 @@ impl UserArgs {
         }
     }
 
-    /// Is argument `at` read?
+    /// Whether argument `at` is read.
     pub fn has(self, at: usize) -> bool {
         self.mask & 1_u8.checked_shl(at as u32).unwrap_or(0) != 0
     }
 
-    /// The places of the arguments that are read, ascending.
+    /// The indexes of the arguments that are read, ascending.
     pub fn places(self) -> impl Iterator<Item = usize> {
         (0..ARGS).filter(move |&at| self.has(at))
     }
 
-    /// Are the bytes shown as numbers?
+    /// Whether the bytes are printed as numbers.
     fn is_array(self) -> bool {
         self.length.is_some() && !self.is_text
     }
 }
 
-/// Does the kernel's `isprint()` say so of `byte`?
+/// Whether the kernel's `isprint()` accepts `byte`.
 fn is_print(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7e | 0xa0..)
 }
 
-/// Makes a string of the first `length` bytes of `text`, at most `limit` of them: what cannot be
-/// printed becomes a dot; behind it comes an end, or [`MORE`] and an end if it was cut. Gives its
-/// bytes, end included.
+/// Makes a string of the first `length` bytes of `text`, but of at most `limit` bytes. Unprintable
+/// bytes become dots. A NUL follows, or [`MORE`] and a NUL if the text was cut. Returns the size
+/// with the NUL.
 pub fn finish_string(text: &mut [u8; USER_ROOM], length: usize, limit: usize) -> usize {
     let limit = limit.min(USER_MAX);
     for byte in text.iter_mut().take(length) {
@@ -216,12 +219,12 @@ pub fn finish_string(text: &mut [u8; USER_ROOM], length: usize, limit: usize) ->
     (end + more.len() + 1).min(USER_ROOM)
 }
 
-/// The arguments' names and types, as the call's metadata has them.
+/// The names and types of the arguments, from the call's metadata.
 pub trait Names {
-    /// The function's name, with `sys_`.
+    /// The name of the function, which begins with `sys_`.
     fn name(&self) -> &[u8];
 
-    /// How many arguments it has, at most [`ARGS`].
+    /// The number of arguments, at most [`ARGS`].
     fn count(&self) -> usize;
 
     /// The name of argument `at`.
@@ -231,9 +234,9 @@ pub trait Names {
     fn argument_type(&self, at: usize) -> &[u8];
 }
 
-/// The architecture's `O_*` that `openat` names, in the order of its line.
+/// The architecture's `O_*` flags that the line of `openat` names, in that order.
 pub type OpenFlags = [(u64, &'static str); 16];
-/// Of [`OpenFlags`], the one that is `O_TMPFILE`, and `O_CREAT`; of what is left the first two are
+/// Indexes in [`OpenFlags`] of `O_TMPFILE` and `O_CREAT`. The first two of the remaining ones are
 /// `O_WRONLY` and `O_RDWR`.
 const TMPFILE: usize = 0;
 const CREAT: usize = 3;
@@ -242,11 +245,11 @@ fn is_openat(call: &dyn Names) -> bool {
     call.name() == b"sys_openat"
 }
 
-/// Writes what is behind `print fmt: ` of `sys_enter_*`.
+/// Writes the text after `print fmt: ` of `sys_enter_*`.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_enter_format(
     out: &mut dyn Out,
     call: &dyn Names,
@@ -304,7 +307,7 @@ fn write_openat_format(out: &mut dyn Out, flags: &OpenFlags) -> fmt::Result {
     out.bytes(b") : \"O_RDONLY\",  ((unsigned long)(REC->mode))")
 }
 
-/// An entry of `sys_enter_*`: its words, and the bytes of user memory. An entry may hold anything.
+/// An entry of `sys_enter_*`. Its bytes may have any value.
 #[derive(Clone, Copy)]
 struct Entry<'a>(&'a [u8]);
 
@@ -314,7 +317,7 @@ impl<'a> Entry<'a> {
         word.map_or(0, |word| u64::from_ne_bytes(*word))
     }
 
-    /// The bytes of the argument that is the `nth` to be read, of a call with `count` arguments.
+    /// The user memory of the `nth` argument that is read, for a call with `count` arguments.
     fn user(self, count: usize, nth: usize) -> &'a [u8] {
         let at = WORDS + 8 * count + 4 * nth;
         let Some(word) = self.0.get(at..).and_then(<[u8]>::first_chunk) else {
@@ -327,17 +330,17 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// `bytes` up to their end, which is a NUL.
+/// `bytes` up to the first NUL.
 fn text(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0);
     bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(bytes)
 }
 
-/// Writes the line of an entry of `sys_enter_*`; with `verbose`, types too.
+/// Writes the line of an entry of `sys_enter_*`. With `verbose`, types are printed, too.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_enter(
     out: &mut dyn Out,
     call: &dyn Names,
@@ -393,7 +396,7 @@ pub fn write_enter(
     out.bytes(b")\n")
 }
 
-/// What `openat` was asked for.
+/// Writes the flags of `openat`.
 fn write_open_flags(out: &mut dyn Out, value: u32, flags: &OpenFlags) -> fmt::Result {
     const MODES: u32 = 3;
     out.bytes(b"flags: ")?;
@@ -404,12 +407,13 @@ fn write_open_flags(out: &mut dyn Out, value: u32, flags: &OpenFlags) -> fmt::Re
         out.bytes(b"O_RDONLY|")?;
     }
     let names = flags.iter().map(|(bits, name)| (*bits, name.as_bytes()));
-    // As a signed int has been made of it, what is left may have all upper bits.
+    // The value was a signed int, so the upper bits of the rest can all be set.
     let value = i64::from(value as i32) as u64;
     write_flags(out, b"|", value, names)
 }
 
-/// Bytes in hexadecimal, and as text if any of them is some; `length` is how many there were.
+/// Writes bytes in hexadecimal digits, and as text if any of them is printable. `length` is the
+/// original length.
 fn write_array(out: &mut dyn Out, bytes: &[u8], length: i32) -> fmt::Result {
     let cut = i64::try_from(bytes.len()).unwrap_or(i64::MAX) < i64::from(length);
     let is_shown = |byte: &u8| matches!(byte, 0x20..=0x7e);
@@ -437,13 +441,13 @@ fn write_array(out: &mut dyn Out, bytes: &[u8], length: i32) -> fmt::Result {
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_exit(out: &mut dyn Out, call: &dyn Names, entry: &[u8]) -> fmt::Result {
     out.bytes(call.name())?;
     writeln!(out, " -> {:#x}", Entry(entry).argument(0))
 }
 
-/// The number of the call that an entry is of.
+/// The number of the call of an entry.
 pub fn number_of(entry: &[u8]) -> Option<i32> {
     let word = entry.get(NUMBER..).and_then(<[u8]>::first_chunk)?;
     Some(i32::from_ne_bytes(*word))
@@ -543,7 +547,7 @@ mod tests {
         let write = UserArgs::of(b"sys_write");
         assert!(write.has(1) && write.length == Some(2) && write.is_array());
         assert!(!UserArgs::of(b"sys_sethostname").is_array());
-        // More than fit into an entry's memory are never read.
+        // No call has more string arguments than an entry has room for.
         for (mask, _) in STRINGS {
             assert!(mask.count_ones() as usize <= USER_ARGS);
         }

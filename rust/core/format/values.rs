@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Values of events' fields as text: flags and symbols by name, bytes, arrays, bit masks.
+//! Values of event fields as text: flags and symbols by name, bytes, arrays, bit masks.
 //!
-//! These are the texts behind `__print_flags()`, `__print_symbolic()`, `__print_hex()`,
+//! The functions implement `__print_flags()`, `__print_symbolic()`, `__print_hex()`,
 //! `__print_array()` and `__print_bitmask()` of `TRACE_EVENT()`.
 
 use super::Out;
 use crate::core::parse::cpumask;
 use core::fmt;
 
-/// Bytes that [`write_hex`] separates belong to rows of so many.
+/// The number of bytes per row in [`write_hex`] with blanks.
 const HEX_ROW: usize = 16;
 
-/// Writes the names of the bits that are set in `value`, `delimiter` between them, and what no
-/// name stands for as a number. A name counts when all of its bits are set and no name before it
-/// had one of them.
+/// Writes the names of the bits that are set in `value`, separated by `delimiter`. Bits without a
+/// name follow as a number. A name is used if all of its bits are set and no earlier name has used
+/// one of them.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_flags<'a>(
     out: &mut dyn Out,
     delimiter: &[u8],
@@ -48,11 +48,11 @@ pub fn write_flags<'a>(
     Ok(())
 }
 
-/// Writes the first name that `value` has, or the number.
+/// Writes the first name of `value`, or the number if it has no name.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_symbol<'a>(
     out: &mut dyn Out,
     value: u64,
@@ -68,7 +68,7 @@ pub fn write_symbol<'a>(
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_hex(out: &mut dyn Out, bytes: &[u8], joined: bool) -> fmt::Result {
     let mut line = [0; 3 * HEX_ROW];
     for (index, row) in bytes.chunks(HEX_ROW).enumerate() {
@@ -84,12 +84,12 @@ pub fn write_hex(out: &mut dyn Out, bytes: &[u8], joined: bool) -> fmt::Result {
     Ok(())
 }
 
-/// Writes `{0x1,0x2}` for an array whose elements take `size` bytes each, in the machine's order.
-/// An element of another size than 1, 2, 4 or 8 is told, and the array is written by bytes.
+/// Writes `{0x1,0x2}` for an array with elements of `size` bytes in native byte order. For a size
+/// other than 1, 2, 4 or 8 it writes that size, and the array byte by byte.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_array(out: &mut dyn Out, array: &[u8], size: usize) -> fmt::Result {
     out.bytes(b"{")?;
     match size {
@@ -114,7 +114,7 @@ pub fn write_array(out: &mut dyn Out, array: &[u8], size: usize) -> fmt::Result 
     out.bytes(b"}")
 }
 
-/// The number that 1, 2, 4 or 8 bytes are; 0 for other lengths.
+/// The number that 1, 2, 4 or 8 bytes hold. 0 for other lengths.
 fn number(bytes: &[u8]) -> u64 {
     match *bytes {
         [byte] => byte.into(),
@@ -125,15 +125,15 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Writes the first `bits` bits of a mask of `unsigned long`s as `%*pb` does: hexadecimal groups of
-/// 32 bits. Words that `mask` lacks are 0; it need not be aligned.
+/// 32 bits. Missing words of `mask` are 0. `mask` need not be aligned.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_bitmask(out: &mut dyn Out, mask: &[u8], bits: usize) -> fmt::Result {
     cpumask::write_groups(out, bits, |group| {
         let word = word(mask, group / 2);
-        // Truncation takes the half that the shift left below.
+        // The truncation keeps the half that is in the low bits after the shift.
         if group % 2 == 0 {
             word as u32
         } else {
@@ -142,11 +142,11 @@ pub fn write_bitmask(out: &mut dyn Out, mask: &[u8], bits: usize) -> fmt::Result
     })
 }
 
-/// Writes the bits that are set among the first `bits` as `%*pbl` does: `0-3,7`.
+/// Writes the set bits among the first `bits` as `%*pbl` does: `0-3,7`.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_bitmask_list(out: &mut dyn Out, mask: &[u8], bits: usize) -> fmt::Result {
     let is_set = |bit: usize| bit < bits && word(mask, bit / 64) >> (bit % 64) & 1 != 0;
     let mut separator: &[u8] = b"";
@@ -165,14 +165,14 @@ pub fn write_bitmask_list(out: &mut dyn Out, mask: &[u8], bits: usize) -> fmt::R
     Ok(())
 }
 
-/// Word `index` of a mask whose words are `unsigned long`s of 64 bits.
+/// Word `index` of a mask of 64-bit `unsigned long`s.
 fn word(mask: &[u8], index: usize) -> u64 {
     mask.chunks_exact(8).nth(index).map_or(0, number)
 }
 
-/// Writes a format of C with every plain `%p` made a `%px`, which prints the address instead of its
-/// hash; pointers to be printed in another way stay as they are. Gives the length, or `None` if
-/// `to` has no room for it and a NUL.
+/// Writes a C format in which every plain `%p` becomes `%px`, which prints the address instead of
+/// its hash. Other pointer conversions stay. Returns the length, or `None` if `to` has no room for
+/// it and a NUL.
 pub fn unhash_pointers(format: &[u8], to: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     let mut put = |byte| {

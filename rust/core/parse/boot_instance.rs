@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What `trace_instance=` asks for: `NAME[^FLAG...][@WHERE][,EVENT...]`, where WHERE is the name of
-//! memory that `reserve_mem=` has set aside, or `ADDRESS:SIZE`. And what of the modules of an
-//! earlier kernel can be believed.
+//! Parses `trace_instance=`: `NAME[^FLAG...][@WHERE][,EVENT...]`. WHERE is the name of memory that
+//! `reserve_mem=` has reserved, or `ADDRESS:SIZE`. Also reads and writes the module list for the
+//! next kernel.
 
-/// One instance that is to be made at boot.
+/// One instance to create at boot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BootInstance<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a [u8],
-    /// What `NAME=OLD` names: an instance whose content is to be kept.
+    /// The `OLD` of `NAME=OLD`: an instance whose events are copied.
     pub copy_of: Option<&'a [u8]>,
-    /// Recording is off at first.
+    /// Whether recording starts turned off.
     pub traceoff: bool,
-    /// `trace_printk()` goes there.
+    /// Whether it is the destination of `trace_printk()`.
     pub printk: bool,
-    /// Where its buffer lies.
+    /// The memory of its buffer.
     pub memory: Option<Where<'a>>,
     flags: &'a [u8],
     events: &'a [u8],
 }
 
-/// Where a buffer lies that outlives the kernel.
+/// The memory of a buffer that outlives the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Where<'a> {
-    /// In memory of this name.
+    /// Reserved memory with this name.
     Name(&'a [u8]),
     /// At a physical address.
     Address {
-        /// Its first byte.
+        /// The address of the first byte.
         start: u64,
-        /// Bytes.
+        /// The size in bytes.
         size: u64,
     },
-    /// An address that is none.
+    /// The address is invalid.
     NoAddress,
-    /// No size behind the address, or none that is a size.
+    /// The size after the address is missing or invalid.
     NoSize,
 }
 
 impl<'a> BootInstance<'a> {
-    /// Takes the text of one parameter apart.
+    /// Parses the text of one parameter.
     pub fn parse(text: &'a [u8]) -> Self {
         let (head, events) = split(text, b',');
         let (head, copy_of) = split(head, b'=');
@@ -63,7 +63,7 @@ impl<'a> BootInstance<'a> {
         }
     }
 
-    /// Flags that mean nothing.
+    /// The unknown flags.
     pub fn unknown_flags(&self) -> impl Iterator<Item = &'a [u8]> {
         const KNOWN: [&[u8]; 4] = [b"traceoff", b"printk", b"traceprintk", b"trace_printk"];
         let flags = self
@@ -75,7 +75,7 @@ impl<'a> BootInstance<'a> {
         flags
     }
 
-    /// Events to be enabled.
+    /// The events to enable.
     pub fn events(&self) -> impl Iterator<Item = &'a [u8]> {
         self.events
             .split(|byte| *byte == b',')
@@ -99,8 +99,8 @@ impl<'a> Where<'a> {
     }
 }
 
-/// A number of bytes: decimal, octal with a `0` or hexadecimal with `0x` in front, and `K`, `M`,
-/// `G` or `T` behind it.
+/// Parses a number of bytes: decimal, octal after `0` or hexadecimal after `0x`, with `K`, `M`, `G`
+/// or `T` after it.
 pub fn bytes(text: &[u8]) -> Option<u64> {
     let (digits, shift) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 10),
@@ -124,13 +124,13 @@ fn split(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Words that a module takes in what is kept for the next kernel: its address, and its name with
-/// zeros behind.
+/// The number of words of a module in the list for the next kernel: its address, and its name
+/// padded with zeros.
 pub const MODULE_WORDS: usize = 8;
-/// So many modules are kept at most.
+/// The most modules in the list.
 pub const MODULES: usize = 128;
 
-/// A module's words; what is longer than its place is cut.
+/// The words of a module. A name that is too long is cut.
 pub fn module_words(name: &[u8], text: u64) -> [u64; MODULE_WORDS] {
     let mut bytes = [0u8; 8 * (MODULE_WORDS - 1)];
     let longest = bytes.len().saturating_sub(1);
@@ -146,7 +146,7 @@ pub fn module_words(name: &[u8], text: u64) -> [u64; MODULE_WORDS] {
     words
 }
 
-/// The name in a module's words; none where it is no printable, ended text.
+/// The name in a module's words. `None` if it is not a printable text with a NUL.
 pub fn module_name(words: &[u64; MODULE_WORDS]) -> Option<([u8; 8 * (MODULE_WORDS - 1)], usize)> {
     let mut bytes = [0u8; 8 * (MODULE_WORDS - 1)];
     for (chunk, word) in bytes.chunks_exact_mut(8).zip(words.iter().skip(1)) {

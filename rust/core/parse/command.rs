@@ -6,49 +6,51 @@
 //! ```text
 //!   PATTERN                      functions by name, glob or index
 //!   [PATTERN]:mod:MODULE         the same, limited to a module
-//!   PATTERN:COMMAND[:PARAM…]     do something when they are called
+//!   PATTERN:COMMAND[:PARAM…]     act when the functions are called
 //! ```
 //!
-//! Which commands exist, and what their parameters mean, is the caller's table; [`split`],
-//! [`count`] and [`EventParams`] read the parameters that ftrace's own commands share.
+//! The caller has the table of commands and knows their parameters. [`split`], [`count`] and
+//! [`EventParams`] parse the parameters that ftrace's own commands share.
 
 use super::glob::Pattern;
 use super::number;
 use crate::core::format::{Error, Result};
 
-/// A token, taken apart but not yet looked up.
+/// A parsed token. Its names are not looked up yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule<'a> {
-    /// A pattern alone. Nothing found is `EINVAL`.
+    /// A pattern alone. It is `EINVAL` if no function matches.
     Functions(Pattern<'a>),
     /// A pattern with a module.
     Module(ModuleRule<'a>),
-    /// A pattern with a command. An unknown command, and any command in set_ftrace_notrace, is
-    /// `EINVAL`.
+    /// A pattern with a command. An unknown command is `EINVAL`, and so is any command in
+    /// set_ftrace_notrace.
     Command(CommandRule<'a>),
 }
 
 /// `[PATTERN]:mod:MODULE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleRule<'a> {
-    /// The functions; an empty pattern means all of the module's. A [`super::glob::Kind::Index`]
-    /// pattern counts lines whatever the module is, which is for the caller to see to.
+    /// The functions. An empty pattern means all functions of the module. A
+    /// [`super::glob::Kind::Index`] pattern is a line number whatever the module is; the caller
+    /// handles that.
     pub functions: Pattern<'a>,
-    /// The pattern as written, its `!` included, which is how a rule for an absent module reads
-    /// back.
+    /// The pattern as the user wrote it, with its `!`. A rule for an unloaded module is shown like
+    /// this.
     pub written: &'a [u8],
-    /// The module as written.
+    /// The module as the user wrote it.
     pub module: &'a [u8],
 }
 
 impl<'a> ModuleRule<'a> {
-    /// The module's pattern: negated means every function outside it, empty means every module.
+    /// The pattern of the module. Negated, it means every function outside the module. Empty, it
+    /// means every module.
     pub fn module_pattern(&self) -> Pattern<'a> {
         Pattern::parse(self.module)
     }
 
-    /// Whether a function `name` of `module` (`None` for the kernel proper) is meant; the negation
-    /// of the functions' pattern, which is about adding or removing, is left aside.
+    /// Whether the rule matches a function `name` of `module` (`None` for the kernel image). The
+    /// negation of the functions' pattern is ignored, since it decides between adding and removing.
     pub fn matches(&self, name: &[u8], module: Option<&[u8]>) -> bool {
         let wanted = self.module_pattern();
         let inside = match module {
@@ -62,19 +64,19 @@ impl<'a> ModuleRule<'a> {
 /// `PATTERN:COMMAND[:PARAM…]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandRule<'a> {
-    /// Whether a `!` came first: the command is taken off instead.
+    /// Whether the token begins with `!`, which removes the command.
     pub remove: bool,
-    /// The functions, without that `!`.
+    /// The functions, without the `!`.
     pub functions: Pattern<'a>,
-    /// The command's name, to be looked up by the caller.
+    /// The name of the command. The caller looks it up.
     pub name: &'a [u8],
-    /// What follows the name after a colon; `None` without colon, which several commands tell from
-    /// empty.
+    /// The text after the colon behind the name. `None` without a colon. Several commands treat
+    /// `None` and an empty text differently.
     pub params: Option<&'a [u8]>,
 }
 
 impl<'a> Rule<'a> {
-    /// Takes a token apart.
+    /// Parses a token.
     ///
     /// # Errors
     ///
@@ -93,7 +95,7 @@ impl<'a> Rule<'a> {
                     written,
                     module,
                 }),
-                // `f:mod` limits nothing.
+                // `f:mod` has no effect on `f`.
                 None => Self::Functions(functions),
             });
         }
@@ -114,7 +116,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// `text` up to the first colon, and what follows it; `None` without colon.
+/// `text` up to the first colon, and the text after it. `None` if there is no colon.
 pub fn split(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = text.splitn(2, |&c| c == b':');
     (parts.next().unwrap_or(&[]), parts.next())
@@ -123,14 +125,14 @@ pub fn split(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 /// How often a command acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// Whenever one of its functions is called.
+    /// At every call.
     Unlimited,
-    /// So many times per function. Negative for a colon without a number (`f:traceon:`), as in C.
+    /// This many times per function. Negative for a colon without a number (`f:traceon:`), as in C.
     Times(i64),
 }
 
-/// Reads the count parameter of traceon, traceoff, stacktrace and snapshot; what follows a further
-/// colon is ignored. (dump counts 1 and cpudump is unlimited, whatever parameter they get.)
+/// Parses the count of traceon, traceoff, stacktrace and snapshot. Text after another colon is
+/// ignored. (dump has the count 1 and cpudump is unlimited, whatever their parameters are.)
 ///
 /// # Errors
 ///
@@ -139,29 +141,28 @@ pub fn count(params: Option<&[u8]>) -> Result<Count> {
     match params.map(|params| split(params).0) {
         None => Ok(Count::Unlimited),
         Some([]) => Ok(Count::Times(-1)),
-        // Counts live in a C long, so the upper half is negative.
+        // A count is a C long, so numbers in the upper half are negative.
         Some(text) => number::unsigned(text, 0).map(|n| Count::Times(n as i64)),
     }
 }
 
-/// `system:event[:count]`, the parameters of enable_event and disable_event.
+/// `system:event[:count]`: the parameters of enable_event and disable_event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventParams<'a> {
-    /// The event's system.
+    /// The system of the event.
     pub system: &'a [u8],
     /// The event.
     pub event: &'a [u8],
-    /// The count, as written after the event; [`count`](Self::count) reads it.
+    /// The text of the count after the event. [`count`](Self::count) parses it.
     pub count: Option<&'a [u8]>,
 }
 
 impl<'a> EventParams<'a> {
-    /// Takes the parameters apart; the count is not read yet, because removing a rule does not care
-    /// for it.
+    /// Splits the parameters. The count is not parsed yet, since a removal ignores it.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if system or event is missing.
+    /// [`Error::Invalid`] if the system or the event is missing.
     pub fn parse(params: Option<&'a [u8]>) -> Result<Self> {
         let (system, rest) = split(params.ok_or(Error::Invalid)?);
         let (event, count) = split(rest.ok_or(Error::Invalid)?);
@@ -172,11 +173,11 @@ impl<'a> EventParams<'a> {
         })
     }
 
-    /// How often the event is switched.
+    /// How often the event is enabled or disabled.
     ///
     /// # Errors
     ///
-    /// As [`count`]; here an empty count is [`Error::Invalid`], too.
+    /// As [`count`]. Here an empty count is [`Error::Invalid`], too.
     pub fn count(&self) -> Result<Count> {
         match self.count.map(|text| split(text).0) {
             Some([]) => Err(Error::Invalid),
@@ -235,7 +236,7 @@ mod tests {
         assert!(any.matches(b"x", Some(b"bogus")) && !any.matches(b"x", None));
         let none = module(":mod:!");
         assert!(none.matches(b"x", None) && !none.matches(b"x", Some(b"bogus")));
-        // A module that starts with a digit is an index to C, too.
+        // In C, too, a module name that starts with a digit is an index.
         assert!(!module(":mod:9p").matches(b"x", Some(b"9p")));
         assert_eq!(Rule::parse(b"x:mod"), Rule::parse(b"x"));
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! CPUs as a list: `0,2-5,8-15:2/4,N`, as `cpulist_parse()` reads it.
+//! Parses CPU lists: `0,2-5,8-15:2/4,N`, as `cpulist_parse()` does.
 //!
-//! Regions are separated by commas and white space. A region is a number, a range, or `all`; a
-//! range may say how many CPUs of each group it means (`:used/group`). `N` is the last CPU.
+//! Commas and white space separate regions. A region is a number, a range, or `all`. A range may
+//! select some CPUs of each group (`:used/group`). `N` is the last CPU.
 
 use super::parser::{is_space, until_nul};
 use crate::core::format::{Error, Result};
 
-/// Reads a list of CPUs below `bits` into `mask`, which is cleared first.
+/// Parses a list of CPUs below `bits` into `mask`, which is cleared first.
 ///
-/// A newline ends the text. An empty list sets nothing and is no error.
+/// A newline ends the text. An empty list is valid and sets no bit.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for what is no list, [`Error::Range`] for a CPU that is not below `bits` or
-/// has no bit in `mask`, [`Error::Overflow`] for a number beyond 32 bits. What `mask` holds is then
-/// unspecified.
+/// [`Error::Invalid`] for a text that is not a list, [`Error::Range`] for a CPU that is not below
+/// `bits` or has no bit in `mask`, [`Error::Overflow`] for a number above 32 bits. The content of
+/// `mask` is unspecified then.
 pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     mask.fill(0);
     let text = until_nul(text);
@@ -54,7 +54,7 @@ impl Region {
                         let (end, rest) = number(rest, last)?;
                         (start, end, rest)
                     }
-                    // A group takes a range.
+                    // Only a range can have a group.
                     [b':', ..] => return Err(Error::Invalid),
                     _ => (start, start, rest),
                 }
@@ -101,7 +101,7 @@ impl Region {
     }
 }
 
-/// A decimal number, or `N` for `last`, and what follows it.
+/// A decimal number, or `N` for `last`, and the text after it.
 fn number(text: &[u8], last: u32) -> Result<(u32, &[u8])> {
     if let [b'N', rest @ ..] = text {
         return Ok((last, rest));

@@ -2,8 +2,8 @@
 
 //! CPU masks as hexadecimal text: `%*pb` and `bitmap_parse()`.
 //!
-//! A mask is a slice of `u64` words, bit `n` of the whole standing for CPU `n`. Text comes in
-//! groups of 32 bits, most significant first.
+//! A mask is a slice of `u64` words. Bit `n` of the whole stands for CPU `n`. The text has groups
+//! of 32 bits, the most significant first.
 
 use super::parser::{is_space, until_nul};
 use crate::core::format::{Error, Out, Result};
@@ -14,16 +14,16 @@ use core::fmt;
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write(out: &mut dyn Out, mask: &[u64], bits: usize) -> fmt::Result {
     write_groups(out, bits, |group| get(mask, group))
 }
 
-/// The same for a mask of which `word` knows each group of 32 bits.
+/// As [`write()`], for a mask whose groups of 32 bits come from `word`.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write_groups(out: &mut dyn Out, bits: usize, word: impl Fn(usize) -> u32) -> fmt::Result {
     let groups = bits.div_ceil(32);
     for group in (0..groups).rev() {
@@ -41,16 +41,16 @@ pub fn write_groups(out: &mut dyn Out, bits: usize, word: impl Fn(usize) -> u32)
     Ok(())
 }
 
-/// Reads a mask of `bits` bits into `mask`, which is cleared first; words beyond `bits` stay 0.
+/// Parses a mask of `bits` bits into `mask`, which is cleared first. Words above `bits` stay 0.
 ///
-/// Groups are separated by commas or white space and hold up to eight digits; empty groups are
-/// allowed and mean nothing. A newline ends the text.
+/// Commas or white space separate the groups. A group has at most eight digits and may be empty. A
+/// newline ends the text.
 ///
 /// # Errors
 ///
-/// [`Error::Overflow`] for a group of more than 32 bits, more groups than `bits` needs, or a bit
-/// that is set beyond `bits` or beyond `mask`; [`Error::Invalid`] for anything that is no
-/// hexadecimal digit. What `mask` holds is then unspecified.
+/// [`Error::Overflow`] for a group of more than 32 bits, too many groups for `bits`, or a set bit
+/// above `bits` or above `mask`; [`Error::Invalid`] for anything but hexadecimal digits. The
+/// content of `mask` is unspecified then.
 pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     mask.fill(0);
     let text = until_nul(text);
@@ -79,7 +79,7 @@ pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     Ok(())
 }
 
-/// How many bits the most significant group of `bits` holds; 32 rather than 0.
+/// The number of bits in the most significant group of `bits`: 1 to 32.
 fn top_bits(bits: usize) -> usize {
     match bits % 32 {
         0 => 32,
@@ -89,7 +89,7 @@ fn top_bits(bits: usize) -> usize {
 
 fn get(mask: &[u64], group: usize) -> u32 {
     let word = mask.get(group / 2).copied().unwrap_or(0);
-    // Truncation takes the half that the shift left below.
+    // The truncation keeps the half that is in the low bits after the shift.
     if group % 2 == 0 {
         word as u32
     } else {
@@ -97,8 +97,9 @@ fn get(mask: &[u64], group: usize) -> u32 {
     }
 }
 
-/// One group, read from the right as C does: a ninth digit is too much, and anything else in its
-/// place begins a further group, which is too many unless `more` may come, and wrong then.
+/// Parses one group from the right, as C does. A ninth digit is an overflow. Any other ninth
+/// character starts another group. That is an overflow unless `more` groups may come; if they may,
+/// it is invalid.
 fn group(digits: &[u8], more: bool) -> Result<u32> {
     let (too_many, digits) = match digits.split_last_chunk::<8>() {
         Some((rest, last)) => (rest.last(), &last[..]),
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(read("1,0,0", 64), Err(Error::Overflow));
     }
 
-    /// What Linux 7.3.4 on two CPUs answered.
+    /// Results of Linux 7.3.4 on two CPUs.
     #[test]
     fn two_cpus() {
         for text in [

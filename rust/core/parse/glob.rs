@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Patterns of the filter files: names, the cheap globs `ab*`, `*ab`, `*ab*`, and glob(7) in full.
+//! Patterns of the filter files: names, the simple globs `ab*`, `*ab`, `*ab*`, and glob(7).
 //!
-//! [`Pattern::parse`] sorts a pattern into the cheapest [`Kind`] that can decide it; answers to
+//! [`Pattern::parse`] chooses the cheapest [`Kind`] for a pattern. Answers to
 //! `filter_parse_regex()` and `glob_match()`.
 
 use super::number;
 
-/// How the text of a [`Pattern`] is compared.
+/// How a name is compared with the text of a [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Equal.
+    /// The name is equal to the text.
     Full,
-    /// `text*`: a prefix.
+    /// `text*`: the name begins with the text.
     Front,
-    /// `*text*`: anywhere.
+    /// `*text*`: the name contains the text.
     Middle,
-    /// `*text`: a suffix; an empty text (the pattern `*`) matches all.
+    /// `*text`: the name ends with the text. An empty text (the pattern `*`) matches all names.
     End,
     /// glob(7).
     Glob,
-    /// Starts with a digit: a 1-based line number of available_filter_functions. Matches no name.
+    /// A pattern that starts with a digit: a line number of available_filter_functions, from 1 on.
+    /// It matches no name.
     Index,
 }
 
-/// A pattern, borrowed from its token.
+/// A pattern. It borrows its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern<'a> {
     /// How to compare.
     pub kind: Kind,
-    /// Whether a `!` came first; [`matches`](Self::matches) takes no notice of it.
+    /// Whether the pattern begins with `!`. [`matches`](Self::matches) ignores it.
     pub negated: bool,
-    /// What to compare with: without `!`, and without the `*` that `kind` stands for.
+    /// The text to compare with, without the `!` and without the `*` of `kind`.
     pub text: &'a [u8],
 }
 
 impl<'a> Pattern<'a> {
-    /// Sorts `pattern`. Every text is some pattern, so there is no error.
+    /// Parses `pattern`. Every text is a valid pattern.
     pub fn parse(pattern: &'a [u8]) -> Self {
         let (negated, body) = match pattern.strip_prefix(b"!") {
             Some(body) => (true, body),
@@ -50,7 +51,7 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Whether `name` matches, the negation left aside.
+    /// Whether `name` matches. The negation is ignored.
     pub fn matches(&self, name: &[u8]) -> bool {
         match self.kind {
             Kind::Full => name == self.text,
@@ -64,13 +65,13 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// The 0-based line that an [`Kind::Index`] pattern names; `None` for 0 and for no number
-    /// (`7x`).
+    /// The line of an [`Kind::Index`] pattern, counted from 0. `None` for 0 and for a text that is
+    /// not a number (`7x`).
     pub fn index(&self) -> Option<usize> {
         match self.kind {
             Kind::Index => {
                 let line = number::unsigned(self.text, 0).ok()?.checked_sub(1)?;
-                // C counts in a long, so the upper half is negative and names nothing.
+                // C uses a long, so a number in the upper half is negative and matches no line.
                 i64::try_from(line)
                     .ok()
                     .and_then(|line| usize::try_from(line).ok())
@@ -79,7 +80,7 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Whether nothing but a sign was given; with a module this means all its functions.
+    /// Whether there is no text besides a `!`. With a module this means all its functions.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -110,12 +111,12 @@ fn classify(body: &[u8]) -> (Kind, &[u8]) {
 
 /// Whether all of `name` matches the glob(7) `pattern`.
 ///
-/// `*` and `?` match any byte, `/` and leading dots included; `[…]` is a class, `[!…]` its
-/// complement, a `[` that is never closed means itself; `\` takes the meaning from what follows it.
-/// Time is at most the product of the lengths, without recursion.
+/// `*` and `?` match any byte, also `/` and a leading dot. `[…]` is a class and `[!…]` its
+/// complement. A `[` that is never closed stands for itself. The byte after `\` stands for itself.
+/// The time is at most the product of the lengths. There is no recursion.
 pub fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pat, mut rest) = (pattern, name);
-    // The text after the last star, and where in the name it was last tried.
+    // The pattern after the last star, and the part of the name where it was last tried.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
         if let [b'*', after @ ..] = pat {
@@ -130,7 +131,8 @@ pub fn glob(pattern: &[u8], name: &[u8]) -> bool {
             (Step::Match(after), Some((_, tail))) => (pat, rest) = (after, tail),
             (Step::End, None) => return true,
             _ => {
-                // Only the last star can help: what the earlier ones matched is as short as can be.
+                // Only the last star needs to be retried: the earlier stars matched as little as
+                // possible.
                 let Some((after, tried)) = retry else {
                     return false;
                 };
@@ -147,13 +149,13 @@ pub fn glob(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// What one element of a pattern that is not a star says to one byte of a name.
+/// The result of comparing one element of a pattern, other than a star, with one byte of a name.
 enum Step<'a> {
-    /// It matches; the pattern goes on here.
+    /// It matches. The rest of the pattern follows.
     Match(&'a [u8]),
     /// It does not match.
     Mismatch,
-    /// The pattern is used up.
+    /// The pattern has ended.
     End,
 }
 
@@ -175,10 +177,10 @@ fn step(pat: &[u8], byte: Option<u8>) -> Step<'_> {
     }
 }
 
-/// Length of the class that `pat` starts with and whether `byte` is in it; `None` if it never
-/// closes.
+/// The length of the class at the start of `pat`, and whether `byte` is in it. `None` if the class
+/// is never closed.
 ///
-/// A `]` that comes first, and a `-` next to either bracket, are members like others.
+/// A `]` at the start of the class, and a `-` next to a bracket, are normal members.
 fn class(pat: &[u8], byte: Option<u8>) -> Option<(usize, bool)> {
     let at = |i: usize| pat.get(i).copied();
     let inverted = at(1) == Some(b'!');
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Decides by trying every way, for patterns of stars, questions and letters.
+    /// Decides by trying all possibilities, for patterns of stars, question marks and letters.
     fn slow(pat: &[u8], name: &[u8]) -> bool {
         match pat {
             [] => name.is_empty(),
@@ -287,7 +289,7 @@ mod tests {
         #[test]
         fn agrees_with_trying_all(pat in "[ab*?]{0,8}", name in "[ab]{0,8}") {
             prop_assert_eq!(glob(pat.as_bytes(), name.as_bytes()), slow(pat.as_bytes(), name.as_bytes()));
-            // The cheap kinds are short cuts of the same meaning.
+            // The simple kinds have the same meaning as the glob.
             let sorted = Pattern::parse(pat.as_bytes());
             prop_assert_eq!(sorted.matches(name.as_bytes()), slow(pat.as_bytes(), name.as_bytes()));
         }

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Numbers as the kernel reads them.
+//! Parses numbers as the kernel does.
 //!
-//! [`unsigned`] and [`signed`] answer to `kstrtoull()` and `kstrtoll()`: a sign, a radix prefix
-//! where base 0 or 16 allows one, digits, and at most one newline; anything else, blanks included,
-//! is refused. The files of numbers (`tracing_on`, `buffer_size_kb`, `options/` …) read base 10, so
-//! `010` is ten and `0x10` is refused; filter indexes, pids, counts and boot parameters read base
-//! 0.
+//! [`unsigned`] and [`signed`] answer to `kstrtoull()` and `kstrtoll()`: a sign, a prefix if base 0
+//! or 16 allows one, digits, and at most one newline. Anything else is refused, blanks included.
+//! Files of numbers (`tracing_on`, `buffer_size_kb`, `options/` …) use base 10, so `010` is ten and
+//! `0x10` is refused. Filter indexes, pids, counts and boot parameters use base 0.
 
 use super::parser::until_nul;
 use crate::core::format::{Error, Result};
 
-/// Reads an unsigned number; a leading `+` is allowed.
+/// Parses an unsigned number. A leading `+` is allowed.
 ///
 /// `base` is 8, 10, 16, or 0 for C's prefixes (`0x` hexadecimal, `0` octal).
 ///
 /// # Errors
 ///
-/// [`Error::Range`] if it does not fit 64 bits, else [`Error::Invalid`].
+/// [`Error::Range`] if it does not fit into 64 bits, [`Error::Invalid`] for other errors.
 pub fn unsigned(text: &[u8], base: u32) -> Result<u64> {
     let text = until_nul(text);
     magnitude(text.strip_prefix(b"+").unwrap_or(text), base)
 }
 
-/// Reads a signed number; otherwise as [`unsigned`].
+/// Parses a signed number. Otherwise as [`unsigned`].
 ///
 /// # Errors
 ///
-/// [`Error::Range`] if it does not fit 64 bits, else [`Error::Invalid`].
+/// [`Error::Range`] if it does not fit into 64 bits, [`Error::Invalid`] for other errors.
 pub fn signed(text: &[u8], base: u32) -> Result<i64> {
     let text = until_nul(text);
     match text.strip_prefix(b"-") {
@@ -39,7 +38,7 @@ pub fn signed(text: &[u8], base: u32) -> Result<i64> {
     }
 }
 
-/// Reads a switch that takes any number, such as `tracing_on`: everything but 0 is on.
+/// Parses a switch that takes any number, such as `tracing_on`. Every number but 0 means on.
 ///
 /// # Errors
 ///
@@ -48,11 +47,11 @@ pub fn nonzero(text: &[u8]) -> Result<bool> {
     Ok(unsigned(text, 10)? != 0)
 }
 
-/// Reads a file of `options/`, which takes 0 or 1 only.
+/// Parses a write to a file of `options/`, which takes only 0 or 1.
 ///
 /// # Errors
 ///
-/// As [`unsigned`] in base 10; [`Error::Invalid`] also for other numbers.
+/// As [`unsigned`] in base 10. Other numbers are [`Error::Invalid`].
 pub fn zero_or_one(text: &[u8]) -> Result<bool> {
     match unsigned(text, 10)? {
         0 => Ok(false),
@@ -61,10 +60,11 @@ pub fn zero_or_one(text: &[u8]) -> Result<bool> {
     }
 }
 
-/// Reads a size in bytes with an optional binary suffix `K M G T P E` of either case, as
-/// `memparse()` does for boot parameters, and returns it with what follows it.
+/// Parses a size in bytes with an optional binary suffix `K M G T P E` in upper or lower case, as
+/// `memparse()` does for boot parameters. Returns it with the rest of the text.
 ///
-/// Too large a size becomes [`u64::MAX`]; no digits are 0 and leave the text as it was.
+/// A size that is too large becomes [`u64::MAX`]. Without digits the result is 0 and the whole
+/// text.
 pub fn size(text: &[u8]) -> (u64, &[u8]) {
     let (base, digits) = radix(text, 0);
     let (value, rest, overflow) = accumulate(digits, base);
@@ -113,7 +113,7 @@ fn radix(text: &[u8], base: u32) -> (u32, &[u8]) {
     }
 }
 
-/// The value of the leading digits, what follows them, and whether the value wrapped.
+/// The value of the leading digits, the text after them, and whether the value has wrapped.
 fn accumulate(text: &[u8], base: u32) -> (u64, &[u8], bool) {
     let digit = |&c: &u8| char::from(c).to_digit(base.clamp(2, 16));
     let mut value = Some(0u64);
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(unsigned(b"0x10", 10), Err(Error::Invalid));
         assert_eq!(unsigned(b"18446744073709551615", 0), Ok(u64::MAX));
         assert_eq!(unsigned(b"18446744073709551616", 0), Err(Error::Range));
-        // As in C, overflow is seen before what follows the digits.
+        // As in C, an overflow is detected before the text after the digits is checked.
         assert_eq!(unsigned(b"99999999999999999999zz", 0), Err(Error::Range));
         assert_eq!(signed(b"-9223372036854775808", 0), Ok(i64::MIN));
         assert_eq!(signed(b"-9223372036854775809", 0), Err(Error::Range));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Trace options: the words of `trace_options`, the files of `options/`, and the sets they switch.
+//! Trace options: the words of `trace_options`, the files of `options/`, and the sets of options.
 //!
-//! [`TABLE`] is the one list of core options, in the order in which `trace_options` shows them. A
-//! row that is not [`offered`](Row::offered) names an option of ftrace that rtrace does not
-//! implement yet: it has no file, is not listed, and writing it is `EINVAL`. Tracers bring their
-//! own [`TracerOption`]s.
+//! [`TABLE`] lists the core options in the order of `trace_options`. A row that is not
+//! [`offered`](Row::offered) is an option of ftrace that this kernel does not have: it has no file,
+//! is not listed, and writing it is `EINVAL`. Tracers have their own [`TracerOption`]s.
 
 use super::parser::trim;
 use crate::core::format::{Error, Out, Result};
@@ -14,39 +13,39 @@ use core::fmt;
 /// One core option.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its place in a [`Set`].
+    /// Its bit in a [`Set`].
     pub flag: Flag,
-    /// The word, which is also the file's name.
+    /// The word, which is also the name of the file.
     pub name: &'static str,
-    /// Whether it is on after boot.
+    /// Whether it is on by default.
     pub default: bool,
-    /// Where it can be set and what a new instance gets.
+    /// Where it can be set, and its value in a new instance.
     pub scope: Scope,
-    /// Whether rtrace has it.
+    /// Whether this kernel has it.
     pub offered: bool,
 }
 
-/// Where an option lives.
+/// Where an option exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Top level and instances; a new instance takes the top level's value.
+    /// At the top and in instances. A new instance takes the value of the top instance.
     Every,
-    /// Its file is in the top level's `options/` only; the word is listed for instances all the
-    /// same.
+    /// Its file is only in `options/` of the top instance. `trace_options` of other instances lists
+    /// the word, too.
     Top,
-    /// Top level and instances; off in a new instance.
+    /// At the top and in instances. It is off in a new instance.
     Fresh,
 }
 
 macro_rules! table {
     ($($(#[$doc:meta])* $flag:ident $name:literal $default:literal $scope:ident $offered:expr;)*) => {
-        /// The core options; a discriminant is the option's bit in a [`Set`], which no interface
-        /// shows.
+        /// The core options. A discriminant is the bit of the option in a [`Set`]. No interface
+        /// shows it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Flag { $($(#[$doc])* $flag,)* }
 
-        /// All core options in ftrace's order.
+        /// All core options, in ftrace's order.
         pub const TABLE: &[Row] = &[$(Row {
             flag: Flag::$flag,
             name: $name,
@@ -57,99 +56,99 @@ macro_rules! table {
     };
 }
 
-/// Whether there is a function tracer; on the host as in a kernel that has one.
+/// Whether there is a function tracer. The host tests behave like a kernel that has one.
 const PATCH_SITES: bool = cfg!(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)));
 
-/// Whether there are events; on the host as in a kernel that has them.
+/// Whether there are events. The host tests behave like a kernel that has them.
 const EVENTS: bool = cfg!(any(CONFIG_EVENT_TRACING, not(CONFIG_RTRACE)));
 
 /// Whether there is a branch tracer.
 const BRANCHES: bool = cfg!(CONFIG_BRANCH_TRACER);
 
 table! {
-    /// Function entries show their caller.
+    /// Function entries print their caller.
     PrintParent "print-parent" true Every true;
-    /// Symbols are followed by offset and size.
+    /// Offset and size follow a symbol.
     SymOffset "sym-offset" false Every true;
-    /// Symbols are followed by their address.
+    /// The address follows a symbol.
     SymAddr "sym-addr" false Every true;
-    /// The long form of the latency format; without it, no column titles.
+    /// The long form of the latency format. The normal format has no column titles then.
     Verbose "verbose" false Every true;
-    /// Numbers only.
+    /// Prints numbers only.
     Raw "raw" false Every true;
-    /// Hexadecimal words.
+    /// Prints hexadecimal words.
     Hex "hex" false Every true;
-    /// Binary words.
+    /// Prints binary words.
     Bin "bin" false Every true;
-    /// Every trace_pipe polls as readable.
+    /// Every trace_pipe always polls as readable.
     Block "block" false Every true;
-    /// Events print their fields by type.
+    /// Prints the fields of events by their types.
     Fields "fields" false Every true;
-    /// trace_printk() records.
+    /// Allows trace_printk() to record.
     Printk "trace_printk" true Top true;
-    /// A line tells where a CPU's part begins.
+    /// Prints a line where the events of a CPU begin.
     Annotate "annotate" true Every true;
-    /// Each event is followed by the user's stack.
+    /// Records the user stack after each event.
     UserStackTrace "userstacktrace" false Every EVENTS;
-    /// User stacks show object and offset.
+    /// Prints user stacks with file and offset.
     SymUserObj "sym-userobj" false Every EVENTS;
-    /// trace_printk() lines are their message alone.
+    /// Prints only the message of trace_printk() entries.
     PrintkMsgOnly "printk-msg-only" false Top true;
-    /// Lines begin with task, CPU and time.
+    /// Prints task, CPU and time at the start of a line.
     ContextInfo "context-info" true Every true;
-    /// The latency format.
+    /// Selects the latency format.
     LatencyFormat "latency-format" false Every true;
-    /// Names of tasks are saved.
+    /// Saves the names of tasks.
     RecordCmd "record-cmd" true Top true;
-    /// Thread groups of tasks are saved and shown.
+    /// Saves and prints the thread groups of tasks.
     RecordTgid "record-tgid" false Every true;
-    /// A full buffer gives up its oldest events rather than the newest.
+    /// A full buffer overwrites its oldest events. Otherwise it drops new events.
     Overwrite "overwrite" true Every true;
-    /// Closing free_buffer also stops recording.
+    /// Closing free_buffer also turns recording off.
     DisableOnFree "disable_on_free" false Every true;
-    /// The columns of interrupt and preemption state.
+    /// Prints the columns of interrupt and preemption state.
     IrqInfo "irq-info" true Every true;
-    /// trace_marker may be written.
+    /// Allows writes to trace_marker.
     Markers "markers" true Every true;
-    /// Children join set_event_pid.
+    /// Adds children to set_event_pid.
     EventFork "event-fork" false Fresh EVENTS;
-    /// trace_printk() records here.
+    /// Makes this instance the destination of trace_printk().
     TracePrintkDest "trace_printk_dest" true Fresh true;
-    /// What is written to the top level's trace_marker is recorded here.
+    /// Also records what is written to trace_marker of the top instance.
     CopyTraceMarker "copy_trace_marker" true Fresh true;
-    /// Reading trace stops recording meanwhile.
+    /// Pauses recording while trace is read.
     PauseOnTrace "pause-on-trace" false Every true;
-    /// `%p` prints a hash.
+    /// Prints a hash for `%p`.
     HashPtr "hash-ptr" true Every true;
-    /// Bit masks print as lists.
+    /// Prints bit masks as lists.
     BitmaskList "bitmask-list" false Every true;
-    /// Latency tracers trace functions, too.
+    /// Latency tracers also record functions.
     FunctionTrace "function-trace" true Every true;
-    /// Children join set_ftrace_pid.
+    /// Adds children to set_ftrace_pid.
     FunctionFork "function-fork" false Fresh PATCH_SITES;
-    /// Latency tracers show call graphs.
+    /// Latency tracers print call graphs.
     DisplayGraph "display-graph" false Every PATCH_SITES;
-    /// Each event is followed by the kernel's stack.
+    /// Records the kernel stack after each event.
     StackTrace "stacktrace" false Every true;
-    /// The branch tracer runs beside the current one.
+    /// Runs the branch tracer besides the current tracer.
     Branch "branch" false Every BRANCHES;
-    /// Profiles show names as offsets.
+    /// Profiles print names as offsets.
     ProfTextOffset "prof-text-offset" false Top PATCH_SITES;
-    /// The profiler counts callees' time.
+    /// The profiler counts the time of callees, too.
     GraphTime "graph-time" true Top PATCH_SITES;
 }
 
 const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
 
-/// A set of core options that are on.
+/// The core options that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set(u64);
 
 impl Set {
-    /// No option on.
+    /// No option is on.
     pub const NONE: Self = Self(0);
 
-    /// What the top level starts with: the offered options that are on by default.
+    /// The default of the top instance: the offered options that are on by default.
     pub const DEFAULT: Self = {
         let mut set = Self::NONE;
         let mut rows = TABLE;
@@ -162,12 +161,12 @@ impl Set {
         set
     };
 
-    /// A set as one word, to be kept in an atomic.
+    /// The set as one word, for an atomic.
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// The set that [`bits`](Self::bits) came from.
+    /// The set whose [`bits`](Self::bits) are `bits`.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -177,7 +176,7 @@ impl Set {
         self.0 & Self::bit(flag) != 0
     }
 
-    /// This set with `flag` on or off.
+    /// The set with `flag` on or off.
     #[must_use]
     pub const fn with(self, flag: Flag, on: bool) -> Self {
         if on {
@@ -187,7 +186,7 @@ impl Set {
         }
     }
 
-    /// What a new instance starts with where this is the top level's set.
+    /// The options of a new instance if this is the set of the top instance.
     #[must_use]
     pub fn for_instance(self) -> Self {
         let fresh = TABLE.iter().filter(|row| row.scope == Scope::Fresh);
@@ -199,12 +198,12 @@ impl Set {
     }
 }
 
-/// An option of one tracer, in that tracer's own word of bits.
+/// An option of one tracer. Each tracer has its own word of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracerOption {
-    /// The word, which is also the file's name.
+    /// The word, which is also the name of the file.
     pub name: &'static str,
-    /// Its bit.
+    /// The bit of the option.
     pub bit: u32,
 }
 
@@ -213,29 +212,28 @@ pub const FUNC_STACK_TRACE: TracerOption = TracerOption {
     name: "func_stack_trace",
     bit: 1,
 };
-/// The function tracer compresses equal records that follow each other.
+/// The function tracer compresses repeated entries.
 pub const FUNC_NO_REPEATS: TracerOption = TracerOption {
     name: "func-no-repeats",
     bit: 2,
 };
-/// The function tracer's options; all are off at first.
+/// The options of the function tracer. All are off by default.
 pub const FUNCTION_TRACER: &[TracerOption] = &[FUNC_STACK_TRACE, FUNC_NO_REPEATS];
 
-/// An option that the nop tracer takes, to test with.
+/// An option for tests that the nop tracer accepts.
 pub const NOP_ACCEPT: TracerOption = TracerOption {
     name: "test_nop_accept",
     bit: 1,
 };
-/// An option that the nop tracer always refuses to change (`EINVAL`), to test with.
+/// An option for tests that the nop tracer never changes (`EINVAL`).
 pub const NOP_REFUSE: TracerOption = TracerOption {
     name: "test_nop_refuse",
     bit: 2,
 };
-/// The nop tracer's options; all are off at first.
+/// The options of the nop tracer. All are off by default.
 pub const NOP_TRACER: &[TracerOption] = &[NOP_ACCEPT, NOP_REFUSE];
 
-/// The options of function_graph. Those that say what is printed hold for what was recorded before,
-/// too.
+/// The options of function_graph. Those for output also apply to older entries.
 pub mod graph {
     use super::TracerOption;
 
@@ -243,34 +241,35 @@ pub mod graph {
         TracerOption { name, bit }
     }
 
-    /// How many functions were not traced for want of room, after each return.
+    /// Prints after each return how many functions were not traced because the shadow stack was
+    /// full.
     pub const OVERRUN: TracerOption = option("funcgraph-overrun", 0x1);
-    /// The CPU.
+    /// Prints the CPU.
     pub const CPU: TracerOption = option("funcgraph-cpu", 0x2);
-    /// A mark before long durations.
+    /// Prints a mark before long durations.
     pub const OVERHEAD: TracerOption = option("funcgraph-overhead", 0x4);
-    /// Name and pid of the task.
+    /// Prints the name and the pid of the task.
     pub const PROC: TracerOption = option("funcgraph-proc", 0x8);
-    /// How long functions took.
+    /// Prints the durations of functions.
     pub const DURATION: TracerOption = option("funcgraph-duration", 0x10);
-    /// The time.
+    /// Prints the time.
     pub const ABS_TIME: TracerOption = option("funcgraph-abstime", 0x20);
-    /// The time since the trace began, for latency tracers.
+    /// Prints the time since the start of the trace, for latency tracers.
     pub const REL_TIME: u32 = 0x40;
-    /// What interrupts call, in recording and in print.
+    /// Records and prints functions in interrupts.
     pub const IRQS: TracerOption = option("funcgraph-irqs", 0x80);
-    /// The function's name after each closing brace.
+    /// Prints the name of the function after each closing brace.
     pub const TAIL: TracerOption = option("funcgraph-tail", 0x100);
-    /// What functions returned.
+    /// Prints return values.
     pub const RETVAL: TracerOption = option("funcgraph-retval", 0x800);
-    /// The same in hexadecimal digits, error numbers as well.
+    /// Prints return values in hexadecimal digits, error numbers, too.
     pub const RETVAL_HEX: TracerOption = option("funcgraph-retval-hex", 0x1000);
-    /// Where functions return to, in recording and in print.
+    /// Records and prints return addresses.
     pub const RETADDR: TracerOption = option("funcgraph-retaddr", 0x2000);
-    /// Time in which the task did not run is part of a duration.
+    /// Counts the time in which the task was not running.
     pub const SLEEP_TIME: TracerOption = option("sleep-time", 0x200);
 
-    /// All of them.
+    /// All options.
     pub const OPTIONS: &[TracerOption] = &[
         OVERRUN,
         CPU,
@@ -287,33 +286,33 @@ pub mod graph {
         SLEEP_TIME,
     ];
 
-    /// Those that are on at first.
+    /// The options that are on by default.
     pub const DEFAULT: u32 = CPU.bit | OVERHEAD.bit | DURATION.bit | IRQS.bit | SLEEP_TIME.bit;
 }
 
-/// What a write to `trace_options` asks for.
+/// A request to change an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The word without `no`.
     pub name: &'a [u8],
-    /// On, or off because of a `no`.
+    /// Whether to turn it on. `no` turns it off.
     pub on: bool,
 }
 
-/// The option that a [`Request`] means.
+/// The option of a [`Request`].
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
     /// A core option.
     Core(&'static Row),
-    /// One of the current tracer's.
+    /// An option of the current tracer.
     Tracer(&'a TracerOption),
 }
 
-/// A write to `trace_options` may have so many bytes.
+/// The most bytes of a write to `trace_options`.
 pub const WRITE_MAX: usize = 63;
 
 impl<'a> Request<'a> {
-    /// Reads one write: a word, perhaps after `no`, with white space around it.
+    /// Parses one write: a word, perhaps after `no`, with white space around it.
     ///
     /// # Errors
     ///
@@ -325,7 +324,7 @@ impl<'a> Request<'a> {
         Ok(Self::word(text))
     }
 
-    /// The parts of the boot parameter `trace_options=a,nob,…`.
+    /// The requests of the boot parameter `trace_options=a,nob,…`.
     pub fn list(text: &'a [u8]) -> impl Iterator<Item = Self> {
         text.split(|&c| c == b',')
             .filter(|word| !word.is_empty())
@@ -343,11 +342,12 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Finds the option among the offered core options, then in `tracer`, the current tracer's.
+    /// Finds the option among the offered core options, then in `tracer`, the options of the
+    /// current tracer.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if neither has it, which includes two words in one write.
+    /// [`Error::Invalid`] if there is no such option, for example for two words in one write.
     pub fn resolve<'t>(&self, tracer: &'t [TracerOption]) -> Result<Target<'t>> {
         let core = offered()
             .find(|row| row.name.as_bytes() == self.name)
@@ -362,22 +362,23 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The core options that exist.
+/// The core options that this kernel has.
 pub fn offered() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(|row| row.offered)
 }
 
-/// The core options that have a file in `options/` of the top level or of an instance.
+/// The core options that have a file in `options/` of the top instance (`top`) or of another
+/// instance.
 pub fn files(top: bool) -> impl Iterator<Item = &'static Row> {
     offered().filter(move |row| top || row.scope != Scope::Top)
 }
 
-/// Writes the text of `trace_options`: the core options, then the current tracer's with its bits
-/// `on`.
+/// Writes the text of `trace_options`: the core options, then those of the current tracer, whose
+/// bits are `on`.
 ///
 /// # Errors
 ///
-/// Only `out`'s own.
+/// Only the errors of `out`.
 pub fn write(out: &mut dyn Out, set: Set, tracer: &[TracerOption], on: u32) -> fmt::Result {
     let core = offered().map(|row| (row.name, set.has(row.flag)));
     for (name, on) in core.chain(tracer.iter().map(|o| (o.name, on & o.bit != 0))) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How filter files take text: one token per `write()`.
+//! Parses writes to filter files: one token per `write()`.
 //!
-//! A write skips leading white space and consumes one token with the separator after it; the caller
-//! of `write()` comes back with the rest. A token that ends with the write is *held*: more of it
-//! may come with the next write, and closing the file ends it. A NUL separates like white space.
-//! Answers to `trace_get_user()`; the states are
+//! A write skips leading white space and takes one token with the separator after it. The caller of
+//! `write()` writes the rest again. A token at the end of a write is *held*: the next write may
+//! continue it, and closing the file ends it. A NUL separates like white space. Answers to
+//! `trace_get_user()`. The states are
 //!
 //! ```text
 //!   empty --token + separator--> ready --take()--> empty
 //!     |  \--token, no separator--> held --rest + separator--> ready
 //!     |                             \--finish(), at close--> ready
-//!     \--too long--> refused (an error; stays so until the file is opened anew)
+//!     \--too long--> refused (an error; stays until the file is opened again)
 //! ```
 
 use crate::core::format::{Error, Result};
@@ -38,7 +38,7 @@ impl<const N: usize> Default for Parser<N> {
 }
 
 impl<const N: usize> Parser<N> {
-    /// A parser that has seen nothing.
+    /// A parser in the empty state.
     pub const fn new() -> Self {
         Self {
             token: [0; N],
@@ -47,7 +47,7 @@ impl<const N: usize> Parser<N> {
         }
     }
 
-    /// Drops what is held, as for a write at file offset 0. A refused parser stays refused.
+    /// Drops a held token, for a write at file offset 0. A refused parser stays refused.
     pub fn clear(&mut self) {
         self.len = 0;
         if self.state != State::Refused {
@@ -55,14 +55,14 @@ impl<const N: usize> Parser<N> {
         }
     }
 
-    /// Consumes from `text` up to and with the separator that ends the first token.
+    /// Takes the bytes of `text` up to the separator after the first token, separator included.
     ///
-    /// Returns the number of bytes taken, which is what `write()` returns. Afterwards
-    /// [`take`](Self::take) yields the token if it is complete.
+    /// Returns the number of bytes taken, which is the result of `write()`. Afterwards
+    /// [`take`](Self::take) returns the token if it is complete.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for a token that is too long; nothing is complete from then on.
+    /// [`Error::Invalid`] for a token that is too long. The parser stays refused.
     pub fn feed(&mut self, text: &[u8]) -> Result<usize> {
         let blank = match self.state {
             State::Held => 0,
@@ -87,14 +87,14 @@ impl<const N: usize> Parser<N> {
         Ok(blank.saturating_add(size).saturating_add(ended.into()))
     }
 
-    /// Completes a held token, as closing the file does. An error found with it cannot be reported.
+    /// Completes a held token when the file is closed. An error in it cannot be reported.
     pub fn finish(&mut self) {
         if self.state == State::Held {
             self.state = State::Ready;
         }
     }
 
-    /// The token, if one is complete and not empty; the parser is then ready for the next.
+    /// The token, if it is complete and not empty. The parser is then ready for the next one.
     pub fn take(&mut self) -> Option<&[u8]> {
         let ready = self.state == State::Ready;
         if !ready {
@@ -112,7 +112,7 @@ impl<const N: usize> Parser<N> {
     }
 
     fn append(&mut self, part: &[u8]) -> Result {
-        // C keeps one byte for the terminating NUL, so a token may fill all but one.
+        // C needs one byte for the NUL, so the token may fill all other bytes.
         let room = self.token.get_mut(self.len..N.saturating_sub(1));
         let Some(room) = room.and_then(|rest| rest.get_mut(..part.len())) else {
             self.state = State::Refused;
@@ -124,7 +124,7 @@ impl<const N: usize> Parser<N> {
     }
 }
 
-/// Whether the kernel's `isspace()` holds; in its Latin-1 table that includes the no-break space.
+/// Whether the kernel's `isspace()` accepts `c`. Its Latin-1 table includes the no-break space.
 pub const fn is_space(c: u8) -> bool {
     matches!(c, b'\t'..=b'\r' | b' ' | 0xa0)
 }
@@ -133,7 +133,7 @@ const fn is_separator(c: u8) -> bool {
     is_space(c) || c == 0
 }
 
-/// `text` without white space at either end, as `strstrip()` leaves it; a NUL ends it.
+/// `text` without white space at both ends, as after `strstrip()`. A NUL ends it.
 pub fn trim(text: &[u8]) -> &[u8] {
     let text = until_nul(text);
     let start = text
@@ -147,7 +147,7 @@ pub fn trim(text: &[u8]) -> &[u8] {
     text.get(start..end).unwrap_or(&[])
 }
 
-/// `text` up to the first NUL, which is how C reads a copied write.
+/// `text` up to the first NUL, as C reads it.
 pub fn until_nul(text: &[u8]) -> &[u8] {
     text.split(|&c| c == 0).next().unwrap_or(&[])
 }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     proptest! {
-        /// However a text is cut into writes, the same tokens come out.
+        /// The tokens do not depend on how a text is split into writes.
         #[test]
         fn cuts_do_not_matter(text in "[ab \n]{0,60}", cut in 1usize..7) {
             let mut p = Parser::<80>::new();

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lists of process ids, as `set_ftrace_pid`, `set_event_pid` and their `notrace` twins take them.
+//! Pid lists of `set_ftrace_pid`, `set_event_pid` and their `notrace` files.
 //!
-//! Unlike the filter files, one write takes all its tokens, the last one included, and is all or
-//! nothing.
+//! Unlike in the filter files, one write takes all its tokens, the last one included. It adds all
+//! pids or none.
 
 use super::number;
 use super::parser::Parser;
 use crate::core::format::{Error, Result};
 
-/// Process ids must be below this.
+/// Pids must be below this.
 pub const LIMIT: u32 = 1 << 30;
 
-/// Tokens may have 127 bytes, as in ftrace.
+/// A token may have 127 bytes, as in ftrace.
 const TOKEN: usize = 128;
 
-/// Reads all pids in `text` and gives each to `add`; numbers are base 0 and lose what lies above 32
-/// bits.
+/// Parses all pids of `text` and passes each to `add`. Numbers are base 0; bits above 32 are
+/// dropped.
 ///
-/// Returns how much of `text` was used, which is what `write()` returns: a NUL may end the list
-/// early. The caller keeps the old list if this fails; no pid at all (an empty or blank text) is a
-/// success.
+/// Returns the number of bytes taken, which is the result of `write()`. A NUL ends the list early.
+/// The caller keeps the old list if this fails. A text without pids succeeds.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for a token that is no number or too long, [`Error::Pid`] for a pid of
-/// [`LIMIT`] or more, and whatever `add` returns.
+/// [`Error::Invalid`] for a token that is not a number or too long, [`Error::Pid`] for a pid of
+/// [`LIMIT`] or more, and the errors of `add`.
 pub fn parse<E: From<Error>>(
     text: &[u8],
     mut add: impl FnMut(u32) -> core::result::Result<(), E>,
@@ -43,7 +42,7 @@ pub fn parse<E: From<Error>>(
 }
 
 fn pid(token: &[u8]) -> Result<u32> {
-    // An unsigned long is cut down to a pid before its size is looked at.
+    // C cuts an unsigned long to a pid before it checks the range.
     let value = number::unsigned(token, 0).map_err(|_| Error::Invalid)? as u32;
     if value < LIMIT {
         Ok(value)
