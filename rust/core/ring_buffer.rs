@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ring buffer: per CPU, lock-free for writers in any context, sub-buffers swapped out whole to
-//! readers.
+//! The ring buffer: one buffer per CPU, lock-free for writers in any context. Readers take whole
+//! sub-buffers out by a swap.
 //!
-//! `Documentation/ring-buffer.md` explains it from the start: words, pictures, algorithm, why it is
-//! right. In short:
+//! `Documentation/ring-buffer.md` explains words, pictures, algorithm, and why it is correct. In
+//! short:
 //!
-//! - *Sub-buffer*: a piece of memory with a 16-byte header and records; one descriptor
-//!   ([`SubBuffer`]) each. The ring is an array of slots, each holding one; the reader owns one
-//!   more.
+//! - *Sub-buffer*: memory with a 16-byte header and records, described by one [`SubBuffer`]. The
+//!   ring is an array of slots with one sub-buffer each. The reader owns one more.
 //! - *Write position*: one word (sub-buffer, events on it, bytes used). *Reserve* moves it by one
-//!   instruction, then the caller fills the event in. *Commit*: the outermost writer of the CPU
-//!   copies the write position to the *commit position*, up to which readers may read.
-//! - *Sequence*: number of a sub-buffer's content. A slot's word says which sub-buffer is there and
-//!   which content; who changes that word by compare-and-swap (writer that needs room, reader that
-//!   takes the oldest) owns the sub-buffer.
-//! - *Overrun*: events overwritten before they were read. *Lost*: the same as a reader sees it,
-//!   between two events.
+//!   instruction. The caller then fills in the event. *Commit*: the outermost writer of the CPU
+//!   copies the write position to the *commit position*. Readers may read up to there.
+//! - *Sequence*: the number of a sub-buffer's content. The word of a slot says which sub-buffer is
+//!   in it, with which content. Whoever changes that word by compare-and-swap owns the sub-buffer:
+//!   a writer that needs room, or a reader that takes the oldest content.
+//! - *Overrun*: events that were overwritten before they were read. *Lost*: the number of missing
+//!   events that a reader gets between two events.
 //!
 //! Key types: [`CpuBuffer`]; [`Writer`] and [`Reservation`] on the buffer's CPU; [`Reader`] and
-//! [`Iter`] anywhere. Below: [`sys`](super::sys). Above: the kernel's glue, which brings pages,
-//! this CPU, the clock ([`Env`]) and the reader lock. Lock order: the reader lock is the only lock;
-//! writers take none.
+//! [`Iter`] on any CPU. Below: [`sys`](super::sys). Above: the kernel's glue, which provides pages,
+//! the current CPU, the clock ([`Env`]) and the reader lock. The reader lock is the only lock.
+//! Writers take none.
 //!
 //! The format of a sub-buffer is ABI, see `include/linux/ring_buffer.h` and [`parse`].
 
-// In the kernel's one crate `pub` says nothing about use, and the glue does not use all of this.
+// In the kernel's one crate `pub` does not mean that an item is used, and the glue does not use all
+// of them.
 #![cfg_attr(CONFIG_RTRACE, allow(unreachable_pub, unused_imports))]
 
 mod cpu_buffer;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The one door to atomics and barriers of the core.
+//! All atomics and barriers of the core.
 //!
-//! Words come in two kinds, and the kind is the type, so that a wrong access does not compile:
+//! There are two kinds of words. The kind is the type, so a wrong access does not compile:
 //!
-//! - [`Local`]: changed only by the CPU that owns the buffer. Contexts of that CPU nest strictly
-//!   (task, softirq, hardirq, NMI), so one instruction that reads and changes the word suffices and
-//!   no bus lock is needed. Other CPUs may look at it, for statistics, without any order.
-//! - [`Shared`]: changed and read by any CPU. Every access names its order.
+//! - [`Local`]: only the CPU that owns the buffer changes it. The contexts of that CPU nest
+//!   strictly (task, softirq, hardirq, NMI), so one read-modify-write instruction is enough,
+//!   without a bus lock. Other CPUs may read it for statistics, without ordering.
+//! - [`Shared`]: any CPU changes and reads it. Every access names its ordering.
 //!
-//! Below the door lies `core::sync::atomic`, also in the kernel build: only relaxed, acquire and
-//! release accesses and fences are used, and on every architecture these compile to the same
-//! instructions as the kernel's `READ_ONCE`, `smp_load_acquire`, `smp_store_release` and `cmpxchg`.
-//! The core names no kernel crate, and so the one implementation is what host tests and `loom`
-//! (`cfg(loom)`) check too. `Local`'s read-and-change operations are the exception: on x86-64 they
-//! are the instruction without `lock`, from `sys/local_x86_64.rs`.
+//! It uses `core::sync::atomic`, also in the kernel: only relaxed, acquire and release accesses and
+//! fences. On every architecture these compile to the same instructions as the kernel's
+//! `READ_ONCE`, `smp_load_acquire`, `smp_store_release` and `cmpxchg`. The core names no kernel
+//! crate, so host tests and `loom` (`cfg(loom)`) check the same implementation. The
+//! read-modify-write operations of `Local` are the exception: on x86-64 they are the instructions
+//! without `lock`, from `sys/local_x86_64.rs`.
 
 // As in `ring_buffer`.
 #![cfg_attr(CONFIG_RTRACE, allow(dead_code, unreachable_pub))]
@@ -26,7 +26,7 @@ use loom::sync::atomic as imp;
 
 use imp::Ordering;
 
-// Kernel builds have `asm_goto` whatever their rustc; of others, `build.rs` knows.
+// Kernel builds have `asm_goto` with any rustc. For other builds `build.rs` sets it.
 #[cfg(all(
     target_arch = "x86_64",
     any(CONFIG_RTRACE, asm_goto),
@@ -42,17 +42,18 @@ mod local;
 #[path = "sys/local_generic.rs"]
 mod local;
 
-/// A 64-bit word that only its own CPU changes; see the module's head.
+/// A 64-bit word that only its own CPU changes; see the head of the module.
 #[repr(transparent)]
 pub struct Local(imp::AtomicU64);
 
 impl Local {
-    /// A word holding `value`.
+    /// A word with `value`.
     pub fn new(value: u64) -> Self {
         Self(imp::AtomicU64::new(value))
     }
 
-    /// Reads the word. On its own CPU this is the last value stored; elsewhere, some recent one.
+    /// Reads the word. On its own CPU this is the last stored value, on other CPUs some recent
+    /// value.
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -64,79 +65,79 @@ impl Local {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores `new` if the word holds `old`; says whether it did. On the owning CPU only: atomic
-    /// against interrupts, not against other CPUs. Keeps the compiler from moving memory accesses
+    /// Stores `new` if the word is `old`, and returns whether it was. On the owning CPU only: it is
+    /// atomic against interrupts, not against other CPUs. The compiler moves no memory access
     /// across it.
     #[inline(always)]
     pub fn replace(&self, old: u64, new: u64) -> bool {
         local::replace(&self.0, old, new)
     }
 
-    /// Does the word, `AT` bytes into `structure`, hold `value`? On the owning CPU only. By
+    /// Whether the word at offset `AT` of `structure` is `value`. On the owning CPU only. Called by
     /// [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn holds_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::holds::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Is the word, `AT` bytes into `structure`, `VALUE`, sign-extended? On the owning CPU only. By
-    /// [`word!`].
+    /// Whether the word at offset `AT` of `structure` is `VALUE`, sign-extended. On the owning CPU
+    /// only. Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
     }
 
-    /// `value` minus the word, `AT` bytes into `structure`, wrapping. On the owning CPU only. By
-    /// [`word!`].
+    /// `value` minus the word at offset `AT` of `structure`, wrapping. On the owning CPU only.
+    /// Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn minus_at<const AT: usize, T>(&self, structure: &T, value: u64) -> u64 {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::minus::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Adds `value` to the word, `AT` bytes into `structure`, wrapping. On the owning CPU only,
-    /// atomic against interrupts. By [`word!`].
+    /// Adds `value` to the word at offset `AT` of `structure`, wrapping. On the owning CPU only,
+    /// atomic against interrupts. Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn add_at<const AT: usize, T>(&self, structure: &T, value: u64) {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::add_at::<AT, T>(structure, &self.0, value) }
     }
 
-    /// [`Local::add_at`] of a constant, sign-extended.
+    /// As [`Local::add_at`], for a constant, sign-extended.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// As [`Local::add_at`].
     #[inline(always)]
     pub unsafe fn plus_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::plus::<AT, VALUE, T>(structure, &self.0) }
     }
 
-    /// Clears the bits of the word, `AT` bytes into `structure`, that `MASK`, sign-extended, has
-    /// not set. On the owning CPU only, atomic against interrupts. By [`word!`].
+    /// Clears the bits of the word at offset `AT` of `structure` that are not set in `MASK`,
+    /// sign-extended. On the owning CPU only, atomic against interrupts. Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn and_at<const AT: usize, const MASK: i32, T>(&self, structure: &T) {
         // SAFETY: this word is at `AT` in `structure`.
@@ -155,18 +156,18 @@ impl Local {
 pub struct Shared(imp::AtomicU64);
 
 impl Shared {
-    /// A word holding `value`.
+    /// A word with `value`.
     pub fn new(value: u64) -> Self {
         Self(imp::AtomicU64::new(value))
     }
 
-    /// Reads without order: for the CPU that wrote it, or for statistics.
+    /// Reads without ordering: for the CPU that wrote it, or for statistics.
     #[inline(always)]
     pub fn load_relaxed(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Reads; later accesses stay after it.
+    /// Reads. Later accesses stay after it.
     #[inline(always)]
     pub fn load_acquire(&self) -> u64 {
         self.0.load(Ordering::Acquire)
@@ -174,9 +175,9 @@ impl Shared {
 
     /// Reads after all earlier reads, of this word and of plain memory (`smp_rmb`, then a load).
     ///
-    /// loom does not see reads of plain memory and so would give an old value here even if these
-    /// have seen what was written after a newer one; there it is an operation that gives the
-    /// newest. What the fence is for is checked by `tools/testing/litmus/rb-iter-copy.litmus`.
+    /// loom does not see reads of plain memory. So it would return an old value here, even if these
+    /// reads have seen data written after a newer value. For loom this is an operation that returns
+    /// the newest value. `tools/testing/litmus/rb-iter-copy.litmus` checks the fence.
     #[inline]
     pub fn load_after_reads(&self) -> u64 {
         fence_acquire();
@@ -186,20 +187,20 @@ impl Shared {
         return self.0.fetch_add(0, Ordering::Acquire);
     }
 
-    /// Stores without order.
+    /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores; earlier accesses stay before it.
+    /// Stores. Earlier accesses stay before it.
     #[inline(always)]
     pub fn store_release(&self, value: u64) {
         self.0.store(value, Ordering::Release);
     }
 
-    /// Stores `new` if the word holds `old` and says whether it did. Acquire and release when it
-    /// did.
+    /// Stores `new` if the word is `old`, and returns whether it was. Acquire and release on
+    /// success.
     #[inline]
     pub fn replace(&self, old: u64, new: u64) -> bool {
         self.0
@@ -207,60 +208,60 @@ impl Shared {
             .is_ok()
     }
 
-    /// Is the word, `AT` bytes into `structure`, more than `value`, both signed? Read without
-    /// order. By [`word!`].
+    /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Reads without
+    /// ordering. Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn above_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::above::<AT, T>(structure, &self.0, value) }
     }
 
-    /// Adds `value`, wrapping, without order, where a lock keeps others from changing the word
-    /// meanwhile.
+    /// Adds `value`, wrapping, without ordering. A lock prevents concurrent changes.
     #[inline(always)]
     pub fn add_locked(&self, value: u64) {
         self.store_relaxed(self.load_relaxed().wrapping_add(value));
     }
 }
 
-/// A 32-bit word that several CPUs change or read: flags, counts of those who disable.
+/// A 32-bit word that several CPUs change or read: flags, counts of disables.
 #[repr(transparent)]
 pub struct Shared32(imp::AtomicU32);
 
 impl Shared32 {
-    /// A word holding `value`.
+    /// A word with `value`.
     pub fn new(value: u32) -> Self {
         Self(imp::AtomicU32::new(value))
     }
 
-    /// Reads without order.
+    /// Reads without ordering.
     #[inline(always)]
     pub fn load_relaxed(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Is the word, `AT` bytes into `structure`, `VALUE`? Read without order. By [`word!`].
+    /// Whether the word at offset `AT` of `structure` is `VALUE`. Reads without ordering. Called by
+    /// [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is_32::<AT, VALUE, T>(structure, &self.0) }
     }
 
-    /// Stores without order.
+    /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u32) {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Stores `value` and gives back what was there; acquire and release.
+    /// Stores `value` and returns the old value. Acquire and release.
     pub fn swap(&self, value: u32) -> u32 {
         self.0.swap(value, Ordering::AcqRel)
     }
@@ -272,43 +273,43 @@ pub fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
     local::plus_words::<MORE>(sum, words)
 }
 
-/// The same number (or address) in another register. For what is handed on from a hot path to a
-/// slow one: the compiler would let it live all the way in the register where the slow one wants
-/// it, and move others for that.
+/// Copies a number (or an address) to another register, for a value that a fast path passes to a
+/// slow path. Otherwise the compiler keeps the value in the slow path's register all the time, and
+/// moves other values for that.
 #[inline(always)]
 pub fn apart(number: u64) -> u64 {
     local::apart(number)
 }
 
-/// A pointer that several CPUs read; it changes only while its page belongs to one of them.
+/// A pointer that several CPUs read. It changes only while one of them owns its page.
 #[repr(transparent)]
 pub struct SharedPtr(imp::AtomicPtr<u8>);
 
 impl SharedPtr {
-    /// A word holding `pointer`.
+    /// A word with `pointer`.
     pub fn new(pointer: *mut u8) -> Self {
         Self(imp::AtomicPtr::new(pointer))
     }
 
-    /// Reads without order.
+    /// Reads without ordering.
     #[inline(always)]
     pub fn load_relaxed(&self) -> *mut u8 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// What the pointer, `AT` bytes into `structure`, points to, so many bytes on. Read without
-    /// order. By [`word!`].
+    /// The address `bytes` after the target of the pointer at offset `AT` of `structure`. Reads
+    /// without ordering. Called by [`word!`].
     ///
     /// # Safety
     ///
-    /// That is where it is.
+    /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn past_at<const AT: usize, T>(&self, structure: &T, bytes: u64) -> *mut u8 {
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::pointer_plus::<AT, T>(structure, &self.0, bytes) }
     }
 
-    /// Stores without order.
+    /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, pointer: *mut u8) {
         self.0.store(pointer, Ordering::Relaxed);
@@ -322,16 +323,16 @@ impl SharedPtr {
 /// - `word!(structure: Type, field.word holds value)`, of a [`Local`],
 /// - `word!(structure: Type, field.word above value)`, of a [`Shared`], both signed,
 /// - `word!(structure: Type, field.word off value)`, of a [`Local`]: value minus word,
-/// - `word!(structure: Type, field.word past value)`, of a [`SharedPtr`]: so many bytes past what
-///   it points to,
+/// - `word!(structure: Type, field.word past value)`, of a [`SharedPtr`]: the address `value` bytes
+///   after its target,
 /// - `word!(structure: Type, field.word add value)`, `word!(structure: Type, field.word plus
 ///   CONSTANT)`, of a [`Local`],
 /// - `word!(structure: Type, field.word and MASK)`, of a [`Local`].
 ///
-/// They keep the compiler from moving memory accesses across them.
+/// The compiler moves no memory access across them.
 macro_rules! word {
     ($structure:ident: $type:ty, $($field:ident).+ is $value:expr) => {
-        // SAFETY: the offset is that of this very field.
+        // SAFETY: the offset is that of this field.
         unsafe {
             let structure: &$type = $structure;
             structure.$($field).+.is_at::<{ core::mem::offset_of!($type, $($field).+) }, { $value }, _>(structure)
@@ -389,7 +390,8 @@ macro_rules! word {
 }
 pub(crate) use word;
 
-/// Orders one CPU's accesses against its own interrupts: stops the compiler, costs no instruction.
+/// Orders one CPU's accesses against its own interrupts. It stops the compiler and costs no
+/// instruction.
 #[inline(always)]
 pub fn barrier() {
     core::sync::atomic::compiler_fence(Ordering::SeqCst);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One CPU's buffer: its words, where they lie, how it is set up, and the switches.
+//! One CPU's buffer: its words and their layout, its setup, and its settings.
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -13,14 +13,15 @@ use super::word::{Position, Sequence, Tag};
 use super::writer::Context;
 use crate::core::sys::{word, Local, Shared, Shared32, SharedPtr};
 
-/// The memory a [`CpuBuffer`] is made of; the caller allocates and frees it.
+/// The memory of a [`CpuBuffer`]. The caller allocates and frees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// `nr_slots + 1` descriptors.
     pub sub_buffers: NonNull<SubBuffer>,
-    /// Sub-buffers in the ring, the reader's not counted; 2 or more.
+    /// The number of sub-buffers in the ring, without the reader's; at least 2.
     pub nr_slots: u32,
-    /// Size of each sub-buffer in bytes, header included: a multiple of 8, from 64 bytes to 1 MiB.
+    /// The size of each sub-buffer in bytes, header included: a multiple of 8, from 64 bytes to 1
+    /// MiB.
     pub sub_buffer_size: u32,
 }
 
@@ -28,45 +29,45 @@ pub struct Parts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadParts;
 
-/// Writers' part: nothing but the owning CPU touches this cache line.
+/// The words of writers. Only the owning CPU accesses this cache line.
 #[repr(C, align(64))]
 pub(super) struct WriteLine {
-    /// [`Position`]: where the next event goes.
+    /// [`Position`] of the next event.
     pub(super) position: Local,
-    /// Time of the last event, if `stamp_position` says so.
+    /// The time of the last event, if `stamp_position` is the write position.
     pub(super) stamp: Local,
-    /// The write position that `stamp`, and `records` of the setup line, belong to.
+    /// The write position that `stamp`, and `records` in the setup line, belong to.
     pub(super) stamp_position: Local,
-    /// Time of the event that each kind of context has reserved, first of all.
+    /// The time of the event that each kind of context has reserved, without second ones of a kind.
     pub(super) event_stamp: [Local; Context::KINDS],
 }
 
-/// What every event looks at: the context word, which the writer changes, and settings that hardly
-/// ever change.
+/// The words that every event reads: the context word, which the writer changes, and settings that
+/// rarely change.
 #[repr(C, align(64))]
 pub(super) struct SetupLine {
-    /// One bit for each context that is writing; see [`Context`](super::Context).
+    /// One bit for each active writer; see [`Context`](super::Context).
     pub(super) context: Local,
-    /// Where the records lie on the sub-buffer of `stamp_position`.
+    /// The address of the records of the sub-buffer in `stamp_position`.
     pub(super) records: SharedPtr,
     pub(super) sub_buffers: NonNull<SubBuffer>,
     pub(super) nr_slots: u32,
     /// Bytes for records on a sub-buffer.
     pub(super) capacity: u32,
-    /// `capacity`, less 2^32 for each reason not to record the short way: a count of those who
-    /// disable, and bits above it. Most mean not to record. So one comparison tells writers that
-    /// nothing is against it and that the event fits.
+    /// `capacity`, minus 2^32 for each reason to leave the fast path: a count of disables, and
+    /// flags above it. Most reasons mean that nothing is recorded. So one comparison tells a writer
+    /// that there is no reason and that the event fits.
     pub(super) limit: Shared,
-    /// Not zero when somebody wants to hear of new events.
+    /// Not zero if someone waits for new events.
     pub(super) waiters: Shared32,
-    /// 1: new events overwrite the oldest; 0: they are dropped when the ring is full.
+    /// 1: new events overwrite the oldest ones. 0: new events are dropped when the ring is full.
     pub(super) overwrite: Shared32,
 }
 
-/// What writers publish for readers.
+/// The words that writers publish for readers.
 #[repr(C, align(64))]
 pub(super) struct CommitLine {
-    /// [`Position`]: everything before it is complete.
+    /// [`Position`] of the commit: all events before it are complete.
     pub(super) commit: Shared,
     pub(super) overrun: Local,
     pub(super) overrun_bytes: Local,
@@ -77,17 +78,18 @@ pub(super) struct CommitLine {
     pub(super) time_went_backwards: Local,
 }
 
-/// What only events inside others need.
+/// Words for events inside other events.
 #[repr(C, align(64))]
 pub(super) struct NestLine {
-    /// Time of the event that each kind of context has reserved inside another one of its own.
+    /// The time of the event that each kind of context has reserved inside another event of its
+    /// kind.
     pub(super) second_stamp: [Local; Context::KINDS],
-    /// What `nest_start` puts aside: for each level of the context word, the time of the event that
-    /// its innermost context has reserved.
+    /// The times that `nest_start` saves: for each level of the context word, the time of the event
+    /// that its innermost context has reserved.
     pub(super) event_stamp: [Local; Context::LEVELS],
 }
 
-/// Readers' part.
+/// The words of readers.
 #[repr(C, align(64))]
 pub(super) struct ReadLine {
     pub(super) events: Shared,
@@ -96,7 +98,7 @@ pub(super) struct ReadLine {
     pub(super) state: UnsafeCell<ReaderState>,
 }
 
-/// The ring buffer of one CPU. See the [module](super) for how it works.
+/// The ring buffer of one CPU. The [module](super) explains it.
 ///
 /// # Invariants
 ///
@@ -114,50 +116,50 @@ pub struct CpuBuffer {
     pub(super) nest: NestLine,
 }
 
-// SAFETY: the parts are owned through `CpuBuffer::new`'s contract and may be used from any thread.
+// SAFETY: the contract of `CpuBuffer::new` gives ownership of the parts, which any thread may use.
 unsafe impl Send for CpuBuffer {}
 // SAFETY: `Local` and `Shared` words are atomics; `ReadLine::state` is reached only through
 // `CpuBuffer::reader`, whose contract makes that exclusive; sub-buffer memory is written through
 // `Writer`, whose contract makes that one CPU, and read where a commit has published it.
 unsafe impl Sync for CpuBuffer {}
 
-/// The bits of the count of those who disable.
+/// The bits that count disables.
 const COUNT: u32 = LONG_CLOCK - 1;
-/// The reason that switches off for good, apart from the count (`RB_BUFFER_OFF`).
+/// The flag that turns recording off, independent of the count (`RB_BUFFER_OFF`).
 const OFF: u32 = 1 << 30;
-/// The reason that all time stamps are absolute.
+/// The flag for absolute timestamps on all events.
 const ABSOLUTE: u32 = 1 << 29;
-/// The reason that the buffer's clock is not the short way's.
+/// The flag for a clock that the fast path cannot read.
 const LONG_CLOCK: u32 = 1 << 28;
 
-/// `SetupLine::limit` with `capacity` and `reasons`, of which there are less than 2^31.
+/// The value of `SetupLine::limit` for `capacity` and `reasons`. `reasons` is below 2^31.
 const fn limit(capacity: u32, reasons: u32) -> u64 {
     (capacity as u64).wrapping_sub((reasons as u64) << 32)
 }
 
-/// The reasons in a [`limit`]: the capacity is positive, so that what is above it is their
-/// negation.
+/// The reasons in a [`limit`]. The capacity is positive, so the upper half is the negation of the
+/// reasons.
 const fn reasons_in(limit: u64) -> u32 {
     (limit >> 32).wrapping_neg() as u32
 }
 
 impl CpuBuffer {
-    /// Smallest and largest size of a sub-buffer, header included.
+    /// The smallest and the largest size of a sub-buffer, header included.
     pub const SUB_BUFFER_SIZES: core::ops::RangeInclusive<u32> = 64..=1 << 20;
 
-    /// An empty buffer on `parts`, in overwrite mode, recording.
+    /// An empty buffer on `parts`. It is in overwrite mode and records.
     ///
     /// # Errors
     ///
-    /// [`BadParts`] if a number is outside the limits given at [`Parts`].
+    /// [`BadParts`] if a number is outside the limits of [`Parts`].
     ///
     /// # Safety
     ///
-    /// `parts` point to as many live elements as they say, for nobody else to use until the buffer
-    /// is gone. Each descriptor's memory is `sub_buffer_size` initialised bytes, 8-byte aligned,
-    /// that stay valid as long and that nobody else writes; or all are
-    /// [vacant](SubBuffer::vacant), and nothing but a [`Resize`](super::Resize) uses the buffer
-    /// before it has given them memory.
+    /// `parts` point to live elements in the given numbers. Only the buffer uses them until it is
+    /// dropped. The memory of each descriptor is `sub_buffer_size` initialised bytes with 8-byte
+    /// alignment. It stays valid as long, and nobody else writes it. Or all descriptors are
+    /// [vacant](SubBuffer::vacant), and only a [`Resize`](super::Resize) uses the buffer before it
+    /// has given them memory.
     pub unsafe fn new(parts: Parts) -> Result<Self, BadParts> {
         let nr_slots = parts.nr_slots as usize;
         let size = parts.sub_buffer_size;
@@ -168,7 +170,7 @@ impl CpuBuffer {
             return Err(BadParts);
         }
         let capacity = size - HEADER_SIZE as u32;
-        // INVARIANT: the caller vouches for the parts; `clear` puts every sub-buffer in its place.
+        // INVARIANT: the caller guarantees the parts; `reset` puts every sub-buffer in its place.
         let this = Self {
             write: WriteLine {
                 position: Local::new(0),
@@ -207,25 +209,25 @@ impl CpuBuffer {
                 event_stamp: core::array::from_fn(|_| Local::new(0)),
             },
         };
-        // SAFETY: nobody else can know the new buffer.
+        // SAFETY: no other code knows the new buffer yet.
         unsafe { this.reset() };
         Ok(this)
     }
 
-    /// Empties the buffer and sets all counts to zero; settings stay.
+    /// Clears the buffer and all counts. The settings stay.
     ///
     /// # Safety
     ///
     /// No writer is active or can become active during the call (recording disabled and a grace
     /// period waited for), and the caller holds the reader lock.
     pub unsafe fn reset(&self) {
-        // SAFETY: the reader lock is held, so nobody else reads; recording is disabled and a grace
-        // period is over, so no writer is active.
+        // SAFETY: the reader lock is held, so there is no other reader; recording is disabled and a
+        // grace period has passed, so no writer is active.
         unsafe { self.reader().reset() };
     }
 
-    /// Empties all but the reader's state. Preconditions as [`reset`](Self::reset), which the
-    /// reader's own has checked.
+    /// Clears everything except the reader's state. Preconditions as [`reset`](Self::reset); the
+    /// caller has checked them.
     pub(super) fn reset_ring(&self) {
         let nr_slots = self.setup.nr_slots as u64;
         for slot in 0..nr_slots {
@@ -244,7 +246,8 @@ impl CpuBuffer {
             sub_buffer.first_event.set(0);
             sub_buffer.first_byte.set(0);
         }
-        // The reader's sub-buffer is "number 0": read to its end, followed by number 1 in slot 0.
+        // The reader's sub-buffer has number 0. It is read to its end, and number 1 follows in slot
+        // 0.
         self.sub_buffer(nr_slots).slot.set(nr_slots - 1);
 
         self.setup.context.set(0);
@@ -269,7 +272,7 @@ impl CpuBuffer {
         commit.commit.store_release(Position::new(0, 0, 0).0);
     }
 
-    /// Stops recording; may be called several times, each undone by one [`enable`](Self::enable).
+    /// Stops recording. Calls nest: each one is undone by one [`enable`](Self::enable).
     pub fn disable(&self) {
         self.change_reasons(|reasons| reasons.wrapping_add(1));
     }
@@ -286,7 +289,7 @@ impl CpuBuffer {
         });
     }
 
-    /// Switches recording off or on, independent of the count of [`disable`](Self::disable).
+    /// Turns recording off or on, independent of the count of [`disable`](Self::disable).
     pub fn set_on(&self, on: bool) {
         self.set_reason(OFF, !on);
     }
@@ -319,20 +322,20 @@ impl CpuBuffer {
         }
     }
 
-    /// Takes over the reasons of `other`, which nobody changes meanwhile.
+    /// Copies the reasons of `other`, which do not change meanwhile.
     pub(super) fn set_reasons_of(&self, other: &Self) {
         self.setup
             .limit
             .store_relaxed(limit(self.setup.capacity, other.reasons()));
     }
 
-    /// May a writer with the surroundings `E` go the short way with an event that would end at
-    /// `end` if it had no header: does it fit, is there no reason against it, and no writer under
-    /// way?
+    /// Whether a writer with the environment `E` may use the fast path for an event that would end
+    /// at `end` if it had no header: the event fits, there is no reason against it, and no writer
+    /// is active.
     #[inline(always)]
     pub(super) fn is_free<E: Env>(&self, end: u64) -> bool {
-        // The header takes 4 bytes, and all of this are multiples of 4: so it fits if the rest ends
-        // before the capacity does.
+        // The header takes 4 bytes, and all these numbers are multiples of 4. So the header fits if
+        // the rest ends before the capacity does.
         let free = if E::IS_SHORT_CLOCK {
             word!(self: Self, setup.limit above end)
         } else {
@@ -341,90 +344,91 @@ impl CpuBuffer {
         free && word!(self: Self, setup.context is 0)
     }
 
-    /// Whether events are recorded at the moment.
+    /// Whether events are recorded now.
     #[inline(always)]
     pub fn is_recording(&self) -> bool {
         self.reasons() & !(ABSOLUTE | LONG_CLOCK) == 0
     }
 
-    /// Whether recording is switched on, however many have disabled it for a while.
+    /// Whether recording is turned on, whatever the count of [`disable`](Self::disable) is.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn is_set_on(&self) -> bool {
         self.reasons() & OFF == 0
     }
 
-    /// Whether a full ring overwrites its oldest events (`true`) or drops the new ones.
+    /// Whether a full ring overwrites its oldest events (`true`) or drops new ones.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn overwrite(&self) -> bool {
         self.setup.overwrite.load_relaxed() != 0
     }
 
-    /// Chooses what happens when the ring is full.
+    /// Sets what happens when the ring is full.
     pub fn set_overwrite(&self, overwrite: bool) {
         self.setup.overwrite.store_relaxed(overwrite.into());
     }
 
-    /// Whether every event carries an absolute time stamp.
+    /// Whether every event has an absolute timestamp.
     pub fn absolute_stamps(&self) -> bool {
         self.reasons() & ABSOLUTE != 0
     }
 
-    /// Gives every event from now on an absolute time stamp, or stops doing so.
+    /// Turns absolute timestamps on all new events on or off.
     pub fn set_absolute_stamps(&self, absolute: bool) {
         self.set_reason(ABSOLUTE, absolute);
     }
 
-    /// Whether [`set_short_clock`](Self::set_short_clock) has said yes, as a new buffer does.
+    /// Whether the fast path may read its clock; see [`set_short_clock`](Self::set_short_clock).
+    /// True for a new buffer.
     #[inline(always)]
     pub fn short_clock(&self) -> bool {
         self.reasons() & LONG_CLOCK == 0
     }
 
-    /// Says whether writers may stamp events with the clock that they read in line. If not, the
-    /// attempts to write the short way are refused to them ([`Plain::Not`](super::Plain),
-    /// [`Attempt::Not`](super::Attempt)), and they come again with other surroundings.
+    /// Sets whether writers may use the clock that the fast path reads. If not, the fast path fails
+    /// ([`Plain::Not`](super::Plain), [`Attempt::Not`](super::Attempt)), and the writer tries again
+    /// with another environment.
     pub fn set_short_clock(&self, short: bool) {
         self.set_reason(LONG_CLOCK, !short);
     }
 
-    /// Makes commits report [`Wake::Wanted`](super::Wake) from now on (`true`), or no longer.
+    /// Makes commits return [`Wake::Wanted`](super::Wake) (`true`), or stops that.
     ///
-    /// A writer that commits at the same moment may miss the change: it publishes, then looks,
-    /// without a barrier between. Who must not sleep through a single event makes the writer's CPU
-    /// take an interrupt after setting this and before looking for events.
+    /// A writer that commits at the same moment may miss the change: it publishes and then reads
+    /// the flag, without a barrier in between. A waiter that must not miss any event sends an
+    /// interrupt to the writer's CPU after this call and before it looks for events.
     pub fn set_waiters(&self, waiting: bool) {
         self.setup.waiters.swap(waiting.into());
     }
 
-    /// Whether a writer is between reserve and commit (or one that has gone on to another
-    /// sub-buffer has left at this moment). Meaningful on the buffer's own CPU, and once writers
-    /// are kept out.
+    /// Whether a writer is between reserve and commit (or one that has moved on to another
+    /// sub-buffer has just left). Meaningful on the buffer's own CPU, and after writers are kept
+    /// out.
     pub fn is_writing(&self) -> bool {
         self.setup.context.get() != 0
     }
 
-    /// Sub-buffers in the ring, the reader's not counted.
+    /// The number of sub-buffers in the ring, without the reader's.
     pub fn nr_slots(&self) -> u32 {
         self.setup.nr_slots
     }
 
-    /// Size of a sub-buffer in bytes, header included.
+    /// The size of a sub-buffer in bytes, header included.
     pub fn sub_buffer_size(&self) -> u32 {
         self.setup.capacity.wrapping_add(HEADER_SIZE as u32)
     }
 
-    /// Longest payload that an event can have, in bytes.
+    /// The longest payload of an event, in bytes.
     pub fn max_payload(&self) -> usize {
         self.max_payload_with(self.absolute_stamps())
     }
 
-    /// The same for one choice of [`absolute_stamps`](Self::absolute_stamps).
+    /// The longest payload for one setting of [`absolute_stamps`](Self::absolute_stamps).
     pub(super) fn max_payload_with(&self, absolute: bool) -> usize {
         let stamp = if absolute { 8 } else { 0 };
         (self.setup.capacity as usize).wrapping_sub(8 + stamp)
     }
 
-    /// The parts the buffer was made of.
+    /// The parts of the buffer.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn parts(&self) -> Parts {
         Parts {
@@ -434,22 +438,22 @@ impl CpuBuffer {
         }
     }
 
-    /// The memory of sub-buffer `id` (0 up to and including `nr_slots`), for mapping it; ids stay
-    /// while the buffer is not taken apart.
+    /// The memory of sub-buffer `id` (0 to `nr_slots`), for a mapping. Ids do not change while the
+    /// buffer exists.
     pub fn sub_buffer_memory(&self, id: u32) -> Option<*mut u8> {
         (id <= self.setup.nr_slots).then(|| self.sub_buffer(id.into()).data())
     }
 
-    /// The descriptor of sub-buffer `id`, an id out of one of the buffer's own words.
+    /// The descriptor of sub-buffer `id`. The id comes from one of the buffer's own words.
     #[inline(always)]
     pub(super) fn sub_buffer(&self, id: u64) -> &SubBuffer {
         debug_assert!(id <= self.setup.nr_slots as u64);
-        // SAFETY: by the type's invariant ids are at most `nr_slots` and the table has one more
-        // than that.
+        // SAFETY: by the type's invariant ids are at most `nr_slots`, and the table has `nr_slots +
+        // 1` elements.
         unsafe { &*self.setup.sub_buffers.as_ptr().add(id as usize) }
     }
 
-    /// The ring slot of an index below `nr_slots`.
+    /// The ring slot with this index, which is below `nr_slots`.
     #[inline]
     pub(super) fn slot(&self, index: u64) -> &Slot {
         debug_assert!(index < self.setup.nr_slots as u64);
@@ -481,8 +485,7 @@ impl fmt::Debug for CpuBuffer {
 #[cfg(not(loom))]
 const _: () = {
     use core::mem::{align_of, offset_of, size_of};
-    // One line for the writer alone, one that it shares with settings, one that it shares with
-    // readers.
+    // One line is the writer's alone, one is shared with settings, one is shared with readers.
     assert!(size_of::<WriteLine>() == 64);
     assert!(size_of::<SetupLine>() == 64);
     assert!(size_of::<CommitLine>() == 64);
@@ -491,8 +494,8 @@ const _: () = {
     assert!(offset_of!(CpuBuffer, commit) == 128);
     assert!(offset_of!(CpuBuffer, read) == 192);
     assert!(size_of::<SubBuffer>() == 64);
-    // No line of one CPU's buffer is another's, and none that an event writes holds what reading
-    // writes.
+    // Two CPUs' buffers share no cache line. A line that an event writes has no words that readers
+    // write.
     assert!(align_of::<CpuBuffer>() == 64 && size_of::<CpuBuffer>() % 64 == 0);
     assert!(offset_of!(WriteLine, event_stamp) + size_of::<[Local; Context::KINDS]>() <= 64);
     assert!(offset_of!(SetupLine, context) == 0 && offset_of!(CommitLine, commit) == 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Giving up a reserved event.
+//! Discards a reserved event.
 //!
-//! The last event on the buffer is taken back, time and all. One that others have followed becomes
-//! padding, which readers skip; it no longer counts as an event. Same rules as in `writer.rs`.
+//! If it is the last event in the buffer, it is taken back, with its time. If other events follow,
+//! it becomes padding, which readers skip, and it does not count as an event any more. The rules of
+//! `writer.rs` hold here, too.
 
 use core::ptr::NonNull;
 
@@ -14,7 +15,7 @@ use super::word::{Header, Position};
 use super::writer::Wake;
 use crate::core::sys::barrier;
 
-/// A reserved event, looked at again.
+/// A reserved event that is being discarded.
 #[derive(Clone, Copy)]
 struct Event {
     at: NonNull<u8>,
@@ -23,16 +24,17 @@ struct Event {
 }
 
 impl CpuBuffer {
-    /// Ends the event that was reserved last without publishing it.
+    /// Ends the event that was reserved last, without publishing it.
     ///
     /// # Safety
     ///
-    /// `at` is the header of the event that was reserved last and has not ended.
+    /// `at` is the header of the event that was reserved last in this context and has not ended.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn discard<E: Env>(&self, env: &E, at: NonNull<u8>) -> Wake {
         env.step(Step::DiscardStarted);
-        // SAFETY: the event's bytes are the caller's until it ends; its size is 8 or more.
+        // SAFETY: the event's bytes belong to the caller until the event ends; its size is 8 or
+        // more.
         let (header, array) =
             unsafe { (Header(get_u32(at.as_ptr())), get_u32(at.as_ptr().add(4))) };
         let words = header.type_len() as u64;
@@ -43,7 +45,7 @@ impl CpuBuffer {
         };
         let event = Event { at, header, size };
         if !self.take_back(env, event) {
-            // The time first, while the event is still the last of its context.
+            // The time comes first, while the event is still the last one of its context.
             self.uncount(env, event);
             // SAFETY: as above.
             unsafe { self.put_padding(event) };
@@ -51,16 +53,16 @@ impl CpuBuffer {
         self.leave(env)
     }
 
-    /// The offset of `event` from the first record, if it is on the sub-buffer `id`.
+    /// The offset of `event` from the first record, if it is on sub-buffer `id`.
     fn offset_on(&self, id: u64, event: Event) -> Option<u64> {
         let records = self.sub_buffer(id).records() as usize;
         let offset = (event.at.as_ptr() as usize).wrapping_sub(records) as u64;
         (offset < self.setup.capacity as u64).then_some(offset)
     }
 
-    /// Takes the event back if nothing was reserved after it: position and time become what they
-    /// were before. A time record in front of it stays, so that the time to go back to is the
-    /// event's minus its own delta.
+    /// Takes the event back if nothing was reserved after it: the position and the time become the
+    /// old ones. A time record before it stays, so the old time is the event's time minus its own
+    /// delta.
     fn take_back<E: Env>(&self, env: &E, event: Event) -> bool {
         let position = Position(self.write.position.get());
         let Some(offset) = self.offset_on(position.id(), event) else {
@@ -73,7 +75,7 @@ impl CpuBuffer {
         let stamp = self.write.stamp.get();
         let known = self.write.stamp_position.get() == position.0;
         if known {
-            // From here to the end no writer that comes in trusts the stamp.
+            // From here on no interrupting writer uses the stamp.
             self.write.stamp_position.set(Position::NONE.0);
         }
         barrier();
@@ -83,8 +85,8 @@ impl CpuBuffer {
         }
         env.step(Step::DiscardTakenBack);
         let previous = stamp.wrapping_sub(event.header.delta() as u64);
-        // On an empty sub-buffer the next event brings its own time; a writer that came in and went
-        // back may have put another one into the header.
+        // The next event on an empty sub-buffer writes its own time. An interrupting writer that
+        // was taken back may have written another time to the header.
         if known && before.used() != 0 {
             self.write.stamp.set(previous);
             barrier();
@@ -94,7 +96,7 @@ impl CpuBuffer {
         true
     }
 
-    /// Takes the event out of the count of its sub-buffer.
+    /// Subtracts the event from the count of its sub-buffer.
     fn uncount<E: Env>(&self, env: &E, event: Event) {
         loop {
             let position = Position(self.write.position.get());
@@ -111,7 +113,8 @@ impl CpuBuffer {
                 return;
             }
         }
-        // Writers have moved on; the sub-buffer lies between the commit position and theirs.
+        // Writers have moved on. The sub-buffer is between the commit position and the write
+        // position.
         let mut id = Position(self.commit.commit.load_relaxed()).id();
         let mut left = self.setup.nr_slots;
         while self.offset_on(id, event).is_none() && left != 0 {
@@ -128,22 +131,22 @@ impl CpuBuffer {
         }
     }
 
-    /// Rewrites the event as records that readers skip and that move the time as it did.
+    /// Rewrites the event as records that readers skip and that advance the time by the same delta.
     ///
-    /// ABI: padding must have a delta other than zero. So an event of delta zero becomes a time
-    /// extend by zero if it is 8 bytes, otherwise (16 or more, see `event_size`) padding of delta
-    /// one and its time as an absolute one, which takes the one back. (Beyond 2^59 units of time
-    /// readers may take a step back for a wrap; there the time stays one unit late up to the next
-    /// absolute stamp or sub-buffer.)
+    /// ABI: the delta of padding must not be zero. An event with delta zero and 8 bytes becomes a
+    /// time extend by zero. With more bytes (16 or more, see `event_size`) it becomes padding with
+    /// delta one and an absolute time, which corrects the one. (Above 2^59 units of time readers
+    /// may take a step back for a wrap; there the time stays one unit late up to the next absolute
+    /// timestamp or sub-buffer.)
     ///
     /// # Safety
     ///
-    /// The bytes of `event` are the caller's.
+    /// The bytes of `event` belong to the caller.
     unsafe fn put_padding(&self, event: Event) {
         let at = event.at.as_ptr();
         let delta = event.header.delta() as u64;
         let time = self.event_time();
-        // SAFETY: all of it is within the `size` bytes of the event, which has not ended.
+        // SAFETY: all writes are within the `size` bytes of the event, which has not ended.
         unsafe {
             if delta == 0 && event.size < 16 {
                 put_u32(at.add(4), 0);

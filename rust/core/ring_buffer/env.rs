@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a writer needs from outside: the clock, and a place for tests to interrupt it.
+//! The environment of a writer: the clock, and hooks for tests that interrupt it.
 
-/// A point at which a writer can be interrupted and other contexts then see a state of its words
-/// that they see at no other point. Tests write from [`Env::step`] at each of them.
+/// A point where an interrupting context sees a state of the writer's words that it sees at no
+/// other point. Tests write from [`Env::step`] at each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Step {
@@ -37,18 +37,17 @@ pub enum Step {
     DiscardUncounted,
 }
 
-/// The surroundings of a writer. Everything inlines; the kernel's implementation reads the buffer's
-/// clock.
+/// The environment of a writer. Everything is inlined. In the kernel it reads the buffer's clock.
 pub trait Env {
-    /// Is this the clock that [`CpuBuffer::set_short_clock`](super::CpuBuffer::set_short_clock) is
-    /// about?
+    /// Whether this is the fast path's clock, see
+    /// [`CpuBuffer::set_short_clock`](super::CpuBuffer::set_short_clock).
     const IS_SHORT_CLOCK: bool = true;
 
-    /// The time, in the clock's units. Called with the buffer's context bit set or about to be, in
-    /// any context including NMI.
+    /// The time in units of the clock. Called when the buffer's context bit is set or about to be
+    /// set. Any context, NMI included.
     fn now(&self) -> u64;
 
-    /// Called when the clock was read as `to` after an event of time `from`, a later one. Context
+    /// Called when the clock returned `to` after an event with the later time `from`. Any context,
     /// as [`now`](Self::now).
     fn went_backwards(&self, _from: u64, _to: u64) {}
 

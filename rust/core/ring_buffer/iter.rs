@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading without consuming, while writers go on.
+//! Iterates over a buffer without consuming it, while writers go on.
 //!
-//! Writers may overwrite a sub-buffer in the ring at any time. So the iterator copies one whole
-//! sub-buffer, up to the commit position, to memory of its own, then checks that the slot still
-//! holds the same content, and only then looks at the copy. When writers or a reader have been
-//! faster it goes on with the oldest there is and says how many events it has missed.
+//! Writers may overwrite a sub-buffer in the ring at any time. So the iterator copies a whole
+//! sub-buffer, up to the commit position, to its own memory. It then checks that the slot still
+//! holds the same content, and only then uses the copy. If writers or a reader were faster, it
+//! continues with the oldest content and reports how many events it has missed.
 
 use super::cpu_buffer::CpuBuffer;
 use super::parse::Cursor;
@@ -17,39 +17,39 @@ use crate::core::sys::fence_acquire;
 /// An event that stays in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct IterEvent<'a> {
-    /// Its time, in the clock's units.
+    /// The time in units of the clock.
     pub time: u64,
-    /// Events missed between the one before and this one.
+    /// The number of events missed right before this one.
     pub lost: u64,
     /// The event with its header (`struct ring_buffer_event`).
     pub record: &'a [u8],
-    /// What was written; the length is rounded up to words.
+    /// The payload. Its length is rounded up to words.
     pub payload: &'a [u8],
 }
 
-/// An iterator over the events of a buffer that leaves them there. `S` is memory for a copy of one
-/// sub-buffer's records: [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes are enough.
-/// With less than the records of one may take it finds no events.
+/// An iterator over the events of a buffer. It does not consume them. `S` is memory for a copy of
+/// one sub-buffer's records: [`sub_buffer_size`](super::CpuBuffer::sub_buffer_size) bytes are
+/// enough. If it is too small, the iterator finds no events.
 #[derive(Debug)]
 pub struct Iter<S> {
     scratch: S,
-    /// Records in `scratch`.
+    /// Bytes of records in `scratch`.
     filled: usize,
     cursor: Cursor,
-    /// Content the copy is of; `None` at the start.
+    /// The content in the copy. `None` at the start.
     sequence: Option<Sequence>,
-    /// Number of the next event, to find out what was missed.
+    /// The number of the next event, to detect missed events.
     next_event: u64,
     missed: u64,
-    /// Number of the event that is not shown any more, nor what follows it.
+    /// The number of the first event that is not returned any more.
     limit: Option<u64>,
 }
 
-/// What became of an attempt to copy a sub-buffer of the ring.
+/// The result of copying a sub-buffer of the ring.
 enum Copy {
-    /// Copied; its first event has this number.
+    /// The copy is valid. Its first event has this number.
     Done { first_event: u64, time: u64 },
-    /// Overwritten meanwhile; the oldest content there is has this number.
+    /// The content was overwritten meanwhile. The oldest content has this number.
     Overtaken(Sequence),
 }
 
@@ -67,19 +67,19 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         }
     }
 
-    /// Makes it end behind what is committed now, until [`reset`](Self::reset) or
-    /// [`unlimit`](Self::unlimit): writers that are faster than the reader would else keep it going
-    /// for ever.
+    /// Makes the iterator end at the current commit position, until [`reset`](Self::reset) or
+    /// [`unlimit`](Self::unlimit). Otherwise writers that are faster than the reader would keep it
+    /// running forever.
     pub fn limit(&mut self, reader: &Reader<'_>) {
         self.limit = Some(reader.buffer.written().0);
     }
 
-    /// Whether it has a [`limit`](Self::limit).
+    /// Whether the iterator has a [`limit`](Self::limit).
     pub fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
 
-    /// Goes on without a limit.
+    /// Removes the limit.
     pub fn unlimit(&mut self) {
         self.limit = None;
     }
@@ -92,22 +92,22 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.cursor = Cursor::start(0);
     }
 
-    /// Gives the memory back.
+    /// Returns the memory.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn into_scratch(self) -> S {
         self.scratch
     }
 
-    /// The next event, which stays the next. `None` at the end of what was committed; later there
-    /// may be more.
+    /// The next event, without moving on. `None` at the end of the committed events; there may be
+    /// more later.
     ///
-    /// `reader` is the right to read from the buffer that all calls on this iterator are about;
-    /// nothing is consumed.
+    /// `reader` is the right to read the buffer. All calls on one iterator use the same buffer.
+    /// Nothing is consumed.
     pub fn peek(&mut self, reader: &Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, false)
     }
 
-    /// The next event; the one behind it becomes the next.
+    /// The next event. Moves on to the one after it.
     pub fn next(&mut self, reader: &Reader<'_>) -> Option<IterEvent<'_>> {
         self.event(reader, true)
     }
@@ -119,8 +119,8 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             if let Ok(Some(found)) = cursor.next_event(records) {
                 break (found, cursor);
             }
-            // As in `Reader::find_next`. Where the reader is there may be no copy yet; what it has
-            // read stays passed.
+            // As in `Reader::find_next`. At the reader's sub-buffer there may be no copy yet.
+            // Events that the reader has read stay skipped.
             self.cursor = Cursor {
                 offset: records.len().max(cursor.offset),
                 ..cursor
@@ -147,11 +147,12 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         })
     }
 
-    /// Copies further records: of the same sub-buffer if it has grown, else of the next, else of
-    /// the oldest.
+    /// Copies more records: of the same sub-buffer if it has grown, otherwise of the next one,
+    /// otherwise of the oldest.
     fn refill(&mut self, reader: &Reader<'_>) -> bool {
         let buffer = reader.buffer;
-        // A part of a sub-buffer would end in a part of an event, at which it never gets on.
+        // A part of a sub-buffer would end within an event, and the iterator could not move on
+        // there.
         if self.scratch.as_ref().len() < buffer.setup.capacity as usize {
             return false;
         }
@@ -164,13 +165,13 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             {
                 sequence
             }
-            // The start, or a reader has consumed what came next; its memory may even have been
-            // swapped out.
+            // The iterator is at the start, or a reader has consumed the next content. Its memory
+            // may have been swapped out.
             _ => self.start_at(reader, own),
         };
         let mut wanted = sequence;
-        // Looked at before what is committed on a sub-buffer: only if there was a newer one then,
-        // that is all of it.
+        // This comes before the read of the commit state: if there was newer content at this time,
+        // the state covers the whole sub-buffer.
         let mut last = newest(buffer);
         if sequence == own.sequence() {
             let end = buffer.readable(reader.state.id);
@@ -197,7 +198,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
                         self.next_event = first_event;
                     }
                     if self.cursor.offset == 0 {
-                        // It may have been empty before, and its time is the first event's.
+                        // The copy may have been empty before. Its time is that of the first event.
                         self.cursor.time = time;
                     }
                     if self.filled > self.cursor.offset {
@@ -210,7 +211,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         false
     }
 
-    /// Goes to where the reader is.
+    /// Moves to the position of the reader.
     fn start_at(&mut self, reader: &Reader<'_>, own: &SubBuffer) -> Sequence {
         let number = own.first_event.get().wrapping_add(reader.state.events_read);
         self.missed = match self.sequence {
@@ -226,17 +227,17 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         own.sequence()
     }
 
-    /// Copies the reader's own sub-buffer, which stays as it is up to `end`.
+    /// Copies the reader's own sub-buffer, which does not change up to `end`.
     fn copy_own(&mut self, own: &SubBuffer, end: Position) {
         self.filled = self.copy(own, end);
         if self.cursor.offset == 0 {
             // SAFETY: `own` is the reader's sub-buffer and its first record is committed, so its
-            // time stays.
+            // time does not change.
             self.cursor.time = unsafe { own.data().cast::<u64>().read() };
         }
     }
 
-    /// Copies the content of number `wanted`, which is committed at least in part and newer than
+    /// Copies the content with number `wanted`, which is at least partly committed and newer than
     /// the reader's.
     fn copy_from_ring(&mut self, reader: &Reader<'_>, own: &SubBuffer, wanted: Sequence) -> Copy {
         let buffer = reader.buffer;
@@ -249,11 +250,11 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             let sub_buffer = buffer.sub_buffer(tag.id());
             let end = buffer.readable(tag.id());
             let first_event = sub_buffer.first_event.get();
-            // SAFETY: the memory is valid; a writer that changes it meanwhile is found out below.
+            // SAFETY: the memory is valid; a concurrent change by a writer is detected below.
             let time = unsafe { sub_buffer.data().cast::<u64>().read_volatile() };
             let filled = self.copy(sub_buffer, end);
-            // Pairs with `fence_release` in `claim_next`: had anything that was copied been written
-            // after the claim, the tag would show the claim.
+            // Pairs with `fence_release` in `claim_next`: if the copy had bytes written after the
+            // claim, the tag would show the claim.
             if slot.0.load_after_reads() == tag.0 {
                 self.filled = filled;
                 return Copy::Done { first_event, time };
@@ -263,26 +264,26 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         Copy::Overtaken(Sequence(slot.load().sequence()).minus(nr_slots).plus(1))
     }
 
-    /// Copies the records of a sub-buffer up to `end`; gives the number of bytes.
+    /// Copies the records of a sub-buffer up to `end`. Returns the number of bytes.
     fn copy(&mut self, sub_buffer: &SubBuffer, end: Position) -> usize {
         let scratch = self.scratch.as_mut();
         let length = scratch.len().min(end.used() as usize);
         let Some(into) = scratch.get_mut(..length) else {
             return 0;
         };
-        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and so many bytes follow
-        // the header.
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`), and `capacity` bytes
+        // follow the header.
         unsafe { copy_racing(sub_buffer.records(), into) };
         length
     }
 }
 
-/// Number of the newest content that is committed, at least in part.
+/// The number of the newest content that is at least partly committed.
 fn newest(buffer: &CpuBuffer) -> Sequence {
     loop {
         let commit = buffer.committed();
         let sequence = buffer.sub_buffer(commit.id()).sequence();
-        // The number stays while the commit position is on the sub-buffer.
+        // The number does not change while the commit position is on the sub-buffer.
         fence_acquire();
         if buffer.committed().same_sub_buffer(commit) {
             return sequence;

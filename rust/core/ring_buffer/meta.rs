@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The first page of a mapping: what user space needs to know to find its way among the sub-buffers
-//! behind it.
+//! The first page of a mapping. It tells user space where the sub-buffers after it are.
 //!
 //! ABI: `include/uapi/linux/trace_mmap.h`.
 
@@ -14,25 +13,25 @@ use super::stats::Stats;
 pub struct Meta {
     /// Bytes before the first sub-buffer.
     pub meta_page_size: u32,
-    /// Bytes of this struct.
+    /// The size of this struct in bytes.
     pub meta_struct_len: u32,
-    /// Bytes of a sub-buffer.
+    /// The size of a sub-buffer in bytes.
     pub subbuf_size: u32,
-    /// Sub-buffers, the reader's included.
+    /// The number of sub-buffers, the reader's included.
     pub nr_subbufs: u32,
-    /// What the reader has.
+    /// The reader's sub-buffer.
     pub reader: MetaReader,
-    /// None are defined.
+    /// No flag is defined.
     pub flags: u64,
-    /// Events that were written, whatever became of them.
+    /// The number of events written, read and overwritten ones included.
     pub entries: u64,
-    /// Events that were overwritten unread.
+    /// The number of events that were overwritten unread.
     pub overrun: u64,
-    /// Events that were read.
+    /// The number of events that were read.
     pub read: u64,
-    /// Sub-buffers that were overwritten unread.
+    /// The number of sub-buffers that were overwritten unread.
     pub pages_lost: u64,
-    /// Sub-buffers that were written to.
+    /// The number of sub-buffers that were written.
     pub pages_touched: u64,
 }
 
@@ -40,21 +39,21 @@ pub struct Meta {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MetaReader {
-    /// Events lost before its sub-buffer.
+    /// The number of events lost before its sub-buffer.
     pub lost_events: u64,
     /// The id of its sub-buffer.
     pub id: u32,
-    /// Bytes of it that count as read.
+    /// The bytes of it that count as read.
     pub read: u32,
 }
 
 const _: () = assert!(core::mem::size_of::<Meta>() == 80);
 
 impl Meta {
-    /// The number of the `ioctl(2)` that takes the next sub-buffer (`TRACE_MMAP_IOCTL_GET_READER`).
+    /// The number of the `ioctl(2)` that gets the next sub-buffer (`TRACE_MMAP_IOCTL_GET_READER`).
     pub const GET_READER: u32 = (b'R' as u32) << 8 | 0x20;
 
-    /// Of a buffer with sub-buffers of `size` bytes, `count` of them, whose reader has `page`.
+    /// The page of a buffer with `count` sub-buffers of `size` bytes, whose reader has `page`.
     pub fn new(size: u32, count: u32, page: MappedPage, stats: &Stats) -> Self {
         Self {
             meta_page_size: size,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading the records of a sub-buffer out of its bytes, whatever they are. Safe code; malformed
-//! bytes are an error.
+//! Parses the records of a sub-buffer. The code is safe for any bytes; malformed ones are an error.
 //!
-//! The format is ABI (`include/linux/ring_buffer.h`, `enum ring_buffer_type`): each record starts
-//! with a [`Header`]; `type_len` 1 to 28 is an event with as many words of payload, 0 one whose
-//! next word is the length (itself included), 29 padding or a discarded event, 30 and 31 time
-//! records.
+//! The format is ABI (`include/linux/ring_buffer.h`, `enum ring_buffer_type`). Each record starts
+//! with a [`Header`]. `type_len` 1 to 28 is an event with that many words of payload. 0 is an event
+//! whose next word is the length (itself included). 29 is padding or a discarded event. 30 and 31
+//! are time records.
 
 use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Header;
@@ -14,30 +13,30 @@ use super::word::Header;
 /// The bytes do not follow the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Offset of the record that does not.
+    /// The offset of the malformed record.
     pub offset: usize,
 }
 
-/// Where an event lies, and when it happened.
+/// The place and the time of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// Time of the event, in the clock's units.
+    /// The time of the event in units of the clock.
     pub time: u64,
-    /// Offset of the event's header.
+    /// The offset of the event's header.
     pub header: usize,
-    /// Offset of the payload.
+    /// The offset of the payload.
     pub payload: usize,
-    /// Offset behind the event.
+    /// The offset after the event.
     pub end: usize,
 }
 
-/// A position in the records of a sub-buffer: an offset and the time there. Moves from event to
+/// A position in the records of a sub-buffer: an offset and the time there. It moves from event to
 /// event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cursor {
-    /// Offset of the next record.
+    /// The offset of the next record.
     pub offset: usize,
-    /// Time of the last record.
+    /// The time of the last record.
     pub time: u64,
 }
 
@@ -49,18 +48,18 @@ enum Record {
 }
 
 impl Cursor {
-    /// At the first record of a sub-buffer whose time stamp is `time`.
+    /// The position of the first record, if the timestamp of the sub-buffer is `time`.
     pub const fn start(time: u64) -> Self {
         Self { offset: 0, time }
     }
 
-    /// Moves behind the next event of `records` and says where it is; `None` at the end. Records
-    /// that are no event are passed, their time added.
+    /// Moves past the next event of `records` and returns its place. `None` at the end. Records
+    /// that are not events are skipped, and their time is added.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if a record reaches beyond the end of `records`; the cursor then stands in
-    /// front of it.
+    /// [`Malformed`] if a record ends after the end of `records`. The cursor stays before that
+    /// record.
     #[inline]
     pub fn next_event(&mut self, records: &[u8]) -> Result<Option<Found>, Malformed> {
         match self.plain_event(records) {
@@ -69,7 +68,7 @@ impl Cursor {
         }
     }
 
-    /// The next event where that is the next record, and a small one.
+    /// The next event, if the next record is a small event.
     #[inline(always)]
     pub(super) fn plain_event(&mut self, records: &[u8]) -> Option<Found> {
         let header = self.offset;
@@ -110,7 +109,7 @@ impl Cursor {
         Ok(None)
     }
 
-    /// Looks at the record at the cursor and adds its time.
+    /// Parses the record at the cursor and adds its time.
     fn record(&mut self, records: &[u8]) -> Result<Record, Malformed> {
         let malformed = Malformed {
             offset: self.offset,
@@ -131,8 +130,8 @@ impl Cursor {
             Header::PADDING if delta == 0 => (Record::Rest, self.time),
             Header::PADDING => {
                 let length = u64::from(array()?);
-                // The length counts its own word; and without this a length of zero would stay a
-                // padding's header.
+                // The length includes its own word. Without this check a length of zero would leave
+                // the cursor at the header.
                 if length < 4 {
                     return Err(malformed);
                 }
@@ -184,13 +183,14 @@ impl Cursor {
     }
 }
 
-/// The full time of an absolute stamp: its 59 bits, the rest from the running time.
+/// The full time of an absolute timestamp: 59 bits from the stamp, the rest from the running time.
 fn absolute(stamp: u64, running: u64) -> u64 {
     const LOW: u64 = (1 << Header::TIME_BITS) - 1;
     let high = running & !LOW;
     let time = stamp & LOW | high;
-    // A stamp far below the running time has wrapped. (The C kernel says so of any that is below,
-    // if high bits are set, and so moves a stamp that has only stepped back a little by 2^59.)
+    // A stamp far below the running time has wrapped. (The C kernel assumes a wrap for any stamp
+    // below the running time if high bits are set. So it moves a stamp that has gone back a little
+    // by 2^59.)
     if high != 0 && running.wrapping_sub(time) > LOW / 2 && time < running {
         time.wrapping_add(LOW + 1)
     } else {
@@ -204,25 +204,25 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..end)?.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// How many events were lost before a sub-buffer.
+/// The number of events lost before a sub-buffer.
 #[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lost {
     /// None.
     No,
-    /// Some; there was no room for the number.
+    /// Some events. There was no room for the number.
     Some,
     /// This many.
     Count(u64),
 }
 
-/// A sub-buffer as it left the kernel: its header taken apart.
+/// A parsed sub-buffer in the format that leaves the kernel.
 #[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page<'a> {
-    /// Time the first delta is counted from.
+    /// The time that the first delta counts from.
     pub time: u64,
-    /// Events lost before this sub-buffer.
+    /// The number of events lost before this sub-buffer.
     pub lost: Lost,
     /// The records.
     pub records: &'a [u8],
@@ -235,7 +235,7 @@ pub(super) const MISSED_STORED: u64 = 1 << 30;
 
 #[cfg(not(CONFIG_RTRACE))]
 impl<'a> Page<'a> {
-    /// Takes the bytes of a sub-buffer apart.
+    /// Parses the bytes of a sub-buffer.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl<'a> Page<'a> {
         };
         let time = long(0).ok_or(malformed)?;
         let commit = long(COMMIT_OFFSET).ok_or(malformed)?;
-        // The constants are negative ints to C, and the upper half a sign extension.
+        // In C the constants are negative ints, so the upper half is a sign extension.
         let length = (commit & (MISSED_STORED - 1)) as usize;
         let end = HEADER_SIZE.checked_add(length).ok_or(malformed)?;
         let records = bytes.get(HEADER_SIZE..end).ok_or(malformed)?;
@@ -276,7 +276,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Iterator over the events of a [`Page`]: time and payload. Ends at the end or at the first
+/// An iterator over the events of a [`Page`]: time and payload. It stops at the end or at the first
 /// malformed record.
 #[cfg(not(CONFIG_RTRACE))]
 #[derive(Clone, Debug)]

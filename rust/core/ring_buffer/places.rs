@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where things lie that outlive the kernel, for `per_cpu/cpuN/buffer_meta`. Sub-buffers are called
-//! by the place of their memory ([`place_of`]).
+//! The layout of a buffer that outlives the kernel, for `per_cpu/cpuN/buffer_meta`. A sub-buffer is
+//! named by the index of its memory ([`place_of`]).
 
 use super::reader::Reader;
 use super::recover::place_of;
 
 impl Reader<'_> {
-    /// The sub-buffer that is read after the reader's own.
+    /// The sub-buffer that the reader takes next.
     pub fn head_place(&self) -> usize {
         let own = self.own();
         let slot = if self.buffer.committed().id() == self.state.id {
@@ -23,8 +23,8 @@ impl Reader<'_> {
         self.place(self.buffer.committed().id())
     }
 
-    /// Of the reader's sub-buffer (0) and those in the ring, as they stand there (from 1): where it
-    /// is, and how many bytes of it are committed. None behind the last.
+    /// The place and the committed bytes of the reader's sub-buffer (index 0), or of one in the
+    /// ring (from index 1, in ring order). `None` after the last.
     pub fn place_at(&self, index: u32) -> Option<(usize, u64)> {
         let slots = self.buffer.nr_slots();
         if index > slots {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The shortest way into the buffer: a whole event of a few words at once, for the case that nearly
-//! always holds.
+//! The fast path for a whole event of a few words, for the most common case.
 //!
-//! It is reserve and commit of `writer.rs` with what they must ask each other left out: no writer
-//! of this CPU is interrupted, the event and its time fit. Where that does not hold, nothing has
-//! been written, and `writer.rs` does it.
+//! It is the reserve and commit of `writer.rs` without the checks between them: no writer of this
+//! CPU is interrupted, and the event and its time fit. If that does not hold, nothing was written,
+//! and `writer.rs` does the work.
 //!
-//! Same rules as there: no lock, no wait, no panic, any context.
+//! The rules of `writer.rs` hold here, too: no lock, no wait, no panic, any context.
 
 use super::cpu_buffer::CpuBuffer;
 use super::env::{Env, Step};
@@ -16,36 +15,36 @@ use super::word::{event_size, Header, Position};
 use super::writer::{put_event_header, Context, Wake, Writer};
 use crate::core::sys::{apart, barrier, word};
 
-/// What became of an attempt to write an event the plain way.
+/// The result of writing an event by the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 #[repr(u8)]
 pub enum Plain {
-    /// Written and published.
+    /// The event is written and published.
     Done = 0,
-    /// Written and published, and somebody waits ([`Wake::Wanted`]).
+    /// The event is written and published, and someone waits ([`Wake::Wanted`]).
     Wanted,
-    /// Written; [`Writer::publish`] has to follow.
+    /// The event is written. The caller must call [`Writer::publish`].
     Unpublished,
-    /// Nothing is written: recording is disabled, a writer is interrupted, or the event does not
+    /// Nothing was written: recording is disabled, a writer is interrupted, or the event does not
     /// fit.
     Not,
-    /// Nothing is written: the event's time does not fit, or it was interrupted.
-    /// [`Writer::abandon`] has to follow.
+    /// Nothing was written: the event's time does not fit, or another writer has interrupted this
+    /// one. The caller must call [`Writer::abandon`].
     Abandoned,
 }
 
-/// What an event carries, of a length that is known when it is compiled.
+/// A payload whose length is known at compile time.
 pub trait Payload {
-    /// Bytes.
+    /// The length in bytes.
     const LENGTH: usize;
 
-    /// Stores it.
+    /// Stores the payload.
     ///
     /// # Safety
     ///
-    /// `at` is inside a sub-buffer's memory, and [`LENGTH`](Self::LENGTH) bytes from there are the
-    /// caller's reservation.
+    /// `at` is inside a sub-buffer's memory. The [`LENGTH`](Self::LENGTH) bytes from there are
+    /// reserved by the caller.
     unsafe fn put(self, at: *mut u8);
 }
 
@@ -59,14 +58,14 @@ impl<const N: usize> Payload for [u64; N] {
     }
 }
 
-/// Words, and half a one behind them.
+/// Words, and half a word after them.
 impl<const N: usize> Payload for ([u64; N], u32) {
     const LENGTH: usize = 8 * N + 4;
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        // SAFETY: there is room for both at `at`, in an event that has not ended; payloads begin
-        // 4-byte aligned, and so the last four bytes do.
+        // SAFETY: there is room for both at `at`, in an event that has not ended; a payload has
+        // 4-byte alignment, and so have its last four bytes.
         unsafe {
             self.0.put(at);
             put_u32(at.add(8 * N), self.1);
@@ -75,14 +74,14 @@ impl<const N: usize> Payload for ([u64; N], u32) {
 }
 
 impl Writer<'_> {
-    /// Writes an event whose payload is `words`, if this is the plain case.
+    /// Writes an event with the payload `words`, if the fast path is possible.
     #[inline(always)]
     pub fn write_plain<E: Env, const N: usize>(&self, env: &E, words: &[u64; N]) -> Plain {
         self.write_plain_at(env, |_| *words)
     }
 
-    /// [`write_plain`](Self::write_plain) of a payload that depends on the event's time, which
-    /// `payload` is told once.
+    /// As [`write_plain`](Self::write_plain), for a payload that depends on the time of the event.
+    /// `payload` is called once with the time.
     #[inline(always)]
     pub fn write_plain_at<E: Env, P: Payload>(
         &self,
@@ -117,8 +116,8 @@ impl Writer<'_> {
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
-        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new
-        // one.)
+        // (`cmpxchg` needs the old value in a fixed register. The copy leaves the other register
+        // free for the new value.)
         let old = Position(apart(position.0));
         let next = old.plus_event(size);
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
@@ -131,14 +130,13 @@ impl Writer<'_> {
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         let header = Header::new((size >> 2).wrapping_sub(1) as u32, delta);
-        // SAFETY: the event, of 4 bytes of header and the payload's bytes, is ours until it is
-        // published.
+        // SAFETY: the event (4 bytes of header and the payload) is ours until it is published.
         unsafe {
             let event = put_event_header(at, header);
             payload(now).put(event.as_ptr().add(4));
         }
 
-        // The event is on the commit position's sub-buffer, see `reserve_plain`.
+        // The event is on the sub-buffer of the commit position, see `reserve_plain`.
         env.step(Step::CommitStarted);
         // Pairs with the acquire load in `CpuBuffer::committed`.
         buffer.commit.commit.store_release(next.0);
@@ -146,7 +144,7 @@ impl Writer<'_> {
         env.step(Step::CommitStored);
         word!(buffer: CpuBuffer, setup.context and Context::LEFT);
         env.step(Step::ContextLeft);
-        // As in `leave_plain`: a writer that came in before that has left its events to us.
+        // As in `leave_plain`: a writer that interrupted us has left its events to us.
         if !word!(buffer: CpuBuffer, write.position holds next.0) {
             return Plain::Unpublished;
         }
@@ -156,21 +154,21 @@ impl Writer<'_> {
         }
     }
 
-    /// Publishes what [`Plain::Unpublished`] is about.
+    /// Publishes an event after [`Plain::Unpublished`].
     ///
     /// # Safety
     ///
-    /// The last that this context did with the buffer was to write the event of which that was said.
+    /// The last call of this context on the buffer was the write that returned `Unpublished`.
     #[cold]
     pub unsafe fn publish<E: Env>(&self, env: &E) -> Wake {
         self.buffer.publish_slow(env)
     }
 
-    /// Does what [`Plain::Abandoned`] is about: leaves, publishing what interrupting writers left.
+    /// Leaves after [`Plain::Abandoned`], and publishes the events of interrupting writers.
     ///
     /// # Safety
     ///
-    /// The last that this context did with the buffer was the attempt of which that was said.
+    /// The last call of this context on the buffer was the attempt that returned `Abandoned`.
     #[cold]
     pub unsafe fn abandon<E: Env>(&self, env: &E) -> Wake {
         self.buffer.leave(env)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Reading whole sub-buffers in the format that leaves the kernel: swapped out, copied, or mapped.
+//! Reads whole sub-buffers in the format that leaves the kernel: swapped out, copied, or mapped.
 
 use core::ptr::NonNull;
 
@@ -12,9 +12,9 @@ use super::word::Position;
 /// Why no page was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoPage {
-    /// There is nothing to read; or less than a full sub-buffer, and only a full one was asked for.
+    /// There is nothing to read, or the sub-buffer is not full and the caller asked for a full one.
     Empty,
-    /// The next event does not fit the space offered.
+    /// The next event does not fit into the given space.
     TooSmall,
 }
 
@@ -23,25 +23,25 @@ pub enum NoPage {
 pub struct MappedPage {
     /// Its id; see [`CpuBuffer::sub_buffer_memory`](super::CpuBuffer::sub_buffer_memory).
     pub id: u32,
-    /// Bytes of it that count as read.
+    /// The bytes of it that count as read.
     pub read: u32,
-    /// Events lost before it, when this call has taken it from the ring.
+    /// The number of events lost before it, if this call has taken it from the ring.
     pub lost: u64,
 }
 
-/// Sign extension that C gives the flag of bit 31 (ABI).
+/// The flag of bit 31 with C's sign extension (ABI).
 const MISSED_EVENTS_WORD: u64 = MISSED_EVENTS | 0xffff_ffff_0000_0000;
 
 impl Reader<'_> {
-    /// Copies a page's worth of what comes next to `into`, header first, and consumes it: as much
-    /// of the rest of one sub-buffer as fits. Gives the number of bytes of header and records; what
-    /// follows in `into` is zero or the number of lost events.
+    /// Copies at most one page to `into`, header first, and consumes it: as much as fits of the
+    /// rest of one sub-buffer. Returns the bytes of header and records. The bytes after them in
+    /// `into` are zero, or hold the number of lost events.
     ///
-    /// With `full`, a sub-buffer that is still being written is left alone.
+    /// With `full`, a sub-buffer that is still being written is not read.
     ///
     /// # Errors
     ///
-    /// [`NoPage`]; nothing is consumed then.
+    /// [`NoPage`]. Nothing is consumed then.
     pub fn copy_page(&mut self, into: &mut [u8], full: bool) -> Result<usize, NoPage> {
         self.find_next().ok_or(NoPage::Empty)?;
         if full && self.is_being_written() {
@@ -74,14 +74,14 @@ impl Reader<'_> {
     }
 
     /// Swaps the memory of the next sub-buffer with `page` and consumes it, if all of it is unread
-    /// and writers have left it. `None`, and nothing done, if not: then
-    /// [`copy_page`](Self::copy_page) is the way.
+    /// and writers have left it. Otherwise returns `None` and does nothing; the caller then uses
+    /// [`copy_page`](Self::copy_page).
     ///
     /// # Safety
     ///
-    /// `page` is memory as [`CpuBuffer::new`](super::CpuBuffer::new) asks of a sub-buffer's, of the
-    /// same size; it becomes the buffer's, and what it pointed to before the caller's. No mapping
-    /// shows the buffer's memory.
+    /// `page` is memory for a sub-buffer as described at [`CpuBuffer::new`](super::CpuBuffer::new),
+    /// with the same size. It becomes the buffer's memory, and the old memory becomes the caller's.
+    /// No mapping shows the buffer's memory.
     pub unsafe fn swap_page(&mut self, page: &mut NonNull<u8>) -> Option<usize> {
         self.find_next()?;
         if self.state.cursor.offset != 0 || self.is_being_written() {
@@ -96,20 +96,19 @@ impl Reader<'_> {
         let data = NonNull::new(own.data())?;
         own.set_data(*page);
         *page = data;
-        // The descriptor now stands for nothing, behind what has gone.
+        // The descriptor now has no content. It stands after the content that was taken.
         let sealed = own.sealed();
         own.first_event
             .set(own.first_event.get().wrapping_add(sealed.events()));
         own.sealed.set(Position::new(self.state.id, 0, 0).0);
         *self.state = ReaderState::new(self.state.id);
-        // SAFETY: the memory holds `capacity` bytes behind the header (invariant of `CpuBuffer`)
-        // and is no longer anybody else's.
+        // SAFETY: the memory holds `capacity` bytes after the header (invariant of `CpuBuffer`),
+        // and only the caller owns it now.
         unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
         Some(HEADER_SIZE.wrapping_add(length))
     }
 
-    /// The ids of all sub-buffers: the reader's, then the others as they stand in the ring behind
-    /// it.
+    /// The ids of all sub-buffers: first the reader's, then those in the ring in order.
     pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         let buffer = self.buffer;
         let mut index = self.own().slot.get();
@@ -120,7 +119,7 @@ impl Reader<'_> {
         core::iter::once(self.state.id as u32).chain(others)
     }
 
-    /// The sub-buffer that a mapping shows now; nothing is consumed.
+    /// The sub-buffer that a mapping shows now. Nothing is consumed.
     pub fn shown_page(&self) -> MappedPage {
         MappedPage {
             id: self.state.id as u32,
@@ -129,9 +128,8 @@ impl Reader<'_> {
         }
     }
 
-    /// What `TRACE_MMAP_IOCTL_GET_READER` does: consumes what is left of the mapped sub-buffer,
-    /// taking the next one from the ring if there is nothing left; fills in its header's commit
-    /// word.
+    /// Implements `TRACE_MMAP_IOCTL_GET_READER`: consumes the rest of the mapped sub-buffer, or
+    /// takes the next one from the ring if nothing is left. Fills in the commit word of its header.
     pub fn mapped_page(&mut self) -> MappedPage {
         let mut lost = 0;
         if self.find_next().is_some() {
@@ -149,12 +147,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Fills in the commit word of the reader's sub-buffer, `length` bytes of which are committed.
+    /// Fills in the commit word of the reader's sub-buffer, of which `length` bytes are committed.
     fn finish_mapped(&mut self, length: usize, written: bool) {
         let lost = self.state.lost_mapped;
         let own = self.own();
         if written {
-            // No number behind the records: that is where the next event goes.
+            // The number is not stored after the records, since the next event goes there.
             let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
             // SAFETY: the reader owns the commit word of its sub-buffer's header.
             unsafe {
@@ -175,14 +173,14 @@ impl Reader<'_> {
         self.buffer.committed().id() == self.state.id
     }
 
-    /// Consumes all of `records`, the reader's; gives the number of bytes.
+    /// Consumes all of `records`, which are the reader's. Returns the number of bytes.
     fn consume_rest(&mut self, records: &[u8]) -> usize {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
         let mut events = self.state.events_read;
         let sealed = self.own().sealed();
         if !self.is_being_written() && sealed.used() == records.len() as u64 {
-            // No event follows whose time would depend on these.
+            // No later event has a time that depends on these.
             events = sealed.events();
         } else {
             while let Ok(Some(_)) = cursor.next_event(records) {
@@ -197,8 +195,8 @@ impl Reader<'_> {
         records.len().wrapping_sub(start)
     }
 
-    /// Consumes as many events as fit `space` bytes, each with its time record; gives the number of
-    /// bytes.
+    /// Consumes as many events as fit into `space` bytes, each with its time record. Returns the
+    /// number of bytes.
     fn consume_fitting(&mut self, records: &[u8], space: usize) -> usize {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
@@ -216,7 +214,7 @@ impl Reader<'_> {
     }
 }
 
-/// Stores the number of lost events at the start of `tail`, if there is room, and gives the commit
+/// Stores the number of lost events at the start of `tail`, if there is room. Returns the commit
 /// word.
 fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
     if lost == 0 {
@@ -231,16 +229,16 @@ fn mark_lost(length: usize, lost: u64, tail: &mut [u8]) -> u64 {
     }
 }
 
-/// Completes a sub-buffer that leaves the buffer: commit word, lost events, nothing old behind the
-/// records.
+/// Completes a sub-buffer that leaves the buffer: the commit word, the lost events, and zeroes
+/// after the records.
 ///
 /// # Safety
 ///
-/// `data` is a sub-buffer's memory with `capacity` bytes behind the header, `length` at most that,
-/// and the caller owns it.
+/// `data` is a sub-buffer's memory with `capacity` bytes after the header. `length` is at most
+/// `capacity`. The caller owns the memory.
 unsafe fn finish_page(data: NonNull<u8>, length: usize, capacity: usize, lost: u64) {
-    // SAFETY: `data` has `capacity` bytes behind the header, `length` is at most that, and the sub-
-    // buffer is the reader's.
+    // SAFETY: `data` has `capacity` bytes after the header, `length` is at most that, and the
+    // sub-buffer is the reader's.
     unsafe {
         let tail = data.as_ptr().add(HEADER_SIZE).add(length);
         let tail = core::slice::from_raw_parts_mut(tail, capacity.wrapping_sub(length));

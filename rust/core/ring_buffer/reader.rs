@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The consuming reader: takes sub-buffers out of the ring, oldest first, and reads their events.
+//! The consuming reader. It takes sub-buffers out of the ring, the oldest first, and reads their
+//! events.
 //!
-//! The reader always owns one sub-buffer. It may be the one that writers are still filling: then it
-//! is read up to the commit position. Only when writers have left it and all is read does the
-//! reader put it back, empty, in place of the next.
+//! The reader always owns one sub-buffer. Writers may still be filling it; then the reader reads up
+//! to the commit position. When writers have left it and all of it is read, the reader puts it back
+//! empty, in place of the next one.
 
 use super::cpu_buffer::CpuBuffer;
 use super::parse::{Cursor, Found};
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 
-/// What the reader knows, kept in the buffer between calls.
+/// The state of the reader, kept in the buffer between calls.
 #[derive(Debug)]
 pub(super) struct ReaderState {
     /// The reader's sub-buffer.
     pub(super) id: u64,
-    /// How far it is read.
+    /// The read position in it.
     pub(super) cursor: Cursor,
-    /// Events of it that were counted as read.
+    /// The number of its events that were counted as read.
     pub(super) events_read: u64,
-    /// Bytes of it that were counted as read.
+    /// The number of its bytes that were counted as read.
     pub(super) bytes_read: u64,
-    /// Events lost since the reader was last told.
+    /// The number of lost events that were not reported to the reader yet.
     pub(super) lost: u64,
-    /// Of those, what the mapped sub-buffer's header says.
+    /// The part of `lost` that is in the header of the mapped sub-buffer.
     pub(super) lost_mapped: u64,
 }
 
@@ -40,26 +41,26 @@ impl ReaderState {
         }
     }
 
-    /// The same of the sub-buffer `id`, which has the memory of this one.
+    /// The same state for sub-buffer `id`, which now has the memory of this one.
     pub(super) fn of(self, id: u64) -> Self {
         Self { id, ..self }
     }
 }
 
-/// An event as a reader sees it.
+/// An event, as a reader gets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// Its time, in the clock's units.
+    /// The time in units of the clock.
     pub time: u64,
-    /// Events that were lost between the one before and this one.
+    /// The number of events lost right before this one.
     pub lost: u64,
     /// The event with its header (`struct ring_buffer_event`).
     pub record: &'a [u8],
-    /// What was written; the length is rounded up to words.
+    /// The payload. Its length is rounded up to words.
     pub payload: &'a [u8],
 }
 
-/// The right to read from a buffer and consume what was read: there is one at a time.
+/// The right to read and consume a buffer. There is one at a time.
 #[derive(Debug)]
 pub struct Reader<'a> {
     pub(super) buffer: &'a CpuBuffer,
@@ -72,10 +73,10 @@ impl CpuBuffer {
     /// # Safety
     ///
     /// The caller holds the buffer's reader lock, or excludes other readers in another way, while
-    /// the result lives.
+    /// the result exists.
     pub unsafe fn reader(&self) -> Reader<'_> {
-        // SAFETY: the reader lock is held as long as the result lives, or others are kept out
-        // otherwise.
+        // SAFETY: while the result exists, the reader lock is held or other readers are excluded in
+        // another way.
         let state = unsafe { &mut *self.read.state.get() };
         Reader {
             buffer: self,
@@ -83,19 +84,19 @@ impl CpuBuffer {
         }
     }
 
-    /// The commit position; what lies before it may be read.
+    /// The commit position. Everything before it may be read.
     #[inline]
     pub(super) fn committed(&self) -> Position {
         // Pairs with the release stores in `leave` and `publish_slow`.
         Position(self.commit.commit.load_acquire())
     }
 
-    /// How far sub-buffer `id` may be read, for one that is at or before the commit position.
+    /// How far sub-buffer `id` may be read. It is at or before the commit position.
     #[inline(always)]
     pub(super) fn readable(&self, id: u64) -> Position {
         let commit = self.committed();
-        // A sub-buffer that the commit position has left was sealed before; the acquire load above
-        // makes that visible.
+        // A sub-buffer that the commit position has left was sealed before that. The acquire load
+        // above makes the seal visible.
         if commit.id() == id {
             commit
         } else {
@@ -105,7 +106,7 @@ impl CpuBuffer {
 }
 
 impl<'a> Reader<'a> {
-    /// Empties the buffer and sets all counts to zero; settings stay.
+    /// Clears the buffer and all counts. The settings stay.
     ///
     /// # Safety
     ///
@@ -116,16 +117,16 @@ impl<'a> Reader<'a> {
         self.buffer.reset_ring();
     }
 
-    /// The next event, which stays the next. `None` when there is none yet.
+    /// The next event, without moving on. `None` if there is none yet.
     pub fn peek(&mut self) -> Option<Event<'_>> {
         let (found, _) = self.find_next()?;
         Some(self.event(found))
     }
 
-    /// The next event, consumed. `None` when there is none yet.
+    /// Consumes and returns the next event. `None` if there is none yet.
     #[inline(always)]
     pub fn consume(&mut self) -> Option<Event<'_>> {
-        // Nearly always the next record of the reader's sub-buffer is a small event.
+        // Usually the next record of the reader's sub-buffer is a small event.
         let records = self.records();
         let mut cursor = self.state.cursor;
         match cursor.plain_event(records) {
@@ -155,14 +156,14 @@ impl<'a> Reader<'a> {
         self.find_next().map(|(found, _)| found.time)
     }
 
-    /// Whether there is nothing to read.
+    /// Whether there is no event to read.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn is_empty(&mut self) -> bool {
         self.find_next().is_none()
     }
 
-    /// Finds the next event on the reader's sub-buffer, taking others from the ring as long as
-    /// there is none.
+    /// Finds the next event on the reader's sub-buffer. Takes sub-buffers from the ring until there
+    /// is one.
     #[inline]
     pub(super) fn find_next(&mut self) -> Option<(Found, Cursor)> {
         let records = self.records();
@@ -173,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// [`find_next`](Self::find_next) where there is none in `records`.
+    /// The rest of [`find_next`](Self::find_next) if `records` has no event.
     #[cold]
     #[inline(never)]
     fn find_in_ring(&mut self, mut records: &'a [u8]) -> Option<(Found, Cursor)> {
@@ -182,8 +183,8 @@ impl<'a> Reader<'a> {
             if let Ok(Some(found)) = cursor.next_event(records) {
                 return Some((found, cursor));
             }
-            // Time records and padding at the end are read. Malformed records cannot be; what
-            // follows is given up.
+            // Time records and padding at the end count as read. Malformed records cannot be read,
+            // so the rest is skipped.
             self.state.cursor = Cursor {
                 offset: records.len(),
                 ..cursor
@@ -196,7 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes that the event `found` is read, `cursor` standing behind it.
+    /// Marks the event `found` as read. `cursor` is after it.
     #[inline(always)]
     pub(super) fn advance(&mut self, found: Found, cursor: Cursor) {
         self.state.cursor = cursor;
@@ -204,7 +205,7 @@ impl<'a> Reader<'a> {
         self.count_read(self.state.events_read.wrapping_add(1), found.end as u64);
     }
 
-    /// Counts as read, of the reader's sub-buffer, so many events and bytes in all.
+    /// Sets the total number of events and bytes of the reader's sub-buffer that count as read.
     #[inline(always)]
     pub(super) fn count_read(&mut self, events: u64, bytes: u64) {
         self.buffer
@@ -225,20 +226,20 @@ impl<'a> Reader<'a> {
         self.buffer.sub_buffer(self.state.id)
     }
 
-    /// The records on the reader's sub-buffer that may be read; sets the cursor's time when it is
-    /// at the start.
+    /// The records on the reader's sub-buffer that may be read. Sets the cursor's time if the
+    /// cursor is at the start.
     #[inline(always)]
     pub(super) fn records(&mut self) -> &'a [u8] {
         let end = self.buffer.readable(self.state.id);
         let data = self.own().data();
         if self.state.cursor.offset == 0 && end.used() != 0 {
-            // SAFETY: the sub-buffer's first record is committed, so its time stamp is written, and
-            // stays.
+            // SAFETY: the sub-buffer's first record is committed, so its timestamp is written and
+            // does not change.
             self.state.cursor.time = unsafe { data.cast::<u64>().read() };
         }
-        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Up to `end` events are
-        // committed, which nobody writes any more until the reader puts the sub-buffer back; the
-        // slice is not used after that.
+        // SAFETY: `used` is at most `capacity` (invariant of `CpuBuffer`). Events before `end` are
+        // committed, and nobody writes them until the reader puts the sub-buffer back; the slice is
+        // not used after that.
         unsafe { core::slice::from_raw_parts(self.own().records(), end.used() as usize) }
     }
 
@@ -267,10 +268,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts the reader's sub-buffer, read as far as `records` showed it, back into the ring and
-    /// takes the oldest out. `false`, and nothing done, if writers are still on the reader's or
-    /// there is nothing newer; `true`, and nothing done, if they have added to it in the meantime
-    /// and left.
+    /// Puts the reader's sub-buffer back into the ring and takes the oldest one out. The reader has
+    /// read as far as `records` returned. Returns `false` and does nothing if writers are still on
+    /// the reader's sub-buffer, or there is no newer one. Returns `true` and does nothing if
+    /// writers have added events to it meanwhile and left it.
     pub(super) fn take_next(&mut self) -> bool {
         let buffer = self.buffer;
         let commit = buffer.committed();
@@ -297,16 +298,16 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Swaps the reader's sub-buffer with the oldest in the ring. Gives the new one and the events
-    /// lost before it.
+    /// Swaps the reader's sub-buffer with the oldest one in the ring. Returns the new one, and the
+    /// number of events lost before it.
     fn take(&mut self, done: &SubBuffer) -> (u64, u64) {
         let buffer = self.buffer;
         let expected = done.first_event.get().wrapping_add(done.sealed().events());
         loop {
             let (sequence, index) = buffer.oldest_after(done);
             let tag = buffer.slot(index).load();
-            // Pairs with the compare-and-swap in `claim_next`: what was read here is read before
-            // writers get it.
+            // Pairs with the compare-and-swap in `claim_next`: the reads above come before any
+            // write by the next owner.
             if tag.holds(sequence)
                 && buffer
                     .slot(index)
@@ -321,19 +322,20 @@ impl<'a> Reader<'a> {
 }
 
 impl CpuBuffer {
-    /// The oldest content behind `done`, which the commit position has left, and its slot.
+    /// The oldest content after `done`, and its slot. The commit position has left `done`.
     pub(super) fn oldest_after(&self, done: &SubBuffer) -> (Sequence, u64) {
         let mut sequence = done.sequence().plus(1);
         let mut index = self.next_slot(done.slot.get());
         loop {
-            // Pairs with the compare-and-swap in `claim_next`: a newer tag shows the commit
-            // position behind it.
+            // Pairs with the compare-and-swap in `claim_next`: if the tag is newer, the commit
+            // position after it is visible, too.
             let tag = self.slot(index).load();
             if tag.holds(sequence) {
                 return (sequence, index);
             }
-            // Writers have overtaken the reader. The slot holds newer content than expected, so the
-            // oldest is in the next slot, numbered as many before it as there are other slots.
+            // Writers have overtaken the reader. The slot has newer content than expected, so the
+            // oldest content is in the next slot. Its number is lower by the number of the other
+            // slots.
             sequence = Sequence(tag.sequence())
                 .minus(self.setup.nr_slots as u64)
                 .plus(1);

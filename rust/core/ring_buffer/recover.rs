@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What an earlier kernel has left in a ring buffer's memory: found again, checked, and put in
-//! place.
+//! Recovers a ring buffer from memory that an earlier kernel has left.
 //!
-//! A buffer whose memory outlives the kernel is found as mere bytes ([`Relics`]).
-//! [`Relics::survey`] takes nothing of them for granted: ids, lengths and numbers are compared with
-//! the limits and with each other, each sub-buffer's records are parsed, and of those whose times
-//! contradict each other the largest part that agrees stays. A sub-buffer that fails is left out
-//! and counted. [`CpuBuffer::adopt`] then arranges a new, empty buffer on the same memory so that
-//! its reader finds what was kept, oldest first. Everything that was written is there again, also
-//! what had been read.
+//! A buffer whose memory outlives the kernel is found as plain bytes ([`Relics`]).
+//! [`Relics::survey`] trusts none of them. It compares ids, lengths and numbers with their limits
+//! and with each other, and parses the records of each sub-buffer. If the times of sub-buffers
+//! contradict each other, it keeps the largest consistent set. A sub-buffer that fails a check is
+//! dropped and counted. [`CpuBuffer::adopt`] then sets up a new, empty buffer on the same memory,
+//! so that its reader finds the kept sub-buffers, the oldest first. Events that had been read are
+//! there again, too.
 //!
-//! Not kept: events that were not committed, which are those behind the commit position.
+//! Events after the commit position were not committed and are dropped.
 //!
 //! Words of `Documentation/persistent-buffers.md`: *relics* are the bytes, a *find* is a sub-buffer
-//! that passed.
+//! that passed the checks.
 
 use core::mem::{offset_of, size_of};
 
@@ -24,22 +23,22 @@ use super::reader::ReaderState;
 use super::sub_buffer::{SubBuffer, HEADER_SIZE};
 use super::word::{Position, Sequence, Tag};
 
-/// The memory of one CPU's buffer, which nobody writes.
+/// The memory of one CPU's buffer. Nobody writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Relics<'a> {
-    /// What was the [`CpuBuffer`].
+    /// The bytes of the [`CpuBuffer`].
     pub buffer: &'a [u8],
-    /// What was its descriptors, by id.
+    /// The bytes of its descriptors, by id.
     pub descriptors: &'a [u8],
-    /// What was its sub-buffers, one behind the other, in the order of [`place_of`].
+    /// The bytes of its sub-buffers, in the order of [`place_of`].
     pub memory: &'a [u8],
-    /// Slots, as in [`Parts`](super::Parts).
+    /// The number of slots, as in [`Parts`](super::Parts).
     pub nr_slots: u32,
-    /// Bytes of a sub-buffer.
+    /// The size of a sub-buffer in bytes.
     pub sub_buffer_size: u32,
 }
 
-/// Where, counted in sub-buffers, the memory of sub-buffer `id` lies: the reader's comes first.
+/// The index of the memory of sub-buffer `id`. The reader's sub-buffer comes first.
 pub const fn place_of(id: u32, nr_slots: u32) -> usize {
     if id >= nr_slots {
         0
@@ -48,35 +47,36 @@ pub const fn place_of(id: u32, nr_slots: u32) -> usize {
     }
 }
 
-/// A sub-buffer that has passed.
+/// A sub-buffer that passed the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Find {
     id: u32,
     events: u32,
     used: u32,
-    /// How many contents before the newest it is.
+    /// How many contents older than the newest one it is.
     age: u64,
-    /// How many events were committed before its first.
+    /// The number of events committed before its first event.
     number: u64,
-    /// Times of its first and its last event.
+    /// The times of its first and its last event.
     first: u64,
     last: u64,
-    /// While choosing: the one before in the best chain that ends here, as index plus one.
+    /// Used by `choose`: the previous member of the best chain that ends here, as index plus one.
     before: u32,
-    /// While choosing: the end of the best chain of as many members as this entry has before it.
+    /// Used by `choose`: the end of the best chain with as many members as there are entries before
+    /// this one, plus one.
     end: u32,
 }
 
-/// What a survey has found.
+/// The result of a survey.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Survey {
-    /// So many finds are at the front, oldest first.
+    /// The number of finds at the front, the oldest first.
     pub kept: usize,
-    /// So many sub-buffers had something and were left out.
+    /// The number of dropped sub-buffers that had events.
     pub discarded: usize,
 }
 
-/// A descriptor's words.
+/// The words of a descriptor.
 #[derive(Clone, Copy)]
 struct Relic {
     sealed: Position,
@@ -85,7 +85,7 @@ struct Relic {
 }
 
 impl Relics<'_> {
-    /// Looks at everything. `finds` has room for `nr_slots + 1`; what does not fit is left out.
+    /// Checks everything. `finds` has room for `nr_slots + 1` finds; others are dropped.
     pub fn survey(&self, finds: &mut [Find]) -> Survey {
         let mut survey = Survey::default();
         let commit = self.commit();
@@ -101,12 +101,13 @@ impl Relics<'_> {
             let end = commit
                 .filter(|position| position.id() == u64::from(id))
                 .unwrap_or(relic.sealed);
-            // Without a newest one, all are counted from the last that there can be.
+            // If there is no newest one, ages count from the largest possible number.
             let age = age_of(
                 relic.sequence,
                 newest.unwrap_or(Sequence(Sequence::MODULUS / 2 - 1)),
             );
-            // What was begun behind the commit position is no loss.
+            // A sub-buffer after the commit position had no committed events, so dropping it is no
+            // loss.
             let Some(age) = age.filter(|_| end.used() != 0) else {
                 continue;
             };
@@ -126,7 +127,7 @@ impl Relics<'_> {
         sort(finds, |a, b| (b.age, a.first) < (a.age, b.first));
         survey.kept = choose(finds);
         survey.discarded += found - survey.kept;
-        // What was being written cannot be told from the rest then, but by being the newest.
+        // In this case the sub-buffer that was being written is simply the newest one.
         if commit.is_none() && survey.kept != 0 {
             survey.kept -= 1;
             survey.discarded += 1;
@@ -134,7 +135,7 @@ impl Relics<'_> {
         survey
     }
 
-    /// The commit position; none if it can be no commit position.
+    /// The commit position. `None` if it is invalid.
     fn commit(&self) -> Option<Position> {
         let at = offset_of!(CpuBuffer, commit) + offset_of!(CommitLine, commit);
         let position = Position(word(self.buffer, at)?);
@@ -145,23 +146,22 @@ impl Relics<'_> {
         if empty || self.find(id, position).is_some() {
             return Some(position);
         }
-        // Either the position is wrong, and the sub-buffer is as its descriptor says, or the
-        // sub-buffer is.
+        // Either the position is wrong and the descriptor is right, or the sub-buffer is wrong.
         let wrong = self
             .relic(id)
             .is_none_or(|relic| self.find(id, relic.sealed).is_some());
         (!wrong).then_some(position)
     }
 
-    /// The descriptor of `id`; none if it can be no descriptor of that.
+    /// The descriptor of `id`. `None` if it is invalid.
     fn relic(&self, id: u32) -> Option<Relic> {
         let at = size_of::<SubBuffer>().checked_mul(id as usize)?;
         let word = |offset: usize| word(self.descriptors, at.checked_add(offset)?);
         let sealed = Position(word(offset_of!(SubBuffer, sealed))?);
         let sequence = Sequence(word(offset_of!(SubBuffer, sequence))?);
         let slot = word(offset_of!(SubBuffer, slot))?;
-        // Content 1 is in slot 0 and so on; what was never written has number 0, in slot 0 or the
-        // last.
+        // Content 1 is in slot 0, and so on. A sub-buffer that was never written has number 0 and
+        // slot 0 or the last slot.
         let slots = u64::from(self.nr_slots);
         let right = match sequence.0 {
             0 => slot == 0 || slot == slots.wrapping_sub(1),
@@ -175,7 +175,7 @@ impl Relics<'_> {
         })
     }
 
-    /// Sub-buffer `id`, written up to `end`, if its records are as many events in as many bytes.
+    /// Sub-buffer `id` written up to `end`, if its records match the number of events and bytes.
     fn find(&self, id: u32, end: Position) -> Option<Find> {
         let start = place_of(id, self.nr_slots).checked_mul(self.sub_buffer_size as usize)?;
         let memory = self
@@ -206,13 +206,13 @@ impl Relics<'_> {
     }
 }
 
-/// How many contents `sequence` is before `newest`; none for one that is later.
+/// How many contents `sequence` is older than `newest`. `None` if it is newer.
 fn age_of(sequence: Sequence, newest: Sequence) -> Option<u64> {
     let age = newest.minus(sequence.0).0;
     (age < Sequence::MODULUS / 2).then_some(age)
 }
 
-/// Sorts by a heap, in place: boot's stack is small, and `core`'s sorts want kilobytes of it.
+/// An in-place heap sort. The stack is small at boot, and the sorts of `core` need kilobytes of it.
 fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
     let sift = |finds: &mut [Find], mut root: usize| loop {
         let mut top = root;
@@ -239,7 +239,7 @@ fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
 }
 
 impl Find {
-    /// How many events are missing between this one and `next`, as far as that can be believed.
+    /// The number of events missing between this one and `next`, if that number is plausible.
     fn missing(&self, next: &Find) -> u64 {
         let most = self
             .age
@@ -257,12 +257,12 @@ impl Find {
     }
 }
 
-/// Of `finds`, oldest first by number, moves the longest part to the front in which each begins
-/// when the one before has ended, or later; gives its length. Of several with the same number at
-/// most one is in it.
+/// Moves the longest consistent part of `finds` to the front and returns its length. `finds` is
+/// sorted by number, the oldest first. In a consistent part each find begins when the previous one
+/// has ended, or later. At most one of several finds with the same number is in it.
 fn choose(finds: &mut [Find]) -> usize {
-    // The end of the best chain of n members is in `finds[n - 1].end`: the one that ends first, as
-    // index plus one. These ends come one after the other, so that they can be searched.
+    // `finds[n - 1].end` is the end of the best chain of n members, as index plus one: the chain
+    // that ends first. These ends are sorted by time, so a binary search works.
     let mut longest = 0usize;
     for at in 0..finds.len() {
         let Some(new) = finds.get(at).copied() else {
@@ -296,7 +296,7 @@ fn choose(finds: &mut [Find]) -> usize {
             longest = longest.max(low + 1);
         }
     }
-    // Backwards along the chain, noting the members; then they move to the front in order.
+    // Walks the chain backwards and marks the members. Then they move to the front in order.
     let mut next = finds
         .get(longest.wrapping_sub(1))
         .map_or(0, |entry| entry.end);
@@ -322,15 +322,14 @@ fn choose(finds: &mut [Find]) -> usize {
 }
 
 impl CpuBuffer {
-    /// Arranges the empty buffer so that it holds `finds`, which a survey of the memory it was made
-    /// on has given; up to `nr_slots + 1` of them, oldest first. What is written from now on comes
-    /// behind them.
+    /// Sets up the empty buffer so that it holds `finds`: at most `nr_slots + 1` results of a
+    /// survey of its memory, the oldest first. New events come after them.
     ///
     /// # Safety
     ///
-    /// Nobody else uses the buffer yet. Sub-buffer `id` is the memory where [`place_of`] has it in
-    /// the surveyed relics, and that is as it was then; slots and sizes are the same, and the finds
-    /// are that survey's.
+    /// Nobody else uses the buffer yet. The memory of sub-buffer `id` is at [`place_of`] in the
+    /// surveyed relics and has not changed since. Slots and sizes are the same, and the finds come
+    /// from that survey.
     pub unsafe fn adopt(&self, finds: &[Find]) {
         let slots = u64::from(self.setup.nr_slots);
         let Some((oldest, rest)) = finds.split_first() else {
@@ -353,7 +352,7 @@ impl CpuBuffer {
             self.commit.overrun.set(missing);
             end
         };
-        // The reader has the oldest, as the content before the first.
+        // The reader gets the oldest find, as the content before the first.
         put(
             oldest.id.into(),
             Sequence(0),
@@ -378,7 +377,7 @@ impl CpuBuffer {
         self.commit
             .sub_buffers_touched
             .set(free.min(slots.wrapping_sub(1)));
-        // The others fill the slots behind, and the first of them is where writers go on.
+        // Empty sub-buffers fill the other slots. Writers continue on the first of them.
         let mut first = true;
         for id in (0..=slots).filter(|id| self.sub_buffer(*id).sealed().used() == 0) {
             if free >= slots {
@@ -398,7 +397,7 @@ impl CpuBuffer {
             first = false;
         }
         self.write.position.set(commit.0);
-        // Nobody knows the time of the last event by this kernel's clock.
+        // The time of the last event by this kernel's clock is unknown.
         self.write.stamp_position.set(Position::NONE.0);
         // SAFETY: nobody else uses the buffer yet.
         unsafe { *self.read.state.get() = ReaderState::new(oldest.id.into()) };

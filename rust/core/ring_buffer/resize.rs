@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Moving the content of a buffer to one with more or fewer sub-buffers.
+//! Moves the content of a buffer to a buffer with more or fewer sub-buffers.
 //!
-//! The memory of sub-buffers moves, no event is touched. The newest events stay; those that do not
-//! fit any more count as overrun. Writers are kept out, readers are not:
+//! The memory of sub-buffers moves; events are not touched. The newest events stay. Those that do
+//! not fit count as overrun. Writers are kept out, readers are not:
 //!
-//! 1. *Begin*, with the reader lock: which contents have room.
-//! 2. *Lay out*, without it: the descriptor of each of them is copied, and its slot tagged. What a
-//!    reader takes meanwhile is taken out again ([`Resize::catch_up`]).
-//! 3. *Finish*, with the reader lock: the reader's sub-buffer, its state and the counts. This takes
-//!    the same time for any size. Before it lets go of the lock the caller puts the new buffer where
-//!    readers and writers find it.
-//! 4. *Fill*, without it: the sub-buffers with nothing on them get memory. Then writers may come
-//!    back, and what is left over goes.
+//! 1. *Begin*, with the reader lock: chooses the contents that have room.
+//! 2. *Lay out*, without the lock: copies their descriptors and tags the slots. Contents that a
+//! reader takes meanwhile are removed again ([`Resize::catch_up`]).
+//! 3. *Finish*, with the reader lock: moves the reader's sub-buffer, its state and the counts. The
+//! time does not depend on the size. Before the caller releases the lock, it publishes the new
+//! buffer to readers and writers.
+//! 4. *Fill*, without the lock: gives memory to the empty sub-buffers. Then writers may come back,
+//! and unused memory is freed.
 
 use core::ptr::NonNull;
 
@@ -21,48 +21,48 @@ use super::reader::{Reader, ReaderState};
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
 
-/// A resize that has begun. Dropping it leaves the old buffer as it is.
+/// A resize in progress. Dropping it leaves the old buffer unchanged.
 ///
-/// In the new buffer the reader has id 0, and slot `n` the sub-buffer of id `n + 1`; contents that
-/// are kept fill the slots from the first on.
+/// In the new buffer the reader has id 0, and slot `n` has the sub-buffer with id `n + 1`. The kept
+/// contents fill the slots from the first on.
 #[derive(Debug)]
 pub struct Resize<'a> {
     old: &'a CpuBuffer,
     new: &'a CpuBuffer,
     /// The oldest content that has room in the new buffer.
     first: Sequence,
-    /// The old buffer's slot of that.
+    /// The slot of that content in the old buffer.
     slot: u64,
-    /// How many contents have room.
+    /// The number of contents that have room.
     count: u64,
-    /// So many slots of the new buffer are laid out.
+    /// The number of slots of the new buffer that are laid out.
     laid_out: u64,
-    /// So many of the contents were taken by readers meanwhile; they are not in the new buffer.
+    /// The number of contents that readers have taken meanwhile. They are not in the new buffer.
     taken: u64,
 }
 
-/// A resize that has finished but for the sub-buffers with nothing on them.
+/// A resize that only lacks the memory of the empty sub-buffers.
 #[derive(Debug)]
 #[must_use = "the new buffer lacks memory"]
 pub struct Moved<'a> {
     resize: Resize<'a>,
-    /// Slots of the old buffer whose memory has found a place.
+    /// The number of slots of the old buffer whose memory was moved or skipped.
     passed: u64,
 }
 
 impl<'a> Resize<'a> {
-    /// Begins to move what `reader`'s buffer holds to `new`, whose descriptors are
+    /// Begins to move the content of `reader`'s buffer to `new`, whose descriptors are
     /// [vacant](SubBuffer::vacant).
     ///
     /// # Errors
     ///
-    /// [`BadParts`] if sub-buffers differ in size.
+    /// [`BadParts`] if the sub-buffers differ in size.
     ///
     /// # Safety
     ///
-    /// Until [`Moved::fill`] has returned, no writer of either is active or can become active. Until
-    /// [`Resize::finish`] has returned, nobody else uses `new`, and from then on nobody uses the
-    /// memory of the old one's sub-buffers.
+    /// Until [`Moved::fill`] has returned, no writer of either buffer is active or can become
+    /// active. Until [`Resize::finish`] has returned, nobody else uses `new`; after that nobody
+    /// uses the memory of the old buffer's sub-buffers.
     pub unsafe fn begin(reader: &Reader<'a>, new: &'a CpuBuffer) -> Result<Self, BadParts> {
         let old = reader.buffer;
         if new.sub_buffer_size() != old.sub_buffer_size() {
@@ -91,7 +91,8 @@ impl<'a> Resize<'a> {
         Ok(resize)
     }
 
-    /// Lays out at most so many slots of the new buffer; false once all are. Without the lock.
+    /// Lays out at most `at_most` slots of the new buffer. Returns false when all are done. Without
+    /// the lock.
     pub fn lay_out(&mut self, at_most: u64) -> bool {
         let slots = u64::from(self.new.nr_slots());
         let end = self.laid_out.saturating_add(at_most).min(slots);
@@ -109,7 +110,8 @@ impl<'a> Resize<'a> {
         end < slots
     }
 
-    /// Copies what is known of the content that goes to slot `index`; none if a reader has taken it.
+    /// Copies the descriptor of the content for slot `index`. `None` if a reader has taken the
+    /// content.
     fn lay_out_content(&self, index: u64) -> Option<Tag> {
         let (old, new) = (self.old, self.new);
         let sequence = self.first.plus(index);
@@ -119,8 +121,8 @@ impl<'a> Resize<'a> {
         if !tag.holds(sequence) {
             return None;
         }
-        // Where a reader takes it from here on, what is copied may be no more than half true; then
-        // `catch_up` or `finish` forgets it.
+        // If a reader takes it from here on, the copy may be inconsistent. `catch_up` or `finish`
+        // drops it then.
         let id = index.wrapping_add(1);
         let to = new.sub_buffer(id);
         to.take_over(old.sub_buffer(tag.id()), id);
@@ -129,7 +131,8 @@ impl<'a> Resize<'a> {
         Some(Tag::used(id, sequence))
     }
 
-    /// How many contents readers have taken that the new buffer still has. With the reader lock.
+    /// The number of contents in the new buffer that readers have taken from the old one. With the
+    /// reader lock.
     pub fn behind(&self, reader: &Reader<'_>) -> u64 {
         let read = reader.own().sequence();
         if read.before(self.first) {
@@ -139,8 +142,8 @@ impl<'a> Resize<'a> {
         taken.wrapping_sub(self.taken)
     }
 
-    /// Takes so many contents out of the new buffer, as [`behind`](Self::behind) has said. Without
-    /// the lock, after all is laid out.
+    /// Removes this many contents from the new buffer; [`behind`](Self::behind) has returned the
+    /// number. Without the lock, after everything is laid out.
     pub fn catch_up(&mut self, behind: u64) {
         for _ in 0..behind.min(self.count.wrapping_sub(self.taken)) {
             let id = self.taken.wrapping_add(1);
@@ -150,8 +153,8 @@ impl<'a> Resize<'a> {
         }
     }
 
-    /// Gives the new buffer what belongs to the reader, and the settings and counts. With the
-    /// reader lock of the old one, after all is laid out.
+    /// Moves the reader's state, the settings and the counts to the new buffer. With the reader
+    /// lock of the old buffer, after everything is laid out.
     pub fn finish(mut self, reader: &mut Reader<'a>) -> Moved<'a> {
         debug_assert!(self.laid_out == u64::from(self.new.nr_slots()));
         self.catch_up(self.behind(reader));
@@ -161,7 +164,7 @@ impl<'a> Resize<'a> {
 
         let mine = new.sub_buffer(0);
         mine.take_over(own, 0);
-        // The number before that of the next content, and so the ring has no gap.
+        // The number before that of the next content, so the ring has no gap.
         mine.sequence.set(self.first.plus(self.taken).minus(1).0);
         mine.slot
             .set(self.taken.wrapping_add(slots).wrapping_sub(1) % slots);
@@ -176,8 +179,8 @@ impl<'a> Resize<'a> {
                 self.count_overrun(gone, oldest);
                 let begun = reader.state.events_read != 0 || reader.state.cursor.offset != 0;
                 if !begun {
-                    // The newest events stay, so the reader's go, too. What it has begun with is
-                    // its own.
+                    // The newest events stay, so the reader's sub-buffer is dropped, too, unless
+                    // the reader has begun to read it.
                     let sealed = mine.sealed();
                     new.commit.overrun.add(sealed.events());
                     new.commit.overrun_bytes.add(sealed.used());
@@ -187,7 +190,7 @@ impl<'a> Resize<'a> {
         }
         self.set_positions(commit, if is_readers { 0 } else { self.count });
         let state = &mut *reader.state;
-        // SAFETY: the new buffer is in no lane yet, so nobody else uses it.
+        // SAFETY: the new buffer is not published yet, so nobody else uses it.
         unsafe {
             *new.read.state.get() = core::mem::replace(state, ReaderState::new(state.id)).of(0)
         };
@@ -197,10 +200,10 @@ impl<'a> Resize<'a> {
         }
     }
 
-    /// Counts what has no room as overrun: from the content of `gone` on. `oldest` is the first
-    /// behind the reader's.
+    /// Counts the contents without room as overrun, from the content of `gone` on. `oldest` is the
+    /// first content after the reader's.
     fn count_overrun(&self, gone: &SubBuffer, oldest: Sequence) {
-        // There is a first one that is kept, as at least the newest is.
+        // At least the newest content is kept, so there is a first one.
         let kept = self.new.sub_buffer(1);
         let between = |kept: u64, gone: u64| kept.wrapping_sub(gone);
         let counts = &self.new.commit;
@@ -265,9 +268,9 @@ impl<'a> Resize<'a> {
 }
 
 impl Moved<'_> {
-    /// Gives memory to the sub-buffers of the new buffer that have nothing on them: that of such
-    /// ones of the old buffer, and where these are too few, what `fresh` gives, which is memory as
-    /// [`CpuBuffer::new`] asks. Without the lock.
+    /// Gives memory to the empty sub-buffers of the new buffer: first that of empty sub-buffers of
+    /// the old buffer, then memory from `fresh`, which is as described at [`CpuBuffer::new`].
+    /// Without the lock.
     pub fn fill(&mut self, mut fresh: impl FnMut() -> Option<NonNull<u8>>) {
         let Resize {
             new, count, taken, ..
@@ -279,8 +282,8 @@ impl Moved<'_> {
         }
     }
 
-    /// Gives away what the new buffer has no place for, after [`fill`](Self::fill). No memory is
-    /// the old buffer's any more then.
+    /// Passes the memory that the new buffer does not need to `gone`, after [`fill`](Self::fill).
+    /// The old buffer then has no memory.
     pub fn left_over(mut self, mut gone: impl FnMut(NonNull<u8>)) {
         while let Some(memory) = self.next_unused() {
             gone(memory);
@@ -289,7 +292,7 @@ impl Moved<'_> {
         (0..=u64::from(old.nr_slots())).for_each(|id| old.sub_buffer(id).vacate());
     }
 
-    /// The next memory of the old buffer that has nothing on it that is kept.
+    /// The next memory of the old buffer that has no kept content.
     fn next_unused(&mut self) -> Option<NonNull<u8>> {
         let Resize {
             old,
@@ -312,7 +315,7 @@ impl Moved<'_> {
 }
 
 impl SubBuffer {
-    /// Takes over the memory and the numbers of `old`, as sub-buffer `id`.
+    /// Takes the memory and the numbers of `old`, for sub-buffer `id`.
     fn take_over(&self, old: &Self, id: u64) {
         if let Some(memory) = NonNull::new(old.data()) {
             self.set_data(memory);

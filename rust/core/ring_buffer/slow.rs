@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where the path of every event goes when it is not the plain case: time records, the step to the
-//! next sub-buffer, a full ring, an event inside an event, and publishing more than one sub-buffer.
+//! The slow paths of an event: time records, the step to the next sub-buffer, a full ring, an event
+//! inside another event, and publishing several sub-buffers.
 //!
-//! Same rules as in `writer.rs`: no lock, no wait, no panic, any context. Loops end because an
-//! interrupting writer is what makes them go round, or a reader that took a sub-buffer.
+//! The rules of `writer.rs` hold here, too: no lock, no wait, no panic, any context. A loop only
+//! repeats if an interrupting writer, or a reader that took a sub-buffer, has changed something, so
+//! it ends.
 
 use core::ptr::NonNull;
 
@@ -15,7 +16,7 @@ use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{put_event_header, Context, Wake};
 use crate::core::sys::{barrier, fence_release, word};
 
-/// The time record in front of an event.
+/// The time record before an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TimeRecord {
     None,
@@ -32,12 +33,13 @@ impl TimeRecord {
     }
 }
 
-/// The ring has no room for the event; counted.
+/// The ring has no room for the event. The loss was counted.
 struct Full;
 
 impl CpuBuffer {
-    /// Reserves if recording is on, also where another writer has been interrupted. In a context
-    /// that is writing already it is allowed once, as the context word may lag behind the CPU.
+    /// Reserves if recording is on, also while another writer is interrupted. A context that is
+    /// already writing may do this once, because the context word may be older than the CPU's
+    /// state.
     #[cold]
     #[inline(never)]
     pub(super) fn reserve_inside<E: Env>(
@@ -59,8 +61,8 @@ impl CpuBuffer {
         self.reserve_slow(env, context, length)
     }
 
-    /// Changes the context word, which interrupts leave as it was but for [`Context::CROSSED`];
-    /// gives the word before.
+    /// Changes the context word and returns the old word. Interrupts restore the word, except for
+    /// [`Context::CROSSED`].
     pub(super) fn change_context(&self, change: impl Fn(u64) -> u64) -> u64 {
         loop {
             let word = self.setup.context.get();
@@ -70,7 +72,7 @@ impl CpuBuffer {
         }
     }
 
-    /// Leaves the innermost context; the outermost writer publishes everything up to the write
+    /// Leaves the innermost context. The outermost writer publishes everything up to the write
     /// position.
     #[cold]
     #[inline(never)]
@@ -85,8 +87,8 @@ impl CpuBuffer {
         Wake::Unwanted
     }
 
-    /// Reserves in every case. Entered with `context` set in the context word; leaves it if there
-    /// is no room.
+    /// Reserves in every case. `context` is already set in the context word. Clears it if there is
+    /// no room.
     #[cold]
     #[inline(never)]
     pub(super) fn reserve_slow<E: Env>(
@@ -95,7 +97,7 @@ impl CpuBuffer {
         context: Context,
         length: usize,
     ) -> Option<NonNull<u8>> {
-        // Looked at once: an event that has room with one setting need not have it with the other.
+        // Read only once: an event that fits with one setting may not fit with the other.
         let absolute = self.absolute_stamps();
         let fits = length <= self.max_payload_with(absolute);
         let reserved = if fits {
@@ -104,7 +106,8 @@ impl CpuBuffer {
             None
         };
         if reserved.is_none() {
-            // As after any event: the outermost writer publishes what others have left to it.
+            // As after any event, the outermost writer publishes the events that others have left
+            // to it.
             let _ = self.leave(env);
         }
         reserved
@@ -119,8 +122,8 @@ impl CpuBuffer {
     ) -> Option<NonNull<u8>> {
         let size = event_size(length);
         loop {
-            // The position first: if it is the same when it is moved, what was read in between
-            // belongs to it.
+            // The position is read first. If it is unchanged when it is moved, the values read in
+            // between belong to it.
             let position = Position(self.write.position.get());
             barrier();
             env.step(Step::PositionRead);
@@ -143,7 +146,7 @@ impl CpuBuffer {
                 .wrapping_add(record.size())
                 .wrapping_add(size)
                 <= self.setup.capacity as u64;
-            // The sub-buffer's own time stamp is the only one of 64 bits.
+            // Only the timestamp of the sub-buffer has all 64 bits.
             let too_far = !first && (delta | (now ^ stamp)) >> Header::TIME_BITS != 0;
 
             let (start, record, first) = if fits && !too_far {
@@ -152,8 +155,8 @@ impl CpuBuffer {
                 let Ok(id) = self.claim_next(env, position) else {
                     return None;
                 };
-                // An interrupted writer may have left the stamp's position behind on an older
-                // content of this very sub-buffer, where ours is going to pass.
+                // An interrupted writer may have left the stamp's position on an older content of
+                // this sub-buffer, at a value that our position will reach.
                 self.write.stamp_position.set(Position::NONE.0);
                 barrier();
                 env.step(Step::StampForgotten);
@@ -176,7 +179,7 @@ impl CpuBuffer {
                 env.step(Step::SubBufferSealed);
             }
             if first {
-                // SAFETY: moving the position to the first event of the sub-buffer gave us its
+                // SAFETY: moving the position to the first event of the sub-buffer reserved its
                 // header.
                 unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
                 env.step(Step::SubBufferStamped);
@@ -188,7 +191,7 @@ impl CpuBuffer {
                 env.went_backwards(stamp, now);
             }
             let delta = if first { 0 } else { delta };
-            // SAFETY: the position was moved just now, by `record` and `size` bytes.
+            // SAFETY: the position was just moved by `record` and `size` bytes.
             return Some(unsafe { self.put_records(start, record, length, size, delta, now) });
         }
     }
@@ -203,14 +206,14 @@ impl CpuBuffer {
         }
     }
 
-    /// Says that `now` is the time of the last event before `next`, and where the records of its
-    /// sub-buffer lie.
+    /// Sets `now` as the time of the last event before `next`, and the address of the records of
+    /// its sub-buffer.
     ///
-    /// `known` false says that there may be an interrupted writer between moving the position and
-    /// storing its stamp, and that will put its older one over ours; or that this one has gone on
-    /// to another sub-buffer, of which an interrupted one must learn that has read the position and
-    /// is going to compare the stamp's. So only the outermost writer, who has interrupted none,
-    /// makes an unknown stamp known; until then events carry absolute times.
+    /// If `known` is false, an interrupted writer may have moved the position without storing its
+    /// stamp, and will later overwrite ours with its older one. Or this writer has moved on to
+    /// another sub-buffer, and an interrupted writer that has read the position must detect this
+    /// when it compares the stamp's position. So only the outermost writer, which has interrupted
+    /// none, makes an unknown stamp known. Until then events carry absolute times.
     fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
         if known || Context::is_outermost(self.setup.context.get()) {
             self.setup
@@ -224,13 +227,12 @@ impl CpuBuffer {
         env.step(Step::StampPublished);
     }
 
-    /// Writes the header of an event that has been reserved at `used` bytes of `records`; gives its
+    /// Writes the header of an event that was reserved at `used` bytes of `records`. Returns its
     /// address.
     ///
     /// # Safety
     ///
-    /// This context has moved the position, and so has `size` bytes, 8 or more, from there on to
-    /// itself.
+    /// This context has moved the position, which reserved `size` bytes, 8 or more, from there on.
     unsafe fn put_event(
         &self,
         records: *mut u8,
@@ -245,7 +247,7 @@ impl CpuBuffer {
         } else {
             0
         };
-        // SAFETY: the header is within the `size` bytes, which nobody else writes.
+        // SAFETY: the header is within the `size` bytes, which only this context writes.
         unsafe {
             let event = put_event_header(records.add(used as usize), Header::new(type_len, delta));
             if !small {
@@ -255,12 +257,13 @@ impl CpuBuffer {
         }
     }
 
-    /// Writes a time, if one is due, and the header of the event behind it; gives the latter's
-    /// address.
+    /// Writes a time record, if one is needed, and the header of the event after it. Returns the
+    /// address of the event.
     ///
     /// # Safety
     ///
-    /// This context has moved the position from `start` on by `record` and `size` bytes, 8 or more.
+    /// This context has moved the position from `start` by `record` and `size` bytes; `size` is 8
+    /// or more.
     unsafe fn put_records(
         &self,
         start: Position,
@@ -286,7 +289,7 @@ impl CpuBuffer {
             put_u32(at, Header::new(kind, time).0);
             put_u32(at.add(4), (time >> Header::DELTA_BITS) as u32);
         }
-        // SAFETY: the event is behind the time.
+        // SAFETY: the event is after the time record.
         unsafe {
             self.put_event(
                 records,
@@ -298,9 +301,9 @@ impl CpuBuffer {
         }
     }
 
-    /// Makes the sub-buffer after the one of `position` the writers' own; gives its id. Any number
-    /// of writers may do this one after the other, each interrupting the one before: all get the
-    /// same id.
+    /// Claims the sub-buffer after the one of `position` for the writers, and returns its id.
+    /// Several writers may do this, each interrupting the previous one. All of them get the same
+    /// id.
     fn claim_next<E: Env>(&self, env: &E, position: Position) -> Result<u64, Full> {
         let current = self.sub_buffer(position.id());
         let sequence = current.sequence().plus(1);
@@ -312,15 +315,15 @@ impl CpuBuffer {
             env.step(Step::SlotRead);
             if !tag.holds(sequence) {
                 let unread = tag.free() == 0;
-                // Read before the claim: writers that interrupt behind it write and seal new
+                // Read before the claim: writers that interrupt after the claim write and seal new
                 // content.
                 let lost = self.sub_buffer(tag.id()).sealed();
                 if unread {
                     self.may_overwrite(old)?;
                 }
-                // Pairs with the compare-and-swap in `Reader::take` (who gets an unread sub-buffer;
-                // and what the reader did with the empty one is done) and with the tag loads of
-                // readers and iterators.
+                // Pairs with the compare-and-swap in `Reader::take` (it decides who gets an unread
+                // sub-buffer, and orders the reader's use of the empty one before ours) and with
+                // the tag loads of readers and iterators.
                 if !self
                     .slot(index)
                     .0
@@ -328,8 +331,8 @@ impl CpuBuffer {
                 {
                     continue;
                 }
-                // Pairs with `fence_acquire` in `Iter::copy`: who copies what is written from now
-                // on sees the tag.
+                // Pairs with `fence_acquire` in `Iter::copy`: a copy that has bytes written from
+                // now on also sees the tag.
                 fence_release();
                 env.step(Step::SlotClaimed);
                 if unread {
@@ -337,7 +340,7 @@ impl CpuBuffer {
                     env.step(Step::OverrunCounted);
                 }
             }
-            // An interrupted writer may store these late: then it stores the same.
+            // An interrupted writer may do these stores later, but with the same values.
             let next = self.sub_buffer(tag.id());
             next.slot.set(index);
             next.sequence.set(sequence.0);
@@ -346,14 +349,14 @@ impl CpuBuffer {
         }
     }
 
-    /// Whether the unread content of number `old` may go; counts the event if not.
+    /// Whether the unread content with number `old` may be overwritten. Counts the lost event if
+    /// not.
     fn may_overwrite(&self, old: Sequence) -> Result<(), Full> {
         if self.setup.overwrite.load_relaxed() == 0 {
             self.commit.dropped.add(1);
             return Err(Full);
         }
-        // From the commit position on, events are not complete: their writers have been
-        // interrupted.
+        // Events after the commit position are not complete: their writers were interrupted.
         let commit = Position(self.commit.commit.load_relaxed());
         if !old.before(self.sub_buffer(commit.id()).sequence()) {
             self.commit.commit_overrun.add(1);
@@ -362,21 +365,21 @@ impl CpuBuffer {
         Ok(())
     }
 
-    /// Counts the content of a sub-buffer that was left at `sealed` as overrun.
+    /// Counts the events of a sub-buffer that was left at `sealed` as overrun.
     pub(super) fn count_overrun(&self, sealed: Position) {
         self.commit.overrun.add(sealed.events());
         self.commit.overrun_bytes.add(sealed.used());
         self.commit.sub_buffers_lost.add(1);
     }
 
-    /// Publishes, across sub-buffers, until no writer has slipped in, and leaves. Entered by the
-    /// outermost writer.
+    /// Publishes across sub-buffers until no writer has interrupted meanwhile, and leaves. Called
+    /// by the outermost writer.
     #[cold]
     #[inline(never)]
     pub(super) fn publish_slow<E: Env>(&self, env: &E) -> Wake {
         loop {
-            // Any context's bit shows the others that this writer is here; that of tasks hides none
-            // of theirs.
+            // The bit of any context tells other writers that this writer is active. The bit of
+            // task context hides no other.
             self.setup.context.set(Context::NORMAL.bit());
             barrier();
             env.step(Step::ContextEnteredAgain);
@@ -389,15 +392,16 @@ impl CpuBuffer {
             env.step(Step::CommitStored);
             word!(self: Self, setup.context and Context::LEFT);
             env.step(Step::ContextLeft);
-            // A writer that has crossed since may have come in before the position was read, and
-            // been walked over.
+            // A writer that moved to another sub-buffer may have interrupted before the position
+            // was read, and its sub-buffer may have been skipped.
             if self.write.position.get() == position.0 && self.setup.context.get() == 0 {
                 return self.wake();
             }
         }
     }
 
-    /// Numbers the first events of the sub-buffers from the committed one up to that of `end`.
+    /// Sets the numbers of the first events of the sub-buffers from the committed one to that of
+    /// `end`.
     fn number_events(&self, end: Position) {
         let mut id = Position(self.commit.commit.load_relaxed()).id();
         while id != end.id() {

@@ -1,43 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Counts. All may be read on any CPU at any time, without a lock.
+//! The counters of a buffer. Any CPU may read them at any time without a lock.
 //!
-//! For a buffer at rest, and since the last reset:
+//! For an idle buffer, since the last reset:
 //!
 //! - events committed = `entries + overrun + read`;
-//! - events asked for, with room in principle and recording on = events committed + discarded +
+//! - events requested, with possible room and recording on = events committed + discarded +
 //!   `dropped` + `commit_overrun`.
 
 use super::cpu_buffer::CpuBuffer;
 
-/// The counts of one CPU's buffer (`per_cpu/cpuN/stats`).
+/// The counters of one CPU's buffer (`per_cpu/cpuN/stats`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Events that can be read.
+    /// The number of events that can be read.
     pub entries: u64,
-    /// Events that were overwritten before they were read.
+    /// The number of events that were overwritten before they were read.
     pub overrun: u64,
-    /// Events for which there was no room because the sub-buffers were full of events of
-    /// interrupted writers.
+    /// The number of events without room because the sub-buffers were full of events of interrupted
+    /// writers.
     pub commit_overrun: u64,
-    /// Bytes that the entries take, with headers and time records.
+    /// The bytes of the entries, with headers and time records.
     pub bytes: u64,
-    /// Events for which there was no room, where the oldest are not to be overwritten.
+    /// The number of events without room in no-overwrite mode.
     pub dropped: u64,
-    /// Events that were read and consumed.
+    /// The number of consumed events.
     pub read: u64,
-    /// Sub-buffers that hold something unread, the one being written included.
+    /// The number of sub-buffers with unread events, the one being written included.
     pub dirty_sub_buffers: u64,
-    /// How often the clock was behind the last event's time; that event got the last event's time.
+    /// How often the clock was before the last event's time. The new event then got the last
+    /// event's time.
     pub time_went_backwards: u64,
-    /// Sub-buffers that were filled and left, since the last reset.
+    /// The number of sub-buffers that were filled and left since the last reset.
     pub sub_buffers_touched: u64,
-    /// Sub-buffers that were overwritten unread.
+    /// The number of sub-buffers that were overwritten unread.
     pub sub_buffers_lost: u64,
 }
 
 impl CpuBuffer {
-    /// All counts. Each is right at some moment during the call; at rest they fit together.
+    /// All counters. Each is correct at some moment during the call. For an idle buffer they fit
+    /// together.
     pub fn stats(&self) -> Stats {
         let overrun = self.commit.overrun.get();
         let overrun_bytes = self.commit.overrun_bytes.get();
@@ -45,7 +47,7 @@ impl CpuBuffer {
         let read_bytes = self.read.bytes.load_relaxed();
         let sub_buffers_lost = self.commit.sub_buffers_lost.get();
         let touched = self.commit.sub_buffers_touched.get();
-        // Older counts subtracted from newer ones: never below zero.
+        // The older values are subtracted from the newer ones, so the result is not negative.
         let (events, bytes) = self.written();
         Stats {
             entries: events.saturating_sub(overrun.wrapping_add(read)),
@@ -63,19 +65,20 @@ impl CpuBuffer {
         }
     }
 
-    /// Events that can be read.
+    /// The number of events that can be read.
     pub fn entries(&self) -> u64 {
         self.stats().entries
     }
 
-    /// Events and bytes committed since the last reset.
+    /// The number of events and bytes committed since the last reset.
     pub(super) fn written(&self) -> (u64, u64) {
         loop {
             let commit = self.committed();
             let sub_buffer = self.sub_buffer(commit.id());
             let events = sub_buffer.first_event.get().wrapping_add(commit.events());
             let bytes = sub_buffer.first_byte.get().wrapping_add(commit.used());
-            // The descriptor's numbers stay while the commit position is on its sub-buffer.
+            // The descriptor's numbers do not change while the commit position is on its
+            // sub-buffer.
             crate::core::sys::fence_acquire();
             if self.committed().same_sub_buffer(commit) {
                 return (events, bytes);

@@ -15,33 +15,33 @@ pub const HEADER_SIZE: usize = 16;
 /// Offset of the commit word.
 pub const COMMIT_OFFSET: usize = 8;
 
-/// Descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id; one per ring
-/// slot and one for the reader.
+/// The descriptor of one sub-buffer. The table of descriptors is indexed by sub-buffer id. There is
+/// one for each ring slot and one for the reader.
 ///
-/// Apart from `data` and the slot everything here is changed by the CPU that writes, while the
-/// sub-buffer is part of what that CPU may write; readers look only at what a commit has published.
+/// The writing CPU changes all fields except `records` and `slot_here` while it may write the
+/// sub-buffer. Readers use only values that a commit has published.
 #[repr(C, align(64))]
 pub struct SubBuffer {
-    /// The memory behind the header. Changes only while the reader owns the sub-buffer (swapped out
-    /// to user space).
+    /// The memory after the header. It changes only while the reader owns the sub-buffer (when its
+    /// memory is swapped out to user space).
     records: SharedPtr,
     /// The last write position on it, stored by the writer that moved on.
     pub(super) sealed: Local,
-    /// Number of its content.
+    /// The number of its content.
     pub(super) sequence: Local,
-    /// Index of the ring slot the content was written in.
+    /// The index of the ring slot in which the content was written.
     pub(super) slot: Local,
-    /// Number of the first event on it: how many events were committed before, since the last
+    /// The number of its first event: how many events were committed before it since the last
     /// reset.
     pub(super) first_event: Local,
-    /// The same for bytes.
+    /// The same number for bytes.
     pub(super) first_byte: Local,
-    /// The ring's slot with this index; what it holds is another sub-buffer as a rule. The reader's
-    /// id has none.
+    /// The ring slot with the index of this descriptor. It usually holds another sub-buffer. The
+    /// descriptor with the highest id has no slot.
     pub(super) slot_here: Slot,
 }
 
-/// A slot of the ring: holds one sub-buffer.
+/// A slot of the ring. It holds one sub-buffer.
 #[repr(transparent)]
 pub(super) struct Slot(pub(super) Shared);
 
@@ -53,8 +53,7 @@ impl Slot {
 }
 
 impl SubBuffer {
-    /// A descriptor of the memory at `data`. What the memory must be is said at
-    /// [`Parts`](super::Parts).
+    /// A descriptor for the memory at `data`. [`Parts`](super::Parts) describes the memory.
     pub fn new(data: NonNull<u8>) -> Self {
         Self {
             records: SharedPtr::new(data.as_ptr().wrapping_add(HEADER_SIZE)),
@@ -67,20 +66,20 @@ impl SubBuffer {
         }
     }
 
-    /// A descriptor without memory, as [`Resize`](super::Resize) wants them.
+    /// A descriptor without memory, for [`Resize`](super::Resize).
     pub fn vacant() -> Self {
         let new = Self::new(NonNull::dangling());
         new.vacate();
         new
     }
 
-    /// Forgets its memory.
+    /// Removes its memory.
     pub(super) fn vacate(&self) {
         self.records
             .store_relaxed(core::ptr::without_provenance_mut(HEADER_SIZE));
     }
 
-    /// The memory's address, header included; null while it has none.
+    /// The address of the memory, header included. Null if it has none.
     #[inline]
     pub fn data(&self) -> *mut u8 {
         self.records().wrapping_sub(HEADER_SIZE)
@@ -92,7 +91,7 @@ impl SubBuffer {
         self.records.load_relaxed()
     }
 
-    /// Puts other memory in place.
+    /// Sets other memory.
     pub(super) fn set_data(&self, data: NonNull<u8>) {
         self.records
             .store_relaxed(data.as_ptr().wrapping_add(HEADER_SIZE));
@@ -117,8 +116,8 @@ impl SubBuffer {
 /// reservation.
 #[inline(always)]
 pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
-    // SAFETY: `at` is 4-byte aligned and inside a sub-buffer, and the four bytes are reserved by
-    // this context.
+    // SAFETY: `at` has 4-byte alignment and is inside a sub-buffer, and this context has reserved
+    // the four bytes.
     unsafe { at.cast::<u32>().write(value) };
 }
 
@@ -126,12 +125,12 @@ pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
 ///
 /// # Safety
 ///
-/// `at` is 4-byte aligned, inside a sub-buffer's memory, and nobody writes the four bytes
+/// `at` has 4-byte alignment, is inside a sub-buffer's memory, and nobody writes the four bytes
 /// meanwhile.
 #[inline(always)]
 pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
-    // SAFETY: `at` is 4-byte aligned and inside a sub-buffer, and nobody writes the four bytes
-    // meanwhile.
+    // SAFETY: `at` has 4-byte alignment and is inside a sub-buffer, and nobody writes the four
+    // bytes meanwhile.
     unsafe { at.cast::<u32>().read() }
 }
 
@@ -139,26 +138,26 @@ pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
 ///
 /// # Safety
 ///
-/// `data` is the start of a sub-buffer's memory, `offset` is 0 or [`COMMIT_OFFSET`], and the caller
-/// owns the header: the writer that moved to the sub-buffer, or the reader that took it.
+/// `data` is the start of a sub-buffer's memory and `offset` is 0 or [`COMMIT_OFFSET`]. The caller
+/// owns the header: it is the writer that moved to the sub-buffer, or the reader that took it.
 #[inline]
 pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
-    // SAFETY: `data` is 8-byte aligned and the start of a sub-buffer, `offset` is one of its
-    // header's two words, and the header is this writer's or reader's alone.
+    // SAFETY: `data` has 8-byte alignment and is the start of a sub-buffer, `offset` is one of its
+    // header's two words, and only this writer or reader owns the header.
     unsafe { data.add(offset).cast::<u64>().write(value) };
 }
 
-/// Copies bytes that a writer may change meanwhile; who calls finds out afterwards whether one did.
+/// Copies bytes that a writer may change meanwhile. The caller detects a change afterwards.
 ///
 /// # Safety
 ///
-/// `from` is 4-byte aligned and valid for reading `into.len()` bytes, a multiple of 4, but for the
-/// race.
+/// `from` has 4-byte alignment and is valid for reads of `into.len()` bytes, a multiple of 4.
+/// Concurrent writes are allowed.
 pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
     let from = from.cast::<u32>();
     for (index, word) in into.chunks_exact_mut(4).enumerate() {
-        // SAFETY: `index` is below the length, which is readable from `from` on. Volatile: each
-        // word is read once and as a whole, be it written meanwhile or not.
+        // SAFETY: `index` is below the length, which is readable from `from` on. The volatile read
+        // loads each word once and as a whole, even if it is written meanwhile.
         let value = unsafe { from.add(index).read_volatile() };
         word.copy_from_slice(&value.to_ne_bytes());
     }

@@ -2,56 +2,58 @@
 
 //! The packed words of the ring buffer, as types: write position, ring slot, event header.
 //!
-//! Field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1 MiB.
+//! The field widths are limits of the design: 2^24 sub-buffers per CPU, sub-buffers of at most 1
+//! MiB.
 
 use crate::core::bits::fields;
 use crate::core::sys::plus_words;
 
-/// Where the next event goes: sub-buffer, events on it so far, bytes of it used so far (the
-/// sub-buffer's header not counted). One word, so that one instruction reserves room and counts the
-/// event.
+/// The place of the next event: the sub-buffer, the number of events on it, and its used bytes
+/// (without the sub-buffer's header). It is one word, so that one instruction reserves room and
+/// counts the event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Position(pub u64);
 
 fields!(pub Position: u64 {
-    /// Bytes used on the sub-buffer.
+    /// The used bytes of the sub-buffer.
     used: 0, 20;
-    /// Events on the sub-buffer.
+    /// The events on the sub-buffer.
     events: 20, 20;
     /// The sub-buffer's id: its index in the table of descriptors.
     id: 40, 24;
 });
 
 impl Position {
-    /// The highest id plus one; the all-ones id is kept for [`Position::NONE`].
+    /// The highest id plus one. The id of all ones is reserved for [`Position::NONE`].
     pub const MAX_SUB_BUFFERS: usize = (1 << 24) - 1;
 
     /// More bytes than any sub-buffer has.
     pub const MAX_USED: u64 = 1 << 20;
 
-    /// No position at all; equal to no position that occurs.
+    /// No position. It differs from every real position.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// A position of its three parts; each must fit its field.
+    /// A position from its three parts. Each must fit into its field.
     #[inline(always)]
     pub const fn new(id: u64, events: u64, used: u64) -> Self {
         Self(id << 40 | events << 20 | used)
     }
 
-    /// One event and `bytes` further on. The caller has checked that the bytes fit the sub-buffer.
+    /// The position after one more event of `bytes`. The caller has checked that it fits into the
+    /// sub-buffer.
     #[inline(always)]
     pub const fn plus_event(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(1 << 20).wrapping_add(bytes))
     }
 
-    /// Bytes used with `words` words more.
+    /// The used bytes after `words` more words.
     #[inline(always)]
     pub fn used_after(self, words: u64) -> u64 {
         plus_words::<0>(self.used(), words)
     }
 
-    /// [`plus_event`](Self::plus_event) of an event that has `words` words behind its header.
+    /// As [`plus_event`](Self::plus_event), for an event with `words` words after its header.
     #[inline(always)]
     pub fn plus_small_event(self, words: u64) -> Self {
         Self(plus_words::<{ 1 << 20 | 4 }>(self.0, words))
@@ -63,56 +65,56 @@ impl Position {
         Self(self.0.wrapping_sub(1 << 20).wrapping_sub(bytes))
     }
 
-    /// The same place with one event less: the event has become padding.
+    /// The same place with one event less, for an event that has become padding.
     #[inline(always)]
     pub const fn uncount_event(self) -> Self {
         Self(self.0.wrapping_sub(1 << 20))
     }
 
-    /// Whether both are on the same sub-buffer.
+    /// Whether both positions are on the same sub-buffer.
     #[inline(always)]
     pub const fn same_sub_buffer(self, other: Self) -> bool {
         (self.0 ^ other.0) >> 40 == 0
     }
 }
 
-/// What a slot of the ring holds: a sub-buffer's id, and either the sequence number of what was
-/// written there or the mark that it is free.
+/// The content of a ring slot: a sub-buffer's id, and either the sequence number of its content or
+/// the mark that it is free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Tag(pub u64);
 
 fields!(pub Tag: u64 {
-    /// The sub-buffer in the slot.
+    /// The id of the sub-buffer in the slot.
     id: 0, 24;
-    /// 1 when a reader has put an empty sub-buffer here.
+    /// 1 if a reader has put an empty sub-buffer here.
     free: 24, 1;
-    /// Sequence number of the sub-buffer's content, modulo [`Sequence::MODULUS`].
+    /// The sequence number of the sub-buffer's content, modulo [`Sequence::MODULUS`].
     sequence: 25, 39;
 });
 
 impl Tag {
-    /// The slot holds sub-buffer `id` with the content of number `sequence`.
+    /// A slot with sub-buffer `id`, whose content has number `sequence`.
     #[inline]
     pub const fn used(id: u64, sequence: Sequence) -> Self {
         Self(sequence.0 << 25 | id)
     }
 
-    /// The slot holds the empty sub-buffer `id`.
+    /// A slot with the empty sub-buffer `id`.
     #[inline]
     pub const fn empty(id: u64) -> Self {
         Self(1 << 24 | id)
     }
 
-    /// Whether the slot holds the content of number `sequence`.
+    /// Whether the slot holds the content with number `sequence`.
     #[inline]
     pub const fn holds(self, sequence: Sequence) -> bool {
         self.0 >> 24 == sequence.0 << 1
     }
 }
 
-/// The number of a sub-buffer's content: each sub-buffer the writer moves to gets the next. Wraps
-/// at 2^39, so it is compared by distance only.
+/// The number of a sub-buffer's content. Each sub-buffer that the writer moves to gets the next
+/// number. It wraps at 2^39, so numbers are only compared by distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Sequence(pub u64);
@@ -121,19 +123,19 @@ impl Sequence {
     /// Numbers are counted modulo this.
     pub const MODULUS: u64 = 1 << 39;
 
-    /// `n` further on.
+    /// The number `n` steps later.
     #[inline]
     pub const fn plus(self, n: u64) -> Self {
         Self(self.0.wrapping_add(n) & (Self::MODULUS - 1))
     }
 
-    /// `n` back.
+    /// The number `n` steps earlier.
     #[inline]
     pub const fn minus(self, n: u64) -> Self {
         Self(self.0.wrapping_sub(n) & (Self::MODULUS - 1))
     }
 
-    /// Whether `self` comes before `other`, of two that lie less than half the modulus apart.
+    /// Whether `self` is before `other`, for two numbers less than half the modulus apart.
     #[inline]
     pub const fn before(self, other: Self) -> bool {
         let distance = other.minus(self.0).0;
@@ -148,45 +150,45 @@ impl Sequence {
 pub struct Header(pub u32);
 
 fields!(pub Header: u32 {
-    /// Kind of the record, or length of its payload in words.
+    /// The type of the record, or the length of its payload in words.
     type_len: 0, 5;
-    /// Time since the record before, in units of the clock.
+    /// The time since the record before, in units of the clock.
     delta: 5, 27;
 });
 
 impl Header {
-    /// Largest payload, in bytes, whose length fits `type_len`.
+    /// The largest payload in bytes whose length fits into `type_len`.
     pub const MAX_SMALL: usize = 28 * 4;
-    /// `type_len` of padding and of discarded events.
+    /// The `type_len` of padding and of discarded events.
     pub const PADDING: u32 = 29;
-    /// `type_len` of a record that extends the time delta.
+    /// The `type_len` of a time extend, a record that extends the time delta.
     pub const TIME_EXTEND: u32 = 30;
-    /// `type_len` of a record with an absolute time.
+    /// The `type_len` of a record with an absolute time.
     pub const TIME_STAMP: u32 = 31;
-    /// Bits of `delta`.
+    /// The number of bits of `delta`.
     pub const DELTA_BITS: u32 = 27;
-    /// Bits of time that a time extend or an absolute time stamp carries.
+    /// The number of time bits in a time extend or an absolute timestamp.
     pub const TIME_BITS: u32 = 59;
-    /// Size in bytes of a time extend or an absolute time stamp.
+    /// The size in bytes of a time extend or an absolute timestamp.
     pub const TIME_SIZE: u64 = 8;
 
-    /// Is this an event whose length is in `type_len`: a number from 1 to 28?
+    /// Whether this is an event whose length is in `type_len`: a number from 1 to 28.
     #[inline(always)]
     pub const fn is_small_event(self) -> bool {
-        // The others, negated, are 0 to 3 in their five bits.
+        // The other values, negated, are 0 to 3 in their five bits.
         self.0.wrapping_neg() & 0x1c != 0
     }
 
-    /// A header; `type_len` below 32, `delta` cut to its 27 bits.
+    /// A header. `type_len` is below 32. `delta` is cut to its 27 bits.
     #[inline(always)]
     pub const fn new(type_len: u32, delta: u64) -> Self {
         Self(type_len | (delta as u32) << 5)
     }
 }
 
-/// Bytes an event with a payload of `length` takes, header included. As the C kernel, no event is
-/// 12 bytes: so a discarded one of zero delta can be rewritten without moving the clock (see
-/// `discard.rs`).
+/// The size in bytes of an event with a payload of `length`, header included. As in the C kernel,
+/// no event has 12 bytes. So a discarded event with delta zero can be rewritten without a change of
+/// the time (see `discard.rs`).
 #[inline(always)]
 pub const fn event_size(length: usize) -> u64 {
     let array = if length > Header::MAX_SMALL { 4 } else { 0 };
@@ -198,7 +200,7 @@ pub const fn event_size(length: usize) -> u64 {
     }
 }
 
-/// What the header of an event says of a payload of `length` bytes, if it fits there, by a table.
+/// The `type_len` of an event with a payload of `length` bytes, if it fits there, from a table.
 #[inline(always)]
 pub fn small_type_len(length: usize) -> Option<u64> {
     static TYPE_LENS: [u8; Header::MAX_SMALL + 1] = {

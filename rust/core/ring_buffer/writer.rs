@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The path of every event: reserve, commit. It leaves by one slow path each, in `slow.rs`;
-//! discarding is in `discard.rs`.
+//! The path of every event: reserve and commit. Each has one slow path, in `slow.rs`. Discarding is
+//! in `discard.rs`.
 //!
-//! Nothing here locks, allocates, waits or can panic; it runs in task, softirq, hardirq and NMI
+//! Nothing here locks, allocates, waits or can panic. It runs in task, softirq, hardirq and NMI
 //! context.
 
 use core::marker::PhantomData;
@@ -16,15 +16,16 @@ use super::sub_buffer::put_u32;
 use super::word::{small_type_len, Header, Position};
 use crate::core::sys::{apart, barrier, word, Local};
 
-/// The context a writer runs in. Deeper ones interrupt higher ones, never the other way round.
+/// The context of a writer. A deeper context interrupts a higher one, never the other way round.
 ///
-/// A context has two bits of the buffer's context word. The lower one is for an event of a context
-/// that is already writing, as happens when an interrupt is taken before `preempt_count` shows it;
-/// it lies inside the other. So the lowest bit that is set is always that of the innermost writer.
+/// A context has two bits of the buffer's context word. The lower bit is for an event in a context
+/// that is already writing. This happens when an interrupt is taken before `preempt_count` shows
+/// it. Such an event is inside the other one. So the lowest set bit is always that of the innermost
+/// writer.
 ///
 /// # Invariants
 ///
-/// The number, that of the bit, is at most 7.
+/// The number is that of the bit, and is at most 7.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context(u64);
 
@@ -40,41 +41,41 @@ impl Context {
     /// NMI.
     #[cfg(not(CONFIG_RTRACE))]
     pub const NMI: Self = Self(1);
-    /// Contexts that are not the second of their kind.
+    /// The number of contexts, without the second ones of a kind.
     pub(super) const KINDS: usize = 4;
-    /// Bits of the context word that one nesting level takes.
+    /// The bits of the context word for one nesting level.
     const BITS: u32 = 8;
-    /// Levels that the context word has room for, the lowest included.
+    /// The number of nesting levels in the context word, the lowest included.
     pub(super) const LEVELS: usize = 7;
-    /// The bit of the context word that says that writers have gone on to another sub-buffer than
-    /// that of the commit position: who publishes then has sub-buffers to walk. It outlasts the
-    /// writer that set it.
+    /// The bit of the context word for writers that have moved to another sub-buffer than that of
+    /// the commit position. The publishing writer then walks several sub-buffers. The bit stays set
+    /// after its writer has left.
     pub(super) const CROSSED: u64 = 1 << 63;
-    /// Leaves of the context word, sign-extended, [`Self::CROSSED`] and nothing that a writer has
-    /// who is in no other.
+    /// A mask for the context word, sign-extended: it keeps [`Self::CROSSED`] and clears the bits
+    /// of a writer that is in no other writer.
     pub(super) const LEFT: i32 = i32::MIN;
 
-    /// The context of `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI; there are
-    /// no others, and of a larger number only the lowest two bits count.
+    /// The context for `interrupt_context_level()`: 0 task, 1 softirq, 2 hardirq, 3 NMI. Only the
+    /// lowest two bits of `level` are used.
     #[inline(always)]
     pub const fn from_interrupt_level(level: u32) -> Self {
-        // INVARIANT: at most 3, times 2 plus 1. (3 minus the level, in fewer instructions.)
+        // INVARIANT: at most 3, times 2 plus 1. (This is 3 minus the level, in fewer instructions.)
         Self((!level & 3) as u64 * 2 + 1)
     }
 
     /// The context for an event inside another one of this context.
     pub(super) const fn second(self) -> Self {
-        // INVARIANT: no more than it was.
+        // INVARIANT: not larger than it was.
         Self(self.0 & !1)
     }
 
-    /// Is it such a one?
+    /// Whether this is the second context of its kind.
     #[inline(always)]
     pub(super) const fn is_second(self) -> bool {
         self.0 & 1 == 0
     }
 
-    /// Which of the [`KINDS`](Self::KINDS) it is.
+    /// Its index among the [`KINDS`](Self::KINDS).
     #[inline(always)]
     pub(super) const fn kind(self) -> usize {
         self.0 as usize >> 1
@@ -82,23 +83,23 @@ impl Context {
 
     /// The innermost context of a context word.
     const fn innermost(word: u64) -> Self {
-        // INVARIANT: a remainder of 8.
+        // INVARIANT: a remainder of a division by 8.
         Self((word.trailing_zeros() % Self::BITS) as u64)
     }
 
-    /// How many levels are below that of the outermost context of a context word.
+    /// The number of levels below that of the outermost context of a context word.
     const fn level(word: u64) -> usize {
         ((word & !Self::CROSSED | 1).ilog2() / Self::BITS) as usize
     }
 
-    /// The context word without the innermost context; without any of them it is [`Self::CROSSED`]
-    /// or 0.
+    /// The context word without the innermost context. If there is no other one, it is
+    /// [`Self::CROSSED`] or 0.
     pub(super) const fn without_innermost(word: u64) -> u64 {
         let writers = word & !Self::CROSSED;
         word & Self::CROSSED | writers & writers.wrapping_sub(1)
     }
 
-    /// Is there one context in the context word, or none?
+    /// Whether the context word has at most one context.
     pub(super) const fn is_outermost(word: u64) -> bool {
         Self::without_innermost(word) & !Self::CROSSED == 0
     }
@@ -109,50 +110,50 @@ impl Context {
     }
 }
 
-/// Whether somebody waits for the events just published.
+/// Whether someone waits for the events that were just published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Wake {
-    /// Nobody waits, or the events are not visible yet because an interrupted writer has to commit
+    /// Nobody waits, or the events are not visible yet because an interrupted writer must commit
     /// first.
     Unwanted,
-    /// Events became visible and [`CpuBuffer::set_waiters`] has asked to be told.
+    /// Events became visible, and [`CpuBuffer::set_waiters`] has requested a wake-up.
     Wanted,
 }
 
-/// What became of an attempt to end an event in short.
+/// The result of ending an event by the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Ended {
-    /// It is published.
+    /// The event is published.
     Done(Wake),
-    /// Nothing has happened: a writer is interrupted, there are sub-buffers to walk, or this writer
-    /// has another bit of the context word than that of tasks.
+    /// Nothing was done: a writer is interrupted, there are several sub-buffers to publish, or the
+    /// bit of this writer is not that of task context.
     Inside,
-    /// It is published, but not what came in meanwhile.
+    /// The event is published, but events of interrupting writers are not.
     Unpublished,
 }
 
-/// What became of an attempt to reserve an event in short.
+/// The result of reserving an event by the fast path.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub enum Attempt {
-    /// As [`Writer::reserve_raw`] would have; the address of the event's header.
+    /// The event is reserved as by [`Writer::reserve_raw`]. The value is the address of its header.
     Reserved(NonNull<u8>),
-    /// Nothing has happened: recording is disabled, a writer is interrupted, or the event is long
-    /// or does not fit. [`Writer::reserve_raw`] may do it.
+    /// Nothing was done: recording is disabled, a writer is interrupted, or the event is long or
+    /// does not fit. [`Writer::reserve_raw`] may succeed.
     Not,
-    /// The context word says that this context writes; [`Writer::reserve_entered`] has to follow,
-    /// with this length, which takes as much room.
+    /// The context word has the bit of this context. The caller must call
+    /// [`Writer::reserve_entered`] with this length, which needs the same room.
     Entered(u64),
 }
 
-/// The right to write to a buffer: this is its CPU, and this the context.
+/// The right to write to a buffer: the code runs on its CPU and in the given context.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
     pub(super) buffer: &'a CpuBuffer,
     pub(super) context: Context,
-    /// Stays on its CPU.
+    /// A writer stays on its CPU.
     _not_send: PhantomData<*mut ()>,
 }
 
@@ -161,11 +162,11 @@ impl CpuBuffer {
     ///
     /// # Safety
     ///
-    /// As long as the writer or an event reserved with it lives, the code runs on the one CPU that
-    /// writes to this buffer, is not preempted, and `context` is the context it runs in (a deeper
-    /// one that is about to begin or has just ended is allowed; and that of tasks for
-    /// [`reserve_plain`](Writer::reserve_plain) and what follows it, which goes on only if no other
-    /// writer is under way: then all that come later are deeper).
+    /// While the writer or an event reserved with it exists, the code runs on the one CPU that
+    /// writes to this buffer, and is not preempted. `context` is the context it runs in. It may
+    /// also be a deeper one that is about to begin or has just ended. It may also be that of tasks
+    /// for [`reserve_plain`](Writer::reserve_plain) and the calls after it: these continue only if
+    /// no other writer is active, and then all later writers are deeper.
     #[inline(always)]
     pub unsafe fn writer(&self, context: Context) -> Writer<'_> {
         Writer {
@@ -177,12 +178,12 @@ impl CpuBuffer {
 }
 
 impl<'a> Writer<'a> {
-    /// Reserves an event with a payload of `length` bytes, filled in later. Until the event is
-    /// committed or discarded nothing that this CPU writes becomes visible to readers.
+    /// Reserves an event with a payload of `length` bytes, which the caller fills in later. Until
+    /// the event is committed or discarded, no event of this CPU becomes visible to readers.
     ///
-    /// `None` if recording is disabled, the payload is longer than [`CpuBuffer::max_payload`], this
-    /// context is already writing twice over (recursion), or there is no room (counted as dropped
-    /// or commit overrun).
+    /// `None` if recording is disabled, if the payload is longer than [`CpuBuffer::max_payload`],
+    /// if this context is already writing twice (recursion), or if there is no room (counted as
+    /// dropped or commit overrun).
     #[inline(always)]
     pub fn reserve<'e, E: Env>(&self, env: &'e E, length: usize) -> Option<Reservation<'a, 'e, E>> {
         let header = self.reserve_raw(env, length)?;
@@ -194,25 +195,25 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// [`reserve`](Self::reserve) for the C interface: the address of the event's header
-    /// (`struct ring_buffer_event`), 4-byte aligned.
+    /// As [`reserve`](Self::reserve), for the C interface: returns the address of the event's
+    /// header (`struct ring_buffer_event`), with 4-byte alignment.
     ///
-    /// After `Some` exactly one [`commit_raw`](Self::commit_raw) or
-    /// [`discard_raw`](Self::discard_raw) must follow, in the reverse order of reservations; until
-    /// then the event's bytes are the caller's.
+    /// After `Some`, the caller calls [`commit_raw`](Self::commit_raw) or
+    /// [`discard_raw`](Self::discard_raw) exactly once, in the reverse order of the reservations.
+    /// Until then the event's bytes belong to the caller.
     #[inline(always)]
     pub fn reserve_raw<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
         match self.reserve_plain(env, length) {
             Attempt::Reserved(header) => Some(header),
             Attempt::Not => self.buffer.reserve_inside(env, self.context, length),
-            // SAFETY: it was given just now.
+            // SAFETY: the attempt just returned it.
             Attempt::Entered(length) => unsafe { self.reserve_entered(env, length as usize) },
         }
     }
 
-    /// [`reserve_raw`](Self::reserve_raw) if it is the case that nearly always holds: no writer of
-    /// this CPU is interrupted, the event and its time fit. Where it is not, and nothing lives
-    /// across the rest, that can be a call at the end.
+    /// The fast path of [`reserve_raw`](Self::reserve_raw), for the most common case: no writer of
+    /// this CPU is interrupted, and the event and its time fit. The caller can do the rest in a
+    /// tail call.
     #[inline(always)]
     pub fn reserve_plain<E: Env>(&self, env: &E, length: usize) -> Attempt {
         let buffer = self.buffer;
@@ -220,9 +221,9 @@ impl<'a> Writer<'a> {
         let Some(type_len) = small_type_len(length) else {
             return Attempt::Not;
         };
-        // The position comes before the context word is set. If it and the stamp's position are the
-        // same below, it is on the commit position's sub-buffer, and what was read in between
-        // belongs to it (Documentation/ring-buffer.md, section 3).
+        // The position is read before the context word is set. If it and the stamp's position are
+        // equal below, it is on the sub-buffer of the commit position, and the values read in
+        // between belong to it (Documentation/ring-buffer.md, section 3).
         let position = Position(buffer.write.position.get());
         barrier();
         env.step(Step::PositionRead);
@@ -231,8 +232,8 @@ impl<'a> Writer<'a> {
         }
         let now = env.now();
         env.step(Step::ClockRead);
-        // From here on the commit position stands still: it is the writer that found the word zero
-        // who moves it.
+        // From here on the commit position does not move: only the writer that found the word zero
+        // moves it.
         context.set(self.context.bit());
         barrier();
         env.step(Step::ContextEntered);
@@ -243,11 +244,11 @@ impl<'a> Writer<'a> {
         env.step(Step::StampPositionRead);
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
         env.step(Step::StampRead);
-        // Before the position is moved: until then a writer that goes on to another sub-buffer is
-        // found out.
+        // This comes before the move of the position: until then a writer that has moved to another
+        // sub-buffer is detected.
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
-        // (`cmpxchg` wants the old one in a register of its own; the other is free then for the new
-        // one.)
+        // (`cmpxchg` needs the old value in a fixed register. The copy leaves the other register
+        // free for the new value.)
         let old = Position(apart(position.0));
         let next = old.plus_small_event(type_len);
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
@@ -255,41 +256,41 @@ impl<'a> Writer<'a> {
         }
         env.step(Step::PositionMoved);
 
-        // Reserved. Writers that come in before the last of these stores find no stamp for the
-        // position and leave both words alone (`publish_stamp`).
+        // The event is reserved. Writers that interrupt before the last of these stores find no
+        // stamp for the position and do not change either word (`publish_stamp`).
         buffer.write.stamp.set(now);
         barrier();
         env.step(Step::StampStored);
         buffer.write.stamp_position.set(next.0);
         env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
-        // SAFETY: moving the position has got us an event there.
+        // SAFETY: moving the position has reserved an event there.
         Attempt::Reserved(unsafe { put_event_header(at, Header::new(type_len as u32, delta)) })
     }
 
-    /// Does what [`Attempt::Entered`] is about. `None` as with [`reserve_raw`](Self::reserve_raw).
+    /// Continues after [`Attempt::Entered`]. `None` as with [`reserve_raw`](Self::reserve_raw).
     ///
     /// # Safety
     ///
-    /// The last that this context did with the buffer was the [`reserve_plain`](Self::reserve_plain)
-    /// that gave the `Entered`, with this `length`.
+    /// The last call of this context on the buffer was the [`reserve_plain`](Self::reserve_plain)
+    /// that returned `Entered` with this `length`.
     #[inline]
     pub unsafe fn reserve_entered<E: Env>(&self, env: &E, length: usize) -> Option<NonNull<u8>> {
         self.buffer.reserve_slow(env, self.context, length)
     }
 
-    /// Ends the event that was reserved last: publishes it, or leaves that to the writer that was
-    /// interrupted.
+    /// Ends the event that was reserved last: publishes it, or leaves that to the interrupted
+    /// writer.
     ///
     /// # Safety
     ///
-    /// This context has an event reserved by [`reserve_raw`](Self::reserve_raw) or what that
-    /// consists of, which this call ends; what it has reserved later has ended.
+    /// This context has an event reserved by [`reserve_raw`](Self::reserve_raw) or by its parts,
+    /// which this call ends. All events that it has reserved later have ended.
     #[cfg(not(CONFIG_RTRACE))]
     #[inline(always)]
     pub unsafe fn commit_raw<E: Env>(&self, env: &E) -> Wake {
-        // SAFETY: this context has an event reserved, and has ended later ones; the second goes on
-        // with what the first has left.
+        // SAFETY: this context has an event reserved, and has ended later ones; the second call
+        // continues with the result of the first.
         unsafe {
             match self.commit_plain(env) {
                 Ended::Done(wake) => wake,
@@ -298,9 +299,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// [`commit_raw`](Self::commit_raw) if it is the case that nearly always holds: that of a
-    /// writer alone. Otherwise [`commit_rest`](Self::commit_rest) has to follow; where nothing
-    /// lives across it, by a call at the end.
+    /// The fast path of [`commit_raw`](Self::commit_raw), for the most common case: no other writer
+    /// is active. Otherwise the caller must call [`commit_rest`](Self::commit_rest), which can be a
+    /// tail call.
     ///
     /// # Safety
     ///
@@ -314,11 +315,11 @@ impl<'a> Writer<'a> {
         )
     }
 
-    /// Does what [`commit_plain`](Self::commit_plain) has left.
+    /// Does the rest after [`commit_plain`](Self::commit_plain).
     ///
     /// # Safety
     ///
-    /// `rest` is what `commit_plain` gave for the event, and this follows it once.
+    /// `rest` is the result of `commit_plain` for the event, and this is the only call with it.
     #[inline]
     pub unsafe fn commit_rest<E: Env>(&self, env: &E, rest: Ended) -> Wake {
         match rest {
@@ -328,23 +329,23 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Gives up the event that was reserved last.
+    /// Discards the event that was reserved last.
     ///
     /// # Safety
     ///
-    /// `header` came from the [`reserve_raw`](Self::reserve_raw) that this call ends.
+    /// `header` is the result of the [`reserve_raw`](Self::reserve_raw) that this call ends.
     pub unsafe fn discard_raw<E: Env>(&self, env: &E, header: NonNull<u8>) -> Wake {
-        // SAFETY: `header` is that of the event which this context reserved last and has not ended.
+        // SAFETY: `header` is that of the event that this context reserved last and has not ended.
         unsafe { self.buffer.discard(env, header) }
     }
 
-    /// Allows the caller, who has an event reserved, to reserve further ones of its own in the same
-    /// context (`ring_buffer_nest_start`). Each call is undone by one [`nest_end`](Self::nest_end),
-    /// all inner events ended before. Up to 6 deep, one more than the C kernel.
+    /// Allows a caller with a reserved event to reserve more events in the same context
+    /// (`ring_buffer_nest_start`). One [`nest_end`](Self::nest_end) undoes each call after all
+    /// inner events have ended. Up to 6 levels are possible, one more than in the C kernel.
     pub fn nest_start(&self) {
         let buffer = self.buffer;
         let time = buffer.event_time();
-        // The level first, and in `nest_end` last: so interrupts use other places.
+        // The level changes first, and in `nest_end` last, so interrupts use other words.
         let context = buffer.change_context(|word| word & Context::CROSSED | word << Context::BITS);
         barrier();
         if let Some(aside) = buffer.nest.event_stamp.get(Context::level(context)) {
@@ -356,7 +357,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Safety
     ///
-    /// There was one that is not undone yet, and events reserved since have ended.
+    /// There is a `nest_start` that is not undone yet, and the events reserved since have ended.
     pub unsafe fn nest_end(&self) {
         let buffer = self.buffer;
         let outer =
@@ -371,7 +372,7 @@ impl<'a> Writer<'a> {
         buffer.change_context(outer);
     }
 
-    /// The time of the event that was reserved last and is not ended yet
+    /// The time of the event that was reserved last and has not ended yet
     /// (`ring_buffer_event_time_stamp`).
     pub fn event_time(&self) -> u64 {
         self.buffer.event_time()
@@ -379,7 +380,7 @@ impl<'a> Writer<'a> {
 }
 
 impl CpuBuffer {
-    /// Notes the time of the event that `context` has reserved.
+    /// Stores the time of the event that `context` has reserved.
     #[inline(always)]
     pub(super) fn set_event_time(&self, context: Context, now: u64) {
         self.event_stamp_of(context).set(now);
@@ -403,27 +404,28 @@ impl CpuBuffer {
             .get()
     }
 
-    /// [`leave`](Self::leave) in short for a writer who is `alone` by the context word: the
-    /// outermost, and all have stayed on the commit position's sub-buffer.
+    /// The fast path of [`leave`](Self::leave), if the context word shows that the writer is
+    /// `alone`: it is the outermost, and all writers have stayed on the sub-buffer of the commit
+    /// position.
     #[inline(always)]
     fn leave_plain<E: Env>(&self, env: &E, alone: impl FnOnce() -> bool) -> Ended {
         env.step(Step::CommitStarted);
-        // The position first: if the word has no `CROSSED` afterwards, it is on the commit
-        // position's sub-buffer.
+        // The position is read first. If the word has no `CROSSED` afterwards, the position is on
+        // the sub-buffer of the commit position.
         let position = Position(self.write.position.get());
         barrier();
         env.step(Step::CommitPositionRead);
         if !alone() {
             return Ended::Inside;
         }
-        // Pairs with the acquire load in `CpuBuffer::committed`: who sees the position sees the
-        // events before it.
+        // Pairs with the acquire load in `CpuBuffer::committed`: a reader that sees the position
+        // also sees the events before it.
         self.commit.commit.store_release(position.0);
         barrier();
         env.step(Step::CommitStored);
         word!(self: Self, setup.context and Context::LEFT);
         env.step(Step::ContextLeft);
-        // A writer that came in before the context word was cleared has left its events to us.
+        // A writer that interrupted before the context word was cleared has left its events to us.
         if !word!(self: Self, write.position holds position.0) {
             return Ended::Unpublished;
         }
@@ -440,11 +442,11 @@ impl CpuBuffer {
     }
 }
 
-/// Writes the header of an event, one word of it; gives its address.
+/// Writes the header word of an event. Returns its address.
 ///
 /// # Safety
 ///
-/// By moving the position, the caller has got an event of 8 bytes or more there for itself.
+/// By moving the position, the caller has reserved 8 bytes or more there.
 #[inline(always)]
 pub(super) unsafe fn put_event_header(at: *mut u8, header: Header) -> NonNull<u8> {
     // SAFETY: moving the position has reserved 8 bytes or more there; positions on a sub-buffer are
@@ -455,8 +457,8 @@ pub(super) unsafe fn put_event_header(at: *mut u8, header: Header) -> NonNull<u8
     }
 }
 
-/// A reserved event. Ends in [`commit`](Self::commit) or [`discard`](Self::discard); dropping it
-/// discards.
+/// A reserved event. [`commit`](Self::commit) or [`discard`](Self::discard) ends it. Dropping it
+/// discards the event.
 #[must_use = "dropping a reservation discards the event"]
 pub struct Reservation<'a, 'e, E: Env> {
     writer: Writer<'a>,
@@ -466,7 +468,7 @@ pub struct Reservation<'a, 'e, E: Env> {
 }
 
 impl<E: Env> Reservation<'_, '_, E> {
-    /// The payload's bytes; what was there before is not cleared.
+    /// The bytes of the payload. They are not cleared.
     #[inline(always)]
     pub fn payload(&mut self) -> &mut [u8] {
         let skip = if self.length <= Header::MAX_SMALL {
@@ -486,7 +488,7 @@ impl<E: Env> Reservation<'_, '_, E> {
         self.header
     }
 
-    /// Ends the event and makes it visible, at the latest when the outermost writer commits.
+    /// Ends the event. It becomes visible at the latest when the outermost writer commits.
     #[inline(always)]
     pub fn commit(self) -> Wake {
         let this = ManuallyDrop::new(self);
@@ -497,12 +499,12 @@ impl<E: Env> Reservation<'_, '_, E> {
             || word!(buffer: CpuBuffer, setup.context holds context.bit()),
         ) {
             Ended::Done(wake) => wake,
-            // SAFETY: it is what is left of this very event.
+            // SAFETY: `rest` is the result for this event.
             rest => unsafe { this.writer.commit_rest(this.env, rest) },
         }
     }
 
-    /// Gives the event up: it is never seen and not counted.
+    /// Discards the event. It never becomes visible and is not counted.
     #[cfg(not(CONFIG_RTRACE))]
     pub fn discard(self) -> Wake {
         let this = ManuallyDrop::new(self);
@@ -514,8 +516,7 @@ impl<E: Env> Reservation<'_, '_, E> {
 impl<E: Env> Drop for Reservation<'_, '_, E> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: as in `discard`. Who forgets to end an event also forgets to wake; the next
-        // commit does.
+        // SAFETY: as in `discard`. The wake-up is dropped; the next commit wakes the waiters.
         let _ = unsafe { self.writer.buffer.discard(self.env, self.header) };
     }
 }

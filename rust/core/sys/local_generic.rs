@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Read-and-change on one CPU where no cheaper instruction is known, and under `loom` and Miri: the
-//! full atomics.
+//! Read-modify-write on one CPU by full atomics: where no cheaper instruction is known, and under
+//! `loom` and Miri.
 
 use super::imp::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 

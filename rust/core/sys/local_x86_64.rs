@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Read-and-change on one CPU, x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix, as the
-//! kernel's `local_t` does; and words in memory as operands, which the compiler does not make of an
-//! atomic load.
+//! Read-modify-write on one CPU for x86-64: `cmpxchg`, `and` and `add` without the `lock` prefix,
+//! as in the kernel's `local_t`. Also words in memory as operands, which the compiler does not use
+//! for an atomic load.
 //!
-//! An interrupt or NMI comes before or after an instruction, never in its middle. So for a word
-//! that only one CPU changes the plain instruction is atomic, at a fraction of the price of the
-//! locked one.
+//! An interrupt or NMI comes before or after an instruction, never in the middle. So for a word
+//! that only one CPU changes, the plain instruction is atomic, and much cheaper than the locked
+//! one.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-/// What a jump leads to, kept apart: what callers make of it, by several of them, would be put
-/// together otherwise, and what tells them from each other be stored before each jump.
+/// The target of a jump, kept separate. Otherwise the compiler merges the code of several callers
+/// and stores a value before each jump to tell them apart.
 #[inline(always)]
 fn other() -> bool {
     // SAFETY: it is empty.
@@ -22,8 +22,8 @@ fn other() -> bool {
 
 #[inline(always)]
 pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
-    // SAFETY: the operand is a live, aligned 64-bit word (`&AtomicU64`); the instructions touch
-    // nothing else but `rax` and the flags, both declared.
+    // SAFETY: the operand is a live, aligned 64-bit word (`&AtomicU64`); the instructions change
+    // only this word, `rax` and the flags, all of them declared.
     unsafe {
         asm!(
             "cmpxchg qword ptr [{word}], {new}",
@@ -38,8 +38,8 @@ pub(super) fn replace(word: &AtomicU64, old: u64, new: u64) -> bool {
     true
 }
 
-/// Compares a word, so many bytes into a structure, with an operand, and returns what that says:
-/// false where it jumps.
+/// Compares a word at an offset of a structure with an operand. Returns the result: false if it
+/// jumps.
 macro_rules! compare {
     ($word:literal at $at:expr, in $structure:expr, jump $jump:literal, with $($operand:tt)+) => {{
         // SAFETY: `word` is at `at` in `structure`, which is borrowed; it is only read.
@@ -58,7 +58,7 @@ macro_rules! compare {
     }};
 }
 
-/// Adds to a number, or takes from it, a word so many bytes into a structure.
+/// Adds a word at an offset of a structure to a number, or subtracts it.
 macro_rules! combine {
     ($instruction:literal $value:ident, with the word at $at:expr, in $structure:expr) => {{
         let result;
@@ -78,7 +78,7 @@ macro_rules! combine {
 
 /// # Safety
 ///
-/// The word lies `AT` bytes into `structure`.
+/// The word is at offset `AT` of `structure`.
 #[inline(always)]
 pub(super) unsafe fn holds<const AT: usize, T>(
     structure: &T,
@@ -197,11 +197,11 @@ pub(super) unsafe fn pointer_plus<const AT: usize, T>(
     combine!("add" bytes, with the word at AT, in structure)
 }
 
-/// One instruction, of which the compiler makes two or three, in consideration of old processors.
+/// One instruction. The compiler would use two or three, in consideration of old processors.
 #[inline(always)]
 pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
     let result;
-    // SAFETY: it computes, and nothing else.
+    // SAFETY: it only computes a value.
     unsafe {
         asm!(
             "lea {result}, [{sum} + {words} * 4 + {more}]",
@@ -218,7 +218,7 @@ pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
 #[inline(always)]
 pub(super) fn apart(number: u64) -> u64 {
     let copy;
-    // SAFETY: it copies, and nothing else.
+    // SAFETY: it only copies a value.
     unsafe {
         asm!(
             "mov {copy}, {number}",
