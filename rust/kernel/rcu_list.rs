@@ -15,8 +15,8 @@ use kernel::sync::rcu;
 ///
 /// # Safety
 ///
-/// As long as there is a reference to the one value of the type, nobody else has one that can be
-/// used at the same time.
+/// There is one value of the type, inside the lock: who has a reference to it holds the lock, and
+/// has borrowed what the lock protects.
 pub(crate) unsafe trait LockKey {}
 
 /// A list of `T`s, changed by who holds the lock that `K` proves.
@@ -73,7 +73,8 @@ impl<T: 'static, K: LockKey> RcuList<T, K> {
 
     /// All elements, for a holder of the lock.
     pub(crate) fn under_lock<'a>(&'static self, _key: &'a K) -> Iter<'a, T> {
-        // INVARIANT: only a holder of the lock takes elements out.
+        // INVARIANT: who takes elements out has borrowed the key mutably, and so not before `'a` is
+        // over.
         Iter::from(&self.head)
     }
 
@@ -96,10 +97,10 @@ impl<T: 'static, K: LockKey> RcuList<T, K> {
     }
 
     /// Takes out the first element for which `which` is true; it is freed when the answer is
-    /// dropped.
+    /// dropped. The key is borrowed mutably, so that no holder of the lock is still at an element.
     pub(crate) fn take_out(
         &'static self,
-        key: &K,
+        key: &mut K,
         which: impl Fn(&T) -> bool,
     ) -> Option<Removed<T>> {
         let mut link = &self.head;
@@ -107,7 +108,8 @@ impl<T: 'static, K: LockKey> RcuList<T, K> {
         while let Some(node) = all.next_node() {
             if which(&node.value) {
                 link.store(node.next.load(Relaxed), Release);
-                // INVARIANT: only holders of the lock take out, so this is the only one to have it.
+                // INVARIANT: only a holder of the lock takes out, and none walks the list, so this is
+                // the only one to have it.
                 return Some(Removed(ptr::from_ref(node).cast_mut()));
             }
             link = &node.next;

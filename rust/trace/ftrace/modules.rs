@@ -193,7 +193,7 @@ fn for_each_owned_set(state: &mut State, f: impl Fn(&mut State, OpsRef, FilterKi
 /// A module goes: so do its sites, and filters forget them.
 pub(crate) fn release(module: ModuleId) {
     take_out(|t| t.module() == module, false);
-    freed::forget(&FTRACE.lock().key, module);
+    freed::forget(&mut FTRACE.lock().key, module);
 }
 
 /// Text from `start` to before `end` is about to be freed: the kernel's init text or a module's.
@@ -205,7 +205,7 @@ pub(crate) fn free_range(start: usize, end: usize) {
 fn take_out(which: impl Fn(&Table) -> bool, init: bool) {
     loop {
         let mut state = FTRACE.lock();
-        let Some(removed) = table::take_out(&state.key, &which) else {
+        let Some(removed) = table::take_out(&mut state.key, &which) else {
             return;
         };
         let table = &*removed;

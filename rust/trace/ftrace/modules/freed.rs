@@ -74,7 +74,7 @@ pub(super) fn remember(key: &Key, table: &Table) -> Result {
 }
 
 /// Forgets the functions of a module that goes. May sleep.
-pub(super) fn forget(key: &Key, module: ModuleId) {
+pub(super) fn forget(key: &mut Key, module: ModuleId) {
     // Waits for readers, each time.
     while let Some(_freed) = FREED.take_out(key, |freed| freed.module == module) {}
 }

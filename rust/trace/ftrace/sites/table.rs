@@ -41,7 +41,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of the sites at `addrs`, which ascend strictly and number at least one. `ENOMEM`; `ERANGE` if they are further apart than 2 GiB.
+    /// A table of the sites at `addrs`, which ascend strictly and number at least one. Task context,
+    /// may sleep. `ENOMEM`; `EINVAL` without sites, `ERANGE` if they are further apart than 2 GiB.
     pub(crate) fn new(module: ModuleId, addrs: &[usize]) -> Result<KBox<Node<Table>>> {
         let base = *addrs.first().ok_or(EINVAL)?;
         let mut entries = KVVec::with_capacity(addrs.len(), GFP_KERNEL)?;
@@ -167,7 +168,7 @@ pub(crate) fn append(key: &Key, table: KBox<Node<Table>>) {
 }
 
 /// Takes out the first table for which `which` is true; it is freed when the answer is dropped.
-pub(crate) fn take_out(key: &Key, which: impl Fn(&Table) -> bool) -> Option<Removed<Table>> {
+pub(crate) fn take_out(key: &mut Key, which: impl Fn(&Table) -> bool) -> Option<Removed<Table>> {
     let removed = TABLES.take_out(key, which);
     number(key);
     removed
