@@ -38,7 +38,8 @@ static TRAMPOLINES: Atomic<*mut ftrace_ops> = Atomic::new(ptr::null_mut());
 #[inline]
 fn at(link: &Atomic<*mut ftrace_ops>) -> Option<OpsRef> {
     // SAFETY: what is in the lists fulfils the invariants of `OpsRef`: `add` and `add_trampoline`
-    // took references. Acquire pairs with the release stores in `insert`.
+    // took references, and an ops that was taken out stays until no hit can be at it. Acquire pairs
+    // with the release stores in `add`, `add_trampoline` and `unlink`.
     unsafe { OpsRef::from_raw(link.load(Acquire)) }
 }
 
@@ -110,7 +111,7 @@ fn unlink(
 pub(crate) fn trampoline_at(addr: usize) -> Option<OpsRef> {
     find_trampoline(|op| {
         let start = op.trampoline();
-        start != 0 && addr.wrapping_sub(start) < op.trampoline_size()
+        (start != 0 && addr.wrapping_sub(start) < op.trampoline_size()).then_some(op)
     })
 }
 
@@ -122,20 +123,25 @@ impl Has for Trampolines {
 
 /// The `n`th trampoline, for `/proc/kallsyms`: its address.
 pub(crate) fn nth_trampoline(mut n: usize) -> Option<usize> {
-    let op = find_trampoline(|op| {
-        let found = op.trampoline() != 0 && n == 0;
-        n = n.saturating_sub(usize::from(op.trampoline() != 0));
-        found
-    })?;
-    Some(op.trampoline())
+    find_trampoline(|op| {
+        let start = op.trampoline();
+        if start == 0 {
+            return None;
+        }
+        let is_it = n == 0;
+        n = n.saturating_sub(1);
+        is_it.then_some(start)
+    })
 }
 
-fn find_trampoline(mut want: impl FnMut(OpsRef) -> bool) -> Option<OpsRef> {
-    let _guard = PreemptOff::new();
+/// What `find` gives for the first ops with a trampoline for which it gives something. It runs with
+/// preemption off: no ops of the list goes before it has returned.
+fn find_trampoline<R>(mut find: impl FnMut(OpsRef) -> Option<R>) -> Option<R> {
+    let _stay = PreemptOff::new();
     let mut next = at(&TRAMPOLINES);
     while let Some(op) = next {
-        if want(op) {
-            return Some(op);
+        if let Some(found) = find(op) {
+            return Some(found);
         }
         next = at(op.next_trampoline());
     }
@@ -188,7 +194,7 @@ pub(crate) unsafe fn hit_one(
     let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
-    // SAFETY: the ops is null or there during the call.
+    // SAFETY: `op` is the ops that the trampoline was made for, which stays until no task is in it.
     let Some(op) = (unsafe { OpsRef::from_raw(op) }) else {
         return;
     };
@@ -211,7 +217,7 @@ pub(crate) unsafe extern "C" fn call_direct(
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    // SAFETY: a registered ops is alive.
+    // SAFETY: `op` is registered, and stays until no hit can be here.
     if let Some(op) = unsafe { OpsRef::from_raw(op) } {
         let target = op.direct_at(ip);
         if !target.is_off() {
