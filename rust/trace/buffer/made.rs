@@ -45,8 +45,8 @@ pub(crate) fn init() -> Result {
 /// `ENOMEM`; `ENODEV` before [`init`].
 pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
     known(
-        KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?,
         None,
+        KBox::try_pin_init(Buffer::new(bytes, true), GFP_KERNEL)?,
         overwrite,
     )
 }
@@ -54,9 +54,10 @@ pub(crate) fn make(bytes: usize, overwrite: bool) -> Result<NonNull<Buffer>> {
 /// Makes a buffer in `region`, with what is found there. Otherwise as [`make`].
 pub(crate) fn make_in(region: Region, overwrite: bool) -> Result<NonNull<Buffer>> {
     let region = KBox::new(region, GFP_KERNEL)?;
-    // SAFETY: the only buffer there; the region goes behind it in `free`, or here with it.
+    // SAFETY: the only buffer there; the region goes behind it in `free`, or in `known`, where that
+    // fails.
     let made = KBox::try_pin_init(unsafe { Buffer::in_region(&region) }, GFP_KERNEL)?;
-    known(made, Some(region), overwrite)
+    known(Some(region), made, overwrite)
 }
 
 /// Runs `f` on the region that `buffer` lies in, if it lies in one. Task context, sleeps.
@@ -70,10 +71,11 @@ pub(crate) fn with_region<R>(buffer: NonNull<Buffer>, f: impl FnOnce(&Region) ->
         .map(f)
 }
 
-/// Has all CPUs that are up in a new buffer, and gives it to the registry.
+/// Has all CPUs that are up in a new buffer, and gives it to the registry. Where that fails, the
+/// buffer goes before the region that it lies in: parameters are dropped from the last to the first.
 fn known(
-    made: Pin<KBox<Buffer>>,
     region: Option<KBox<Region>>,
+    made: Pin<KBox<Buffer>>,
     overwrite: bool,
 ) -> Result<NonNull<Buffer>> {
     let registry = REGISTRY.as_ref().ok_or(ENODEV)?;
