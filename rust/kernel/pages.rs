@@ -9,6 +9,7 @@ use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
+use kernel::types::NotThreadSafe;
 
 /// 2^order pages, zeroed when new.
 ///
@@ -33,7 +34,8 @@ impl Pages {
             | bindings::__GFP_ZERO
             | 1 << bindings::___GFP_RETRY_MAYFAIL_BIT
             | 1 << bindings::___GFP_COMP_BIT;
-        // SAFETY: the CPU is a possible one; pages that are no high memory have an address.
+        // SAFETY: a `CpuId` is below `nr_cpu_ids`, for which there is a node; pages that are no high
+        // memory have an address.
         let address = unsafe {
             let node = bindings::cpu_to_node(cpu.as_u32() as c_int);
             let page = bindings::alloc_pages_node(node, flags, order);
@@ -63,7 +65,7 @@ impl Pages {
 
     /// Has somebody else (a pipe it was spliced to, a mapping) a reference to the memory?
     pub(crate) fn is_shared(&self) -> bool {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant there is a live page at the address.
         unsafe { bindings::rtrace_page_is_shared(self.address.as_ptr().cast()) }
     }
 
@@ -74,7 +76,7 @@ impl Pages {
 
     /// The first of them, as the memory management knows it.
     pub(crate) fn page(&self) -> *mut bindings::page {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant there is a live page at the address.
         unsafe { bindings::rtrace_page_at(self.address.as_ptr().cast()) }
     }
 
@@ -102,7 +104,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant pages of this order, which the value owns; who else has them
+        // mapped or in a pipe has a reference of its own.
         unsafe { bindings::free_pages(self.address.as_ptr() as usize, self.order) };
     }
 }
@@ -111,6 +114,8 @@ impl Drop for Pages {
 /// is the one that the OOM killer takes first.
 pub(crate) struct Bulk {
     is_origin: bool,
+    /// The mark is the task's.
+    _not_send: NotThreadSafe,
 }
 
 impl Bulk {
@@ -124,7 +129,10 @@ impl Bulk {
         }
         // SAFETY: task context; undone by `drop`.
         let is_origin = unsafe { bindings::rtrace_begin_oom_origin() };
-        Ok(Self { is_origin })
+        Ok(Self {
+            is_origin,
+            _not_send: NotThreadSafe,
+        })
     }
 
     /// One of the blocks, as [`Pages::new`]. `EINTR` once the task is to die.
@@ -140,7 +148,7 @@ impl Bulk {
 impl Drop for Bulk {
     fn drop(&mut self) {
         if self.is_origin {
-            // SAFETY: `begin` has set it, for this task.
+            // SAFETY: `begin` has set it for this task, which the value cannot leave.
             unsafe { bindings::rtrace_end_oom_origin() };
         }
     }

@@ -3,7 +3,8 @@
 //! A spinlock with interrupts off whose functions are inline, so that a tracer may use it: taking
 //! it calls nothing that could be traced, and it may be tried in any context, NMI included.
 //!
-//! With one CPU only, and no NMIs there (User Mode Linux), interrupts off are all the lock.
+//! With one CPU only, and no NMIs there (User Mode Linux), interrupts off keep all others out; a
+//! word says whether the context itself holds the lock already.
 //!
 //! C side: `arch_spinlock_t`, `include/linux/spinlock.h`. It is outside of lockdep; state its place
 //! in the lock order where it is used. While it is held nothing may sleep, and memory is neither
@@ -11,10 +12,14 @@
 //! task and wait for a run queue whose CPU waits for the lock. A guard that is a temporary lives to
 //! the end of its statement, arguments included.
 
+#[cfg(not(CONFIG_SMP))]
+use core::cell::Cell;
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use kernel::bindings;
-use kernel::types::{NotThreadSafe, Opaque};
+use kernel::types::NotThreadSafe;
+#[cfg(CONFIG_SMP)]
+use kernel::types::Opaque;
 
 const _: () = assert!(
     cfg!(any(CONFIG_SMP, CONFIG_UML)),
@@ -23,22 +28,29 @@ const _: () = assert!(
 
 /// A `T` behind the lock.
 pub(crate) struct RawLock<T> {
+    #[cfg(CONFIG_SMP)]
     lock: Opaque<bindings::arch_spinlock_t>,
+    #[cfg(not(CONFIG_SMP))]
+    is_taken: Cell<bool>,
     data: UnsafeCell<T>,
 }
 
 // SAFETY: the lock hands `T` from one holder to the next, which is what `Send` allows.
 unsafe impl<T: Send> Send for RawLock<T> {}
-// SAFETY: as above; shared references to the lock give access to `T` to one holder at a time.
+// SAFETY: shared references to the lock give access to `T` to one holder at a time, which is what
+// `Send` allows. With one CPU `is_taken` is looked at with interrupts off, so by one context at a
+// time.
 unsafe impl<T: Send> Sync for RawLock<T> {}
 
 impl<T> RawLock<T> {
     /// An open lock around `data`.
     pub(crate) const fn new(data: T) -> Self {
-        // SAFETY: the open lock is all zeroes (`__ARCH_SPIN_LOCK_UNLOCKED`).
-        let lock = Opaque::new(unsafe { core::mem::zeroed() });
         Self {
-            lock,
+            // SAFETY: the open lock is all zeroes (`__ARCH_SPIN_LOCK_UNLOCKED`).
+            #[cfg(CONFIG_SMP)]
+            lock: Opaque::new(unsafe { core::mem::zeroed() }),
+            #[cfg(not(CONFIG_SMP))]
+            is_taken: Cell::new(false),
             data: UnsafeCell::new(data),
         }
     }
@@ -49,9 +61,7 @@ impl<T> RawLock<T> {
         let flags = unsafe { bindings::raw_local_irq_save() };
         // Not `arch_spin_lock()`: its slow path is a function with tracepoints, one of them hit with
         // the lock taken. A tracer that takes the lock there would wait for itself.
-        // SAFETY: the lock is initialised, and interrupts are off until the guard opens it.
-        #[cfg(CONFIG_SMP)]
-        while unsafe { bindings::arch_spin_trylock(self.lock.get()) } == 0 {
+        while !self.take() {
             core::hint::spin_loop();
         }
         RawGuard {
@@ -65,9 +75,7 @@ impl<T> RawLock<T> {
     pub(crate) fn try_lock(&self) -> Option<RawGuard<'_, T>> {
         // SAFETY: no preconditions; restored below or by the guard.
         let flags = unsafe { bindings::raw_local_irq_save() };
-        // SAFETY: the lock is initialised, and interrupts are off while it is held.
-        #[cfg(CONFIG_SMP)]
-        if unsafe { bindings::arch_spin_trylock(self.lock.get()) } == 0 {
+        if !self.take() {
             // SAFETY: `flags` are those saved above.
             unsafe { bindings::raw_local_irq_restore(flags) };
             return None;
@@ -77,6 +85,21 @@ impl<T> RawLock<T> {
             flags,
             _not_send: NotThreadSafe,
         })
+    }
+
+    /// Takes the lock if nobody has it. Interrupts are off, and stay so while it is held.
+    #[cfg(CONFIG_SMP)]
+    #[inline(always)]
+    fn take(&self) -> bool {
+        // SAFETY: the lock is initialised.
+        unsafe { bindings::arch_spin_trylock(self.lock.get()) != 0 }
+    }
+
+    /// Takes the lock if nobody has it. Interrupts are off, and stay so while it is held.
+    #[cfg(not(CONFIG_SMP))]
+    #[inline(always)]
+    fn take(&self) -> bool {
+        !self.is_taken.replace(true)
     }
 }
 
@@ -100,13 +123,16 @@ impl<T> Deref for RawGuard<'_, T> {
 
 impl<T> DerefMut for RawGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`.
+        // SAFETY: the guard's existence says that the lock is held, so nobody else refers to the
+        // data, and the guard is borrowed mutably.
         unsafe { &mut *self.lock.data.get() }
     }
 }
 
 impl<T> Drop for RawGuard<'_, T> {
     fn drop(&mut self) {
+        #[cfg(not(CONFIG_SMP))]
+        self.lock.is_taken.set(false);
         // SAFETY: the guard holds the lock; `flags` were saved when it was taken, on this CPU.
         unsafe {
             #[cfg(CONFIG_SMP)]

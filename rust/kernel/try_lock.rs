@@ -3,6 +3,7 @@
 //! A static for one user at a time, who is turned away rather than kept waiting.
 
 use core::cell::UnsafeCell;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
@@ -35,12 +36,17 @@ impl<T> TryLock<T> {
         // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs
         // with the release in `TryGuard::drop`.
         // The guard is made only for the one who has it: dropping one frees the cell.
-        (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire)).then(|| TryGuard(self))
+        (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire))
+            .then(|| TryGuard(self, PhantomData))
     }
 }
 
 /// The right to the value of a [`TryLock`]; dropping it gives the cell back.
-pub(crate) struct TryGuard<'a, T>(&'a TryLock<T>);
+///
+/// It is shared between CPUs and sent to them as `&mut T` is: no type that must stay where it is, or
+/// that one CPU at a time may look at, gets elsewhere by its guard.
+#[must_use = "the cell is given back when the guard is dropped"]
+pub(crate) struct TryGuard<'a, T>(&'a TryLock<T>, PhantomData<&'a mut T>);
 
 impl<T> Deref for TryGuard<'_, T> {
     type Target = T;
@@ -53,7 +59,8 @@ impl<T> Deref for TryGuard<'_, T> {
 
 impl<T> DerefMut for TryGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`, and the guard is borrowed mutably.
+        // SAFETY: by the cell's invariant nobody else touches the value while this guard exists,
+        // which is borrowed mutably.
         unsafe { &mut *self.0.value.get() }
     }
 }
