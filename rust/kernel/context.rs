@@ -11,7 +11,7 @@ use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
-/// Task context nests in nothing; see [`PreemptCount::level`].
+/// How many levels of contexts there are on a CPU; see [`PreemptCount::level`].
 pub(crate) const LEVELS: u32 = 4;
 
 /// The CPU's preemption count; on x86 with an inverted "need to reschedule" bit.
@@ -187,7 +187,8 @@ pub(crate) fn current_pid() -> i32 {
 /// How often the current task disabled migration. Any context.
 #[inline(always)]
 pub(crate) fn migrate_disabled() -> u16 {
-    // SAFETY: as in `current_pid`; only the task itself, and what interrupts it, changes the count.
+    // SAFETY: `current` is a live task whenever code runs; only the task itself, and what interrupts
+    // it, changes the count.
     unsafe { (*bindings::get_current()).migration_disabled }
 }
 
@@ -209,14 +210,15 @@ pub(crate) struct IrqsOff {
 
 #[cfg(CONFIG_BRANCH_TRACER)]
 impl IrqsOff {
-    /// Turns interrupts off. Any context.
+    /// Runs `f` with interrupts off. Any context. Regions nest: each restores what it has found.
     #[inline(always)]
-    pub(crate) fn new() -> Self {
-        // SAFETY: undone by `drop`.
-        Self {
+    pub(crate) fn with<R>(f: impl FnOnce(&Self) -> R) -> R {
+        // SAFETY: undone by `drop`, on this CPU, which nobody can leave with interrupts off.
+        let off = Self {
             flags: unsafe { bindings::raw_local_irq_save() },
             _not_send: NotThreadSafe,
-        }
+        };
+        f(&off)
     }
 
     /// That preemption is off, for those who do not hold the guard themselves.
@@ -230,7 +232,7 @@ impl IrqsOff {
 impl Drop for IrqsOff {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: the flags that `new` saved on this CPU.
+        // SAFETY: the flags that `with` saved on this CPU.
         unsafe { bindings::raw_local_irq_restore(self.flags) };
     }
 }
@@ -309,7 +311,8 @@ impl PreemptOff {
 /// That holds.
 pub(crate) unsafe trait Pinned {}
 
-// SAFETY: `new` and `drop` see to it.
+// SAFETY: `new` turns preemption off, `assume` takes over a guard that did, and `drop` alone turns it
+// on again.
 unsafe impl Pinned for PreemptOff {}
 
 /// Preemption is off because somebody else's guard lives.

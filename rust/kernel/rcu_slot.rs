@@ -74,12 +74,12 @@ impl<T> RcuSlot<T> {
     /// wait for that. Any context.
     #[cfg(CONFIG_BRANCH_TRACER)]
     #[inline(always)]
-    pub(crate) fn get_watched<'a>(&self, _irqs_off: &'a IrqsOff) -> Option<&'a T> {
+    pub(crate) fn get_watched<'a>(&'a self, _irqs_off: &'a IrqsOff) -> Option<&'a T> {
         if !rcu_watches() {
             return None;
         }
         // SAFETY: interrupts are off as long as the guard is borrowed, and RCU watches, so that
-        // `wait_for_readers` waits for this CPU.
+        // `wait_for_readers` waits for this CPU; the slot is borrowed as long.
         unsafe { self.get() }
     }
 
@@ -88,7 +88,7 @@ impl<T> RcuSlot<T> {
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
         let _stay = PreemptOff::new();
-        // SAFETY: preemption is off until `f` has returned.
+        // SAFETY: preemption is off until `f` has returned, and the slot is borrowed as long.
         f(unsafe { self.get() })
     }
 

@@ -92,10 +92,11 @@ pub(crate) fn is_on() -> bool {
 #[inline(never)]
 pub(crate) fn record(site: Annotated, correct: bool) {
     let context = Context::capture();
-    let stay = IrqsOff::new();
-    if let Some(recorder) = CURRENT.get_watched(&stay) {
-        recorder.record(stay.lend(), context, site, correct);
-    }
+    IrqsOff::with(|stay| {
+        if let Some(recorder) = CURRENT.get_watched(stay) {
+            recorder.record(stay.lend(), context, site, correct);
+        }
+    });
 }
 
 impl Recorder {
