@@ -9,7 +9,7 @@
 
 use core::ptr::NonNull;
 use kernel::bindings;
-use kernel::ffi::{c_char, c_int, c_void};
+use kernel::ffi::{c_char, c_int, c_ulong, c_void};
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -25,7 +25,7 @@ pub(crate) struct Reserved {
     of: Of,
 }
 
-/// What becomes of it in the end.
+/// What becomes of the memory in the end.
 enum Of {
     /// It was reserved under this name, and goes back to the kernel.
     Name(CString),
@@ -62,13 +62,27 @@ impl Reserved {
     }
 
     /// Physical memory that the command line has kept from the kernel, as its `memmap=` says. Boot;
-    /// `EINVAL` for what is not made of whole pages, `ENOMEM` where it cannot be mapped.
+    /// `EINVAL` for what is not made of whole pages, `EBUSY` for memory that the kernel uses,
+    /// `ENOMEM` where it cannot be mapped.
     pub(crate) fn by_address(start: u64, size: u64) -> Result<Self> {
         whole_pages(start, size)?;
+        // SAFETY: it compares with the resources that are known.
+        let overlap = unsafe {
+            bindings::region_intersects(
+                start,
+                size as usize,
+                bindings::IORESOURCE_SYSTEM_RAM as c_ulong,
+                bindings::IORES_DESC_NONE as c_ulong,
+            )
+        };
+        if overlap != bindings::REGION_DISJOINT as c_int {
+            return Err(EBUSY);
+        }
         // SAFETY: maps, and touches nothing.
         let at = unsafe { bindings::rtrace_map_memory(start, size as usize) };
         let at = NonNull::new(at.cast::<u8>()).ok_or(ENOMEM)?;
-        // INVARIANT: who names it in `trace_instance=` vouches that the kernel does not use it.
+        // INVARIANT: the kernel does not use it, as it is no memory of its own; who names it in
+        // `trace_instance=` gives it to tracing.
         Ok(Self {
             start: at,
             size: size as usize,
@@ -178,8 +192,12 @@ pub(crate) fn for_each_module(mut f: impl FnMut(&[u8], usize)) {
     };
 }
 
+/// # Safety
+///
+/// `module` is there during the call; `data` is what [`for_each_module`] passes, used by nobody else.
 unsafe extern "C" fn with_module(module: *mut bindings::module, data: *mut c_void) -> c_int {
-    // SAFETY: `for_each_module` passes this.
+    // SAFETY: `data` is the reference that `for_each_module` passes, and nobody else uses it
+    // meanwhile.
     let each = unsafe { &mut *data.cast::<&mut dyn FnMut(&[u8], usize)>() };
     // SAFETY: the module is there during the call.
     unsafe { module_text(module, each) };

@@ -199,7 +199,9 @@ fn memory_of(memory: Where<'_>) -> Result<Reserved> {
             Reserved::by_name(&name)
                 .inspect_err(|_| pr_warn!("no usable memory is reserved as {}\n", &*name))
         }
-        Where::Address { start, size } => Reserved::by_address(start, size),
+        Where::Address { start, size } => Reserved::by_address(start, size).inspect_err(|_| {
+            pr_warn!("no memory is kept from the kernel at {:#x}\n", start);
+        }),
         Where::NoAddress | Where::NoSize => Err(EINVAL),
     }
 }
