@@ -22,6 +22,7 @@ use super::seq_file;
 use crate::kernel::interop::{errno, Table};
 use crate::kernel::wait_queue::WaitQueue;
 use core::{
+    marker::PhantomData,
     ops::Deref,
     ptr::{self, NonNull},
 };
@@ -155,7 +156,7 @@ pub(crate) trait OpenFile: Send + Sync {
     }
 
     /// Which operations would not block now. The default is always ready.
-    fn poll(&self, _call: &PollCall<'_>) -> PollEvents {
+    fn poll<'f>(&'f self, _call: &PollCall<'f>) -> PollEvents {
         PollEvents::READABLE.and(PollEvents::WRITABLE)
     }
 
@@ -239,18 +240,22 @@ impl WriteCall<'_> {
     }
 }
 
-/// One `poll(2)`, `select(2)` or epoll look at a file.
-pub(crate) struct PollCall<'a> {
-    file: &'a File,
+/// One `poll(2)`, `select(2)` or epoll look at a file, which is borrowed for `'f`: who polls waits on
+/// queues that the file has, and that go with it.
+pub(crate) struct PollCall<'f> {
+    file: &'f File,
     table: *mut bindings::poll_table,
+    /// `'f` is that of the file's owner, and no shorter one.
+    _file: PhantomData<fn(&'f ()) -> &'f ()>,
 }
 
-impl PollCall<'_> {
+impl<'f> PollCall<'f> {
     /// The call of somebody else's `poll` operation.
     ///
     /// # Safety
     ///
-    /// `file` is open and `table` null or that of the call, both while the result lives.
+    /// `file` is open and `table` null or that of the call, both while the result lives; what is
+    /// borrowed for `'f` stays as long as the file is open.
     pub(crate) unsafe fn from_raw(
         file: *mut bindings::file,
         table: *mut bindings::poll_table,
@@ -259,14 +264,15 @@ impl PollCall<'_> {
         Self {
             file: unsafe { File::from_raw_file(file) },
             table,
+            _file: PhantomData,
         }
     }
 
     /// Has the caller woken when `queue` is.
-    pub(crate) fn wait_on(&self, queue: &WaitQueue) {
+    pub(crate) fn wait_on(&self, queue: &'f WaitQueue) {
         // SAFETY: `file` is valid by its type, `table` is null or valid for this call by
-        // construction. The queue stays until the poll is over, or takes the poller out and waits
-        // for a grace period when it goes.
+        // construction. The queue is borrowed from the file, which `poll(2)` and `select(2)` hold
+        // while they are in it; an epoll is taken out by the queue when that goes.
         unsafe { bindings::poll_wait(self.file.as_ptr(), queue.as_ptr(), self.table) }
     }
 }
@@ -431,7 +437,7 @@ unsafe fn install(
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &PAGE_OPERATIONS.0 };
     } else if opened.file.polls() {
-        // SAFETY: as above.
+        // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &POLL_OPERATIONS.0 };
     }
 
@@ -504,7 +510,7 @@ unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::i
     };
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    // SAFETY: as above.
+    // SAFETY: `file` is open.
     let nonblock = nowait || unsafe { is_nonblock(file) };
     count(opened.file.read(&mut ReadCall { to, pos, nonblock }))
 }
@@ -567,7 +573,8 @@ unsafe extern "C" fn poll(
 ) -> bindings::__poll_t {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    // SAFETY: the VFS passes the table of this call.
+    // SAFETY: the VFS passes the file and the table of this call; what `opened` has stays until the
+    // file is released.
     opened
         .file
         .poll(&unsafe { PollCall::from_raw(file, table) })
@@ -577,7 +584,7 @@ unsafe extern "C" fn poll(
 unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
-    // SAFETY: as above.
+    // SAFETY: `file` is open.
     match opened.file.ioctl(cmd, arg, unsafe { is_nonblock(file) }) {
         Ok(value) => value,
         Err(e) => e.to_errno() as c_long,

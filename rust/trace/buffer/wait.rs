@@ -45,7 +45,12 @@ impl Buffer {
     }
 
     /// Answers a poll of a file of this buffer: readable when [`Buffer::is_ready`]. Task context.
-    pub(crate) fn poll(&self, cpu: Option<CpuId>, percent: u32, call: &PollCall<'_>) -> PollEvents {
+    pub(crate) fn poll<'f>(
+        &'f self,
+        cpu: Option<CpuId>,
+        percent: u32,
+        call: &PollCall<'f>,
+    ) -> PollEvents {
         let Some(queue) = self.queue(cpu) else {
             return PollEvents::ERROR;
         };

@@ -132,7 +132,7 @@ impl OpenFile for OpenPipe {
         true
     }
 
-    fn poll(&self, call: &PollCall<'_>) -> PollEvents {
+    fn poll<'f>(&'f self, call: &PollCall<'f>) -> PollEvents {
         let Place { instance, cpu } = self.at();
         if instance.options().has(Flag::Block) || self.pipe.lock().has_text() {
             return PollEvents::READABLE;

@@ -227,7 +227,7 @@ impl OpenFile for Raw {
         Seek::Onward
     }
 
-    fn poll(&self, call: &PollCall<'_>) -> PollEvents {
+    fn poll<'f>(&'f self, call: &PollCall<'f>) -> PollEvents {
         if self.side == Side::Snapshot {
             return PollEvents::READABLE.and(PollEvents::WRITABLE);
         }
