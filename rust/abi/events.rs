@@ -8,7 +8,9 @@
 //! [`trace_put_event_file`].
 
 use super::sysctl;
-use crate::kernel::trace_event::{self as calls, Call, RawField, Registered, Reservation};
+use crate::kernel::trace_event::{
+    self as calls, Call, HeldCall, RawField, Registered, Reservation,
+};
 use crate::kernel::{rcu_slot, trace_event_types as types};
 use crate::trace::events::file::HotFile;
 use crate::trace::events::matching::Match;
@@ -313,19 +315,11 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
             .find_in(&instance, text(system), text(event))
             .ok_or(EINVAL)?;
         let id = known.id();
-        known.hold().then_some(()).ok_or(EBUSY)?;
-        match registry.file_made(&instance, id) {
-            Ok(file) => {
-                let _kept = Arc::into_raw(held.into_arc());
-                Ok(file.hot().as_ptr())
-            }
-            Err(error) => {
-                if let Some(event) = registry.event(id) {
-                    event.release();
-                }
-                Err(error)
-            }
-        }
+        let call = HeldCall::new(known).ok_or(EBUSY)?;
+        let file = registry.file_made(&instance, id)?;
+        call.keep();
+        let _kept = Arc::into_raw(held.into_arc());
+        Ok(file.hot().as_ptr())
     };
     found().unwrap_or_else(|error: Error| error.to_ptr())
 }
@@ -337,11 +331,13 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
 /// It came from there, and is not used any more.
 #[export]
 pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_event_file) {
-    // SAFETY: `file` came from `trace_get_event_file`, which has held the event's module and the
-    // instance.
+    // SAFETY: `file` came from `trace_get_event_file`, which has kept the event's module and the
+    // instance held. The file may go with either, and is not looked at once one was let go.
     unsafe {
-        HotFile::from_raw(file).call().release();
-        drop(Held::from_arc(Arc::from_raw((*file).tr.cast())));
+        let call = HeldCall::from_kept(HotFile::from_raw(file).call());
+        let instance = Held::from_arc(Arc::from_raw((*file).tr.cast()));
+        drop(call);
+        drop(instance);
     }
 }
 
@@ -349,12 +345,14 @@ pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_
 pub(super) fn start() {
     // SAFETY: the command line has been parsed, and init memory is still there.
     let wanted = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes();
+    // SAFETY: boot: init memory is still there until this has returned.
+    let calls = unsafe { calls::built_in() };
     // SAFETY: the kernel's own, which are new and stay.
-    let events = calls::built_in().map(|call| unsafe { Registered::new(call, null_mut()) });
-    // SAFETY: as above.
+    let events = calls.map(|call| unsafe { Registered::new(call, null_mut()) });
+    // SAFETY: the command line has been parsed, and init memory is still there.
     let triggers = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_triggers()) }.to_bytes();
     boot::start(events, wanted, triggers);
-    // SAFETY: as for the other parameter.
+    // SAFETY: the command line has been parsed, and init memory is still there.
     if unsafe { bindings::rtrace_printk_at_boot() } {
         rtrace_tracepoint_printk(true);
     }
@@ -393,21 +391,22 @@ pub(crate) unsafe extern "C" fn rtrace_tracepoint_printk_sysctl(
         PRINTK.store(if console::is_on() { number } else { 0 }, Relaxed);
         Ok(())
     };
-    // SAFETY: by the precondition a handler's arguments.
+    // SAFETY: the arguments are those that the sysctl code gives its handlers.
     unsafe { sysctl::number(table, write, buffer, lenp, ppos, PRINTK.load(Relaxed), set) }
 }
 
 /// There is a first task: see [`boot::again`]. Boot.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_events_again() {
-    // SAFETY: as in `start`.
+    // SAFETY: the command line has been parsed, and init memory is still there.
     boot::again(unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes());
 }
 
 /// Numbers for names in the formats of the kernel's events. Boot.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_events_evals() {
-    boot::replace(calls::built_in_evals());
+    // SAFETY: boot: init memory is still there until this has returned.
+    boot::replace(unsafe { calls::built_in_evals() });
 }
 
 /// A module comes or goes. Task context, sleeps.

@@ -7,7 +7,7 @@ use crate::core::format::entry::Function;
 use crate::core::format::entry::{Entry as _, Print};
 use crate::kernel::own_event::Class;
 use crate::kernel::perf_trace;
-use crate::kernel::trace_event::Call;
+use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::buffer::entry::Context;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::events::filter::is_function;
@@ -74,9 +74,10 @@ pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event
 /// That was done for `event`.
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_destroy(event: *mut bindings::perf_event) {
-    // SAFETY: `perf_trace_init` was done for `event`, and has held the event's code since.
+    // SAFETY: `perf_trace_init` was done for `event`; it has kept the event's module held, which
+    // nobody else gives back, unless the event is one of the core's own, without a module.
     unsafe {
-        let call = Call::from_raw((*event).tp_event);
+        let call = HeldCall::from_kept(Call::from_raw((*event).tp_event));
         perf::end(call, |in_use, call| in_use.end(call, event));
     }
 }
@@ -118,7 +119,8 @@ pub(crate) unsafe extern "C" fn perf_trace_buf_alloc(
     regs: *mut *mut bindings::pt_regs,
     rctxp: *mut c_int,
 ) -> *mut c_void {
-    let Some((room, its_regs, context)) = perf_trace::room(size as usize) else {
+    // SAFETY: the probe of an event that perf uses asks, so that the memory is there.
+    let Some((room, its_regs, context)) = (unsafe { perf_trace::room(size as usize) }) else {
         return null_mut();
     };
     // SAFETY: `regs` is null or may be written, and `rctxp` may be.

@@ -42,8 +42,10 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_init(
     call: *mut bindings::trace_event_call,
 ) -> c_int {
     from_result(|| {
-        syscalls::init()?;
-        // SAFETY: by the precondition.
+        // SAFETY: the first of these events is made known at boot, with init memory there; later ones
+        // find that it was done.
+        syscalls::init(|| unsafe { Metadata::all() })?;
+        // SAFETY: `call` is an event that `SYSCALL_METADATA()` has made.
         let metadata = unsafe { Metadata::of(call) };
         syscalls::number_of(metadata).ok_or(ENOSYS)?;
         let format = match metadata.is_entered_by(call) {
@@ -87,10 +89,11 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_define_fields(
     call: *mut bindings::trace_event_call,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `call` is an event that `SYSCALL_METADATA()` has made.
         let metadata = unsafe { Metadata::of(call) };
         let define = |ty, name, offset: u32, size: usize| {
-            // SAFETY: by the precondition; the texts are constants, or stay.
+            // SAFETY: `call` is being made known, so nobody looks at its fields; the texts are
+            // constants, or stay.
             let result = unsafe {
                 super::events::trace_define_field(
                     call,
@@ -132,7 +135,7 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_define_fields(
 pub(crate) unsafe extern "C" fn rtrace_syscall_fields(
     call: *mut bindings::trace_event_call,
 ) -> *mut bindings::list_head {
-    // SAFETY: by the precondition.
+    // SAFETY: `call` is an event that `SYSCALL_METADATA()` has made.
     unsafe { Metadata::of(call) }.enter_fields()
 }
 
@@ -153,17 +156,17 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_reg(
     data: *mut c_void,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `call` is an event that `SYSCALL_METADATA()` has made.
         let metadata = unsafe { Metadata::of(call) };
         let number = syscalls::number_of(metadata).ok_or(ENOSYS)?;
         let enter = metadata.is_entered_by(call);
         match what {
-            // SAFETY: by the precondition; the file stays until it was taken out and probes were
-            // waited for.
+            // SAFETY: to be registered the class gets a `HotFile`, which stays until it was taken
+            // out and probes were waited for.
             bindings::trace_reg_TRACE_REG_REGISTER => unsafe {
                 begin(HotFile::from_raw(data.cast()), enter, number)
             },
-            // SAFETY: by the precondition.
+            // SAFETY: what is taken away is the `HotFile` that was registered, which is there still.
             bindings::trace_reg_TRACE_REG_UNREGISTER => {
                 end(unsafe { HotFile::from_raw(data.cast()) }, enter, number)
             }
@@ -186,7 +189,8 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_reg(
 unsafe fn begin(file: &HotFile, enter: bool, number: usize) -> Result {
     let of = syscalls::of(file.instance())?;
     let table = if enter { &of.enter } else { &of.exit };
-    // SAFETY: by the precondition; only probes look files up.
+    // SAFETY: the file stays until it was taken out and probes were waited for; only they look files
+    // up.
     if unsafe { table.put(number, file) }? {
         // SAFETY: what the instance has stays as long as the file does, and the probe is taken away
         // with the last file.
@@ -225,7 +229,8 @@ fn data_of(of: &Syscalls) -> *mut c_void {
 ///
 /// `data` is a [`Syscalls`] that stays meanwhile, `regs` are the current task's.
 unsafe extern "C" fn entered(data: *mut c_void, regs: *mut bindings::pt_regs, _number: c_long) {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe was registered with a `Syscalls`, which stays until it was waited for; `regs`
+    // are the current task's.
     let (of, current) = unsafe { (&*data.cast::<Syscalls>(), Current::new(regs)) };
     if let Some(call) = Numbered::of(current) {
         // SAFETY: a probe: after a file is taken out it is waited for.
@@ -242,7 +247,8 @@ unsafe extern "C" fn entered(data: *mut c_void, regs: *mut bindings::pt_regs, _n
 ///
 /// As [`entered`].
 unsafe extern "C" fn returned(data: *mut c_void, regs: *mut bindings::pt_regs, _result: c_long) {
-    // SAFETY: by the precondition.
+    // SAFETY: the probe was registered with a `Syscalls`, which stays until it was waited for; `regs`
+    // are the current task's.
     let (of, current) = unsafe { (&*data.cast::<Syscalls>(), Current::new(regs)) };
     if let Some(call) = Numbered::of(current) {
         // SAFETY: a probe: after a file is taken out it is waited for.
@@ -264,9 +270,9 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_print_enter(
     _flags: c_int,
     event: *mut bindings::trace_event,
 ) -> bindings::print_line_t {
-    // SAFETY: by the precondition; the instance is there while its entries are printed.
+    // SAFETY: `iter` is what the caller was given to print with, and `event` the event's part.
     let (iter, kind) = unsafe { (TraceIterator::from_raw(iter), (*event).type_ as u16) };
-    // SAFETY: as above.
+    // SAFETY: null, or the instance of the entry, which is there while its entries are printed.
     let verbose = unsafe { instance(iter.trace_array()) }
         .is_some_and(|instance| instance.options().has(Flag::Verbose));
     let (seq, entry) = iter.line();
@@ -288,7 +294,7 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_print_exit(
     _flags: c_int,
     event: *mut bindings::trace_event,
 ) -> bindings::print_line_t {
-    // SAFETY: by the precondition.
+    // SAFETY: `iter` is what the caller was given to print with, and `event` the event's part.
     let (iter, kind) = unsafe { (TraceIterator::from_raw(iter), (*event).type_ as u16) };
     let (seq, entry) = iter.line();
     let _full = match of_entry(entry).filter(|call| call.metadata.types().1 == kind) {
@@ -392,7 +398,7 @@ mod perf {
     ///
     /// `regs` are the current task's.
     unsafe extern "C" fn entered(_: *mut c_void, regs: *mut bindings::pt_regs, _: c_long) {
-        // SAFETY: by the precondition.
+        // SAFETY: `regs` are the current task's, as the tracepoint gives them.
         let current = unsafe { Current::new(regs) };
         let Some(number) = current.number().filter(|&number| ENTER.has(number)) else {
             return;
@@ -404,26 +410,33 @@ mod perf {
         let user = (call.user.mask != 0)
             .then(|| UserMemory::read(call.user, &arguments, DEFAULT_USER_BYTES as usize));
         let words = call.words(&arguments);
-        submit(call.metadata.events().0, regs, number, words, user.as_ref());
+        let event = call.metadata.events().0;
+        // SAFETY: this is the probe, and these are its registers.
+        unsafe { submit(event, regs, number, words, user.as_ref()) };
     }
 
     /// # Safety
     ///
     /// `regs` are the current task's.
     unsafe extern "C" fn returned(_: *mut c_void, regs: *mut bindings::pt_regs, _: c_long) {
-        // SAFETY: by the precondition.
+        // SAFETY: `regs` are the current task's, as the tracepoint gives them.
         let current = unsafe { Current::new(regs) };
         let Some(number) = current.number().filter(|&number| EXIT.has(number)) else {
             return;
         };
         if let Some(call) = syscalls::call(number) {
             let words = [current.result() as usize];
-            submit(call.metadata.events().1, regs, number, &words, None);
+            // SAFETY: this is the probe, and these are its registers.
+            unsafe { submit(call.metadata.events().1, regs, number, &words, None) };
         }
     }
 
     /// Gives an entry to perf, if anybody listens on this CPU.
-    fn submit(
+    ///
+    /// # Safety
+    ///
+    /// In one of the probes above; `regs` are what it got.
+    unsafe fn submit(
         event: &crate::kernel::trace_event::Call,
         regs: *mut bindings::pt_regs,
         number: usize,
@@ -433,11 +446,15 @@ mod perf {
         let fixed = WORDS + 8 * words.len();
         let length = fixed + user.map_or(0, UserMemory::size);
         let _stay = PreemptOff::new();
-        perf_trace::submit(event, regs, length, |fields| {
-            let rest = put_call(fields, number, words);
-            if let Some(user) = user {
-                user.put(rest, fixed);
-            }
-        });
+        // SAFETY: the caller is a probe that is waited for before the event is no longer in use, and
+        // `regs` are what it got; `_stay` has preemption off.
+        unsafe {
+            perf_trace::submit(event, regs, length, |fields| {
+                let rest = put_call(fields, number, words);
+                if let Some(user) = user {
+                    user.put(rest, fixed);
+                }
+            })
+        };
     }
 }

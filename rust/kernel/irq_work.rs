@@ -9,7 +9,8 @@ use kernel::prelude::*;
 use kernel::types::Opaque;
 use kernel::{bindings, container_of};
 
-/// What an [`IrqWork`] runs: in hard interrupt context, never twice at a time for one work.
+/// What an [`IrqWork`] runs: in hard interrupt context; with `PREEMPT_RT` in a thread of the CPU's.
+/// Work that is queued again while it runs may run on two CPUs at a time.
 pub(crate) trait Run: Send + Sync {
     /// The work. Must not sleep.
     fn run(&self);
@@ -29,9 +30,9 @@ pub(crate) struct IrqWork<T: Run> {
     _pin: PhantomPinned,
 }
 
-// SAFETY: the C side has its own synchronisation; `T` may be used from anywhere (`Run`).
+// SAFETY: the C side has its own synchronisation; `T` may be sent anywhere (`Run`).
 unsafe impl<T: Run> Send for IrqWork<T> {}
-// SAFETY: as above.
+// SAFETY: any CPU may queue the work by a shared reference, and `T` may be used from all (`Run`).
 unsafe impl<T: Run> Sync for IrqWork<T> {}
 
 impl<T: Run> IrqWork<T> {

@@ -225,7 +225,12 @@ pub(crate) unsafe fn del(event: *mut bindings::perf_event) {
 /// Memory on this CPU for an entry of `size` bytes, with the number of the context, and registers
 /// that go with it. None for one that is too long, or where perf records already. Any context,
 /// preemption off; perf's core ends it.
-pub(crate) fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, c_int)> {
+///
+/// # Safety
+///
+/// An event is in use ([`InUse::begin`]), and stays so until the memory is not used any more: in a
+/// probe of it, such as is waited for before its end.
+pub(crate) unsafe fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, c_int)> {
     let last = size.checked_sub(8)?;
     if size > ROOM {
         kernel::pr_warn_once!(
@@ -238,8 +243,8 @@ pub(crate) fn room(size: usize) -> Option<(NonNull<u8>, *mut bindings::pt_regs, 
     // SAFETY: no preconditions; it gives a number below that of the rooms.
     let context = unsafe { bindings::perf_swevent_get_recursion_context() };
     let base = ROOMS.get(usize::try_from(context).ok()?)?.load(Relaxed);
-    // SAFETY: an event of perf's is hit, so that the rooms are there; this context has the one of
-    // its number on this CPU to itself. What is behind the fields would go to user space as it is.
+    // SAFETY: an event is in use, so that the rooms are there; this context has the one of its number
+    // on this CPU to itself. What is behind the fields would go to user space as it is.
     unsafe {
         let room: *const u8 = this_of(base);
         let room = room.cast_mut();
@@ -288,18 +293,23 @@ pub(crate) unsafe fn submit_to(
 }
 
 /// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
-/// `fill` writes what is behind the common fields. Nothing is done where nobody listens. In a probe,
-/// preemption off; `regs` are of what was hit.
+/// `fill` writes what is behind the common fields. Nothing is done where nobody listens, or for an
+/// entry that is shorter than the common fields.
+///
+/// # Safety
+///
+/// In a probe that is waited for before `call` is no longer in use, with preemption off; `regs` are of
+/// what was hit.
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
-pub(crate) fn submit(
+pub(crate) unsafe fn submit(
     call: &Call,
     regs: *mut bindings::pt_regs,
     length: usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
     let raw = call.as_ptr();
-    // SAFETY: the lists are there while the event is in use, which who calls has looked at; probes
-    // are waited for before they go.
+    // SAFETY: null, or the lists, which stay while the event is in use: this probe is waited for
+    // before they go.
     let list: *const bindings::hlist_head = unsafe {
         match (*raw).perf_events.is_null() {
             true => return,
@@ -311,17 +321,19 @@ pub(crate) fn submit(
         return;
     }
     // Behind it perf puts 4 bytes, and the sum is to be whole words.
-    let size = (length + 4).next_multiple_of(8) - 4;
-    let Some((entry, _, context)) = room(size) else {
+    let Some(behind) = length.checked_sub(COMMON) else {
         return;
     };
-    // SAFETY: the room has `size` bytes, which this context has to itself until perf's core ends it.
+    let size = length.saturating_add(4).next_multiple_of(8) - 4;
+    // SAFETY: the event has lists, so it is in use, and this probe is waited for before it is not.
+    let Some((entry, _, context)) = (unsafe { room(size) }) else {
+        return;
+    };
+    // SAFETY: the room has `size` bytes, no fewer than `length`, which this context has to itself
+    // until perf's core ends it; `regs` are of what was hit.
     unsafe {
         let start = entry.as_ptr();
-        fill(core::slice::from_raw_parts_mut(
-            start.add(COMMON),
-            length - COMMON,
-        ));
+        fill(core::slice::from_raw_parts_mut(start.add(COMMON), behind));
         bindings::rtrace_perf_submit(
             raw,
             start.cast(),

@@ -50,12 +50,17 @@ pub(crate) struct Metadata(Opaque<bindings::syscall_metadata>);
 unsafe impl Sync for Metadata {}
 
 impl Metadata {
-    /// All there are. Any context.
-    pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
+    /// All there are. Boot.
+    ///
+    /// # Safety
+    ///
+    /// Init memory, where the list is, stays while the result is used. (What it gives stays.)
+    pub(crate) unsafe fn all() -> impl Iterator<Item = &'static Self> {
         let start = (&raw const bindings::__start_syscalls_metadata).cast::<*const Self>();
         let end = (&raw const bindings::__stop_syscalls_metadata) as usize;
         let count = end.wrapping_sub(start as usize) / size_of::<usize>();
-        // SAFETY: the linker script puts them around an array of pointers to statics.
+        // SAFETY: the linker script puts them around an array of pointers to statics, which is there
+        // as long as init memory is.
         (0..count).filter_map(move |at| unsafe { (*start.add(at)).as_ref() })
     }
 
@@ -65,7 +70,7 @@ impl Metadata {
     ///
     /// `call` is one of those events.
     pub(crate) unsafe fn of(call: *const bindings::trace_event_call) -> &'static Self {
-        // SAFETY: by the precondition; `SYSCALL_METADATA()` sets it to a static.
+        // SAFETY: `call` is one of those events, whose data `SYSCALL_METADATA()` sets to a static.
         unsafe { &*(*call).data.cast() }
     }
 
@@ -168,6 +173,10 @@ pub(crate) fn address(number: usize) -> usize {
 }
 
 /// The system call that the current task makes. In a probe of its entry or return.
+///
+/// # Invariants
+///
+/// The registers are the current task's, as a probe of a system call gets them, while this is used.
 #[derive(Clone, Copy)]
 pub(crate) struct Current(*mut bindings::pt_regs);
 
@@ -176,6 +185,7 @@ impl Current {
     ///
     /// `regs` are the current task's, as a probe of a system call gets them, while this is used.
     pub(crate) unsafe fn new(regs: *mut bindings::pt_regs) -> Self {
+        // INVARIANT: `regs` are what a probe got, while this is used.
         Self(regs)
     }
 
@@ -183,7 +193,7 @@ impl Current {
     /// those of 32 bits).
     #[inline(always)]
     pub(crate) fn number(self) -> Option<usize> {
-        // SAFETY: by the precondition of `new`.
+        // SAFETY: by the type invariant the registers of the current task, which is in the call.
         let number = unsafe { bindings::rtrace_syscall_number(self.0) };
         usize::try_from(number)
             .ok()
@@ -194,7 +204,8 @@ impl Current {
     #[inline(always)]
     pub(crate) fn arguments(self) -> [usize; ARGS] {
         let mut words = [0; ARGS];
-        // SAFETY: by the precondition of `new`; six words are written.
+        // SAFETY: by the type invariant the registers of the current task, which is in the call; six
+        // words are written.
         unsafe { bindings::rtrace_syscall_arguments(self.0, words.as_mut_ptr()) };
         words
     }
@@ -202,7 +213,7 @@ impl Current {
     /// Its result.
     #[inline(always)]
     pub(crate) fn result(self) -> isize {
-        // SAFETY: by the precondition of `new`.
+        // SAFETY: by the type invariant the registers of the current task, which returns from the call.
         unsafe { bindings::rtrace_syscall_result(self.0) }
     }
 }
@@ -221,7 +232,8 @@ pub(crate) fn copy_string(from: usize, into: &mut [u8]) -> Option<usize> {
 /// Fills `into` from the current task's memory at `from`; false if it cannot be read. Task context,
 /// may sleep.
 pub(crate) fn copy_bytes(from: usize, into: &mut [u8]) -> bool {
-    // SAFETY: as in `copy_string`.
+    // SAFETY: `into` may be written, as many bytes as are said; user memory may be anywhere, and may
+    // be missing.
     let left = unsafe {
         bindings::copy_from_user(
             into.as_mut_ptr().cast(),
@@ -243,7 +255,8 @@ pub(crate) type Probe = unsafe extern "C" fn(*mut c_void, *mut bindings::pt_regs
 ///
 /// `data` is what the probe asks for, until [`unregister`] and a wait for probes.
 pub(crate) unsafe fn register(enter: bool, probe: Probe, data: *mut c_void) -> Result {
-    // SAFETY: by the precondition; the tracepoints have this type of probe.
+    // SAFETY: the tracepoints have this type of probe; `data` is what it asks for, until it was taken
+    // away and waited for.
     to_result(unsafe { bindings::tracepoint_probe_register(point(enter), probe as _, data) })
 }
 

@@ -178,21 +178,6 @@ impl Call {
         constant || is_tracepoint_string(address) || of_module()
     }
 
-    /// Keeps the event's code from going until [`Call::release`]; false if it is going already.
-    /// Task context.
-    pub(crate) fn hold(&self) -> bool {
-        let module = self.module() as *mut bindings::module;
-        // SAFETY: as in `module_name`.
-        !self.has(Self::DYNAMIC) && unsafe { bindings::try_module_get(module) }
-    }
-
-    /// Undoes one [`Call::hold`].
-    pub(crate) fn release(&self) {
-        let module = self.module() as *mut bindings::module;
-        // SAFETY: `Call::hold` has taken the reference that this gives back.
-        unsafe { bindings::module_put(module) };
-    }
-
     /// Begins its life: its class gives it a type. Task context.
     ///
     /// # Errors
@@ -760,24 +745,45 @@ impl<T> FlagsHandle<T> {
     }
 }
 
-/// An event that cannot go, as its module is held.
+/// An event that cannot go, as its module is held. The kernel's own events have no module, and stay
+/// anyway.
 ///
 /// # Invariants
 ///
-/// [`Call::hold`] was successful on it, and was not undone.
+/// One reference on the event's module is the value's own.
 pub(crate) struct HeldCall(NonNull<Call>);
 
-// SAFETY: it gives out `&Call` alone, and may be dropped anywhere.
+// SAFETY: it gives out `&Call` alone, and a module's references are counted on any CPU.
 unsafe impl Send for HeldCall {}
-// SAFETY: as above.
+// SAFETY: it gives out `&Call` alone, which any CPU may use.
 unsafe impl Sync for HeldCall {}
 
 impl HeldCall {
     /// Holds `call`'s module; none if that is going, or if the event can go without one. Task
     /// context.
     pub(crate) fn new(call: &Call) -> Option<Self> {
-        // INVARIANT: held.
-        call.hold().then(|| Self(NonNull::from(call)))
+        let module = call.module() as *mut bindings::module;
+        // SAFETY: null, or the module of an event that is known, which stays until its events were
+        // removed.
+        let is_held =
+            !call.has(Call::DYNAMIC) && unsafe { bindings::try_module_get(module) };
+        // INVARIANT: the reference was taken just now.
+        is_held.then(|| Self(NonNull::from(call)))
+    }
+
+    /// Keeps the module held until [`HeldCall::from_kept`].
+    pub(crate) fn keep(self) {
+        core::mem::forget(self);
+    }
+
+    /// Takes over what [`HeldCall::keep`] has left.
+    ///
+    /// # Safety
+    ///
+    /// There was one for `call` that nobody else takes over; or `call` has no module.
+    pub(crate) unsafe fn from_kept(call: &Call) -> Self {
+        // INVARIANT: the reference that was kept is this value's from now on.
+        Self(NonNull::from(call))
     }
 }
 
@@ -785,14 +791,16 @@ impl Deref for HeldCall {
     type Target = Call;
 
     fn deref(&self) -> &Call {
-        // SAFETY: by the invariant the event's code and data stay.
+        // SAFETY: by the invariant the event's module stays, and with it the event.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for HeldCall {
     fn drop(&mut self) {
-        self.release();
+        let module = self.module() as *mut bindings::module;
+        // SAFETY: by the invariant the reference is the value's own, and it is given back here once.
+        unsafe { bindings::module_put(module) };
     }
 }
 
@@ -824,7 +832,7 @@ impl Reservation {
     #[inline(always)]
     pub(crate) fn set<T>(&mut self, file: &File<T>, mark: u32) {
         let raw = self.0.get();
-        // SAFETY: it is borrowed; the fields may hold anything.
+        // SAFETY: it is borrowed mutably; the fields may hold anything.
         unsafe {
             (*raw).trace_file = file.as_ptr();
             (*raw).trace_ctx = mark;
@@ -833,28 +841,39 @@ impl Reservation {
 
     /// Notes where the entry is.
     pub(crate) fn set_entry(&mut self, entry: *mut u8) {
-        // SAFETY: as in `set`.
+        // SAFETY: it is borrowed mutably; the field may hold anything.
         unsafe { (*self.0.get()).entry = entry.cast() };
     }
 
     /// The file's address.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set`] was called: before that the word is not initialised.
     #[inline(always)]
-    pub(crate) fn file(&self) -> *const bindings::trace_event_file {
-        // SAFETY: the structure is there; before `set` the word is 0 or what was there, and is only
-        // handed on.
+    pub(crate) unsafe fn file(&self) -> *const bindings::trace_event_file {
+        // SAFETY: `set` has written the word.
         unsafe { (*self.0.get()).trace_file }
     }
 
     /// The mark.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set`] was called: before that the word is not initialised.
     #[inline(always)]
-    pub(crate) fn mark(&self) -> u32 {
-        // SAFETY: as above.
+    pub(crate) unsafe fn mark(&self) -> u32 {
+        // SAFETY: `set` has written the word.
         unsafe { (*self.0.get()).trace_ctx }
     }
 
     /// Where the entry is.
-    pub(crate) fn entry(&self) -> *mut u8 {
-        // SAFETY: as above.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set_entry`] was called: before that the word is not initialised.
+    pub(crate) unsafe fn entry(&self) -> *mut u8 {
+        // SAFETY: `set_entry` has written the word.
         unsafe { (*self.0.get()).entry.cast() }
     }
 }
@@ -865,13 +884,18 @@ pub(crate) fn wait_for_probes() {
     unsafe { bindings::tracepoint_synchronize_unregister() };
 }
 
-/// The events of the kernel itself, in the order of the linker's. Boot, before init memory goes.
-pub(crate) fn built_in() -> impl Iterator<Item = NonNull<bindings::trace_event_call>> {
+/// The events of the kernel itself, in the order of the linker's. Boot.
+///
+/// # Safety
+///
+/// Init memory, where the list is, stays while the result is used.
+pub(crate) unsafe fn built_in() -> impl Iterator<Item = NonNull<bindings::trace_event_call>> {
     let start =
         (&raw const bindings::__start_ftrace_events).cast::<*mut bindings::trace_event_call>();
     let end = (&raw const bindings::__stop_ftrace_events) as usize;
     let count = end.wrapping_sub(start as usize) / size_of::<usize>();
-    // SAFETY: the linker script puts them around an array of pointers.
+    // SAFETY: the linker script puts them around an array of pointers, which is there as long as
+    // init memory is.
     (0..count).filter_map(move |at| NonNull::new(unsafe { *start.add(at) }))
 }
 
@@ -914,13 +938,18 @@ unsafe fn eval<'a>(map: *const bindings::trace_eval_map) -> Eval<'a> {
     }
 }
 
-/// The names of the kernel's own events. Boot, before init memory goes.
-pub(crate) fn built_in_evals<'a>() -> impl Iterator<Item = Eval<'a>> {
+/// The names of the kernel's own events. Boot.
+///
+/// # Safety
+///
+/// Init memory, where they are, stays while the result and what it gives are used.
+pub(crate) unsafe fn built_in_evals<'a>() -> impl Iterator<Item = Eval<'a>> {
     let start =
         (&raw const bindings::__start_ftrace_eval_maps).cast::<*mut bindings::trace_eval_map>();
     let end = (&raw const bindings::__stop_ftrace_eval_maps) as usize;
     let count = end.wrapping_sub(start as usize) / size_of::<usize>();
-    // SAFETY: the linker script puts them around an array of pointers to live maps.
+    // SAFETY: the linker script puts them around an array of pointers to maps, which are there as
+    // long as init memory is.
     (0..count).map(move |at| unsafe { eval(*start.add(at)) })
 }
 

@@ -56,8 +56,13 @@ impl Buffer {
     }
 
     /// The rest of a [`Buffer::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
+    ///
+    /// # Safety
+    ///
+    /// `tried` is what that has just given on this buffer, in this context, with preemption off
+    /// since; nothing was recorded here in between.
     #[cfg(CONFIG_EVENT_TRACING)]
-    pub(crate) fn reserve_rest(
+    pub(crate) unsafe fn reserve_rest(
         &self,
         tried: Attempt,
         length: usize,

@@ -9,7 +9,7 @@ use super::registry::{self, Registry};
 use crate::core::format::entry::{self, Entry as _};
 use crate::kernel::own_event::{Class, OwnEvent, OwnField};
 use crate::kernel::perf_trace::InUse;
-use crate::kernel::trace_event::Call;
+use crate::kernel::trace_event::{Call, HeldCall};
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
@@ -77,15 +77,16 @@ pub(crate) fn begin<C: OwnClasses>(
     let event = events
         .iter()
         .find(|event| event.registered().id() == kind && event.can_record())
-        .filter(|event| event.hold())
         .ok_or(EINVAL)?;
-    begin(perf, event).inspect_err(|_| event.release())
+    let held = HeldCall::new(event).ok_or(EINVAL)?;
+    begin(perf, &held)?;
+    held.keep();
+    Ok(())
 }
 
-/// Runs `end` on `call`, which [`begin`] has held, and releases its module. Task context, sleeps.
-pub(crate) fn end(call: &Call, end: impl FnOnce(&mut InUse, &Call)) {
+/// Runs `end` on `call`, which [`begin`] has kept held, and releases its module. Task context, sleeps.
+pub(crate) fn end(call: HeldCall, end: impl FnOnce(&mut InUse, &Call)) {
     if let Ok(mut registry) = registry::lock() {
-        end(&mut registry.perf, call);
-        call.release();
+        end(&mut registry.perf, &call);
     }
 }

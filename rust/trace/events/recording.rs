@@ -127,7 +127,8 @@ fn rest_of(
 ) -> *mut u8 {
     // SAFETY: as in `reserve_in_buffer`.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
-    match file.instance.buffer().reserve_rest(tried, length, &stay) {
+    // SAFETY: `tried` is what `try_reserve` gave in this context, on this buffer, just now.
+    match unsafe { file.instance.buffer().reserve_rest(tried, length, &stay) } {
         Some(event) => begin(file, at, event, length, header),
         None => null_mut(),
     }
@@ -168,10 +169,10 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
 /// still exists. The entry is complete.
 #[inline(always)]
 pub(crate) unsafe fn commit(at: &mut Reservation) {
-    // SAFETY: by the precondition.
-    let file: &HotFile = unsafe { HotFile::from_raw(at.file()) };
-    if at.mark() != PLAIN {
-        // SAFETY: by the precondition.
+    // SAFETY: `reserve` has noted file and mark; the file stays meanwhile.
+    let (file, mark): (&HotFile, u32) = unsafe { (HotFile::from_raw(at.file()), at.mark()) };
+    if mark != PLAIN {
+        // SAFETY: `at` is what `reserve` has filled in and not ended, in this context.
         return unsafe { commit_careful(file, at) };
     }
     // SAFETY: by the precondition, and by the mark, it is the last event that was reserved there.
@@ -208,16 +209,19 @@ fn follow(file: &HotFile, context: Context) {
 #[cold]
 #[inline(never)]
 unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
-    if at.mark() == FOLLOWED {
-        // SAFETY: by the precondition.
+    // SAFETY: `reserve` has noted the mark.
+    let mark = unsafe { at.mark() };
+    if mark == FOLLOWED {
+        // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
         return unsafe { commit_and_follow(file) };
     }
-    let (length, apart) = ((at.mark() >> MARK_BITS) as usize, at.mark() & APART != 0);
+    let (length, apart) = ((mark >> MARK_BITS) as usize, mark & APART != 0);
     let mut context = Context::capture_in_probe();
     if !context.is_plain_task() {
         context = context.rest();
     }
-    let start = at.entry();
+    // SAFETY: where the mark has a length, `reserve` has noted the entry, too.
+    let start = unsafe { at.entry() };
     // SAFETY: the memory that `reserve` returned has this length and holds the common fields.
     let entry = unsafe {
         start
@@ -285,7 +289,8 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
     let buffer = file.instance.buffer();
     let event = match buffer.try_reserve(entry.len(), &stay) {
         Attempt::Reserved(event) => Some(event),
-        tried => buffer.reserve_rest(tried, entry.len(), &stay),
+        // SAFETY: `tried` is what `try_reserve` gave just now on this buffer, in this context.
+        tried => unsafe { buffer.reserve_rest(tried, entry.len(), &stay) },
     };
     let Some(event) = event else {
         return;

@@ -68,13 +68,13 @@ const NOT_THERE: &[u8] = b"sys_ni_syscall";
 /// The system calls by number.
 static BY_NUMBER: SetOnce<KVec<Option<Call>>> = SetOnce::new();
 
-/// Finds the numbers of all calls, once. Boot, one CPU. `ENOMEM`.
-pub(crate) fn init() -> Result {
+/// Finds the numbers of all calls of `all`, once. Boot, one CPU. `ENOMEM`.
+pub(crate) fn init<I: Iterator<Item = &'static Metadata>>(all: impl FnOnce() -> I) -> Result {
     if BY_NUMBER.as_ref().is_some() {
         return Ok(());
     }
     let mut named = KVec::new();
-    for metadata in Metadata::all() {
+    for metadata in all() {
         named.push(metadata, GFP_KERNEL)?;
     }
     sort_by(&mut named, |one: &&Metadata, other| {
