@@ -23,6 +23,7 @@ pub(crate) mod filter;
 pub(crate) mod fprobe;
 #[allow(unsafe_code, reason = "a callback whose type is forgotten")]
 pub(crate) mod graph_user;
+#[allow(unsafe_code, reason = "parts are users")]
 mod manager;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 pub(crate) mod measured;

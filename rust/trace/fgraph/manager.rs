@@ -38,7 +38,8 @@ impl Parts for Manager {
             .filter_map(part)
             .filter(|part| part.covers(addr))
         {
-            let user = UserRef::of(part);
+            // SAFETY: `part` gives the ops of users alone.
+            let user = unsafe { UserRef::of(part) };
             let entry = user.entry().map_or(0, |f| f as *const () as usize);
             let ret = user.returned().map_or(0, |f| f as *const () as usize);
             write!(

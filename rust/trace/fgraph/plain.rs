@@ -39,7 +39,8 @@ impl Target {
 
     #[inline(always)]
     fn top(&self) -> Top {
-        Top(self.top.load(Relaxed))
+        // Pairs with the release store in `open`: who finds the top of a frame finds its buffer.
+        Top(self.top.load(Acquire))
     }
 
     /// Takes entries once it is aimed at, as registration `number`.
@@ -50,7 +51,8 @@ impl Target {
     pub(crate) unsafe fn open(&self, buffer: &Buffer, number: u64) {
         self.buffer
             .store(core::ptr::from_ref(buffer).cast_mut(), Relaxed);
-        // INVARIANT: the buffer was stored before, and stays until hits are out.
+        // INVARIANT: the buffer was stored before, and stays until hits are out. Pairs with the
+        // acquire load in `top`.
         self.top.store(Top::frame(number).0, Release);
     }
 
@@ -230,12 +232,14 @@ pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame)
     // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
     // stack.
     let retp = unsafe { Machine::return_address(fregs) };
-    room.push(&Frame {
+    let frame = Frame {
         retp: retp as usize,
         // SAFETY: the word that the function returns by.
         ret: unsafe { retp.read() },
         ..frame
-    });
+    };
+    // SAFETY: what the function returns by and where to was read just now.
+    unsafe { room.push(&frame) };
     // SAFETY: the word that the function returns by, of which a frame is kept.
     unsafe { retp.write(Machine::return_hook()) };
 }
@@ -276,7 +280,8 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
         // SAFETY: it is passed on as it came.
         return unsafe { leave_any(current, at, target, retval, left) };
     }
-    done(current, &frame)
+    // SAFETY: the frame is the innermost one, and its function returns there.
+    unsafe { done(current, &frame) }
 }
 
 /// [`leave`] in every case, from where it ended with something `left`.
@@ -305,14 +310,20 @@ unsafe fn leave_any(
         };
         exit_any(buffer, Context::capture_all(), exit);
     }
-    done(current, &frame)
+    // SAFETY: the frame is the innermost one, and its function returns there.
+    unsafe { done(current, &frame) }
 }
 
 /// The frame is done with: where its function returns to.
+///
+/// # Safety
+///
+/// It is the innermost frame, whose function returns, and its return goes there.
 #[inline(always)]
-pub(crate) fn done(current: Current, frame: &Held<'_>) -> usize {
+pub(crate) unsafe fn done(current: Current, frame: &Held<'_>) -> usize {
     let ret = frame.ret();
-    current.pop(frame.at());
+    // SAFETY: the frame is the innermost one, and its function returns to where the frame says.
+    unsafe { current.pop(frame.at()) };
     current.set_depth(current.depth().wrapping_sub(1));
     ret
 }

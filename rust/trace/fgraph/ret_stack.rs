@@ -340,8 +340,13 @@ impl Current {
     }
 
     /// Gives up what is above `at`, where a frame or its data begins.
+    ///
+    /// # Safety
+    ///
+    /// `at` is such a place, or [`Current::used`]; the functions of the frames above it return to
+    /// where they are really called from, or never.
     #[inline(always)]
-    pub(crate) fn pop(&self, at: usize) {
+    pub(crate) unsafe fn pop(&self, at: usize) {
         compiler_fence(Ordering::SeqCst);
         self.0.used().store(at as i32, Relaxed);
     }
@@ -493,8 +498,13 @@ pub(crate) struct Room<'a> {
 
 impl Room<'_> {
     /// Puts a frame there. Whatever interrupted the task since has left the stack as it was.
+    ///
+    /// # Safety
+    ///
+    /// The function that returns by the word at `frame.retp` is to return to `frame.ret`: the hook
+    /// goes there.
     #[inline(always)]
-    pub(crate) fn push(&self, frame: &Frame) {
+    pub(crate) unsafe fn push(&self, frame: &Frame) {
         // SAFETY: `Current::room` found the stack, which stays while the task runs, with room from
         // `at` on.
         let first = unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) };

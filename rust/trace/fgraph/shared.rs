@@ -109,31 +109,37 @@ unsafe fn enter(
     };
     // SAFETY: a word of this stack, whose function is entered just now.
     let ret = unsafe { retp.read() };
-    room.push(&Frame {
-        retp: retp as usize,
-        ret,
-        func: ip,
-        data: 0,
-        top: SHARED,
-    });
+    // SAFETY: what the function returns by and where to was read just now.
+    unsafe {
+        room.push(&Frame {
+            retp: retp as usize,
+            ret,
+            func: ip,
+            data: 0,
+            top: SHARED,
+        })
+    };
     let mut users = 0u64;
     for i in 0..USERS {
         let Some(part) = manager::part(i) else {
             continue;
         };
         let above = current.used();
-        let user = UserRef::of(part);
+        // SAFETY: the manager's parts are the ops of users.
+        let user = unsafe { UserRef::of(part) };
         // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
         let wants = || unsafe { call_entry(user, ip, depth, fregs) };
         if part.covers(ip) && wants() {
             users |= 1 << i;
         } else {
             // What it has reserved goes.
-            current.pop(above);
+            // SAFETY: so much was in use before the user was asked; there is data alone above.
+            unsafe { current.pop(above) };
         }
     }
     if users == 0 {
-        current.pop(room.at());
+        // SAFETY: the frame begins there, and its function's return was not hooked.
+        unsafe { current.pop(room.at()) };
         return false;
     }
     if let Some(frame) = current.innermost_below_data() {
@@ -176,7 +182,7 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
             return unsafe { plain::leave(current, frame.at(), target, retval) };
         }
         if Alone::owns(top) {
-            // SAFETY: as above.
+            // SAFETY: the frame was found just now, as the innermost one, and is the room's own.
             return unsafe { Alone::leave(current, frame.at()) };
         }
     }
@@ -202,7 +208,8 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
         // The functions in between were left without returning. Without them it is like any other
         // return.
         current.set_depth(current.depth().wrapping_sub(skipped as i32));
-        current.pop(end);
+        // SAFETY: the frames above were left without returning, as what they lie in returns now.
+        unsafe { current.pop(end) };
         // SAFETY: the return hook saved `fregs`.
         return unsafe { Symbols::RETURNS(fregs, retval) };
     }
@@ -213,7 +220,8 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
         // SAFETY: the return hook saved `fregs`.
         unsafe { report(current, &frame, fregs, retval) };
     }
-    current.pop(frame.at());
+    // SAFETY: the frame is the innermost one, and its function returns to where the frame says.
+    unsafe { current.pop(frame.at()) };
     current.set_depth(current.depth().wrapping_sub(1));
     ret
 }
@@ -235,7 +243,8 @@ unsafe fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, re
         overrun: current.overrun(),
     };
     for i in wanted.users() {
-        let Some(user) = manager::part(i).map(UserRef::of) else {
+        // SAFETY: the manager's parts are the ops of users.
+        let Some(user) = manager::part(i).map(|part| unsafe { UserRef::of(part) }) else {
             continue;
         };
         if let Some(returned) = user

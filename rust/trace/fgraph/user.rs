@@ -41,9 +41,13 @@ impl UserRef {
     }
 
     /// The user that `part` of the manager belongs to.
-    pub(super) fn of(part: OpsRef) -> Self {
+    ///
+    /// # Safety
+    ///
+    /// `part` is the `ops` of a user, as the parts of the manager are.
+    pub(super) unsafe fn of(part: OpsRef) -> Self {
         let ops: *mut ftrace_ops = part.as_ptr();
-        // SAFETY: the parts of the manager are the `ops` of users, see `graph::register`.
+        // SAFETY: `part` is the `ops` of a `struct fgraph_ops`.
         let user = unsafe { kernel::container_of!(ops, fgraph_ops, ops) };
         // SAFETY: a field's structure is not null.
         Self(unsafe { NonNull::new_unchecked(user) })
@@ -76,7 +80,7 @@ impl UserRef {
     }
 
     pub(super) fn set_place(self, place: usize) {
-        // SAFETY: as above.
+        // SAFETY: by the type's invariant the field is there.
         unsafe { Atomic::<i32>::from_ptr(&raw mut (*self.0.as_ptr()).idx) }
             .store(place as i32, Relaxed);
     }
@@ -89,7 +93,7 @@ impl UserRef {
 
     /// Its return function.
     pub(crate) fn returned(self) -> Option<Return> {
-        // SAFETY: as above.
+        // SAFETY: by the type's invariant it is there and does not change.
         unsafe { (*self.0.as_ptr()).retfunc }
     }
 }

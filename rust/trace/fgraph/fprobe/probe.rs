@@ -25,7 +25,7 @@ pub(crate) struct Probe(NonNull<fprobe>);
 
 // SAFETY: a reference to memory that any context may look at by the rule above.
 unsafe impl Send for Probe {}
-// SAFETY: as above.
+// SAFETY: a reference to memory that any context may look at by the type's invariant.
 unsafe impl Sync for Probe {}
 
 /// What a call of one of a probe's functions passes on.
@@ -88,8 +88,9 @@ impl Probe {
         Ok(words)
     }
 
-    fn list(self) -> &'static Atomic<*mut fprobe_hlist> {
-        // SAFETY: by the type's invariant the field is there, longer than its uses here.
+    fn list(&self) -> &Atomic<*mut fprobe_hlist> {
+        // SAFETY: by the type's invariant the field is there as long as this reference is used; C
+        // code changes the word at any time.
         unsafe { Atomic::from_ptr(&raw mut (*self.as_ptr()).hlist_array) }
     }
 

@@ -125,8 +125,7 @@ impl OwnFrames for Alone {
     #[inline(never)]
     unsafe fn leave(current: Current, at: usize) -> usize {
         let stay = PreemptOff::new();
-        // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
-        // came.
+        // SAFETY: there is a frame at `at`, the innermost one, which nobody has popped.
         let frame = unsafe { current.frame_at(at) };
         let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
             core::mem::forget(stay);
@@ -135,7 +134,8 @@ impl OwnFrames for Alone {
             return unsafe { leave_any(current, at) };
         };
         record.took(now(&stay).wrapping_sub(frame.data()));
-        done(current, &frame)
+        // SAFETY: the frame is the innermost one, and its function returns there.
+        unsafe { done(current, &frame) }
     }
 }
 
@@ -155,5 +155,6 @@ unsafe fn leave_any(current: Current, at: usize) -> usize {
     if let Some(record) = table_here(&stay).find(frame.func() as u64) {
         record.took(time.wrapping_sub(frame.data()));
     }
-    done(current, &frame)
+    // SAFETY: the frame is the innermost one, and its function returns there.
+    unsafe { done(current, &frame) }
 }
