@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`Call`]: what an event is, and how its code is reached.
+
+use crate::kernel::format::is_tracepoint_string;
+use kernel::bindings;
+use kernel::error::to_result;
+use kernel::prelude::*;
+use kernel::types::Opaque;
+
+/// What an event is, and how its code is reached (`struct trace_event_call`).
+#[repr(transparent)]
+pub(crate) struct Call(Opaque<bindings::trace_event_call>);
+
+// SAFETY: what is read here does not change once the event is known, but for the fields that are
+// said to, which are read at once.
+unsafe impl Send for Call {}
+// SAFETY: as above.
+unsafe impl Sync for Call {}
+
+/// `TRACE_EVENT_FL_*`, as far as they are asked for.
+impl Call {
+    /// The core's own entries: nobody enables them.
+    pub(crate) const IGNORE_ENABLE: u32 = bindings::TRACE_EVENT_FL_IGNORE_ENABLE as u32;
+    /// It was made while the kernel ran, and has no module.
+    pub(crate) const DYNAMIC: u32 = bindings::TRACE_EVENT_FL_DYNAMIC as u32;
+    /// It belongs to a tracepoint.
+    pub(crate) const TRACEPOINT: u32 = bindings::TRACE_EVENT_FL_TRACEPOINT as u32;
+    /// It has a name of its own, though it may belong to a tracepoint.
+    pub(crate) const CUSTOM: u32 = bindings::TRACE_EVENT_FL_CUSTOM as u32;
+
+    /// Its entries may have addresses of strings elsewhere, that are printed.
+    pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
+
+    /// The description at `call`.
+    ///
+    /// # Safety
+    ///
+    /// It is a complete one, and stays for the lifetime that the caller picks.
+    pub(crate) unsafe fn from_raw<'a>(call: *const bindings::trace_event_call) -> &'a Self {
+        // SAFETY: `call` is complete and stays for `'a`; the type is transparent.
+        unsafe { &*call.cast() }
+    }
+
+    /// The C structure.
+    pub(crate) fn as_ptr(&self) -> *mut bindings::trace_event_call {
+        self.0.get()
+    }
+
+    pub(super) fn class(&self) -> *mut bindings::trace_event_class {
+        // SAFETY: the structure is complete; the class of an event does not change.
+        unsafe { (*self.0.get()).class }
+    }
+
+    /// `TRACE_EVENT_FL_*`.
+    pub(crate) fn flags(&self) -> u32 {
+        // SAFETY: the structure is complete, and the word is read at once.
+        unsafe { (&raw const (*self.0.get()).flags).read_volatile() as u32 }
+    }
+
+    /// Has it any of these flags?
+    pub(crate) fn has(&self, flags: u32) -> bool {
+        self.flags() & flags != 0
+    }
+
+    fn raw_name(&self) -> *const c_char {
+        let call = self.0.get();
+        // SAFETY: the flags say which field of the union it is, and a tracepoint lives as long as
+        // its event.
+        unsafe {
+            let either = &raw const (*call).__bindgen_anon_1;
+            if !self.has(Self::CUSTOM) && self.has(Self::TRACEPOINT) {
+                let tracepoint = (*either).tp;
+                return match tracepoint.is_null() {
+                    true => core::ptr::null(),
+                    false => (*tracepoint).name,
+                };
+            }
+            (*either).name
+        }
+    }
+
+    /// Its name; empty where it has none yet.
+    pub(crate) fn name(&self) -> &CStr {
+        let name = self.raw_name();
+        if name.is_null() {
+            return c"";
+        }
+        // SAFETY: names are NUL-terminated and live as long as the event.
+        unsafe { CStr::from_char_ptr(name) }
+    }
+
+    /// The system it belongs to.
+    pub(crate) fn system(&self) -> &CStr {
+        // SAFETY: the class lives as long as the event, and its name is NUL-terminated.
+        unsafe { CStr::from_char_ptr((*self.class()).system) }
+    }
+
+    /// Where its system's name is: events of one system in one object share it, and so do the names
+    /// in their formats.
+    pub(crate) fn system_key(&self) -> usize {
+        // SAFETY: as in `system`.
+        unsafe { (*self.class()).system as usize }
+    }
+
+    /// The type of its entries, which is in its `id` file; 0 before it has one.
+    pub(crate) fn id(&self) -> u16 {
+        // SAFETY: the structure is complete; types fit.
+        unsafe { (&raw const (*self.0.get()).event.type_).read_volatile() as u16 }
+    }
+
+    /// How user space is to print its entries; see [`Registered::rewrite_print_fmt`]. Task context.
+    pub(crate) fn print_fmt(&self) -> &CStr {
+        // SAFETY: NUL-terminated, and changed only while nobody else can know the event or by who
+        // has all of them to itself.
+        unsafe {
+            let text = (*self.0.get()).print_fmt;
+            match text.is_null() {
+                true => c"",
+                false => CStr::from_char_ptr(text),
+            }
+        }
+    }
+
+    /// Can it be enabled? Those of the core's own entries cannot.
+    pub(crate) fn can_record(&self) -> bool {
+        // SAFETY: the class lives as long as the event.
+        unsafe { (*self.class()).reg.is_some() }
+    }
+
+    /// Where its function that records is, if it says so.
+    pub(crate) fn probe(&self) -> usize {
+        // SAFETY: the class lives as long as the event.
+        unsafe { (*self.class()).probe as usize }
+    }
+
+    /// The module it belongs to, as an address; 0 for the kernel's own, and for dynamic ones.
+    pub(crate) fn module(&self) -> usize {
+        if self.has(Self::DYNAMIC) {
+            return 0;
+        }
+        // SAFETY: the flags say which field of the union it is.
+        unsafe { (*self.0.get()).__bindgen_anon_2.module as usize }
+    }
+
+    /// The name of its module.
+    pub(crate) fn module_name(&self) -> Option<&CStr> {
+        let module = self.module() as *const bindings::module;
+        if module.is_null() {
+            return None;
+        }
+        // SAFETY: a module with events stays until they are removed; its name is NUL-terminated.
+        Some(unsafe { CStr::from_char_ptr((&raw const (*module).name).cast()) })
+    }
+
+    /// Does what is at `address` stay as long as the event is known? Constants of the kernel do, and
+    /// what is in the event's module. Any context.
+    pub(crate) fn keeps(&self, address: usize) -> bool {
+        let module = self.module() as *const bindings::module;
+        // SAFETY: as in `module_name`.
+        let of_module =
+            || !module.is_null() && unsafe { bindings::within_module_core(address, module) };
+        // SAFETY: compares addresses.
+        let constant = unsafe { bindings::is_kernel_rodata(address) };
+        constant || is_tracepoint_string(address) || of_module()
+    }
+
+    /// Begins its life: its class gives it a type. Task context.
+    ///
+    /// # Errors
+    ///
+    /// What the class says, `EINVAL` without a name.
+    ///
+    /// # Safety
+    ///
+    /// Nobody knows the event yet; `module` is where its code is, or null.
+    pub(super) unsafe fn init(&self, module: *mut bindings::module) -> Result {
+        if self.name().is_empty() {
+            return Err(EINVAL);
+        }
+        let call = self.0.get();
+        // SAFETY: nobody knows the event yet, so nobody else uses the structure.
+        unsafe {
+            if !self.has(Self::DYNAMIC) {
+                (*call).__bindgen_anon_2.module = module.cast();
+            }
+            match (*self.class()).raw_init {
+                Some(raw_init) => to_result(raw_init(call)),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Has the event's class do `what`. Task context, sleeps. Errors as the class says.
+    ///
+    /// # Safety
+    ///
+    /// `data` is what that asks for: a `struct trace_event_file` that stays until it is undone and
+    /// the readers of tracepoints were waited for, or a `struct perf_event`.
+    pub(crate) unsafe fn reg(
+        &self,
+        what: bindings::trace_reg,
+        data: *mut core::ffi::c_void,
+    ) -> Result<c_int> {
+        // SAFETY: the class lives as long as the event.
+        let reg = unsafe { (*self.class()).reg }.ok_or(EINVAL)?;
+        // SAFETY: `data` is what the class asks for with `what`: the file or the perf event that
+        // stays until it is undone.
+        let result = unsafe { reg(self.0.get(), what, data) };
+        kernel::error::to_result(result.min(0))?;
+        Ok(result)
+    }
+}

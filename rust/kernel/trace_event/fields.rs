@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The fields of an event's entries: those that its class has in an array, and those that are told one
+//! by one (`trace_define_field()`).
+
+use super::{Call, COMMON};
+use crate::core::event::field::Kind;
+use core::ptr::null_mut;
+use kernel::bindings;
+use kernel::error::to_result;
+use kernel::prelude::*;
+
+impl Call {
+    /// Its fields, without the common ones. Task context.
+    pub(crate) fn fields(&self) -> Fields<'_> {
+        // SAFETY: the class lives as long as the event.
+        let row = unsafe { (*self.class()).fields_array };
+        let list = self.field_list();
+        Fields {
+            row,
+            // SAFETY: the list's head is initialised.
+            node: unsafe { (*list).prev },
+            list,
+            offset: COMMON,
+            _call: self,
+        }
+    }
+
+    /// Where fields that are told one by one are listed, the last one first.
+    fn field_list(&self) -> *mut bindings::list_head {
+        let class = self.class();
+        // SAFETY: the class lives as long as the event; the function gives a list that does, too.
+        unsafe {
+            match (*class).get_fields {
+                Some(get) => get(self.as_ptr()),
+                None => &raw mut (*class).fields,
+            }
+        }
+    }
+
+    /// Has its class tell its fields, if it does so by a function. Once, while nobody knows the
+    /// event. Task context, may sleep.
+    pub(super) fn define_fields(&self) -> Result {
+        let mut row = self.fields().row;
+        let list = self.field_list();
+        // SAFETY: the array ends with a row without a type; a row with this type has a function.
+        unsafe {
+            if (*list).next != list {
+                return Ok(());
+            }
+            while !row.is_null() && !(*row).type_.is_null() {
+                if (*row).type_ as usize == usize::MAX {
+                    return match (*row).__bindgen_anon_1.define_fields {
+                        Some(define) => to_result(define(self.as_ptr())),
+                        None => Ok(()),
+                    };
+                }
+                row = row.add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells one more field. Task context, may sleep. `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody looks at the fields of this event's class; the texts live as long as that.
+    pub(crate) unsafe fn define_field(&self, field: RawField) -> Result {
+        let list = self.field_list();
+        let node = KBox::new(
+            Node {
+                link: bindings::list_head {
+                    next: null_mut(),
+                    prev: null_mut(),
+                },
+                field,
+            },
+            GFP_KERNEL,
+        )?;
+        let node = KBox::into_raw(node);
+        // SAFETY: the head is initialised, and nobody looks at the fields of this event's class.
+        unsafe {
+            let (link, next) = (&raw mut (*node).link, (*list).next);
+            (*link).next = next;
+            (*link).prev = list;
+            (*next).prev = link;
+            (*list).next = link;
+        }
+        Ok(())
+    }
+
+    /// Forgets the fields that were told one by one. Task context.
+    ///
+    /// # Safety
+    ///
+    /// Nobody looks at the fields of this event's class, now or later.
+    pub(in crate::kernel) unsafe fn forget_fields(&self) {
+        let list = self.field_list();
+        // SAFETY: all but the head are in boxes that `define_field` made.
+        unsafe {
+            let mut link = (*list).next;
+            (*list).next = list;
+            (*list).prev = list;
+            while link != list {
+                let node = link.cast::<Node>();
+                link = (*link).next;
+                drop(KBox::from_raw(node));
+            }
+        }
+    }
+}
+
+/// A field that is told by `trace_define_field()`.
+#[derive(Clone, Copy)]
+pub(crate) struct RawField {
+    /// Its C type; lives as long as the event.
+    pub(crate) ty: *const c_char,
+    /// Its name; lives as long as the event.
+    pub(crate) name: *const c_char,
+    /// Where it is in an entry.
+    pub(crate) offset: u32,
+    /// Bytes.
+    pub(crate) size: u32,
+    /// Has it a sign?
+    pub(crate) signed: bool,
+    /// `FILTER_*`.
+    pub(crate) filter: i32,
+    /// How many elements, if it is an array of a fixed length.
+    pub(crate) len: u32,
+}
+
+#[repr(C)]
+struct Node {
+    link: bindings::list_head,
+    field: RawField,
+}
+
+/// How a field is read that says `filter`, or does not say and is of type `ty`.
+fn kind_of(filter: i32, ty: &[u8]) -> Kind {
+    match filter as u32 {
+        bindings::FILTER_STATIC_STRING => Kind::Array,
+        bindings::FILTER_DYN_STRING => Kind::DataLoc,
+        bindings::FILTER_RDYN_STRING => Kind::RelLoc,
+        bindings::FILTER_PTR_STRING => Kind::Pointer,
+        bindings::FILTER_TRACE_FN => Kind::Function,
+        bindings::FILTER_CPUMASK => Kind::CpuMask,
+        bindings::FILTER_COMM => Kind::Comm,
+        bindings::FILTER_CPU => Kind::Cpu,
+        bindings::FILTER_STACKTRACE => Kind::Stacktrace,
+        _ => Kind::of_type(ty),
+    }
+}
+
+/// A field of an event's entries.
+#[derive(Clone, Copy)]
+pub(crate) struct Field<'a> {
+    /// Its C type as it was written, `__attribute__` and names of lengths included.
+    pub(crate) ty: &'a CStr,
+    /// Its name.
+    pub(crate) name: &'a CStr,
+    /// Where it is in an entry, from the common fields on.
+    pub(crate) offset: usize,
+    /// Bytes.
+    pub(crate) size: usize,
+    /// Has it a sign?
+    pub(crate) signed: bool,
+    /// How many elements, if it is an array of a fixed length; else 0.
+    pub(crate) len: usize,
+    /// How a filter is to see it.
+    pub(crate) kind: Kind,
+}
+
+/// The fields of an event in the order of an entry.
+pub(crate) struct Fields<'a> {
+    row: *const bindings::trace_event_fields,
+    node: *const bindings::list_head,
+    list: *const bindings::list_head,
+    offset: usize,
+    _call: &'a Call,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        // SAFETY: the array ends with a row without a type or with one that has a function; the
+        // texts live as long as the event.
+        unsafe {
+            if !self.row.is_null()
+                && !(*self.row).type_.is_null()
+                && (*self.row).type_ as usize != usize::MAX
+            {
+                let row = &(*self.row).__bindgen_anon_1.__bindgen_anon_1;
+                let ty = CStr::from_char_ptr((*self.row).type_);
+                let offset = self.offset.next_multiple_of(row.align.max(1) as usize);
+                self.offset = offset.wrapping_add(row.size as usize);
+                self.row = self.row.add(1);
+                return Some(Field {
+                    ty,
+                    name: CStr::from_char_ptr(row.name),
+                    offset,
+                    size: row.size as usize,
+                    signed: row.is_signed() != 0,
+                    len: row.len as usize,
+                    kind: kind_of(row.filter_type, ty.to_bytes()),
+                });
+            }
+        }
+        if self.node == self.list {
+            return None;
+        }
+        // SAFETY: all nodes but the head are `Node`s, which stay as long as the event.
+        unsafe {
+            let field = &(*self.node.cast::<Node>()).field;
+            self.node = (*self.node).prev;
+            let ty = CStr::from_char_ptr(field.ty);
+            Some(Field {
+                ty,
+                name: CStr::from_char_ptr(field.name),
+                offset: field.offset as usize,
+                size: field.size as usize,
+                signed: field.signed,
+                len: field.len as usize,
+                kind: kind_of(field.filter, ty.to_bytes()),
+            })
+        }
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`File`]: an event in an instance.
+
+use super::{Call, Registered};
+use crate::kernel::relaxed;
+use core::ops::Deref;
+use kernel::bindings;
+use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic};
+use kernel::sync::Arc;
+use kernel::types::Opaque;
+
+/// An event in an instance: what the generated code gets for data. `repr(C)`, as C code takes it
+/// for its first field.
+#[repr(C)]
+pub(crate) struct File<T> {
+    raw: Opaque<bindings::trace_event_file>,
+    data: T,
+}
+
+// SAFETY: the flags are an atomic word, and of the rest only `data` is given out.
+unsafe impl<T: Send + Sync> Send for File<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for File<T> {}
+
+/// Bits of [`File::flags`], `EVENT_FILE_FL_*`.
+pub(crate) mod flag {
+    use kernel::bindings;
+
+    /// The event is recorded, or would be if it were not [`SOFT_DISABLED`].
+    pub(crate) const ENABLED: usize = bindings::EVENT_FILE_FL_ENABLED as usize;
+    /// It has a filter.
+    pub(crate) const FILTERED: usize = bindings::EVENT_FILE_FL_FILTERED as usize;
+    /// It is hit and not recorded.
+    pub(crate) const SOFT_DISABLED: usize = bindings::EVENT_FILE_FL_SOFT_DISABLED as usize;
+    /// It has triggers.
+    pub(crate) const TRIGGER_MODE: usize = bindings::EVENT_FILE_FL_TRIGGER_MODE as usize;
+    /// Some of them look at the entry.
+    pub(crate) const TRIGGER_COND: usize = bindings::EVENT_FILE_FL_TRIGGER_COND as usize;
+    /// The instance traces some tasks only.
+    pub(crate) const PID_FILTER: usize = bindings::EVENT_FILE_FL_PID_FILTER as usize;
+    /// Somebody sees its entries beside the buffer. C has no such bit.
+    pub(crate) const OBSERVED: usize = 1 << 31;
+    /// Something is recorded behind each entry. C has no such bit.
+    pub(crate) const FOLLOWED: usize = 1 << 30;
+    /// It was enabled once.
+    pub(crate) const WAS_ENABLED: usize = bindings::EVENT_FILE_FL_WAS_ENABLED as usize;
+}
+
+impl<T> File<T> {
+    /// The file at `file`.
+    ///
+    /// # Safety
+    ///
+    /// It is the address of a `File<T>` that stays for the lifetime that the caller picks.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw<'a>(file: *const bindings::trace_event_file) -> &'a Self {
+        // SAFETY: `file` is the address of a `File<T>` that stays for `'a`; the type is
+        // transparent.
+        unsafe { &*file.cast() }
+    }
+
+    /// As C code knows it.
+    pub(crate) fn as_ptr(&self) -> *mut bindings::trace_event_file {
+        self.raw.get()
+    }
+
+    fn word(&self) -> &Atomic<usize> {
+        // SAFETY: an aligned word that lives as long as `self` and is used as an atomic one; C code
+        // reads it at once.
+        unsafe { Atomic::from_ptr((&raw mut (*self.raw.get()).flags).cast()) }
+    }
+
+    /// Its bits, by one load. Any context.
+    #[inline(always)]
+    pub(crate) fn flags(&self) -> usize {
+        relaxed::load(self.word())
+    }
+
+    /// Sets or clears `bits`; tells whether that changed any of them. Any context.
+    pub(crate) fn set(&self, bits: usize, on: bool) -> bool {
+        let word = self.word();
+        let mut old = word.load(ordering::Relaxed);
+        loop {
+            let new = if on { old | bits } else { old & !bits };
+            match word.cmpxchg(old, new, ordering::Full) {
+                Ok(_) => return new != old,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// The event. Any context.
+    #[inline(always)]
+    pub(crate) fn call(&self) -> &Call {
+        // SAFETY: `FileBox` ends before the event.
+        unsafe { Call::from_raw((*self.raw.get()).event_call) }
+    }
+}
+
+impl<T> Deref for File<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+/// Owns a [`File`]. When it is dropped, nothing records by it any more: the event is taken away
+/// from its tracepoint, and who was on the way is waited for (task context, sleeps).
+pub(crate) struct FileBox<T> {
+    file: Arc<File<T>>,
+    has_ended: bool,
+}
+
+impl<T> FileBox<T> {
+    /// The event `call` in the instance that C code knows as `tr`, not enabled. It has to go before
+    /// the event does. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn new(call: &Registered, tr: *mut bindings::trace_array, data: T) -> Result<Self> {
+        let raw: Opaque<bindings::trace_event_file> = Opaque::zeroed();
+        let file = Arc::new(File { raw, data }, GFP_KERNEL)?;
+        // SAFETY: the file is new.
+        unsafe {
+            let raw = file.raw.get();
+            (*raw).event_call = call.as_ptr();
+            (*raw).tr = tr;
+        }
+        Ok(Self {
+            file,
+            has_ended: false,
+        })
+    }
+
+    /// Its flags, for who may be there longer than it.
+    pub(crate) fn flags_handle(&self) -> FlagsHandle<T> {
+        FlagsHandle(self.file.clone())
+    }
+
+    /// Has the event's class call the file from now on, or no longer. A hit may still be under way
+    /// then. Task context, sleeps; who calls has all events to itself.
+    ///
+    /// # Errors
+    ///
+    /// As the class says.
+    pub(crate) fn enable(&mut self, on: bool) -> Result {
+        if on == (self.flags() & flag::ENABLED != 0) {
+            return Ok(());
+        }
+        let what = match on {
+            true => bindings::trace_reg_TRACE_REG_REGISTER,
+            false => {
+                self.set(flag::ENABLED, false);
+                bindings::trace_reg_TRACE_REG_UNREGISTER
+            }
+        };
+        // SAFETY: the file stays until `drop` has taken it away again and has waited.
+        unsafe { self.call().reg(what, self.as_ptr().cast()) }?;
+        if on {
+            self.set(flag::ENABLED | flag::WAS_ENABLED, true);
+        }
+        Ok(())
+    }
+
+    /// Ends many at the cost of one. Task context, sleeps.
+    pub(crate) fn end_all(mut files: impl Iterator<Item = Self>) {
+        let mut ended = KVec::new();
+        for mut file in files.by_ref() {
+            let _ = file.enable(false);
+            if let Err(_no_room) = ended.push(file, GFP_KERNEL) {
+                // It was dropped.
+            }
+        }
+        if ended.is_empty() {
+            return;
+        }
+        wait_for_probes();
+        ended.iter_mut().for_each(|file| file.has_ended = true);
+    }
+}
+
+impl<T> Deref for FileBox<T> {
+    type Target = File<T>;
+
+    fn deref(&self) -> &File<T> {
+        &self.file
+    }
+}
+
+impl<T> Drop for FileBox<T> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let _ = self.enable(false);
+            wait_for_probes();
+        }
+    }
+}
+
+/// The flags of a [`File`]. They mean nothing any more once its [`FileBox`] has gone.
+pub(crate) struct FlagsHandle<T>(Arc<File<T>>);
+
+impl<T> FlagsHandle<T> {
+    /// [`File::flags`].
+    pub(crate) fn get(&self) -> usize {
+        self.0.flags()
+    }
+
+    /// [`File::set`].
+    pub(crate) fn set(&self, bits: usize, on: bool) -> bool {
+        self.0.set(bits, on)
+    }
+}
+
+/// Waits until no probe of a tracepoint that was removed runs any more. Task context, sleeps.
+pub(crate) fn wait_for_probes() {
+    // SAFETY: task context, where sleeping is allowed.
+    unsafe { bindings::tracepoint_synchronize_unregister() };
+}

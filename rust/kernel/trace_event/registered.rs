@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that are known, from their registration to their end, and events that are held.
+
+use super::Call;
+use crate::kernel::rcu_slot::wait_for_readers;
+use crate::kernel::trace_event_types as types;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::prelude::*;
+
+/// An event that was given to the registry; it ends the event's life when it is dropped.
+///
+/// # Invariants
+///
+/// The call is complete, and stays until this is dropped: who removes a module's code drops it
+/// first.
+pub(crate) struct Registered {
+    call: NonNull<Call>,
+    /// Nobody prints its entries any more.
+    is_retracted: bool,
+}
+
+// SAFETY: it gives out `&Call` alone.
+unsafe impl Send for Registered {}
+// SAFETY: as above.
+unsafe impl Sync for Registered {}
+
+impl Registered {
+    /// Begins the life of an event, and has its fields told. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and as the event's class says.
+    ///
+    /// # Safety
+    ///
+    /// `call` is complete, and stays until the result is dropped; it is new, and of `module` or,
+    /// where that is null, of the kernel.
+    pub(crate) unsafe fn new(
+        call: NonNull<bindings::trace_event_call>,
+        module: *mut bindings::module,
+    ) -> Result<Self> {
+        let call = call.cast::<Call>();
+        // SAFETY: `call` is complete and new, and stays until the result is dropped.
+        unsafe { call.as_ref().init(module) }?;
+        // INVARIANT: `call` stays until the result is dropped, and has just begun its life.
+        let event = Self {
+            call,
+            is_retracted: false,
+        };
+        event.define_fields()?;
+        Ok(event)
+    }
+
+    /// Takes away the types of entries of many at the cost of one. Task context, sleeps.
+    pub(crate) fn retract_all<'a>(events: impl Iterator<Item = &'a mut Self>) {
+        let mut any = false;
+        for event in events.filter(|event| !event.is_retracted) {
+            event.is_retracted = true;
+            let id = event.id();
+            if id >= types::FIRST {
+                types::unregister(id);
+                any = true;
+            }
+        }
+        if any {
+            wait_for_readers();
+        }
+    }
+
+    /// Has the strings of its entries looked at before they are printed.
+    pub(crate) fn mark_strings(&mut self) {
+        let flags = self.flags() | Call::TEST_STR;
+        // SAFETY: nobody else changes the flags of an event that is borrowed mutably.
+        unsafe { (&raw mut (*self.as_ptr()).flags).write_volatile(flags as c_int) };
+    }
+
+    /// Has `f` change the text of [`Call::print_fmt`] in place, without its NUL; it gives the
+    /// length that is left. Who calls has all events of the class to itself, as they have the text
+    /// in common.
+    pub(crate) fn rewrite_print_fmt(&mut self, f: impl FnOnce(&mut [u8]) -> usize) {
+        let text = self.print_fmt();
+        let length = text.to_bytes().len();
+        let start = text.as_char_ptr().cast_mut().cast::<u8>();
+        if length == 0 {
+            return;
+        }
+        // SAFETY: `TRACE_EVENT()` puts the text into an array that may be written. It is given out
+        // by events that are borrowed, and those of the class are all borrowed for this.
+        let left = f(unsafe { core::slice::from_raw_parts_mut(start, length) });
+        // SAFETY: not beyond the NUL that is there.
+        unsafe { start.wrapping_add(left.min(length)).write(0) };
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        Self::retract_all(core::iter::once(&mut *self));
+        // SAFETY: nobody else has the event, but others of its class may be there as long as its
+        // module is, which goes as a whole.
+        unsafe { self.forget_fields() };
+    }
+}
+
+impl Deref for Registered {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        // SAFETY: by the type invariant.
+        unsafe { self.call.as_ref() }
+    }
+}
+
+/// An event that cannot go, as its module is held. The kernel's own events have no module, and stay
+/// anyway.
+///
+/// # Invariants
+///
+/// One reference on the event's module is the value's own.
+pub(crate) struct HeldCall(NonNull<Call>);
+
+// SAFETY: it gives out `&Call` alone, and a module's references are counted on any CPU.
+unsafe impl Send for HeldCall {}
+// SAFETY: it gives out `&Call` alone, which any CPU may use.
+unsafe impl Sync for HeldCall {}
+
+impl HeldCall {
+    /// Holds `call`'s module; none if that is going, or if the event can go without one. Task
+    /// context.
+    pub(crate) fn new(call: &Call) -> Option<Self> {
+        let module = call.module() as *mut bindings::module;
+        // SAFETY: null, or the module of an event that is known, which stays until its events were
+        // removed.
+        let is_held = !call.has(Call::DYNAMIC) && unsafe { bindings::try_module_get(module) };
+        // INVARIANT: the reference was taken just now.
+        is_held.then(|| Self(NonNull::from(call)))
+    }
+
+    /// Keeps the module held until [`HeldCall::from_kept`].
+    pub(crate) fn keep(self) {
+        core::mem::forget(self);
+    }
+
+    /// Takes over what [`HeldCall::keep`] has left.
+    ///
+    /// # Safety
+    ///
+    /// There was one for `call` that nobody else takes over; or `call` has no module.
+    pub(crate) unsafe fn from_kept(call: &Call) -> Self {
+        // INVARIANT: the reference that was kept is this value's from now on.
+        Self(NonNull::from(call))
+    }
+}
+
+impl Deref for HeldCall {
+    type Target = Call;
+
+    fn deref(&self) -> &Call {
+        // SAFETY: by the invariant the event's module stays, and with it the event.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for HeldCall {
+    fn drop(&mut self) {
+        let module = self.module() as *mut bindings::module;
+        // SAFETY: by the invariant the reference is the value's own, and it is given back here once.
+        unsafe { bindings::module_put(module) };
+    }
+}

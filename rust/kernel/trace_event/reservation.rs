@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! [`Reservation`]: what the code of a probe keeps of an entry that it makes.
+
+use super::File;
+use kernel::bindings;
+use kernel::types::Opaque;
+
+/// What the generated code of a probe keeps between the reservation of an entry and its end
+/// (`struct trace_event_buffer`). On its stack.
+#[repr(transparent)]
+pub(crate) struct Reservation(Opaque<bindings::trace_event_buffer>);
+
+impl Reservation {
+    /// One that nothing is reserved by yet.
+    #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self(Opaque::uninit())
+    }
+
+    /// The one at `buffer`.
+    ///
+    /// # Safety
+    ///
+    /// It is the caller's own for the lifetime that is picked.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw<'a>(buffer: *mut bindings::trace_event_buffer) -> &'a mut Self {
+        // SAFETY: `buffer` is nobody else's for `'a`; the type is transparent.
+        unsafe { &mut *buffer.cast() }
+    }
+
+    /// Notes for which file something was reserved, and how it is to end.
+    #[inline(always)]
+    pub(crate) fn set<T>(&mut self, file: &File<T>, mark: u32) {
+        let raw = self.0.get();
+        // SAFETY: it is borrowed mutably; the fields may hold anything.
+        unsafe {
+            (*raw).trace_file = file.as_ptr();
+            (*raw).trace_ctx = mark;
+        }
+    }
+
+    /// Notes where the entry is.
+    pub(crate) fn set_entry(&mut self, entry: *mut u8) {
+        // SAFETY: it is borrowed mutably; the field may hold anything.
+        unsafe { (*self.0.get()).entry = entry.cast() };
+    }
+
+    /// The file's address.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set`] was called: before that the word is not initialised.
+    #[inline(always)]
+    pub(crate) unsafe fn file(&self) -> *const bindings::trace_event_file {
+        // SAFETY: `set` has written the word.
+        unsafe { (*self.0.get()).trace_file }
+    }
+
+    /// The mark.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set`] was called: before that the word is not initialised.
+    #[inline(always)]
+    pub(crate) unsafe fn mark(&self) -> u32 {
+        // SAFETY: `set` has written the word.
+        unsafe { (*self.0.get()).trace_ctx }
+    }
+
+    /// Where the entry is.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set_entry`] was called: before that the word is not initialised.
+    pub(crate) unsafe fn entry(&self) -> *mut u8 {
+        // SAFETY: `set_entry` has written the word.
+        unsafe { (*self.0.get()).entry.cast() }
+    }
+}

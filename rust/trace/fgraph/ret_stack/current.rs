@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The running task's shadow stack: frames come and go, and users keep their words.
+
+use super::layout::{Frame, Top, DATA, FRAME, FUNC, LAST, MAX_USERS, RET, RETP, TOP, VARS, WORDS};
+use super::task::{field, innermost_return, Task};
+use crate::kernel::ftrace::running_task;
+use core::ptr::NonNull;
+use core::sync::atomic::{compiler_fence, Ordering};
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::types::NotThreadSafe;
+
+/// The task that runs this.
+#[derive(Clone, Copy)]
+pub(crate) struct Current(pub(super) Task, NotThreadSafe);
+
+impl Current {
+    /// Any context.
+    #[inline(always)]
+    pub(crate) fn get() -> Self {
+        Self(Task(running_task()), NotThreadSafe)
+    }
+
+    /// Has it, or who suspends the machine, asked not to be traced?
+    #[inline(always)]
+    pub(crate) fn is_paused(&self) -> bool {
+        field!(self.0, tracing_graph_pause as i32).load(Relaxed) != 0
+    }
+
+    /// How many traced functions it is in, less one.
+    #[inline(always)]
+    pub(crate) fn depth(&self) -> i32 {
+        field!(self.0, curr_ret_depth as i32).load(Relaxed)
+    }
+
+    /// Sets [`Current::depth`]; undone before the context ends.
+    #[inline(always)]
+    pub(crate) fn set_depth(&self, depth: i32) {
+        field!(self.0, curr_ret_depth as i32).store(depth, Relaxed);
+    }
+
+    /// How many functions were not traced for want of room.
+    #[inline(always)]
+    pub(crate) fn overrun(&self) -> u32 {
+        field!(self.0, trace_overrun as u32).load(Relaxed)
+    }
+
+    /// How long it was not running, as far as that was counted ([`count_sleep`]).
+    pub(crate) fn sleep_time(&self) -> u64 {
+        field!(self.0, ftrace_sleeptime as u64).load(Relaxed)
+    }
+
+    /// Room for a frame, if it has a stack and that is not full; [`Current::make_room`] may help
+    /// then.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> Option<Room<'_>> {
+        let base = self.0.stack().load(Relaxed);
+        let at = self.0.used().load(Relaxed) as usize;
+        if base.is_null() || at > LAST {
+            return None;
+        }
+        Some(Room {
+            task: &self.0,
+            base,
+            at,
+        })
+    }
+
+    /// [`Current::room`], if there are `words` left above the frame, too.
+    pub(crate) fn room_below(&self, words: usize) -> Option<Room<'_>> {
+        self.room()
+            .filter(|room| room.at.saturating_add(words) < LAST - FRAME)
+    }
+
+    /// [`Current::room_below`], taking a spare stack if it has none. What gets no room is counted.
+    #[cold]
+    pub(crate) fn make_room(&self, words: usize) -> Option<Room<'_>> {
+        if self.0.stack().load(Relaxed).is_null() {
+            // What this calls shall not be traced on the way.
+            let pause = field!(self.0, tracing_graph_pause as i32);
+            pause.fetch_add(1, Relaxed);
+            self.take_spare();
+            pause.fetch_sub(1, Relaxed);
+        }
+        let room = if words == 0 {
+            self.room()
+        } else {
+            self.room_below(words)
+        };
+        if room.is_none() {
+            field!(self.0, trace_overrun as u32).fetch_add(1, Relaxed);
+        }
+        room
+    }
+
+    /// The innermost frame, if there is no data above it; else something whose words make no frame
+    /// that returns by any word of the stack. None if there is none, or the stack is not as it must
+    /// be.
+    #[inline(always)]
+    pub(crate) fn innermost(&self) -> Option<Held<'_>> {
+        let base = self.0.stack().load(Relaxed);
+        let at = (self.0.used().load(Relaxed) as usize).wrapping_sub(FRAME);
+        if base.is_null() || at > LAST {
+            return None;
+        }
+        Some(Held {
+            task: &self.0,
+            base,
+            at,
+        })
+    }
+
+    /// The frame that begins at `at`.
+    ///
+    /// # Safety
+    ///
+    /// There is one, as [`Held::at`] said, and it was not popped since.
+    pub(crate) unsafe fn frame_at(&self, at: usize) -> Held<'_> {
+        Held {
+            task: &self.0,
+            base: self.0.stack().load(Relaxed),
+            at,
+        }
+    }
+
+    /// [`Current::innermost`] where there may be data above it.
+    pub(crate) fn innermost_below_data(&self) -> Option<Held<'_>> {
+        let (at, _) = self.0.frames(self.used()).next()?;
+        Some(Held {
+            task: &self.0,
+            base: self.0.stack().load(Relaxed),
+            at,
+        })
+    }
+
+    /// The innermost frame of a function that returns by the word at `retp`.
+    pub(crate) fn returning_by(&self, retp: usize) -> Option<Returning<'_>> {
+        let mut end = self.used();
+        for (skipped, (at, frame)) in self.0.frames(end).enumerate() {
+            if frame.retp == retp {
+                let base = self.0.stack().load(Relaxed);
+                return Some(Returning {
+                    frame: Held {
+                        task: &self.0,
+                        base,
+                        at,
+                    },
+                    skipped,
+                    end,
+                });
+            }
+            end = at;
+        }
+        None
+    }
+
+    /// [`innermost_return`] of this task.
+    pub(crate) fn innermost_return(&self, hook: usize) -> Option<usize> {
+        // SAFETY: it runs this.
+        unsafe { innermost_return(self.0 .0.as_ptr(), hook) }
+    }
+
+    /// Words of the stack that are in use.
+    pub(crate) fn used(&self) -> usize {
+        usize::try_from(self.0.used().load(Relaxed)).unwrap_or(0)
+    }
+
+    /// Gives up what is above `at`, where a frame or its data begins.
+    ///
+    /// # Safety
+    ///
+    /// `at` is such a place, or [`Current::used`]; the functions of the frames above it return to
+    /// where they are really called from, or never.
+    #[inline(always)]
+    pub(crate) unsafe fn pop(&self, at: usize) {
+        compiler_fence(Ordering::SeqCst);
+        self.0.used().store(at as i32, Relaxed);
+    }
+
+    /// Memory of `bytes` above the innermost frame, kept until that is popped; none if there is not
+    /// so much.
+    pub(crate) fn reserve(&self, user: usize, bytes: usize) -> Option<&[Atomic<u64>]> {
+        let base = self.stack()?;
+        let (at, words) = (self.used(), bytes.div_ceil(8));
+        let end = at.checked_add(words)?;
+        if words > MAX_DATA || end >= LAST {
+            return None;
+        }
+        // SAFETY: the stack stays while the task runs; `end` is below `LAST`.
+        let top = unsafe { self.0.word(base.as_ptr(), end) };
+        let value = Top::data(user, words).0;
+        // Once before it counts and once after, as an interrupt in between uses the same words.
+        top.store(value, Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        self.0.used().store(end as i32 + 1, Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        top.store(value, Relaxed);
+        // SAFETY: words of the page, which stays while the task runs; all accesses are atomic.
+        Some(unsafe { core::slice::from_raw_parts(base.as_ptr().add(at).cast(), words) })
+    }
+
+    /// What `user` has reserved above the frame of the `depth`th function, 0 being the innermost.
+    pub(crate) fn reserved(&self, user: usize, depth: usize) -> Option<&[Atomic<u64>]> {
+        let base = self.stack()?;
+        let mut used = self.used();
+        if let Some(above) = depth.checked_sub(1) {
+            used = self.0.frames(used).nth(above)?.0;
+        }
+        loop {
+            let at = used.checked_sub(1).filter(|at| *at < WORDS)?;
+            // SAFETY: the stack stays while the task runs.
+            let (owner, words) =
+                Top(unsafe { self.0.word(base.as_ptr(), at) }.load(Relaxed)).as_data()?;
+            used = at.checked_sub(words)?;
+            if owner == user {
+                // SAFETY: as in `reserve`.
+                return Some(unsafe {
+                    core::slice::from_raw_parts(base.as_ptr().add(used).cast(), words)
+                });
+            }
+        }
+    }
+
+    /// The word that stays with this task for `user`; 0 at first in the registration `since`. None
+    /// without a stack.
+    pub(crate) fn var(&self, user: usize, since: u64) -> Option<&Atomic<u64>> {
+        let base = self.stack()?;
+        let at = WORDS - VARS + 2 * (user % MAX_USERS);
+        // SAFETY: words of the page, which stays while the task runs.
+        let (var, of) = unsafe {
+            (
+                self.0.word(base.as_ptr(), at),
+                self.0.word(base.as_ptr(), at + 1),
+            )
+        };
+        if of.load(Relaxed) != since {
+            var.store(0, Relaxed);
+            of.store(since, Relaxed);
+        }
+        Some(var)
+    }
+
+    fn stack(&self) -> Option<NonNull<u64>> {
+        NonNull::new(self.0.stack().load(Relaxed))
+    }
+}
+
+/// The most words that one [`Current::reserve`] gets.
+const MAX_DATA: usize = 32;
+
+/// What [`Current::returning_by`] finds.
+pub(crate) struct Returning<'a> {
+    /// The frame.
+    pub(crate) frame: Held<'a>,
+    /// How many frames lie further in: of functions that were left without returning.
+    pub(crate) skipped: usize,
+    /// Where those begin.
+    pub(crate) end: usize,
+}
+
+/// A frame of the running task.
+pub(crate) struct Held<'a> {
+    task: &'a Task,
+    base: *mut u64,
+    at: usize,
+}
+
+impl Held<'_> {
+    #[inline(always)]
+    fn word(&self, of: usize) -> &Atomic<u64> {
+        // SAFETY: whoever made this found the stack, which stays while the task runs, and a frame
+        // in it at `at`.
+        unsafe { self.task.word(self.base, self.at.wrapping_add(of)) }
+    }
+
+    /// Where it begins.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn retp(&self) -> usize {
+        self.word(RETP).load(Relaxed) as usize
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn ret(&self) -> usize {
+        self.word(RET).load(Relaxed) as usize
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn func(&self) -> usize {
+        self.word(FUNC).load(Relaxed) as usize
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn data(&self) -> u64 {
+        self.word(DATA).load(Relaxed)
+    }
+
+    /// Changes [`Frame::data`].
+    pub(crate) fn set_data(&self, data: u64) {
+        self.word(DATA).store(data, Relaxed);
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn top(&self) -> Top {
+        Top(self.word(TOP).load(Relaxed))
+    }
+}
+
+/// Room for a frame on the running task's stack.
+pub(crate) struct Room<'a> {
+    task: &'a Task,
+    base: *mut u64,
+    at: usize,
+}
+
+impl Room<'_> {
+    /// Puts a frame there. Whatever interrupted the task since has left the stack as it was.
+    ///
+    /// # Safety
+    ///
+    /// The function that returns by the word at `frame.retp` is to return to `frame.ret`: the hook
+    /// goes there.
+    #[inline(always)]
+    pub(crate) unsafe fn push(&self, frame: &Frame) {
+        // SAFETY: `Current::room` found the stack, which stays while the task runs, with room from
+        // `at` on.
+        let first = unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) };
+        // First: if it is still there at the end, no interrupt has written here since.
+        first.store(frame.retp as u64, Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        self.fill(frame);
+        compiler_fence(Ordering::SeqCst);
+        self.task
+            .used()
+            .store((self.at.wrapping_add(FRAME)) as i32, Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        if first.load(Relaxed) != frame.retp as u64 {
+            self.push_again(frame);
+        }
+    }
+
+    /// Where the frame begins.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline(always)]
+    fn fill(&self, frame: &Frame) {
+        for (at, word) in [
+            (RET, frame.ret as u64),
+            (FUNC, frame.func as u64),
+            (DATA, frame.data),
+            (TOP, frame.top.0),
+        ] {
+            // SAFETY: as in `push`.
+            unsafe { self.task.word(self.base, self.at.wrapping_add(at)) }.store(word, Relaxed);
+        }
+    }
+
+    #[cold]
+    fn push_again(&self, frame: &Frame) {
+        // SAFETY: as in `push`.
+        unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) }
+            .store(frame.retp as u64, Relaxed);
+        self.fill(frame);
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Stacks that no task has yet, for tasks that run their first traced function.
+
+use super::layout::Page;
+use super::Current;
+use crate::kernel::irq_work::{IrqWork, Run};
+use core::ptr;
+use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
+use kernel::sync::SetOnce;
+
+/// Spare stacks for each CPU.
+const SPARES: usize = 4;
+
+impl Current {
+    /// Takes a spare stack for a task that has none.
+    pub(super) fn take_spare(&self) {
+        let Some(page) = SPARE.as_ref().and_then(|spare| spare.take()) else {
+            return;
+        };
+        let page = KBox::into_raw(page).cast();
+        if self
+            .0
+            .stack()
+            .cmpxchg(ptr::null_mut(), page, ordering::Full)
+            .is_err()
+        {
+            // An interrupt was traced meanwhile, and has taken another.
+            // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
+            let page = unsafe { KBox::from_raw(page.cast::<Page>()) };
+            if let Some(spare) = SPARE.as_ref() {
+                spare.give(page);
+            }
+        }
+    }
+}
+
+/// Stacks that no task has yet.
+struct Spare {
+    /// One place more for each CPU than are filled, for those that are given back.
+    pages: KVec<Atomic<*mut Page>>,
+    refill: Pin<KBox<IrqWork<Refill>>>,
+}
+
+static SPARE: SetOnce<Spare> = SetOnce::new();
+
+/// Puts new stacks where some were taken.
+struct Refill;
+
+impl Run for Refill {
+    fn run(&self) {
+        // Without memory the functions of some task are counted as overrun until the next attempt.
+        if let Some(spare) = SPARE.as_ref() {
+            let _ = spare.fill(GFP_NOWAIT);
+        }
+    }
+}
+
+impl Spare {
+    fn new() -> Result<Self> {
+        let mut pages = KVec::new();
+        for _ in 0..(SPARES + 1) * kernel::cpu::nr_cpu_ids() as usize {
+            pages.push(Atomic::new(ptr::null_mut()), GFP_KERNEL)?;
+        }
+        Ok(Spare {
+            pages,
+            refill: KBox::pin_init(IrqWork::new(Refill), GFP_KERNEL)?,
+        })
+    }
+
+    /// Any context.
+    fn take(&self) -> Option<KBox<Page>> {
+        let page = self
+            .pages
+            .iter()
+            .filter(|place| !place.load(Relaxed).is_null())
+            .map(|place| place.xchg(ptr::null_mut(), ordering::Full))
+            .find(|p| !p.is_null());
+        self.refill.queue();
+        // SAFETY: what is in a place came from `KBox::into_raw`, and the exchange has made it ours
+        // alone.
+        page.map(|page| unsafe { KBox::from_raw(page) })
+    }
+
+    /// Any context. Frees nothing, which would not do there: with more places than `fill` fills,
+    /// one is free.
+    fn give(&self, page: KBox<Page>) {
+        let page = KBox::into_raw(page);
+        let _ = self
+            .pages
+            .iter()
+            .filter(|place| place.load(Relaxed).is_null())
+            .find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
+    }
+
+    /// Fills all places but the last few. `ENOMEM`.
+    fn fill(&self, flags: kernel::alloc::Flags) -> Result {
+        let filled = self
+            .pages
+            .iter()
+            .filter(|place| !place.load(Relaxed).is_null())
+            .count();
+        for _ in filled..SPARES * kernel::cpu::nr_cpu_ids() as usize {
+            let page = KBox::<Page>::new_uninit(flags | __GFP_ZERO)?;
+            // SAFETY: words of zeros are a page.
+            self.give(unsafe { page.assume_init() });
+        }
+        Ok(())
+    }
+}
+
+kernel::sync::global_lock! {
+    /// Two that prepare at the same time.
+    // SAFETY: `init` runs before any other use, from `ftrace_init()`.
+    pub(crate) unsafe(uninit) static PREPARING: Mutex<()> = ();
+}
+
+/// Makes sure that there are spare stacks: before anything is traced. Task context, may sleep.
+/// `ENOMEM`.
+pub(crate) fn prepare() -> Result {
+    let _one = PREPARING.lock();
+    if SPARE.as_ref().is_none() {
+        SPARE.populate(Spare::new()?);
+    }
+    SPARE
+        .as_ref()
+        .map_or(Ok(()), |spare| spare.fill(GFP_KERNEL))
+}
