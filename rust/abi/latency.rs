@@ -6,7 +6,7 @@
 //! The functions that need their caller's address are in `latency.c` and end here. As long as no
 //! tracer of such times is at work each costs a load and a branch.
 
-use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use crate::trace::tracers::critical_timings::CURRENT;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -24,8 +24,11 @@ pub(crate) extern "C" fn tracer_hardirqs_off(ip: c_ulong) {
 /// watches.
 #[no_mangle]
 pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
-    // SAFETY: as in `tracer_hardirqs_off`. Where interrupts are on already, no section is open on
-    // this CPU.
+    // Where they are on already no section ends here.
+    if CURRENT.is_empty() || !context::irqs_off() {
+        return;
+    }
+    // SAFETY: interrupts are off until the caller returns, and RCU watches.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.irqs_on(ip, tracer_hardirqs_on as extern "C" fn(c_ulong) as usize);
     }
@@ -45,7 +48,7 @@ pub(crate) extern "C" fn tracer_preempt_off(ip: c_ulong, parent: c_ulong) {
 #[cfg(CONFIG_TRACE_PREEMPT_TOGGLE)]
 #[no_mangle]
 pub(crate) extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
-    // SAFETY: as in `tracer_preempt_off`.
+    // SAFETY: preemption is off until the caller returns, and RCU watches.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.preempt_on(
             ip,
@@ -61,7 +64,7 @@ pub(crate) extern "C" fn tracer_preempt_on(ip: c_ulong, parent: c_ulong) {
 pub(crate) extern "C" fn rtrace_start_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
     let _stay = PreemptOff::new();
-    // SAFETY: preemption is off, and RCU watches.
+    // SAFETY: preemption is off, says the guard, and RCU watches.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.go_on(count, ip);
     }
@@ -73,7 +76,7 @@ pub(crate) extern "C" fn rtrace_start_critical_timings(ip: c_ulong) {
 pub(crate) extern "C" fn rtrace_stop_critical_timings(ip: c_ulong) {
     let count = PreemptCount::read();
     let _stay = PreemptOff::new();
-    // SAFETY: as in `rtrace_start_critical_timings`.
+    // SAFETY: preemption is off, says the guard, and RCU watches.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.suspend(
             count,
