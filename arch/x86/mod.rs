@@ -114,7 +114,8 @@ impl Arch for Machine {
 
     unsafe fn set_return(regs: *mut bindings::ftrace_regs, ret: usize) {
         let regs = regs.cast::<bindings::pt_regs>();
-        // SAFETY: as above; the function's RET has taken its word off the stack.
+        // SAFETY: the hook saved `regs`, which are nobody else's; right above them is the word that
+        // the function returned by.
         unsafe {
             (*regs).sp = (regs.wrapping_add(1) as usize).wrapping_add(size_of::<usize>());
             (*regs).ip = ret;

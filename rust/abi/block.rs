@@ -62,7 +62,7 @@ fn letters(request: bindings::blk_opf_t) -> impl Iterator<Item = u8> {
 pub(crate) unsafe extern "C" fn blk_fill_rwbs(rwbs: *mut c_char, opf: bindings::blk_opf_t) {
     let mut at = rwbs;
     for letter in letters(opf).chain([0]) {
-        // SAFETY: By the precondition there is room for each of them.
+        // SAFETY: the buffer has room for each of the letters and the NUL.
         unsafe {
             at.write(letter);
             at = at.add(1);

@@ -134,7 +134,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_write(
         Some(data) if length != 0 => unsafe { core::slice::from_raw_parts(data.as_ptr(), length) },
         _ => &[],
     };
-    // SAFETY: as above.
+    // SAFETY: `buffer` is a live buffer.
     unsafe { buffer_of(buffer) }
         .write_raw(payload)
         .map_or(EBUSY.to_errno(), |()| 0)
@@ -212,7 +212,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_disable(buffer: *mut bindings
 /// See the module's head. There was one that nobody else undoes.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_record_enable(buffer: *mut bindings::trace_buffer) {
-    // SAFETY: by the precondition.
+    // SAFETY: `buffer` is a live buffer, whose recording the caller has stopped and not resumed.
     unsafe { buffer_of(buffer).resume_recording() };
 }
 
@@ -308,7 +308,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_record_enable_cpu(
 ) {
     // SAFETY: `buffer` is a buffer that was not freed.
     if let Some(part) = unsafe { part_of(buffer, cpu) } {
-        // SAFETY: by the precondition.
+        // SAFETY: the caller has stopped recording on this CPU, and has not undone that.
         unsafe { part.enable() };
     }
 }

@@ -71,7 +71,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_map(
     vma: *mut bindings::vm_area_struct,
 ) -> c_int {
     from_result(|| {
-        // SAFETY: by the precondition.
+        // SAFETY: `buffer` is a live buffer, and `vma` the area that an `mmap` operation is asked
+        // to fill.
         let mapped = unsafe { buffer_of(buffer).map(present(buffer, cpu)?, &Area::from_raw(vma))? };
         // It stands until `ring_buffer_unmap`.
         core::mem::forget(mapped);

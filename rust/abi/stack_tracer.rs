@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn rtrace_stack_tracer_sysctl(
         c_int::from(on)
     };
     let set = |number| stack_depth::set(number != 0).inspect(|()| WRITTEN.store(number, Relaxed));
-    // SAFETY: by the precondition a handler's arguments.
+    // SAFETY: the arguments are those that the sysctl code gives its handlers.
     unsafe { sysctl::number(table, write, buffer, lenp, ppos, now, set) }
 }
 

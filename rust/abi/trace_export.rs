@@ -19,7 +19,7 @@ use kernel::prelude::*;
 pub(crate) unsafe extern "C" fn register_ftrace_export(
     export: *mut bindings::trace_export,
 ) -> c_int {
-    // SAFETY: by the precondition.
+    // SAFETY: `export` is null, or stays until it is unregistered.
     let added = unsafe { Export::new(export) }
         .ok_or(EINVAL)
         .and_then(export::add);

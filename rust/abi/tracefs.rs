@@ -30,7 +30,8 @@ pub(crate) unsafe extern "C" fn tracefs_create_file(
     data: *mut c_void,
     fops: *const bindings::file_operations,
 ) -> *mut bindings::dentry {
-    // SAFETY: as this function's.
+    // SAFETY: `name` is NUL-terminated, `parent` null or a directory made here; `data` and `fops`
+    // are good for each other and outlive the file.
     or_null(unsafe { tracefs::create_c_file(CStr::from_char_ptr(name), mode, parent, data, fops) })
 }
 
@@ -44,7 +45,7 @@ pub(crate) unsafe extern "C" fn tracefs_create_dir(
     name: *const c_char,
     parent: *mut bindings::dentry,
 ) -> *mut bindings::dentry {
-    // SAFETY: as this function's.
+    // SAFETY: `name` is NUL-terminated, and `parent` null or a directory made here.
     or_null(unsafe { tracefs::create_c_dir(CStr::from_char_ptr(name), parent) })
 }
 
@@ -65,7 +66,8 @@ pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
     let (Some(mkdir), Some(rmdir)) = (mkdir, rmdir) else {
         return ptr::null_mut();
     };
-    // SAFETY: as this function's.
+    // SAFETY: `name` is NUL-terminated, `parent` null or a directory made here; the functions stay
+    // callable.
     or_null(unsafe {
         tracefs::create_instance_dir(CStr::from_char_ptr(name), parent, mkdir, rmdir)
     })
@@ -81,7 +83,7 @@ pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
 pub(crate) unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
     if let Ok(dentry) = kernel::error::from_err_ptr(dentry) {
         if !dentry.is_null() {
-            // SAFETY: as this function's.
+            // SAFETY: `dentry` was made here and not removed yet.
             unsafe { tracefs::remove(dentry) };
         }
     }

@@ -62,7 +62,7 @@ impl<'a> Key<'a> {
 
     /// The key `name` below it; several words may be joined by dots.
     pub(crate) fn key(self, name: &CStr) -> Option<Self> {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant a node of the tree, which stays for `'a`.
         unsafe { Self::below(self.raw.as_ptr(), name) }
     }
 
@@ -71,7 +71,8 @@ impl<'a> Key<'a> {
         // SAFETY: by the type invariant; what is given is null or a node of the same tree.
         let first = unsafe { Self::from_raw(bindings::rtrace_bootconfig_first(self.raw.as_ptr())) };
         core::iter::successors(first, |key| {
-            // SAFETY: as above.
+            // SAFETY: `key` is a node of the tree; what is given is null or a node of the same
+            // tree.
             unsafe { Self::from_raw(bindings::rtrace_bootconfig_next(key.raw.as_ptr())) }
         })
     }
@@ -79,7 +80,7 @@ impl<'a> Key<'a> {
     /// The values of the key `name` below it; none for one without value.
     pub(crate) fn values(self, name: &CStr) -> impl Iterator<Item = &'a [u8]> {
         let key = self.key(name);
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant a node of the tree; what is given is null or a value of it.
         let first = key.and_then(|key| unsafe {
             NonNull::new(bindings::rtrace_bootconfig_value(key.raw.as_ptr()))
         });

@@ -59,11 +59,11 @@ pub(crate) struct Annotated(NonNull<LikelyData>);
 
 // SAFETY: any context may read a site and count in it.
 unsafe impl Send for Site {}
-// SAFETY: as above.
+// SAFETY: any context may read a site and count in it, several at a time.
 unsafe impl Sync for Site {}
-// SAFETY: as above.
+// SAFETY: any context may read a site and count in it.
 unsafe impl Send for Annotated {}
-// SAFETY: as above.
+// SAFETY: any context may read a site and count in it, several at a time.
 unsafe impl Sync for Annotated {}
 
 /// Adds one to a counter.
@@ -100,19 +100,20 @@ impl Site {
 
     /// The file's name, with its path.
     pub(crate) fn file(&self) -> &[u8] {
-        // SAFETY: as in `function`.
+        // SAFETY: by the type invariant a site, and its strings stay as long.
         unsafe { text((&raw const (*self.0.as_ptr()).file).read_unaligned()) }
     }
 
     /// The line.
     pub(crate) fn line(self) -> u32 {
-        // SAFETY: as in `function`.
+        // SAFETY: by the type invariant a site, whose line does not change.
         unsafe { (*self.0.as_ptr()).line }
     }
 
     /// How often it was correct, or not taken; and the other way. Any context.
     pub(crate) fn counts(self) -> [u64; 2] {
-        // SAFETY: as in `function`.
+        // SAFETY: by the type invariant a site; it has two counters, and each is read by one
+        // instruction.
         [0, 1].map(|way| unsafe {
             counted(
                 (&raw const (*self.0.as_ptr()).counts)
@@ -151,7 +152,8 @@ impl Annotated {
     /// Counts one condition. Any context; no call.
     #[inline(always)]
     pub(crate) fn count(self, correct: bool) {
-        // SAFETY: by the type invariant; the index is 0 or 1.
+        // SAFETY: by the type invariant a site, whose counters may be changed by anybody; the index
+        // is 0 or 1.
         unsafe {
             count(
                 (&raw mut (*self.0.as_ptr()).data.counts)
@@ -164,14 +166,14 @@ impl Annotated {
     /// Counts that the compiler knew the condition. Any context; no call.
     #[inline(always)]
     pub(crate) fn count_constant(self) {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant a site, whose counters may be changed by anybody.
         unsafe { count(&raw mut (*self.0.as_ptr()).constant) };
     }
 
     /// How often it did. Any context.
     #[inline(always)]
     pub(crate) fn constant(self) -> u64 {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant a site, whose counters may be read by anybody.
         unsafe { counted(&raw const (*self.0.as_ptr()).constant) }
     }
 }
@@ -228,8 +230,8 @@ impl<D, S> Sites<D, S> {
     /// They are the labels around a section of `D`s, and `site` makes what stands for one.
     unsafe fn between(start: *const c_void, end: *const c_void, site: fn(NonNull<D>) -> S) -> Self {
         let count = (end as usize).wrapping_sub(start as usize) / size_of::<D>();
-        // SAFETY: a label of the linker's is not at 0. INVARIANT: the labels are around a section of `D`s, and sections of
-        // the kernel stay.
+        // SAFETY: a label of the linker's is not at 0. INVARIANT: the labels are around a section
+        // of `D`s, and sections of the kernel stay.
         Self {
             start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) },
             count,
@@ -252,6 +254,7 @@ pub(crate) fn annotated() -> Sites<LikelyData, Annotated> {
 pub(crate) fn all() -> Sites<Data, Site> {
     let start = (&raw const bindings::__start_branch_profile).cast();
     let end = (&raw const bindings::__stop_branch_profile).cast();
-    // SAFETY: as in `annotated`. INVARIANT: as there.
+    // SAFETY: the linker script puts them around such structures. INVARIANT: of `Site`: sections
+    // stay.
     unsafe { Sites::between(start, end, |site| Site(site)) }
 }

@@ -61,7 +61,8 @@ impl Arguments {
     /// Formats into `room`, cutting what does not fit; gives the text without a NUL. Any context.
     pub(crate) fn text(self, room: &mut Room) -> &[u8] {
         let room = &mut room.0;
-        // SAFETY: by the invariant, and the memory has the size that is said.
+        // SAFETY: by the invariant the arguments fit the format, and the memory has the size that
+        // is said.
         let length = unsafe {
             bindings::rtrace_vscnprintf(
                 room.as_mut_ptr().cast(),
@@ -77,7 +78,8 @@ impl Arguments {
     /// and, where they fit, the words. Any context.
     pub(crate) fn packed(self, room: &mut Room) -> (c_int, Option<&[u8]>) {
         let room = &mut room.0;
-        // SAFETY: by the invariant; the memory is aligned for words and has as many as are said.
+        // SAFETY: by the invariant the arguments fit the format; the memory is aligned for words
+        // and has as many as are said.
         let words = unsafe {
             bindings::rtrace_vbin_printf(
                 room.as_mut_ptr().cast(),
@@ -119,7 +121,7 @@ impl Constant {
 
     /// The text. Any context.
     pub(crate) fn text(self) -> &'static CStr {
-        // SAFETY: by the invariant.
+        // SAFETY: by the invariant a NUL-terminated string that never changes and never goes.
         unsafe { CStr::from_char_ptr(self.0.as_ptr()) }
     }
 }
@@ -188,7 +190,7 @@ fn formats() -> &'static [*const c_char] {
 fn strings() -> &'static [*const c_char] {
     let start = (&raw const bindings::__start___tracepoint_str).cast();
     let end = (&raw const bindings::__stop___tracepoint_str).cast();
-    // SAFETY: as in `formats`.
+    // SAFETY: the linker script puts them around an array of pointers to strings.
     unsafe { between(start, end) }
 }
 

@@ -149,7 +149,7 @@ impl HashGuard {
 
 impl Drop for HashGuard {
     fn drop(&mut self) {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant the mutex is alive, and this task holds it.
         unsafe { bindings::mutex_unlock(self.0) };
     }
 }
@@ -209,7 +209,7 @@ pub(crate) unsafe fn ask_owner(
     ip: usize,
     cmd: Command,
 ) -> kernel::error::Result {
-    // SAFETY: By the precondition.
+    // SAFETY: `ops` is alive and has an `ops_func`, which may be called with it.
     kernel::error::to_result(unsafe { bindings::rtrace_ask_owner(ops, ip, cmd.0) })
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct ModuleId(*const bindings::module);
 // SAFETY: it is a number to be compared.
 #[cfg(CONFIG_FUNCTION_TRACER)]
 unsafe impl Send for ModuleId {}
-// SAFETY: as above.
+// SAFETY: it is a number to be compared, by any CPU.
 #[cfg(CONFIG_FUNCTION_TRACER)]
 unsafe impl Sync for ModuleId {}
 

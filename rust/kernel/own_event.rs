@@ -61,7 +61,7 @@ pub(crate) struct OwnEvent {
 
 // SAFETY: it gives out `&Call` alone.
 unsafe impl Send for OwnEvent {}
-// SAFETY: as above.
+// SAFETY: by a shared reference it gives out `&Call` alone, which any CPU may use.
 unsafe impl Sync for OwnEvent {}
 
 impl OwnEvent {
@@ -118,7 +118,8 @@ impl OwnEvent {
 
 impl Drop for OwnEvent {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it.
+        // SAFETY: the event is being dropped, so that nobody looks at the fields of its class any
+        // more.
         unsafe { (**self).forget_fields() };
     }
 }
@@ -127,7 +128,8 @@ impl Deref for OwnEvent {
     type Target = Call;
 
     fn deref(&self) -> &Call {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant the description is complete; its box stays as long as
+        // `self`.
         unsafe { Call::from_raw(self.call.get()) }
     }
 }

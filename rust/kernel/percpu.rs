@@ -101,7 +101,7 @@ impl<T> PerCpu<T> {
     /// Any context.
     #[inline(always)]
     pub(crate) fn this(&self) -> &T {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant `base` is that of a `PerCpu`, which is borrowed as long.
         unsafe { this_of(self.base.as_ptr()) }
     }
 }

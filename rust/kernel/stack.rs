@@ -175,8 +175,8 @@ impl Own {
 
     /// The first place from the `from`th word on where `value` is, as a number of words.
     pub(crate) fn find(&self, from: usize, value: usize) -> Option<usize> {
-        // SAFETY: by the type invariant. Other functions' variables change, but a word is read at
-        // once.
+        // SAFETY: by the type invariant a word of this task's stack. Other functions' variables
+        // change, but a word is read at once.
         (from..self.count)
             .find(|word| unsafe { self.start.wrapping_add(*word).read_volatile() } == value)
     }

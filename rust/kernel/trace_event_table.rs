@@ -23,7 +23,7 @@ pub(crate) struct FileTable<T> {
 
 // SAFETY: it gives out `&File<T>` to any context.
 unsafe impl<T: Send + Sync> Send for FileTable<T> {}
-// SAFETY: as above; the words are atomic.
+// SAFETY: the words are atomic, and any CPU gets `&File<T>` from them.
 unsafe impl<T: Send + Sync> Sync for FileTable<T> {}
 
 impl<T> FileTable<T> {

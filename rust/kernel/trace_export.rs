@@ -16,7 +16,8 @@ pub(crate) struct Export(NonNull<bindings::trace_export>);
 
 // SAFETY: its function is called from any context on any CPU, as the header says.
 unsafe impl Send for Export {}
-// SAFETY: as above.
+// SAFETY: its function is called from any context on any CPU, as the header says, several at a
+// time.
 unsafe impl Sync for Export {}
 
 impl Export {
@@ -33,7 +34,7 @@ impl Export {
     ///
     /// It stays until [`Export::is`] was used to find it, and nobody has it any more.
     pub(crate) unsafe fn new(export: *mut bindings::trace_export) -> Option<Self> {
-        // SAFETY: by the precondition.
+        // SAFETY: null, or a structure that stays until it was taken away again.
         NonNull::new(export)
             .filter(|export| unsafe { export.as_ref() }.write.is_some())
             // INVARIANT: by the precondition.
@@ -47,14 +48,15 @@ impl Export {
 
     /// What it takes.
     pub(crate) fn wants(self) -> u32 {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant the structure is there.
         unsafe { (*self.0.as_ptr()).flags as u32 }
     }
 
     /// Gives it an entry, common fields included. Any context, preemption off.
     pub(crate) fn write(self, entry: &[u8]) {
         let length = u32::try_from(entry.len()).unwrap_or(u32::MAX);
-        // SAFETY: by the type invariant; the function takes as many bytes as it is told.
+        // SAFETY: by the type invariant the structure and its function are there; it takes as many
+        // bytes as it is told.
         unsafe {
             if let Some(write) = (*self.0.as_ptr()).write {
                 write(self.0.as_ptr(), entry.as_ptr().cast(), length);

@@ -43,7 +43,8 @@ impl TraceIterator {
 
     /// Where values are put that the line's format then refers to.
     pub(crate) fn scratch(&mut self) -> &mut TraceSeq {
-        // SAFETY: as in `line`.
+        // SAFETY: the scratch line is this object's, which is borrowed exclusively; it is zeroed or
+        // initialised.
         unsafe { TraceSeq::from_raw(&mut self.0.tmp_seq) }
     }
 

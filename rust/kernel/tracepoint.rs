@@ -63,20 +63,20 @@ impl TaskView<'_> {
 
     /// Its nice value.
     pub(crate) fn nice(self) -> i32 {
-        // SAFETY: as in `prio`.
+        // SAFETY: the task is live; the word does not tear.
         let fixed = unsafe { (&raw const (*self.0.get()).static_prio).read_volatile() };
         fixed.wrapping_sub(bindings::DEFAULT_PRIO as i32)
     }
 
     /// Its scheduling policy, `SCHED_*`.
     pub(crate) fn policy(self) -> u32 {
-        // SAFETY: as in `prio`.
+        // SAFETY: the task is live; the word does not tear.
         unsafe { (&raw const (*self.0.get()).policy).read_volatile() }
     }
 
     /// Its real-time priority, higher is more; 0 where it has none.
     pub(crate) fn rt_priority(self) -> u32 {
-        // SAFETY: as in `prio`.
+        // SAFETY: the task is live; the word does not tear.
         unsafe { (&raw const (*self.0.get()).rt_priority).read_volatile() }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct WaitQueue {
 
 // SAFETY: the queue has a lock of its own; it may be used and dropped anywhere.
 unsafe impl Send for WaitQueue {}
-// SAFETY: as above.
+// SAFETY: the queue has a lock of its own, which all that shared references do takes.
 unsafe impl Sync for WaitQueue {}
 
 impl WaitQueue {
@@ -65,7 +65,7 @@ impl WaitQueue {
             // SAFETY: this is task context, where one may sleep.
             unsafe { bindings::schedule_timeout(ticks) };
         };
-        // SAFETY: as above; this takes `entry` off the queue.
+        // SAFETY: the queue is initialised, and `entry` is live; this takes it off the queue.
         unsafe { bindings::finish_wait(self.head.get(), entry.get()) };
         result
     }

@@ -257,7 +257,8 @@ pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struc
         },
         GFP_KERNEL,
     )?;
-    // SAFETY: as above; `area_close` takes the reference back.
+    // SAFETY: the area is being made and nobody else uses it; `area_close` takes the reference
+    // back.
     unsafe {
         (*area).vm_private_data = Arc::into_raw(mapped).cast_mut().cast();
         (*area).vm_ops = &AREA_OPERATIONS.0;

@@ -68,7 +68,7 @@ pub(super) struct Reading(UnsafeCell<Option<KBox<dyn Cursor>>>);
 // SAFETY: by the invariant one task at a time uses the cell, and C starts, uses and stops a cursor
 // within one read of one task.
 unsafe impl Send for Reading {}
-// SAFETY: as above.
+// SAFETY: by the invariant only who holds the mutex of the `seq_file` touches the cell.
 unsafe impl Sync for Reading {}
 
 impl Reading {

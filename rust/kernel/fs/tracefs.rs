@@ -104,7 +104,7 @@ pub(crate) struct Dir {
 
 // SAFETY: the dentry is reference counted and its operations lock what they need.
 unsafe impl Send for Dir {}
-// SAFETY: as above.
+// SAFETY: the operations on a dentry that shared references give lock what they need.
 unsafe impl Sync for Dir {}
 
 impl Dir {
@@ -226,7 +226,7 @@ unsafe extern "C" fn make_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
 }
 
 unsafe extern "C" fn remove_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the file system passes a string that is valid for the call.
     errno(T::remove(unsafe { CStr::from_char_ptr(name) }))
 }
 
@@ -310,7 +310,7 @@ unsafe fn create_file(
     parent: *mut bindings::dentry,
     set_up: impl FnOnce(*mut bindings::inode) -> Result,
 ) -> Result<*mut bindings::dentry> {
-    // SAFETY: as this function's; the inode is new and only ours.
+    // SAFETY: `parent` is null or a directory of tracefs; the inode is new and nobody else has it.
     unsafe {
         create(name, parent, bindings::fsnotify_create, |inode| {
             inode::become_file(inode, mode);
@@ -330,7 +330,7 @@ unsafe fn create(
     notify: unsafe extern "C" fn(*mut bindings::inode, *mut bindings::dentry),
     set_up: impl FnOnce(*mut bindings::inode) -> Result,
 ) -> Result<*mut bindings::dentry> {
-    // SAFETY: as this function's.
+    // SAFETY: `parent` is null or a directory of tracefs.
     let creation = unsafe { Creation::begin(name, parent)? };
     let made = creation.new_inode().and_then(|inode| {
         set_up(inode).map(|()| inode).inspect_err(|_| {
@@ -358,7 +358,7 @@ unsafe fn create_dir(
     parent: *mut bindings::dentry,
     operations: &'static bindings::inode_operations,
 ) -> Result<*mut bindings::dentry> {
-    // SAFETY: as this function's.
+    // SAFETY: `parent` is null or a directory of tracefs.
     let creation = unsafe { Creation::begin(name, parent)? };
     match creation.new_inode() {
         // SAFETY: the inode is new; the parent's link count is under its lock, which is held.
@@ -444,7 +444,7 @@ pub(crate) unsafe fn create_c_dir(
     name: &CStr,
     parent: *mut bindings::dentry,
 ) -> Result<*mut bindings::dentry> {
-    // SAFETY: as this function's.
+    // SAFETY: `parent` is null or a directory of tracefs.
     unsafe { create_dir(name, parent, inode::plain_dir()) }
 }
 
@@ -461,7 +461,7 @@ pub(crate) unsafe fn create_instance_dir(
     rmdir: InstanceFn,
 ) -> Result<*mut bindings::dentry> {
     inode::set_instance_functions(mkdir, rmdir)?;
-    // SAFETY: as this function's.
+    // SAFETY: `parent` is null or a directory of tracefs.
     unsafe { create_dir(name, parent, inode::instance_dir()) }
 }
 

@@ -15,7 +15,8 @@ pub(crate) struct Call(Opaque<bindings::trace_event_call>);
 // SAFETY: what is read here does not change once the event is known, but for the fields that are
 // said to, which are read at once.
 unsafe impl Send for Call {}
-// SAFETY: as above.
+// SAFETY: what is read here does not change once the event is known, but for words that are read at
+// once.
 unsafe impl Sync for Call {}
 
 /// `TRACE_EVENT_FL_*`, as far as they are asked for.
@@ -99,7 +100,7 @@ impl Call {
     /// Where its system's name is: events of one system in one object share it, and so do the names
     /// in their formats.
     pub(crate) fn system_key(&self) -> usize {
-        // SAFETY: as in `system`.
+        // SAFETY: the class lives as long as the event.
         unsafe { (*self.class()).system as usize }
     }
 
@@ -157,7 +158,7 @@ impl Call {
     /// what is in the event's module. Any context.
     pub(crate) fn keeps(&self, address: usize) -> bool {
         let module = self.module() as *const bindings::module;
-        // SAFETY: as in `module_name`.
+        // SAFETY: a module with events stays until they are removed.
         let of_module =
             || !module.is_null() && unsafe { bindings::within_module_core(address, module) };
         // SAFETY: compares addresses.

@@ -21,7 +21,7 @@ pub(crate) struct File<T> {
 
 // SAFETY: the flags are an atomic word, and of the rest only `data` is given out.
 unsafe impl<T: Send + Sync> Send for File<T> {}
-// SAFETY: as above.
+// SAFETY: any CPU may use the flags, which are an atomic word, and `data`, which is `Sync`.
 unsafe impl<T: Send + Sync> Sync for File<T> {}
 
 /// Bits of [`File::flags`], `EVENT_FILE_FL_*`.

@@ -24,7 +24,7 @@ pub(crate) struct Registered {
 
 // SAFETY: it gives out `&Call` alone.
 unsafe impl Send for Registered {}
-// SAFETY: as above.
+// SAFETY: by a shared reference it gives out `&Call` alone, which any CPU may use.
 unsafe impl Sync for Registered {}
 
 impl Registered {
@@ -108,7 +108,7 @@ impl Deref for Registered {
     type Target = Call;
 
     fn deref(&self) -> &Call {
-        // SAFETY: by the type invariant.
+        // SAFETY: by the type invariant the call is complete, and stays as long as `self`.
         unsafe { self.call.as_ref() }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) unsafe fn of_module(
 ) -> impl Iterator<Item = NonNull<bindings::trace_event_call>> {
     // SAFETY: the module is there while the result is used, and its loader has found the array.
     let (start, count) = unsafe { ((*module).trace_events, (*module).num_trace_events) };
-    // SAFETY: as above.
+    // SAFETY: `at` is below the number of pointers in the array, and the module is there.
     (0..count as usize).filter_map(move |at| NonNull::new(unsafe { *start.add(at) }))
 }
 
@@ -86,6 +86,6 @@ pub(crate) unsafe fn evals_of_module<'a>(
     // SAFETY: the module comes and is there while the result is used, and its loader has found the
     // array.
     let (start, count) = unsafe { ((*module).trace_evals, (*module).num_trace_evals) };
-    // SAFETY: as above.
+    // SAFETY: `at` is below the number of maps in the array, and the module is there with them.
     (0..count as usize).map(move |at| unsafe { eval(*start.add(at)) })
 }

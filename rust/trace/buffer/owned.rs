@@ -51,7 +51,7 @@ impl<O> Owned<Hold<'static>, O> {
 impl<O> Owned<Pause<'static>, O> {
     /// [`Buffer::pause`] of the `buffer` of `owner`. Any context.
     pub(crate) fn pause(owner: Arc<O>, buffer: impl FnOnce(&O) -> &Buffer) -> Self {
-        // SAFETY: as in `hold`.
+        // SAFETY: the guard goes into the value, whose invariant says that.
         let _guard = unsafe { extend(&owner, buffer) }.pause();
         // INVARIANT: by `extend`.
         Self {
@@ -69,7 +69,7 @@ impl<O> Owned<Mapped<'static>, O> {
         cpu: CpuId,
         area: &Area<'_>,
     ) -> Result<Self> {
-        // SAFETY: as in `hold`.
+        // SAFETY: the guard goes into the value, whose invariant says that.
         let _guard = unsafe { extend(&owner, buffer) }.map(cpu, area)?;
         // INVARIANT: by `extend`.
         Ok(Self {

@@ -51,7 +51,8 @@ impl Buffer {
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
     pub(crate) fn try_reserve(&self, length: usize, _stay: &PreemptOff) -> Attempt {
-        // SAFETY: as in `reserve`.
+        // SAFETY: `_stay` has preemption off, and the ring is this CPU's; the short way asks itself
+        // whether another writer is under way.
         unsafe { self.this_ring().core.writer(Level::NORMAL) }.reserve_plain(&InLine, length)
     }
 
@@ -89,7 +90,8 @@ impl Buffer {
     #[inline(always)]
     pub(crate) unsafe fn commit_here(&self) {
         let ring = self.this_ring();
-        // SAFETY: as in `commit`.
+        // SAFETY: the caller has preemption off since it has reserved the event here, and has ended
+        // later ones.
         match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
             Ended::Done(Wake::Unwanted) => {}
             rest => self.commit_rest_here(ring, rest),
@@ -124,7 +126,8 @@ impl Buffer {
     fn reserve_any(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
         let ring = self.this_ring();
         let level = PreemptCount::read().level();
-        // SAFETY: as in `reserve`, but `level` says where this is.
+        // SAFETY: `stay` has preemption off, the ring is this CPU's, and `level` says where this
+        // is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let event = if ring.core.short_clock() {
             writer.reserve_raw(&InLine, length)?
@@ -148,7 +151,7 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
-        // SAFETY: as in `reserve`, whose ring it is, and whose attempt gave this length.
+        // SAFETY: `stay` has preemption off since the attempt on this ring, which gave this length.
         let event = unsafe {
             let writer = ring.core.writer(Level::NORMAL);
             writer.reserve_entered(&InLine, length as usize)?
@@ -185,7 +188,8 @@ impl Buffer {
         } else {
             ring
         };
-        // SAFETY: as in `commit`, which `rest` comes from.
+        // SAFETY: `_stay` has preemption off, and `rest` is what ending the event on this ring has
+        // left.
         if unsafe { ring.core.writer(Level::NORMAL).commit_rest(&InLine, rest) } == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
@@ -211,10 +215,11 @@ impl Buffer {
     ///
     /// As [`Buffer::commit`], and `event` is what `reserve` gave.
     pub(crate) unsafe fn discard(&self, event: NonNull<u8>) {
-        // SAFETY: as in `commit`.
+        // SAFETY: the event's `reserve` has left preemption off.
         let _stay = unsafe { PreemptOff::assume() };
         let ring = self.written_ring(self.this_ring());
-        // SAFETY: as in `commit`.
+        // SAFETY: preemption is off, and this context has reserved an event on this ring and not
+        // ended it.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // SAFETY: `event` is what this context has reserved last and not ended; preemption is off
         // since.
@@ -231,7 +236,8 @@ impl Buffer {
         if Clocked::is_read(ring, level) {
             return None;
         }
-        // SAFETY: as in `reserve`.
+        // SAFETY: `_stay` has preemption off, the ring is this CPU's, and `level` says where this
+        // is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let clock = Clocked {
             buffer: self,
@@ -274,8 +280,8 @@ impl Buffer {
     pub(crate) unsafe fn nest_end(&self) {
         // SAFETY: `nest_start` has left preemption off.
         let _stay = unsafe { PreemptOff::assume() };
-        // SAFETY: as in `nest_start`; this context has called that on this CPU, and has ended what
-        // it reserved since.
+        // SAFETY: preemption is off; this context has called `nest_start` on this CPU, and has
+        // ended what it reserved since.
         unsafe { self.this_ring().core.writer(Level::NORMAL).nest_end() };
     }
 

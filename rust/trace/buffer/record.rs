@@ -239,8 +239,8 @@ impl Buffer {
             Plain::Not => return false,
             Plain::Abandoned => {
                 // If somebody is to be woken, the entry that comes next does it.
-                // SAFETY: as in `record_words`; by the invariant of `Unfinished`, of which there is
-                // one, that attempt was made on this ring.
+                // SAFETY: the caller has preemption off since the attempt, which by the invariant
+                // of `Unfinished`, of which there is one, was made on this ring by a task.
                 let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
                 return false;
             }
@@ -262,7 +262,8 @@ impl Buffer {
     #[inline(never)]
     fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, header: u64) {
         // If somebody is to be woken, the entry that comes now does it.
-        // SAFETY: as in `record`, whose ring it is, and whose attempt ended so.
+        // SAFETY: `stay` has preemption off since the attempt that a task made on this ring, and
+        // that ended so.
         let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
         Self::record_at(one, two, buffer, stay, TASK, header);
     }
@@ -306,7 +307,8 @@ impl Buffer {
     #[inline(never)]
     fn publish(&self, stay: PreemptOff, ring: &Ring) {
         EntryMade::set(true);
-        // SAFETY: as in `record`, whose ring it is, and whose event this is about.
+        // SAFETY: `stay` has preemption off since the event was written to this ring, which it is
+        // about.
         if unsafe { ring.core.writer(Level::NORMAL).publish(&InLine) } == Wake::Wanted {
             self.wake(stay, ring);
         }
@@ -404,7 +406,7 @@ impl Buffer {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         let level = context.level();
-        // SAFETY: as in `record_at`.
+        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         if context.is_plain_task() && ring.core.short_clock() {
             return self.write_by(&InLine, ring, &writer, length, fill);

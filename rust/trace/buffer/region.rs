@@ -228,7 +228,8 @@ impl Region {
             let descriptors = part.add(size_of::<Ring>());
             (part, descriptors, part.add(Plan::before_memory(slots)))
         };
-        // SAFETY: as above; bytes of it, which nobody writes before `kept` is known.
+        // SAFETY: by the type invariants so many bytes are there in the CPU's part, and nobody
+        // writes them before `kept` is known.
         let bytes = |at: NonNull<u8>, count: usize| unsafe {
             core::slice::from_raw_parts(at.as_ptr().cast_const(), count)
         };

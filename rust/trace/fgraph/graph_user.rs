@@ -50,7 +50,8 @@ pub(crate) struct GraphUser<T: GraphCallback> {
 
 // SAFETY: `raw` is used by the rules of `UserRef`; `T` may be used from any context.
 unsafe impl<T: GraphCallback> Send for GraphUser<T> {}
-// SAFETY: as above.
+// SAFETY: `raw` is used by the rules of `UserRef`, and `T` may be used from several contexts at a
+// time.
 unsafe impl<T: GraphCallback> Sync for GraphUser<T> {}
 
 impl<T: GraphSymbols> GraphUser<T> {
@@ -152,7 +153,8 @@ pub(crate) unsafe extern "C" fn returned<T: GraphCallback>(
     user: *mut fgraph_ops,
     _: *mut ftrace_regs,
 ) {
-    // SAFETY: as in `entry`.
+    // SAFETY: the user lies at the beginning of a `GraphUser<T>`, which stays until hits are out;
+    // the return is the caller's own.
     let (this, trace) = unsafe { (&*user.cast::<GraphUser<T>>(), &*trace) };
     let _ = this.callback.leave(this.user().place(), trace);
 }

@@ -63,7 +63,7 @@ impl Inode {
         sb: *mut bindings::super_block,
         parent: &Self,
     ) -> Result<*mut bindings::inode> {
-        // SAFETY: as this function's.
+        // SAFETY: `sb` is tracefs' superblock.
         let vfs = unsafe { Self::new_root(sb)? };
         // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and
         // are words.
@@ -183,7 +183,8 @@ impl Inode {
                 Some(anchor) if anchor.gid_epoch.load(Relaxed) == gid_epoch => anchor.vfs.get(),
                 _ => root,
             };
-            // SAFETY: as above.
+            // SAFETY: both are live inodes; groups are single words that every reader takes as they
+            // come.
             unsafe {
                 (&raw mut (*vfs).i_gid).write_volatile((&raw const (*from).i_gid).read_volatile())
             };
@@ -214,7 +215,8 @@ impl Inode {
         if valid & bindings::ATTR_GID != 0 {
             self.gid_epoch.store(gid_epoch, Relaxed);
         }
-        // SAFETY: as this function's.
+        // SAFETY: the arguments are those of the VFS' `setattr`, and `dentry` is one of this
+        // inode's.
         to_result(unsafe { bindings::simple_setattr(idmap, dentry, attributes) }).inspect_err(
             |_| {
                 self.uid_epoch.store(before.0, Relaxed);

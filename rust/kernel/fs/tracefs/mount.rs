@@ -134,7 +134,7 @@ impl Super {
             self.gid_epoch
                 .store(next_epoch(self.gid_epoch.load(Relaxed)), Relaxed);
         }
-        // SAFETY: as this function's.
+        // SAFETY: `root` is the inode of the root, whose superblock is being made or remounted.
         unsafe { self.apply(root) };
     }
 }

@@ -67,7 +67,7 @@ impl Probe {
 
     /// How it is called.
     pub(super) fn kind(self) -> Kind {
-        // SAFETY: by the type's invariant.
+        // SAFETY: by the type's invariant the structure is there, and the field stays as it is.
         match unsafe { (*self.as_ptr()).exit_handler } {
             Some(_) => Kind::Return,
             None => Kind::Entry,
@@ -106,7 +106,8 @@ impl Probe {
 
     /// A call was not reported to it.
     pub(super) fn missed(self) {
-        // SAFETY: by the type's invariant.
+        // SAFETY: by the type's invariant the structure is there; C code reads the word at any
+        // time.
         let missed = unsafe { Atomic::<usize>::from_ptr(&raw mut (*self.as_ptr()).nmissed) };
         // As in C, two CPUs may count one for both.
         missed.store(missed.load(Relaxed).wrapping_add(1), Relaxed);
@@ -125,11 +126,12 @@ impl Probe {
             self.missed();
             return true;
         }
-        // SAFETY: by the type's invariant.
+        // SAFETY: by the type's invariant the structure is there, and the field stays as it is.
         let Some(handler) = (unsafe { (*self.as_ptr()).entry_handler }) else {
             return true;
         };
-        // SAFETY: the owner's function, for this.
+        // SAFETY: the owner registered the function for this; the registers and the data are what
+        // it is told.
         unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) == 0 }
     }
 
@@ -139,9 +141,10 @@ impl Probe {
     ///
     /// `call.regs` is what the return hook saved; `call.data` is what its function for entries got.
     pub(super) unsafe fn returned(self, call: Call) {
-        // SAFETY: by the type's invariant.
+        // SAFETY: by the type's invariant the structure is there, and the field stays as it is.
         if let Some(handler) = unsafe { (*self.as_ptr()).exit_handler } {
-            // SAFETY: the owner's function, for this.
+            // SAFETY: the owner registered the function for this; the registers and the data are
+            // what it is told.
             unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) };
         }
     }

@@ -213,7 +213,8 @@ impl Current {
                 Top(unsafe { self.0.word(base.as_ptr(), at) }.load(Relaxed)).as_data()?;
             used = at.checked_sub(words)?;
             if owner == user {
-                // SAFETY: as in `reserve`.
+                // SAFETY: so many words of the page are below its data's end; it stays while the
+                // task runs, and all accesses are atomic.
                 return Some(unsafe {
                     core::slice::from_raw_parts(base.as_ptr().add(used).cast(), words)
                 });
@@ -361,14 +362,16 @@ impl Room<'_> {
             (DATA, frame.data),
             (TOP, frame.top.0),
         ] {
-            // SAFETY: as in `push`.
+            // SAFETY: `Current::room` found the stack, which stays while the task runs, with room
+            // from `at` on.
             unsafe { self.task.word(self.base, self.at.wrapping_add(at)) }.store(word, Relaxed);
         }
     }
 
     #[cold]
     fn push_again(&self, frame: &Frame) {
-        // SAFETY: as in `push`.
+        // SAFETY: `Current::room` found the stack, which stays while the task runs, with room from
+        // `at` on.
         unsafe { self.task.word(self.base, self.at.wrapping_add(RETP)) }
             .store(frame.retp as u64, Relaxed);
         self.fill(frame);

@@ -109,7 +109,8 @@ impl Iterator for Frames<'_> {
                 .used
                 .checked_sub(FRAME)
                 .filter(|at| top.is_frame() && *at <= LAST)?;
-            // SAFETY: as above.
+            // SAFETY: the stack stays: the task runs this, or whoever unwinds it holds a reference;
+            // `used` is at most `LAST`.
             return Some((self.used, unsafe { self.task.frame(self.base, self.used) }));
         }
     }

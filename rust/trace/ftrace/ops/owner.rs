@@ -186,7 +186,7 @@ impl Drop for Remains {
 // SAFETY: `raw` may be used from any task, and all it leads to is behind locks or atomic; the
 // addresses of a past callback are only compared.
 unsafe impl Send for Ops {}
-// SAFETY: as above.
+// SAFETY: all that a shared reference leads to is behind locks or atomic.
 unsafe impl Sync for Ops {}
 
 /// The C structure of the top instance's ops.

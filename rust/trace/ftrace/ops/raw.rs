@@ -158,14 +158,16 @@ impl OpsRef {
     /// The next one in the list of trampolines, for which C's list head has no other use.
     #[inline]
     pub(super) fn next_trampoline(self) -> &'static Atomic<*mut ftrace_ops> {
-        // SAFETY: as for `next`; a pointer is a pointer.
+        // SAFETY: by the type's invariant; the field, a pointer as well, outlives its use, which is
+        // under the rules of the list.
         unsafe { Atomic::from_ptr((&raw mut (*self.0.as_ptr()).list.next).cast()) }
     }
 
     /// Opens or closes its gate. Any context.
     #[inline]
     pub(super) fn set_gate(self, open: bool) {
-        // SAFETY: As for `next_trampoline`; a pointer has the size and alignment of a word.
+        // SAFETY: by the type's invariant the field is there; a pointer has the size and alignment
+        // of a word.
         let gate =
             unsafe { Atomic::<usize>::from_ptr((&raw mut (*self.0.as_ptr()).list.prev).cast()) };
         gate.store(open.into(), Relaxed);
@@ -246,11 +248,12 @@ impl OpsRef {
     /// Asks the owner of a direct caller whether it can share a site, see `enum ftrace_ops_cmd`.
     /// `None`: it has no say.
     pub(crate) fn ops_func(self, ip: usize, cmd: Command) -> Option<Result> {
-        // SAFETY: By the type's invariant.
+        // SAFETY: by the type's invariant the structure is alive.
         if unsafe { (*self.as_ptr()).ops_func }.is_none() {
             return None;
         }
-        // SAFETY: As above; there is a function, its owner's to be called with the ops.
+        // SAFETY: by the type's invariant the ops is alive; it has a function, its owner's to be
+        // called with it.
         Some(unsafe { ftrace::ask_owner(self.as_ptr(), ip, cmd) })
     }
 

@@ -74,9 +74,10 @@ pub(super) struct Table {
     all: KVVec<Record>,
 }
 
-// SAFETY: its words are atomic.
+// SAFETY: `records` points to what `all` owns, which goes along; all words are atomic.
 unsafe impl Send for Table {}
-// SAFETY: as above.
+// SAFETY: a hit changes the table of its own CPU with preemption off, and others read words that
+// are atomic.
 unsafe impl Sync for Table {}
 
 static TABLES: SetOnce<PerCpu<Table>> = SetOnce::new();
