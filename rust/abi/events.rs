@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the code that `TRACE_EVENT()` generates calls, and who else uses events, of
+//! What the code that `TRACE_EVENT()` generates calls, and other users of events, of
 //! `include/linux/trace_events.h`. `events.c` has the exports and the steps of boot.
 //!
 //! What a `struct trace_event_file *` is, is said here once: the address of a

@@ -139,8 +139,8 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_fields(
     unsafe { Metadata::of(call) }.enter_fields()
 }
 
-/// What the classes do when asked to (`reg`). Task context, sleeps; who calls has all events to
-/// itself.
+/// What the classes do when asked to (`reg`). Task context, sleeps; the caller holds the events
+/// lock.
 ///
 /// # Errors
 ///
@@ -328,7 +328,7 @@ mod perf {
     use core::ptr::null_mut;
     use kernel::sync::atomic::{Atomic, Relaxed};
 
-    /// Which calls' events perf uses; who changes it has all events to itself.
+    /// The calls whose events perf uses. Changed with the events lock held.
     struct InUse {
         calls: [Atomic<bool>; syscall::CALLS],
         count: Atomic<u32>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Those who take entries beside the buffers, of `include/linux/trace.h`. Task context, sleep.
+//! Registration of exports, of `include/linux/trace.h`. Task context, sleeps.
 
 use crate::kernel::trace_export::Export;
 use crate::trace::events::console;
@@ -44,7 +44,7 @@ pub(crate) unsafe extern "C" fn unregister_ftrace_export(
     choose_anew(export::remove(|one| one.is(export)))
 }
 
-/// Has those who make entries choose anew how to.
+/// Makes the recorders check again whether there are exports.
 fn choose_anew(result: Result) -> c_int {
     let done = result.and_then(|()| {
         console::refresh()?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Where code runs: the words that say which context this CPU is in, each read by one instruction.
+//! The context that code runs in: the CPU's and the task's words about it, each read by one
+//! instruction.
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
 
@@ -221,7 +222,7 @@ impl IrqsOff {
         f(&off)
     }
 
-    /// That preemption is off, for those who do not hold the guard themselves.
+    /// A proof that preemption is off, for callees.
     #[inline(always)]
     pub(crate) fn lend(&self) -> LentOff<'_> {
         LentOff(PhantomData, NotThreadSafe)
@@ -286,7 +287,7 @@ impl PreemptOff {
         Self(NotThreadSafe)
     }
 
-    /// That it is off, for those who do not hold the guard themselves.
+    /// A proof that it is off, for callees.
     #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
     #[inline(always)]
     pub(crate) fn lend(&self) -> LentOff<'_> {

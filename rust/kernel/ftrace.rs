@@ -226,7 +226,7 @@ pub(crate) fn idle_task(cpu: CpuId) -> Option<NonNull<task_struct>> {
     NonNull::new(unsafe { bindings::idle_task(cpu.as_u32() as i32) })
 }
 
-/// Ends it all.
+/// Panics with `why`.
 #[cold]
 pub(crate) fn panic(why: &'static core::ffi::CStr) -> ! {
     // SAFETY: a string; as format it is given one without conversions.

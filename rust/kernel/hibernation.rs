@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hearing of hibernation.
+//! A callback around hibernation.
 //!
 //! C header: `include/linux/suspend.h`.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Hearing of CPUs that are about to come up, and keeping them from it.
+//! A callback for CPUs that are about to come up, and a lock against CPU hotplug.
 //!
 //! C header: `include/linux/cpuhotplug.h`.
 

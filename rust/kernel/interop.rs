@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What C code gets: results as it knows them, and tables of functions.
+//! Results as errnos, and static tables of functions for C.
 
 use kernel::ffi::c_int;
 use kernel::prelude::*;

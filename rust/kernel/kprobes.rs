@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Keeping out of the way of kprobes.
+//! Functions without kprobes, and regions in which none is called.
 //!
 //! C header: `include/linux/kprobes.h`.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Questions about kernel memory, and telling perf of code made at run time.
+//! Kinds of kernel memory, and perf's record of code made at run time.
 //!
 //! C headers: `include/asm-generic/sections.h`, `include/linux/perf_event.h`.
 

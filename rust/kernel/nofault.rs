@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Texts at addresses that may be anything.
+//! Reading strings at addresses that may be invalid.
 //!
 //! C header: `include/linux/uaccess.h`.
 

@@ -24,7 +24,7 @@ const ROOM: usize = bindings::PERF_MAX_TRACE_SIZE as usize;
 /// in use.
 static ROOMS: [Atomic<*mut u8>; 4] = [const { Atomic::new(null_mut()) }; 4];
 
-/// How many events are in use. Who has it has all events to itself.
+/// The number of events in use. The events lock protects it.
 pub(crate) struct InUse(usize);
 
 /// Allocates zeroed memory on every CPU. Task context, may sleep.
@@ -52,8 +52,8 @@ impl InUse {
     ///
     /// # Errors
     ///
-    /// `EACCES` and `EPERM` for who may not, `ENODEV` for an event without a function for perf,
-    /// `ENOMEM`, and what the event's class says.
+    /// `EACCES` and `EPERM` without the right to it, `ENODEV` for an event without a function for
+    /// perf, `ENOMEM`, and what the event's class says.
     ///
     /// # Safety
     ///
@@ -85,7 +85,7 @@ impl InUse {
 
     /// # Safety
     ///
-    /// The caller has all events to itself.
+    /// The caller holds the events lock.
     unsafe fn hold(&mut self, call: &Call) -> Result {
         let raw = call.as_ptr();
         // SAFETY: the event mutex is held, and nobody sees the lists before the event is
@@ -164,7 +164,7 @@ unsafe fn may_see(call: &Call, event: *mut bindings::perf_event) -> Result {
         if let Some(may) = (*call.as_ptr()).perf_perm {
             to_result(may(call.as_ptr(), event))?;
         }
-        // A child's parent was asked, and who only counts sees nothing.
+        // The parent of an inherited event was checked, and a counting event sees no data.
         let sees = (*event).attr.sample_type
             & u64::from(bindings::perf_event_sample_format_PERF_SAMPLE_RAW)
             != 0;

@@ -19,7 +19,7 @@ use kernel::sync::rcu;
 /// has borrowed what the lock protects.
 pub(crate) unsafe trait LockKey {}
 
-/// A list of `T`s, changed by who holds the lock that `K` proves.
+/// A list of `T`s. The holder of the lock that `K` proves may change it.
 ///
 /// # Invariants
 ///

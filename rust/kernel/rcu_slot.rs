@@ -43,7 +43,7 @@ pub(crate) struct RcuSlot<T>(Atomic<*mut T>);
 unsafe impl<T: Send + Sync> Sync for RcuSlot<T> {}
 
 impl<T> RcuSlot<T> {
-    /// Nothing yet.
+    /// Empty.
     pub(crate) const fn new() -> Self {
         // INVARIANT: null.
         Self(Atomic::new(ptr::null_mut()))
@@ -92,8 +92,8 @@ impl<T> RcuSlot<T> {
         f(unsafe { self.get() })
     }
 
-    /// What is there now, to keep. Any context, but who drops the last `Arc` of a `T` must be where
-    /// that may go.
+    /// A reference to what is there now. Any context; the last `Arc` must be dropped in a context
+    /// where a `T` may be dropped.
     pub(crate) fn share(&self) -> Option<Arc<T>> {
         let _stay = PreemptOff::new();
         let now = self.0.load(ordering::Acquire);
@@ -108,8 +108,8 @@ impl<T> RcuSlot<T> {
         self.exchange(new).wait()
     }
 
-    /// [`RcuSlot::replace`] that leaves the wait to who drops the result: one may do for many. Task
-    /// context.
+    /// [`RcuSlot::replace`] without the wait, which is done when the result is dropped: one wait
+    /// may do for many. Task context.
     pub(crate) fn exchange(&self, new: Option<Arc<T>>) -> Retired<T> {
         let new = new.map_or(ptr::null_mut(), |new| Arc::into_raw(new).cast_mut());
         // INVARIANT: null or from `into_raw`; what was there is no longer.

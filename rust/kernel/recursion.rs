@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Keeping callbacks from being called by what they call.
+//! Guards against recursion of callbacks.
 //!
 //! C header: `include/linux/trace_recursion.h`.
 

@@ -12,7 +12,7 @@ use kernel::types::Opaque;
 /// The deepest stack that is told in full.
 const DEPTH: usize = 256;
 
-/// Who called something: what unwinding its stack begins with. See `struct rtrace_caller`.
+/// A caller's frame, from which its stack is unwound. See `struct rtrace_caller`.
 pub(crate) struct Caller(Opaque<bindings::rtrace_caller>);
 
 impl Caller {
@@ -117,7 +117,7 @@ pub(crate) fn rcu_watches() -> bool {
     unsafe { bindings::rcu_is_watching() }
 }
 
-/// Adds to this CPU's count of those who do not want stacks to be measured, and reads it. Any
+/// Adds to this CPU's count of callers that suspend the measuring of stacks, and reads it. Any
 /// context, preemption off.
 ///
 /// C header: `stack_tracer_disable()` of `include/linux/ftrace.h`. The counter is C's, as Rust

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Events as C code describes them: what `TRACE_EVENT()` and its kin generate, and the structures
-//! that the generated code shares with who records it.
+//! that the generated code shares with the recording path.
 //!
 //! C header: `include/linux/trace_events.h`.
 //!

@@ -17,7 +17,7 @@ use kernel::sync::SetOnce;
 pub(crate) struct FileTable<T> {
     size: usize,
     files: SetOnce<KVec<Atomic<*mut File<T>>>>,
-    /// How many there are; who changes it has all events to itself.
+    /// The number of files. Changed with the events lock held.
     count: Atomic<u32>,
 }
 
@@ -50,7 +50,7 @@ impl<T> FileTable<T> {
     }
 
     /// Puts `file` at `number`, where none is; says whether it is the first file. Task context, may
-    /// sleep; who calls has all events to itself.
+    /// sleep; the caller holds the events lock.
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ impl<T> FileTable<T> {
         Ok(before == 0)
     }
 
-    /// Undoes [`FileTable::put`]; says whether it was the last file. Task context; who calls has
-    /// all events to itself.
+    /// Undoes [`FileTable::put`]; says whether it was the last file. Task context; the caller holds
+    /// the events lock.
     pub(crate) fn take_out(&self, number: usize) -> bool {
         if let Some(word) = self.files.as_ref().and_then(|files| files.get(number)) {
             // INVARIANT: null.

@@ -3,7 +3,7 @@
 //! Types of entries that are given out while the kernel runs, and the functions that print them
 //! (`struct trace_event`).
 //!
-//! Printing looks a type up in any context; who takes one away waits for that.
+//! Printing looks a type up in any context. Unregistering a type waits for that.
 //!
 //! C header: `include/linux/trace_events.h`.
 
@@ -119,7 +119,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Runs `f` on who prints entries of type `id`. Any context; `f` must not sleep.
+/// Runs `f` on the event that prints entries of type `id`, if there is one. Any context; `f` must
+/// not sleep.
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(Event<'_>) -> R) -> Option<R> {
     let _read = rcu::read_lock();
     let word = entry(id, false).ok()??.load(ordering::Acquire);

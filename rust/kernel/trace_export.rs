@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Those who take entries beside the buffer, as C code has them: `struct trace_export` of
+//! Exports: C code that gets entries besides the buffer, `struct trace_export` of
 //! `include/linux/trace.h`.
 
 use core::ptr::NonNull;

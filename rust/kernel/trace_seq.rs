@@ -89,8 +89,8 @@ impl TraceSeq {
         }
     }
 
-    /// Takes `length` bytes to be filled in by the caller, whom [`Self::end`] has told where. False,
-    /// with nothing taken, where there are not as many.
+    /// Takes `length` bytes to be filled in by the caller at the address that [`Self::end`] gave.
+    /// False, with nothing taken, where there are not as many.
     pub(crate) fn take(&mut self, length: usize) -> bool {
         let fits = length <= self.room().len();
         if fits {

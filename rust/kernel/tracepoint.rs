@@ -166,13 +166,13 @@ pub(crate) fn pid_max() -> usize {
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
-    /// `sched_switch`, for who wants to know where it is.
+    /// `sched_switch`, with the place in the code that it is called from.
     fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: &Caller) {
         self.switched(prev, next);
     }
     /// `sched_wakeup`, `sched_wakeup_new` and `sched_waking`.
     fn woken(&self, _task: TaskView<'_>) {}
-    /// `sched_wakeup` and `sched_wakeup_new`, for who wants to know where it is.
+    /// `sched_wakeup` and `sched_wakeup_new`, with the place in the code that it is called from.
     fn woken_at(&self, task: TaskView<'_>, _from: &Caller) {
         self.woken(task);
     }
@@ -347,7 +347,7 @@ unsafe extern "C" fn on_switch<T: TaskProbe>(
     from: *const bindings::rtrace_caller,
 ) {
     // SAFETY: `probe` is the live `Bound<T>` that it was registered with; both tasks stay during
-    // the probe, and so does who called it.
+    // the probe, and so does its caller's frame.
     unsafe {
         let from = Caller::new(from);
         (*probe.cast::<Bound<T>>()).data.switched_at(
@@ -368,7 +368,7 @@ unsafe extern "C" fn on_wakeup<T: TaskProbe>(
     from: *const bindings::rtrace_caller,
 ) {
     // SAFETY: `probe` is the live `Bound<T>` that it was registered with; the task stays during the
-    // probe, and so does who called it.
+    // probe, and so does its caller's frame.
     unsafe {
         (*probe.cast::<Bound<T>>())
             .data

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A static for one user at a time, who is turned away rather than kept waiting.
+//! A static for one user at a time. A second user gets nothing and does not wait.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
-/// A value that one user at a time may have. Any context, NMI included: nobody ever waits.
+/// A value for one user at a time. Any context, NMI included; nobody waits for it.
 ///
 /// # Invariants
 ///
@@ -31,11 +31,11 @@ impl<T> TryLock<T> {
         }
     }
 
-    /// The value, unless somebody has it.
+    /// The value, unless another user has it. Any context.
     pub(crate) fn try_take(&self) -> Option<TryGuard<'_, T>> {
         // INVARIANT: only the caller that turns `taken` to true gets a guard. The acquire pairs
-        // with the release in `TryGuard::drop`.
-        // The guard is made only for the one who has it: dropping one frees the cell.
+        // with the release in `TryGuard::drop`. A guard is made only where the cell was taken:
+        // dropping one frees the cell.
         (!self.taken.load(Relaxed) && !self.taken.xchg(true, Acquire))
             .then(|| TryGuard(self, PhantomData))
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What kernel this is.
+//! The kernel's release and preemption model.
 //!
 //! C headers: [`include/linux/utsname.h`](srctree/include/linux/utsname.h),
 //! [`include/linux/preempt.h`](srctree/include/linux/preempt.h)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Word to the watchdogs that a long job goes on.
+//! Keeping the lockup detectors quiet during a long job.
 //!
 //! C header: [`include/linux/nmi.h`](srctree/include/linux/nmi.h)
 

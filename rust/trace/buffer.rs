@@ -10,9 +10,8 @@
 //! the ring where it has begun it. Readers take the ring's reader lock ([`Part::lock_reader`]), a
 //! raw spinlock with interrupts off, or try to.
 //!
-//! Words: *on* is `tracing_on`; *paused* counts those who want it quiet for a moment; *allowed* is
-//! the CPU's bit in `tracing_cpumask`. A ring records while on, not paused and allowed
-//! ([`Buffer::settle`]).
+//! Words: *on* is `tracing_on`; *paused* counts the callers that pause it; *allowed* is the CPU's
+//! bit in `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
 //!
 //! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for
 //! writers, and the pointer changed under the reader lock. Two buffers exchange rings ([`swap`])
@@ -106,7 +105,7 @@ pub(crate) struct Buffer {
     wakes: Atomic<u32>,
     /// By CPU number; none for CPUs that are not possible.
     lanes: KVec<Option<Pin<KBox<Lane>>>>,
-    /// Those who wait for events of any CPU.
+    /// The waiters for events of any CPU.
     all: Arc<WaitQueue>,
     #[pin]
     sizes: Mutex<Sizes>,
@@ -195,7 +194,8 @@ impl Buffer {
     ///
     /// # Safety
     ///
-    /// There was one that nobody else undoes. (Who empties the buffer relies on its own pause.)
+    /// The caller has paused it, and nobody else undoes that. (Emptying the buffer relies on its
+    /// own pause.)
     #[allow(unsafe_code, reason = "what the caller owes")]
     pub(crate) unsafe fn resume_recording(&self) {
         drop(Pause(self));

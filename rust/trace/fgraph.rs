@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracing functions from entry to return: who wants that, and the two places where a function
-//! passes by.
+//! Tracing functions from entry to return: its users, and what runs at a function's entry and
+//! return.
 //!
 //! A *user* is a `struct fgraph_ops` (its layout is ABI): an entry and a return function and an ops
 //! whose sets say where. There are up to [`USERS`] at a time. All are parts of one ops, the manager

@@ -109,7 +109,7 @@ impl<T> Deref for File<T> {
 }
 
 /// Owns a [`File`]. When it is dropped, nothing records by it any more: the event is taken away
-/// from its tracepoint, and who was on the way is waited for (task context, sleeps).
+/// from its tracepoint, and probes that still run are waited for (task context, sleeps).
 pub(crate) struct FileBox<T> {
     file: Arc<File<T>>,
     has_ended: bool,
@@ -133,13 +133,13 @@ impl<T> FileBox<T> {
         })
     }
 
-    /// Its flags, for who may be there longer than it.
+    /// A handle on its flags, which may outlive it.
     pub(crate) fn flags_handle(&self) -> FlagsHandle<T> {
         FlagsHandle(self.file.clone())
     }
 
     /// Has the event's class call the file from now on, or no longer. A hit may still be under way
-    /// then. Task context, sleeps; who calls has all events to itself.
+    /// then. Task context, sleeps; the caller holds the events lock.
     ///
     /// # Errors
     ///

@@ -10,12 +10,12 @@ use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
 
-/// An event that was given to the registry; it ends the event's life when it is dropped.
+/// A registered event. Dropping it unregisters the event.
 ///
 /// # Invariants
 ///
-/// The call is complete, and stays until this is dropped: who removes a module's code drops it
-/// first.
+/// The call is complete and stays until this is dropped: it is dropped before a module's code is
+/// freed.
 pub(crate) struct Registered {
     call: NonNull<Call>,
     /// Nobody prints its entries any more.
@@ -78,8 +78,8 @@ impl Registered {
     }
 
     /// Has `f` change the text of [`Call::print_fmt`] in place, without its NUL; it gives the
-    /// length that is left. Who calls has all events of the class to itself, as they have the text
-    /// in common.
+    /// length that is left. The caller holds the events lock, since the events of a class share the
+    /// text.
     pub(crate) fn rewrite_print_fmt(&mut self, f: impl FnOnce(&mut [u8]) -> usize) {
         let text = self.print_fmt();
         let length = text.to_bytes().len();

@@ -41,7 +41,7 @@ fields!(Word: u64 {
     pid / with_pid: 32, 32;
 });
 
-/// Where and by whom an entry is made: its header but for the type.
+/// The context in which an entry is made: its header but for the type.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
     word: Word,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one CPU's part of a buffer has beside the ring that its writers see: who sleeps and who
-//! holds it.
+//! The state of one CPU's part of a buffer that its writers seldom need: waiters and holders.
 
 use super::ring::Ring;
 use crate::core::ring_buffer;
@@ -19,7 +18,7 @@ pub(super) const ANY: u32 = 1;
 /// Somebody sleeps until the buffer is filled to `Lane::mark`.
 pub(super) const MARK: u32 = 2;
 
-/// Wakes those who wait for one CPU, and those who wait for any.
+/// Wakes the waiters of one CPU, and those of any CPU.
 pub(super) struct Wakers {
     own: Arc<WaitQueue>,
     all: Arc<WaitQueue>,
@@ -59,7 +58,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// The part of `cpu`; `all` is the queue of those who wait for any CPU.
+    /// The part of `cpu`; `all` is the queue of the waiters of any CPU.
     pub(super) fn new(cpu: CpuId, all: Arc<WaitQueue>) -> Result<Pin<KBox<Self>>> {
         let queue = super::queue()?;
         let wakers = Wakers {
@@ -123,8 +122,8 @@ impl Lane {
             if wanted != 0 && !enough {
                 return;
             }
-            // The ring's first: who asks anew after the exchange below asks the ring again, and
-            // who has asked before it makes it fail.
+            // The ring's first: a waiter that asks after the exchange below sets the ring's flag
+            // again, and one that has asked before it makes the exchange fail.
             ring.core.set_waiters(false);
             if self.wanted.cmpxchg(wanted, 0, ordering::Full).is_ok() {
                 if enough {
@@ -136,7 +135,7 @@ impl Lane {
         }
     }
 
-    /// Wakes those who wait for this CPU or for any, if there are such. Any context; no raw lock is
+    /// Wakes the waiters of this CPU and of any CPU, if there are some. Any context; no raw lock is
     /// held.
     pub(super) fn wake_waiters(&self) {
         if self.wanted.xchg(0, ordering::Full) != 0 {

@@ -45,9 +45,9 @@ impl Buffer {
         }
     }
 
-    /// [`Buffer::reserve`] for one who has preemption off by itself, until it has ended the event
-    /// with [`Buffer::commit_here`] or [`Buffer::discard_here`]; what is not the usual case is left
-    /// to [`Buffer::reserve_rest`], which has to follow.
+    /// [`Buffer::reserve`] for a caller that has preemption off by itself, until it has ended the
+    /// event with [`Buffer::commit_here`] or [`Buffer::discard_here`]; what is not the usual case
+    /// is left to [`Buffer::reserve_rest`], which has to follow.
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
     pub(crate) fn try_reserve(&self, length: usize, _stay: &PreemptOff) -> Attempt {

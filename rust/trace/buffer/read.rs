@@ -288,8 +288,7 @@ impl Buffer {
         lanes.any(|lane| lane.held.load(Relaxed) != 0)
     }
 
-    /// [`Buffer::hold`] for one who must not sleep, and sees to it that nobody resizes at this
-    /// moment. Any context.
+    /// [`Buffer::hold`] without sleeping. The caller makes sure that no resize runs. Any context.
     pub(super) fn hold_now(&self, cpu: Option<CpuId>) -> Hold<'_> {
         let hold = Hold { buffer: self, cpu };
         hold.lanes(|lane| _ = lane.held.fetch_add(1, Relaxed));

@@ -141,7 +141,7 @@ impl<S: Pinned> Unfinished<S> {
 }
 
 impl Buffer {
-    /// Reads the clock, for one who has preemption off.
+    /// Reads the clock. Preemption is off.
     #[cfg(CONFIG_SCHED_TRACER)]
     #[inline(always)]
     pub(crate) fn now_here(&self, _stay: &PreemptOff) -> u64 {
@@ -439,7 +439,7 @@ impl Buffer {
         Some(())
     }
 
-    /// Commits, and wakes who waits. The caller has preemption off.
+    /// Commits, and wakes waiters. The caller has preemption off.
     #[inline(always)]
     fn end(&self, ring: &Ring, entry: Reservation<'_, '_, impl Env>) {
         let wake = entry.commit();

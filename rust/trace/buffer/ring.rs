@@ -92,8 +92,8 @@ pub(super) struct Ring {
     /// One bit for each level of contexts that reads the clock for an entry here. Only the CPU's
     /// own contexts change it, and each puts it back.
     pub(super) in_clock: Atomic<u32>,
-    /// The reader lock. Who holds it may use the reading side, and meanwhile the ring is not
-    /// replaced.
+    /// The reader lock. Its holder may use the reading side; the ring is not replaced while it is
+    /// held.
     pub(super) reader: RawLock<Reading>,
     /// What tells this ring's content from that of other rings and from what it held before it was
     /// emptied.

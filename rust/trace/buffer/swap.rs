@@ -3,8 +3,8 @@
 //! Two buffers exchange rings: this is how a snapshot is taken.
 //!
 //! Nobody is kept out. A writer that is between reserve and commit ends on the ring where it began;
-//! a reader that holds a ring's lock reads on. Who comes later finds the other ring. So a ring that
-//! was swapped out may still be written to until a grace period has passed.
+//! a reader that holds a ring's lock reads on. Later ones find the other ring. So a ring that was
+//! swapped out may still be written to until a grace period has passed.
 //!
 //! A writer that reserves in one call and commits in another, as C callers do, looks its ring up
 //! twice. Buffers that have such writers are only swapped where none is under way
@@ -90,8 +90,8 @@ impl Buffer {
         }
         self.with_ring(lane, |gone| {
             other.with_ring(twin, |come| {
-                // Who is not writing now does not begin from here on; or is a writer that this
-                // interrupts, which has looked already, and reserves on the ring that it found. It
+                // A CPU that is not writing now does not begin from here on, unless this interrupts
+                // a writer which has looked already, and reserves on the ring that it found. It
                 // then finds that again by `gone`.
                 gone.core.disable();
                 come.core.disable();
@@ -110,8 +110,8 @@ impl Buffer {
         })
     }
 
-    /// The swap lock is held, so nothing is called here that could be traced. The caller wakes
-    /// those who wait for `twin` once it has let go of the lock.
+    /// The swap lock is held, so nothing is called here that could be traced. The caller wakes the
+    /// waiters of `twin` after it has released the lock.
     fn swap_lane(&self, lane: &Lane, other: &Self, twin: &Lane) {
         let (Some(here), Some(there)) = (self.rings.get(lane.cpu), other.rings.get(twin.cpu))
         else {
@@ -127,8 +127,8 @@ impl Buffer {
         // INVARIANT: each is still in one place; the swap lock is held.
         here.store(coming, ordering::Release);
         there.store(going, ordering::Release);
-        // Pairs with the barriers in `settle_all` and `mark`: who changes a switch, or leaves a
-        // mark, either finds the rings in their new places or is found by what follows.
+        // Pairs with the barriers in `settle_all` and `mark`: a change of a switch, or a mark,
+        // either finds the rings in their new places or is seen by what follows.
         smp_mb(ordering::Full);
         // A switch that was thrown since the first look has found the old ring.
         self.settle(lane, come);

@@ -5,7 +5,7 @@
 //! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark
 //! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
 //! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
-//! themselves a few times a second, and who polls interrupts the writers' CPUs first.
+//! themselves a few times a second, and a poller interrupts the writers' CPUs first.
 
 use super::lane::{self, Lane};
 use super::Buffer;
@@ -56,8 +56,8 @@ impl Buffer {
         };
         call.wait_on(queue);
         let ready = || self.is_ready(cpu, percent);
-        // Who polls does not look again by itself. So the writers' CPUs are interrupted: after that
-        // they either see the mark, or what they have committed is seen here.
+        // A poller does not look again by itself. So the writers' CPUs are interrupted: afterwards
+        // they see the mark, or their commits are seen here.
         let sees_mark = || {
             self.lanes()
                 .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
@@ -119,7 +119,7 @@ impl Buffer {
         }
     }
 
-    /// Has those woken soon who wait for `cpu`, or all who wait, to look around. Any context.
+    /// Wakes the waiters of `cpu`, or all waiters, by irq_work. Any context.
     pub(crate) fn wake_later(&self, cpu: Option<CpuId>) {
         self.wakes.fetch_add(1, Relaxed);
         self.lanes()
@@ -127,14 +127,14 @@ impl Buffer {
             .for_each(|lane| lane.work.queue());
     }
 
-    /// Has those who sleep for `cpu` ask again whether it is enough. Any context but NMI.
+    /// Wakes the sleepers of `cpu`, which check their condition again. Any context but NMI.
     pub(crate) fn nudge(&self, cpu: CpuId) {
         if let Some(lane) = self.lane(cpu) {
             lane.queue.wake_all();
         }
     }
 
-    /// Wakes everybody who sleeps, to look around. Any context but NMI.
+    /// Wakes all sleepers, which end their wait. Any context but NMI.
     pub(crate) fn wake_all(&self) {
         self.wakes.fetch_add(1, Relaxed);
         self.all.wake_all();

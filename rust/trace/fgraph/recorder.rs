@@ -38,7 +38,7 @@ pub(crate) struct Destination<'a> {
     pub(crate) threshold: u64,
 }
 
-/// Who has a [`GraphRecorder`], and what that records into.
+/// An owner of a [`GraphRecorder`], and what that records into.
 ///
 /// # Safety
 ///

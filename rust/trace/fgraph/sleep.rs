@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! How long tasks do not run, for those who do not want to count that as time in a function.
+//! How long tasks do not run, for users that do not count it as time in a function.
 
 use crate::kernel::clock;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView};
@@ -16,7 +16,7 @@ impl TaskProbe for Counter {
     }
 }
 
-/// Who wants it, and the probe that does it.
+/// The number of users, and the probe that counts.
 pub(crate) struct State {
     wanted: usize,
     probe: Option<Probes<Counter>>,

@@ -106,7 +106,7 @@ pub(crate) fn init_kernel(mut list: IdleSites<'_>, init_text: core::ops::Range<u
     Ok(())
 }
 
-/// Those who keep addresses of sites; [`Forget`] is implemented by the room that has them.
+/// The users that keep addresses of sites. [`Forget`] is implemented by the room that has them.
 pub(crate) struct Users;
 
 /// What [`Users`] do.

@@ -5,8 +5,8 @@
 //! A site is the 5-byte instruction at a function's entry that `__mcount_loc` lists. The index of
 //! all sites is a list of sorted tables ([`table`]), one for the kernel's text, one for its init
 //! text, up to two for each module; an entry takes 8 bytes, a 4-byte offset and a 4-byte state word
-//! ([`word`]). This module answers questions about sites; who calls what from where is
-//! [`super::ops`], how bytes are changed is [`super::arch`], where sites come from and go is
+//! ([`word`]). This module answers questions about sites; which callbacks are called at which site
+//! is in [`super::ops`], how bytes are changed is [`super::arch`], where sites come from and go is
 //! [`super::modules`].
 //!
 //! Stands for the `ftrace_location()` family of `include/linux/ftrace.h`.

@@ -208,8 +208,8 @@ impl Wakeup {
         })
     }
 
-    /// Is `task`, which is just woken, of the class that is asked for, and more urgent than who is
-    /// awaited?
+    /// Is `task`, which is just woken, of the class that is asked for, and more urgent than the
+    /// task that is awaited?
     fn is_more_urgent(&self, task: TaskView<'_>) -> bool {
         if self.deadline.load(Relaxed) {
             return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Inodes of tracefs: who owns them, and what may be done to them.
+//! Inodes of tracefs: their owners and their operations.
 
 use super::lazy::{self, Part};
 use super::mount::Super;

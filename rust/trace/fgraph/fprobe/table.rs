@@ -126,7 +126,7 @@ impl Table {
         self.probes.get(place)
     }
 
-    /// Takes registration `id` out: who looks from now on does not find it.
+    /// Takes registration `id` out: lookups from now on do not find it.
     pub(super) fn forget(&self, id: u64) {
         if let Some(entry) = self.registered(id) {
             entry.probe.clear();

@@ -21,7 +21,7 @@ impl Current {
         Self(Task(running_task()), NotThreadSafe)
     }
 
-    /// Has it, or who suspends the machine, asked not to be traced?
+    /// Has the task, or the code that suspends the machine, paused graph tracing of it?
     #[inline(always)]
     pub(crate) fn is_paused(&self) -> bool {
         field!(self.0, tracing_graph_pause as i32).load(Relaxed) != 0

@@ -214,8 +214,8 @@ pub(crate) fn begin_idle(cpu: CpuId) {
     }
 }
 
-/// The boot CPU's task was not made by anybody who would have called [`init`]: now it is in no
-/// function. At boot, before anything is traced.
+/// [`init`] was not called for the boot CPU's task, as nobody forked it. It is in no traced
+/// function now. At boot, before anything is traced.
 pub(crate) fn begin_boot_task() {
     Current::get().set_depth(-1);
 }

@@ -105,8 +105,8 @@ impl OpsRef {
         unsafe { (*self.as_ptr()).func_hash = (*other.as_ptr()).func_hash };
     }
 
-    /// Keeps others who call this from changing its sets. Task context, sleeps; before the ftrace
-    /// lock. After [`OpsRef::init`].
+    /// Serialises changes of its sets. Task context, sleeps; before the ftrace lock. After
+    /// [`OpsRef::init`].
     pub(super) fn lock_sets(self) -> ftrace::HashGuard {
         // SAFETY: by the type's invariant; `init` has made the lock, which lives as long as the ops
         // whose sets these are: the caller has that during the call.

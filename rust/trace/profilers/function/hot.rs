@@ -26,14 +26,14 @@ pub(super) fn close() {
     TOP.store(0, Relaxed);
 }
 
-/// The time, for one who has preemption off.
+/// The time. Preemption is off.
 #[inline(always)]
 fn now(_stay: &PreemptOff) -> u64 {
     // SAFETY: preemption is off, says the guard.
     unsafe { clock::sched_native() }
 }
 
-/// This CPU's table, for one who has seen [`TOP`] other than 0 once, or a frame that ends in it.
+/// This CPU's table. The caller has seen [`TOP`] other than 0, or a frame that ends in it.
 #[inline(always)]
 fn table_here(stay: &PreemptOff) -> &'static Table {
     // SAFETY: `open` says so.

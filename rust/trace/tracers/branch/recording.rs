@@ -27,10 +27,10 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{new_mutex, Arc, Mutex, SetOnce};
 
-/// Who records. Whether there is anybody is also the question of the hot path.
+/// The current recorder. The hot path checks whether there is one.
 static CURRENT: RcuSlot<Recorder> = RcuSlot::new();
 
-/// Who would record, oldest first.
+/// The tracers that could record, oldest first.
 #[pin_data]
 struct Users {
     #[pin]
