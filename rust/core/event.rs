@@ -2,15 +2,11 @@
 
 //! Fields, filters, triggers and injected entries of events: parsers and evaluation.
 //!
-//! | module
-//! implements |
+//! | module | implements |
 //! | --- | --- |
-//! | [`dereference`]
-//! the check of a `print fmt` for bad pointers |
-//! | [`field`]
-//! the kind of a field for filters, from its C type |
-//! | [`filter`]
-//! `filter` files, and the filter after `if` in triggers |
+//! | [`dereference`] | the check of a `print fmt` for bad pointers |
+//! | [`field`] | the kind of a field for filters, from its C type |
+//! | [`filter`] | `filter` files, and the filter after `if` in triggers |
 //! | [`inject`] | `inject` files |
 //! | [`trigger`] | `trigger` files |
 //!

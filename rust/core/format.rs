@@ -6,20 +6,15 @@
 //! names need not be UTF-8. Nothing here allocates, sleeps, locks or keeps state outside its
 //! arguments, so every function may run in any context. None is meant for the recording path.
 //!
-//! | module
-//! prints |
+//! | module | prints |
 //! | --- | --- |
-//! | [`entry`]
-//! the built-in entries: layout and `format` file from one description |
+//! | [`entry`] | the built-in entries: layout and `format` file from one description |
 //! | [`event`] | the `format` files of other events |
-//! | [`symbol`], [`mod@line`], [`header`], [`print`]
-//! addresses, prefixes, headers and events in `trace` |
+//! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events in `trace` |
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`stack_depth`] | `stack_trace` |
-//! | [`branch`]
-//! `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
-//! | [`values`]
-//! values of event fields: flags, symbols, arrays, masks |
+//! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
+//! | [`values`] | values of event fields: flags, symbols, arrays, masks |
 //! | [`stats`], [`error_log`] | `per_cpu/cpuN/stats`, buffer sizes, saved names, `error_log` |
 //!
 //! Words: a *prefix* is the part of a line before the event. A *record* is one event of the ring

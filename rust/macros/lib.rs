@@ -2,8 +2,7 @@
 
 //! `rtrace-macros`: the derives of rtrace.
 //!
-//! | derive
-//! generates |
+//! | derive | generates |
 //! | --- | --- |
 //! | [`macro@Entry`] | an entry's layout, `format` file, reader and writer from its struct |
 //!

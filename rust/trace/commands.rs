@@ -7,12 +7,9 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`command`]
-//! the traits |
-//! | [`probes`]
-//! commands at functions: adding, removing, listing, hits |
-//! | the others
-//! one command or a pair of commands each |
+//! | [`command`] | the traits |
+//! | [`probes`] | commands at functions: adding, removing, listing, hits |
+//! | the others | one command or a pair of commands each |
 
 mod command;
 mod dump;

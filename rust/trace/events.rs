@@ -4,29 +4,19 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`registry`]
-//! all events, and their files in the instances, behind the event mutex |
-//! | [`file`]
-//! one event in one instance: the data that its probe reads |
-//! | [`enable`]
-//! enabling and disabling events |
-//! | [`recording`]
-//! the recording of an entry |
-//! | [`filter`]
-//! filters, which reject entries |
-//! | [`trigger`]
-//! triggers, which act at a hit |
-//! | `waiting`
-//! events to enable when a module is loaded |
-//! | [`pids`]
-//! the tasks whose events are recorded |
+//! | [`registry`] | all events, and their files in the instances, behind the event mutex |
+//! | [`file`] | one event in one instance: the data that its probe reads |
+//! | [`enable`] | enabling and disabling events |
+//! | [`recording`] | the recording of an entry |
+//! | [`filter`] | filters, which reject entries |
+//! | [`trigger`] | triggers, which act at a hit |
+//! | `waiting` | events to enable when a module is loaded |
+//! | [`pids`] | the tasks whose events are recorded |
 //! | [`format`] | the text of `format` files |
 //! | [`printer`] | entries as text |
 //! | [`console`] | entries in the kernel log |
-//! | [`systems`]
-//! the systems whose events an instance has |
-//! | [`inject`]
-//! entries from user space |
+//! | [`systems`] | the systems whose events an instance has |
+//! | [`inject`] | entries from user space |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //!

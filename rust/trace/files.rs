@@ -11,25 +11,20 @@
 //! | [`recording`] | `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`, `tracing_cpumask`, `free_buffer` |
 //! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb`, `buffer_subbuf_size_kb`, `buffer_percent` |
 //! | [`mod@trace`], [`trace_pipe`], [`trace_pipe_raw`] | `trace`, `snapshot`, `trace_pipe`, `trace_pipe_raw`, `snapshot_raw` |
-//! | [`functions`]
-//! the functions that can be traced and those that are traced |
+//! | [`functions`] | the functions that can be traced and those that are traced |
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
-//! | [`printk_formats`]
-//! `printk_formats` |
+//! | [`printk_formats`] | `printk_formats` |
 //! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
-//! | [`saved_cmdlines`]
-//! `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
+//! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
-//! | [`readme`]
-//! `README`, made from the help texts of the table |
-//! | [`control`], [`listing`], `token_file`
-//! no files: common parts of small files, listings and token files |
+//! | [`readme`] | `README`, made from the help texts of the table |
+//! | [`control`], [`listing`], `token_file` | no files: common parts of small files, listings and token files |
 //!
 //! The modes are those of C. The code behind the table is safe Rust. The file system itself is
 //! [`crate::kernel::fs::tracefs`].

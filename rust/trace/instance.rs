@@ -10,23 +10,15 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`feature`]
-//! the state and the hooks of other rooms for an instance |
-//! | [`tracer`], [`current`]
-//! the trait of tracers; start and end of the current one |
-//! | [`options`]
-//! the core options and their effects |
+//! | [`feature`] | the state and the hooks of other rooms for an instance |
+//! | [`tracer`], [`current`] | the trait of tracers; start and end of the current one |
+//! | [`options`] | the core options and their effects |
 //! | [`sizes`] | resizing |
-//! | [`snapshot`]
-//! the spare buffer, and the swap of its rings with those of the live buffer |
-//! | [`latency`]
-//! the longest latency and its task |
-//! | [`persistent`], [`previous_boot`]
-//! buffers that outlive the kernel; instances with such a buffer |
-//! | [`list`], [`held`]
-//! the list of instances, creation and removal; references that block the removal |
-//! | [`error_log`], [`readers`], [`message`]
-//! refused commands; consuming readers; texts of kernel code |
+//! | [`snapshot`] | the spare buffer, and the swap of its rings with those of the live buffer |
+//! | [`latency`] | the longest latency and its task |
+//! | [`persistent`], [`previous_boot`] | buffers that outlive the kernel; instances with such a buffer |
+//! | [`list`], [`held`] | the list of instances, creation and removal; references that block the removal |
+//! | [`error_log`], [`readers`], [`message`] | refused commands; consuming readers; texts of kernel code |
 //!
 //! Words: the *top* instance has no name, and its files are directly in tracefs. *Expanded* means
 //! that its buffer has left the minimum size of the boot. A *pipe* is an open consuming reader; the

@@ -11,20 +11,13 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`cursor`]
-//! the order of events over all CPUs, lost events, lookahead |
-//! | [`source`]
-//! what a cursor reads: consuming or iterating |
-//! | [`line`]
-//! one event as text: messages, prefix, printer by type |
-//! | [`graph`]
-//! events as a call graph |
-//! | [`header`]
-//! the header of `trace` |
-//! | [`tracer`]
-//! tracers with their own output format |
-//! | [`printk`], [`dump`]
-//! `trace_printk()`; the ring buffer on the console |
+//! | [`cursor`] | the order of events over all CPUs, lost events, lookahead |
+//! | [`source`] | what a cursor reads: consuming or iterating |
+//! | [`line`] | one event as text: messages, prefix, printer by type |
+//! | [`graph`] | events as a call graph |
+//! | [`header`] | the header of `trace` |
+//! | [`tracer`] | tracers with their own output format |
+//! | [`printk`], [`dump`] | `trace_printk()`; the ring buffer on the console |
 //!
 //! Words: a *record* is one event with its common header. A *line* is its text, which may have
 //! several lines. A *consuming* reader removes the events that it reads; other readers leave them

@@ -5,14 +5,10 @@
 //!
 //! | module | what it has |
 //! | --- | --- |
-//! | [`directories`]
-//! the directories; their entries are created at lookup |
-//! | [`systems`]
-//! the directories of systems and of events |
-//! | [`layout`]
-//! `header_event`, `header_page`, and the files of the built-in entries in `ftrace/` |
-//! | [`enable`]
-//! `enable` of an event, of a system, and of all events |
+//! | [`directories`] | the directories; their entries are created at lookup |
+//! | [`systems`] | the directories of systems and of events |
+//! | [`layout`] | `header_event`, `header_page`, and the files of the built-in entries in `ftrace/` |
+//! | [`enable`] | `enable` of an event, of a system, and of all events |
 //! | [`describe`] | `format` and `id` |
 //! | [`rules`] | `filter`, `trigger` and `inject`, `show_event_filters`, `show_event_triggers` |
 //! | [`set_event`] | `set_event`, `available_events` |
