@@ -9,9 +9,9 @@ use super::printk::keep_formats;
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
 use crate::trace::buffer::entry::{CpuFlag, EntryMade};
-use crate::trace::files::marker::Marking;
-use crate::trace::instance::message::Speaker;
-use crate::trace::instance::snapshot::{self, Refusing};
+use crate::trace::files::marker::TracingMarkWrite;
+use crate::trace::instance::message::EntryFunction;
+use crate::trace::instance::snapshot::{self, SnapshotRefused};
 use crate::trace::instance::Instance;
 use crate::trace::tasks::stack;
 use kernel::bindings;
@@ -128,7 +128,7 @@ pub(crate) extern "C" fn tracing_is_on() -> c_int {
 #[no_mangle]
 pub(crate) extern "C" fn tracing_snapshot() {
     if let Ok(top) = Instance::top() {
-        snapshot::take_or_say(top);
+        snapshot::take_or_report(top);
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) extern "C" fn tracing_snapshot() {
 pub(crate) extern "C" fn tracing_snapshot_alloc() {
     if let Ok(top) = Instance::top() {
         if top.allocate_snapshot().is_ok() {
-            snapshot::take_or_say(top);
+            snapshot::take_or_report(top);
         }
     }
 }
@@ -188,7 +188,7 @@ extern "C" fn tracing_mark_write() -> *const c_char {
     c"tracing_mark_write".as_char_ptr()
 }
 
-impl Speaker for Marking {
+impl EntryFunction for TracingMarkWrite {
     fn address() -> usize {
         tracing_mark_write as extern "C" fn() -> *const c_char as usize
     }
@@ -200,7 +200,7 @@ extern "C" fn tracing_snapshot_instance_cond() -> *const c_char {
     c"tracing_snapshot_instance_cond".as_char_ptr()
 }
 
-impl Speaker for Refusing {
+impl EntryFunction for SnapshotRefused {
     fn address() -> usize {
         tracing_snapshot_instance_cond as extern "C" fn() -> *const c_char as usize
     }

@@ -53,7 +53,7 @@ pub use meta::{Meta, MetaReader};
 pub use plain::{Payload, Plain};
 pub use read_page::{MappedPage, NoPage};
 pub use reader::{Event, Reader};
-pub use recover::{place_of, Find, Relics, Survey};
+pub use recover::{place_of, SavedBuffer, ValidSubBuffer, Validation};
 pub use resize::{Moved, Resize};
 pub use stats::Stats;
 pub use sub_buffer::{SubBuffer, HEADER_SIZE};

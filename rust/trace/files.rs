@@ -222,7 +222,7 @@ pub(crate) fn init() -> Result {
     check_lockdown().inspect_err(|_| pr_warn!("no tracing: the kernel is locked down\n"))?;
     let root = Dir::root()?;
     tracefs::automount_on_debugfs();
-    Instance::top()?.furnish(&root)?;
+    Instance::top()?.make_files(&root)?;
     list::create_directory(&root)
 }
 

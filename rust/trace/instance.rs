@@ -172,7 +172,7 @@ impl Instance {
     }
 
     /// Calls [`Feature::created`](feature::Feature) of all features. Errors as theirs.
-    fn announce(self: &Arc<Self>) -> Result {
+    fn notify_created(self: &Arc<Self>) -> Result {
         self.features
             .iter()
             .try_for_each(|feature| feature.created(self))
@@ -180,7 +180,7 @@ impl Instance {
 
     /// Makes the features add their files to `directory`, the instance's own. Once; boot or task
     /// context, may sleep. Errors as [`Feature::directory_made`](feature::Feature).
-    pub(crate) fn furnish(self: &Arc<Self>, directory: &Dir) -> Result {
+    pub(crate) fn make_files(self: &Arc<Self>, directory: &Dir) -> Result {
         self.features
             .iter()
             .try_for_each(|feature| feature.directory_made(self, directory))

@@ -133,7 +133,7 @@ fn write_bytes(bytes: &[u8], between: &[u8], out: &mut dyn Out) -> fmt::Result {
 
 fn write_symbol(symbols: &dyn Symbols, addr: usize, out: &mut dyn Out) -> fmt::Result {
     symbols
-        .write_symbol(symbols.moved(addr), true, out)
+        .write_symbol(symbols.current_addr(addr), true, out)
         .map(drop)
 }
 
@@ -166,7 +166,7 @@ fn write_number(
         [_, _, _, _, _, _, _, _] => {
             let value = bytes.first_chunk().map_or(0, |it| u64::from_ne_bytes(*it));
             write_symbol(symbols, value as usize, out)?;
-            write!(out, " ({})", symbols.moved(value as usize) as i64)
+            write!(out, " ({})", symbols.current_addr(value as usize) as i64)
         }
         _ => out.bytes(b"<INVALID-SIZE>"),
     }
@@ -182,7 +182,7 @@ mod tests {
     struct Numbers;
 
     impl Symbols for Numbers {
-        fn moved(&self, addr: usize) -> usize {
+        fn current_addr(&self, addr: usize) -> usize {
             addr
         }
 

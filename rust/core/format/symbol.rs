@@ -10,7 +10,7 @@ use core::fmt;
 pub trait Symbols {
     /// The current address of the code that was at `addr` when it was recorded. It differs if
     /// another kernel has recorded it.
-    fn moved(&self, addr: usize) -> usize {
+    fn current_addr(&self, addr: usize) -> usize {
         addr
     }
 
@@ -30,14 +30,14 @@ pub trait Symbols {
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error>;
 
-    /// Writes the name of the symbol that contains `addr`, after [`moved`](Self::moved), in the
+    /// Writes the name of the symbol that contains `addr`, after [`current_addr`](Self::current_addr), in the
     /// form of `%ps`: `name`, `name [module]`, or `0x1004`.
     ///
     /// # Errors
     ///
     /// Only the errors of `out`.
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
-        let addr = self.moved(addr);
+        let addr = self.current_addr(addr);
         match self.write_symbol(addr, false, out)? {
             true => Ok(()),
             false => write!(out, "0x{addr:x}"),
@@ -74,7 +74,7 @@ pub fn write(out: &mut dyn Out, symbols: &dyn Symbols, addr: usize, style: Style
     if addr == 0 {
         return out.bytes(b"0");
     }
-    let addr = symbols.moved(addr);
+    let addr = symbols.current_addr(addr);
     if !symbols.write_symbol(addr, style.offset, out)? {
         match style.offset {
             true => write!(out, "0x{addr:x}")?,

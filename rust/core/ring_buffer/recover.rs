@@ -2,18 +2,15 @@
 
 //! Recovers a ring buffer from memory that an earlier kernel has left.
 //!
-//! A buffer whose memory outlives the kernel is found as plain bytes ([`Relics`]).
-//! [`Relics::survey`] trusts none of them. It compares ids, lengths and numbers with their limits
-//! and with each other, and parses the records of each sub-buffer. If the times of sub-buffers
-//! contradict each other, it keeps the largest consistent set. A sub-buffer that fails a check is
-//! dropped and counted. [`CpuBuffer::adopt`] then sets up a new, empty buffer on the same memory,
+//! A buffer whose memory outlives the kernel is found as plain bytes ([`SavedBuffer`]).
+//! [`SavedBuffer::validate`] trusts none of them. It compares ids, lengths and numbers with their
+//! limits and with each other, and parses the records of each sub-buffer. If the times of
+//! sub-buffers contradict each other, it keeps the largest consistent set. A sub-buffer that fails
+//! a check is dropped and counted. [`CpuBuffer::restore`] then sets up a new, empty buffer on the same memory,
 //! so that its reader finds the kept sub-buffers, the oldest first. Events that had been read are
 //! there again, too.
 //!
 //! Events after the commit position were not committed and are dropped.
-//!
-//! Words of `Documentation/persistent-buffers.md`: *relics* are the bytes, a *find* is a sub-buffer
-//! that passed the checks.
 
 use core::mem::{offset_of, size_of};
 
@@ -25,7 +22,7 @@ use super::word::{Position, Sequence, Tag};
 
 /// The memory of one CPU's buffer. Nobody writes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Relics<'a> {
+pub struct SavedBuffer<'a> {
     /// The bytes of the [`CpuBuffer`].
     pub buffer: &'a [u8],
     /// The bytes of its descriptors, by id.
@@ -49,7 +46,7 @@ pub const fn place_of(id: u32, nr_slots: u32) -> usize {
 
 /// A sub-buffer that passed the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Find {
+pub struct ValidSubBuffer {
     id: u32,
     events: u32,
     used: u32,
@@ -67,10 +64,10 @@ pub struct Find {
     end: u32,
 }
 
-/// The result of a survey.
+/// The result of a validation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Survey {
-    /// The number of finds at the front, the oldest first.
+pub struct Validation {
+    /// The number of valid sub-buffers at the front, the oldest first.
     pub kept: usize,
     /// The number of dropped sub-buffers that had events.
     pub discarded: usize,
@@ -78,32 +75,33 @@ pub struct Survey {
 
 /// The words of a descriptor.
 #[derive(Clone, Copy)]
-struct Relic {
+struct SavedDescriptor {
     sealed: Position,
     sequence: Sequence,
     first_event: u64,
 }
 
-impl Relics<'_> {
-    /// Checks everything. `finds` has room for `nr_slots + 1` finds; others are dropped.
-    pub fn survey(&self, finds: &mut [Find]) -> Survey {
-        let mut survey = Survey::default();
+impl SavedBuffer<'_> {
+    /// Checks everything. `saved` receives the valid sub-buffers. It has room for `nr_slots + 1` of
+    /// them; others are dropped.
+    pub fn validate(&self, saved: &mut [ValidSubBuffer]) -> Validation {
+        let mut validation = Validation::default();
         let commit = self.commit();
         let newest = commit
-            .and_then(|position| self.relic(position.id() as u32))
-            .map(|relic| relic.sequence);
+            .and_then(|position| self.descriptor(position.id() as u32))
+            .map(|descriptor| descriptor.sequence);
         let mut found = 0;
         for id in 0..=self.nr_slots {
-            let Some(relic) = self.relic(id) else {
-                survey.discarded += 1;
+            let Some(descriptor) = self.descriptor(id) else {
+                validation.discarded += 1;
                 continue;
             };
             let end = commit
                 .filter(|position| position.id() == u64::from(id))
-                .unwrap_or(relic.sealed);
+                .unwrap_or(descriptor.sealed);
             // If there is no newest one, ages count from the largest possible number.
             let age = age_of(
-                relic.sequence,
+                descriptor.sequence,
                 newest.unwrap_or(Sequence(Sequence::MODULUS / 2 - 1)),
             );
             // A sub-buffer after the commit position had no committed events, so dropping it is no
@@ -111,28 +109,28 @@ impl Relics<'_> {
             let Some(age) = age.filter(|_| end.used() != 0) else {
                 continue;
             };
-            match (self.find(id, end), finds.get_mut(found)) {
-                (Some(find), Some(place)) => {
-                    *place = Find {
+            match (self.find(id, end), saved.get_mut(found)) {
+                (Some(new), Some(place)) => {
+                    *place = ValidSubBuffer {
                         age,
-                        number: relic.first_event,
-                        ..find
+                        number: descriptor.first_event,
+                        ..new
                     };
                     found += 1;
                 }
-                _ => survey.discarded += 1,
+                _ => validation.discarded += 1,
             }
         }
-        let finds = finds.get_mut(..found).unwrap_or_default();
-        sort(finds, |a, b| (b.age, a.first) < (a.age, b.first));
-        survey.kept = choose(finds);
-        survey.discarded += found - survey.kept;
+        let saved = saved.get_mut(..found).unwrap_or_default();
+        sort(saved, |a, b| (b.age, a.first) < (a.age, b.first));
+        validation.kept = choose(saved);
+        validation.discarded += found - validation.kept;
         // In this case the sub-buffer that was being written is simply the newest one.
-        if commit.is_none() && survey.kept != 0 {
-            survey.kept -= 1;
-            survey.discarded += 1;
+        if commit.is_none() && validation.kept != 0 {
+            validation.kept -= 1;
+            validation.discarded += 1;
         }
-        survey
+        validation
     }
 
     /// The commit position. `None` if it is invalid.
@@ -148,13 +146,13 @@ impl Relics<'_> {
         }
         // Either the position is wrong and the descriptor is right, or the sub-buffer is wrong.
         let wrong = self
-            .relic(id)
-            .is_none_or(|relic| self.find(id, relic.sealed).is_some());
+            .descriptor(id)
+            .is_none_or(|descriptor| self.find(id, descriptor.sealed).is_some());
         (!wrong).then_some(position)
     }
 
     /// The descriptor of `id`. `None` if it is invalid.
-    fn relic(&self, id: u32) -> Option<Relic> {
+    fn descriptor(&self, id: u32) -> Option<SavedDescriptor> {
         let at = size_of::<SubBuffer>().checked_mul(id as usize)?;
         let word = |offset: usize| word(self.descriptors, at.checked_add(offset)?);
         let sealed = Position(word(offset_of!(SubBuffer, sealed))?);
@@ -168,7 +166,7 @@ impl Relics<'_> {
             s => s < Sequence::MODULUS && s.wrapping_sub(1).checked_rem(slots) == Some(slot),
         };
         let first_event = word(offset_of!(SubBuffer, first_event))?;
-        (sealed.id() == u64::from(id) && right).then_some(Relic {
+        (sealed.id() == u64::from(id) && right).then_some(SavedDescriptor {
             sealed,
             sequence,
             first_event,
@@ -176,7 +174,7 @@ impl Relics<'_> {
     }
 
     /// Sub-buffer `id` written up to `end`, if its records match the number of events and bytes.
-    fn find(&self, id: u32, end: Position) -> Option<Find> {
+    fn find(&self, id: u32, end: Position) -> Option<ValidSubBuffer> {
         let start = place_of(id, self.nr_slots).checked_mul(self.sub_buffer_size as usize)?;
         let memory = self
             .memory
@@ -195,13 +193,13 @@ impl Relics<'_> {
         let sound =
             events == end.events() && events != 0 && end.used() % 4 == 0 && cursor.time >= first;
         let (events, used) = (events as u32, end.used() as u32);
-        sound.then_some(Find {
+        sound.then_some(ValidSubBuffer {
             id,
             events,
             used,
             first,
             last: cursor.time,
-            ..Find::default()
+            ..ValidSubBuffer::default()
         })
     }
 }
@@ -213,11 +211,11 @@ fn age_of(sequence: Sequence, newest: Sequence) -> Option<u64> {
 }
 
 /// An in-place heap sort. The stack is small at boot, and the sorts of `core` need kilobytes of it.
-fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
-    let sift = |finds: &mut [Find], mut root: usize| loop {
+fn sort(saved: &mut [ValidSubBuffer], less: impl Fn(&ValidSubBuffer, &ValidSubBuffer) -> bool) {
+    let sift = |saved: &mut [ValidSubBuffer], mut root: usize| loop {
         let mut top = root;
         for child in [2 * root + 1, 2 * root + 2] {
-            if let (Some(new), Some(old)) = (finds.get(child), finds.get(top)) {
+            if let (Some(new), Some(old)) = (saved.get(child), saved.get(top)) {
                 if less(old, new) {
                     top = child;
                 }
@@ -226,21 +224,21 @@ fn sort(finds: &mut [Find], less: impl Fn(&Find, &Find) -> bool) {
         if top == root {
             break;
         }
-        finds.swap(root, top);
+        saved.swap(root, top);
         root = top;
     };
-    (0..finds.len() / 2)
+    (0..saved.len() / 2)
         .rev()
-        .for_each(|root| sift(finds, root));
-    for end in (1..finds.len()).rev() {
-        finds.swap(0, end);
-        sift(finds.get_mut(..end).unwrap_or_default(), 0);
+        .for_each(|root| sift(saved, root));
+    for end in (1..saved.len()).rev() {
+        saved.swap(0, end);
+        sift(saved.get_mut(..end).unwrap_or_default(), 0);
     }
 }
 
-impl Find {
+impl ValidSubBuffer {
     /// The number of events missing between this one and `next`, if that number is plausible.
-    fn missing(&self, next: &Find) -> u64 {
+    fn missing(&self, next: &ValidSubBuffer) -> u64 {
         let most = self
             .age
             .wrapping_sub(next.age)
@@ -257,61 +255,61 @@ impl Find {
     }
 }
 
-/// Moves the longest consistent part of `finds` to the front and returns its length. `finds` is
-/// sorted by number, the oldest first. In a consistent part each find begins when the previous one
-/// has ended, or later. At most one of several finds with the same number is in it.
-fn choose(finds: &mut [Find]) -> usize {
-    // `finds[n - 1].end` is the end of the best chain of n members, as index plus one: the chain
+/// Moves the longest consistent part of `saved` to the front and returns its length. `saved` is
+/// sorted by number, the oldest first. In a consistent part each sub-buffer begins when the previous
+/// one has ended, or later. At most one of several with the same number is in it.
+fn choose(saved: &mut [ValidSubBuffer]) -> usize {
+    // `saved[n - 1].end` is the end of the best chain of n members, as index plus one: the chain
     // that ends first. These ends are sorted by time, so a binary search works.
     let mut longest = 0usize;
-    for at in 0..finds.len() {
-        let Some(new) = finds.get(at).copied() else {
+    for at in 0..saved.len() {
+        let Some(new) = saved.get(at).copied() else {
             break;
         };
-        let end_of = |length: usize, finds: &[Find]| {
-            let index = finds.get(length.wrapping_sub(1))?.end;
-            finds.get((index as usize).wrapping_sub(1)).copied()
+        let end_of = |length: usize, saved: &[ValidSubBuffer]| {
+            let index = saved.get(length.wrapping_sub(1))?.end;
+            saved.get((index as usize).wrapping_sub(1)).copied()
         };
         let (mut low, mut high) = (0, longest);
         while low < high {
             let middle = (low + high).div_ceil(2);
             let fits =
-                end_of(middle, finds).is_some_and(|end| end.last <= new.first && end.age > new.age);
+                end_of(middle, saved).is_some_and(|end| end.last <= new.first && end.age > new.age);
             if fits {
                 low = middle
             } else {
                 high = middle - 1
             }
         }
-        let before = finds.get(low.wrapping_sub(1)).map_or(0, |entry| entry.end);
-        if let Some(entry) = finds.get_mut(at) {
+        let before = saved.get(low.wrapping_sub(1)).map_or(0, |entry| entry.end);
+        if let Some(entry) = saved.get_mut(at) {
             entry.before = before;
         }
         let better =
-            low == longest || end_of(low + 1, finds).is_some_and(|end| new.last < end.last);
+            low == longest || end_of(low + 1, saved).is_some_and(|end| new.last < end.last);
         if better {
-            if let Some(entry) = finds.get_mut(low) {
+            if let Some(entry) = saved.get_mut(low) {
                 entry.end = at as u32 + 1;
             }
             longest = longest.max(low + 1);
         }
     }
     // Walks the chain backwards and marks the members. Then they move to the front in order.
-    let mut next = finds
+    let mut next = saved
         .get(longest.wrapping_sub(1))
         .map_or(0, |entry| entry.end);
     for length in (0..longest).rev() {
         let member = (next as usize).wrapping_sub(1);
-        next = finds.get(member).map_or(0, |entry| entry.before);
-        if let Some(entry) = finds.get_mut(length) {
+        next = saved.get(member).map_or(0, |entry| entry.before);
+        if let Some(entry) = saved.get_mut(length) {
             entry.end = member as u32;
         }
     }
     for length in 0..longest {
-        let member = finds.get(length).map_or(0, |entry| entry.end);
-        if let Some(chosen) = finds.get(member as usize).copied() {
-            if let Some(place) = finds.get_mut(length) {
-                *place = Find {
+        let member = saved.get(length).map_or(0, |entry| entry.end);
+        if let Some(chosen) = saved.get(member as usize).copied() {
+            if let Some(place) = saved.get_mut(length) {
+                *place = ValidSubBuffer {
                     end: place.end,
                     ..chosen
                 };
@@ -322,37 +320,38 @@ fn choose(finds: &mut [Find]) -> usize {
 }
 
 impl CpuBuffer {
-    /// Sets up the empty buffer so that it holds `finds`: at most `nr_slots + 1` results of a
-    /// survey of its memory, the oldest first. New events come after them.
+    /// Sets up the empty buffer so that it holds `saved`: at most `nr_slots + 1` results of a
+    /// validation of its memory, the oldest first. New events come after them.
     ///
     /// # Safety
     ///
     /// Nobody else uses the buffer yet. The memory of sub-buffer `id` is at [`place_of`] in the
-    /// surveyed relics and has not changed since. Slots and sizes are the same, and the finds come
-    /// from that survey.
-    pub unsafe fn adopt(&self, finds: &[Find]) {
+    /// validated [`SavedBuffer`] and has not changed since. Slots and sizes are the same, and `saved`
+    /// comes from that validation.
+    pub unsafe fn restore(&self, saved: &[ValidSubBuffer]) {
         let slots = u64::from(self.setup.nr_slots);
-        let Some((oldest, rest)) = finds.split_first() else {
+        let Some((oldest, rest)) = saved.split_first() else {
             return;
         };
         let (mut events, mut bytes, mut missing) = (0u64, 0u64, 0u64);
-        let mut put = |id: u64, sequence: Sequence, slot: u64, find: Option<(&Find, u64)>| {
-            let (number, used, lost) =
-                find.map_or((0, 0, 0), |(find, lost)| (find.events, find.used, lost));
-            missing = missing.wrapping_add(lost);
-            let sub_buffer = self.sub_buffer(id);
-            let end = Position::new(id, number.into(), used.into());
-            sub_buffer.sealed.set(end.0);
-            sub_buffer.sequence.set(sequence.0);
-            sub_buffer.slot.set(slot);
-            sub_buffer.first_event.set(events.wrapping_add(missing));
-            sub_buffer.first_byte.set(bytes);
-            events = events.wrapping_add(number.into());
-            bytes = bytes.wrapping_add(used.into());
-            self.commit.overrun.set(missing);
-            end
-        };
-        // The reader gets the oldest find, as the content before the first.
+        let mut put =
+            |id: u64, sequence: Sequence, slot: u64, from: Option<(&ValidSubBuffer, u64)>| {
+                let (number, used, lost) =
+                    from.map_or((0, 0, 0), |(from, lost)| (from.events, from.used, lost));
+                missing = missing.wrapping_add(lost);
+                let sub_buffer = self.sub_buffer(id);
+                let end = Position::new(id, number.into(), used.into());
+                sub_buffer.sealed.set(end.0);
+                sub_buffer.sequence.set(sequence.0);
+                sub_buffer.slot.set(slot);
+                sub_buffer.first_event.set(events.wrapping_add(missing));
+                sub_buffer.first_byte.set(bytes);
+                events = events.wrapping_add(number.into());
+                bytes = bytes.wrapping_add(used.into());
+                self.commit.overrun.set(missing);
+                end
+            };
+        // The reader gets the oldest sub-buffer, as the content before the first.
         put(
             oldest.id.into(),
             Sequence(0),
@@ -361,13 +360,13 @@ impl CpuBuffer {
         );
         let mut commit = Position::NONE;
         let mut free = 0u64;
-        for (before, find) in finds.iter().zip(rest) {
+        for (before, next) in saved.iter().zip(rest) {
             let sequence = Sequence(free.wrapping_add(1));
             commit = put(
-                find.id.into(),
+                next.id.into(),
                 sequence,
                 free,
-                Some((find, before.missing(find))),
+                Some((next, before.missing(next))),
             );
             self.slot(free)
                 .0

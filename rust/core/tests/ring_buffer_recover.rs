@@ -7,7 +7,8 @@
 
 use proptest::prelude::*;
 use rtrace_core::ring_buffer::{
-    place_of, Context, CpuBuffer, Env, Find, Iter, Parts, Relics, SubBuffer, Survey,
+    place_of, Context, CpuBuffer, Env, Iter, Parts, SavedBuffer, SubBuffer, ValidSubBuffer,
+    Validation,
 };
 use std::mem::{size_of, size_of_val};
 use std::ptr::NonNull;
@@ -123,29 +124,29 @@ impl Region {
 }
 
 impl Image {
-    fn survey(&self, finds: &mut [Find]) -> Survey {
-        Relics {
+    fn validate(&self, valid: &mut [ValidSubBuffer]) -> Validation {
+        SavedBuffer {
             buffer: &self.buffer,
             descriptors: &self.descriptors,
             memory: &self.memory,
             nr_slots: SLOTS,
             sub_buffer_size: SIZE,
         }
-        .survey(finds)
+        .validate(valid)
     }
 
-    fn recover(&self) -> (Region, Survey) {
-        let mut finds = [Find::default(); SLOTS as usize + 1];
-        let survey = self.survey(&mut finds);
+    fn recover(&self) -> (Region, Validation) {
+        let mut valid = [ValidSubBuffer::default(); SLOTS as usize + 1];
+        let validation = self.validate(&mut valid);
         let words = self
             .memory
             .chunks_exact(8)
             .map(|word| u64::from_ne_bytes(word.try_into().unwrap()))
             .collect();
         let region = Region::on(words);
-        // SAFETY: new, on the memory that was surveyed.
-        unsafe { region.buffer.adopt(&finds[..survey.kept]) };
-        (region, survey)
+        // SAFETY: the buffer is new, on the validated memory.
+        unsafe { region.buffer.restore(&valid[..validation.kept]) };
+        (region, validation)
     }
 
     /// Each of its words in turn.
@@ -193,9 +194,9 @@ fn all_is_there_at_any_length() {
             let written = fill(&region, count);
             let unread = region.read().0.len();
             region.consume(consumed);
-            let (again, survey) = region.image().recover();
+            let (again, validation) = region.image().recover();
             let (found, lost) = again.read();
-            assert_eq!((survey.discarded, lost), (0, 0), "{count} {consumed}");
+            assert_eq!((validation.discarded, lost), (0, 0), "{count} {consumed}");
             assert!(
                 found.len() >= unread,
                 "{count} {consumed}: {} of {unread}",
@@ -268,9 +269,9 @@ fn what_was_not_committed_is_not_there() {
     }
     let image = region.image();
     let _ = outer.commit();
-    let (again, survey) = image.recover();
+    let (again, validation) = image.recover();
     let found = again.read().0;
-    assert_eq!((found.last(), survey.discarded), (written.last(), 0));
+    assert_eq!((found.last(), validation.discarded), (written.last(), 0));
     assert_eq!(found, written[written.len() - found.len()..]);
 }
 
@@ -296,7 +297,7 @@ fn each_word_changed() {
         for word in image.clone().words() {
             for pattern in &patterns {
                 image.change(word, |old| old ^ pattern);
-                let (again, survey) = image.recover();
+                let (again, validation) = image.recover();
                 let (found, lost) = again.read();
                 // A changed length may shift a payload, which nothing but the payload could tell.
                 let found: Vec<_> = found
@@ -305,7 +306,10 @@ fn each_word_changed() {
                     .collect();
                 assert!(in_order(&found), "{word:?} {pattern:x}: {found:?}");
                 if word != commit_word {
-                    assert!(survey.discarded <= 2, "{word:?} {pattern:x}: {survey:?}");
+                    assert!(
+                        validation.discarded <= 2,
+                        "{word:?} {pattern:x}: {validation:?}"
+                    );
                     assert!(
                         found.len() + 2 * SIZE as usize / 20 >= whole.len(),
                         "{word:?} {pattern:x}: {}",
@@ -336,7 +340,7 @@ fn a_bad_sub_buffer_is_left_out_and_counted() {
     // Nothing was consumed, so the reader's is empty.
     assert_eq!(
         all,
-        Survey {
+        Validation {
             kept: SLOTS as usize,
             discarded: 0
         }
@@ -344,11 +348,11 @@ fn a_bad_sub_buffer_is_left_out_and_counted() {
     for place in 1..=SLOTS as usize {
         let saved = image.clone();
         image.memory[place * SIZE as usize + 16..(place + 1) * SIZE as usize].fill(0);
-        let (again, survey) = image.recover();
+        let (again, validation) = image.recover();
         let (found, lost) = again.read();
         assert_eq!(
-            survey,
-            Survey {
+            validation,
+            Validation {
                 kept: SLOTS as usize - 1,
                 discarded: 1
             },
@@ -393,8 +397,8 @@ proptest! {
         for (at, value) in noise {
             image.change(words[at % words.len()], |_| value);
         }
-        let (again, survey) = image.recover();
-        prop_assert!(survey.kept <= SLOTS as usize + 1);
+        let (again, validation) = image.recover();
+        prop_assert!(validation.kept <= SLOTS as usize + 1);
         let (found, _) = again.read();
         prop_assert!(found.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         again.write(u64::MAX >> 8, 7, 1);
@@ -420,9 +424,9 @@ fn too_little_memory() {
             descriptors: image.descriptors[..descriptors].to_vec(),
             memory: image.memory[..memory].to_vec(),
         };
-        let mut finds = [Find::default(); SLOTS as usize + 1];
-        let survey = cut.survey(&mut finds);
-        assert!(survey.kept < 7);
-        assert_eq!(image.survey(&mut []).kept, 0);
+        let mut valid = [ValidSubBuffer::default(); SLOTS as usize + 1];
+        let validation = cut.validate(&mut valid);
+        assert!(validation.kept < 7);
+        assert_eq!(image.validate(&mut []).kept, 0);
     }
 }

@@ -7,13 +7,15 @@
 //!     for each CPU      the ring with its words and descriptors; then, page-aligned, its sub-buffers
 //!
 //! What is found there at first is bytes. The header says whether they were laid out as they would
-//! be now; if so the core looks at each CPU's part ([`Relics`]) and says which sub-buffers can be
-//! believed. Only then the ring is built anew in its place, around those. A ring in a region is
-//! never replaced, swapped or resized.
+//! be now. If so, the core checks each CPU's part ([`SavedBuffer`]) and says which sub-buffers are
+//! valid. Only then the ring is built anew in its place, around those. A ring in a region is never
+//! replaced, swapped or resized.
 
 use super::ring::{Memory, Reading, Ring, Shape};
 use super::Buffer;
-use crate::core::ring_buffer::{place_of, CpuBuffer, Find, Parts, Relics, SubBuffer, Survey};
+use crate::core::ring_buffer::{
+    place_of, CpuBuffer, Parts, SavedBuffer, SubBuffer, ValidSubBuffer, Validation,
+};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
@@ -198,17 +200,17 @@ impl Region {
     /// context. `ENOMEM`.
     pub(super) fn rings(&self) -> Result<PerCpu<Atomic<*mut Ring>>> {
         let slots = self.plan.shape.slots as usize;
-        let mut finds = KVVec::from_elem(Find::default(), slots + 1, GFP_KERNEL)?;
+        let mut saved = KVVec::from_elem(ValidSubBuffer::default(), slots + 1, GFP_KERNEL)?;
         let rings = PerCpu::new(|_| Atomic::new(core::ptr::null_mut()))?;
         for (cpu, place) in rings.iter() {
-            place.store(self.ring(cpu, &mut finds)?.as_ptr(), Relaxed);
+            place.store(self.ring(cpu, &mut saved)?.as_ptr(), Relaxed);
         }
         self.seal();
         Ok(rings)
     }
 
     /// Puts the ring of `cpu` in place.
-    fn ring(&self, cpu: CpuId, finds: &mut [Find]) -> Result<NonNull<Ring>> {
+    fn ring(&self, cpu: CpuId, saved: &mut [ValidSubBuffer]) -> Result<NonNull<Ring>> {
         let Plan {
             stride,
             shape,
@@ -233,8 +235,8 @@ impl Region {
         let bytes = |at: NonNull<u8>, count: usize| unsafe {
             core::slice::from_raw_parts(at.as_ptr().cast_const(), count)
         };
-        let survey = if self.was_found() {
-            let relics = Relics {
+        let validation = if self.was_found() {
+            let found = SavedBuffer {
                 buffer: bytes(part, size_of::<Ring>())
                     .get(offset_of!(Ring, core)..)
                     .unwrap_or(&[]),
@@ -243,11 +245,11 @@ impl Region {
                 nr_slots: shape.slots,
                 sub_buffer_size: size as u32,
             };
-            relics.survey(finds)
+            found.validate(saved)
         } else {
-            Survey::default()
+            Validation::default()
         };
-        report(cpu, survey);
+        report(cpu, validation);
 
         let sub_buffers = descriptors.cast::<SubBuffer>();
         for id in 0..count {
@@ -268,9 +270,9 @@ impl Region {
         // SAFETY: just written, as many as `parts` says; the memory is the region's own, and any
         // byte is a valid value.
         let core = unsafe { CpuBuffer::new(parts) }.map_err(|_| EINVAL)?;
-        // SAFETY: nobody else has it; the sub-buffers are where they were surveyed, and untouched
+        // SAFETY: nobody else has it; the sub-buffers are where they were validated, and untouched
         // since.
-        unsafe { core.adopt(finds.get(..survey.kept).unwrap_or(&[])) };
+        unsafe { core.restore(saved.get(..validation.kept).unwrap_or(&[])) };
         let ring = part.cast::<Ring>();
         // SAFETY: room for it is at the start of the part.
         unsafe {
@@ -290,8 +292,8 @@ const _: () = {
     assert!(size_of::<Ring>() % core::mem::align_of::<SubBuffer>() == 0);
 };
 
-fn report(cpu: CpuId, survey: Survey) {
-    let Survey { kept, discarded } = survey;
+fn report(cpu: CpuId, validation: Validation) {
+    let Validation { kept, discarded } = validation;
     let cpu = cpu.as_u32();
     if kept != 0 || discarded != 0 {
         pr_info!(

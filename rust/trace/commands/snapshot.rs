@@ -32,7 +32,7 @@ impl Command for TakeSnapshot {
 impl Action for Armed {
     fn hit(&self, instance: &Instance, count: &SiteCount) {
         if count.spend() {
-            snapshot::take_or_say(instance);
+            snapshot::take_or_report(instance);
         }
     }
 

@@ -41,8 +41,8 @@ pub(crate) trait Control: Sync {
         Limit::Refuse(63)
     }
 
-    /// See [`Node::is_shut_in_copies`].
-    fn is_shut_in_copies(&self) -> bool {
+    /// See [`Node::is_read_only_in_copies`].
+    fn is_read_only_in_copies(&self) -> bool {
         false
     }
 }
@@ -66,8 +66,8 @@ impl<C: Control> Node for C {
         open(self, at, how)
     }
 
-    fn is_shut_in_copies(&self) -> bool {
-        Control::is_shut_in_copies(self)
+    fn is_read_only_in_copies(&self) -> bool {
+        Control::is_read_only_in_copies(self)
     }
 }
 

@@ -41,7 +41,7 @@ use super::{Place, Row, Scope};
 use crate::kernel::fs::tracefs::Dir;
 #[cfg(CONFIG_EVENT_TRACING)]
 use describe::{Format, Id};
-use directories::Top;
+use directories::EventsDir;
 #[cfg(CONFIG_EVENT_TRACING)]
 use enable::{EnableAll, EnableEvent, EnableSystem};
 use kernel::prelude::*;
@@ -91,5 +91,5 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
 
 /// Creates the directory. Task context, may sleep. Errors as [`Dir::create_lazy_dir`].
 pub(super) fn create(parent: &Dir, at: &Place) -> Result {
-    parent.create_lazy_dir(c"events", KBox::new(Top(at.clone()), GFP_KERNEL)?)
+    parent.create_lazy_dir(c"events", KBox::new(EventsDir(at.clone()), GFP_KERNEL)?)
 }

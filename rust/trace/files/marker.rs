@@ -14,7 +14,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
 use crate::trace::instance::feature::{Feature, OptionEffect};
-use crate::trace::instance::message::Speaker;
+use crate::trace::instance::message::EntryFunction;
 use crate::trace::instance::{list, Instance};
 use crate::trace::output::export;
 use kernel::prelude::*;
@@ -67,8 +67,8 @@ impl Form {
     #[inline(always)]
     fn record(self, instance: &Instance, text: Text<'_>) -> Result<usize> {
         let record = match self {
-            Self::Text => marked,
-            Self::Raw => raw,
+            Self::Text => record_text,
+            Self::Raw => record_raw,
         };
         if instance.is_top() {
             for_each_copy(instance, |copy| record(copy, text))
@@ -102,7 +102,7 @@ impl Feature for MarkerCopies {
 
     fn retire(&self, instance: &Arc<Instance>) {
         if instance.options().has(Flag::CopyTraceMarker) {
-            instance.show_option(Flag::CopyTraceMarker, false);
+            instance.set_option_bit(Flag::CopyTraceMarker, false);
             count_copy(instance, false);
         }
     }
@@ -220,32 +220,32 @@ impl OpenFile for OpenMarker {
 }
 
 /// The function whose address the entries of `trace_marker` carry.
-pub(crate) struct Marking;
+pub(crate) struct TracingMarkWrite;
 
 /// Records a text. Adds a newline if it lacks one. Cuts it to the size of one sub-buffer. Task
 /// context. `EBADF` when nothing was recorded.
-fn marked(instance: &Instance, text: Text<'_>) -> Result<usize> {
+fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     let room = buffer.max_entry().saturating_sub(Print::SIZE);
     let entry = Print {
-        ip: Marking::address(),
+        ip: TracingMarkWrite::address(),
     };
     // Markers are recorded with preemption off, as in C, and the entry's flags show it.
     let _stay = PreemptOff::new();
     if text.tail.len() <= room {
         buffer.write(entry, [text.tail]).ok_or(EBADF)?;
-        give_away(entry, text.tail);
+        export_marker(entry, text.tail);
         return Ok(text.len);
     }
     let fits = text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
     buffer.write(entry, [fits, &end_of(fits)]).ok_or(EBADF)?;
-    give_away(entry, fits);
+    export_marker(entry, fits);
     Ok(fits.len())
 }
 
 /// Passes the entry to the exports.
 #[inline(always)]
-fn give_away(entry: Print, tail: &[u8]) {
+fn export_marker(entry: Print, tail: &[u8]) {
     if export::wanted(Export::MARKER) {
         // Without memory the exports miss this entry.
         let _ = export_whole(entry, tail);
@@ -263,7 +263,7 @@ fn export_whole(entry: Print, tail: &[u8]) -> Result {
 }
 
 /// Records an id and the data after it, all of it or nothing.
-fn raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
+fn record_raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     if data.len.saturating_add(Common::SIZE) > buffer.max_entry() {
         return Err(EINVAL);

@@ -25,7 +25,7 @@ pub(crate) trait Node: Sync {
 
     /// Whether opening for writing fails with `EACCES` in an instance that is a read-only copy of
     /// another.
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         false
     }
 }
@@ -110,7 +110,7 @@ pub(super) struct Placed {
 impl FileType for Placed {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
         let held = self.at.instance.hold()?;
-        if how.write && self.row.node.is_shut_in_copies() && self.at.instance.is_copy() {
+        if how.write && self.row.node.is_read_only_in_copies() && self.at.instance.is_copy() {
             return Err(EACCES);
         }
         self.row.node.open(&self.at, how)?.keep(held)
@@ -129,8 +129,13 @@ impl Row {
             GFP_KERNEL,
         );
         // In a copy, the mode of a file in `per_cpu/` keeps its write bits, as in C.
-        let shut = at.cpu.is_none() && self.node.is_shut_in_copies() && at.instance.is_copy();
-        let mode = if shut { self.mode & 0o444 } else { self.mode };
+        let read_only =
+            at.cpu.is_none() && self.node.is_read_only_in_copies() && at.instance.is_copy();
+        let mode = if read_only {
+            self.mode & 0o444
+        } else {
+            self.mode
+        };
         let made = placed
             .map_err(Error::from)
             .and_then(|of| dir.create_file(self.name, mode, of));

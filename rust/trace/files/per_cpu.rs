@@ -31,7 +31,7 @@ impl Control for CpuStats {
         stats.write(out, unit).map_err(|_| ENOMEM)
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }

@@ -56,7 +56,7 @@ impl Control for CurrentTracer {
         Limit::Cut(100)
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }
@@ -99,7 +99,7 @@ impl Control for TraceClock {
         at.instance.set_clock(trim(line))
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }
@@ -148,7 +148,7 @@ impl Control for CpuMask {
         Limit::Refuse(PAGE_SIZE)
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }

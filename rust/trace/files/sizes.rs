@@ -36,7 +36,7 @@ impl Control for BufferSize {
         Limit::NUMBER
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }
@@ -49,7 +49,7 @@ impl Control for BufferTotalSize {
         shown(at.instance.buffer().total_size().write(out))
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }
@@ -84,7 +84,7 @@ impl Control for SubBufferSize {
         Limit::NUMBER
     }
 
-    fn is_shut_in_copies(&self) -> bool {
+    fn is_read_only_in_copies(&self) -> bool {
         true
     }
 }

@@ -21,7 +21,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
-use crate::trace::output::source::Look;
+use crate::trace::output::source::BufferIter;
 use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{header, line, Record, Style, LINE_ROOM};
 use kernel::{
@@ -72,7 +72,7 @@ impl Trace {
     /// The buffer that an open of this file shows.
     fn side(self, instance: &Instance) -> Side {
         match self {
-            Self::Live if !instance.snapshot().is_tracers() => Side::Live,
+            Self::Live if !instance.snapshot().is_owned_by_tracer() => Side::Live,
             _ => Side::Snapshot,
         }
     }
@@ -125,14 +125,14 @@ impl OpenFile for Listing {
 
 impl Rows for Listing {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn seq_file::Cursor + '_>>> {
-        if self.file == Trace::Snapshot && self.at.instance.snapshot().is_tracers() {
+        if self.file == Trace::Snapshot && self.at.instance.snapshot().is_owned_by_tracer() {
             return Err(EBUSY);
         }
         let mut reading = self.reading.lock();
         reading.follow_tracer(&self.at.instance)?;
         reading.style = reading.style.refreshed(&self.at.instance);
         if core::mem::take(&mut reading.ended) {
-            reading.cursor.source_mut().go_on();
+            reading.cursor.source_mut().include_new();
         }
         if !reading.go_to(&self.at.instance, at) {
             reading.ended = true;
@@ -164,7 +164,7 @@ struct Reading {
     file: Trace,
     /// The CPU of a file in `per_cpu/`.
     only: Option<CpuId>,
-    cursor: Cursor<Look>,
+    cursor: Cursor<BufferIter>,
     style: Style,
     /// CPUs whose first event was printed. `None` if this is not tracked.
     started: Option<KVec<bool>>,
@@ -201,7 +201,7 @@ impl Reading {
         Ok(Self {
             file,
             only: at.cpu,
-            cursor: Cursor::new(Look::new(instance, side, at.cpu, pause)?, at.cpu, 0),
+            cursor: Cursor::new(BufferIter::new(instance, side, at.cpu, pause)?, at.cpu, 0),
             style: Style {
                 // As in C, the snapshot is never printed in the latency format.
                 latency: style.latency && file == Trace::Live,
@@ -262,11 +262,11 @@ impl Reading {
                 )
             })
         } else {
-            let look = self.cursor.source_mut();
+            let iter = self.cursor.source_mut();
             header::write(
                 &mut text,
                 instance,
-                look,
+                iter,
                 &self.style,
                 self.output.as_deref_mut(),
                 empty,

@@ -31,7 +31,7 @@ impl Node for TracePipe {
             output: tracer::new(at.instance.tracer().name())?,
             read_before: false,
             text: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
-            given: 0,
+            copied: 0,
             len: 0,
             record: KVVec::new(),
             ahead: KVVec::new(),
@@ -72,8 +72,8 @@ struct Pipe {
     output: Option<KBox<dyn TracerOutput>>,
     read_before: bool,
     text: KVVec<u8>,
-    /// `text[given..len]` is not yet copied to the reader.
-    given: usize,
+    /// `text[copied..len]` is not yet copied to the reader.
+    copied: usize,
     len: usize,
     record: KVVec<u8>,
     ahead: KVVec<u8>,
@@ -113,9 +113,9 @@ impl OpenPipe {
 impl OpenFile for OpenPipe {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         loop {
-            let given = self.pipe.lock().hand_over(call)?;
-            if given > 0 || call.is_empty() {
-                return Ok(given);
+            let copied = self.pipe.lock().hand_over(call)?;
+            if copied > 0 || call.is_empty() {
+                return Ok(copied);
             }
             if self.at().instance.begin_if_empty() || !self.wait(call.nonblock())? {
                 return Ok(0);
@@ -146,23 +146,23 @@ impl OpenFile for OpenPipe {
 impl Pipe {
     /// Whether `text` holds bytes that are not yet copied.
     fn has_text(&self) -> bool {
-        self.held != 0 || self.given < self.len
+        self.held != 0 || self.copied < self.len
     }
 
     /// Copies printed text to the reader. Returns 0 if there is none.
     fn hand_over(&mut self, call: &mut ReadCall<'_>) -> Result<usize> {
-        let text = self.text.get(self.given..self.len).unwrap_or(&[]);
+        let text = self.text.get(self.copied..self.len).unwrap_or(&[]);
         if text.is_empty() {
             return Ok(0);
         }
         let done = call.put(text)?;
-        self.given = self.given.saturating_add(done);
+        self.copied = self.copied.saturating_add(done);
         Ok(done)
     }
 
     /// Prints events until there are `wanted` bytes, the room is full or the buffer is empty.
     fn fill(&mut self, at: &Place, wanted: usize) {
-        (self.given, self.len) = (0, 0);
+        (self.copied, self.len) = (0, 0);
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
         let mut text = LineBuf::new(&mut self.text);

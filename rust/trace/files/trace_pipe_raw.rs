@@ -38,14 +38,14 @@ impl Node for TracePipeRaw {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let instance = Claimed::new(at.instance.clone());
         let cpu = at.cpu.ok_or(EINVAL)?;
-        if self.0 == Side::Snapshot && instance.0.snapshot().is_tracers() {
+        if self.0 == Side::Snapshot && instance.0.snapshot().is_owned_by_tracer() {
             return Err(EBUSY);
         }
         Opening::pin_init(try_pin_init!(Raw {
             instance,
             side: self.0,
             cpu,
-            partial <- new_mutex!(Partial { page: None, given: 0 }),
+            partial <- new_mutex!(Partial { page: None, copied: 0 }),
             closed: Atomic::new(false),
             wakes: Atomic::new(0),
         }? Error))
@@ -85,8 +85,8 @@ struct Raw {
 /// A sub-buffer that was read. A part of it may not be copied yet.
 struct Partial {
     page: Option<ReadPage>,
-    /// `page[given..]` is not yet copied to the reader.
-    given: usize,
+    /// `page[copied..]` is not yet copied to the reader.
+    copied: usize,
 }
 
 impl Raw {
@@ -104,7 +104,7 @@ impl Raw {
     ///
     /// `ENODEV` for a CPU that was never online; `EBUSY` when the current tracer uses the snapshot.
     fn part(&self) -> Result<Part<'_>> {
-        if self.side == Side::Snapshot && self.instance().snapshot().is_tracers() {
+        if self.side == Side::Snapshot && self.instance().snapshot().is_owned_by_tracer() {
             return Err(EBUSY);
         }
         self.buffer().cpu(self.cpu).ok_or(ENODEV)
@@ -172,7 +172,7 @@ impl Partial {
         let left = self
             .page
             .as_ref()
-            .map_or(0, |page| page.size().saturating_sub(self.given));
+            .map_or(0, |page| page.size().saturating_sub(self.copied));
         if left == 0 {
             let mut page = match self.page.take() {
                 Some(page) => page,
@@ -180,19 +180,19 @@ impl Partial {
             };
             part.fit_read_page(&mut page)?;
             let any = part.read_page(&mut page, call.len(), false);
-            self.given = if any { 0 } else { page.size() };
+            self.copied = if any { 0 } else { page.size() };
             self.page = Some(page);
         }
         let Some(page) = &mut self.page else {
             return Ok(0);
         };
-        let bytes = page.bytes().get(self.given..).unwrap_or(&[]);
+        let bytes = page.bytes().get(self.copied..).unwrap_or(&[]);
         let done = if bytes.is_empty() {
             0
         } else {
             call.put(bytes)?
         };
-        self.given = self.given.saturating_add(done);
+        self.copied = self.copied.saturating_add(done);
         *call.pos = call.pos.wrapping_add(done as i64);
         Ok(done)
     }

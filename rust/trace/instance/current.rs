@@ -164,28 +164,28 @@ impl Instance {
         for row in options::TABLE.iter().filter(|row| which.has(row.flag)) {
             let on = values.has(row.flag);
             // If the effect fails, the option's bit still shows what the tracer uses.
-            let _ = self.act_on(row.flag, on);
-            self.show_option(row.flag, on);
+            let _ = self.apply_option(row.flag, on);
+            self.set_option_bit(row.flag, on);
         }
     }
 
     /// Prepares the snapshot for the next tracer: reserves it if `wanted`, or frees it after a
     /// tracer that used it. The state mutex is held, and no tracer runs.
     fn give_snapshot(&self, wanted: bool) -> Result {
-        let had = self.snapshot.is_tracers();
+        let had = self.snapshot.is_owned_by_tracer();
         if had && !wanted {
             self.take_snapshot_away();
             self.snapshot.free();
         } else if wanted && !had {
             self.snapshot.arm(&self.buffer)?;
-            self.snapshot.set_tracers(true);
+            self.snapshot.set_owned_by_tracer(true);
         }
         Ok(())
     }
 
     fn take_snapshot_away(&self) {
-        if self.snapshot.is_tracers() {
-            self.snapshot.set_tracers(false);
+        if self.snapshot.is_owned_by_tracer() {
+            self.snapshot.set_owned_by_tracer(false);
             self.snapshot.disarm();
         }
     }

@@ -14,7 +14,7 @@ impl Instance {
     /// removed.
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {
         let mut users = self.users.load(Relaxed);
-        while users != CLOSED && !self.is_leaving() {
+        while users != CLOSED && !self.is_used_up() {
             match self
                 .users
                 .cmpxchg(users, users.checked_add(1).ok_or(EBUSY)?, ordering::Full)
@@ -27,7 +27,7 @@ impl Instance {
     }
 
     /// Allows users: from now on the instance can be [held](Self::hold).
-    pub(super) fn admit(&self) {
+    pub(super) fn allow_users(&self) {
         self.users.store(0, ordering::Release);
     }
 
@@ -76,7 +76,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.0.users.fetch_sub(1, ordering::Full) == 1 && self.0.is_leaving() {
+        if self.0.users.fetch_sub(1, ordering::Full) == 1 && self.0.is_used_up() {
             list::remove_later(&self.0);
         }
     }

@@ -55,7 +55,7 @@ fn init(top: Arc<Instance>, size: usize) -> Result {
         size,
     };
     DIRECTORIES.populate(KBox::pin_init(new_mutex!(state), GFP_KERNEL)?);
-    list(0, top)
+    add_to_list(0, top)
 }
 
 impl Instance {
@@ -66,8 +66,8 @@ impl Instance {
         cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
         init(top.clone(), bytes)?;
         TOP.populate(top.clone());
-        top.announce()?;
-        top.admit();
+        top.notify_created()?;
+        top.allow_users();
         Self::top()
     }
 
@@ -82,7 +82,7 @@ impl Instance {
 }
 
 /// Adds `instance` to the list. Task context. `ENOMEM`.
-fn list(serial: u64, instance: Arc<Instance>) -> Result {
+fn add_to_list(serial: u64, instance: Arc<Instance>) -> Result {
     // Memory is allocated outside the raw lock. The list cannot grow meanwhile, since the caller
     // holds the directories' mutex.
     let length = LIST.lock().len();
@@ -101,7 +101,7 @@ fn list(serial: u64, instance: Arc<Instance>) -> Result {
 }
 
 /// Removes `instance` from the list. Task context.
-fn unlist(instance: &Arc<Instance>) {
+fn remove_from_list(instance: &Arc<Instance>) {
     let gone = {
         let mut list = LIST.lock();
         let at = list
@@ -207,13 +207,13 @@ fn create_by(
     }
     let instance = make(*size)?;
     made.reserve(1, GFP_KERNEL)?;
-    list(*next, instance.clone())?;
+    add_to_list(*next, instance.clone())?;
     *next = next.wrapping_add(1);
 
     // A CPU that comes online from here on finds the instance in the list.
     let ready = cpus::online()
         .try_for_each(|cpu| instance.prepare(cpu))
-        .and_then(|()| instance.announce());
+        .and_then(|()| instance.notify_created());
     let directory = ready.and_then(|()| {
         parent
             .as_ref()
@@ -225,11 +225,11 @@ fn create_by(
             // The capacity was reserved above.
             let _ = made.push_within_capacity((instance.clone(), directory));
             // The files were visible before, but an open failed.
-            instance.admit();
+            instance.allow_users();
             Ok(instance)
         }
         Err(error) => {
-            unlist(&instance);
+            remove_from_list(&instance);
             instance.retire();
             Err(error)
         }
@@ -262,7 +262,7 @@ pub(crate) fn get_prepared(name: &CStr, prepare: impl FnOnce(&Instance) -> Resul
 /// Creates the directory of `instance` with its files.
 fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
     let directory = parent.create_dir(instance.name().ok_or(EINVAL)?)?;
-    match instance.furnish(&directory) {
+    match instance.make_files(&directory) {
         Ok(()) => Ok(directory),
         Err(error) => {
             directory.remove();
@@ -286,7 +286,7 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     directories.made.get(at).ok_or(ENODEV)?.0.close()?;
     let (instance, directory) = directories.made.remove(at)?;
 
-    unlist(&instance);
+    remove_from_list(&instance);
     instance.retire();
     if let Some(directory) = directory {
         directory.remove();

@@ -10,7 +10,7 @@ use crate::trace::tasks::stack;
 
 /// A function whose address the entries of texts carry. A line of `trace` begins with its name. The
 /// ABI layer knows the C names, so it implements this trait for marker types.
-pub(crate) trait Speaker {
+pub(crate) trait EntryFunction {
     /// The address of the function.
     fn address() -> usize;
 }

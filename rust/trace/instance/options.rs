@@ -48,8 +48,8 @@ impl Instance {
         if let Some(running) = &mut state.running {
             running.option(flag, on)?;
         }
-        self.act_on(flag, on)?;
-        self.show_option(flag, on);
+        self.apply_option(flag, on)?;
+        self.set_option_bit(flag, on);
         drop(state);
         self.features
             .iter()
@@ -58,7 +58,7 @@ impl Instance {
     }
 
     /// Applies the effect of a change of an option. The state mutex is held. Errors as the effects.
-    pub(super) fn act_on(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
+    pub(super) fn apply_option(self: &Arc<Self>, flag: Flag, on: bool) -> Result {
         let of_features = self.features.iter().flat_map(|feature| feature.options());
         Iterator::chain(OWN.iter(), of_features)
             .filter(|effect| effect.0 == flag)
@@ -66,7 +66,7 @@ impl Instance {
     }
 
     /// Sets the bit of an option and nothing else. Any context.
-    pub(crate) fn show_option(&self, flag: Flag, on: bool) {
+    pub(crate) fn set_option_bit(&self, flag: Flag, on: bool) {
         let mut bits = self.options.load(Relaxed);
         while let Err(now) =
             self.options

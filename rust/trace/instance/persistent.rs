@@ -110,7 +110,7 @@ impl PreviousBoot {
 
     /// The address in this boot of the code that was at `addr` in the last boot. `addr` itself if
     /// that code is not loaded. Any context.
-    pub(crate) fn moved(&self, addr: usize) -> usize {
+    pub(crate) fn current_addr(&self, addr: usize) -> usize {
         if !self.holds() {
             return addr;
         }
@@ -123,7 +123,7 @@ impl PreviousBoot {
         {
             Some(module) => addr.wrapping_add(module.delta.load(Relaxed)),
             None => Some(addr.wrapping_add(self.delta))
-                .filter(|moved| reserved::is_kernel_image(*moved))
+                .filter(|current_addr| reserved::is_kernel_image(*current_addr))
                 .unwrap_or(addr),
         }
     }

@@ -57,7 +57,7 @@ impl Instance {
 
     /// Whether such a copy was read or cleared. Then it cannot be opened any more, and it is
     /// removed after the last close.
-    pub(super) fn is_leaving(&self) -> bool {
+    pub(super) fn is_used_up(&self) -> bool {
         self.is_copy() && self.previous_boot().is_some_and(|last| !last.holds())
     }
 

@@ -16,7 +16,7 @@
 //! Locks: the instance's state mutex is held for allocating, freeing and clearing (except at boot).
 //! Taking a snapshot needs no lock of this module.
 
-use super::message::Speaker;
+use super::message::EntryFunction;
 use super::Instance;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptCount;
@@ -37,7 +37,7 @@ pub(crate) struct Snapshot {
     /// cannot be swapped.
     allocated: Atomic<bool>,
     /// Whether the current tracer keeps its worst trace there.
-    of_tracer: Atomic<bool>,
+    owned_by_tracer: Atomic<bool>,
     users: RawLock<Users>,
 }
 
@@ -59,7 +59,7 @@ impl Snapshot {
         try_pin_init!(Self {
             spare <- Buffer::new_spare(),
             allocated: Atomic::new(false),
-            of_tracer: Atomic::new(false),
+            owned_by_tracer: Atomic::new(false),
             // INVARIANT: both are 0.
             users: RawLock::new(Users { armed: 0, mapped: 0 }),
         }? Error)
@@ -76,8 +76,8 @@ impl Snapshot {
     }
 
     /// Whether the current tracer keeps its worst trace there. Any context.
-    pub(crate) fn is_tracers(&self) -> bool {
-        self.of_tracer.load(Relaxed)
+    pub(crate) fn is_owned_by_tracer(&self) -> bool {
+        self.owned_by_tracer.load(Relaxed)
     }
 
     /// Gives the spare buffer the sizes of `live`. Task context, sleeps. `ENOMEM`.
@@ -162,8 +162,8 @@ impl Snapshot {
 
     /// The current tracer begins or ends to keep its worst trace here. The caller arms and disarms
     /// the snapshot.
-    pub(crate) fn set_tracers(&self, tracers: bool) {
-        self.of_tracer.store(tracers, Relaxed);
+    pub(crate) fn set_owned_by_tracer(&self, tracers: bool) {
+        self.owned_by_tracer.store(tracers, Relaxed);
     }
 
     /// Swaps the rings of `live` and of the spare buffer: all of them, or those of `cpu`. The
@@ -190,7 +190,7 @@ impl Snapshot {
     /// `EBUSY` while the current tracer uses the snapshot, or when a reader blocks a resize;
     /// `EINVAL` for 0 with one CPU; `ENOMEM`.
     pub(crate) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
-        if self.is_tracers() {
+        if self.is_owned_by_tracer() {
             return Err(EBUSY);
         }
         match number {
@@ -229,14 +229,14 @@ impl Drop for Armed {
 }
 
 /// The function whose address the messages about failed snapshots carry.
-pub(crate) struct Refusing;
+pub(crate) struct SnapshotRefused;
 
 /// Takes a snapshot of `instance`, or records in its buffer why it could not. Any context.
-pub(crate) fn take_or_say(instance: &Instance) {
+pub(crate) fn take_or_report(instance: &Instance) {
     let snapshot = instance.snapshot();
-    let ip = Refusing::address();
+    let ip = SnapshotRefused::address();
     if PreemptCount::read().in_nmi() {
-        say(
+        report(
             instance,
             ip,
             [
@@ -245,7 +245,7 @@ pub(crate) fn take_or_say(instance: &Instance) {
             ],
         );
     } else if !snapshot.is_allocated() {
-        say(
+        report(
             instance,
             ip,
             [
@@ -255,7 +255,7 @@ pub(crate) fn take_or_say(instance: &Instance) {
         );
         instance.buffer().set_on(false);
     } else if snapshot.is_mapped() {
-        say(
+        report(
             instance,
             ip,
             [
@@ -263,8 +263,8 @@ pub(crate) fn take_or_say(instance: &Instance) {
                 "*** Can not use snapshot (sorry) ***\n",
             ],
         );
-    } else if snapshot.is_tracers() {
-        say(
+    } else if snapshot.is_owned_by_tracer() {
+        report(
             instance,
             ip,
             [
@@ -279,7 +279,7 @@ pub(crate) fn take_or_say(instance: &Instance) {
     }
 }
 
-fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
+fn report<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
     if instance.options().has(Flag::Printk) {
         for line in lines {
             // A message that finds no room is lost like any event.
@@ -291,6 +291,6 @@ fn say<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {
 /// Takes the snapshot at the end of boot, and records a message in the buffer with `ip` as its
 /// function.
 pub(crate) fn take_at_boot(instance: &Instance, ip: usize) {
-    take_or_say(instance);
-    say(instance, ip, ["** Boot snapshot taken **\n"]);
+    take_or_report(instance);
+    report(instance, ip, ["** Boot snapshot taken **\n"]);
 }

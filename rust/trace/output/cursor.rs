@@ -24,7 +24,7 @@ pub(crate) struct Head {
 /// A buffer that a cursor reads.
 pub(crate) trait Source {
     /// The time of the first unread event of `cpu`. `None` if there is none.
-    fn look(&mut self, cpu: CpuId) -> Option<u64>;
+    fn peek(&mut self, cpu: CpuId) -> Option<u64>;
 
     /// Copies the payload of that event into `into`. Copies nothing if it is longer than `into`.
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head>;
@@ -35,7 +35,7 @@ pub(crate) trait Source {
     fn pass(&mut self, cpu: CpuId, head: &Head) -> bool;
 
     /// Copies the payload of that event and marks it as read. Returns `None` and changes nothing if
-    /// the first event is no longer the one that [`Self::look`] found, or if it is longer than
+    /// the first event is no longer the one that [`Self::peek`] found, or if it is longer than
     /// `into`. The caller then looks again.
     fn take(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
         let size = into.len();
@@ -100,13 +100,13 @@ impl<S: Source> Cursor<S> {
     /// The CPU with the oldest unread event, and the time of that event.
     fn earliest(&mut self) -> Option<(CpuId, u64)> {
         if let Some(cpu) = self.only {
-            return Some((cpu, self.source.look(cpu)?));
+            return Some((cpu, self.source.peek(cpu)?));
         }
         let mut first: Option<(CpuId, u64)> = None;
         let mut index = 0;
         while let Some(cpu) = self.source.cpu(index) {
             index += 1;
-            if let Some(ts) = self.source.look(cpu) {
+            if let Some(ts) = self.source.peek(cpu) {
                 if first.is_none_or(|(_, oldest)| ts < oldest) {
                     first = Some((cpu, ts));
                 }

@@ -6,7 +6,7 @@
 //! If the return of a call is the next event of that CPU, both are printed as one line, and the
 //! return is consumed with the call.
 
-use super::source::Look;
+use super::source::BufferIter;
 use super::tracer::TracerOutput;
 use super::{header, line, Neighbours, Printed, Record, Style};
 use crate::core::format::entry::{
@@ -62,7 +62,7 @@ impl GraphOutput {
 /// Writes the column titles that the graph options `own` ask for. Errors only when `out` is full.
 fn titles(
     instance: &Instance,
-    look: &mut Look,
+    iter: &mut BufferIter,
     style: &Style,
     own: u32,
     empty: bool,
@@ -76,7 +76,7 @@ fn titles(
         if empty {
             return Ok(());
         }
-        header::latency_record(out, instance, look, style)?;
+        header::latency_record(out, instance, iter, style)?;
     }
     write_titles(out, own, latency)
 }
@@ -85,7 +85,7 @@ impl TracerOutput for GraphOutput {
     fn header(
         &mut self,
         instance: &Instance,
-        look: &mut Look,
+        iter: &mut BufferIter,
         style: &Style,
         empty: bool,
         out: &mut dyn Out,
@@ -94,7 +94,7 @@ impl TracerOutput for GraphOutput {
             return Ok(Printed::Unhandled);
         };
         self.cpus.fill(CpuState::new());
-        titles(instance, look, style, own, empty, out).map(|()| Printed::Done)
+        titles(instance, iter, style, own, empty, out).map(|()| Printed::Done)
     }
 
     fn line(

@@ -2,7 +2,7 @@
 
 //! The header of `trace`: the tracer, the number of entries, the column titles.
 
-use super::source::Look;
+use super::source::BufferIter;
 use super::tracer::TracerOutput;
 use super::{Printed, Style};
 use crate::core::format::header::{self, Counts, Latency};
@@ -16,14 +16,14 @@ use core::fmt;
 
 pub(crate) use crate::core::format::header::write_tracer;
 
-/// Prints the header for the buffer that `look` reads. `empty` is true if there is no event to
+/// Prints the header for the buffer that `iter` reads. `empty` is true if there is no event to
 /// read.
 ///
 /// Task context. Errors only when `out` is full.
 pub(crate) fn write(
     out: &mut dyn Out,
     instance: &Instance,
-    look: &mut Look,
+    iter: &mut BufferIter,
     style: &Style,
     tracer: Option<&mut (dyn TracerOutput + 'static)>,
     empty: bool,
@@ -31,13 +31,13 @@ pub(crate) fn write(
     let name = instance.tracer().name();
     write_tracer(out, name)?;
     if let Some(tracer) = tracer {
-        if tracer.header(instance, look, style, empty, out)? == Printed::Done {
+        if tracer.header(instance, iter, style, empty, out)? == Printed::Done {
             return Ok(());
         }
     }
     if style.latency {
-        let worst = worst(instance, look);
-        let data = measured(instance, look, &worst);
+        let worst = worst(instance, iter);
+        let data = measured(instance, iter, &worst);
         let shown = (!empty).then_some(&data);
         header::write_latency(
             out,
@@ -47,29 +47,29 @@ pub(crate) fn write(
             symbol::Style::of(style.set),
         )
     } else {
-        header::write_normal(out, style.set, counts(look))
+        header::write_normal(out, style.set, counts(iter))
     }
 }
 
-/// Prints the latency header for the buffer that `look` reads, without the column titles.
+/// Prints the latency header for the buffer that `iter` reads, without the column titles.
 pub(super) fn latency_record(
     out: &mut dyn Out,
     instance: &Instance,
-    look: &mut Look,
+    iter: &mut BufferIter,
     style: &Style,
 ) -> fmt::Result {
-    let worst = worst(instance, look);
+    let worst = worst(instance, iter);
     header::write_record(
         out,
-        &measured(instance, look, &worst),
+        &measured(instance, iter, &worst),
         &style.symbols,
         symbol::Style::of(style.set),
     )
 }
 
 /// The number of entries, all CPUs together.
-fn counts(look: &mut Look) -> Counts {
-    let (entries, written) = look.counts();
+fn counts(iter: &mut BufferIter) -> Counts {
+    let (entries, written) = iter.counts();
     Counts {
         entries,
         written,
@@ -77,9 +77,9 @@ fn counts(look: &mut Look) -> Counts {
     }
 }
 
-/// The longest latency, if `look` reads the snapshot. All fields are zero otherwise.
-fn worst(instance: &Instance, look: &Look) -> Worst {
-    match look.side() {
+/// The longest latency, if `iter` reads the snapshot. All fields are zero otherwise.
+fn worst(instance: &Instance, iter: &BufferIter) -> Worst {
+    match iter.side() {
         Side::Live => Worst::NONE,
         Side::Snapshot => instance
             .latency()
@@ -87,13 +87,13 @@ fn worst(instance: &Instance, look: &Look) -> Worst {
     }
 }
 
-/// The values of the latency header, from `worst` and from the buffer that `look` reads.
-fn measured<'a>(instance: &Instance, look: &mut Look, worst: &'a Worst) -> Latency<'a> {
+/// The values of the latency header, from `worst` and from the buffer that `iter` reads.
+fn measured<'a>(instance: &Instance, iter: &mut BufferIter, worst: &'a Worst) -> Latency<'a> {
     Latency {
         tracer: instance.tracer().name(),
         release: uts::release(),
         microseconds: worst.latency / 1000,
-        counts: counts(look),
+        counts: counts(iter),
         cpu: worst.cpu,
         model: uts::preempt_model(),
         comm: until_nul(&worst.comm),

@@ -98,12 +98,12 @@ fn set_destination(instance: &Arc<Instance>, on: bool) -> Result {
 fn move_to(instance: &Arc<Instance>) {
     let other = DESTINATION.replace((!instance.is_top()).then(|| instance.clone()));
     match &other {
-        Some(other) => other.show_option(Flag::TracePrintkDest, false),
+        Some(other) => other.set_option_bit(Flag::TracePrintkDest, false),
         None => Instance::top()
             .iter()
-            .for_each(|top| top.show_option(Flag::TracePrintkDest, false)),
+            .for_each(|top| top.set_option_bit(Flag::TracePrintkDest, false)),
     }
-    instance.show_option(Flag::TracePrintkDest, true);
+    instance.set_option_bit(Flag::TracePrintkDest, true);
 }
 
 fn give_back(instance: &Arc<Instance>) {
@@ -282,7 +282,7 @@ pub(crate) fn format_at<R>(at: usize, show: impl FnOnce(usize, &[u8]) -> R) -> O
 
 /// Runs `f` on the instance that texts are recorded in. Returns 0 if that instance has option
 /// `trace_printk` off.
-fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
+fn with_enabled_destination(f: impl FnOnce(&Instance) -> c_int) -> c_int {
     with_destination(|to| {
         if to.options().has(Flag::Printk) {
             f(to)
@@ -297,7 +297,7 @@ fn with_willing_dest(f: impl FnOnce(&Instance) -> c_int) -> c_int {
 /// was not recorded. Any context.
 pub(crate) fn puts(ip: usize, text: &[u8]) -> c_int {
     let context = Context::capture_all();
-    with_willing_dest(|to| puts_to(to, context, ip, text))
+    with_enabled_destination(|to| puts_to(to, context, ip, text))
 }
 
 /// Records `text` in instance `to`, whatever its options are. Returns as [`puts`]. Any context.
@@ -310,7 +310,7 @@ pub(crate) fn puts_to(to: &Instance, context: Context, ip: usize, text: &[u8]) -
 /// context.
 pub(crate) fn puts_constant(ip: usize, text: Constant) -> c_int {
     let context = Context::capture_all();
-    with_willing_dest(|to| match to.previous_boot() {
+    with_enabled_destination(|to| match to.previous_boot() {
         None => to
             .record_message(
                 context,

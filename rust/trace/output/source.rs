@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The sources of a [`Cursor`](super::cursor::Cursor): [`Consume`] consumes the events of a buffer,
-//! [`Look`] only iterates over them.
+//! [`BufferIter`] only iterates over them.
 
 use super::cursor::{Head, Source};
 use crate::core::ring_buffer::Iter;
@@ -56,7 +56,7 @@ impl<'a> Consume<'a> {
 }
 
 impl Source for Consume<'_> {
-    fn look(&mut self, cpu: CpuId) -> Option<u64> {
+    fn peek(&mut self, cpu: CpuId) -> Option<u64> {
         Some(self.reader(cpu)?.peek()?.time)
     }
 
@@ -90,7 +90,7 @@ impl Source for Consume<'_> {
 /// be resized, and with option `pause-on-trace` recording is paused. If the events of a CPU are
 /// cleared, or swapped by a snapshot, the source continues with the oldest event that is there
 /// then.
-pub(crate) struct Look {
+pub(crate) struct BufferIter {
     instance: Arc<Instance>,
     side: Side,
     _hold: Owned<Hold<'static>, Instance>,
@@ -108,7 +108,7 @@ struct At {
     next: Option<u64>,
     /// Whether the position is still the oldest event.
     first: bool,
-    /// The number of skipped events that are older than [`Look::since`].
+    /// The number of skipped events that are older than [`BufferIter::since`].
     skipped: u64,
 }
 
@@ -122,7 +122,7 @@ impl At {
     }
 
     /// Finds the next event.
-    fn look(&mut self, reader: &ReaderGuard<'_>) {
+    fn peek(&mut self, reader: &ReaderGuard<'_>) {
         self.next = self.iter.peek(reader).map(|event| event.time);
     }
 
@@ -144,7 +144,7 @@ impl At {
     }
 }
 
-impl Look {
+impl BufferIter {
     /// Reads `only`, or every CPU, from the oldest event on. `pause` stops recording meanwhile.
     /// Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(
@@ -187,7 +187,7 @@ impl Look {
     /// Also shows events recorded since the start. Without this call a reading ends at the last
     /// event that existed at its start. Otherwise a buffer that fills faster than it is printed
     /// would never end.
-    pub(crate) fn go_on(&mut self) {
+    pub(crate) fn include_new(&mut self) {
         self.iters
             .iter_mut()
             .flatten()
@@ -217,7 +217,7 @@ impl Look {
         let (mut entries, mut written) = (0u64, 0u64);
         for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
             // This step skips and counts the events before the span.
-            let _ = self.look(cpu);
+            let _ = self.peek(cpu);
             let skipped = self
                 .iters
                 .get(cpu.as_u32() as usize)
@@ -266,14 +266,14 @@ impl Look {
     }
 }
 
-impl Source for Look {
-    fn look(&mut self, cpu: CpuId) -> Option<u64> {
+impl Source for BufferIter {
+    fn peek(&mut self, cpu: CpuId) -> Option<u64> {
         let known = self.iters.get(cpu.as_u32() as usize)?.as_ref()?.next;
         if known.is_some() {
             return known;
         }
         let (at, reader) = self.at(cpu)?;
-        at.look(&reader);
+        at.peek(&reader);
         at.next
     }
 
@@ -293,7 +293,7 @@ impl Source for Look {
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
         self.at(cpu).is_some_and(|(at, reader)| {
             let passed = at.iter.next(&reader).is_some();
-            at.look(&reader);
+            at.peek(&reader);
             passed
         })
     }
@@ -312,7 +312,7 @@ impl Source for Look {
             lost: NonZero::new(event.lost),
         };
         at.iter.next(&reader);
-        at.look(&reader);
+        at.peek(&reader);
         Some(head)
     }
 

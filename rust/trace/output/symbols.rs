@@ -14,8 +14,8 @@ use core::fmt;
 pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
 
 impl Symbols for Kallsyms {
-    fn moved(&self, addr: usize) -> usize {
-        self.0.map_or(addr, |last| last.moved(addr))
+    fn current_addr(&self, addr: usize) -> usize {
+        self.0.map_or(addr, |last| last.current_addr(addr))
     }
 
     fn write_symbol(
@@ -33,6 +33,6 @@ impl Symbols for Kallsyms {
     }
 
     fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
-        kallsyms::write_name(self.moved(addr), &mut out)
+        kallsyms::write_name(self.current_addr(addr), &mut out)
     }
 }

@@ -2,7 +2,7 @@
 
 //! Tracers with their own output format, and the table of them, which `boot.rs` registers.
 
-use super::source::Look;
+use super::source::BufferIter;
 use super::{Neighbours, Printed, Record, Style};
 use crate::core::format::Out;
 use crate::trace::instance::Instance;
@@ -17,17 +17,17 @@ pub(crate) trait TracerOutput: Send {
     /// Prints the column titles after `# tracer: NAME` and `#`. Returns `Unhandled` to get the
     /// usual titles.
     ///
-    /// `look` reads the buffer that is shown. `empty` is true if it has no events. Task context,
+    /// `iter` reads the buffer that is shown. `empty` is true if it has no events. Task context,
     /// may sleep. Errors only when `out` is full.
     fn header(
         &mut self,
         instance: &Instance,
-        look: &mut Look,
+        iter: &mut BufferIter,
         style: &Style,
         empty: bool,
         out: &mut dyn Out,
     ) -> Result<Printed, fmt::Error> {
-        let _ = (instance, look, style, empty, out);
+        let _ = (instance, iter, style, empty, out);
         Ok(Printed::Unhandled)
     }
 

@@ -14,7 +14,7 @@ use crate::core::parse::options::Flag;
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
-use crate::trace::output::source::Look;
+use crate::trace::output::source::BufferIter;
 use crate::trace::output::tracer::TracerOutput;
 use crate::trace::output::{Printed, Style};
 use core::fmt;
@@ -85,7 +85,7 @@ impl TracerOutput for Titles {
     fn header(
         &mut self,
         _instance: &Instance,
-        _look: &mut Look,
+        _look: &mut BufferIter,
         _style: &Style,
         _empty: bool,
         out: &mut dyn Out,

@@ -49,7 +49,7 @@ impl Trigger for Made {
 
     fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
         if self.limits.spend() {
-            snapshot::take_or_say(file.instance());
+            snapshot::take_or_report(file.instance());
         }
     }
 

@@ -3,7 +3,7 @@
 //! The description of an event: its `format` and its `id`.
 
 use super::super::control::{shown, Text};
-use super::node::{open_line, EventNode, EventPlace, Line};
+use super::node::{open_text_file, EventNode, EventPlace, TextFile};
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::events::format;
 use crate::trace::events::registry::{self, Event};
@@ -15,7 +15,7 @@ pub(super) struct Format;
 
 impl EventNode<EventPlace> for Format {
     fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
-        open_line(self, at)
+        open_text_file(self, at)
     }
 
     fn describes(&self) -> bool {
@@ -23,7 +23,7 @@ impl EventNode<EventPlace> for Format {
     }
 }
 
-impl Line<EventPlace> for Format {
+impl TextFile<EventPlace> for Format {
     fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
         let registry = registry::lock()?;
         shown(format::write(registry.event(at.event).ok_or(ENODEV)?, out))
@@ -35,7 +35,7 @@ pub(super) struct Id;
 
 impl EventNode<EventPlace> for Id {
     fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
-        open_line(self, at)
+        open_text_file(self, at)
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -47,7 +47,7 @@ impl EventNode<EventPlace> for Id {
     }
 }
 
-impl Line<EventPlace> for Id {
+impl TextFile<EventPlace> for Id {
     fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
         let registry = registry::lock()?;
         let event = registry.event(at.event).ok_or(ENODEV)?;

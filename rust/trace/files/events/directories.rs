@@ -4,7 +4,7 @@
 //!
 //! A listing has the files first, then the subdirectories, each in the order of their numbers.
 
-use super::layout::Own;
+use super::layout::BuiltinDir;
 #[cfg(CONFIG_EVENT_TRACING)]
 use super::systems;
 use super::{Place, Row, FILES};
@@ -15,7 +15,7 @@ use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
 /// Inode numbers of one directory: its own number, then those of its files.
-const EACH: u64 = 16;
+const NUMBERS_PER_DIR: u64 = 16;
 
 /// A kind of directory.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) const EVENTS: Kind = Kind(3);
 impl Kind {
     /// The inode numbers of the directory with index `at` of this kind.
     pub(super) fn directory(self, at: u64) -> Numbers {
-        Numbers(self.0 << 36 | at.wrapping_mul(EACH))
+        Numbers(self.0 << 36 | at.wrapping_mul(NUMBERS_PER_DIR))
     }
 }
 
@@ -85,9 +85,9 @@ fn copied(name: &[u8]) -> Result<KVec<u8>> {
 }
 
 /// The directory `events/`.
-pub(super) struct Top(pub(super) Place);
+pub(super) struct EventsDir(pub(super) Place);
 
-impl Top {
+impl EventsDir {
     fn files(&self) -> impl Iterator<Item = (u64, &'static Row)> + '_ {
         let here = |(_, row): &(u64, &Row)| row.scope.includes(&self.0);
         (1..).zip(FILES).filter(here)
@@ -97,7 +97,7 @@ impl Top {
 /// The name of the system of built-in entries.
 pub(super) const FTRACE: &[u8] = b"ftrace";
 
-impl LazyDir for Top {
+impl LazyDir for EventsDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let mut files = self.files();
         if let Some((number, row)) = files.find(|(_, row)| row.name.to_bytes() == name) {
@@ -106,7 +106,7 @@ impl LazyDir for Top {
             return Ok(Some(TOP.file(number, Entry::File(row.mode, file))));
         }
         if name == FTRACE && systems::has_own(&self.0.instance) {
-            let dir = KBox::new(Own, GFP_KERNEL)?;
+            let dir = KBox::new(BuiltinDir, GFP_KERNEL)?;
             return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
         }
         systems::find(&self.0.instance, name)

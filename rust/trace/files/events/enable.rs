@@ -4,7 +4,7 @@
 
 use super::super::control::{errno, shown, Control, Limit, Text};
 use super::super::Place;
-use super::node::{open_line, EventNode, EventPlace, Line, SystemPlace};
+use super::node::{open_text_file, EventNode, EventPlace, SystemPlace, TextFile};
 use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
@@ -29,7 +29,7 @@ pub(super) struct EnableEvent;
 
 impl EventNode<EventPlace> for EnableEvent {
     fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
-        open_line(self, at)
+        open_text_file(self, at)
     }
 
     fn is_there(&self, event: &Event) -> bool {
@@ -37,7 +37,7 @@ impl EventNode<EventPlace> for EnableEvent {
     }
 }
 
-impl Line<EventPlace> for EnableEvent {
+impl TextFile<EventPlace> for EnableEvent {
     fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
         let registry = registry::lock()?;
         registry.event(at.event).ok_or(ENODEV)?;
@@ -95,11 +95,11 @@ pub(super) struct EnableSystem;
 
 impl EventNode<SystemPlace> for EnableSystem {
     fn open(&'static self, at: &SystemPlace, _how: &OpenFlags) -> Result<Opening> {
-        open_line(self, at)
+        open_text_file(self, at)
     }
 }
 
-impl Line<SystemPlace> for EnableSystem {
+impl TextFile<SystemPlace> for EnableSystem {
     fn show(&self, at: &SystemPlace, out: &mut Text) -> Result {
         show(&at.instance, out, |event| {
             event.system().to_bytes() == at.system.as_slice()

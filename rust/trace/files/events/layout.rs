@@ -71,14 +71,14 @@ fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
 }
 
 /// The directory `events/ftrace/`.
-pub(super) struct Own;
+pub(super) struct BuiltinDir;
 
-impl LazyDir for Own {
+impl LazyDir for BuiltinDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let found = entries().find(|(entry, _)| entry.name.as_bytes() == name);
         found
             .map(|(entry, numbers)| {
-                let dir = KBox::new(OwnEntry { entry, numbers }, GFP_KERNEL)?;
+                let dir = KBox::new(BuiltinEntryDir { entry, numbers }, GFP_KERNEL)?;
                 Ok(numbers.found(Entry::Dir(dir)))
             })
             .transpose()
@@ -94,12 +94,12 @@ impl LazyDir for Own {
 }
 
 /// The directory of a built-in entry.
-struct OwnEntry {
+struct BuiltinEntryDir {
     entry: &'static entry::Row,
     numbers: Numbers,
 }
 
-impl OwnEntry {
+impl BuiltinEntryDir {
     fn files(&self) -> impl Iterator<Item = (&'static [u8], u64, Show)> {
         let has_id = WITH_ID.contains(&self.entry.id);
         let files: [(&[u8], bool, Show); 2] =
@@ -109,7 +109,7 @@ impl OwnEntry {
     }
 }
 
-impl LazyDir for OwnEntry {
+impl LazyDir for BuiltinEntryDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let found = self.files().find(|(known, ..)| *known == name);
         found

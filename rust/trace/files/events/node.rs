@@ -10,7 +10,7 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 
 /// The longest number that is parsed; see [`super::super::control::Limit::NUMBER`].
-const LINE: usize = 66;
+const NUMBER_MAX: usize = 66;
 
 /// Identifies an event in an instance, for the files of that event.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub(crate) struct SystemPlace {
 }
 
 /// What a file in `events/` belongs to.
-pub(crate) trait Below: Clone + Send + Sync + 'static {
+pub(crate) trait EventsPlace: Clone + Send + Sync + 'static {
     /// The instance.
     fn instance(&self) -> &Arc<Instance>;
 
@@ -39,7 +39,7 @@ pub(crate) trait Below: Clone + Send + Sync + 'static {
     fn is_gone(&self) -> bool;
 }
 
-impl Below for EventPlace {
+impl EventsPlace for EventPlace {
     fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
@@ -49,7 +49,7 @@ impl Below for EventPlace {
     }
 }
 
-impl Below for SystemPlace {
+impl EventsPlace for SystemPlace {
     fn instance(&self) -> &Arc<Instance> {
         &self.instance
     }
@@ -61,7 +61,7 @@ impl Below for SystemPlace {
 }
 
 /// Opens a file of an event or of a system.
-pub(crate) trait EventNode<P: Below>: Sync {
+pub(crate) trait EventNode<P: EventsPlace>: Sync {
     /// Called for each `open(2)`. The permissions and lockdown were checked, and `at` exists. Task
     /// context, may sleep.
     fn open(&'static self, at: &P, how: &OpenFlags) -> Result<Opening>;
@@ -79,13 +79,13 @@ pub(crate) trait EventNode<P: Below>: Sync {
 }
 
 /// A file that each event, or each system, has.
-pub(super) struct FileRow<P: Below> {
+pub(super) struct FileRow<P: EventsPlace> {
     pub(super) name: &'static [u8],
     pub(super) mode: u16,
     pub(super) node: &'static dyn EventNode<P>,
 }
 
-impl<P: Below> FileRow<P> {
+impl<P: EventsPlace> FileRow<P> {
     /// Makes a row of a table of files.
     pub(super) const fn new(
         name: &'static [u8],
@@ -97,12 +97,12 @@ impl<P: Below> FileRow<P> {
 }
 
 /// A row together with the event or system that it belongs to.
-pub(super) struct PlacedBelow<P: Below> {
+pub(super) struct PlacedFile<P: EventsPlace> {
     pub(super) row: &'static FileRow<P>,
     pub(super) at: P,
 }
 
-impl<P: Below> FileType for PlacedBelow<P> {
+impl<P: EventsPlace> FileType for PlacedFile<P> {
     fn open(&self, how: &OpenFlags) -> Result<Opening> {
         let held = self.at.instance().hold()?;
         if self.at.is_gone() {
@@ -117,7 +117,7 @@ impl<P: Below> FileType for PlacedBelow<P> {
 }
 
 /// A file with a short text, which is made anew for each read. It takes short lines.
-pub(crate) trait Line<P: Below>: Sync {
+pub(crate) trait TextFile<P: EventsPlace>: Sync {
     /// Writes the text of the file. Task context, may sleep. By default the file cannot be read.
     fn show(&self, _at: &P, _out: &mut Text) -> Result {
         Err(EINVAL)
@@ -131,17 +131,20 @@ pub(crate) trait Line<P: Below>: Sync {
 }
 
 /// Opens a file of a short text. Task context, may sleep. `ENOMEM`.
-pub(super) fn open_line<P: Below>(line: &'static dyn Line<P>, at: &P) -> Result<Opening> {
+pub(super) fn open_text_file<P: EventsPlace>(
+    line: &'static dyn TextFile<P>,
+    at: &P,
+) -> Result<Opening> {
     let at = at.clone();
-    Opening::new(OpenLine { line, at })
+    Opening::new(OpenTextFile { line, at })
 }
 
-struct OpenLine<P: Below> {
-    line: &'static dyn Line<P>,
+struct OpenTextFile<P: EventsPlace> {
+    line: &'static dyn TextFile<P>,
     at: P,
 }
 
-impl<P: Below> OpenFile for OpenLine<P> {
+impl<P: EventsPlace> OpenFile for OpenTextFile<P> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         self.line.show(&self.at, &mut text)?;
@@ -150,7 +153,7 @@ impl<P: Below> OpenFile for OpenLine<P> {
 
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         let len = call.len();
-        let mut line = KVec::from_elem(0, len.min(LINE), GFP_KERNEL)?;
+        let mut line = KVec::from_elem(0, len.min(NUMBER_MAX), GFP_KERNEL)?;
         call.reader().read_slice(&mut line)?;
         self.line.store(&self.at, &line)?;
         Ok(len)

@@ -5,7 +5,7 @@
 
 use super::super::control::{shown, Control, Text};
 use super::super::Place;
-use super::node::{Below, EventNode, EventPlace, SystemPlace};
+use super::node::{EventNode, EventPlace, EventsPlace, SystemPlace};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use crate::trace::events::filter::OF_SYSTEM;
@@ -18,7 +18,7 @@ use kernel::prelude::*;
 const LIMIT: usize = 4095;
 
 /// A file that shows rules and takes new ones.
-trait Rule<P: Below>: Sync {
+trait Rule<P: EventsPlace>: Sync {
     /// Writes the text of the file. Task context, may sleep.
     fn show(&self, at: &P, out: &mut Text) -> Result;
 
@@ -26,17 +26,17 @@ trait Rule<P: Below>: Sync {
     fn store(&self, at: &P, text: &[u8]) -> Result;
 }
 
-fn open<P: Below>(rule: &'static dyn Rule<P>, at: &P) -> Result<Opening> {
+fn open<P: EventsPlace>(rule: &'static dyn Rule<P>, at: &P) -> Result<Opening> {
     let at = at.clone();
     Opening::new(OpenRule { rule, at })
 }
 
-struct OpenRule<P: Below> {
+struct OpenRule<P: EventsPlace> {
     rule: &'static dyn Rule<P>,
     at: P,
 }
 
-impl<P: Below> OpenFile for OpenRule<P> {
+impl<P: EventsPlace> OpenFile for OpenRule<P> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         self.rule.show(&self.at, &mut text)?;

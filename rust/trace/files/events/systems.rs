@@ -6,7 +6,7 @@
 //! events are removed. An event has the number that the registry gave it.
 
 use super::directories::{Numbers, EVENTS, FTRACE, SYSTEMS};
-use super::node::{Below, EventPlace, FileRow, PlacedBelow, SystemPlace};
+use super::node::{EventPlace, EventsPlace, FileRow, PlacedFile, SystemPlace};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::trace::events::registry::{self, Event};
@@ -33,7 +33,7 @@ pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found
         return Ok(None);
     }
     let numbers = SYSTEMS.directory(number(name)?);
-    let dir = KBox::new(System { at, numbers }, GFP_KERNEL)?;
+    let dir = KBox::new(SystemDir { at, numbers }, GFP_KERNEL)?;
     Ok(Some(numbers.found(Entry::Dir(dir))))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
 }
 
 /// The rows of a table that exist at a place, each with the number of its file.
-fn rows<P: Below>(
+fn rows<P: EventsPlace>(
     table: &'static [FileRow<P>],
     instance: &Instance,
     is_there: impl Fn(&FileRow<P>) -> bool,
@@ -78,23 +78,23 @@ fn rows<P: Below>(
     (1..).zip(table).filter(move |(_, row)| here(row))
 }
 
-fn file<P: Below>(
+fn file<P: EventsPlace>(
     (number, row): (u64, &'static FileRow<P>),
     at: &P,
     numbers: Numbers,
 ) -> Result<Found> {
     let at = at.clone();
-    let file = KBox::new(PlacedBelow { row, at }, GFP_KERNEL)?;
+    let file = KBox::new(PlacedFile { row, at }, GFP_KERNEL)?;
     Ok(numbers.file(number, Entry::File(row.mode, file)))
 }
 
 /// The directory of a system.
-struct System {
+struct SystemDir {
     at: SystemPlace,
     numbers: Numbers,
 }
 
-impl LazyDir for System {
+impl LazyDir for SystemDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let mut files = rows(SYSTEM_FILES, &self.at.instance, |_| true);
         if let Some(found) = files.find(|(_, row)| row.name == name) {
@@ -109,7 +109,7 @@ impl LazyDir for System {
             instance: self.at.instance.clone(),
             event,
         };
-        let dir = KBox::new(OneEvent { at, numbers }, GFP_KERNEL)?;
+        let dir = KBox::new(EventDir { at, numbers }, GFP_KERNEL)?;
         Ok(Some(numbers.found(Entry::Dir(dir))))
     }
 
@@ -133,12 +133,12 @@ impl LazyDir for System {
 }
 
 /// The directory of an event.
-struct OneEvent {
+struct EventDir {
     at: EventPlace,
     numbers: Numbers,
 }
 
-impl OneEvent {
+impl EventDir {
     /// The files of this event in this instance.
     fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
         let mut list = KVec::new();
@@ -153,7 +153,7 @@ impl OneEvent {
     }
 }
 
-impl LazyDir for OneEvent {
+impl LazyDir for EventDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let found = self.rows()?.into_iter().find(|(_, row)| row.name == name);
         found
