@@ -6,7 +6,7 @@
 //! The functions that need their caller's address are in `latency.c` and end here. As long as no
 //! tracer of such times is at work each costs a load and a branch.
 
-use crate::kernel::context::{self, PreemptCount, PreemptOff};
+use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::trace::tracers::critical_timings::CURRENT;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -24,11 +24,8 @@ pub(crate) extern "C" fn tracer_hardirqs_off(ip: c_ulong) {
 /// watches.
 #[no_mangle]
 pub(crate) extern "C" fn tracer_hardirqs_on(ip: c_ulong) {
-    // Where they are on already no section ends here.
-    if CURRENT.is_empty() || !context::irqs_off() {
-        return;
-    }
-    // SAFETY: interrupts are off until the caller returns, and RCU watches.
+    // SAFETY: interrupts are off until the caller returns, and RCU watches. Where code that does not
+    // tell has turned them on before, no section is open on this CPU.
     if let Some(critical) = unsafe { CURRENT.get() } {
         critical.irqs_on(ip, tracer_hardirqs_on as extern "C" fn(c_ulong) as usize);
     }
