@@ -10,7 +10,7 @@ use crate::kernel::ftrace::ftrace_regs;
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
 /// What frames end in that are made here; 0, which none does, while it is off.
 static TOP: Atomic<u64> = Atomic::new(0);
@@ -18,7 +18,8 @@ static TOP: Atomic<u64> = Atomic::new(0);
 /// Frames are made as of registration `number` from now on. The tables are prepared, and the clock
 /// can be read in line.
 pub(super) fn open(number: u64) {
-    TOP.store(Top::frame(number).0, Relaxed);
+    // Pairs with the acquire loads: who finds it finds the tables, which were stored before.
+    TOP.store(Top::frame(number).0, Release);
 }
 
 /// No more are made, and those that were do not count.
@@ -53,7 +54,7 @@ crate::kernel::kprobes::no_kprobe!(enter_any, <Alone as OwnFrames>::leave, leave
 /// at `ip`.
 #[inline(always)]
 pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
-    let top = Top(TOP.load(Relaxed));
+    let top = Top(TOP.load(Acquire));
     let current = Current::get();
     if top.0 == 0 || current.is_paused() {
         return;
@@ -92,7 +93,7 @@ unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
     // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
-    let top = Top(TOP.load(Relaxed));
+    let top = Top(TOP.load(Acquire));
     if top.0 == 0 {
         return;
     }
@@ -119,7 +120,7 @@ unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
 impl OwnFrames for Alone {
     #[inline(always)]
     fn owns(top: Top) -> bool {
-        top == Top(TOP.load(Relaxed))
+        top == Top(TOP.load(Acquire))
     }
 
     #[inline(never)]
