@@ -104,7 +104,7 @@ pub(crate) unsafe fn instruction_pointer(regs: *mut ftrace_regs) -> usize {
     unsafe { bindings::rtrace_instruction_pointer(regs) }
 }
 
-/// Has the trampoline go to `addr` at its end. Any context.
+/// Makes the trampoline jump to `addr` at its end. Any context.
 ///
 /// # Safety
 ///
@@ -124,7 +124,7 @@ pub(crate) unsafe fn init_hash(hash: *mut ftrace_ops_hash) {
     unsafe { bindings::rtrace_init_ops_hash(hash) };
 }
 
-/// Keeps others who do the same from changing an ops's sets.
+/// Holds the lock of an ops's sets.
 ///
 /// # Invariants
 ///
@@ -154,18 +154,18 @@ impl Drop for HashGuard {
     }
 }
 
-/// What C's trampoline calls when there is nothing to call.
+/// The address of `ftrace_stub()`, which C's trampolines call when there is no callback.
 pub(crate) fn stub() -> usize {
     bindings::ftrace_stub as *const () as usize
 }
 
-/// Tells kprobes that those that were set by ftrace can no longer be taken away. Any context.
+/// Tells kprobes that ftrace-based kprobes can no longer be removed. Any context.
 pub(crate) fn keep_kprobes() {
     // SAFETY: it sets a flag.
     unsafe { bindings::rtrace_kprobes_stay() };
 }
 
-/// Are there tasks besides the one that boots? Only then do grace periods pass.
+/// Whether there are tasks besides the boot task. Only then grace periods pass.
 pub(crate) fn scheduler_runs() -> bool {
     // SAFETY: it reads a variable.
     unsafe { bindings::rtrace_scheduler_runs() }

@@ -32,7 +32,7 @@ impl Symbol<'_> {
         }
     }
 
-    /// [`Symbol::with`] of one that is not asked for again soon.
+    /// [`Symbol::with`] that does not keep the name for later look-ups.
     #[inline(never)]
     pub(crate) fn with_once<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
         let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
@@ -202,7 +202,7 @@ fn write_bytes(w: &mut dyn fmt::Write, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// Many names are going to be asked for. Task context, may sleep.
+/// Prepares for many look-ups of names. Task context, may sleep.
 pub(crate) fn expect_many() {
     Recent::prepare();
 }

@@ -12,7 +12,7 @@ use kernel::str::CStr;
 use kernel::sync::aref::ARef;
 use kernel::task::Task;
 
-/// The longest path that is told.
+/// The longest path that is returned.
 const LONGEST: usize = 512;
 
 /// Runs `f` on the path of the file that the process `tgid` of the reader's pid namespace has mapped

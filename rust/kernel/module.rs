@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Modules, as their loader hands them out.
+//! Modules: their names, texts and patch sites.
 //!
 //! C header: `include/linux/module.h`.
 
@@ -79,12 +79,12 @@ impl<'a> Module<'a> {
         unsafe { CStr::from_char_ptr(self.0.name.as_ptr()) }.to_bytes()
     }
 
-    /// Its text that stays.
+    /// The range of its text.
     pub(crate) fn text(&self) -> Range<usize> {
         self.part(bindings::mod_mem_type_MOD_TEXT)
     }
 
-    /// Its text that goes when it is initialised.
+    /// The range of its init text, which is freed after its initialisation.
     pub(crate) fn init_text(&self) -> Range<usize> {
         self.part(bindings::mod_mem_type_MOD_INIT_TEXT)
     }

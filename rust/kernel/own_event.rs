@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that no `TRACE_EVENT()` has made: what C code has to know of the core's own entries.
+//! Descriptions of the core's own entries, which have no `TRACE_EVENT()`, for C code.
 //!
 //! C header: `include/linux/trace_events.h`.
 
@@ -12,14 +12,14 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::types::Opaque;
 
-/// What such an event does when it is asked to (`reg` of its class).
+/// The class's `reg` function.
 pub(crate) type Reg = unsafe extern "C" fn(
     *mut bindings::trace_event_call,
     bindings::trace_reg,
     *mut c_void,
 ) -> c_int;
 
-/// May one of perf's events see the hits? 0 or an errno.
+/// Checks whether a perf event may see hits: 0 or an errno.
 pub(crate) type MaySee =
     unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
 
@@ -32,7 +32,7 @@ pub(crate) struct Class {
     pub(crate) may_see: Option<MaySee>,
 }
 
-/// A field to be told.
+/// A field to be defined.
 pub(crate) struct OwnField<'a> {
     /// Its C type.
     pub(crate) ty: fmt::Arguments<'a>,
@@ -42,7 +42,7 @@ pub(crate) struct OwnField<'a> {
     pub(crate) offset: usize,
     /// Bytes.
     pub(crate) size: usize,
-    /// Has it a sign?
+    /// Whether it is signed.
     pub(crate) signed: bool,
 }
 
@@ -96,7 +96,7 @@ impl OwnEvent {
         })
     }
 
-    /// Tells one more field. Task context, may sleep. `ENOMEM`.
+    /// Defines one more field. Task context, may sleep. `ENOMEM`.
     pub(crate) fn define(&mut self, field: OwnField<'_>) -> Result {
         let ty = CString::try_from_fmt(field.ty)?;
         let name = CString::try_from_fmt(fmt!("{}", field.name))?;

@@ -27,7 +27,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Allocates near `cpu`. Task context, sleeps. `ENOMEM`, without a word in the log.
+    /// Allocates near `cpu`. Task context, sleeps. `ENOMEM`, without a warning in the log.
     pub(crate) fn new(cpu: CpuId, order: u32) -> Result<Self> {
         let flags = bindings::GFP_KERNEL
             | bindings::__GFP_NOWARN
@@ -63,7 +63,7 @@ impl Pages {
         unsafe { core::slice::from_raw_parts_mut(self.address.as_ptr(), self.size()) }
     }
 
-    /// Has somebody else (a pipe it was spliced to, a mapping) a reference to the memory?
+    /// Whether a pipe or a mapping has a reference to the memory.
     pub(crate) fn is_shared(&self) -> bool {
         // SAFETY: by the type invariant there is a live page at the address.
         unsafe { bindings::rtrace_page_is_shared(self.address.as_ptr().cast()) }
@@ -119,8 +119,7 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// Begins to allocate so many pages. Task context. `ENOMEM` if the system has obviously not so
-    /// many.
+    /// Begins to allocate so many pages. Task context. `ENOMEM` if the system has fewer available.
     pub(crate) fn begin(pages: usize) -> Result<Self> {
         // SAFETY: no preconditions.
         let available = usize::try_from(unsafe { bindings::si_mem_available() }).unwrap_or(0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Physical memory that was set aside at boot, and may hold what an earlier kernel has left there.
-//! And what of an earlier kernel's addresses can be found in this one: where text and modules
-//! begin.
+//! Physical memory that was reserved at boot and may hold data of an earlier kernel. And where text
+//! and modules begin, by which an earlier kernel's addresses are translated.
 //!
 //! C headers: `include/linux/mm.h` (`reserve_mem=`), `include/linux/io.h`,
 //! `include/linux/module.h`.

@@ -9,7 +9,7 @@ use kernel::bindings;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
-/// The deepest stack that is told in full.
+/// The most return addresses that are saved.
 const DEPTH: usize = 256;
 
 /// A caller's frame, from which its stack is unwound. See `struct rtrace_caller`.

@@ -14,7 +14,7 @@ use kernel::sync::aref::ARef;
 use kernel::sync::Arc;
 use kernel::task::Task;
 
-/// A task, as far as probes look at it.
+/// A view of a live task, for probes.
 #[derive(Clone, Copy)]
 pub(crate) struct TaskView<'a>(&'a kernel::types::Opaque<bindings::task_struct>);
 
@@ -187,7 +187,7 @@ pub(crate) trait TaskProbe: Send + Sync + 'static {
 /// Where probes can be put.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// A CPU turns to another task.
+    /// A CPU switches tasks.
     Switch,
     /// A task becomes runnable.
     Wakeup,
@@ -197,9 +197,9 @@ pub(crate) enum Point {
     Waking,
     /// A task goes to another CPU.
     Migrate,
-    /// A task made another.
+    /// A task forks.
     Fork,
-    /// The last trace of a task goes.
+    /// A task is freed.
     Free,
 }
 

@@ -11,7 +11,7 @@
 //!
 //! A user that is the only one may be traced *alone*, with an entry and a return of its own that do
 //! all in one go ([`plain`], the function profiler); else the functions are [`shared`]. Frames say
-//! which it was, by [`Top`], so that the way may change while functions are in the middle.
+//! which it was, by [`Top`], so that the path may change while functions have not returned.
 //!
 //! Users are numbered as they register, and frames bear that number or a later one: what was
 //! entered before a user came is not shown to it, even in the place of another that has gone.
@@ -67,8 +67,8 @@ impl EntryPath {
     fn take(self) -> Func {
         match self {
             EntryPath::Shared => Symbols::SHARED,
-            EntryPath::Plain(aim) => {
-                aim.take();
+            EntryPath::Plain(target) => {
+                target.take();
                 Symbols::PLAIN
             }
             EntryPath::Alone(func) => func,
@@ -76,8 +76,7 @@ impl EntryPath {
     }
 }
 
-/// What sites lead to, and what the return hook calls, by the names that people know: the C
-/// interface has them.
+/// The functions that sites and the return hook call, by their C names: the C interface has them.
 pub(crate) struct Symbols;
 
 /// What [`Symbols`] are.
@@ -93,7 +92,7 @@ pub(crate) trait HookSymbols {
 /// A registered user.
 pub(crate) struct Registered {
     user: UserRef,
-    way: EntryPath,
+    path: EntryPath,
 }
 
 kernel::sync::global_lock! {
@@ -127,7 +126,7 @@ fn only(users: &[Option<Registered>; USERS]) -> Option<&Registered> {
 /// The function for the users there are; none without any.
 fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
     match only(users) {
-        Some(registered) => Some(registered.way.take()),
+        Some(registered) => Some(registered.path.take()),
         None => users.iter().any(Option::is_some).then_some(Symbols::SHARED),
     }
 }
@@ -139,7 +138,7 @@ fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
 ///
 /// `EBUSY` when it is registered, `ENOSPC` when there are too many, `ENOMEM`, `ENODEV` when ftrace
 /// is disarmed.
-pub(crate) fn register(user: UserRef, way: EntryPath, numbered: impl FnOnce(u64)) -> Result {
+pub(crate) fn register(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64)) -> Result {
     ret_stack::prepare()?;
     #[cfg(CONFIG_HIBERNATION)]
     crate::kernel::hibernation::around(ret_stack::pause_around_hibernation)?;
@@ -156,7 +155,7 @@ pub(crate) fn register(user: UserRef, way: EntryPath, numbered: impl FnOnce(u64)
     LATEST.store(number, Relaxed);
     user.set_place(place);
     numbered(number);
-    *free = Some(Registered { user, way });
+    *free = Some(Registered { user, path });
     if let Some(since) = SINCE.get(place) {
         since.store(number, Relaxed);
     }
@@ -189,12 +188,12 @@ pub(crate) fn unregister(user: UserRef) {
 }
 
 /// Changes how a registered user is traced when it is alone. Task context, sleeps.
-pub(crate) fn set_entry_path(user: UserRef, way: EntryPath) {
+pub(crate) fn set_entry_path(user: UserRef, path: EntryPath) {
     let mut users = GRAPH.lock();
     let Some(registered) = users.iter_mut().flatten().find(|r| r.user == user) else {
         return;
     };
-    registered.way = way;
+    registered.path = path;
     if let Some(func) = func(&users) {
         manager::set_func(func);
     }

@@ -110,7 +110,8 @@ impl Call {
         unsafe { (&raw const (*self.0.get()).event.type_).read_volatile() as u16 }
     }
 
-    /// How user space is to print its entries; see [`Registered::rewrite_print_fmt`]. Task context.
+    /// The text by which user space prints its entries; see [`Registered::rewrite_print_fmt`]. Task
+    /// context.
     pub(crate) fn print_fmt(&self) -> &CStr {
         // SAFETY: NUL-terminated, and changed only while nobody else can know the event or by who
         // has all of them to itself.
@@ -129,7 +130,7 @@ impl Call {
         unsafe { (*self.class()).reg.is_some() }
     }
 
-    /// Where its function that records is, if it says so.
+    /// The address of its probe function; 0 if the class does not give it.
     pub(crate) fn probe(&self) -> usize {
         // SAFETY: the class lives as long as the event.
         unsafe { (*self.class()).probe as usize }
@@ -166,7 +167,7 @@ impl Call {
         constant || is_tracepoint_string(address) || of_module()
     }
 
-    /// Begins its life: its class gives it a type. Task context.
+    /// Initialises it: its class gives it a type. Task context.
     ///
     /// # Errors
     ///
@@ -192,7 +193,7 @@ impl Call {
         }
     }
 
-    /// Has the event's class do `what`. Task context, sleeps. Errors as the class says.
+    /// Calls the class's `reg` with `what`. Task context, sleeps. Errors as the class says.
     ///
     /// # Safety
     ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The fields of an event's entries: those that its class has in an array, and those that are told one
-//! by one (`trace_define_field()`).
+//! The fields of an event's entries: those that its class has in an array, and those that are
+//! defined one by one (`trace_define_field()`).
 
 use super::{Call, COMMON};
 use crate::core::event::field::Kind;
@@ -26,7 +26,7 @@ impl Call {
         }
     }
 
-    /// Where fields that are told one by one are listed, the last one first.
+    /// The list of fields that were defined one by one, the last one first.
     fn field_list(&self) -> *mut bindings::list_head {
         let class = self.class();
         // SAFETY: the class lives as long as the event; the function gives a list that does, too.
@@ -38,8 +38,8 @@ impl Call {
         }
     }
 
-    /// Has its class tell its fields, if it does so by a function. Once, while nobody knows the
-    /// event. Task context, may sleep.
+    /// Calls the class's function that defines fields, if it has one. Once, before the event is
+    /// known. Task context, may sleep.
     pub(super) fn define_fields(&self) -> Result {
         let mut row = self.fields().row;
         let list = self.field_list();
@@ -61,7 +61,7 @@ impl Call {
         Ok(())
     }
 
-    /// Tells one more field. Task context, may sleep. `ENOMEM`.
+    /// Defines one more field. Task context, may sleep. `ENOMEM`.
     ///
     /// # Safety
     ///
@@ -90,7 +90,7 @@ impl Call {
         Ok(())
     }
 
-    /// Forgets the fields that were told one by one. Task context.
+    /// Frees the fields that were defined one by one. Task context.
     ///
     /// # Safety
     ///
@@ -111,7 +111,7 @@ impl Call {
     }
 }
 
-/// A field that is told by `trace_define_field()`.
+/// A field defined by `trace_define_field()`.
 #[derive(Clone, Copy)]
 pub(crate) struct RawField {
     /// Its C type; lives as long as the event.
@@ -122,7 +122,7 @@ pub(crate) struct RawField {
     pub(crate) offset: u32,
     /// Bytes.
     pub(crate) size: u32,
-    /// Has it a sign?
+    /// Whether it is signed.
     pub(crate) signed: bool,
     /// `FILTER_*`.
     pub(crate) filter: i32,
@@ -163,7 +163,7 @@ pub(crate) struct Field<'a> {
     pub(crate) offset: usize,
     /// Bytes.
     pub(crate) size: usize,
-    /// Has it a sign?
+    /// Whether it is signed.
     pub(crate) signed: bool,
     /// How many elements, if it is an array of a fixed length; else 0.
     pub(crate) len: usize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that are known, from their registration to their end, and events that are held.
+//! Registered events, and events whose module is held.
 
 use super::Call;
 use crate::kernel::rcu_slot::wait_for_readers;
@@ -18,7 +18,7 @@ use kernel::prelude::*;
 /// freed.
 pub(crate) struct Registered {
     call: NonNull<Call>,
-    /// Nobody prints its entries any more.
+    /// Its entry type is unregistered.
     is_retracted: bool,
 }
 
@@ -28,7 +28,7 @@ unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
 impl Registered {
-    /// Begins the life of an event, and has its fields told. Task context, may sleep.
+    /// Registers an event: initialises it and defines its fields. Task context, may sleep.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Registered {
         Ok(event)
     }
 
-    /// Takes away the types of entries of many at the cost of one. Task context, sleeps.
+    /// Unregisters the entry types of many events with one wait. Task context, sleeps.
     pub(crate) fn retract_all<'a>(events: impl Iterator<Item = &'a mut Self>) {
         let mut any = false;
         for event in events.filter(|event| !event.is_retracted) {
@@ -70,7 +70,7 @@ impl Registered {
         }
     }
 
-    /// Has the strings of its entries looked at before they are printed.
+    /// Marks its entries: their string pointers are checked before they are printed.
     pub(crate) fn mark_strings(&mut self) {
         let flags = self.flags() | Call::TEST_STR;
         // SAFETY: nobody else changes the flags of an event that is borrowed mutably.

@@ -12,7 +12,7 @@ use kernel::types::Opaque;
 pub(crate) struct Reservation(Opaque<bindings::trace_event_buffer>);
 
 impl Reservation {
-    /// One that nothing is reserved by yet.
+    /// A structure before its first reservation.
     #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
     #[inline(always)]
     pub(crate) const fn new() -> Self {
@@ -30,7 +30,7 @@ impl Reservation {
         unsafe { &mut *buffer.cast() }
     }
 
-    /// Notes for which file something was reserved, and how it is to end.
+    /// Stores the file of the reservation and its mark.
     #[inline(always)]
     pub(crate) fn set<T>(&mut self, file: &File<T>, mark: u32) {
         let raw = self.0.get();
@@ -41,7 +41,7 @@ impl Reservation {
         }
     }
 
-    /// Notes where the entry is.
+    /// Stores the address of the entry.
     pub(crate) fn set_entry(&mut self, entry: *mut u8) {
         // SAFETY: it is borrowed mutably; the field may hold anything.
         unsafe { (*self.0.get()).entry = entry.cast() };

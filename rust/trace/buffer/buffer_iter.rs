@@ -8,8 +8,8 @@ use crate::core::ring_buffer::{Iter, IterEvent};
 use kernel::alloc::Flags;
 use kernel::prelude::*;
 
-/// An iterator and its place (`struct ring_buffer_iter`). The CPU's ring is not replaced while it
-/// lives.
+/// An iterator with its position (`struct ring_buffer_iter`). The CPU's ring is not replaced while
+/// it lives.
 pub(crate) struct BufferIter<'a> {
     part: Part<'a>,
     _hold: Hold<'a>,

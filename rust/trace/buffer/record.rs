@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The writers' side: the path of every entry, on one screen, and its slower sisters.
+//! The writers' side: the path of every entry, and its slow paths.
 //!
 //! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
 //! `Documentation/function-tracer.md` says where each instruction goes.

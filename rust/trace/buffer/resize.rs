@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Other sizes: what fits of the data stays, in order.
+//! Resizing: the data that fits stays, in order.
 //!
 //! All memory that is needed is there before anything changes: pages as far as the ring grows, and
 //! its descriptors. Then recording pauses (what happens meanwhile is not recorded), writers leave,

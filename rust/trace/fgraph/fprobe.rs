@@ -72,7 +72,7 @@ static TABLES: Tables = Tables {
 static OPS: StaticOps = StaticOps::new();
 static USER: StaticUser = StaticUser::new(Symbols::ENTERED, Symbols::RETURNED);
 
-/// What hits call, by the names that people know: the C interface has them.
+/// The functions that hits call, by their C names: the C interface has them.
 pub(crate) struct Symbols;
 
 /// What [`Symbols`] are.

@@ -25,8 +25,8 @@ pub(crate) trait GraphCallback: Send + Sync + Sized + 'static {
     fn goes(&self) {}
 }
 
-/// The functions that C sees of a [`GraphCallback`], [`entry`] and [`returned`] of it: those whose
-/// names people know are in the C interface.
+/// The C functions of a [`GraphCallback`]: its [`entry`] and [`returned`]. Those with known C names
+/// are in the C interface.
 pub(crate) trait GraphSymbols: GraphCallback {
     /// [`entry`].
     const ENTRY: Entry;
@@ -88,7 +88,7 @@ impl<T: GraphCallback> GraphUser<T> {
     pub(crate) fn register(
         self: Pin<&Self>,
         ops: Option<OpsRef>,
-        way: EntryPath,
+        path: EntryPath,
         numbered: impl FnOnce(u64),
     ) -> Result {
         let user = self.user();
@@ -97,12 +97,12 @@ impl<T: GraphCallback> GraphUser<T> {
             user.ops().share_sets(ops);
         }
         // INVARIANT: it is pinned, and its drop waits.
-        register(user, way, numbered)
+        register(user, path, numbered)
     }
 
     /// Changes how it is traced when it is alone. Task context, sleeps.
-    pub(crate) fn set_entry_path(&self, way: EntryPath) {
-        set_entry_path(self.user(), way);
+    pub(crate) fn set_entry_path(&self, path: EntryPath) {
+        set_entry_path(self.user(), path);
     }
 
     /// Stops calling it, if it is registered. Calls may still be going on. Task context, sleeps.

@@ -20,7 +20,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 
-/// What is measured.
+/// A measurement.
 pub(crate) trait Measurement: Send + Sync + 'static {
     /// Does it close the gate of the instance's ops while nothing is being measured on any CPU?
     const GATED: bool = false;
@@ -32,8 +32,7 @@ pub(crate) trait Measurement: Send + Sync + 'static {
         true
     }
 
-    /// Is something being measured on this CPU, so that its functions are of interest? Any context,
-    /// preemption is off.
+    /// Is something being measured on this CPU? Any context, preemption is off.
     fn is_measuring(&self) -> bool;
 
     /// Where it is recorded.
@@ -44,7 +43,7 @@ pub(crate) trait Measurement: Send + Sync + 'static {
     fn set_graph(&self, graph: bool);
 }
 
-/// Records calls and returns of functions where `T` is at it, from its making to its end.
+/// Records calls and returns of functions while `T` measures, until it is dropped.
 pub(crate) struct MeasuredGraph<T: Measurement>(
     #[expect(dead_code, reason = "registered until it is dropped")]
     Pin<KBox<GraphUser<Measured<T>>>>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! `function_graph` alone and without any wish: the hot path, from entry to return.
+//! `function_graph` as the only user, with default options: the hot path, from entry to return.
 //!
 //! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no
 //! guard against recursion. Any context, NMI included. See `Documentation/function-graph.md`.
@@ -28,7 +28,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Nowhere.
+    /// A target without a buffer.
     pub(crate) const fn new() -> Self {
         // INVARIANT: no frame ends in 0.
         Self {
@@ -43,7 +43,7 @@ impl Target {
         Top(self.top.load(Acquire))
     }
 
-    /// Takes entries once it is aimed at, as registration `number`.
+    /// Opens the target, as registration `number`. It records once it is the current one.
     ///
     /// # Safety
     ///
@@ -56,13 +56,14 @@ impl Target {
         self.top.store(Top::frame(number).0, Release);
     }
 
-    /// Takes no more.
+    /// Closes the target: nothing is recorded by it any more.
     pub(crate) fn close(&self) {
         // INVARIANT: no frame ends in 0.
         self.top.store(0, Relaxed);
     }
 
-    /// Before it goes, and before one waits for hits.
+    /// Makes it the current target no more. To be called before hits are waited for and it is
+    /// dropped.
     pub(crate) fn forget(&self) {
         self.close();
         let this = core::ptr::from_ref(self).cast_mut();
@@ -73,11 +74,10 @@ impl Target {
 
 static NOBODY: Target = Target::new();
 
-/// The target that was aimed at last. What it was before has no frames any more that would be
-/// reported.
+/// The current target. Frames of earlier ones are not reported.
 static TARGET: Atomic<*mut Target> = Atomic::new(core::ptr::from_ref(&NOBODY).cast_mut());
 
-/// A target that is forgotten before it goes, which then waits for hits.
+/// A reference to a target. Before the target is dropped it is forgotten, and hits are waited for.
 #[derive(Clone, Copy)]
 pub(crate) struct TargetRef(*const Target);
 
@@ -92,7 +92,7 @@ impl TargetRef {
         Self(target)
     }
 
-    /// Makes it the one of the hot path.
+    /// Makes it the current target.
     pub(super) fn take(self) {
         // Pairs with the acquire load in `target`.
         TARGET.store(self.0.cast_mut(), Release);

@@ -3,8 +3,9 @@
 //! The recorder of `function_graph`: what an instance has of the tracer, from its first use to its
 //! end.
 //!
-//! Alone and without any wish it is traced by [`plain`](super::plain). As one user of several, or
-//! with wishes (part of the graph, some tasks, no interrupts, no sleep), its functions are here.
+//! As the only user and with default options it is traced by [`plain`](super::plain). As one user
+//! of several, or with options (part of the graph, some tasks, no interrupts, no sleep), its
+//! functions are here.
 
 use super::filter::{self, Var, Verdict};
 use super::graph_user::{GraphCallback, GraphSymbols, GraphUser};
@@ -77,18 +78,21 @@ impl GraphRecorder {
         this.pid_filter
             .store(core::ptr::from_ref(to.pids).cast_mut(), Relaxed);
         // SAFETY: the buffer stays as long as the recorder, whose end waits for hits.
-        user.register(Some(to.ops), this.way(to.pids, flags), |number| unsafe {
-            this.target.open(to.buffer, number)
-        })
+        user.register(
+            Some(to.ops),
+            this.entry_path(to.pids, flags),
+            |number| unsafe { this.target.open(to.buffer, number) },
+        )
         .inspect_err(|_| this.target.close())
     }
 
-    /// The options, the threshold, or what else decides the way, have changed. Task context, sleeps.
+    /// The options, the threshold, or another input of the entry path has changed. Task context,
+    /// sleeps.
     pub(crate) fn changed(&self, flags: u32, threshold: u64) {
         let this = self.0.callback();
         if let Some(pids) = this.pid_filter() {
             this.note(pids, flags, threshold);
-            self.0.set_entry_path(this.way(pids, flags));
+            self.0.set_entry_path(this.entry_path(pids, flags));
         }
     }
 
@@ -130,14 +134,14 @@ impl Recorder {
         }
     }
 
-    /// The way with the tracer's options `flags`.
-    fn way(&self, pids: &PidFilter, flags: u32) -> EntryPath {
-        let wishes = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
+    /// The entry path with the tracer's options `flags`.
+    fn entry_path(&self, pids: &PidFilter, flags: u32) -> EntryPath {
+        let has_options = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
             || flags & RETADDR.bit != 0
             || filter::is_active()
             || pids.is_active()
             || self.threshold.load(Relaxed) != 0;
-        if wishes {
+        if has_options {
             return EntryPath::Shared;
         }
         // SAFETY: `goes` forgets it before hits are waited for.

@@ -111,7 +111,7 @@ impl State {
 /// Set once something was not as it must be, or by `ftrace_kill()`: nothing is patched ever after.
 static DEAD: Atomic<bool> = Atomic::new(false);
 
-/// What sites lead to, by the names that people know: the C interface has them.
+/// The functions that sites lead to, by their C names: the C interface has them.
 pub(crate) struct Symbols;
 
 /// What [`Symbols`] are.

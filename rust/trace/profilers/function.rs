@@ -54,7 +54,7 @@ pub(crate) trait HotSymbols {
     const ENTRY: Func;
 }
 
-fn way() -> EntryPath {
+fn entry_path() -> EntryPath {
     if GRAPH_TIME.load(Relaxed) && SLEEP_TIME.load(Relaxed) && clock::sched_is_native() {
         EntryPath::Alone(Symbols::ENTRY)
     } else {
@@ -86,7 +86,7 @@ pub(crate) fn switch(on: bool) -> Result {
         };
         let sets = Ops::global().ok_or(ENODEV)?.raw();
         Pin::static_ref(&USER)
-            .register(Some(sets), way(), hot::open)
+            .register(Some(sets), entry_path(), hot::open)
             .inspect_err(|_| hot::close())?;
         state.sleepless = sleepless;
     } else {
@@ -100,7 +100,7 @@ pub(crate) fn switch(on: bool) -> Result {
 
 fn refresh(state: &State) {
     if state.on {
-        USER.set_entry_path(way());
+        USER.set_entry_path(entry_path());
     }
 }
 

@@ -111,7 +111,7 @@ impl Spare {
 }
 
 kernel::sync::global_lock! {
-    /// Two that prepare at the same time.
+    /// Serialises [`prepare`].
     // SAFETY: `init` runs before any other use, from `ftrace_init()`.
     pub(crate) unsafe(uninit) static PREPARING: Mutex<()> = ();
 }

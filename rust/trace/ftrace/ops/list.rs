@@ -121,7 +121,7 @@ impl Has for Trampolines {
     }
 }
 
-/// The `n`th trampoline, for `/proc/kallsyms`: its address.
+/// The address of the `n`th trampoline, for `/proc/kallsyms`.
 pub(crate) fn nth_trampoline(mut n: usize) -> Option<usize> {
     find_trampoline(|op| {
         let start = op.trampoline();

@@ -99,8 +99,8 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     fn hit(&self, hit: &Hit<'_, Self::Saved>);
 }
 
-/// What trampolines call for a [`Callback`], [`thunk`] of it: those whose names people know, as
-/// `enabled_functions` shows them, are in the C interface.
+/// The function that trampolines call for a [`Callback`]: its [`thunk`]. Those that
+/// `enabled_functions` shows by their C names are in the C interface.
 pub(crate) trait CallbackSymbol: Callback {
     /// [`thunk`].
     const ENTRY: Entry;

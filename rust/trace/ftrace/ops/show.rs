@@ -28,7 +28,7 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
         if site.is_modified() { " M " } else { "   " },
     )?;
     match (wanted.count, wanted.op) {
-        // What C's trampoline calls when there is nothing to call.
+        // The address of `ftrace_stub()`, which C's trampolines call when there is no callback.
         (0, _) => write!(w, " ->{}", SymbolOffset(stub()))?,
         (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
         (1, Some(op)) if op.trampoline() != 0 => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Bringing sites to what the registered ops want of them.
+//! Patching sites to match the registered ops.
 
 use super::raw::{flag, OpsRef};
 use super::{list, Key, State};
@@ -167,7 +167,8 @@ fn visit<T>(
     None
 }
 
-/// Gives up: a site does not hold what it should, so nothing known about text can be relied on.
+/// Disarms ftrace: a site does not hold the expected bytes, so nothing known about text can be
+/// relied on.
 fn disarm(addr: usize, expected: Target, found: Found) {
     super::kill();
     pr_err!(
