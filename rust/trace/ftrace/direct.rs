@@ -106,8 +106,8 @@ fn for_each_peer(op: OpsRef, f: impl Fn(OpsRef, usize) -> Result) -> Result {
     }
     // A copy, since peers are called without the ftrace lock.
     let filter = {
-        let _state = FTRACE.lock();
-        op.set_of(FilterKind::Filter)
+        let state = FTRACE.lock();
+        op.set_of(FilterKind::Filter, &state.key)
             .map(SiteSet::try_clone)
             .transpose()?
     };
@@ -157,7 +157,7 @@ pub(crate) fn register(op: OpsRef, target: Target) -> Result {
     {
         let state = FTRACE.lock();
         let filter = op
-            .set_of(FilterKind::Filter)
+            .set_of(FilterKind::Filter, &state.key)
             .filter(|f| f.len() != 0)
             .ok_or(EINVAL)?;
         if filter.iter().any(|(addr, _)| at(&state, addr).is_some()) {
@@ -203,12 +203,13 @@ pub(crate) fn modify(op: OpsRef, target: Target) -> Result {
 pub(crate) fn modify_locked(op: OpsRef, target: Target) -> Result {
     check(op)?;
     let mut state = FTRACE.lock();
-    let Some(filter) = op.set_of(FilterKind::Filter) else {
-        return Err(EINVAL);
-    };
+    let filter = op.set_of(FilterKind::Filter, &state.key).ok_or(EINVAL)?;
     claim(&state, op, Some(filter), Some(filter), Claim::Retargeted)?;
     op.set_direct_call(target);
-    update::sync(&mut state, update::Scope::Sets(&[filter]));
+    let (key, targets) = state.sites();
+    if let Some(filter) = op.set_of(FilterKind::Filter, key) {
+        update::sync(key, targets, update::Scope::Sets(&[filter]));
+    }
     if ops::is_dead() {
         return Err(ENODEV);
     }
@@ -232,7 +233,9 @@ pub(crate) fn add(op: OpsRef, calls: &SiteSet) -> Result {
     if calls.iter().any(|(addr, _)| at(&state, addr).is_some()) {
         return Err(EINVAL);
     }
-    let old = op.set_of(FilterKind::Filter).filter(|f| f.len() != 0);
+    let old = op
+        .set_of(FilterKind::Filter, &state.key)
+        .filter(|f| f.len() != 0);
     let first = old.is_none();
     if first && (op.func_addr() != 0 || op.trampoline() != 0 || op.has(flag::ENABLED)) {
         return Err(EINVAL);
@@ -268,7 +271,7 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
     let mut state = FTRACE.lock();
-    let old = op.set_of(FilterKind::Filter).ok_or(EINVAL)?;
+    let old = op.set_of(FilterKind::Filter, &state.key).ok_or(EINVAL)?;
     if calls.len() == 0
         || calls
             .iter()
@@ -302,7 +305,10 @@ pub(crate) fn change(op: OpsRef, calls: &SiteSet, locked: bool) -> Result {
     }
     let _direct = if locked { None } else { Some(DIRECT.lock()) };
     let mut state = FTRACE.lock();
-    let mut new = op.set_of(FilterKind::Filter).ok_or(EINVAL)?.try_clone()?;
+    let mut new = op
+        .set_of(FilterKind::Filter, &state.key)
+        .ok_or(EINVAL)?
+        .try_clone()?;
     claim(&state, op, None, Some(&new), Claim::Retargeted)?;
     for (addr, target) in calls.iter() {
         if new.contains(addr) {

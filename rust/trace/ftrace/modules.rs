@@ -156,15 +156,16 @@ pub(crate) fn enable(module: &Module<'_>) {
         *place = Some(table);
     }
     apply_pending(&mut state, module);
+    let (key, targets) = state.sites();
     for table in tables.into_iter().flatten() {
-        update::sync(&mut state, update::Scope::Table(table));
+        update::sync(key, targets, update::Scope::Table(table));
     }
 }
 
 /// Turns waiting patterns for `module` into sites, in all sets.
 fn apply_pending(state: &mut State, module: &Module<'_>) {
     for_each_owned_set(state, |state, op, which| {
-        let Some(set) = op.set_of(which) else {
+        let Some(set) = op.set_of(which, &state.key) else {
             return Ok(());
         };
         let mine = |t: &Table| t.module() == module.id();
@@ -241,7 +242,7 @@ fn text_of(table: &Table) -> core::ops::Range<usize> {
 /// Takes the sites of `text`, whose table is gone, out of the sets that name them.
 fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
     for_each_owned_set(state, |state, op, which| {
-        let Some(set) = op.set_of(which) else {
+        let Some(set) = op.set_of(which, &state.key) else {
             return Ok(());
         };
         if !set.iter().any(|(addr, _)| text.contains(&addr)) {

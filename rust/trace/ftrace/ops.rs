@@ -102,6 +102,11 @@ impl State {
         self.removals = self.removals.wrapping_add(1);
     }
 
+    /// The proof of the lock, and what sites lead to.
+    pub(crate) fn sites(&mut self) -> (&Key, &mut Targets) {
+        (&self.key, &mut self.targets)
+    }
+
     /// The `i`th [`Ops`].
     pub(crate) fn owner(&self, i: usize) -> Option<OpsRef> {
         self.owners.get(i).copied()

@@ -52,7 +52,7 @@ impl Edit {
             return Err(ENODEV);
         }
         let state = FTRACE.lock();
-        let set = match op.set_of(which) {
+        let set = match op.set_of(which, &state.key) {
             Some(set) if !reset => set.try_clone()?,
             _ => SiteSet::new(),
         };
@@ -305,7 +305,7 @@ impl List {
             patterns: SiteSet::new(),
             everything: true,
         };
-        let Some(set) = op.set_of(which) else {
+        let Some(set) = op.set_of(which, &state.key) else {
             return Ok(list);
         };
         list.everything = set.is_empty();

@@ -7,6 +7,7 @@
 //! so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
 //! belongs to holders of the lock.
 
+use super::list::Key;
 use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
 use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs, list_head, Command};
@@ -272,19 +273,36 @@ impl OpsRef {
         }
     }
 
-    /// One of its sets; `None` if it never had any. Valid while the ftrace lock is held or for the
-    /// time of a hit, which is why it is for this subsystem only, and never kept.
+    /// One of its sets, for a holder of the ftrace lock; `None` if it never had any.
+    pub(crate) fn set_of(self, which: FilterKind, _key: &Key) -> Option<&SiteSet> {
+        // SAFETY: a set is replaced by a holder of the ftrace lock, who borrows the key mutably: not
+        // while this reference is used.
+        unsafe { self.set_now(which) }
+    }
+
+    /// One of its sets as it is now; `None` if it never had any. Any context.
+    ///
+    /// # Safety
+    ///
+    /// As long as the result is used the ftrace lock is held and the set not replaced, or preemption
+    /// is off.
     #[inline]
-    pub(crate) fn set_of<'a>(self, which: FilterKind) -> Option<&'a SiteSet> {
+    unsafe fn set_now<'a>(self, which: FilterKind) -> Option<&'a SiteSet> {
         // Pairs with the release store in `replace_set`.
         let set = self.set_field(which)?.load(Acquire);
-        // SAFETY: null or a set that is freed only after a grace period, by the type's invariant.
+        // SAFETY: by the type's invariant null or a set, which after its replacement is freed once a
+        // grace period is over.
         Some(unsafe { set.as_ref() }?.set())
     }
 
     /// Makes `new` one of its sets and gives the old one. For holders of the ftrace lock, after
     /// [`Self::init`].
-    pub(crate) fn replace_set(self, which: FilterKind, new: Option<KBox<SharedSet>>) -> Retired {
+    pub(crate) fn replace_set(
+        self,
+        which: FilterKind,
+        new: Option<KBox<SharedSet>>,
+        _key: &mut Key,
+    ) -> Retired {
         let old = match self.set_field(which) {
             Some(field) => {
                 let old = field.load(Relaxed);
@@ -298,7 +316,8 @@ impl OpsRef {
         unsafe { Retired::from_raw(old) }
     }
 
-    /// Would a hit at `ip` be its? Any context, NMI included.
+    /// Would a hit at `ip` be its? Any context, NMI included: in a hit, with preemption off, or with
+    /// the ftrace lock held.
     #[inline]
     pub(crate) fn covers(self, ip: usize) -> bool {
         if Manager::is(self) {
@@ -310,17 +329,21 @@ impl OpsRef {
     /// Is `ip` in its sets?
     #[inline]
     fn sets_cover(self, ip: usize) -> bool {
-        let filter = self.set_of(FilterKind::Filter);
-        let notrace = self.set_of(FilterKind::NoTrace);
+        // SAFETY: preemption is off in a hit, or the lock is held; the sets are not used beyond.
+        let (filter, notrace) = unsafe {
+            (
+                self.set_now(FilterKind::Filter),
+                self.set_now(FilterKind::NoTrace),
+            )
+        };
         filter.is_none_or(|f| f.is_empty() || f.contains(ip))
             && !notrace.is_some_and(|n| n.contains(ip))
     }
 
-    /// The direct caller it has at `ip`; off if it has none.
+    /// The direct caller it has at `ip`; off if it has none. As [`OpsRef::covers`].
     pub(crate) fn direct_at(self, ip: usize) -> Target {
-        let own = self
-            .set_of(FilterKind::Filter)
-            .map_or(Target::OFF, |f| f.direct(ip));
+        // SAFETY: preemption is off in a hit, or the lock is held; the set is not used beyond.
+        let own = unsafe { self.set_now(FilterKind::Filter) }.map_or(Target::OFF, |f| f.direct(ip));
         if own.is_off() {
             self.direct_call()
         } else {

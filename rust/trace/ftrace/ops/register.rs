@@ -56,7 +56,7 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
         state,
         op,
         None,
-        op.set_of(FilterKind::Filter),
+        op.set_of(FilterKind::Filter, &state.key),
         direct::Claim::New,
     )?;
     op.save_func();
@@ -115,9 +115,10 @@ pub(crate) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
 
 /// Brings the sites up to date that the sets of `op` name.
 pub(crate) fn sync_ops(state: &mut State, op: OpsRef) {
-    match op.set_of(FilterKind::Filter) {
-        Some(filter) if !filter.is_empty() => sync(state, Scope::Sets(&[filter])),
-        _ => sync(state, Scope::All),
+    let (key, targets) = state.sites();
+    match op.set_of(FilterKind::Filter, key) {
+        Some(filter) if !filter.is_empty() => sync(key, targets, Scope::Sets(&[filter])),
+        _ => sync(key, targets, Scope::All),
     }
 }
 
@@ -154,7 +155,7 @@ pub(crate) fn change_set(
         direct::claim(
             state,
             op,
-            op.set_of(which),
+            op.set_of(which, &state.key),
             Some(&new),
             direct::Claim::Changed,
         )?;
@@ -165,7 +166,7 @@ pub(crate) fn change_set(
     } else {
         Some(SharedSet::new(new)?)
     };
-    let old = op.replace_set(which, new);
+    let old = op.replace_set(which, new, &mut state.key);
     let mut concerned = Manager::parts().any(|part| part.shares_sets(op));
     list::for_each(&state.key, |other| concerned |= other.shares_sets(op));
     if !concerned {
@@ -173,11 +174,12 @@ pub(crate) fn change_set(
     }
     let empty = SiteSet::new();
     let old_set = old.set().unwrap_or(&empty);
-    let new_set = op.set_of(which).unwrap_or(&empty);
+    let (key, targets) = state.sites();
+    let new_set = op.set_of(which, key).unwrap_or(&empty);
     if which == FilterKind::Filter && (old_set.is_empty() || new_set.is_empty()) {
-        sync(state, Scope::All);
+        sync(key, targets, Scope::All);
     } else {
-        sync(state, Scope::Sets(&[old_set, new_set]));
+        sync(key, targets, Scope::Sets(&[old_set, new_set]));
     }
     Ok(())
 }
@@ -185,10 +187,10 @@ pub(crate) fn change_set(
 /// Frees the sets of an ops that is not registered: `ftrace_free_filter()`.
 pub(crate) fn free_sets(op: OpsRef) {
     op.init();
-    let _state = FTRACE.lock();
+    let mut state = FTRACE.lock();
     if kernel::warn_on!(op.has(flag::ENABLED)) {
         return;
     }
-    drop(op.replace_set(FilterKind::Filter, None));
-    drop(op.replace_set(FilterKind::NoTrace, None));
+    drop(op.replace_set(FilterKind::Filter, None, &mut state.key));
+    drop(op.replace_set(FilterKind::NoTrace, None, &mut state.key));
 }

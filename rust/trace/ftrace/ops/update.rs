@@ -3,12 +3,12 @@
 //! Patching sites to match the registered ops.
 
 use super::raw::{flag, OpsRef};
-use super::{list, Key, State};
+use super::{list, Key};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::trace::ftrace::arch::{Arch, Found, Machine, Patcher, Target};
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::sites::table::{self, Table};
-use crate::trace::ftrace::sites::word::Slot;
+use crate::trace::ftrace::sites::word::{Slot, Targets};
 use core::ops::ControlFlow::{self, Break, Continue};
 use kernel::prelude::*;
 
@@ -76,11 +76,10 @@ impl Wanted {
 ///
 /// First all of them are verified; when one holds something else than it should, none is changed,
 /// and ftrace is disarmed with a report. Takes `text_mutex`, may sleep.
-pub(crate) fn sync(state: &mut State, scope: Scope<'_>) {
+pub(crate) fn sync(key: &Key, targets: &mut Targets, scope: Scope<'_>) {
     if super::is_dead() {
         return;
     }
-    let State { key, targets, .. } = state;
     let mut patcher = Machine::patcher();
     let wrong = visit(key, scope, |table, i, addr| {
         let old = targets.target(table.word(i).slot());
