@@ -120,7 +120,8 @@ unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
 impl OwnFrames for Alone {
     #[inline(always)]
     fn owns(top: Top) -> bool {
-        top == Top(TOP.load(Acquire))
+        // The task has found the tables when it made the frame.
+        top == Top(TOP.load(Relaxed))
     }
 
     #[inline(never)]
