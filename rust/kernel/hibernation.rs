@@ -38,6 +38,9 @@ pub(crate) fn around(handler: Handler) -> Result {
     })
 }
 
+/// # Safety
+///
+/// As the notifier chain of power management calls it.
 unsafe extern "C" fn heard(_: *mut notifier_block, what: c_ulong, _: *mut c_void) -> c_int {
     let begins = match what as u32 {
         bindings::PM_HIBERNATION_PREPARE => true,

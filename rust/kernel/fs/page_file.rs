@@ -130,6 +130,9 @@ unsafe fn block_of(buffer: *mut bindings::pipe_buffer) -> *const Pages {
     unsafe { (*buffer).private as *const Pages }
 }
 
+/// # Safety
+///
+/// As the pipe code calls it, for a buffer of [`SpliceCall::give`].
 unsafe extern "C" fn release(
     _pipe: *mut bindings::pipe_inode_info,
     buffer: *mut bindings::pipe_buffer,
@@ -138,6 +141,9 @@ unsafe extern "C" fn release(
     drop(unsafe { Arc::from_raw(block_of(buffer)) });
 }
 
+/// # Safety
+///
+/// As the pipe code calls it, for a buffer of [`SpliceCall::give`].
 unsafe extern "C" fn get(
     _pipe: *mut bindings::pipe_inode_info,
     buffer: *mut bindings::pipe_buffer,
@@ -148,6 +154,9 @@ unsafe extern "C" fn get(
     true
 }
 
+/// # Safety
+///
+/// As `splice_to_pipe()` calls it, for a descriptor of [`SpliceCall::give`].
 unsafe extern "C" fn drop_unused(given: *mut bindings::splice_pipe_desc, index: c_uint) {
     // SAFETY: `splice_to_pipe` calls this for entries whose reference it has not passed on.
     drop(unsafe { Arc::from_raw((*(*given).partial.add(index as usize)).private as *const Pages) });
@@ -267,6 +276,10 @@ pub(super) unsafe fn map(file: &dyn PageFile, area: *mut bindings::vm_area_struc
 }
 
 /// An area of ours is moved: for a moment there are two.
+///
+/// # Safety
+///
+/// As the memory management calls it, for an area of [`map`].
 unsafe extern "C" fn area_open(area: *mut bindings::vm_area_struct) {
     // SAFETY: `map` has put the reference there, and the other area keeps it.
     let mapped = core::mem::ManuallyDrop::new(unsafe {
@@ -275,12 +288,19 @@ unsafe extern "C" fn area_open(area: *mut bindings::vm_area_struct) {
     core::mem::forget(Arc::clone(&mapped));
 }
 
+/// # Safety
+///
+/// As the memory management calls it, for an area of [`map`].
 unsafe extern "C" fn area_close(area: *mut bindings::vm_area_struct) {
     // SAFETY: each area has one reference, which goes with it.
     drop(unsafe { Arc::from_raw((*area).vm_private_data.cast::<Mapped>()) });
 }
 
 /// Parts of a mapping cannot go by themselves.
+///
+/// # Safety
+///
+/// As the memory management calls it, for an area of [`map`].
 unsafe extern "C" fn area_split(_area: *mut bindings::vm_area_struct, _at: c_ulong) -> c_int {
     EINVAL.to_errno()
 }

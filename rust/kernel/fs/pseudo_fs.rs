@@ -399,6 +399,9 @@ fn count(result: Result<usize>) -> isize {
     }
 }
 
+/// # Safety
+///
+/// As the VFS calls `open` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
     // SAFETY: the VFS passes a valid inode, pinned by the file, with our operations, hence
     // `attach`ed.
@@ -482,6 +485,9 @@ unsafe fn of_file<'a>(file: *mut bindings::file) -> &'a Opened {
     }
 }
 
+/// # Safety
+///
+/// As the VFS calls `release` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
     // SAFETY: the last reference to the file goes, nobody else uses it, and `install` made the
     // data.
@@ -496,6 +502,9 @@ unsafe extern "C" fn release(_inode: *mut bindings::inode, file: *mut bindings::
     0
 }
 
+/// # Safety
+///
+/// As the VFS calls `read_iter` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::iov_iter) -> isize {
     // SAFETY: the VFS passes a valid control block of an open file of ours and a destination that
     // is ours for the call; nothing else uses `ki_pos` meanwhile.
@@ -515,6 +524,9 @@ unsafe extern "C" fn read_iter(kiocb: *mut bindings::kiocb, to: *mut bindings::i
     count(opened.file.read(&mut ReadCall { to, pos, nonblock }))
 }
 
+/// # Safety
+///
+/// As the VFS calls `splice_read` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn splice_read(
     file: *mut bindings::file,
     pos: *mut bindings::loff_t,
@@ -534,6 +546,9 @@ unsafe extern "C" fn splice_read(
     count(pages.splice(&mut call))
 }
 
+/// # Safety
+///
+/// As the VFS calls `mmap` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn mmap(file: *mut bindings::file, area: *mut bindings::vm_area_struct) -> c_int {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
@@ -542,6 +557,9 @@ unsafe extern "C" fn mmap(file: *mut bindings::file, area: *mut bindings::vm_are
     errno(pages.and_then(|pages| unsafe { page_file::map(pages, area) }))
 }
 
+/// # Safety
+///
+/// As the VFS calls `write` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn write(
     file: *mut bindings::file,
     from: *const c_char,
@@ -567,6 +585,9 @@ unsafe fn is_nonblock(file: *mut bindings::file) -> bool {
     flags & bindings::O_NONBLOCK != 0
 }
 
+/// # Safety
+///
+/// As the VFS calls `poll` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn poll(
     file: *mut bindings::file,
     table: *mut bindings::poll_table,
@@ -581,6 +602,9 @@ unsafe extern "C" fn poll(
         .bits()
 }
 
+/// # Safety
+///
+/// As the VFS calls `ioctl` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong) -> c_long {
     // SAFETY: `file` is an open file of ours.
     let opened = unsafe { of_file(file) };
@@ -591,6 +615,9 @@ unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: c_uint, arg: c_ulong)
     }
 }
 
+/// # Safety
+///
+/// As the VFS calls `flush` of `struct file_operations`, for a file of [`attach`].
 unsafe extern "C" fn flush(file: *mut bindings::file, _owner: bindings::fl_owner_t) -> c_int {
     // SAFETY: `file` is an open file of ours.
     errno(unsafe { of_file(file) }.file.flush())

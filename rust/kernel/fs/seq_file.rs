@@ -167,6 +167,9 @@ fn position(cursor: &dyn Cursor) -> Option<bindings::loff_t> {
     cursor.number()?.try_into().ok()
 }
 
+/// # Safety
+///
+/// As C calls `start` of `struct seq_operations`, for a `seq_file` of [`open`], its mutex held.
 unsafe extern "C" fn start(
     seq: *mut bindings::seq_file,
     pos: *mut bindings::loff_t,
@@ -188,6 +191,9 @@ unsafe extern "C" fn start(
     element(seq)
 }
 
+/// # Safety
+///
+/// As C calls `next` of `struct seq_operations`, for a `seq_file` of [`open`], its mutex held.
 unsafe extern "C" fn next(
     seq: *mut bindings::seq_file,
     _element: *mut c_void,
@@ -208,6 +214,9 @@ unsafe extern "C" fn next(
     }
 }
 
+/// # Safety
+///
+/// As C calls `show` of `struct seq_operations`, for a `seq_file` of [`open`], its mutex held.
 unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -> c_int {
     // SAFETY: this is an operation of `seq`; the cell is not in the `seq_file`, so the borrows are
     // disjoint.
@@ -218,6 +227,9 @@ unsafe extern "C" fn show(seq: *mut bindings::seq_file, _element: *mut c_void) -
     errno(cursor.show(&mut SeqOut(out)))
 }
 
+/// # Safety
+///
+/// As C calls `stop` of `struct seq_operations`, for a `seq_file` of [`open`], its mutex held.
 unsafe extern "C" fn stop(seq: *mut bindings::seq_file, _element: *mut c_void) {
     // SAFETY: this is an operation of `seq`.
     drop(unsafe { cell(seq).take() });

@@ -220,11 +220,17 @@ pub(crate) trait UserDirs: 'static {
     fn remove(name: &CStr) -> Result;
 }
 
+/// # Safety
+///
+/// `name` is NUL-terminated.
 unsafe extern "C" fn make_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
     // SAFETY: the file system passes a string that is valid for the call.
     errno(T::make(unsafe { CStr::from_char_ptr(name) }))
 }
 
+/// # Safety
+///
+/// `name` is NUL-terminated.
 unsafe extern "C" fn remove_user_dir<T: UserDirs>(name: *const c_char) -> c_int {
     // SAFETY: the file system passes a string that is valid for the call.
     errno(T::remove(unsafe { CStr::from_char_ptr(name) }))
@@ -374,6 +380,9 @@ unsafe fn create_dir(
     }
 }
 
+/// # Safety
+///
+/// As `simple_recursive_removal()` calls it, for something that was made here.
 unsafe extern "C" fn one_removed(_dentry: *mut bindings::dentry) {
     // SAFETY: each thing in the tree had a pin handed over when it was created.
     drop(unsafe { Pin::take_back() });

@@ -315,6 +315,9 @@ static SINK: Table<bindings::file_operations> = Table(bindings::file_operations 
     ..pin_init::zeroed()
 });
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn read_nothing(
     _file: *mut bindings::file,
     _to: *mut c_char,
@@ -324,6 +327,9 @@ unsafe extern "C" fn read_nothing(
     0
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn write_anything(
     _file: *mut bindings::file,
     _from: *const c_char,
@@ -333,6 +339,9 @@ unsafe extern "C" fn write_anything(
     len as isize
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn permission(
     idmap: *mut bindings::mnt_idmap,
     inode: *mut bindings::inode,
@@ -354,6 +363,9 @@ unsafe extern "C" fn permission(
     0
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn getattr(
     idmap: *mut bindings::mnt_idmap,
     path: *const bindings::path,
@@ -370,6 +382,9 @@ unsafe extern "C" fn getattr(
     0
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn setattr(
     idmap: *mut bindings::mnt_idmap,
     dentry: *mut bindings::dentry,
@@ -406,6 +421,10 @@ impl Name {
 
 /// A user's `mkdir` among the instances: its maker creates the directory itself, through
 /// [`super::create_dir`], so the lock of the parent that the VFS took is let go meanwhile.
+///
+/// # Safety
+///
+/// As the VFS calls it, for the directory of instances.
 unsafe extern "C" fn mkdir(
     _idmap: *mut bindings::mnt_idmap,
     dir: *mut bindings::inode,
@@ -431,6 +450,10 @@ unsafe extern "C" fn mkdir(
 }
 
 /// A user's `rmdir` among the instances; here the VFS took two locks.
+///
+/// # Safety
+///
+/// As the VFS calls it, for the directory of instances.
 unsafe extern "C" fn rmdir(dir: *mut bindings::inode, dentry: *mut bindings::dentry) -> c_int {
     let Some((_, remove)) = INSTANCE_FUNCTIONS.as_ref() else {
         return EPERM.to_errno();
@@ -459,6 +482,9 @@ pub(super) const SUPER_OPERATIONS: bindings::super_operations = bindings::super_
     ..pin_init::zeroed()
 };
 
+/// # Safety
+///
+/// As the VFS calls it, for tracefs' superblock.
 unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::inode {
     let Ok(inode) = KBox::<Inode>::new_uninit(GFP_KERNEL) else {
         return ptr::null_mut();
@@ -481,11 +507,18 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
 }
 
 /// Runs an RCU grace period after the eviction.
+///
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn free(inode: *mut bindings::inode) {
     // SAFETY: came from `alloc`; nobody can see it any more.
     drop(unsafe { KBox::<mem::MaybeUninit<Inode>>::from_raw(inode.cast()) });
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn evict(inode: *mut bindings::inode) {
     // SAFETY: the VFS evicts an inode once, when nothing refers to it; pages come from writes to
     // its size.

@@ -331,6 +331,10 @@ pub(super) static DENTRY_OPERATIONS: Table<bindings::dentry_operations> =
     });
 
 /// A look-up in a directory of a tree.
+///
+/// # Safety
+///
+/// As the VFS calls it, for a directory of a tree.
 unsafe extern "C" fn lookup(
     dir: *mut bindings::inode,
     dentry: *mut bindings::dentry,
@@ -407,6 +411,10 @@ impl Part {
 }
 
 /// Whether what was looked up once is still what the name stands for.
+///
+/// # Safety
+///
+/// As the VFS calls `d_revalidate`, for a dentry of tracefs.
 unsafe extern "C" fn revalidate(
     dir: *mut bindings::inode,
     _name: *const bindings::qstr,
@@ -442,6 +450,9 @@ unsafe fn is_dir(inode: *const bindings::inode) -> bool {
     unsafe { ptr::eq((*inode).i_op, &DIR_OPERATIONS.0) }
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for a directory of a tree.
 unsafe extern "C" fn iterate(
     file: *mut bindings::file,
     context: *mut bindings::dir_context,

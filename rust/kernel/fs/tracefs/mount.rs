@@ -223,6 +223,9 @@ pub(crate) fn is_initialized() -> bool {
     REGISTERED.load(Acquire)
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for a context of tracefs.
 unsafe extern "C" fn init_context(fc: *mut bindings::fs_context) -> c_int {
     let Ok(options) = KBox::new(Super::new(), GFP_KERNEL) else {
         return ENOMEM.to_errno();
@@ -236,6 +239,10 @@ unsafe extern "C" fn init_context(fc: *mut bindings::fs_context) -> c_int {
 }
 
 /// Frees the options, unless the superblock has taken them over.
+///
+/// # Safety
+///
+/// As the VFS calls it, for a context of tracefs.
 unsafe extern "C" fn free_context(fc: *mut bindings::fs_context) {
     // SAFETY: `init_context` made them; who takes them leaves null.
     unsafe {
@@ -246,6 +253,9 @@ unsafe extern "C" fn free_context(fc: *mut bindings::fs_context) {
     }
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for a context of tracefs.
 unsafe extern "C" fn parse_param(
     fc: *mut bindings::fs_context,
     param: *mut bindings::fs_parameter,
@@ -282,6 +292,9 @@ unsafe extern "C" fn parse_param(
     0
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for a context of tracefs.
 unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> c_int {
     // SAFETY: arguments as the VFS wants them; a new superblock takes over the options.
     let err = unsafe { bindings::get_tree_single(fc, Some(fill_super)) };
@@ -293,6 +306,9 @@ unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> c_int {
     unsafe { reconfigure(fc) }
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for a context of tracefs.
 unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> c_int {
     // SAFETY: the VFS calls it for a context with a root; the options are null if they became the
     // superblock's.
@@ -305,6 +321,9 @@ unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> c_int {
     0
 }
 
+/// # Safety
+///
+/// As `get_tree_single()` calls it, for tracefs' superblock.
 unsafe extern "C" fn fill_super(
     sb: *mut bindings::super_block,
     _fc: *mut bindings::fs_context,
@@ -342,6 +361,9 @@ unsafe fn make_root(sb: *mut bindings::super_block) -> Result {
     Ok(())
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for tracefs' superblock.
 unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
     // SAFETY: the last use of the superblock; its inodes, which look at the state, are gone after
     // the first call.
@@ -354,6 +376,9 @@ unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
     }
 }
 
+/// # Safety
+///
+/// As the VFS calls it, for tracefs' superblock.
 unsafe extern "C" fn show_options(
     seq: *mut bindings::seq_file,
     root: *mut bindings::dentry,
@@ -396,6 +421,9 @@ pub(crate) fn automount_on_debugfs() {
 #[cfg(not(CONFIG_TRACEFS_AUTOMOUNT_DEPRECATED))]
 pub(crate) fn automount_on_debugfs() {}
 
+/// # Safety
+///
+/// As debugfs calls it, for the directory of [`automount_on_debugfs`].
 #[cfg(CONFIG_TRACEFS_AUTOMOUNT_DEPRECATED)]
 unsafe extern "C" fn automount(
     on: *mut bindings::dentry,
