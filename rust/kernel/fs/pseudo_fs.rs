@@ -149,7 +149,7 @@ pub(crate) trait OpenFile: Send + Sync {
         Seek::Any
     }
 
-    /// Can it be waited for by [`Self::poll`]? Others are always ready, and `epoll_ctl(2)` of them is
+    /// Can it be waited for by [`Self::poll`]? Others are always ready; `epoll_ctl(2)` of them is
     /// `EPERM`. Asked once, right after the open; those with [`Self::pages`] can.
     fn polls(&self) -> bool {
         false
@@ -240,8 +240,8 @@ impl WriteCall<'_> {
     }
 }
 
-/// One `poll(2)`, `select(2)` or epoll look at a file, which is borrowed for `'f`: who polls waits on
-/// queues that the file has, and that go with it.
+/// One `poll(2)`, `select(2)` or epoll look at a file, which is borrowed for `'f`. The caller waits
+/// on queues that the file has, and that go with it.
 pub(crate) struct PollCall<'f> {
     file: &'f File,
     table: *mut bindings::poll_table,

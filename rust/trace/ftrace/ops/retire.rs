@@ -76,7 +76,8 @@ impl Drop for Retired {
 
 /// # Safety
 ///
-/// `rcu` is the field of a [`SharedSet`] that came from `KBox::into_raw()` and that nobody uses any more.
+/// `rcu` is the field of a [`SharedSet`] that came from `KBox::into_raw()`, which nobody uses any
+/// more.
 unsafe extern "C" fn free_now(rcu: *mut callback_head) {
     // SAFETY: only `Retired::drop` passes this function, with the field of a `SharedSet` from
     // `KBox::into_raw()`.
