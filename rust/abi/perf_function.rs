@@ -80,7 +80,7 @@ unsafe extern "C" fn perf_ftrace_function_call(
 
 no_kprobe!(perf_ftrace_function_call);
 
-/// What the event does when it is asked to: all of it is done for each of perf's events.
+/// The class's `reg`. All of it is done for each perf event.
 ///
 /// # Safety
 ///

@@ -65,7 +65,7 @@ impl PreemptCount {
         self.0 & Self::DEPTH
     }
 
-    /// Is preemption held off, be it by an interrupt?
+    /// Is preemption held off, or is this an interrupt?
     #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
     #[inline(always)]
     pub(crate) fn is_held(self) -> bool {

@@ -67,7 +67,7 @@ pub(crate) const FPROBE_KPROBE_SHARED: u32 = bindings::FPROBE_FL_KPROBE_SHARED;
 /// How many arguments of a function come in registers.
 pub(crate) const ARGUMENTS: usize = bindings::FTRACE_REGS_MAX_ARGS as usize;
 
-/// What the registers hold that a function's first arguments come in. Any context.
+/// The registers of a function's first arguments. Any context.
 ///
 /// # Safety
 ///

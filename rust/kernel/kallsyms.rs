@@ -79,7 +79,7 @@ impl Known {
 
 /// The addresses whose names were asked for lately: the lines of a trace name a few functions over
 /// and over, and to find a name takes thousands of instructions. Only those in the kernel's own
-/// text, where a name is the same for ever.
+/// text, where names do not change.
 struct Recent(KVVec<Known>);
 
 static RECENT: RawLock<Recent> = RawLock::new(Recent(KVVec::new()));

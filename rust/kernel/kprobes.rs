@@ -31,8 +31,8 @@ macro_rules! no_kprobe {
 }
 pub(crate) use no_kprobe;
 
-/// To kprobes this CPU is in a handler of theirs: while it lives they call none here, but count
-/// what they miss.
+/// While it lives this CPU counts as being in a kprobe handler: kprobes call no handler here, and
+/// count what they miss.
 #[cfg(CONFIG_FPROBE)]
 pub(crate) struct Busy {
     // Goes after what `drop` does.
@@ -41,7 +41,7 @@ pub(crate) struct Busy {
 
 #[cfg(CONFIG_FPROBE)]
 impl Busy {
-    /// None if a handler of theirs runs already. Any context that they may come to.
+    /// None if a kprobe handler runs on this CPU already. Any context.
     pub(crate) fn new() -> Option<Self> {
         let stay = PreemptOff::new();
         // SAFETY: preemption is off, says the guard; ended by the drop.

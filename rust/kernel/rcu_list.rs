@@ -11,7 +11,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 use kernel::sync::rcu;
 
-/// What proves that a lock is held.
+/// The proof that a lock is held.
 ///
 /// # Safety
 ///
@@ -30,7 +30,7 @@ pub(crate) struct RcuList<T, K> {
     _key: PhantomData<fn(&K)>,
 }
 
-/// An element, to be put into a list.
+/// An element of a list, not in one yet.
 pub(crate) struct Node<T> {
     next: Atomic<*mut Node<T>>,
     value: T,

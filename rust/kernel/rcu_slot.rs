@@ -159,7 +159,7 @@ impl<T> Drop for RcuSlot<T> {
 pub(crate) struct Retired<T>(*mut T);
 
 impl<T> Retired<T> {
-    /// Waits until nobody looks at it, and gives it. Task context, sleeps.
+    /// Waits until no reader has it, and returns it. Task context, sleeps.
     pub(crate) fn wait(mut self) -> Option<Arc<T>> {
         if !self.0.is_null() {
             wait_for_readers();

@@ -131,7 +131,7 @@ fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
     }
 }
 
-/// Starts calling a user. `numbered` is told the number of the registration before the first call.
+/// Starts calling a user. `numbered` gets the number of the registration before the first call.
 /// Task context, sleeps.
 ///
 /// # Errors

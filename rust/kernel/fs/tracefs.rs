@@ -6,7 +6,7 @@
 //! removes them, and the files' behaviour is a [`FileType`]. Users may change owners and modes, and
 //! may make and remove directories only where [`create_instance_dir`] allows it.
 //!
-//! Owners: a file belongs to whoever owns the root directory (or the nearest directory of instances
+//! Owners: a file belongs to the owner of the root directory (or the nearest directory of instances
 //! above it), unless it was given an owner by itself (`chown`); a mount or remount with `uid=` or
 //! `gid=` gives the whole tree that owner and forgets what was given before. So the owner is looked
 //! up rather than kept ([`inode`]), and a counter of such mounts tells which gifts still count
@@ -137,8 +137,8 @@ impl Dir {
         unsafe { Self::hold(dentry, Pin::new()?) }
     }
 
-    /// Makes the directory in which users may make and remove directories, which `T` is told of;
-    /// there can be one.
+    /// Makes the directory in which users may make and remove directories, whose making and removal
+    /// `T` handles; there can be one.
     ///
     /// Task context, may sleep. `EBUSY` for a second, else as [`Dir::create_dir`].
     pub(crate) fn create_instance_dir<T: UserDirs>(&self, name: &CStr) -> Result<Self> {

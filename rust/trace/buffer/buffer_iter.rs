@@ -24,7 +24,7 @@ pub(crate) struct BufferIter<'a> {
 
 impl<'a> BufferIter<'a> {
     /// Begins at the oldest event. `ENOMEM`. Task context; sleeps if `may_sleep`. A caller that may
-    /// not sees to it that no one resizes at this moment.
+    /// not makes sure that no resize runs.
     pub(crate) fn new(part: Part<'a>, may_sleep: bool, flags: Flags) -> Result<Self> {
         let hold = match may_sleep {
             true => part.buffer.hold(Some(part.cpu())),

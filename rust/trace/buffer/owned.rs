@@ -20,7 +20,7 @@ pub(crate) struct Owned<G, O> {
     _owner: Arc<O>,
 }
 
-/// The buffer as if it lived for ever.
+/// The buffer with a lifetime that the caller picks.
 ///
 /// # Safety
 ///

@@ -22,7 +22,7 @@ const TASK: u32 = 0;
 /// The buffer's clock, whichever it is. For writers, which have preemption off.
 ///
 /// Some clocks call functions that are traced. An entry of such a call would move the very position
-/// for which the writer reads the clock, and it would have to start again, for ever: so there is
+/// for which the writer reads the clock, and it would have to start again without end: so there is
 /// none.
 pub(super) struct Clocked<'a> {
     pub(super) buffer: &'a Buffer,
@@ -340,9 +340,9 @@ impl Buffer {
         self.write_parts(context, entry, tail)
     }
 
-    /// Records the entry, made in `context`, that `fill` gives. It is told the entry's time, and
-    /// fills the tail of `length` bytes itself; it runs with preemption off and must neither sleep
-    /// nor record. Any context.
+    /// Records the entry, made in `context`, that `fill` gives. It gets the entry's time, and fills
+    /// the tail of `length` bytes itself; it runs with preemption off and must neither sleep nor
+    /// record. Any context.
     ///
     /// None as with [`Buffer::write`].
     pub(crate) fn write_with<E: Entry>(

@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Return,
 }
 
-/// What hits look into.
+/// The tables that hits look into.
 struct Tables {
     entry: RcuSlot<Table>,
     ret: RcuSlot<Table>,

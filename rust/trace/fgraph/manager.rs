@@ -93,7 +93,7 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
 }
 
 /// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still
-/// be at it.
+/// use it.
 pub(crate) fn remove(i: usize, func: Option<Func>) {
     let manager = MANAGER.get();
     let Some(old) = part(i) else { return };

@@ -314,7 +314,7 @@ unsafe fn leave_any(
     unsafe { done(current, &frame) }
 }
 
-/// The frame is done with: where its function returns to.
+/// Pops the frame; gives where its function returns to.
 ///
 /// # Safety
 ///

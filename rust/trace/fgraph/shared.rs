@@ -35,8 +35,8 @@ pub(crate) trait OwnFrames {
 /// Words that a tracer keeps of a call, the one that ends them included.
 const TRACERS_WORDS: usize = 3;
 
-/// What such a frame keeps: the users that want to hear of the return, one bit each, and the number
-/// of the registration that was the latest when it was made.
+/// What such a frame keeps: the users that want the return, one bit each, and the number of the
+/// registration that was the latest when it was made.
 #[derive(Clone, Copy)]
 struct Wanted(u64);
 
@@ -85,7 +85,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     }
 }
 
-/// Asks the users; is a frame there because some want to hear of the return?
+/// Calls the users' entry functions. Is there a frame now, because a user wants the return?
 ///
 /// # Safety
 ///
@@ -148,7 +148,7 @@ unsafe fn enter(
     true
 }
 
-/// Calls a user's function for entries; does it want to hear of the return?
+/// Calls a user's entry function. Does it want the return?
 ///
 /// # Safety
 ///
@@ -226,7 +226,7 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
     ret
 }
 
-/// Tells the users of a return.
+/// Calls the users' return functions.
 ///
 /// # Safety
 ///
@@ -257,7 +257,7 @@ unsafe fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, re
     }
 }
 
-/// A hooked function returns, and nothing says where to.
+/// A hooked function returns, and no frame says where to.
 #[cold]
 #[inline(never)]
 fn lost() -> ! {

@@ -2,10 +2,10 @@
 
 //! Sections with interrupts or preemption off: what happens where they begin and end.
 //!
-//! At most one [`CriticalTimings`] is [`CURRENT`], that of the tracer at work, in
-//! whichever instance. A section of a CPU is *open* from where interrupts (or preemption, whichever
-//! the tracer looks at) go off to where both are on again. Its ends are recorded as function
-//! entries, under the addresses where they happen; if it was longer than any before,
+//! At most one [`CriticalTimings`] is [`CURRENT`], that of the running tracer, in one of the
+//! instances. A section of a CPU is *open* from where interrupts (or preemption, whichever the
+//! tracer looks at) go off to where both are on again. Its ends are recorded as function entries,
+//! under the addresses where they happen; if it was longer than any before,
 //! [`CriticalTimings::report`] keeps the trace.
 //!
 //! This is the hot path of every `local_irq_save()` and `preempt_disable()` while such a tracer is
@@ -32,7 +32,7 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
-/// The one at work.
+/// The current one.
 pub(crate) static CURRENT: RcuSlot<CriticalTimings> = RcuSlot::new();
 
 /// What makes a section.
@@ -126,8 +126,8 @@ impl CriticalTimings {
         CURRENT.claim(self.clone())
     }
 
-    /// Interrupts went off, at `ip`. Not inline, as its sisters, so that the caller saves no
-    /// register where there is nothing to measure.
+    /// Interrupts went off, at `ip`. Not inline, like the functions beside it, so that the caller
+    /// saves no register where there is nothing to measure.
     #[inline(never)]
     pub(crate) fn irqs_off(&self, ip: usize) {
         if self.kinds.irqs && !self.holds(PreemptCount::read()) {

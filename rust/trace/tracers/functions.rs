@@ -21,7 +21,7 @@ pub(super) trait Measures: Measurement {
     fn instance(&self) -> &Instance;
 }
 
-/// Traces functions where `T` is at it, as long as this lives and `function-trace` is on: calls by
+/// Traces functions while `T` measures, as long as this lives and `function-trace` is on: calls by
 /// the instance's filter, or with `display-graph` all calls and returns.
 pub(super) struct Functions<T: Measures> {
     ops: Arc<Ops>,

@@ -115,7 +115,7 @@ pub(crate) unsafe fn entered(
     c_int::from(wants)
 }
 
-/// Tells the probes of an entry; does one want to hear of the return?
+/// Calls the probes' entry functions. Does one of them want the return?
 ///
 /// # Safety
 ///

@@ -94,7 +94,7 @@ impl Probe {
         unsafe { Atomic::from_ptr(&raw mut (*self.as_ptr()).hlist_array) }
     }
 
-    /// Does it say that it is registered? Any context.
+    /// Is it marked as registered? Any context.
     pub(crate) fn is_marked(self) -> bool {
         !self.list().load(Relaxed).is_null()
     }
@@ -104,7 +104,7 @@ impl Probe {
         self.list().store(list, Relaxed);
     }
 
-    /// A call was not reported to it.
+    /// Counts a call that was not reported to it.
     pub(super) fn missed(self) {
         // SAFETY: by the type's invariant the structure is there; C code reads the word at any
         // time.
@@ -113,7 +113,7 @@ impl Probe {
         missed.store(missed.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Calls its function for entries. Does it want to hear of the return, too?
+    /// Calls its entry function. Does it want the return?
     ///
     /// # Safety
     ///
@@ -135,7 +135,7 @@ impl Probe {
         unsafe { handler(self.as_ptr(), call.site, call.ret, call.regs, call.data) == 0 }
     }
 
-    /// Calls its function for returns.
+    /// Calls its exit function.
     ///
     /// # Safety
     ///

@@ -4,7 +4,7 @@
 //! included.
 //!
 //! Holders of the ftrace lock change the list; hits walk it with preemption disabled. An ops that
-//! is taken out keeps its `next`, and its owner keeps it alive until no hit can be at it
+//! is taken out keeps its `next`, and its owner keeps it alive until no hit can use it
 //! ([`super::retire::wait_for_trampolines`]).
 
 use super::raw::{flag, OpsRef};
@@ -64,7 +64,7 @@ pub(super) fn add(_key: &Key, op: OpsRef) {
     HEAD.store(op.as_ptr(), Release);
 }
 
-/// Takes an ops out. It keeps its `next` for hits that are at it.
+/// Takes an ops out. It keeps its `next` for hits that use it.
 pub(super) fn remove(_key: &Key, op: OpsRef) {
     unlink(&HEAD, op, OpsRef::next);
 }

@@ -62,8 +62,7 @@ impl Saved for Arguments {
 }
 
 impl Hit<'_, Arguments> {
-    /// What the registers hold that the function's first arguments come in, be they used for such
-    /// or not.
+    /// The registers of the function's first arguments, whether it has so many or not.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {

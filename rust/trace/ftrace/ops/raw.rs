@@ -316,8 +316,8 @@ impl OpsRef {
         unsafe { Retired::from_raw(old) }
     }
 
-    /// Would a hit at `ip` be its? Any context, NMI included: in a hit, with preemption off, or with
-    /// the ftrace lock held.
+    /// Does it cover the site at `ip`? Any context, NMI included: in a hit, with preemption off, or
+    /// with the ftrace lock held.
     #[inline]
     pub(crate) fn covers(self, ip: usize) -> bool {
         if Manager::is(self) {

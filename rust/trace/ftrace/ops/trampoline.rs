@@ -84,8 +84,8 @@ fn warn_if_not_renewed(result: Result) {
     }
 }
 
-/// Sites lead to the trampoline of `op` for ever, as ftrace is disarmed: it calls nothing from now
-/// on, and stays.
+/// Makes the trampoline of `op` call nothing. As ftrace is disarmed sites go on leading to it, so
+/// that it stays.
 pub(super) fn cut_off(state: &State, op: OpsRef) {
     if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
         return;

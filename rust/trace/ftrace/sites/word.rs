@@ -51,7 +51,7 @@ impl Word {
         self.0 & Self::TOUCHED != 0
     }
 
-    /// Was an ops with IPMODIFY or DIRECT ever at it?
+    /// Did an ops with IPMODIFY or DIRECT ever cover it?
     pub(crate) fn is_modified(self) -> bool {
         self.0 & Self::MODIFIED != 0
     }

@@ -2,9 +2,9 @@
 
 //! Entries for conditions that are marked as likely or unlikely.
 //!
-//! At most one [`Recorder`] is at work, that of whoever began last ([`begin`]): the tracer
-//! `branch`, or option `branch` of an instance whose tracer was set while it was on. When it ends,
-//! the one before goes on.
+//! At most one [`Recorder`] is the current one, that of the tracer that began last ([`begin`]): the
+//! tracer `branch`, or option `branch` of an instance whose tracer was set while it was on. When it
+//! ends, the one before goes on.
 //!
 //! [`record`] is called in any context, at very many places. It records with interrupts off: then
 //! no interrupt's entries are held up, nothing asks for a reschedule at the end (the scheduler is
