@@ -73,7 +73,8 @@ macro_rules! callback {
             unsafe { thunk::<$of>(ip, parent_ip, op, fregs) }
         }
 
-        impl CallbackSymbol for $of {
+        // SAFETY: the function calls the thunk of `$of`.
+        unsafe impl CallbackSymbol for $of {
             const ENTRY: Entry = $symbol;
         }
     };
@@ -195,7 +196,8 @@ macro_rules! graph_user {
             unsafe { graph_user::returned::<$of>(trace, user, fregs) }
         }
 
-        impl GraphSymbols for $of {
+        // SAFETY: the functions call those of `$of`.
+        unsafe impl GraphSymbols for $of {
             const ENTRY: user::Entry = $entry;
             const RETURN: user::Return = $returned;
         }

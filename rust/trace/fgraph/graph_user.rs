@@ -27,7 +27,11 @@ pub(crate) trait GraphCallback: Send + Sync + Sized + 'static {
 
 /// The C functions of a [`GraphCallback`]: its [`entry`] and [`returned`]. Those with known C names
 /// are in the C interface.
-pub(crate) trait GraphSymbols: GraphCallback {
+///
+/// # Safety
+///
+/// They are those of the type, or call them alone.
+pub(crate) unsafe trait GraphSymbols: GraphCallback {
     /// [`entry`].
     const ENTRY: Entry;
     /// [`returned`].

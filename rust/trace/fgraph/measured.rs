@@ -62,7 +62,9 @@ impl<T: Measurement> MeasuredGraph<T> {
 /// The callback.
 struct Measured<T>(Arc<T>);
 
-impl<T: Measurement> GraphSymbols for Measured<T> {
+#[allow(unsafe_code, reason = "the functions of the type")]
+// SAFETY: they are those of the type.
+unsafe impl<T: Measurement> GraphSymbols for Measured<T> {
     const ENTRY: user::Entry = graph_user::entry::<Self>;
     const RETURN: user::Return = graph_user::returned::<Self>;
 }

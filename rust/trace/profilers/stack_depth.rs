@@ -78,7 +78,9 @@ impl Drop for Disabled<'_> {
 /// The callback.
 struct Measure;
 
-impl CallbackSymbol for Measure {
+#[allow(unsafe_code, reason = "the thunk of the type")]
+// SAFETY: it is the thunk of the type.
+unsafe impl CallbackSymbol for Measure {
     const ENTRY: Entry = thunk::<Self>;
 }
 

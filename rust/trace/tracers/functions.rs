@@ -129,7 +129,9 @@ impl<T: Measures> Drop for Functions<T> {
 /// Records calls.
 struct Calls<T>(Arc<T>);
 
-impl<T: Measures> CallbackSymbol for Calls<T> {
+#[allow(unsafe_code, reason = "the thunk of the type")]
+// SAFETY: it is the thunk of the type.
+unsafe impl<T: Measures> CallbackSymbol for Calls<T> {
     const ENTRY: Entry = thunk::<Self>;
 }
 

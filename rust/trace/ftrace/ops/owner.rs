@@ -100,7 +100,11 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
 
 /// The function that trampolines call for a [`Callback`]: its [`thunk`]. Those that
 /// `enabled_functions` shows by their C names are in the C interface.
-pub(crate) trait CallbackSymbol: Callback {
+///
+/// # Safety
+///
+/// [`CallbackSymbol::ENTRY`] is [`thunk`] of the type, or calls that alone.
+pub(crate) unsafe trait CallbackSymbol: Callback {
     /// [`thunk`].
     const ENTRY: Entry;
 }
