@@ -4,9 +4,9 @@
 
 use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
-use super::trampoline::{cut_off, ensure_trampoline, free_trampoline};
+use super::trampoline::{call_again, call_nothing, cut_off, ensure_trampoline, free_trampoline};
 use super::update::{sync, Scope};
-use super::{is_dead, list, Enabled, Manager, Parts, State, Switch, DIRECT, FTRACE};
+use super::{is_dead, list, Enabled, Key, Manager, Parts, State, Switch, DIRECT, FTRACE};
 use crate::kernel::memory;
 use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;
@@ -61,9 +61,16 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     )?;
     op.save_func();
     ensure_trampoline(state, op);
+    let waits = changes_many(&state.key, op, scope);
+    if waits {
+        call_nothing(op);
+    }
     list::add(&state.key, op);
     op.set(flag::ENABLED);
     sync_ops(state, scope);
+    if waits && !is_dead() {
+        call_again(op);
+    }
     if is_dead() {
         list::remove(&state.key, op);
         op.clear(flag::ENABLED);
@@ -108,9 +115,23 @@ pub(crate) fn unregister(op: OpsRef) -> Result {
 
 /// Takes `op`, of whose sites the sets of `scope` tell, from the list and from its sites.
 pub(crate) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
+    if changes_many(&state.key, op, scope) {
+        call_nothing(op);
+    }
     list::remove(&state.key, op);
     op.clear(flag::ENABLED);
     sync_ops(state, scope);
+}
+
+/// More sites than this take several batches of patches.
+const BATCH: usize = 256;
+
+/// Do so many sites of the tracer's ops `op` change that it should be called by none of them until
+/// all are patched? What patches text is traced itself, from its first batch on: that would be most
+/// of the cost, and a trace of nothing else.
+fn changes_many(key: &Key, op: OpsRef, scope: OpsRef) -> bool {
+    let filter = scope.set_of(FilterKind::Filter, key);
+    op.has(flag::OWNED) && filter.is_none_or(|set| set.is_empty() || set.len() > BATCH)
 }
 
 /// Brings the sites up to date that the sets of `op` name.

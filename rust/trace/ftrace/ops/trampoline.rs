@@ -84,17 +84,37 @@ fn warn_if_not_renewed(result: Result) {
     }
 }
 
+/// Makes the trampoline of `op` call `func` instead of what it calls now; false if it has none, or
+/// one that was not made here.
+fn retarget(op: OpsRef, func: usize) -> bool {
+    if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
+        return false;
+    }
+    let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
+    // SAFETY: it was made for this ops, by its flag with these `regs`.
+    unsafe { Machine::retarget_trampoline(addr, func, regs) }.is_ok()
+}
+
+/// Makes the trampoline of `op` call nothing, until [`call_again`] or the next registration.
+pub(super) fn call_nothing(op: OpsRef) {
+    // If it cannot be done, hits go on.
+    let _ = retarget(op, ftrace::stub());
+}
+
+/// Makes the trampoline of `op` call what it is for.
+pub(super) fn call_again(op: OpsRef) {
+    if op.trampoline() != 0 && !retarget(op, trampoline_func(op)) {
+        kernel::warn_on!(op.has(flag::ALLOC_TRAMP));
+    }
+}
+
 /// Makes the trampoline of `op` call nothing. As ftrace is disarmed sites go on leading to it, so
 /// that it stays.
 pub(super) fn cut_off(state: &State, op: OpsRef) {
     if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
         return;
     }
-    let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
-    // SAFETY: it was made for this ops, by its flag with these `regs`.
-    if unsafe { Machine::retarget_trampoline(addr, ftrace::stub(), regs) }.is_err() {
-        kernel::warn_on!(true);
-    }
+    kernel::warn_on!(!retarget(op, ftrace::stub()));
     list::remove_trampoline(&state.key, op);
     op.set_trampoline(0, 0);
     op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);
