@@ -6,6 +6,7 @@
 
 use crate::kernel::raw_lock::RawLock;
 use core::fmt;
+use core::mem::MaybeUninit;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
 
 /// The longest symbol with offset and module, as C prints it, and a little more.
@@ -13,6 +14,9 @@ pub(crate) const SYMBOL_TOKEN: usize = bindings::FILTER_TOKEN_MAX;
 
 const NAME_LEN: usize = bindings::KSYM_NAME_LEN as usize;
 const MODULE_LEN: usize = 56;
+
+/// Memory for a name with its NUL.
+type NameBuffer = MaybeUninit<[u8; NAME_LEN]>;
 
 /// The symbol that an address lies in; its names are copies, so that the module may go.
 pub(crate) struct Symbol<'a> {
@@ -35,7 +39,7 @@ impl Symbol<'_> {
     /// [`Symbol::with`] that does not keep the name for later look-ups.
     #[inline(never)]
     pub(crate) fn with_once<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
-        let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
+        let (mut name, mut module) = (NameBuffer::uninit(), [0; MODULE_LEN]);
         find(addr, &mut name, &mut module).map(|symbol| f(&symbol))
     }
 
@@ -43,7 +47,7 @@ impl Symbol<'_> {
     /// not inline, so that callers have them there only meanwhile.
     #[inline(never)]
     fn with_found<R>(addr: usize, f: impl FnOnce(&Symbol<'_>) -> R) -> Option<R> {
-        let (mut name, mut module) = ([0; NAME_LEN], [0; MODULE_LEN]);
+        let (mut name, mut module) = (NameBuffer::uninit(), [0; MODULE_LEN]);
         let symbol = find(addr, &mut name, &mut module)?;
         Recent::put(addr, &symbol);
         Some(f(&symbol))
@@ -72,6 +76,12 @@ impl Known {
     /// Nearly all names are shorter.
     const LONGEST: usize = 47;
 
+    const NONE: Self = Self {
+        addr: 0,
+        len: 0,
+        name: [0; Self::LONGEST],
+    };
+
     fn name(&self) -> &[u8] {
         self.name.get(..self.len.into()).unwrap_or(&[])
     }
@@ -80,28 +90,12 @@ impl Known {
 /// The addresses whose names were asked for lately: the lines of a trace name a few functions over
 /// and over, and to find a name takes thousands of instructions. Only those in the kernel's own
 /// text, where names do not change.
-struct Recent(KVVec<Known>);
+struct Recent([Known; 1 << Self::BITS]);
 
-static RECENT: RawLock<Recent> = RawLock::new(Recent(KVVec::new()));
+static RECENT: RawLock<Recent> = RawLock::new(Recent([Known::NONE; 1 << Recent::BITS]));
 
 impl Recent {
     const BITS: u32 = if cfg!(CONFIG_BASE_SMALL) { 8 } else { 11 };
-
-    /// Makes room, unless there is or there is no memory. Task context, may sleep.
-    fn prepare() {
-        if !RECENT.lock().0.is_empty() {
-            return;
-        }
-        let none = Known {
-            addr: 0,
-            len: 0,
-            name: [0; Known::LONGEST],
-        };
-        if let Ok(mut room) = KVVec::from_elem(none, 1 << Self::BITS, GFP_KERNEL) {
-            core::mem::swap(&mut RECENT.lock().0, &mut room);
-            // What somebody else may have put there goes here, with the lock open.
-        }
-    }
 
     fn place(addr: usize) -> usize {
         addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - Self::BITS)
@@ -114,14 +108,11 @@ impl Recent {
 
     /// Any context; what is just looked up elsewhere is not known.
     fn get(addr: usize) -> Option<Known> {
-        if !Self::is_lasting(addr) {
-            return None;
-        }
         let recent = RECENT.try_lock()?;
         recent
             .0
             .get(Self::place(addr))
-            .filter(|known| known.addr == addr)
+            .filter(|known| known.addr == addr && known.len != 0)
             .copied()
     }
 
@@ -145,17 +136,17 @@ impl Recent {
 /// The symbol at `addr`, its names copied to `name` and to `module`, which is all zeros.
 fn find<'a>(
     addr: usize,
-    name: &'a mut [u8; NAME_LEN],
+    name: &'a mut NameBuffer,
     module: &'a mut [u8; MODULE_LEN],
 ) -> Option<Symbol<'a>> {
     let (null, mut from) = (core::ptr::null_mut(), core::ptr::null_mut());
+    let buffer = name.as_mut_ptr().cast();
     let _rcu = rcu::read_lock();
     // SAFETY: the buffer has the `KSYM_NAME_LEN` bytes that the function asks for, the other out
-    // pointers may be null. What it gives is null or the buffer.
-    let found = !unsafe {
-        bindings::kallsyms_lookup(addr, null, null, &mut from, name.as_mut_ptr().cast())
+    // pointers may be null.
+    if unsafe { bindings::kallsyms_lookup(addr, null, null, &mut from, buffer) }.is_null() {
+        return None;
     }
-    .is_null();
     if !from.is_null() {
         // SAFETY: the module's name is NUL-terminated, and its memory lives as long as RCU is
         // read-locked.
@@ -165,8 +156,10 @@ fn find<'a>(
             .zip(from)
             .for_each(|(to, from)| *to = *from);
     }
-    found.then_some(Symbol {
-        name: until_nul(name),
+    Some(Symbol {
+        // SAFETY: a symbol that was found has its name in the buffer, with a NUL, and nobody
+        // changes it as long as `name` is borrowed.
+        name: unsafe { CStr::from_char_ptr(buffer) }.to_bytes(),
         module: until_nul(module),
     })
 }
@@ -200,11 +193,6 @@ fn write_bytes(w: &mut dyn fmt::Write, bytes: &[u8]) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// Prepares for many look-ups of names. Task context, may sleep.
-pub(crate) fn expect_many() {
-    Recent::prepare();
 }
 
 /// Size of the symbol at `addr`, and how far into it `addr` is.

@@ -29,7 +29,6 @@
 
 use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
-use crate::kernel::kallsyms;
 use crate::trace::instance::{Instance, Side};
 use core::num::NonZero;
 use kernel::cpu::CpuId;
@@ -121,7 +120,6 @@ impl Style {
 
     /// The style for one of the two buffers. Task context, may sleep.
     pub(crate) fn of_side(instance: &Instance, side: Side) -> Self {
-        kallsyms::expect_many();
         let (_, own) = instance.tracer_options();
         Self::new(instance, side, own)
     }

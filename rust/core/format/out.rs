@@ -38,8 +38,67 @@ impl dyn Out + '_ {
     }
 }
 
+/// The digits of the largest number.
+const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
+
+/// `00` to `99`.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut i = 0;
+    while i < pairs.len() {
+        pairs[i] = [b'0' + (i / 10) as u8, b'0' + (i % 10) as u8];
+        i += 1;
+    }
+    pairs
+};
+
+/// How many decimal digits `value` has.
+#[inline]
+fn digits(value: u64) -> usize {
+    match value {
+        0..=9 => 1,
+        10..=99 => 2,
+        100..=999 => 3,
+        1_000..=9_999 => 4,
+        10_000..=99_999 => 5,
+        100_000..=999_999 => 6,
+        _ => value.ilog10().wrapping_add(1) as usize,
+    }
+}
+
+/// Fills `place` with the last digits of `value`, two at a time.
+#[inline]
+fn put_digits(place: &mut [u8], value: u64) {
+    match u32::try_from(value) {
+        // Shorter to divide.
+        Ok(small) => put_pairs(place, small, |rest| (rest / 100, rest % 100)),
+        Err(_) => put_pairs(place, value, |rest| (rest / 100, (rest % 100) as u32)),
+    }
+}
+
+/// Fills `place` with the digits that `split` takes off `rest`, two at a time from the right.
+#[inline]
+fn put_pairs<T: Copy>(place: &mut [u8], mut rest: T, split: impl Fn(T) -> (T, u32)) {
+    let mut pairs = place.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        let (left, two) = split(rest);
+        rest = left;
+        if let (Some(&digits), [first, second]) = (PAIRS.get(two as usize), pair) {
+            [*first, *second] = digits;
+        }
+    }
+    if let [first] = pairs.into_remainder() {
+        let (_, two) = split(rest);
+        *first = b'0'.wrapping_add((two % 10) as u8);
+    }
+}
+
 /// A short text that is built before it goes to an [`Out`] as a whole. [`fmt`] is too slow for text
 /// that is in every line. Bytes after the first `N` are cut.
+///
+/// # Invariants
+///
+/// Behind the text are blanks. `len` is at most `N`.
 pub(super) struct Piece<const N: usize> {
     bytes: [u8; N],
     len: usize,
@@ -50,7 +109,7 @@ impl<const N: usize> Piece<N> {
     #[inline]
     pub(super) fn new() -> Self {
         Self {
-            bytes: [0; N],
+            bytes: [b' '; N],
             len: 0,
         }
     }
@@ -73,40 +132,44 @@ impl<const N: usize> Piece<N> {
     /// Appends `text`.
     #[inline]
     pub(super) fn text(&mut self, text: &[u8]) {
-        let end = self.len.wrapping_add(text.len());
-        match self.bytes.get_mut(self.len..end) {
-            Some(place) => {
-                for (to, from) in place.iter_mut().zip(text) {
-                    *to = *from;
-                }
-                self.len = end;
-            }
-            None => text.iter().for_each(|&byte| self.byte(byte)),
+        let text = text.get(..N.wrapping_sub(self.len)).unwrap_or(text);
+        if let Some(place) = self.next(text.len()) {
+            place.copy_from_slice(text);
         }
     }
 
-    /// Appends `count` blanks.
+    /// Appends `count` blanks, which are there already.
     #[inline]
     pub(super) fn blanks(&mut self, count: usize) {
-        (0..count).for_each(|_| self.byte(b' '));
+        self.len = self.len.saturating_add(count).min(N);
+    }
+
+    /// The next `count` bytes, which are text from now on; none if there are not so many.
+    #[inline]
+    fn next(&mut self, count: usize) -> Option<&mut [u8]> {
+        let end = self.len.checked_add(count)?;
+        let place = self.bytes.get_mut(self.len..end)?;
+        self.len = end;
+        Some(place)
     }
 
     /// Appends `value` in decimal digits, right-aligned in `width` columns and padded with `pad`.
     pub(super) fn decimal(&mut self, value: u64, width: usize, pad: u8) {
-        let mut digits = [pad; 20];
-        let (mut rest, mut at) = (value, digits.len());
-        loop {
-            at = at.wrapping_sub(1);
-            if let Some(place) = digits.get_mut(at) {
-                *place = b'0'.wrapping_add((rest % 10) as u8);
-            }
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
+        let count = digits(value);
+        let before = width.saturating_sub(count);
+        match pad {
+            b' ' => self.blanks(before),
+            pad => (0..before).for_each(|_| self.byte(pad)),
         }
-        let at = at.min(digits.len().saturating_sub(width));
-        self.text(digits.get(at..).unwrap_or(&[]));
+        if let Some(place) = self.next(count) {
+            put_digits(place, value);
+            return;
+        }
+        let mut all = [0; MOST_DIGITS];
+        if let Some(some) = all.get_mut(..count) {
+            put_digits(some, value);
+            self.text(some);
+        }
     }
 
     /// Appends `value` in decimal digits, left-aligned in `width` columns.

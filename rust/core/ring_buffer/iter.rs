@@ -8,7 +8,7 @@
 //! continues with the oldest content and reports how many events it has missed.
 
 use super::cpu_buffer::CpuBuffer;
-use super::parse::Cursor;
+use super::parse::{Cursor, Found};
 use super::reader::Reader;
 use super::sub_buffer::{copy_racing, SubBuffer};
 use super::word::{Position, Sequence};
@@ -36,6 +36,8 @@ pub struct Iter<S> {
     /// Bytes of records in `scratch`.
     filled: usize,
     cursor: Cursor,
+    /// The event at `cursor` and the place behind it, if that event was found already.
+    found: Option<(Found, Cursor)>,
     /// The content in the copy. `None` at the start.
     sequence: Option<Sequence>,
     /// The number of the next event, to detect missed events.
@@ -60,6 +62,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             scratch,
             filled: 0,
             cursor: Cursor::start(0),
+            found: None,
             sequence: None,
             next_event: 0,
             missed: 0,
@@ -90,6 +93,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.sequence = None;
         self.filled = 0;
         self.cursor = Cursor::start(0);
+        self.found = None;
     }
 
     /// Returns the memory.
@@ -113,30 +117,10 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     }
 
     fn event(&mut self, reader: &Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
-        let (found, cursor) = loop {
-            let records = self.scratch.as_ref().get(..self.filled).unwrap_or(&[]);
-            let mut cursor = self.cursor;
-            if let Ok(Some(found)) = cursor.next_event(records) {
-                break (found, cursor);
-            }
-            // As in `Reader::find_next`. At the reader's sub-buffer there may be no copy yet.
-            // Events that the reader has read stay skipped.
-            self.cursor = Cursor {
-                offset: records.len().max(cursor.offset),
-                ..cursor
-            };
-            if !self.refill(reader) {
-                return None;
-            }
-        };
-        if self.limit.is_some_and(|limit| self.next_event >= limit) {
-            return None;
-        }
+        let (found, cursor) = self.upcoming(reader)?;
         let lost = self.missed;
         if advance {
-            self.cursor = cursor;
-            self.missed = 0;
-            self.next_event = self.next_event.wrapping_add(1);
+            self.pass_to(cursor);
         }
         let bytes = self.scratch.as_ref();
         Some(IterEvent {
@@ -147,8 +131,71 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         })
     }
 
+    /// The time of the next event, as of [`peek`](Self::peek).
+    #[inline]
+    pub fn next_time(&mut self, reader: &Reader<'_>) -> Option<u64> {
+        self.upcoming(reader).map(|(found, _)| found.time)
+    }
+
+    /// Passes the next event, as [`next`](Self::next); false if there is none.
+    #[inline]
+    pub fn pass(&mut self, reader: &Reader<'_>) -> bool {
+        let upcoming = self.upcoming(reader);
+        if let Some((_, cursor)) = upcoming {
+            self.pass_to(cursor);
+        }
+        upcoming.is_some()
+    }
+
+    /// The next event and the place behind it, unless it is beyond the limit.
+    #[inline]
+    fn upcoming(&mut self, reader: &Reader<'_>) -> Option<(Found, Cursor)> {
+        let upcoming = match self.found {
+            Some(known) => known,
+            None => {
+                let found = self.find(reader)?;
+                self.found = Some(found);
+                found
+            }
+        };
+        if self.limit.is_some_and(|limit| self.next_event >= limit) {
+            return None;
+        }
+        Some(upcoming)
+    }
+
+    /// Passes the event before `cursor`.
+    #[inline]
+    fn pass_to(&mut self, cursor: Cursor) {
+        self.cursor = cursor;
+        self.found = None;
+        self.missed = 0;
+        self.next_event = self.next_event.wrapping_add(1);
+    }
+
+    /// Finds the next event, and the place behind it.
+    fn find(&mut self, reader: &Reader<'_>) -> Option<(Found, Cursor)> {
+        loop {
+            let records = self.scratch.as_ref().get(..self.filled).unwrap_or(&[]);
+            let mut cursor = self.cursor;
+            if let Ok(Some(found)) = cursor.next_event(records) {
+                return Some((found, cursor));
+            }
+            // As in `Reader::find_next`. At the reader's sub-buffer there may be no copy yet.
+            // Events that the reader has read stay skipped.
+            self.cursor = Cursor {
+                offset: records.len().max(cursor.offset),
+                ..cursor
+            };
+            if !self.refill(reader) {
+                return None;
+            }
+        }
+    }
+
     /// Copies more records: of the same sub-buffer if it has grown, otherwise of the next one,
     /// otherwise of the oldest.
+    #[inline(never)]
     fn refill(&mut self, reader: &Reader<'_>) -> bool {
         let buffer = reader.buffer;
         // A part of a sub-buffer would end within an event, and the iterator could not move on

@@ -160,8 +160,12 @@ pub(super) fn event(
     style: &Style,
     neighbours: &mut dyn Neighbours,
 ) -> Result<Printed, fmt::Error> {
+    let is_graph = matches!(
+        record.id(),
+        FuncgraphEntry::ID | FuncgraphRetaddrEntry::ID | FuncgraphExit::ID
+    );
     let forms = [Flag::Bin, Flag::Hex, Flag::Raw, Flag::Fields];
-    if forms.iter().any(|&form| style.set.has(form)) {
+    if !is_graph || forms.iter().any(|&form| style.set.has(form)) {
         return Ok(Printed::Unhandled);
     }
     // The prefix has the CPU already.

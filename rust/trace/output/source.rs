@@ -123,7 +123,7 @@ impl At {
 
     /// Finds the next event.
     fn peek(&mut self, reader: &ReaderGuard<'_>) {
-        self.next = self.iter.peek(reader).map(|event| event.time);
+        self.next = self.iter.next_time(reader);
     }
 
     /// Skips some events that are older than `since`. Returns false if there are more of them.
@@ -132,12 +132,11 @@ impl At {
             return true;
         }
         for _ in 0..AT_ONCE {
-            let event = self.iter.peek(reader);
-            if since == 0 || event.is_none_or(|event| event.time >= since) {
+            if since == 0 || self.iter.next_time(reader).is_none_or(|time| time >= since) {
                 self.first = false;
                 return true;
             }
-            self.iter.next(reader);
+            self.iter.pass(reader);
             self.skipped += 1;
         }
         false
@@ -292,7 +291,7 @@ impl Source for BufferIter {
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
         self.at(cpu).is_some_and(|(at, reader)| {
-            let passed = at.iter.next(&reader).is_some();
+            let passed = at.iter.pass(&reader);
             at.peek(&reader);
             passed
         })
@@ -311,7 +310,7 @@ impl Source for BufferIter {
             len: event.payload.len(),
             lost: NonZero::new(event.lost),
         };
-        at.iter.next(&reader);
+        at.iter.pass(&reader);
         at.peek(&reader);
         Some(head)
     }

@@ -4,7 +4,7 @@
 
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
-use crate::kernel::kallsyms::{self, Symbol, SymbolOffset};
+use crate::kernel::kallsyms::{Symbol, SymbolOffset};
 use crate::trace::instance::persistent::PreviousBoot;
 use core::fmt;
 
@@ -32,7 +32,17 @@ impl Symbols for Kallsyms {
             .map_or(Ok(false), |written| written.map(|()| true))
     }
 
-    fn write_name(&self, addr: usize, mut out: &mut dyn Out) -> fmt::Result {
-        kallsyms::write_name(self.current_addr(addr), &mut out)
+    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        let addr = self.current_addr(addr);
+        let written = Symbol::with(addr, |symbol| {
+            out.bytes(symbol.name())?;
+            let Some(module) = symbol.module() else {
+                return Ok(());
+            };
+            out.bytes(b" [")?;
+            out.bytes(module)?;
+            out.bytes(b"]")
+        });
+        written.unwrap_or_else(|| write!(out, "0x{addr:x}"))
     }
 }

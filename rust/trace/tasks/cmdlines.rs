@@ -94,16 +94,6 @@ impl Names {
     }
 }
 
-/// A text as a name: cut, with a NUL at the end.
-fn comm(text: &[u8]) -> Comm {
-    let mut comm = [0; COMM];
-    comm.iter_mut()
-        .take(COMM - 1)
-        .zip(text)
-        .for_each(|(to, from)| *to = *from);
-    comm
-}
-
 /// Allocates the table of names with C's first size. Once, at boot. `ENOMEM`.
 pub(crate) fn init() -> Result {
     resize(DEFAULT_NAMES)?;
@@ -140,8 +130,8 @@ pub(crate) fn resize(names: usize) -> Result {
 /// If the table is locked and waiting could deadlock (NMI), the name counts as unknown.
 pub(crate) fn find(pid: i32) -> Comm {
     match pid {
-        0 => return comm(b"<idle>"),
-        ..0 => return comm(b"<XXX>"),
+        0 => return *b"<idle>\0\0\0\0\0\0\0\0\0\0",
+        ..0 => return *b"<XXX>\0\0\0\0\0\0\0\0\0\0\0",
         _ => {}
     }
     let names = if PreemptCount::read().in_nmi() {
@@ -151,7 +141,7 @@ pub(crate) fn find(pid: i32) -> Comm {
     };
     names
         .and_then(|names| names.find(pid))
-        .unwrap_or_else(|| comm(b"<...>"))
+        .unwrap_or(*b"<...>\0\0\0\0\0\0\0\0\0\0\0")
 }
 
 /// A copy of the saved names, for `saved_cmdlines`. Task context, may sleep. `ENOMEM`.
