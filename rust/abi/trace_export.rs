@@ -19,20 +19,20 @@ use kernel::prelude::*;
 pub(crate) unsafe extern "C" fn register_ftrace_export(
     export: *mut bindings::trace_export,
 ) -> c_int {
-    // SAFETY: `export` is null, or stays until it is unregistered.
+    // SAFETY: `export` is null, or stays until it was unregistered, which waits for its users.
     let added = unsafe { Export::new(export) }
         .ok_or(EINVAL)
         .and_then(export::add);
-    let is_added = added.is_ok();
-    let result = choose_anew(added);
-    if is_added && result != 0 {
-        // The caller may end it now.
-        let _ = export::remove(|one| one.is(export));
-    }
-    result
+    let result = added.and_then(|()| {
+        choose_anew().inspect_err(|_| {
+            // The caller may end it now.
+            let _ = export::remove(|one| one.is(export));
+        })
+    });
+    result.map_or(-1, |()| 0)
 }
 
-/// Undoes [`register_ftrace_export`]; 0, or -1 if it is not there.
+/// Undoes [`register_ftrace_export`]; 0, or -1 if it is not there. It needs no memory.
 ///
 /// # Safety
 ///
@@ -41,14 +41,16 @@ pub(crate) unsafe extern "C" fn register_ftrace_export(
 pub(crate) unsafe extern "C" fn unregister_ftrace_export(
     export: *mut bindings::trace_export,
 ) -> c_int {
-    choose_anew(export::remove(|one| one.is(export)))
+    let result = export::remove(|one| one.is(export));
+    if result.is_ok() {
+        // Recorders that fail here still look for exports, and find none.
+        let _ = choose_anew();
+    }
+    result.map_or(-1, |()| 0)
 }
 
-/// Makes the recorders check again whether there are exports.
-fn choose_anew(result: Result) -> c_int {
-    let done = result.and_then(|()| {
-        console::refresh()?;
-        list::all().try_for_each(|instance| instance.refresh_tracer())
-    });
-    done.map_or(-1, |()| 0)
+/// Makes the recorders check again whether there are exports. `ENOMEM`.
+fn choose_anew() -> Result {
+    console::refresh()?;
+    list::all().try_for_each(|instance| instance.refresh_tracer())
 }

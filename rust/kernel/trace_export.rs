@@ -3,16 +3,18 @@
 //! Exports: C code that gets entries besides the buffer, `struct trace_export` of
 //! `include/linux/trace.h`.
 
-use core::ptr::NonNull;
+use super::context::PreemptOff;
+use core::ptr::{self, NonNull};
 use kernel::bindings;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
-/// One of them.
+/// One of them, until [`Export::end`].
 ///
 /// # Invariants
 ///
-/// The structure stays, with a function in it, until this is dropped and nobody runs that any more.
-#[derive(Clone, Copy)]
-pub(crate) struct Export(NonNull<bindings::trace_export>);
+/// The pointer is null, or that of a structure with a function in it, which stays as long as
+/// whoever may have seen the pointer here holds off preemption.
+pub(crate) struct Export(Atomic<*mut bindings::trace_export>);
 
 // SAFETY: its function is called from any context on any CPU, as the header says.
 unsafe impl Send for Export {}
@@ -32,34 +34,61 @@ impl Export {
     ///
     /// # Safety
     ///
-    /// It stays until [`Export::is`] was used to find it, and nobody has it any more.
+    /// It stays until it has ended, and [`wait_for_readers`](super::rcu_slot::wait_for_readers)
+    /// has waited since.
     pub(crate) unsafe fn new(export: *mut bindings::trace_export) -> Option<Self> {
         // SAFETY: null, or a structure that stays until it was taken away again.
         NonNull::new(export)
             .filter(|export| unsafe { export.as_ref() }.write.is_some())
             // INVARIANT: by the precondition.
-            .map(Self)
+            .map(|export| Self(Atomic::new(export.as_ptr())))
     }
 
     /// Is it the one there?
-    pub(crate) fn is(self, export: *mut bindings::trace_export) -> bool {
-        self.0.as_ptr() == export
+    pub(crate) fn is(&self, export: *mut bindings::trace_export) -> bool {
+        !export.is_null() && self.0.load(Relaxed) == export
     }
 
-    /// What it takes.
-    pub(crate) fn wants(self) -> u32 {
-        // SAFETY: by the type invariant the structure is there.
-        unsafe { (*self.0.as_ptr()).flags as u32 }
+    /// Has it not ended?
+    pub(crate) fn is_there(&self) -> bool {
+        !self.0.load(Relaxed).is_null()
     }
 
-    /// Gives it an entry, common fields included. Any context, preemption off.
-    pub(crate) fn write(self, entry: &[u8]) {
+    /// Lets it end: who looks at it from now on finds nothing.
+    pub(crate) fn end(&self) {
+        // INVARIANT: null.
+        self.0.store(ptr::null_mut(), Relaxed);
+    }
+
+    /// Another of the same structure.
+    pub(crate) fn again(&self) -> Self {
+        Self(Atomic::new(self.0.load(Relaxed)))
+    }
+
+    /// What it takes; nothing after its end. Any context.
+    pub(crate) fn wants(&self) -> u32 {
+        let _stay = PreemptOff::new();
+        // SAFETY: by the type invariant, with preemption off.
+        unsafe { self.0.load(Relaxed).as_ref() }.map_or(0, |export| export.flags as u32)
+    }
+
+    /// Gives it an entry of `kind`, common fields included, if it takes such. Any context.
+    pub(crate) fn write(&self, kind: u32, entry: &[u8]) {
         let length = u32::try_from(entry.len()).unwrap_or(u32::MAX);
-        // SAFETY: by the type invariant the structure and its function are there; it takes as many
-        // bytes as it is told.
+        let _stay = PreemptOff::new();
+        let export = self.0.load(Relaxed);
+        // SAFETY: by the type invariant, with preemption off; the function takes as many bytes as
+        // it is told.
         unsafe {
-            if let Some(write) = (*self.0.as_ptr()).write {
-                write(self.0.as_ptr(), entry.as_ptr().cast(), length);
+            if let Some(&bindings::trace_export {
+                write: Some(write),
+                flags,
+                ..
+            }) = export.as_ref()
+            {
+                if flags as u32 & kind != 0 {
+                    write(export, entry.as_ptr().cast(), length);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! A writer calls [`wanted`] when it chooses how to record, not for each entry. So a change of the
 //! list makes the writers choose again.
 
-use crate::kernel::rcu_slot::RcuSlot;
+use crate::kernel::rcu_slot::{wait_for_readers, RcuSlot};
 use crate::kernel::trace_export::Export;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -33,41 +33,39 @@ pub(crate) fn wanted(kind: u32) -> bool {
 
 /// Adds an export. Task context, sleeps. `ENOMEM`; `ENODEV` before there are instances.
 pub(crate) fn add(export: Export) -> Result {
-    change(|list| {
-        let mut new = KVec::with_capacity(list.len().saturating_add(1), GFP_KERNEL)?;
-        new.push(export, GFP_KERNEL)?;
-        new.extend_from_slice(list, GFP_KERNEL)?;
-        Ok(new)
-    })
+    let _alone = CHANGE.as_ref().ok_or(ENODEV)?.lock();
+    let old = LIST.share();
+    let old = old.as_ref().map_or(&[][..], |list| list.as_slice());
+    let mut new = KVec::with_capacity(old.len().saturating_add(1), GFP_KERNEL)?;
+    new.push(export, GFP_KERNEL)?;
+    for export in old.iter().filter(|export| export.is_there()) {
+        new.push(export.again(), GFP_KERNEL)?;
+    }
+    let new = Arc::new(new, GFP_KERNEL)?;
+    count(&new);
+    drop(LIST.replace(Some(new)));
+    Ok(())
 }
 
-/// Removes the export that `is` accepts. Its function does not run any more after the return. Task
-/// context, sleeps.
+/// Ends the export that `is` accepts, which needs no memory: its place in the list goes when the
+/// next one comes. Its function does not run any more after the return. Task context, sleeps.
 ///
 /// # Errors
 ///
-/// `ENOENT` if there is no such export; `ENOMEM`.
-pub(crate) fn remove(is: impl Fn(Export) -> bool) -> Result {
-    change(|list| {
-        let mut new = KVec::with_capacity(list.len(), GFP_KERNEL)?;
-        for &export in list.iter().filter(|&&export| !is(export)) {
-            new.push(export, GFP_KERNEL)?;
-        }
-        if new.len() == list.len() {
-            return Err(ENOENT);
-        }
-        Ok(new)
-    })
+/// `ENOENT` if there is no such export.
+pub(crate) fn remove(is: impl Fn(&Export) -> bool) -> Result {
+    let _alone = CHANGE.as_ref().ok_or(ENOENT)?.lock();
+    let list = LIST.share().ok_or(ENOENT)?;
+    list.iter().find(|export| is(export)).ok_or(ENOENT)?.end();
+    count(&list);
+    wait_for_readers();
+    Ok(())
 }
 
-fn change(make: impl FnOnce(&[Export]) -> Result<KVec<Export>>) -> Result {
-    let _alone = CHANGE.as_ref().ok_or(ENODEV)?.lock();
-    let old = LIST.share();
-    let new = make(old.as_ref().map_or(&[][..], |list| list.as_slice()))?;
-    let all = new.iter().fold(0, |all, export| all | export.wants());
-    drop(LIST.replace(Some(Arc::new(new, GFP_KERNEL)?)));
+/// Says what is wanted now.
+fn count(list: &[Export]) {
+    let all = list.iter().fold(0, |all, export| all | export.wants());
     WANTED.store(all, Relaxed);
-    Ok(())
 }
 
 /// Passes an entry of `kind`, common fields included, to the exports that take this kind. Any
@@ -75,8 +73,6 @@ fn change(make: impl FnOnce(&[Export]) -> Result<KVec<Export>>) -> Result {
 pub(crate) fn write(kind: u32, entry: &[u8]) {
     LIST.with(|list| {
         let list = list.map_or(&[][..], |list| list.as_slice());
-        for export in list.iter().filter(|export| export.wants() & kind != 0) {
-            export.write(entry);
-        }
+        list.iter().for_each(|export| export.write(kind, entry));
     });
 }

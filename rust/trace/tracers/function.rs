@@ -50,7 +50,9 @@ impl Tracer for Function {
             },
             GFP_KERNEL,
         )?;
-        tracing.install(flags)?;
+        let asked = Asked::of(&tracing.pids, flags);
+        let careful = tracing.prepare(asked)?;
+        tracing.install(asked, careful)?;
         Ok(tracing)
     }
 
@@ -92,28 +94,35 @@ impl Asked {
 }
 
 impl Tracing {
-    /// Puts the callback for `flags` in place and starts it.
-    fn install(&mut self, flags: u32) -> Result {
-        let careful = Asked::of(&self.pids, flags);
+    /// What the callback for `asked` needs. `ENOMEM`.
+    fn prepare(&self, asked: Option<Asked>) -> Result<Option<Arc<Careful>>> {
+        let careful = |asked| Careful::new(&self.instance, &self.pids, asked);
+        asked
+            .map(|asked| Ok(Arc::new(careful(asked)?, GFP_KERNEL)?))
+            .transpose()
+    }
+
+    /// Puts the callback for `asked` in place, with what was prepared for it, and starts it.
+    fn install(&mut self, asked: Option<Asked>, careful: Option<Arc<Careful>>) -> Result {
         match careful {
             None => self.ops.set_callback(self.instance.clone())?,
-            Some(asked) => {
-                let callback = Careful::new(&self.instance, &self.pids, asked)?;
-                self.ops.set_callback(Arc::new(callback, GFP_KERNEL)?)?;
-            }
+            Some(careful) => self.ops.set_callback(careful)?,
         }
-        self.careful = careful;
+        self.careful = asked;
         self.ops.register()
     }
 }
 
 impl Running for Tracing {
     fn changed(&mut self, flags: u32) -> Result {
-        if Asked::of(&self.pids, flags) == self.careful {
+        let asked = Asked::of(&self.pids, flags);
+        if asked == self.careful {
             return Ok(());
         }
+        // Before the old one goes: without memory all stays as it is.
+        let careful = self.prepare(asked)?;
         self.ops.unregister()?;
-        self.install(flags)
+        self.install(asked, careful)
     }
 
     fn switched(&mut self, on: bool) {
