@@ -27,19 +27,13 @@ use syn::{parse_macro_input, DeriveInput};
 /// }
 /// ```
 ///
-/// | attribute
-/// meaning |
+/// | attribute | meaning |
 /// | --- | --- |
-/// | `name = "…"`
-/// the name of the type and of its directory in `events/ftrace` |
-/// | `print = "…"`
-/// the text after `print fmt: ` in its `format` file |
-/// | `tail(name: [type])`
-/// elements of that type after the fields |
-/// | `tail(name: [type; 8])`
-/// the same; the `format` file shows that many elements |
-/// | `#[c("u16")]`, on a field
-/// the C type, if it is not the one of [the table](entry) |
+/// | `name = "…"` | the name of the type and of its directory in `events/ftrace` |
+/// | `print = "…"` | the text after `print fmt: ` in its `format` file |
+/// | `tail(name: [type])` | elements of that type after the fields |
+/// | `tail(name: [type; 8])` | the same; the `format` file shows that many elements |
+/// | `#[c("u16")]`, on a field | the C type, if it is not the one of [the table](entry) |
 ///
 /// Fields are integers, or arrays of integers with a literal length. Hidden padding is not allowed:
 /// padding is a field whose name begins with `_`, and `format` does not show it. The number of the
