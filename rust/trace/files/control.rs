@@ -167,3 +167,19 @@ pub(crate) fn errno(error: format::Error) -> Error {
 pub(crate) fn shown(result: fmt::Result) -> Result {
     result.map_err(|fmt::Error| ENOMEM)
 }
+
+/// Bytes of a list of numbers that are taken at once.
+const NUMBERS: usize = 1 << 20;
+
+/// What a write of numbers says; of a long one as much as ends behind a number, and the caller
+/// writes the rest again. May sleep. `EFAULT`, `ENOMEM`.
+pub(super) fn read_numbers(call: &mut WriteCall<'_>) -> Result<KVVec<u8>> {
+    let len = call.len().min(NUMBERS);
+    let mut text = KVVec::from_elem(0, len, GFP_KERNEL)?;
+    call.reader().read_slice(&mut text)?;
+    if len < call.len() {
+        let last = text.iter().rposition(u8::is_ascii_whitespace);
+        text.truncate(last.map_or(len, |last| last.wrapping_add(1)));
+    }
+    Ok(text)
+}

@@ -2,13 +2,12 @@
 
 //! The tasks whose events are recorded: `set_event_pid` and `set_event_notrace_pid`.
 
-use super::super::control::Text;
+use super::super::control::{read_numbers, Text};
 use super::super::{Node, Place};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 use crate::trace::events::registry;
 use crate::trace::tasks::pids::PidListKind;
 use core::fmt::Write;
-use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
 
 /// The file of one of the two pid lists.
@@ -55,8 +54,7 @@ impl OpenFile for OpenPids {
             return Ok(0);
         }
         self.at.instance.expand()?;
-        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
+        let text = read_numbers(call)?;
         let used = registry::lock()?.write_pids(&self.at.instance, self.which, &text)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         Ok(used)

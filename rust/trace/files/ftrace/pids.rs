@@ -6,12 +6,13 @@ use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::kernel::raw_lock::RawLock;
+use crate::trace::files::control::read_numbers;
 use crate::trace::files::listing::{self, Lines};
 use crate::trace::files::{Node, Place};
 use crate::trace::tasks::pids::PidListKind;
 use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
-use kernel::{page::PAGE_SIZE, prelude::*};
+use kernel::prelude::*;
 
 /// The file of one of the two pid lists.
 pub(super) struct PidFile(pub(super) PidListKind);
@@ -38,11 +39,9 @@ struct OpenPids {
 }
 
 impl OpenFile for OpenPids {
-    /// A write takes all of its pids or none. At most a page is taken; the caller writes the rest
-    /// again.
+    /// A write takes all of its pids or none.
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
-        call.reader().read_slice(&mut text)?;
+        let text = read_numbers(call)?;
         let used = FunctionPids::write(&self.at.instance, self.which, &text)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         Ok(used)
