@@ -134,17 +134,23 @@ early_initcall(register_modules);
 #ifdef CONFIG_BLOCK
 EXPORT_SYMBOL_GPL(blk_fill_rwbs);
 #endif
+EXPORT_SYMBOL_GPL(event_triggers_call);
+EXPORT_SYMBOL_GPL(event_triggers_post_call);
+EXPORT_SYMBOL_GPL(filter_match_preds);
 EXPORT_SYMBOL_GPL(register_ftrace_export);
+EXPORT_SYMBOL_GPL(trace_add_event_call);
 EXPORT_SYMBOL_GPL(register_trace_event);
 EXPORT_SYMBOL_GPL(trace_array_set_clr_event);
 EXPORT_SYMBOL_GPL(trace_define_field);
 EXPORT_SYMBOL_GPL(trace_event_buffer_commit);
+EXPORT_SYMBOL_GPL(trace_event_buffer_lock_reserve);
 EXPORT_SYMBOL_GPL(trace_event_buffer_reserve);
 EXPORT_SYMBOL_GPL(trace_event_ignore_this_pid);
 EXPORT_SYMBOL_GPL(trace_event_raw_init);
 EXPORT_SYMBOL_GPL(trace_event_reg);
 EXPORT_SYMBOL_GPL(trace_get_event_file);
 EXPORT_SYMBOL_GPL(trace_put_event_file);
+EXPORT_SYMBOL_GPL(trace_remove_event_call);
 EXPORT_SYMBOL_GPL(trace_set_clr_event);
 EXPORT_SYMBOL_GPL(__trace_trigger_soft_disabled);
 EXPORT_SYMBOL_GPL(unregister_ftrace_export);

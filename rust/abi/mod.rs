@@ -21,6 +21,8 @@ mod boot;
 mod branch;
 mod dump;
 #[cfg(CONFIG_EVENT_TRACING)]
+mod event_calls;
+#[cfg(CONFIG_EVENT_TRACING)]
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod fgraph;

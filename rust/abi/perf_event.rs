@@ -202,26 +202,3 @@ pub(crate) unsafe extern "C" fn ftrace_profile_free_filter(event: *mut bindings:
         }
     }
 }
-
-/// Does an entry pass the filter of one of perf's events? Any context, preemption off.
-///
-/// # Safety
-///
-/// `filter` came from [`ftrace_profile_set_filter`], and `rec` from [`perf_trace_buf_alloc`], in
-/// this context.
-#[export]
-pub(crate) unsafe extern "C" fn filter_match_preds(
-    filter: *mut bindings::event_filter,
-    rec: *mut c_void,
-) -> c_int {
-    // SAFETY: `filter` came from `ftrace_profile_set_filter`, and `rec` from
-    // `perf_trace_buf_alloc`, in this context; the memory of an entry is zeroed at first and has
-    // this size.
-    let (filter, entry) = unsafe {
-        (
-            &*filter.cast::<Filter>(),
-            core::slice::from_raw_parts(rec.cast::<u8>(), bindings::PERF_MAX_TRACE_SIZE as usize),
-        )
-    };
-    filter.passes(entry).into()
-}

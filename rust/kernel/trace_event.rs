@@ -22,7 +22,7 @@ mod reservation;
 mod sections;
 
 pub(crate) use call::Call;
-pub(crate) use fields::{Field, RawField};
+pub(crate) use fields::{Field, RawField, Reach};
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) use file::wait_for_probes;
 pub(crate) use file::{flag, File, FileBox, FlagsHandle};

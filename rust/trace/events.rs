@@ -19,6 +19,8 @@
 //! | [`inject`] | entries from user space |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
+//! | [`added`] | events that C code makes while the kernel runs |
+//! | `evals` | the names in formats, for `eval_map` |
 //!
 //! Words: a *file* is an event in an instance; it is created when something is set for the event. A
 //! *hit* is a call of the event's probe. A *soft-disabled* event is hit but not recorded. A *soft
@@ -28,10 +30,13 @@
 //! the locks that a class takes to enable an event (those of tracepoints and static keys).
 //! `Documentation/events.md` has the details.
 
+pub(crate) mod added;
 pub(crate) mod boot;
 mod check;
 pub(crate) mod console;
 pub(crate) mod enable;
+#[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+pub(crate) mod evals;
 pub(crate) mod file;
 pub(crate) mod filter;
 pub(crate) mod format;

@@ -16,7 +16,7 @@
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
 //! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
 //! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
-//! | [`printk_formats`] | `printk_formats` |
+//! | [`printk_formats`], `eval_map` | the files of these names |
 //! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
@@ -44,6 +44,8 @@ use kernel::{prelude::*, str::CString, sync::Arc};
 mod branches;
 pub(crate) mod control;
 mod error_log;
+#[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+mod eval_map;
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(super) mod ftrace;
@@ -66,6 +68,8 @@ mod trace_pipe;
 mod trace_pipe_raw;
 
 use error_log::ErrorLog;
+#[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+use eval_map::EvalMap;
 #[cfg(CONFIG_EVENT_TRACING)]
 use events::{AvailableEvents, EventPidFile, SetEvent, ShowFilters, ShowTriggers};
 use latency::Microseconds;
@@ -131,6 +135,9 @@ static FILES: &[Row] = &[
         "the tracer at work; nop is none. Changing it empties the buffer"),
     row(c"error_log", 0o640, Scope::Recorder, &ErrorLog,
         "why the last 8 commands were refused; truncating clears it"),
+    #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+    row(c"eval_map", 0o440, Scope::Top, &EvalMap,
+        "the numbers that stand in the formats of events for names"),
     row(c"free_buffer", 0o200, Scope::Recorder, &FreeBuffer,
         "hold it open: closing it gives the buffer's memory back"),
     row(c"last_boot_info", 0o440, Scope::Persistent, &LastBootInfo,

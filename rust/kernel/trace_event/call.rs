@@ -6,6 +6,7 @@ use crate::kernel::format::is_tracepoint_string;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic};
 use kernel::types::Opaque;
 
 /// What an event is, and how its code is reached (`struct trace_event_call`).
@@ -167,6 +168,28 @@ impl Call {
         constant || is_tracepoint_string(address) || of_module()
     }
 
+    /// How often an event without a module is held.
+    pub(super) fn users(&self) -> Option<&Atomic<i32>> {
+        // SAFETY: the flags say which field of the union it is: an aligned word that is used as an
+        // atomic one from `init` on, and lives as long as the event.
+        self.has(Self::DYNAMIC).then(|| unsafe {
+            let either = &raw mut (*self.0.get()).__bindgen_anon_2;
+            Atomic::from_ptr((&raw mut (*either).refcnt).cast())
+        })
+    }
+
+    /// Whether perf sees hits of the event, or the event has no module and is held. Task context; the
+    /// caller holds the events lock.
+    pub(crate) fn is_in_use(&self) -> bool {
+        #[cfg(CONFIG_PERF_EVENTS)]
+        // SAFETY: the structure is complete, and the word changes under the events lock alone.
+        if unsafe { (*self.0.get()).perf_refcount } != 0 {
+            return true;
+        }
+        self.users()
+            .is_some_and(|users| users.load(ordering::Relaxed) != 0)
+    }
+
     /// Initialises it: its class gives it a type. Task context.
     ///
     /// # Errors
@@ -183,9 +206,8 @@ impl Call {
         let call = self.0.get();
         // SAFETY: nobody knows the event yet, so nobody else uses the structure.
         unsafe {
-            if !self.has(Self::DYNAMIC) {
-                (*call).__bindgen_anon_2.module = module.cast();
-            }
+            // The same word counts the users of an event without a module.
+            (*call).__bindgen_anon_2.module = module.cast();
             match (*self.class()).raw_init {
                 Some(raw_init) => to_result(raw_init(call)),
                 None => Ok(()),

@@ -26,6 +26,22 @@ impl Call {
         }
     }
 
+    /// The entry at `entry`, as far as its fields reach. Any context.
+    ///
+    /// # Safety
+    ///
+    /// `entry` is a complete entry of this event, which does not change for the lifetime that the
+    /// caller picks.
+    pub(crate) unsafe fn entry_at<'a>(&self, entry: *const u8) -> &'a [u8] {
+        let end = self.fields().fold(COMMON, |end, field| {
+            // SAFETY: `entry` is complete, and has this field.
+            let data = Dynamic::of(&field).map_or(0, |dynamic| unsafe { dynamic.end_in(entry) });
+            end.max(field.offset.wrapping_add(field.size)).max(data)
+        });
+        // SAFETY: a complete entry reaches as far as its fields do.
+        unsafe { core::slice::from_raw_parts(entry, end) }
+    }
+
     /// The list of fields that were defined one by one, the last one first.
     fn field_list(&self) -> *mut bindings::list_head {
         let class = self.class();
@@ -169,6 +185,80 @@ pub(crate) struct Field<'a> {
     pub(crate) len: usize,
     /// How a filter is to see it.
     pub(crate) kind: Kind,
+}
+
+/// How far the entries of an event reach.
+pub(crate) struct Reach {
+    /// The end of the fields of fixed size.
+    end: usize,
+    dynamic: KVec<Dynamic>,
+}
+
+impl Reach {
+    /// The reach of the entries of `call`. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn of(call: &Call) -> Result<Self> {
+        let mut reach = Self {
+            end: COMMON,
+            dynamic: KVec::new(),
+        };
+        for field in call.fields() {
+            reach.end = reach.end.max(field.offset.wrapping_add(field.size));
+            if let Some(dynamic) = Dynamic::of(&field) {
+                reach.dynamic.push(dynamic, GFP_KERNEL)?;
+            }
+        }
+        Ok(reach)
+    }
+
+    /// The entry at `entry`. Any context.
+    ///
+    /// # Safety
+    ///
+    /// `entry` is a complete entry of that event, which does not change for the lifetime that the
+    /// caller picks.
+    pub(crate) unsafe fn entry_at<'a>(&self, entry: *const u8) -> &'a [u8] {
+        // SAFETY: `entry` is complete, and has these fields.
+        let ends = self.dynamic.iter().map(|at| unsafe { at.end_in(entry) });
+        let end = ends.fold(self.end, usize::max);
+        // SAFETY: a complete entry reaches as far as its fields do.
+        unsafe { core::slice::from_raw_parts(entry, end) }
+    }
+}
+
+/// A field whose word has the offset and the length of its data in the entry.
+#[derive(Clone, Copy)]
+struct Dynamic {
+    offset: usize,
+    /// Whether the offset in the word counts from the end of the word.
+    relative: bool,
+}
+
+impl Dynamic {
+    /// `field`, if it is such a field.
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let ty = field.ty.to_bytes();
+        let relative = ty.starts_with(b"__rel_loc");
+        let is_dynamic = relative || ty.starts_with(b"__data_loc");
+        (is_dynamic && field.size == size_of::<u32>()).then_some(Self {
+            offset: field.offset,
+            relative,
+        })
+    }
+
+    /// The end of its data.
+    ///
+    /// # Safety
+    ///
+    /// `entry` is complete and has this field.
+    unsafe fn end_in(self, entry: *const u8) -> usize {
+        // SAFETY: `entry` has this field, which is a word of four bytes.
+        let word = unsafe { entry.add(self.offset).cast::<u32>().read_unaligned() } as usize;
+        let end = (word & 0xffff).wrapping_add(word >> 16);
+        match self.relative {
+            true => end.wrapping_add(self.offset).wrapping_add(size_of::<u32>()),
+            false => end,
+        }
+    }
 }
 
 /// The fields of an event in the order of an entry.

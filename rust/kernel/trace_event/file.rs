@@ -91,6 +91,15 @@ impl<T> File<T> {
         }
     }
 
+    /// Sets the filter that C code sees, null for none; nothing here reads it. The caller holds the
+    /// events lock.
+    pub(crate) fn set_filter_in_c(&self, filter: *const c_void) {
+        // SAFETY: the structure is there, and C code reads the word by one load.
+        unsafe {
+            (&raw mut (*self.raw.get()).filter).write_volatile(filter.cast_mut().cast());
+        }
+    }
+
     /// The event. Any context.
     #[inline(always)]
     pub(crate) fn call(&self) -> &Call {

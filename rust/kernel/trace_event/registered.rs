@@ -6,9 +6,10 @@ use super::Call;
 use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::trace_event_types as types;
 use core::ops::Deref;
-use core::ptr::NonNull;
+use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::prelude::*;
+use kernel::sync::atomic::ordering;
 
 /// A registered event. Dropping it unregisters the event.
 ///
@@ -52,6 +53,24 @@ impl Registered {
         };
         event.define_fields()?;
         Ok(event)
+    }
+
+    /// [`Registered::new`] of an event that has no module and is removed on request.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registered::new`].
+    ///
+    /// # Safety
+    ///
+    /// `call` is complete and new, and stays until the result is dropped.
+    pub(crate) unsafe fn dynamic(call: NonNull<bindings::trace_event_call>) -> Result<Self> {
+        // SAFETY: `call` is new, so nobody else uses the structure; it is complete, and stays until
+        // the result is dropped.
+        unsafe {
+            (*call.as_ptr()).flags |= Call::DYNAMIC as c_int;
+            Self::new(call, null_mut())
+        }
     }
 
     /// Unregisters the entry types of many events with one wait. Task context, sleeps.
@@ -113,12 +132,12 @@ impl Deref for Registered {
     }
 }
 
-/// An event that cannot go, as its module is held. The kernel's own events have no module, and stay
-/// anyway.
+/// An event that cannot go, as its module is held, or itself if it was added without one. The
+/// kernel's own events have no module, and stay anyway.
 ///
 /// # Invariants
 ///
-/// One reference on the event's module is the value's own.
+/// One reference on the event's module, or on the added event, is the value's own.
 pub(crate) struct HeldCall(NonNull<Call>);
 
 // SAFETY: it gives out `&Call` alone, and a module's references are counted on any CPU.
@@ -127,13 +146,18 @@ unsafe impl Send for HeldCall {}
 unsafe impl Sync for HeldCall {}
 
 impl HeldCall {
-    /// Holds `call`'s module; none if that is going, or if the event can go without one. Task
-    /// context.
+    /// Holds `call`'s module, or `call` itself; none if the module is going. Task context; the caller
+    /// holds the events lock.
     pub(crate) fn new(call: &Call) -> Option<Self> {
+        if let Some(users) = call.users() {
+            users.add(1, ordering::Relaxed);
+            // INVARIANT: the reference was taken just now.
+            return Some(Self(NonNull::from(call)));
+        }
         let module = call.module() as *mut bindings::module;
         // SAFETY: null, or the module of an event that is known, which stays until its events were
         // removed.
-        let is_held = !call.has(Call::DYNAMIC) && unsafe { bindings::try_module_get(module) };
+        let is_held = unsafe { bindings::try_module_get(module) };
         // INVARIANT: the reference was taken just now.
         is_held.then(|| Self(NonNull::from(call)))
     }
@@ -165,6 +189,9 @@ impl Deref for HeldCall {
 
 impl Drop for HeldCall {
     fn drop(&mut self) {
+        if let Some(users) = self.users() {
+            return users.add(-1, ordering::Relaxed);
+        }
         let module = self.module() as *mut bindings::module;
         // SAFETY: by the invariant the reference is the value's own, and it is given back here once.
         unsafe { bindings::module_put(module) };

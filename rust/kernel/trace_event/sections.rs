@@ -40,6 +40,9 @@ pub(crate) unsafe fn of_module(
 pub(crate) struct Eval<'a> {
     /// As [`Call::system_key`].
     pub(crate) system: usize,
+    /// The system's name.
+    #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+    pub(crate) system_name: &'a CStr,
     /// The name of an enumerator, or `sizeof(…)`.
     pub(crate) name: &'a CStr,
     /// The number.
@@ -50,10 +53,12 @@ pub(crate) struct Eval<'a> {
 ///
 /// `map` stays for the lifetime that the caller picks.
 unsafe fn eval<'a>(map: *const bindings::trace_eval_map) -> Eval<'a> {
-    // SAFETY: `map` stays for `'a`, and its name is NUL-terminated.
+    // SAFETY: `map` stays for `'a`, and its names are NUL-terminated.
     unsafe {
         Eval {
             system: (*map).system as usize,
+            #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+            system_name: CStr::from_char_ptr((*map).system),
             name: CStr::from_char_ptr((*map).eval_string),
             value: (*map).eval_value as i64,
         }

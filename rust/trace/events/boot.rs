@@ -4,10 +4,13 @@
 //! the events of modules that are loaded and unloaded.
 
 use super::check;
+#[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+use super::evals;
 use super::matching::Match;
 use super::printer::{self, Events};
 use super::registry::{self, Registry};
 use crate::core::format::event::replace_evals;
+use crate::kernel::sort::sort_by;
 use crate::kernel::trace_event::{Eval, Registered};
 use crate::trace::instance::Instance;
 use crate::trace::output::line::EVENT_PRINTER;
@@ -117,26 +120,31 @@ fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, o
 /// is freed.
 pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
     let result = registry::lock().and_then(|mut registry| {
-        let is_here = |_: &Registered| true;
-        rewrite(&mut registry, is_here, evals)
+        let evals = gathered(evals, 0)?;
+        rewrite(&mut registry, |_| true, evals);
+        Ok(())
     });
     if let Err(error) = result {
         pr_warn!("names in the formats of events stay: {:?}\n", error);
     }
 }
 
-/// Does so in the formats of the events that `is` accepts. `ENOMEM`.
-fn rewrite<'a>(
-    registry: &mut Registry,
-    is: impl Fn(&Registered) -> bool,
-    evals: impl Iterator<Item = Eval<'a>>,
-) -> Result {
-    let mut sorted: KVVec<Eval<'a>> = KVVec::new();
+/// The names of `module`, or of the kernel if `module` is 0; `eval_map` keeps them. `ENOMEM`.
+fn gathered<'a>(evals: impl Iterator<Item = Eval<'a>>, _module: usize) -> Result<KVVec<Eval<'a>>> {
+    let mut list = KVVec::new();
     for eval in evals {
-        sorted.push(eval, GFP_KERNEL)?;
+        list.push(eval, GFP_KERNEL)?;
     }
+    #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+    evals::keep(_module, &list)?;
+    Ok(list)
+}
+
+/// Puts the numbers of `evals` into the formats of the events that `is` picks.
+fn rewrite(registry: &mut Registry, is: impl Fn(&Registered) -> bool, evals: KVVec<Eval<'_>>) {
+    let mut sorted = evals;
     // Sorted by system. A longer name comes before a name that is its prefix.
-    sorted.sort_unstable_by(|one, other| {
+    sort_by(&mut sorted, |one, other| {
         (one.system, other.name.to_bytes()).cmp(&(other.system, one.name.to_bytes()))
     });
     for call in registry.calls_mut().filter(|call| is(call)) {
@@ -158,7 +166,6 @@ fn rewrite<'a>(
             })
         });
     }
-    Ok(())
 }
 
 fn is_word(byte: &u8) -> bool {
@@ -177,7 +184,8 @@ pub(crate) fn module_comes<'a>(
             check::look_at(&mut event);
             registry.add(event)?;
         }
-        rewrite(&mut registry, |call| call.module() == module, evals)?;
+        let evals = gathered(evals, module)?;
+        rewrite(&mut registry, |call| call.module() == module, evals);
         let its = |event: &&registry::Event| event.module() == module;
         if let Some(name) = registry
             .events()
@@ -197,6 +205,8 @@ pub(crate) fn module_comes<'a>(
 
 /// A module is unloaded. Removes its events. Task context, sleeps.
 pub(crate) fn module_goes(module: usize) {
+    #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
+    evals::forget(module);
     let result =
         registry::lock().and_then(|mut registry| registry.remove(|event| event.module() == module));
     if let Err(error) = result {

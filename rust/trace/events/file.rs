@@ -14,6 +14,7 @@ use crate::core::parse::options::Flag;
 use crate::kernel::rcu_slot::{RcuSlot, Retired};
 use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
 use crate::trace::instance::Instance;
+use core::ptr::null;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -194,6 +195,10 @@ impl EventFile {
             self.hot.set(flag::FILTERED, false);
         }
         self.refused = None;
+        let in_c = filter
+            .as_ref()
+            .map_or(null(), |filter| Arc::as_ptr(filter).cast());
+        self.hot.set_filter_in_c(in_c);
         let old = self.hot.filter.exchange(filter);
         if filtered {
             self.hot.set(flag::FILTERED, true);

@@ -21,7 +21,7 @@ use crate::kernel::kallsyms;
 use crate::kernel::nofault;
 use crate::kernel::per_context::PerContext;
 use crate::kernel::rcu_slot::Retired;
-use crate::kernel::trace_event::{Call, Field};
+use crate::kernel::trace_event::{Call, Field, Reach};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -52,6 +52,7 @@ pub(crate) struct Filter {
     steps: KVec<Step>,
     masks: KVec<u64>,
     cpus: usize,
+    reach: Reach,
 }
 
 impl Filter {
@@ -66,6 +67,7 @@ impl Filter {
             steps: KVec::new(),
             masks: KVec::new(),
             cpus: nr_cpu_ids() as usize,
+            reach: Reach::of(event).map_err(|_| NoMemory)?,
         };
         let Self { steps, masks, .. } = &mut filter;
         compile(text, &Names(event), &mut Memory { steps, masks })?;
@@ -95,6 +97,11 @@ impl Filter {
     /// The text as the user wrote it.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// How far the entries reach that it is for.
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// Whether `entry`, common fields included, passes the filter. Any context, preemption off.

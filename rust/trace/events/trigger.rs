@@ -94,6 +94,18 @@ enum Sort {
     Switch,
 }
 
+impl Sort {
+    /// Its bit in C's `enum event_trigger_type`.
+    const fn bit(self) -> u32 {
+        match self {
+            Self::OnOff => 1 << 0,
+            Self::Snapshot => 1 << 1,
+            Self::StackTrace => 1 << 2,
+            Self::Switch => 1 << 3,
+        }
+    }
+}
+
 impl Key {
     const fn of(sort: Sort) -> Self {
         Self { sort, target: None }
@@ -218,6 +230,24 @@ impl TriggerList {
                 trigger.hit(file, None);
             }
         }
+    }
+
+    /// What the triggers of `after` are, as bits of C's `enum event_trigger_type`.
+    pub(super) fn sorts(&self, after: u64) -> u32 {
+        self.placed()
+            .filter(|(place, _)| after & 1 << place != 0)
+            .fold(0, |sorts, (_, trigger)| sorts | trigger.key().sort.bit())
+    }
+
+    /// The triggers behind the entry that are one of `sorts`; see [`TriggerList::sorts`].
+    pub(super) fn after_of(&self, sorts: u32) -> u64 {
+        self.placed()
+            .filter(|(_, trigger)| trigger.is_after() && trigger.key().sort.bit() & sorts != 0)
+            .fold(0, |after, (place, _)| after | 1 << place)
+    }
+
+    fn placed(&self) -> impl Iterator<Item = (usize, &Arc<dyn Trigger>)> {
+        self.triggers.iter().enumerate().take(u64::BITS as usize)
     }
 
     /// The list without the trigger of `key`, and that trigger. `ENOMEM`.

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/trace.h>
 #include <linux/trace_events.h>
+#include <linux/umh.h>
 
 #define CREATE_TRACE_POINTS
 #include "events_kunit_trace.h"
@@ -108,12 +109,159 @@ static void files(struct kunit *test)
 	trace_put_event_file(file);
 }
 
+/* An event that is made while the kernel runs, whose hits are recorded step by step. */
+struct added_entry {
+	struct trace_entry ent;
+	int number;
+};
+
+static enum print_line_t added_print(struct trace_iterator *iter, int flags, struct trace_event *event)
+{
+	trace_seq_printf(&iter->seq, "kunit_added: %d\n", ((struct added_entry *)iter->ent)->number);
+	return trace_handle_return(&iter->seq);
+}
+
+static struct trace_event_functions added_functions = {
+	.trace = added_print,
+};
+
+static struct trace_event_fields added_fields[] = {
+	{ .type = "int", .name = "number", .size = sizeof(int), .align = 4, .is_signed = 1, .filter_type = FILTER_OTHER },
+	{}
+};
+
+static struct trace_event_file *added_file;
+
+static int added_reg(struct trace_event_call *call, enum trace_reg what, void *data)
+{
+	if (what == TRACE_REG_REGISTER)
+		added_file = data;
+	else if (what == TRACE_REG_UNREGISTER)
+		added_file = NULL;
+	return 0;
+}
+
+static struct trace_event_class added_class = {
+	.system		= "rtrace_kunit",
+	.fields_array	= added_fields,
+	.fields		= LIST_HEAD_INIT(added_class.fields),
+	.raw_init	= trace_event_raw_init,
+	.reg		= added_reg,
+};
+
+static struct trace_event_call added_call = {
+	.name		= "kunit_added",
+	.class		= &added_class,
+	.event.funcs	= &added_functions,
+	.print_fmt	= "\"%d\", REC->number",
+};
+
+#define ADDED "/sys/kernel/tracing/instances/kunit_added/events/rtrace_kunit/kunit_added"
+
+static int shell(const char *command)
+{
+	char *arguments[] = { "/bin/sh", "-c", (char *)command, NULL };
+	char *environment[] = { "PATH=/usr/bin:/bin", NULL };
+
+	return call_usermodehelper(arguments[0], arguments, environment, UMH_WAIT_PROC);
+}
+
+static int matches(struct trace_event_file *file, struct added_entry *entry, int number)
+{
+	int result;
+
+	entry->number = number;
+	preempt_disable();
+	result = filter_match_preds(READ_ONCE(file->filter), entry);
+	preempt_enable();
+	return result;
+}
+
+static void added(struct kunit *test)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_added", NULL);
+	struct added_entry copy = {}, *entry;
+	struct ring_buffer_event *event;
+	struct trace_event_file *file;
+	struct trace_buffer *buffer;
+	enum event_trigger_type after;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), -ENOENT);
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&added_call), 0);
+	KUNIT_EXPECT_GT(test, added_call.event.type, 20);
+
+	/* It is there as others are, and does not go while it is used. */
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), 0);
+	KUNIT_EXPECT_NOT_NULL(test, added_file);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), -EBUSY);
+	file = trace_get_event_file("kunit_added", "rtrace_kunit", "kunit_added");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_PTR_EQ(test, file, added_file);
+
+	event = trace_event_buffer_lock_reserve(&buffer, file, added_call.event.type, sizeof(*entry), 0x110023);
+	if (event) {
+		entry = ring_buffer_event_data(event);
+		entry->number = 5;
+		copy = *entry;
+		ring_buffer_unlock_commit(buffer);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, copy.ent.type, added_call.event.type);
+	KUNIT_EXPECT_EQ(test, copy.ent.flags, 0x11);
+	KUNIT_EXPECT_EQ(test, copy.ent.preempt_count, 0x23);
+	KUNIT_EXPECT_EQ(test, copy.ent.pid, current->pid);
+	event = trace_event_buffer_lock_reserve(&buffer, file, added_call.event.type, 1000, 0);
+	if (event)
+		ring_buffer_discard_commit(buffer, event);
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, ring_buffer_entries(buffer), 1);
+	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_added: 5$' /sys/kernel/tracing/instances/kunit_added/trace"), 0);
+
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(file->filter), NULL);
+	KUNIT_EXPECT_EQ(test, shell("echo 'number > 5' > " ADDED "/filter"), 0);
+	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(file->filter));
+	KUNIT_EXPECT_EQ(test, matches(file, &copy, 5), 0);
+	KUNIT_EXPECT_EQ(test, matches(file, &copy, 6), 1);
+	KUNIT_EXPECT_EQ(test, matches(file, &copy, -6), 0);
+	KUNIT_EXPECT_EQ(test, shell("echo 0 > " ADDED "/filter"), 0);
+	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(file->filter), NULL);
+
+	KUNIT_EXPECT_EQ(test, shell("echo 'traceoff if number == 7' > " ADDED "/trigger"), 0);
+	copy.number = 6;
+	KUNIT_EXPECT_EQ(test, event_triggers_call(file, buffer, &copy, NULL), ETT_NONE);
+	copy.number = 7;
+	after = event_triggers_call(file, buffer, &copy, NULL);
+	KUNIT_EXPECT_EQ(test, after, ETT_TRACE_ONOFF);
+	event = trace_event_buffer_lock_reserve(&buffer, file, added_call.event.type, sizeof(*entry), 0);
+	if (event)
+		ring_buffer_discard_commit(buffer, event);
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	event_triggers_post_call(file, after);
+	event = trace_event_buffer_lock_reserve(&buffer, file, added_call.event.type, sizeof(*entry), 0);
+	if (event)
+		ring_buffer_discard_commit(buffer, event);
+	KUNIT_EXPECT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, shell("echo '!traceoff' > " ADDED "/trigger"), 0);
+
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", false), 0);
+	KUNIT_EXPECT_NULL(test, added_file);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), -EBUSY);
+	trace_put_event_file(file);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), 0);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), -ENOENT);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), -EINVAL);
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(strings),
 	KUNIT_CASE(files),
+	KUNIT_CASE(added),
 	{}
 };
 
