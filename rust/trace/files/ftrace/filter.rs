@@ -6,23 +6,18 @@
 //! changes the copy. Closing the file takes the last token and makes the copy current. Errors at
 //! the close cannot be reported.
 
-use super::token_file::{self, TokenFile};
+use super::token_file::{self, TokenSet};
 use crate::core::format::Out;
 use crate::core::parse::command::{self, Rule};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
-use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::commands::{self, Probes};
-use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::listing::Lines;
 use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::ops::{Edit, FilterKind, List, Ops};
 use crate::trace::instance::Instance;
 use crate::trace::tracers::function_filter::FunctionFilter;
 use core::fmt;
-use kernel::{
-    new_mutex,
-    prelude::*,
-    sync::{Arc, Mutex},
-};
+use kernel::{prelude::*, sync::Arc};
 
 /// The file of one of the two hashes.
 pub(super) struct FilterFile(pub(super) FilterKind);
@@ -56,8 +51,8 @@ pub(in crate::trace::files) fn open(
     owner: Owner,
     how: &OpenFlags,
 ) -> Result<Opening> {
-    let writing = match how.write {
-        true => Some(TokenFile::new(ops.edit(which, how.trunc)?)?),
+    let edit = match how.write {
+        true => Some(ops.edit(which, how.trunc)?),
         false => None,
     };
     let list = if how.read {
@@ -65,22 +60,18 @@ pub(in crate::trace::files) fn open(
     } else {
         None
     };
-    Opening::pin_init(
-        try_pin_init!(OpenFilter { which, owner, list, writing <- new_mutex!(writing) }? Error),
-    )
+    token_file::open(FilterSet { which, owner, list }, edit)
 }
 
-#[pin_data(PinnedDrop)]
-struct OpenFilter {
+/// The hash of an open file.
+struct FilterSet {
     which: FilterKind,
     owner: Owner,
     /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<List>,
-    #[pin]
-    writing: Mutex<Option<TokenFile<Edit>>>,
 }
 
-impl OpenFilter {
+impl FilterSet {
     /// The first line for an empty hash. Patterns for modules that are not loaded count as entries
     /// of `set_ftrace_filter`, but not of `set_ftrace_notrace`.
     fn headline(&self, list: &List) -> Option<&'static [u8]> {
@@ -90,26 +81,6 @@ impl OpenFilter {
                 Some(b"#### no functions disabled ####\n")
             }
             _ => None,
-        }
-    }
-
-    /// Applies one token: a pattern for the hash, or a function command.
-    fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
-        if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
-            let (name, _) = command::split(rest);
-            return Err(if name == b"mod" || commands::is_known(name) {
-                ENODEV
-            } else {
-                EINVAL
-            });
-        }
-        match (
-            Rule::parse(token).map_err(crate::trace::files::control::errno)?,
-            &self.owner,
-        ) {
-            (Rule::Command(_), Owner::Instance(instance)) => commands::apply(instance, token),
-            (Rule::Command(_), _) => Err(EINVAL),
-            (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
         }
     }
 
@@ -140,40 +111,35 @@ impl OpenFilter {
     }
 }
 
-impl OpenFile for OpenFilter {
-    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let text = token_file::read(call)?;
-        let mut writing = self.writing.lock();
-        let Some(writing) = &mut *writing else {
-            return Err(EINVAL);
-        };
-        writing.take(call, &text, |edit, token| self.apply(edit, token))
+impl TokenSet for FilterSet {
+    type Edit = Edit;
+
+    /// Applies one token: a pattern for the hash, or a function command.
+    fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
+        if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
+            let (name, _) = command::split(rest);
+            return Err(if name == b"mod" || commands::is_known(name) {
+                ENODEV
+            } else {
+                EINVAL
+            });
+        }
+        match (
+            Rule::parse(token).map_err(crate::trace::files::control::errno)?,
+            &self.owner,
+        ) {
+            (Rule::Command(_), Owner::Instance(instance)) => commands::apply(instance, token),
+            (Rule::Command(_), _) => Err(EINVAL),
+            (Rule::Functions(_) | Rule::Module(_), _) => edit.apply(token),
+        }
     }
 
-    fn rows(&self) -> Option<&dyn Rows> {
-        Some(self)
-    }
-}
-
-#[allow(unsafe_code, reason = "what the macro makes of it")]
-#[pinned_drop]
-impl PinnedDrop for OpenFilter {
-    fn drop(self: Pin<&mut Self>) {
-        let Some(writing) = self.writing.lock().take() else {
-            return;
-        };
-        let edit = writing.end(|edit, token| self.apply(edit, token));
-        let _ = edit.commit();
-    }
-}
-
-impl Rows for OpenFilter {
-    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
-        listing::rows(self, at)
+    fn commit(&self, edit: Edit) -> Result {
+        edit.commit()
     }
 }
 
-impl Lines for OpenFilter {
+impl Lines for FilterSet {
     fn seek(&self, at: u64) -> Option<u64> {
         let list = self.list.as_ref()?;
         let lines = self.rules(list) + self.commands();

@@ -6,19 +6,18 @@
 //! An open file for writing holds a private copy of the hash. Closing the file makes the copy
 //! current.
 
-use super::token_file::{self, TokenFile};
+use super::token_file::{self, TokenSet};
 use crate::core::format::Out;
 use crate::core::parse::number;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
-use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::files::control::{errno, shown, Control, Limit, Text};
-use crate::trace::files::listing::{self, Lines};
+use crate::trace::files::listing::Lines;
 use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::sites::Site;
 use crate::trace::instance::list;
 use core::fmt::{self, Write};
-use kernel::{new_mutex, prelude::*, sync::Mutex};
+use kernel::prelude::*;
 
 /// The file of one of the two hashes.
 pub(super) struct GraphFile(pub(super) GraphFilterKind);
@@ -26,8 +25,8 @@ pub(super) struct GraphFile(pub(super) GraphFilterKind);
 impl Node for GraphFile {
     /// `O_TRUNC` starts with an empty hash.
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let writing = match how.write {
-            true => Some(TokenFile::new(Edit::open(self.0, how.trunc)?)?),
+        let edit = match how.write {
+            true => Some(Edit::open(self.0, how.trunc)?),
             false => None,
         };
         let list = if how.read {
@@ -35,55 +34,37 @@ impl Node for GraphFile {
         } else {
             None
         };
-        Opening::pin_init(
-            try_pin_init!(OpenGraph { which: self.0, list, writing <- new_mutex!(writing) }? Error),
+        token_file::open(
+            GraphSet {
+                which: self.0,
+                list,
+            },
+            edit,
         )
     }
 }
 
-#[pin_data(PinnedDrop)]
-struct OpenGraph {
+/// The hash of an open file.
+struct GraphSet {
     which: GraphFilterKind,
     /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<KVVec<Site>>,
-    #[pin]
-    writing: Mutex<Option<TokenFile<Edit>>>,
 }
 
-impl OpenFile for OpenGraph {
-    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let text = token_file::read(call)?;
-        let mut writing = self.writing.lock();
-        let Some(writing) = &mut *writing else {
-            return Err(EINVAL);
-        };
-        writing.take(call, &text, |edit, word| edit.apply(word))
+impl TokenSet for GraphSet {
+    type Edit = Edit;
+
+    fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
+        edit.apply(token)
     }
 
-    fn rows(&self) -> Option<&dyn Rows> {
-        Some(self)
+    fn commit(&self, edit: Edit) -> Result {
+        edit.commit()?;
+        tell_tracers()
     }
 }
 
-#[allow(unsafe_code, reason = "what the macro makes of it")]
-#[pinned_drop]
-impl PinnedDrop for OpenGraph {
-    fn drop(self: Pin<&mut Self>) {
-        let Some(writing) = self.writing.lock().take() else {
-            return;
-        };
-        let edit = writing.end(|edit, word| edit.apply(word));
-        let _ = edit.commit().and_then(|()| tell_tracers());
-    }
-}
-
-impl Rows for OpenGraph {
-    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
-        listing::rows(self, at)
-    }
-}
-
-impl Lines for OpenGraph {
+impl Lines for GraphSet {
     fn seek(&self, at: u64) -> Option<u64> {
         let list = self.list.as_ref()?;
         (at < list.len().max(1) as u64).then_some(at)

@@ -4,24 +4,90 @@
 //! changes a private copy of the hash.
 
 use crate::core::parse::parser::Parser;
-use crate::kernel::fs::pseudo_fs::WriteCall;
+use crate::kernel::fs::pseudo_fs::{OpenFile, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::kernel::kallsyms::SYMBOL_TOKEN;
 use crate::trace::files::control::errno;
-use kernel::{page::PAGE_SIZE, prelude::*};
+use crate::trace::files::listing::{self, Lines};
+use kernel::{new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
 
 /// Room for one token: a symbol with offset and module as C prints it, and some spare bytes.
 const ROOM: usize = SYMBOL_TOKEN;
 
+/// A hash that a file shows and changes. Its lines are those of the hash at the time of the open.
+pub(super) trait TokenSet: Lines + 'static {
+    /// The private copy.
+    type Edit: Send + Unpin + 'static;
+
+    /// Changes the copy by one token. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// Any; the writer gets it.
+    fn apply(&self, edit: &mut Self::Edit, token: &[u8]) -> Result;
+
+    /// Makes the copy current. Task context, sleeps. The file is being closed, so nobody gets the
+    /// error.
+    fn commit(&self, edit: Self::Edit) -> Result;
+}
+
+/// An open file of `set`. `edit` is the private copy if the file is open for writing. Task context,
+/// may sleep. `ENOMEM`.
+pub(super) fn open<S: TokenSet>(set: S, edit: Option<S::Edit>) -> Result<Opening> {
+    let writing = edit.map(TokenFile::new).transpose()?;
+    Opening::pin_init(try_pin_init!(OpenSet { set, writing <- new_mutex!(writing) }? Error))
+}
+
+#[pin_data(PinnedDrop)]
+struct OpenSet<S: TokenSet> {
+    set: S,
+    #[pin]
+    writing: Mutex<Option<TokenFile<S::Edit>>>,
+}
+
+impl<S: TokenSet> OpenFile for OpenSet<S> {
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let text = read(call)?;
+        let mut writing = self.writing.lock();
+        let Some(writing) = &mut *writing else {
+            return Err(EINVAL);
+        };
+        writing.take(call, &text, |edit, token| self.set.apply(edit, token))
+    }
+
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+impl<S: TokenSet> Rows for OpenSet<S> {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        listing::rows(&self.set, at)
+    }
+}
+
+#[allow(unsafe_code, reason = "what the macro makes of it")]
+#[pinned_drop]
+impl<S: TokenSet> PinnedDrop for OpenSet<S> {
+    fn drop(self: Pin<&mut Self>) {
+        let Some(writing) = self.writing.lock().take() else {
+            return;
+        };
+        let edit = writing.end(|edit, token| self.set.apply(edit, token));
+        let _ = self.set.commit(edit);
+    }
+}
+
 /// The state of such a file while it is open for writing: the private copy, and the start of an
 /// unfinished token.
-pub(super) struct TokenFile<E> {
+struct TokenFile<E> {
     edit: E,
     parser: KBox<Parser<ROOM>>,
 }
 
 /// Copies the written bytes from user memory, at most a page. Task context, sleeps. `EFAULT`,
 /// `ENOMEM`.
-pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
+fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
     let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
     call.reader().read_slice(&mut text)?;
     Ok(text)
@@ -29,7 +95,7 @@ pub(super) fn read(call: &mut WriteCall<'_>) -> Result<KVec<u8>> {
 
 impl<E> TokenFile<E> {
     /// A file that changes `edit`. Task context, may sleep. `ENOMEM`.
-    pub(super) fn new(edit: E) -> Result<Self> {
+    fn new(edit: E) -> Result<Self> {
         // The parser is too large for the stack, so it is made in its final place.
         Ok(Self {
             edit,
@@ -43,7 +109,7 @@ impl<E> TokenFile<E> {
     /// # Errors
     ///
     /// `EINVAL` for a token that is too long, and the errors of `apply`.
-    pub(super) fn take(
+    fn take(
         &mut self,
         call: &mut WriteCall<'_>,
         text: &[u8],
@@ -61,7 +127,7 @@ impl<E> TokenFile<E> {
     }
 
     /// Ends the writing: calls `apply` with an unfinished token and returns the private copy.
-    pub(super) fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> E {
+    fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> E {
         let Self {
             mut edit,
             mut parser,
