@@ -141,6 +141,11 @@ pub(crate) unsafe extern "C" fn trace_event_reg(
 pub(crate) unsafe extern "C" fn trace_event_raw_init(
     call: *mut bindings::trace_event_call,
 ) -> c_int {
+    // SAFETY: `call` is complete, and nobody knows it yet, nor its class, which no other event has.
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    unsafe {
+        super::syscalls::take_over(call)
+    };
     // SAFETY: `event` is a field of `call`, and so not at 0.
     let event = unsafe { NonNull::new_unchecked(&raw mut (*call).event) };
     // SAFETY: `call` stays while it is known, and `event` is part of it.

@@ -52,9 +52,12 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_init(
             true => enter_format(metadata)?,
             false => c"\"0x%lx\", REC->ret".as_char_ptr().cast_mut(),
         };
-        // SAFETY: nobody knows the event yet.
+        let probe = probe(metadata.is_entered_by(call));
+        // SAFETY: nobody knows the event yet, and all events of its class say the same.
         unsafe {
             (*call).print_fmt = format.cast();
+            // Where stacks begin.
+            (*(*call).class).probe = probe as *mut c_void;
             Ok(super::events::trace_event_raw_init(call))
         }
     })
@@ -257,6 +260,41 @@ unsafe extern "C" fn returned(data: *mut c_void, regs: *mut bindings::pt_regs, _
                 .with(call.number, |file| of.returned(file, call, current))
         };
     }
+}
+
+/// Replaces the probe of `call` by one of those below, if `call` is an event of `raw_syscalls`.
+///
+/// # Safety
+///
+/// `call` is complete, and nobody knows it or its class yet.
+pub(super) unsafe fn take_over(call: *const bindings::trace_event_call) {
+    // SAFETY: nobody knows `call` or its class yet; the functions record what the fields of
+    // `TRACE_EVENT(sys_enter)` and of `sys_exit` say.
+    unsafe { syscall::set_probes_of_all(call, any_entered, any_returned) }
+}
+
+/// The probe of `raw_syscalls:sys_enter`. Task context, preemptible.
+///
+/// # Safety
+///
+/// `data` is a [`HotFile`] that stays meanwhile, `regs` are the current task's.
+unsafe extern "C" fn any_entered(data: *mut c_void, regs: *mut bindings::pt_regs, number: c_long) {
+    // SAFETY: the probe was registered with a `HotFile`, which stays until probes were waited for;
+    // `regs` are the current task's.
+    let (file, current) = unsafe { (HotFile::from_raw(data.cast()), Current::new(regs)) };
+    syscalls::any_entered(file, current, number as u64);
+}
+
+/// The probe of `raw_syscalls:sys_exit`. As [`any_entered`].
+///
+/// # Safety
+///
+/// As [`any_entered`].
+unsafe extern "C" fn any_returned(data: *mut c_void, regs: *mut bindings::pt_regs, result: c_long) {
+    // SAFETY: the probe was registered with a `HotFile`, which stays until probes were waited for;
+    // `regs` are the current task's.
+    let (file, current) = unsafe { (HotFile::from_raw(data.cast()), Current::new(regs)) };
+    syscalls::any_returned(file, current, result as u64);
 }
 
 /// Prints an entry of `sys_enter_*`.

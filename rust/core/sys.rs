@@ -273,6 +273,14 @@ pub fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
     local::plus_words::<MORE>(sum, words)
 }
 
+/// The same number, which the compiler computes here and not later. So what it is made of takes no
+/// registers any more.
+#[allow(dead_code, reason = "not all configurations have a user")]
+#[inline(always)]
+pub fn computed(number: u64) -> u64 {
+    local::computed(number)
+}
+
 /// Copies a number (or an address) to another register, for a value that a fast path passes to a
 /// slow path. Otherwise the compiler keeps the value in the slow path's register all the time, and
 /// moves other values for that.

@@ -14,6 +14,11 @@ __rust_helper int rust_helper_rtrace_syscall_number(struct pt_regs *regs)
 	return syscall_get_nr(current, regs);
 }
 
+__rust_helper long rust_helper_rtrace_syscall_number_as_is(struct pt_regs *regs)
+{
+	return syscall_get_nr(current, regs);
+}
+
 __rust_helper void rust_helper_rtrace_syscall_arguments(struct pt_regs *regs, unsigned long *args)
 {
 	syscall_get_arguments(current, regs, args);

@@ -200,6 +200,13 @@ impl Current {
             .filter(|&number| number < CALLS)
     }
 
+    /// The number of the call, of whatever kind it is.
+    #[inline(always)]
+    pub(crate) fn number_as_is(self) -> isize {
+        // SAFETY: by the type invariant the registers of the current task, which is in a call.
+        unsafe { bindings::rtrace_syscall_number_as_is(self.0) as isize }
+    }
+
     /// Its arguments.
     #[inline(always)]
     pub(crate) fn arguments(self) -> [usize; ARGS] {
@@ -208,6 +215,16 @@ impl Current {
         // words are written.
         unsafe { bindings::rtrace_syscall_arguments(self.0, words.as_mut_ptr()) };
         words
+    }
+
+    /// Writes the arguments to `place`, if that has room for all.
+    #[inline(always)]
+    pub(crate) fn put_arguments(self, place: &mut [u8]) {
+        if place.len() >= size_of::<[usize; ARGS]>() {
+            // SAFETY: by the type invariant the registers of the current task, which is in a call;
+            // there is room for six words. As in an entry of `TRACE_EVENT()` they may be unaligned.
+            unsafe { bindings::rtrace_syscall_arguments(self.0, place.as_mut_ptr().cast()) };
+        }
     }
 
     /// Its result.
@@ -264,6 +281,48 @@ pub(crate) unsafe fn register(enter: bool, probe: Probe, data: *mut c_void) -> R
 pub(crate) fn unregister(enter: bool, probe: Probe, data: *mut c_void) {
     // SAFETY: who was never registered is not found.
     unsafe { bindings::tracepoint_probe_unregister(point(enter), probe as _, data) };
+}
+
+/// Whether `call` is `raw_syscalls:sys_enter`, or (false) `raw_syscalls:sys_exit`. `None` for any
+/// other event.
+///
+/// # Safety
+///
+/// `call` is complete.
+unsafe fn is_of_all(call: *const bindings::trace_event_call) -> Option<bool> {
+    const KINDS: c_int =
+        (bindings::TRACE_EVENT_FL_TRACEPOINT | bindings::TRACE_EVENT_FL_CUSTOM) as c_int;
+    // SAFETY: `call` is complete; its flags say which field of the union it is.
+    let point_of_it = unsafe {
+        if (*call).flags & KINDS != bindings::TRACE_EVENT_FL_TRACEPOINT as c_int {
+            return None;
+        }
+        (*call).__bindgen_anon_1.tp
+    };
+    [true, false]
+        .into_iter()
+        .find(|&enter| core::ptr::eq(point(enter), point_of_it))
+}
+
+/// Replaces the generated probe of `call` by one of these, if `call` is `raw_syscalls:sys_enter` or
+/// `raw_syscalls:sys_exit`. The probes get the `struct trace_event_file` as data.
+///
+/// # Safety
+///
+/// `call` is complete, and nobody knows it or its class yet; the functions record what its fields
+/// say.
+pub(crate) unsafe fn set_probes_of_all(
+    call: *const bindings::trace_event_call,
+    entered: Probe,
+    returned: Probe,
+) {
+    // SAFETY: nobody knows `call` or its class yet, which is not constant.
+    unsafe {
+        if let Some(enter) = is_of_all(call) {
+            let probe = if enter { entered } else { returned };
+            (*(*call).class).probe = probe as *mut c_void;
+        }
+    }
 }
 
 fn point(enter: bool) -> *mut bindings::tracepoint {

@@ -132,6 +132,11 @@ pub(super) fn apart(number: u64) -> u64 {
 }
 
 #[inline(always)]
+pub(super) fn computed(number: u64) -> u64 {
+    number
+}
+
+#[inline(always)]
 pub(super) fn add(word: &AtomicU64, value: u64) {
     word.fetch_add(value, Ordering::Relaxed);
     super::barrier();

@@ -216,6 +216,20 @@ pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
 }
 
 #[inline(always)]
+pub(super) fn computed(number: u64) -> u64 {
+    let same;
+    // SAFETY: it does nothing. Not `pure`: it keeps its place among the others.
+    unsafe {
+        asm!(
+            "/* {number} */",
+            number = inlateout(reg) number => same,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    same
+}
+
+#[inline(always)]
 pub(super) fn apart(number: u64) -> u64 {
     let copy;
     // SAFETY: it only copies a value.

@@ -12,7 +12,9 @@ use super::registry::{Event, EventId, Registry};
 use crate::core::event::field;
 use crate::core::event::filter::error::{Errno, Refused};
 use crate::core::event::filter::parse::compile;
-use crate::core::event::filter::program::{Outside, Place, Program, Step, Test};
+use crate::core::event::filter::program::{
+    matches_plain, plain, Outside, Place, PlainStep, Program, Step, Test,
+};
 use crate::core::event::filter::{NoMemory, Scope, Storage};
 use crate::core::format::entry::{Entry as _, Function};
 use crate::core::format::Out;
@@ -21,7 +23,7 @@ use crate::kernel::kallsyms;
 use crate::kernel::nofault;
 use crate::kernel::per_context::PerContext;
 use crate::kernel::rcu_slot::Retired;
-use crate::kernel::trace_event::{Call, Field, Reach};
+use crate::kernel::trace_event::{Call, Field, Reach, COMMON};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -53,6 +55,8 @@ pub(crate) struct Filter {
     masks: KVec<u64>,
     cpus: usize,
     reach: Reach,
+    /// The steps of a plain program; none if it is not one.
+    plain: KVec<PlainStep>,
 }
 
 impl Filter {
@@ -68,9 +72,19 @@ impl Filter {
             masks: KVec::new(),
             cpus: nr_cpu_ids() as usize,
             reach: Reach::of(event).map_err(|_| NoMemory)?,
+            plain: KVec::new(),
         };
         let Self { steps, masks, .. } = &mut filter;
         compile(text, &Names(event), &mut Memory { steps, masks })?;
+
+        for step in plain(&filter.steps, COMMON) {
+            let Some(step) = step else {
+                filter.plain = KVec::new();
+                break;
+            };
+            let pushed = filter.plain.push(step, GFP_KERNEL);
+            pushed.map_err(|_| NoMemory)?;
+        }
 
         let follows = |step: &Step| {
             let place = match step.test {
@@ -102,6 +116,18 @@ impl Filter {
     /// How far the entries reach that it is for.
     pub(crate) fn reach(&self) -> &Reach {
         &self.reach
+    }
+
+    /// Whether the filter only compares the entry's own numbers, not the common fields.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.plain.is_empty()
+    }
+
+    /// [`Filter::passes`] of a [plain](Filter::is_plain) filter. The common fields need not be set.
+    #[inline(always)]
+    pub(crate) fn passes_plain(&self, entry: &[u8]) -> bool {
+        matches_plain(&self.plain, entry)
     }
 
     /// Whether `entry`, common fields included, passes the filter. Any context, preemption off.

@@ -9,6 +9,9 @@
 //! A hit that interrupts another hit in that memory reserves in the ring buffer, and discards the
 //! event if it is rejected.
 //!
+//! A probe that has the whole entry ([`record_made`]) needs no such memory for a filter that only
+//! compares the entry's own numbers. The filter runs on the stack of the probe.
+//!
 //! Nothing here locks, allocates, sleeps or can panic. Any context, NMI included.
 
 use super::console;
@@ -16,12 +19,18 @@ use super::file::HotFile;
 use super::scratch::Scratch;
 use super::trigger::TriggerList;
 use crate::core::parse::options::Flag;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::core::ring_buffer::Payload;
 use crate::core::ring_buffer::{Attempt, Header};
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::core::sys::computed;
 use crate::kernel::context::PreemptOff;
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT))]
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::trace::buffer::Unfinished;
 use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
@@ -30,6 +39,11 @@ use core::ptr::{null_mut, NonNull};
 const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
 /// Flags that need the entry to be read before it is recorded.
 const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
+
+/// Flags that [`judge`] can handle on the stack.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+const JUDGED: usize =
+    flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_MODE | flag::TRIGGER_COND;
 
 /// The mark of an entry in the ring buffer that only needs a commit.
 const PLAIN: u32 = 0;
@@ -191,11 +205,23 @@ unsafe fn commit_and_follow(file: &HotFile) {
     follow(file, context);
 }
 
+/// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
+/// is called.
+pub(super) fn record_stack(file: &HotFile, context: Context) {
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    let made = record_copy_of as *const () as usize;
+    #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
+    let made = 0;
+    // A probe that calls `record_made` ends with a tail call. So its frame is gone.
+    let callees = [(file.call().probe(), 1), (made, 2)];
+    stack::record_behind(file.instance.buffer(), context, callees);
+}
+
 /// Records the stack traces that follow an entry made in `context`.
 fn follow(file: &HotFile, context: Context) {
     let (buffer, options) = (file.instance.buffer(), file.instance.options());
     if options.has(Flag::StackTrace) {
-        stack::record_behind(buffer, context, file.call().probe());
+        record_stack(file, context);
     }
     // As in C, the option has no effect if the architecture cannot unwind a user stack.
     if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
@@ -215,6 +241,35 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
         return unsafe { commit_and_follow(file) };
     }
+    let mut judged = false;
+    if mark & !(!0 << MARK_BITS) == APART && file.flags() & CHECKED == flag::FILTERED {
+        let length = (mark >> MARK_BITS) as usize;
+        // SAFETY: by the mark, `reserve` has noted the entry.
+        let start = unsafe { at.entry() };
+        // SAFETY: the memory that `reserve` returned has this length.
+        let entry = unsafe { core::slice::from_raw_parts(start, length) };
+        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+        let filter = unsafe { file.filter.get() };
+        if let Some(filter) = filter.filter(|filter| filter.is_plain()) {
+            if !filter.passes_plain(entry) {
+                return Scratch::give_back();
+            }
+            judged = true;
+        }
+    }
+    // SAFETY: by the precondition.
+    unsafe { commit_judged(file, at, judged) };
+}
+
+/// [`commit_careful`] without its short path. `judged` says that the filter has passed the entry.
+///
+/// # Safety
+///
+/// As [`commit`].
+#[inline(never)]
+unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
+    // SAFETY: `reserve` has noted the mark.
+    let mark = unsafe { at.mark() };
     let (length, apart) = ((mark >> MARK_BITS) as usize, mark & APART != 0);
     let mut context = Context::capture_in_probe();
     if !context.is_plain_task() {
@@ -238,7 +293,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
     let flags = file.flags();
     let passes = || {
         // SAFETY: as above.
-        unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
+        judged || unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
     };
     let rejected = flags & flag::SOFT_DISABLED != 0 || flags & flag::FILTERED != 0 && !passes();
     if flags & flag::OBSERVED != 0 && !rejected && file.instance.buffer().is_on() {
@@ -359,6 +414,190 @@ pub(crate) fn record(
         let fields = entry.wrapping_add(COMMON);
         fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
         commit(&mut at);
+    }
+}
+
+/// Records an entry of `N` bytes. `fill` writes all but the common fields, and may be called more
+/// than once. For a probe written in Rust. Any context, with preemption as it was at the hit.
+///
+/// A plain filter of the event or of its triggers runs on the stack. A rejected entry is never
+/// reserved.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(always)]
+pub(crate) fn record_made<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
+    if file.flags() & (CAREFUL | flag::TRIGGER_MODE) != 0 {
+        return judge(file, fill);
+    }
+    record_plain(file, fill);
+}
+
+/// [`record_made`] without a flag. Not inline: a rejected entry must not pay for the registers that
+/// this saves.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(never)]
+fn record_plain<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
+    let context = Context::capture();
+    record_now(file, context, PreemptOff::new(), fill);
+}
+
+/// An entry that `fill` writes into the ring buffer.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+struct Made<const N: usize, F> {
+    header: u64,
+    fill: F,
+}
+
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+impl<const N: usize, F: Fn(&mut [u8; N])> Payload for Made<N, F> {
+    const LENGTH: usize = N;
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        const { assert!(N >= COMMON) };
+        // SAFETY: there are `N` bytes in an event that was reserved here and has not ended.
+        unsafe {
+            (self.fill)(&mut *at.cast());
+            at.cast::<u64>().write_unaligned(self.header);
+        }
+    }
+}
+
+/// Records an entry made in `context`, without a look at the flags.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(always)]
+fn record_now<const N: usize>(
+    file: &HotFile,
+    context: Context,
+    stay: PreemptOff,
+    fill: impl Fn(&mut [u8; N]),
+) {
+    let Some(task) = context.plain_task() else {
+        return record_rest(file, Unfinished::no_attempt(stay), fill);
+    };
+    let header = computed(task.header(file.kind));
+    let buffer = file.instance.buffer();
+    let made = |_| Made {
+        header,
+        fill: &fill,
+    };
+    let (left, _) = buffer.record_words(stay, task, made);
+    if !left.is_done() {
+        record_rest(file, left, fill);
+    }
+}
+
+/// The rest of [`record_now`].
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[cold]
+#[inline(never)]
+fn record_rest<const N: usize>(
+    file: &HotFile,
+    left: Unfinished<PreemptOff>,
+    fill: impl Fn(&mut [u8; N]),
+) {
+    let (made, stay) = file.instance.buffer().complete(left);
+    if !made {
+        let mut entry = [0; N];
+        fill(&mut entry);
+        record_copy_of(file, &stay, &entry);
+    }
+}
+
+/// Records a copy of `entry` without its common fields, and goes by all flags. `entry` is on the
+/// stack of the caller. A recorded stack begins below both functions, see [`record_stack`].
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(never)]
+fn record_copy_of(file: &HotFile, stay: &PreemptOff, entry: &[u8]) {
+    record(stay, file, entry.len(), |fields| {
+        for (place, byte) in fields.iter_mut().zip(entry.iter().skip(COMMON)) {
+            *place = *byte;
+        }
+    });
+    // No tail call above: this function must be on the stack.
+    core::hint::black_box(());
+}
+
+/// [`record_made`] with a flag. All but the expected case end with a tail call.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(never)]
+fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
+    let flags = file.flags() & (CAREFUL | flag::TRIGGER_MODE);
+    if flags & !JUDGED != 0 {
+        return record_careful(file, fill);
+    }
+    let stay = PreemptOff::new();
+    // The entry's scope ends here, so that what follows can be tail calls.
+    let verdict = {
+        let mut entry = [0; N];
+        fill(&mut entry);
+        verdict(file, flags, &stay, &entry)
+    };
+    match verdict {
+        Verdict::Rejected => {}
+        Verdict::Passed => record_passed(file, stay, fill),
+        Verdict::Unknown => {
+            drop(stay);
+            record_careful(file, fill);
+        }
+    }
+}
+
+/// What the plain filters of an event say about an entry.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+enum Verdict {
+    /// Nothing is recorded, and no trigger is hit.
+    Rejected,
+    /// The entry is recorded, and no trigger is hit.
+    Passed,
+    /// A trigger is hit, or a filter is not plain.
+    Unknown,
+}
+
+/// The verdict on `entry`, whose common fields are not set. `flags` has no others than [`JUDGED`].
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(always)]
+fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Verdict {
+    if flags & !flag::FILTERED != 0 {
+        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
+        let triggers = unsafe { file.triggers.get() };
+        let asked = triggers.filter(|_| flags & flag::TRIGGER_MODE != 0);
+        if !asked.is_none_or(|list| list.is_not_hit_by(entry)) {
+            return Verdict::Unknown;
+        }
+        if flags & flag::SOFT_DISABLED != 0 {
+            return Verdict::Rejected;
+        }
+    }
+    if flags & flag::FILTERED != 0 {
+        // SAFETY: as above.
+        if let Some(filter) = unsafe { file.filter.get() } {
+            if !filter.is_plain() {
+                return Verdict::Unknown;
+            }
+            if !filter.passes_plain(entry) {
+                return Verdict::Rejected;
+            }
+        }
+    }
+    Verdict::Passed
+}
+
+/// Records an entry that the filter has passed.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[inline(never)]
+fn record_passed<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&mut [u8; N])) {
+    record_now(file, Context::capture_in_probe(), stay, fill);
+}
+
+/// [`record_made`] in the general case.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[cold]
+#[inline(never)]
+fn record_careful<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
+    if !is_left_out(file) {
+        let mut entry = [0; N];
+        fill(&mut entry);
+        record_copy_of(file, &PreemptOff::new(), &entry);
     }
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The events of single system calls, `syscalls:sys_enter_*` and `syscalls:sys_exit_*`.
+//! The events of single system calls, `syscalls:sys_enter_*` and `syscalls:sys_exit_*`, and the two of
+//! all, `raw_syscalls:sys_enter` and `raw_syscalls:sys_exit`.
+//!
+//! The `raw_syscalls` events are recorded by our own probes instead of the generated ones. A
+//! generated probe reserves an entry before it has the entry's words.
 //!
 //! All enter events share one tracepoint, and so do all exit events. An instance has at most one
 //! probe at each. The probe finds the file of the system call in a table of the instance, which has
@@ -180,6 +184,38 @@ impl Syscalls {
             record(file, call.number, &[current.result() as usize], None);
         }
     }
+}
+
+/// Records `raw_syscalls:sys_enter`, whose file is `file`. Task context, preemptible.
+#[inline(always)]
+pub(crate) fn any_entered(file: &HotFile, current: Current, number: u64) {
+    recording::record_made(file, move |entry: &mut [u8; COMMON + 8 + 8 * ARGS]| {
+        // The order of the probe's arguments. So they stay in their registers.
+        let (current, number) = (current, number);
+        if let Some((place, arguments)) = own_word(entry) {
+            *place = number.to_ne_bytes();
+            current.put_arguments(arguments);
+        }
+    });
+}
+
+/// Records `raw_syscalls:sys_exit`, whose file is `file`. Task context, preemptible.
+#[inline(always)]
+pub(crate) fn any_returned(file: &HotFile, current: Current, result: u64) {
+    recording::record_made(file, move |entry: &mut [u8; COMMON + 8 + 8]| {
+        if let Some((place, rest)) = own_word(entry) {
+            *place = current.number_as_is().to_ne_bytes();
+            if let Some(place) = rest.first_chunk_mut() {
+                *place = result.to_ne_bytes();
+            }
+        }
+    });
+}
+
+/// The first word of an entry after the common fields, and the rest.
+#[inline(always)]
+fn own_word(entry: &mut [u8]) -> Option<(&mut [u8; 8], &mut [u8])> {
+    entry.get_mut(COMMON..)?.split_first_chunk_mut()
 }
 
 /// A system call that has events, and its number.

@@ -66,7 +66,10 @@ impl Place<'_> {
         let count = params.count().map_err(refused)?;
         let event = self.registry.event(self.event).ok_or(ENODEV)?;
         let filter = match params.filter().map_err(refused)? {
-            Some(text) => Some(filter::of_trigger(self.instance, event, text)?),
+            Some(text) => {
+                let filter = filter::of_trigger(self.instance, event, text)?;
+                Some(Arc::new(filter, GFP_KERNEL)?)
+            }
             None => None,
         };
         let left = match count {
@@ -153,7 +156,7 @@ pub(crate) trait Trigger: Send + Sync {
 pub(crate) struct Limits {
     /// The remaining count. `None` without a limit.
     left: Option<Atomic<i64>>,
-    filter: Option<Filter>,
+    filter: Option<Arc<Filter>>,
 }
 
 impl Limits {
@@ -191,9 +194,39 @@ impl Limits {
 pub(crate) struct TriggerList {
     /// The newest first.
     triggers: KVec<Arc<dyn Trigger>>,
+    /// The filters of all triggers. Empty if a trigger has none, or one that is not
+    /// [plain](Filter::is_plain).
+    #[cfg_attr(
+        not(CONFIG_FTRACE_SYSCALLS),
+        allow(dead_code, reason = "only the probes of system calls look there")
+    )]
+    filters: KVec<Arc<Filter>>,
 }
 
 impl TriggerList {
+    /// Creates a list. Returns `ENOMEM` on failure.
+    fn new(triggers: KVec<Arc<dyn Trigger>>) -> Result<Self> {
+        let mut filters = KVec::with_capacity(triggers.len(), GFP_KERNEL)?;
+        for trigger in &triggers {
+            let filter = trigger.limits().filter.as_ref();
+            if let Some(filter) = filter.filter(|filter| filter.is_plain()) {
+                filters.push(filter.clone(), GFP_KERNEL)?;
+            }
+        }
+        if filters.len() < triggers.len() {
+            filters.clear();
+        }
+        Ok(Self { triggers, filters })
+    }
+
+    /// Whether the filters of all triggers reject `entry`, whose common fields are not set. False
+    /// if that cannot be told. Any context.
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    #[inline(always)]
+    pub(super) fn is_not_hit_by(&self, entry: &[u8]) -> bool {
+        !self.filters.is_empty() && !self.filters.iter().any(|filter| filter.passes_plain(entry))
+    }
+
     /// Whether any trigger needs the entry, or runs after it.
     pub(crate) fn looks_at_entries(&self) -> bool {
         self.triggers.iter().any(|trigger| {
@@ -272,6 +305,6 @@ pub(crate) fn show(out: &mut dyn Out, trigger: &dyn Trigger) -> fmt::Result {
     write(
         out,
         limits.count(),
-        limits.filter.as_ref().map(Filter::text),
+        limits.filter.as_deref().map(Filter::text),
     )
 }

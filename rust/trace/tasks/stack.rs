@@ -110,18 +110,23 @@ pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
     });
 }
 
-/// Records the stack for an entry that was made in `context`, from the caller of the function that
-/// contains `ip`. If that function is not on the stack, records the whole stack. Any context.
+/// Records the stack for an entry that was made in `context`. Each of `callees` is an address in a
+/// function, and how many frames are left out from that function's frame on. The first one whose
+/// function is on the stack counts. If none is, records the whole stack. Any context.
 #[cfg(CONFIG_EVENT_TRACING)]
-pub(crate) fn record_behind(buffer: &Buffer, context: Context, ip: usize) {
-    let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
+pub(crate) fn record_behind<const N: usize>(
+    buffer: &Buffer,
+    context: Context,
+    callees: [(usize, usize); N],
+) {
     write(buffer, context, |calls| {
-        let is_callee =
-            |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
-        calls
-            .iter()
-            .position(is_callee)
-            .map_or(0, |frame| frame + 1)
+        let behind = |(ip, frames): (usize, usize)| {
+            let (size, offset) = size_offset(ip)?;
+            let start = ip.wrapping_sub(offset);
+            let is_callee = |call: &usize| call.wrapping_sub(start) <= size;
+            Some(calls.iter().position(is_callee)?.saturating_add(frames))
+        };
+        callees.into_iter().find_map(behind).unwrap_or(0)
     });
 }
 

@@ -68,6 +68,9 @@ if [ -e $enter/enable ]; then
 	}
 	echo 1 > $enter/enable
 	event event
+	echo 1 > ${enter%enter}exit/enable
+	event event_both
+	echo 0 > ${enter%enter}exit/enable
 	echo 'id == 99999' > $enter/filter
 	event event_rejected
 	echo 'id == 110 || id == 39' > $enter/filter
@@ -90,6 +93,17 @@ if [ -e $enter/enable ]; then
 		event event_syscall
 		echo 0 > events/syscalls/sys_enter_getppid/enable
 	fi
+fi
+
+# By the code that TRACE_EVENT() generates; interrupts go off twice in a system call.
+off=events/preemptirq/irq_disable
+if [ -e $off/enable ]; then
+	echo 1 > $off/enable
+	price event_generated "$("$program")" "$none" 200
+	echo 'caller_offs == 0' > $off/filter
+	price event_generated_rejected "$("$program")" "$none" 200
+	echo 0 > $off/filter
+	echo 0 > $off/enable
 fi
 
 # Upstream's benchmark without its reader: reserve and commit through the C interface, with the module's own loop. It

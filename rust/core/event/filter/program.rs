@@ -27,6 +27,56 @@ pub struct Step {
     pub(super) negated: bool,
 }
 
+impl Step {
+    /// This step as one of a [plain](plain()) program, if it compares a number beyond the first
+    /// `bytes` bytes of an entry.
+    fn plain(&self, bytes: usize) -> Option<PlainStep> {
+        let (load, mask, low, span) = match self.test {
+            Test::Range { load, low, span } => (load, u64::MAX, low, span),
+            // Any value but 0.
+            Test::Bits { load, bits } => (load, bits, 1, u64::MAX - 1),
+            _ => return None,
+        };
+        (usize::from(load.offset()) >= bytes).then_some(PlainStep {
+            mask,
+            low,
+            span,
+            load,
+            on_true: self.on_true,
+            on_false: self.on_false,
+        })
+    }
+}
+
+/// A predicate that compares a number: a word and `mask`, from `low` to `low + span`.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainStep {
+    mask: u64,
+    low: u64,
+    span: u64,
+    load: Load,
+    on_true: u16,
+    on_false: u16,
+}
+
+/// The steps of a plain program, which only compares numbers beyond the first `bytes` bytes of an
+/// entry. `None` in place of each step that no plain program has.
+pub fn plain(steps: &[Step], bytes: usize) -> impl Iterator<Item = Option<PlainStep>> + '_ {
+    steps.iter().map(move |step| step.plain(bytes))
+}
+
+/// [`Program::matches`] of the plain program of these steps.
+#[inline(always)]
+pub fn matches_plain(steps: &[PlainStep], entry: &[u8]) -> bool {
+    let mut next = 0;
+    while let Some(step) = steps.get(usize::from(next)) {
+        let word = step.load.word(entry);
+        let holds = word.is_some_and(|word| (word & step.mask).wrapping_sub(step.low) <= step.span);
+        next = if holds { step.on_true } else { step.on_false };
+    }
+    next == ACCEPT
+}
+
 /// The test of a predicate.
 #[derive(Clone, Copy, Debug)]
 pub enum Test {
@@ -118,6 +168,16 @@ impl Load {
             left: u8::try_from(left.checked_mul(8)?).ok()?,
             bits: u8::try_from(size.checked_mul(8)?).ok()?,
         })
+    }
+
+    /// The offset of the number in the entry.
+    const fn offset(self) -> u16 {
+        let before = if cfg!(target_endian = "little") {
+            self.shift().saturating_sub(self.left as u32)
+        } else {
+            self.left as u32
+        };
+        self.at.saturating_add(before as u16 / 8)
     }
 
     /// The distance of the number's lowest bit from the word's lowest bit.
@@ -234,8 +294,9 @@ impl<'a> Program<'a> {
         next == ACCEPT
     }
 
+    /// Takes the program by value. So the caller needs no copy in memory unless it calls this.
     #[inline(never)]
-    fn holds(&self, test: &Test, entry: &[u8], outside: &impl Outside) -> bool {
+    fn holds(self, test: &Test, entry: &[u8], outside: &impl Outside) -> bool {
         match *test {
             Test::Text { place, text } => self
                 .text_matches(place, text, entry, outside)

@@ -4,7 +4,7 @@
 
 use super::error::{Errno, Reason};
 use super::parse::compile;
-use super::program::{Outside, Program, REJECT};
+use super::program::{matches_plain, plain, Outside, Program, REJECT};
 use super::*;
 use crate::core::event::field::Kind;
 use crate::core::format::LineBuf;
@@ -167,7 +167,43 @@ fn run(text: &str, entry: &[u8]) -> bool {
         masks: &memory.masks,
         cpus: CPUS,
     };
-    program.matches(entry, &Here)
+    let passes = program.matches(entry, &Here);
+    let steps: Option<Vec<_>> = plain(&memory.steps, 8).collect();
+    if let Some(steps) = steps {
+        let mut other = entry.to_vec();
+        other[..8].fill(0xa5);
+        assert_eq!(matches_plain(&steps, &other), passes, "{text:?}");
+    }
+    passes
+}
+
+/// What a plain filter says does not depend on the common fields: `run` sees to that.
+#[test]
+fn plain_programs() {
+    let is_plain = |text: &str| {
+        let mut memory = Memory::default();
+        compile(text.as_bytes(), &EVENT, &mut memory).unwrap();
+        let mut steps = plain(&memory.steps, 8);
+        steps.all(|step| step.is_some())
+    };
+    for text in [
+        "s64 == -1",
+        "u64 & 0x10 && !(s64 > 3)",
+        "u8 == 200 || s8 < 0",
+        "u16 >= 3 && s32 != 7",
+    ] {
+        assert!(is_plain(text), "{text:?}");
+        run(text, &entry());
+    }
+    for text in [
+        "common_pid == 42",
+        "u64 == 1 || common_type == 3",
+        "s64 == 1 && !(common_flags & 1)",
+        "name == \"abc\"",
+        "s64 == 1 && CPU == 0",
+    ] {
+        assert!(!is_plain(text), "{text:?}");
+    }
 }
 
 #[test]

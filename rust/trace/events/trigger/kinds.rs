@@ -25,7 +25,7 @@ fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
     if triggers.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Arc::new(TriggerList { triggers }, GFP_KERNEL)?))
+    Ok(Some(Arc::new(TriggerList::new(triggers)?, GFP_KERNEL)?))
 }
 
 impl Registry {

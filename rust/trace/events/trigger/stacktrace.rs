@@ -5,7 +5,7 @@
 use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
 use crate::trace::buffer::entry::Context;
-use crate::trace::tasks::stack;
+use crate::trace::events::recording;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -44,7 +44,7 @@ impl Trigger for Made {
     fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
         if self.limits.spend() {
             let context = Context::capture_in_probe().rest();
-            stack::record_behind(file.instance().buffer(), context, file.call().probe());
+            recording::record_stack(file, context);
         }
     }
 
