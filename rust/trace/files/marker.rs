@@ -230,17 +230,24 @@ fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let entry = Print {
         ip: TracingMarkWrite::address(),
     };
-    // Markers are recorded with preemption off, as in C, and the entry's flags show it.
-    let _stay = PreemptOff::new();
-    if text.tail.len() <= room {
-        buffer.write(entry, [text.tail]).ok_or(EBADF)?;
-        export_marker(entry, text.tail);
-        return Ok(text.len);
+    let whole = text.tail.len() <= room;
+    let fits = if whole {
+        text.tail
+    } else {
+        text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?
+    };
+    {
+        // Markers are recorded with preemption off, as in C, and the entry's flags show it.
+        let _stay = PreemptOff::new();
+        let made = if whole {
+            buffer.write(entry, [fits])
+        } else {
+            buffer.write(entry, [fits, &end_of(fits)])
+        };
+        made.ok_or(EBADF)?;
     }
-    let fits = text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?;
-    buffer.write(entry, [fits, &end_of(fits)]).ok_or(EBADF)?;
     export_marker(entry, fits);
-    Ok(fits.len())
+    Ok(if whole { text.len } else { fits.len() })
 }
 
 /// Passes the entry to the exports.
@@ -252,12 +259,16 @@ fn export_marker(entry: Print, tail: &[u8]) {
     }
 }
 
+/// Task context; may sleep. `ENOMEM`.
 #[cold]
 fn export_whole(entry: Print, tail: &[u8]) -> Result {
-    let mut whole = KVec::from_elem(0, Print::SIZE, GFP_ATOMIC)?;
+    let mut whole = KVec::with_capacity(Print::SIZE.saturating_add(tail.len()), GFP_KERNEL)?;
+    whole.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
+    whole.extend_from_slice(tail, GFP_KERNEL)?;
+    // Taken last, as with PREEMPT_RT memory may be neither asked for nor freed with preemption off.
+    let _stay = PreemptOff::new();
     let header = Context::capture_all().header(Print::ID);
     entry.words(header).store(&mut whole);
-    whole.extend_from_slice(tail, GFP_ATOMIC)?;
     export::write(Export::MARKER, &whole);
     Ok(())
 }
