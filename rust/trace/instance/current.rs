@@ -145,6 +145,10 @@ impl Instance {
         self.features
             .iter()
             .try_for_each(|feature| feature.tracer_starts(self))?;
+        let (allocated, lent) = (
+            self.snapshot.is_allocated(),
+            self.snapshot.is_owned_by_tracer(),
+        );
         self.give_snapshot(tracer.uses_snapshot())?;
         self.buffer.reset();
         let forced = tracer.forces();
@@ -153,7 +157,14 @@ impl Instance {
         let running = tracer.start(self, state.flags_of(row)).inspect_err(|_| {
             self.set_each(forced, state.unforced);
             self.take_snapshot_away();
+            if !allocated {
+                self.snapshot.free();
+            }
         })?;
+        // Not before the start: after a failed one the last tracer needs it again.
+        if lent && !tracer.uses_snapshot() {
+            self.snapshot.free();
+        }
         state.running = Some(running);
         (state.tracer, state.row) = (tracer, row);
         Ok(())
@@ -169,14 +180,12 @@ impl Instance {
         }
     }
 
-    /// Prepares the snapshot for the next tracer: reserves it if `wanted`, or frees it after a
-    /// tracer that used it. The state mutex is held, and no tracer runs.
+    /// Arms the snapshot for the next tracer if it is `wanted`, or disarms it. The state mutex is
+    /// held, and no tracer runs.
     fn give_snapshot(&self, wanted: bool) -> Result {
-        let had = self.snapshot.is_owned_by_tracer();
-        if had && !wanted {
+        if !wanted {
             self.take_snapshot_away();
-            self.snapshot.free();
-        } else if wanted && !had {
+        } else if !self.snapshot.is_owned_by_tracer() {
             self.snapshot.arm(&self.buffer)?;
             self.snapshot.set_owned_by_tracer(true);
         }
