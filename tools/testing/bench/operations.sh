@@ -41,6 +41,10 @@ count instance_removed rmdir instances/one
 count filter_add write set_ftrace_filter vfs_read
 count filter_glob write set_ftrace_filter 'vfs_*'
 count filter_cleared write set_ftrace_filter ''
+"$program" write events/enable 1 > /dev/null
+"$program" write events/enable 0 > /dev/null
+count events_on write events/enable 1
+count events_off write events/enable 0
 
 # What is read: the calls of everything that a program does.
 record() {
