@@ -7,12 +7,12 @@
 //!
 //! 1. *Begin*, with the reader lock: chooses the contents that have room.
 //! 2. *Lay out*, without the lock: copies their descriptors and tags the slots. Contents that a
-//! reader takes meanwhile are removed again ([`Resize::catch_up`]).
+//!    reader takes meanwhile are removed again ([`Resize::catch_up`]).
 //! 3. *Finish*, with the reader lock: moves the reader's sub-buffer, its state and the counts. The
-//! time does not depend on the size. Before the caller releases the lock, it publishes the new
-//! buffer to readers and writers.
+//!    time does not depend on the size. Before the caller releases the lock, it publishes the new
+//!    buffer to readers and writers.
 //! 4. *Fill*, without the lock: gives memory to the empty sub-buffers. Then writers may come back,
-//! and unused memory is freed.
+//!    and unused memory is freed.
 
 use core::ptr::NonNull;
 

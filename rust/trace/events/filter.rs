@@ -8,7 +8,9 @@
 //!
 //! A refused filter also removes the old filter, and the file then shows the error, as in C.
 
+use super::file::EventFile;
 use super::registry::{Event, EventId, Registry};
+use super::scratch;
 use crate::core::event::field;
 use crate::core::event::filter::error::{Errno, Refused};
 use crate::core::event::filter::parse::compile;
@@ -250,7 +252,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `ENODEV` if the event was removed, the error in the filter, `ENOMEM`.
+    /// `ENODEV` if the event was removed; the error in the filter, which also removes the old one;
+    /// `ENOMEM`, and the old filter stays.
     pub(crate) fn write_filter(
         &mut self,
         instance: &Arc<Instance>,
@@ -273,7 +276,9 @@ impl Registry {
                 Ok(())
             }
             Err(refused) => {
-                drop(self.refuse_filter(instance, event, text, refused)?);
+                let refusal = Refusal::new(text, refused)?;
+                let file = self.file_made(instance, event)?;
+                drop(refusal.apply(file, instance, text)?);
                 Err(errno(refused))
             }
         }
@@ -305,47 +310,36 @@ impl Registry {
         }
 
         let mut old = KVec::with_capacity(ids.len(), GFP_KERNEL)?;
+        if clear {
+            for event in ids {
+                if let Some(file) = self.of_mut(instance).and_then(|at| at.file_mut(event)) {
+                    old.push(file.set_filter(None)?, GFP_KERNEL)?;
+                }
+            }
+            Retired::end_all(old);
+            return Ok(());
+        }
+        // Whatever asks for memory comes before the first change.
+        scratch::prepare()?;
+        let mut new = KVec::with_capacity(ids.len(), GFP_KERNEL)?;
         for event in ids {
-            let gone = if clear {
-                match self.of_mut(instance).and_then(|at| at.file_mut(event)) {
-                    Some(file) => file.set_filter(None)?,
-                    None => continue,
-                }
-            } else {
-                match Filter::new(self.event(event).ok_or(ENODEV)?, text) {
-                    Ok(filter) => {
-                        let filter = Arc::new(filter, GFP_KERNEL)?;
-                        self.file_made(instance, event)?.set_filter(Some(filter))?
-                    }
-                    Err(refused) => {
-                        self.refuse_filter(instance, event, text, refused.of_system())?
-                    }
-                }
+            let made = match Filter::new(self.event(event).ok_or(ENODEV)?, text) {
+                Ok(filter) => Ok(Arc::new(filter, GFP_KERNEL)?),
+                Err(refused) => Err(Refusal::new(text, refused.of_system())?),
+            };
+            self.file_made(instance, event)?;
+            new.push((event, made), GFP_KERNEL)?;
+        }
+        for (event, made) in new {
+            let file = self.file_made(instance, event)?;
+            let gone = match made {
+                Ok(filter) => file.set_filter(Some(filter))?,
+                Err(refusal) => refusal.apply(file, instance, text)?,
             };
             old.push(gone, GFP_KERNEL)?;
         }
         Retired::end_all(old);
         Ok(())
-    }
-
-    /// Removes the filter of `event`. Its file then shows the error in `text`.
-    fn refuse_filter(
-        &mut self,
-        instance: &Arc<Instance>,
-        event: EventId,
-        text: &[u8],
-        refused: Refused,
-    ) -> Result<Retired<Filter>> {
-        let file = self.file_made(instance, event)?;
-        let gone = file.set_filter(None)?;
-        if refused.errno == Errno::NoMemory {
-            return Ok(gone);
-        }
-        let mut said = Said(KVec::new());
-        refused.write(&mut said, text).map_err(|_| ENOMEM)?;
-        file.set_refused(said.0);
-        log(instance, text, refused);
-        Ok(gone)
     }
 
     /// Whether `event` in `instance` has a filter or an error text of a refused one.
@@ -411,6 +405,40 @@ fn copy(text: &[u8]) -> Result<KVec<u8>> {
     let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
     copy.extend_from_slice(text, GFP_KERNEL)?;
     Ok(copy)
+}
+
+/// A refused filter, and what the file says of it.
+struct Refusal {
+    refused: Refused,
+    said: KVec<u8>,
+}
+
+impl Refusal {
+    /// Makes the text. Task context, may sleep. `ENOMEM`, also for a filter that lacked memory.
+    fn new(text: &[u8], refused: Refused) -> Result<Self> {
+        if refused.errno == Errno::NoMemory {
+            return Err(ENOMEM);
+        }
+        let mut said = Said(KVec::new());
+        refused.write(&mut said, text).map_err(|_| ENOMEM)?;
+        Ok(Self {
+            refused,
+            said: said.0,
+        })
+    }
+
+    /// Removes the filter of `file`, which then shows the error. Task context, may sleep.
+    fn apply(
+        self,
+        file: &mut EventFile,
+        instance: &Instance,
+        text: &[u8],
+    ) -> Result<Retired<Filter>> {
+        let gone = file.set_filter(None)?;
+        file.set_refused(self.said);
+        log(instance, text, self.refused);
+        Ok(gone)
+    }
 }
 
 /// A stored text.

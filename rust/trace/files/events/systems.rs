@@ -9,6 +9,7 @@ use super::directories::{Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::node::{EventPlace, EventsPlace, FileRow, PlacedFile, SystemPlace};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use crate::kernel::sort::sort_by;
 use crate::trace::events::registry::{self, Event};
 use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
@@ -56,9 +57,14 @@ pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     }
     drop(registry);
     let systems = Systems::of(instance);
-    numbered.sort_unstable_by_key(|(number, _)| *number);
-    for (number, name) in numbered
+    let mut order: KVec<(u64, usize)> = KVec::with_capacity(numbered.len(), GFP_KERNEL)?;
+    for (at, (number, _)) in numbered.iter().enumerate() {
+        order.push((*number, at), GFP_KERNEL)?;
+    }
+    sort_by(&mut order, Ord::cmp);
+    for (number, name) in order
         .iter()
+        .filter_map(|(_, at)| numbered.get(*at))
         .filter(|(_, name)| name.as_slice() != FTRACE && systems.has(name))
     {
         let numbers = SYSTEMS.directory(number.wrapping_add(1));

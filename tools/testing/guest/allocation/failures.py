@@ -213,6 +213,9 @@ def in_folder(folder):
     yield [], append(at("set_event"), "sched:sched_switch"), [append(at("set_event"), "!sched:sched_switch")]
     yield toggled("events/sched/sched_switch/enable", "1", "0")
     yield toggled("events/sched/sched_switch/filter", "prev_pid == 1 && (next_comm ~ \"a*\" || CPU == 1)", "0")
+    switch, no_filter = at("events/sched/sched_switch/filter"), [write(at("events/sched/filter"), "0")]
+    yield [write(switch, "prev_pid == 7")], write(switch, "prev_pid == 1 && next_comm ~ \"a*\""), no_filter
+    yield [write(switch, "prev_pid == 7")], write(at("events/sched/filter"), "common_pid == 1"), no_filter
     # None of them comes to act: no task has that number.
     for command in ("stacktrace", "traceoff:2", "snapshot", "enable_event:sched:sched_waking"):
         command += " if prev_pid == 99999999"
