@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import sys
 import time
 
@@ -235,7 +236,7 @@ def operations():
     yield from in_folder(".")
     yield from in_folder(INSTANCE)
     yield [], make("instances/another"), [remove("instances/another")]
-    yield [make("instances/another")], remove("instances/another"), []
+    yield [make("instances/another")], remove("instances/another"), [remove("instances/another")]
     yield [], write("set_graph_function", "vfs_read"), [write("set_graph_function", "\n")]
     yield [], write("set_graph_notrace", "vfs_read"), [write("set_graph_notrace", "\n")]
     yield [], write("saved_cmdlines_size", "256"), [write("saved_cmdlines_size", "128")]
@@ -329,6 +330,7 @@ def main():
     os.chdir(TRACING)
     faults = Faults()
     os.mkdir(INSTANCE)
+    size = re.findall(r"\d+", text("buffer_size_kb"))[-1]
     wanted = os.environ.get("OPERATION") or ""
     bad = 0
     for folder in (".", INSTANCE):
@@ -354,6 +356,7 @@ def main():
         if time.monotonic() - begun > 10:
             print(f"  that took {time.monotonic() - begun:.0f} s", flush=True)
     os.rmdir(INSTANCE)
+    write("buffer_size_kb", size)()
     print(f"{bad} operations are wrong")
     return 1 if bad else 0
 
