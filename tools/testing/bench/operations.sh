@@ -41,10 +41,6 @@ count instance_removed rmdir instances/one
 count filter_add write set_ftrace_filter vfs_read
 count filter_glob write set_ftrace_filter 'vfs_*'
 count filter_cleared write set_ftrace_filter ''
-"$program" write events/enable 1 > /dev/null
-"$program" write events/enable 0 > /dev/null
-count events_on write events/enable 1
-count events_off write events/enable 0
 
 # What is read: the calls of everything that a program does.
 record() {
@@ -73,3 +69,9 @@ echo wakeup_dl > current_tracer
 echo "wakeup_hit $((($("$getppid") - none + 10000) / 20000))"
 echo nop > current_tracer
 echo > set_ftrace_filter
+
+# Last: these leave names and records behind, which make a line and a page dearer to read.
+"$program" write events/enable 1 > /dev/null
+"$program" write events/enable 0 > /dev/null
+count events_on write events/enable 1
+count events_off write events/enable 0
