@@ -42,7 +42,11 @@ pub(crate) mod rcu_slot;
 pub(crate) mod recursion;
 pub(crate) mod relaxed;
 pub(crate) mod reserved;
-#[cfg(CONFIG_FUNCTION_TRACER)]
+#[cfg(any(
+    CONFIG_FUNCTION_TRACER,
+    CONFIG_EVENT_TRACING,
+    CONFIG_TRACE_BRANCH_PROFILING
+))]
 pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
