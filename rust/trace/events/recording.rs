@@ -139,7 +139,7 @@ fn rest_of(
     length: usize,
     header: u64,
 ) -> *mut u8 {
-    // SAFETY: as in `reserve_in_buffer`.
+    // SAFETY: the probe that reserves runs with preemption off until it has committed.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
     // SAFETY: `tried` is what `try_reserve` gave in this context, on this buffer, just now.
     match unsafe { file.instance.buffer().reserve_rest(tried, length, &stay) } {
@@ -189,7 +189,7 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
         // SAFETY: `at` is what `reserve` has filled in and not ended, in this context.
         return unsafe { commit_careful(file, at) };
     }
-    // SAFETY: by the precondition, and by the mark, it is the last event that was reserved there.
+    // SAFETY: `PLAIN` says that the entry is in the buffer; it is the last one reserved there.
     unsafe { file.instance.buffer().commit_here() };
 }
 
@@ -200,7 +200,7 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
 #[inline(never)]
 unsafe fn commit_and_follow(file: &HotFile) {
     let context = Context::capture_in_probe().rest();
-    // SAFETY: by the precondition.
+    // SAFETY: the mark says that the entry is in the buffer; it is the last one reserved there.
     unsafe { file.instance.buffer().commit_here() };
     follow(file, context);
 }
@@ -257,7 +257,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             judged = true;
         }
     }
-    // SAFETY: by the precondition.
+    // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
     unsafe { commit_judged(file, at, judged) };
 }
 
@@ -292,7 +292,7 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     // A trigger may have changed it.
     let flags = file.flags();
     let passes = || {
-        // SAFETY: as above.
+        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
         judged || unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
     };
     let rejected = flags & flag::SOFT_DISABLED != 0 || flags & flag::FILTERED != 0 && !passes();
@@ -306,11 +306,11 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
         Scratch::give_back();
     } else if rejected {
         if let Some(event) = NonNull::new(start.wrapping_sub(header_of(length))) {
-            // SAFETY: by the precondition it is the last event that was reserved there.
+            // SAFETY: the entry is not apart, so it is the last event that was reserved there.
             unsafe { file.instance.buffer().discard_here(event) };
         }
     } else {
-        // SAFETY: as above.
+        // SAFETY: the entry is not apart, so it is the last event that was reserved there.
         unsafe { file.instance.buffer().commit_here() };
     }
     let followed = !rejected && flags & flag::FOLLOWED != 0;
@@ -339,7 +339,7 @@ fn commit_done(
 /// Preemption is off.
 #[inline(always)]
 fn record_copy(file: &HotFile, entry: &[u8]) {
-    // SAFETY: as in `reserve_in_buffer`.
+    // SAFETY: the probe that made the entry runs with preemption off.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
     let buffer = file.instance.buffer();
     let event = match buffer.try_reserve(entry.len(), &stay) {
@@ -370,12 +370,12 @@ unsafe fn copy_words(from: &[u8], to: *mut u8) {
     let mut to = to;
     let mut words = from.chunks_exact(8);
     for word in words.by_ref() {
-        // SAFETY: by the precondition; a chunk has eight bytes.
+        // SAFETY: a chunk has eight bytes, and `to` has room for all of `from`.
         unsafe { to.cast::<[u8; 8]>().write(*word.as_ptr().cast()) };
         to = to.wrapping_add(8);
     }
     for byte in words.remainder() {
-        // SAFETY: as above.
+        // SAFETY: `to` has room for all of `from`, of which this byte is the next.
         unsafe { to.write(*byte) };
         to = to.wrapping_add(1);
     }
@@ -569,7 +569,7 @@ fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Ve
         }
     }
     if flags & flag::FILTERED != 0 {
-        // SAFETY: as above.
+        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
         if let Some(filter) = unsafe { file.filter.get() } {
             if !filter.is_plain() {
                 return Verdict::Unknown;
