@@ -28,7 +28,7 @@ const JMP: u8 = 0xe9;
 const RET: u8 = 0xc3;
 const INT3: u8 = 0xcc;
 
-/// Is it a NOP as a compiler or `recordmcount` leaves it?
+/// Whether it is a NOP as a compiler or `recordmcount` leaves it.
 pub fn is_nop(insn: &Insn) -> bool {
     *insn == NOP || *insn == RUSTC_NOP
 }

@@ -31,7 +31,7 @@ impl Given {
         self.all().last().unwrap_or(b"")
     }
 
-    /// Is it there?
+    /// Whether it is there.
     pub(super) fn is_given(self) -> bool {
         !self.0.is_empty()
     }

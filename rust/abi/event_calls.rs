@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that C code makes while the kernel runs, and the steps of a hit one by one, of
-//! `include/linux/trace_events.h`. What a `struct trace_event_file *` is, `events.rs` says.
+//! Events that C code adds while the kernel runs, and the single steps of a hit, of
+//! `include/linux/trace_events.h`. `events.rs` says what a `struct trace_event_file *` is.
 
-use crate::core::ring_buffer::Header;
 use crate::kernel::trace_event::Registered;
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::events::added;
 use crate::trace::events::file::HotFile;
 use crate::trace::events::filter::Filter;
+use crate::trace::events::recording;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::error::from_result;
 use kernel::ffi::{c_int, c_uint, c_ulong, c_void};
 use kernel::prelude::*;
 
-/// Makes an event known, to be enabled and seen by perf as others; it has no module, whatever its
-/// flags say. Task context, sleeps; who calls holds none of the tracing core's locks.
+/// Adds an event. Users and perf can enable it like any other. It has no module, whatever its flags
+/// say. Task context, sleeps; the caller holds no lock of the tracing core.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn trace_add_event_call(
     })
 }
 
-/// Undoes [`trace_add_event_call`]; nobody uses `call` any more if that succeeds. Task context,
+/// Removes an event of [`trace_add_event_call`]. After success nobody uses `call`. Task context,
 /// sleeps.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_lock_reserve(
     let Some(event) = buffer.reserve(len) else {
         return null_mut();
     };
-    let head = if len > Header::MAX_SMALL { 8 } else { 4 };
+    let head = recording::header_of(len);
     // SAFETY: a payload of at least the common fields lies behind the record's header, and nobody
     // else writes there.
     unsafe {
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_lock_reserve(
     event.as_ptr().cast()
 }
 
-/// Does an entry pass a filter? Any context, preemption off.
+/// Whether an entry passes a filter. Any context, preemption off.
 ///
 /// # Safety
 ///

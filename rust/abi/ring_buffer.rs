@@ -530,7 +530,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset(buffer: *mut bindings::trace_b
     unsafe { buffer_of(buffer) }.reset();
 }
 
-/// Is there nothing to read on any CPU? Any context.
+/// Whether there is nothing to read on any CPU. Any context.
 ///
 /// # Safety
 ///
@@ -541,7 +541,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_empty(buffer: *mut bindings::trace_b
     unsafe { buffer_of(buffer) }.is_empty(None)
 }
 
-/// Is there nothing to read on `cpu`? Any context.
+/// Whether there is nothing to read on `cpu`. Any context.
 ///
 /// # Safety
 ///

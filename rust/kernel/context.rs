@@ -54,7 +54,7 @@ impl PreemptCount {
         self.0 & !0xf == Self::NO_RESCHED
     }
 
-    /// Is this an interrupt or NMI handler, or is preemption or are softirqs held off?
+    /// Whether this is an interrupt or NMI handler, or preemption or softirqs are held off.
     pub(crate) fn is_atomic(self) -> bool {
         self.0 & !Self::NO_RESCHED != 0
     }
@@ -72,7 +72,7 @@ impl PreemptCount {
         self.0 & !Self::NO_RESCHED != 0
     }
 
-    /// Is this a softirq handler?
+    /// Whether this is a softirq handler.
     pub(crate) fn in_softirq(self) -> bool {
         self.0 & Self::SERVING_SOFTIRQ != 0
     }
@@ -82,12 +82,12 @@ impl PreemptCount {
         self.0 & Self::BH_OFF != 0
     }
 
-    /// Is this a hard interrupt handler?
+    /// Whether this is a hard interrupt handler.
     pub(crate) fn in_hardirq(self) -> bool {
         self.0 & Self::HARDIRQ != 0
     }
 
-    /// Is this an NMI handler?
+    /// Whether this is an NMI handler.
     pub(crate) fn in_nmi(self) -> bool {
         self.0 & Self::NMI != 0
     }

@@ -194,7 +194,7 @@ fn strings() -> &'static [*const c_char] {
     unsafe { between(start, end) }
 }
 
-/// Is it the address of a string that `tracepoint_string()` has made known? Any context.
+/// Whether it is the address of a string that `tracepoint_string()` has made known. Any context.
 pub(crate) fn is_tracepoint_string(address: usize) -> bool {
     strings().iter().any(|&text| text as usize == address)
 }

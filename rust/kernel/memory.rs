@@ -9,13 +9,13 @@ use kernel::{
     str::{CStr, CStrExt as _},
 };
 
-/// Is it in the kernel's own data, which is never freed?
+/// Whether it is in the kernel's own data, which is never freed.
 pub(crate) fn is_kernel_core_data(addr: usize) -> bool {
     // SAFETY: a comparison of addresses.
     unsafe { bindings::rtrace_is_kernel_core_data(addr) }
 }
 
-/// Is it in kernel text, or, while that exists, in its init text?
+/// Whether it is in kernel text, or, while that exists, in its init text.
 pub(crate) fn is_kernel_text(addr: usize) -> bool {
     // SAFETY: a comparison of addresses.
     unsafe { bindings::rtrace_is_kernel_text(addr) }

@@ -42,7 +42,7 @@ impl ModuleId {
         Self(module)
     }
 
-    /// Is it the kernel?
+    /// Whether it is the kernel.
     pub(crate) fn is_kernel(self) -> bool {
         self.0.is_null()
     }

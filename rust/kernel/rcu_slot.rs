@@ -49,7 +49,7 @@ impl<T> RcuSlot<T> {
         Self(Atomic::new(ptr::null_mut()))
     }
 
-    /// Is nothing there? Any context, by one load.
+    /// Whether nothing is there. Any context, by one load.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         relaxed::load(&self.0).is_null()

@@ -131,7 +131,7 @@ impl Reserved {
         })
     }
 
-    /// Is it such a copy?
+    /// Whether it is such a copy.
     pub(crate) fn is_copy(&self) -> bool {
         matches!(self.of, Of::Allocated { .. })
     }
@@ -146,7 +146,7 @@ impl Reserved {
         self.size
     }
 
-    /// Can it be given back? What was mapped by its address cannot.
+    /// Whether it can be given back. What was mapped by its address cannot.
     pub(crate) fn can_go(&self) -> bool {
         !matches!(self.of, Of::Address)
     }
@@ -176,7 +176,7 @@ pub(crate) fn text_start() -> usize {
     unsafe { bindings::rtrace_text_start() }
 }
 
-/// Is it an address in the kernel's image?
+/// Whether it is an address in the kernel's image.
 pub(crate) fn is_kernel_image(addr: usize) -> bool {
     // SAFETY: a comparison of addresses.
     unsafe { bindings::rtrace_is_kernel_image(addr) }

@@ -186,7 +186,7 @@ impl Own {
         self.count.saturating_sub(word) * size_of::<usize>()
     }
 
-    /// Has somebody written beyond the stack's end?
+    /// Whether somebody has written beyond the stack's end.
     pub(crate) fn is_overrun(&self) -> bool {
         // SAFETY: no preconditions.
         unsafe { bindings::rtrace_stack_overrun() }

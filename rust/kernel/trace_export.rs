@@ -44,12 +44,12 @@ impl Export {
             .map(|export| Self(Atomic::new(export.as_ptr())))
     }
 
-    /// Is it the one there?
+    /// Whether it is the one there.
     pub(crate) fn is(&self, export: *mut bindings::trace_export) -> bool {
         !export.is_null() && self.0.load(Relaxed) == export
     }
 
-    /// Has it not ended?
+    /// Whether it has not ended.
     pub(crate) fn is_there(&self) -> bool {
         !self.0.load(Relaxed).is_null()
     }

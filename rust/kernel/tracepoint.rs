@@ -103,12 +103,12 @@ impl TaskView<'_> {
         unsafe { bindings::rtrace_task_state(self.0.get()) as u8 }
     }
 
-    /// Has it a deadline?
+    /// Whether it has a deadline.
     pub(crate) fn has_deadline(self) -> bool {
         self.prio() < 0
     }
 
-    /// Is it a real-time task, or one with a deadline?
+    /// Whether it is a real-time task, or one with a deadline.
     pub(crate) fn is_urgent(self) -> bool {
         self.prio() < bindings::MAX_RT_PRIO as i32
     }
@@ -118,7 +118,7 @@ impl TaskView<'_> {
         self.0.get() as usize
     }
 
-    /// Is it the same task?
+    /// Whether it is the same task.
     pub(crate) fn is(self, other: TaskView<'_>) -> bool {
         self.address() == other.address()
     }

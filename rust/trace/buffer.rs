@@ -347,7 +347,7 @@ impl Buffer {
         longest.unwrap_or(0)
     }
 
-    /// Is there nothing to read on `cpu`, or on any? Any context.
+    /// Whether there is nothing to read on `cpu`, or on any. Any context.
     pub(crate) fn is_empty(&self, cpu: Option<CpuId>) -> bool {
         self.lanes()
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))

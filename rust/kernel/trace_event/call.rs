@@ -60,7 +60,7 @@ impl Call {
         unsafe { (&raw const (*self.0.get()).flags).read_volatile() as u32 }
     }
 
-    /// Has it any of these flags?
+    /// Whether it has any of these flags.
     pub(crate) fn has(&self, flags: u32) -> bool {
         self.flags() & flags != 0
     }
@@ -125,7 +125,7 @@ impl Call {
         }
     }
 
-    /// Can it be enabled? Those of the core's own entries cannot.
+    /// Whether it can be enabled. Those of the core's own entries cannot.
     pub(crate) fn can_record(&self) -> bool {
         // SAFETY: the class lives as long as the event.
         unsafe { (*self.class()).reg.is_some() }

@@ -10,7 +10,7 @@ use crate::core::format::line::flag;
 use crate::kernel::context::{self, PreemptCount};
 use kernel::types::NotThreadSafe;
 
-/// Has this CPU made an entry since the names of its tasks were last saved?
+/// Whether this CPU has made an entry since the names of its tasks were last saved.
 ///
 /// Rust cannot define static per-CPU data: the flag is C's, and `rust/abi` implements [`CpuFlag`].
 pub(crate) struct EntryMade;
@@ -84,7 +84,7 @@ impl Context {
         Self::capture().rest()
     }
 
-    /// Is this task context with nothing to say beyond what [`Context::capture`] reads?
+    /// Whether this is task context with nothing to say beyond what [`Context::capture`] reads.
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
         self.count.is_plain_task()
@@ -143,7 +143,7 @@ impl Context {
         self.word.with_kind(kind.into()).0
     }
 
-    /// Is this an NMI handler?
+    /// Whether this is an NMI handler.
     #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
     #[inline(always)]
     pub(crate) fn in_nmi(self) -> bool {

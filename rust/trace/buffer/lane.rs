@@ -37,7 +37,7 @@ pub(super) struct Lane {
     pub(super) cpu: CpuId,
     /// Was the CPU ever up since the buffer exists? Until then its ring has the least size.
     pub(super) present: Atomic<bool>,
-    /// May it record, as far as `tracing_cpumask` says?
+    /// Whether it may record, as far as `tracing_cpumask` says.
     pub(super) allowed: Atomic<bool>,
     /// How many C callers do not want it to record.
     pub(super) disabled: Atomic<u32>,
@@ -83,7 +83,7 @@ impl Lane {
         )
     }
 
-    /// May it record, as far as this CPU alone is concerned?
+    /// Whether it may record, as far as this CPU alone is concerned.
     pub(super) fn may_record(&self) -> bool {
         self.allowed.load(Relaxed) && self.disabled.load(Relaxed) == 0
     }

@@ -156,7 +156,7 @@ impl<'a> Part<'a> {
         self.guard(|ring| ring.reader.try_lock())
     }
 
-    /// Is there nothing to read? Any context.
+    /// Whether there is nothing to read. Any context.
     pub(crate) fn is_empty(self) -> bool {
         self.buffer
             .with_ring(self.lane, |ring| ring.core.entries() == 0)

@@ -126,7 +126,7 @@ impl<S: Pinned> Unfinished<S> {
         }
     }
 
-    /// Is nothing left to do?
+    /// Whether nothing is left to do.
     #[inline(always)]
     pub(crate) fn is_done(&self) -> bool {
         self.word == Self::NOTHING

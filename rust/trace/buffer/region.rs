@@ -149,7 +149,7 @@ impl Region {
         self.words(HEADER, self.plan.scratch)
     }
 
-    /// Was it laid out by an earlier kernel, or by an earlier user?
+    /// Whether it was laid out by an earlier kernel, or by an earlier user.
     pub(crate) fn was_found(&self) -> bool {
         self.found.load(Relaxed)
     }

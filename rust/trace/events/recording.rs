@@ -58,7 +58,7 @@ const MARK_BITS: u32 = 2;
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
-const fn header_of(length: usize) -> usize {
+pub(crate) const fn header_of(length: usize) -> usize {
     if length > Header::MAX_SMALL {
         8
     } else {

@@ -128,7 +128,7 @@ pub(crate) struct Registered {
 pub(crate) struct Side {
     /// By their numbers.
     probes: KVVec<Registered>,
-    /// Is it started? So while there are sites.
+    /// Whether it is started. So while there are sites.
     on: bool,
 }
 

@@ -115,7 +115,7 @@ pub(crate) struct Recorder {
     pid_filter: Atomic<*mut PidFilter>,
     /// The tracer's options.
     flags: Atomic<u32>,
-    /// Are there pids to look at?
+    /// Whether there are pids to look at.
     pids: Atomic<bool>,
     /// See [`Destination::threshold`].
     threshold: Atomic<u64>,

@@ -66,7 +66,7 @@ impl UserRef {
         ops.unwrap_or_else(|| unreachable!())
     }
 
-    /// Was it ever registered?
+    /// Whether it was ever registered.
     pub(crate) fn is_used(self) -> bool {
         self.ops().has(flag::INITIALIZED)
     }

@@ -29,7 +29,7 @@ impl Target {
         self.0 == 0
     }
 
-    /// Is it jumped to rather than called?
+    /// Whether it is jumped to rather than called.
     pub(crate) fn is_jump(self) -> bool {
         self.0 & 1 != 0
     }

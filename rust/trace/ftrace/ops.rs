@@ -130,7 +130,7 @@ pub(crate) struct Enabled;
 
 /// What [`Enabled`] is.
 pub(crate) trait Switch {
-    /// Is it on? Any context.
+    /// Whether it is on. Any context.
     fn get() -> bool;
 
     /// Switches it. Any context.
@@ -149,7 +149,7 @@ pub(crate) fn kill() {
     keep_kprobes();
 }
 
-/// Is it the C structure of an [`Ops`]?
+/// Whether it is the C structure of an [`Ops`].
 pub(crate) fn is_owned(op: OpsRef) -> bool {
     FTRACE.lock().owners.iter().any(|owned| *owned == op)
 }

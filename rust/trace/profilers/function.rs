@@ -62,7 +62,7 @@ fn entry_path() -> EntryPath {
     }
 }
 
-/// Is it on? Task context.
+/// Whether it is on. Task context.
 pub(crate) fn is_on() -> bool {
     PROFILE.lock().on
 }

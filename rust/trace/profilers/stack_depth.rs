@@ -209,7 +209,7 @@ pub(crate) fn set(on: bool) -> Result {
     Ok(())
 }
 
-/// Is it on? Task context.
+/// Whether it is on. Task context.
 pub(crate) fn is_on() -> bool {
     switch().is_ok_and(|switch| *switch.on.lock())
 }

@@ -222,7 +222,7 @@ impl Careful {
         }
     }
 
-    /// Is it the same call as the last one? Then it is counted.
+    /// Whether it is the same call as the last one. Then it is counted.
     fn repeats(&self, here: &Here, hit: &Hit<'_, Nothing>) -> bool {
         let same = here.ip.load(Relaxed) == hit.ip && here.parent_ip.load(Relaxed) == hit.parent_ip;
         let count = here.repeats.load(Relaxed);

@@ -153,7 +153,7 @@ struct Wakeup {
     task: Atomic<usize>,
     /// Its priority when it was woken; more urgent ones take its place.
     prio: Atomic<i32>,
-    /// Has it a deadline? Then nothing takes its place.
+    /// Whether it has a deadline. Then nothing takes its place.
     deadline: Atomic<bool>,
     /// The CPU that it is to run on by now.
     cpu: Atomic<u32>,

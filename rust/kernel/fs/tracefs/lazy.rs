@@ -68,7 +68,7 @@ pub(crate) struct Listed {
     pub(crate) number: u64,
     /// Its name.
     pub(crate) name: KVec<u8>,
-    /// Is it a directory?
+    /// Whether it is a directory.
     pub(crate) is_dir: bool,
 }
 
@@ -440,7 +440,7 @@ unsafe extern "C" fn revalidate(
     1
 }
 
-/// Is it a directory of a tree?
+/// Whether it is a directory of a tree.
 ///
 /// # Safety
 ///

@@ -94,7 +94,7 @@ impl Probe {
         unsafe { Atomic::from_ptr(&raw mut (*self.as_ptr()).hlist_array) }
     }
 
-    /// Is it marked as registered? Any context.
+    /// Whether it is marked as registered. Any context.
     pub(crate) fn is_marked(self) -> bool {
         !self.list().load(Relaxed).is_null()
     }

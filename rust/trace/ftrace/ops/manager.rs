@@ -11,7 +11,7 @@ pub(crate) struct Manager;
 
 /// What [`Manager`] is.
 pub(crate) trait Parts {
-    /// Is it `op`? Any context.
+    /// Whether it is `op`. Any context.
     fn is(op: OpsRef) -> bool;
 
     /// Its parts. Any context; each is alive while a caller in a hit stays in it, or holds what

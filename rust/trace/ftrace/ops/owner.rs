@@ -39,7 +39,7 @@ pub(crate) struct Hit<'a, S: Saved> {
 
 /// What a trampoline saves for a callback.
 pub(crate) trait Saved {
-    /// Is it nothing?
+    /// Whether it is nothing.
     const NOTHING: bool;
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct Ops {
 /// What must live as long as hits.
 struct Held {
     bound: Option<Bound>,
-    /// Was it registered with this callback?
+    /// Whether it was registered with this callback.
     used: bool,
     /// The callback before, whose hits may still be going on.
     past: Option<Past>,
@@ -329,7 +329,7 @@ impl Ops {
         register::unregister(self.raw)
     }
 
-    /// Is it registered?
+    /// Whether it is registered.
     pub(crate) fn is_registered(&self) -> bool {
         self.raw.has(flag::ENABLED)
     }

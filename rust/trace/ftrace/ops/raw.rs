@@ -126,7 +126,7 @@ impl OpsRef {
         field!(self.flags as usize).load(Relaxed)
     }
 
-    /// Has it any of `flags`?
+    /// Whether it has any of `flags`.
     #[inline]
     pub(crate) fn has(self, flags: usize) -> bool {
         self.flags() & flags != 0
@@ -369,7 +369,7 @@ impl StaticOps {
         Self(Opaque::zeroed())
     }
 
-    /// Is it `op`?
+    /// Whether it is `op`.
     #[inline]
     pub(crate) fn is(&self, op: OpsRef) -> bool {
         op.as_ptr() == self.0.get()

@@ -126,9 +126,9 @@ pub(crate) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
 /// More sites than this take several batches of patches.
 const BATCH: usize = 256;
 
-/// Do so many sites of the tracer's ops `op` change that it should be called by none of them until
-/// all are patched? What patches text is traced itself, from its first batch on: that would be most
-/// of the cost, and a trace of nothing else.
+/// Whether so many sites of the tracer's ops `op` change that its trampoline calls nothing until all
+/// are patched. The code that patches text is traced itself from its first batch on. Those hits
+/// would be most of the cost, and most of the trace.
 fn changes_many(key: &Key, op: OpsRef, scope: OpsRef) -> bool {
     let filter = scope.set_of(FilterKind::Filter, key);
     op.has(flag::OWNED) && filter.is_none_or(|set| set.is_empty() || set.len() > BATCH)

@@ -94,7 +94,7 @@ pub(crate) fn wait_for_trampolines() {
 pub(super) struct HitsOut(Arc<Atomic<bool>>);
 
 impl HitsOut {
-    /// Are they? Any context.
+    /// Whether they are. Any context.
     pub(super) fn is_so(&self) -> bool {
         // Pairs with the release store in `run`.
         self.0.load(Acquire)

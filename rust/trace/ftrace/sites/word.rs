@@ -46,7 +46,7 @@ impl Word {
         self.slot() != Slot::OFF
     }
 
-    /// Was it ever on?
+    /// Whether it was ever on.
     pub(crate) fn is_touched(self) -> bool {
         self.0 & Self::TOUCHED != 0
     }

@@ -86,6 +86,16 @@ class Faults:
         return left == 0
 
 
+@contextlib.contextmanager
+def opened(name, flags):
+    """A descriptor: Python's own files do more system calls."""
+    file = os.open(name, flags)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
 # Operations: functions that do a few system calls.
 
 def write(name, data, flags=os.O_WRONLY | os.O_TRUNC):
@@ -94,11 +104,8 @@ def write(name, data, flags=os.O_WRONLY | os.O_TRUNC):
         data += b"\n"  # else even the word is taken at the close
 
     def operation():
-        file = os.open(name, flags)
-        try:
+        with opened(name, flags) as file:
             os.write(file, data)
-        finally:
-            os.close(file)
     operation.name = f"{data.decode().strip()!r} to {name}"
     operation.at_close = name.split("/")[-1] in AT_CLOSE
     return operation
@@ -124,44 +131,35 @@ def remove(name):
 
 def read(name, size=65536, flags=os.O_RDONLY | os.O_NONBLOCK):
     def operation():
-        file = os.open(name, flags)
-        try:
+        with opened(name, flags) as file:
             with contextlib.suppress(BlockingIOError):
                 while os.read(file, size):
                     if name.endswith("pipe") or name.endswith("raw"):
                         break
-        finally:
-            os.close(file)
     operation.name = f"reading {name}"
     return operation
 
 
 def splice(name):
     def operation():
-        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
-        try:
+        with opened(name, os.O_RDONLY | os.O_NONBLOCK) as file:
             with contextlib.suppress(BlockingIOError):
                 os.splice(file, PIPE[1], 65536, flags=os.SPLICE_F_NONBLOCK)
             with contextlib.suppress(BlockingIOError):
                 while os.read(PIPE[0], 65536):
                     pass
-        finally:
-            os.close(file)
     operation.name = f"splice of {name}"
     return operation
 
 
 def mapped(name):
     def operation():
-        file = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
-        try:
+        with opened(name, os.O_RDONLY | os.O_NONBLOCK) as file:
             # Not Python's mmap, which asks how long the file is.
             at = LIBC.mmap(None, 4096, PROT_READ, MAP_SHARED, file, 0)
             if at == MAP_FAILED:
                 raise OSError(ctypes.get_errno(), "mmap")
             LIBC.munmap(at, 4096)
-        finally:
-            os.close(file)
     operation.name = f"mapping {name}"
     return operation
 
