@@ -20,6 +20,8 @@ mod boot;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
 mod dump;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod dynamic;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod event_calls;
 #[cfg(CONFIG_EVENT_TRACING)]

@@ -2,6 +2,8 @@
 
 //! What perf's core and the generated code of events call, of `include/linux/trace_events.h`.
 
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use crate::core::event::probe::command::Place;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::core::format::entry::Function;
 use crate::core::format::entry::{Entry as _, Print};
@@ -9,6 +11,8 @@ use crate::kernel::own_event::Class;
 use crate::kernel::perf_trace;
 use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::buffer::entry::Context;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use crate::trace::events::dynamic::kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::events::filter::is_function;
 use crate::trace::events::filter::Filter;
@@ -105,6 +109,70 @@ pub(crate) unsafe extern "C" fn perf_trace_add(
 pub(crate) unsafe extern "C" fn perf_trace_del(event: *mut bindings::perf_event, _flags: c_int) {
     // SAFETY: perf's core calls this for an `event` that was added, on its CPU, interrupts off.
     unsafe { perf_trace::del(event) };
+}
+
+/// Makes a kprobe or a kretprobe for one event of perf's alone, which sees its hits. Task context,
+/// sleeps.
+///
+/// # Errors
+///
+/// As those of definitions and of [`perf_trace_init`]; `E2BIG` for a name that is too long.
+///
+/// # Safety
+///
+/// `event` is live and new.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn perf_kprobe_init(
+    event: *mut bindings::perf_event,
+    is_retprobe: bool,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: `event` is live; the unions are those of a kprobe's event.
+        let (name, address, offset) = unsafe {
+            let attr = &raw const (*event).attr;
+            (
+                (*attr).__bindgen_anon_3.kprobe_func,
+                (*attr).__bindgen_anon_4.kprobe_addr,
+                (*attr).__bindgen_anon_4.probe_offset,
+            )
+        };
+        let symbol = match name {
+            0 => None,
+            name => Some(crate::kernel::kprobe::user_symbol(name as usize)?),
+        };
+        let symbol = symbol.filter(|symbol| !symbol.is_empty());
+        let place = match &symbol {
+            Some(symbol) => Place::Symbol {
+                symbol: symbol.to_bytes(),
+                offset: offset as u32,
+            },
+            None => Place::Address(address),
+        };
+        kprobe::create_local(place, is_retprobe, |call| {
+            // SAFETY: `event` is live and new; it stays until `perf_kprobe_destroy`.
+            perf::begin_local(call, |in_use, call| unsafe { in_use.begin(call, event) })
+        })?;
+        Ok(0)
+    })
+}
+
+/// Undoes [`perf_kprobe_init`]. Task context, sleeps.
+///
+/// # Safety
+///
+/// That was done for `event`.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn perf_kprobe_destroy(event: *mut bindings::perf_event) {
+    // SAFETY: `perf_kprobe_init` was done for `event`; it has kept its call held, which nobody else
+    // releases, and the call stays until `destroy_local`.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        let held = HeldCall::from_kept(call);
+        perf::end(held, |in_use, call| in_use.end(call, event));
+        kprobe::destroy_local(call);
+    }
 }
 
 /// Memory for an entry of `size` bytes, or null; its registers and its context's number go to where

@@ -17,6 +17,9 @@
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kobject.h>
+#ifdef CONFIG_KPROBES
+#include <linux/kprobes.h>
+#endif
 #include <linux/magic.h>
 #include <linux/memory.h>
 #include <linux/module.h>
@@ -40,6 +43,7 @@
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
+#include <linux/uaccess.h>
 #include <trace/events/sched.h>
 #ifdef CONFIG_FUNCTION_TRACER
 #include <asm/text-patching.h>
@@ -49,6 +53,9 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/boot.h"
 #include "../../kernel/rtrace/rust/abi/branch.h"
+#ifdef CONFIG_DYNAMIC_EVENTS
+#include "../../kernel/rtrace/rust/abi/dynamic.h"
+#endif
 #include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
 #ifdef CONFIG_FTRACE_SYSCALLS
@@ -75,3 +82,8 @@ const u64 RUST_CONST_HELPER_RTRACE_O_TMPFILE = O_TMPFILE;
 #endif
 /* Bytes of a task's stack. */
 const size_t RUST_CONST_HELPER_RTRACE_THREAD_SIZE = THREAD_SIZE;
+#ifdef CONFIG_PROBE_EVENTS
+/* Where a directory entry has the address of its name, and an open file that of its directory entry. */
+const size_t RUST_CONST_HELPER_RTRACE_DENTRY_NAME = offsetof(struct dentry, d_name.name);
+const size_t RUST_CONST_HELPER_RTRACE_FILE_DENTRY = offsetof(struct file, f_path.dentry);
+#endif

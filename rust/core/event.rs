@@ -8,6 +8,7 @@
 //! | [`field`] | the kind of a field for filters, from its C type |
 //! | [`filter`] | `filter` files, and the filter after `if` in triggers |
 //! | [`inject`] | `inject` files |
+//! | [`probe`] | `kprobe_events` and `dynamic_events` |
 //! | [`trigger`] | `trigger` files |
 //!
 //! Nothing here allocates or keeps state outside its arguments. A compiled filter is built in
@@ -19,4 +20,6 @@ pub mod dereference;
 pub mod field;
 pub mod filter;
 pub mod inject;
+#[cfg(any(CONFIG_PROBE_EVENTS, not(CONFIG_RTRACE)))]
+pub mod probe;
 pub mod trigger;

@@ -64,4 +64,11 @@ __rust_helper void rust_helper_perf_fetch_caller_regs(struct pt_regs *regs)
 {
 	perf_fetch_caller_regs(regs);
 }
+
+__rust_helper void rust_helper_rtrace_perf_submit(struct trace_event_call *call, void *entry,
+						  int size, int rctx, struct pt_regs *regs,
+						  struct hlist_head *head)
+{
+	perf_trace_buf_submit(entry, size, rctx, call->event.type, 1, regs, head, NULL);
+}
 #endif

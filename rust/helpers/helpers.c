@@ -13,3 +13,6 @@
 #include "../../kernel/rtrace/rust/helpers/events.c"
 #include "../../kernel/rtrace/rust/helpers/syscalls.c"
 #endif
+#ifdef CONFIG_KPROBE_EVENTS
+#include "../../kernel/rtrace/rust/helpers/kprobes.c"
+#endif

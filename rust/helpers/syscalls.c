@@ -33,13 +33,4 @@ __rust_helper unsigned long rust_helper_rtrace_syscall_address(int number)
 {
 	return (unsigned long)sys_call_table[number];
 }
-
-#ifdef CONFIG_PERF_EVENTS
-__rust_helper void rust_helper_rtrace_perf_submit(struct trace_event_call *call, void *entry,
-						  int size, int rctx, struct pt_regs *regs,
-						  struct hlist_head *head)
-{
-	perf_trace_buf_submit(entry, size, rctx, call->event.type, 1, regs, head, NULL);
-}
-#endif
 #endif

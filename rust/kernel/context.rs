@@ -185,6 +185,17 @@ pub(crate) fn current_pid() -> i32 {
     unsafe { (*bindings::get_current()).pid }
 }
 
+/// The addresses of the current task and of its name. Any context.
+#[cfg(CONFIG_PROBE_EVENTS)]
+#[inline(always)]
+pub(crate) fn current_and_name() -> (usize, usize) {
+    // SAFETY: no preconditions; only an address is taken.
+    unsafe {
+        let current = bindings::get_current();
+        (current as usize, (&raw const (*current).comm) as usize)
+    }
+}
+
 /// How often the current task disabled migration. Any context.
 #[inline(always)]
 pub(crate) fn migrate_disabled() -> u16 {

@@ -334,3 +334,55 @@ pub(crate) fn for_each_symbol<F: FnMut(&[u8], usize) -> bool>(mut f: F) {
         }
     }
 }
+
+/// Calls `f` for each symbol of modules that is called `name`: of the one called `module`, or of
+/// all. May sleep.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+pub(crate) fn for_each_in_modules(module: Option<&CStr>, name: &[u8], mut f: impl FnMut()) {
+    /// # Safety
+    ///
+    /// `data` is an `F` that nobody else uses, `name` a string.
+    unsafe extern "C" fn call<F: FnMut(&[u8])>(
+        data: *mut c_void,
+        name: *const c_char,
+        _addr: usize,
+    ) -> c_int {
+        // SAFETY: `data` is the address of an `F` that `kallsyms` was given, and nobody else uses
+        // it meanwhile; `name` is NUL-terminated.
+        unsafe { (*data.cast::<F>())(CStr::from_char_ptr(name).to_bytes()) };
+        0
+    }
+    fn walk<F: FnMut(&[u8])>(module: *const c_char, f: &mut F) {
+        // SAFETY: `module` is null or NUL-terminated, and `data` is `f`, which outlives the calls.
+        unsafe {
+            let data = core::ptr::from_mut(f).cast();
+            bindings::module_kallsyms_on_each_symbol(module, Some(call::<F>), data);
+        }
+    }
+    let module = module.map_or(core::ptr::null(), CStr::as_char_ptr);
+    walk(module, &mut |known: &[u8]| {
+        if known == name {
+            f();
+        }
+    });
+}
+
+/// Writes an address to `to` as `%pS` prints it, as far as there is room for that and its end, and
+/// says how many bytes that was, its end included. With `to` empty it says how many it would be.
+/// Any context in which RCU watches.
+#[cfg(CONFIG_PROBE_EVENTS)]
+pub(crate) fn symbol_text(addr: usize, to: &mut [u8]) -> usize {
+    let mut buf = [0u8; NAME_LEN + MODULE_LEN + 192];
+    // SAFETY: the buffer is longer than `KSYM_SYMBOL_LEN`, the most that the function writes.
+    let length = unsafe { bindings::sprint_symbol(buf.as_mut_ptr().cast(), addr) };
+    let length = usize::try_from(length).unwrap_or(0).wrapping_add(1);
+    let Some(room) = to.len().checked_sub(1) else {
+        return length;
+    };
+    let shown = room.min(length.wrapping_sub(1));
+    copy(buf.get(..shown).unwrap_or(&[]), to);
+    if let Some(end) = to.get_mut(shown) {
+        *end = 0;
+    }
+    shown.wrapping_add(1)
+}

@@ -9,6 +9,8 @@ pub(crate) mod branch_sites;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) mod dynamic_event;
 pub(crate) mod format;
 pub(crate) mod fs;
 #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -19,6 +21,8 @@ pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+pub(crate) mod kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
 pub(crate) mod mapped;

@@ -28,3 +28,40 @@ pub(crate) fn text(to: &mut [u8], address: usize, user: bool) -> Option<&[u8]> {
     let copied = to.get(..usize::try_from(copied).ok()?)?;
     Some(copied.strip_suffix(b"\0").unwrap_or(copied))
 }
+
+/// Reads memory to `to`; false if some of it cannot be read without a fault. As [`text`].
+#[cfg(CONFIG_PROBE_EVENTS)]
+#[inline]
+pub(crate) fn read(to: &mut [u8], address: usize, user: bool) -> bool {
+    let place = to.as_mut_ptr().cast();
+    // SAFETY: the place has that much room, and both functions take any address.
+    let result = unsafe {
+        match user {
+            false => bindings::copy_from_kernel_nofault(place, address as *const c_void, to.len()),
+            true => bindings::copy_from_user_nofault(place, address as *const c_void, to.len()),
+        }
+    };
+    result == 0
+}
+
+/// Bytes of the text at `address`, its end included, but not more than `most`; 0 if it cannot be
+/// read. As [`text`].
+#[cfg(CONFIG_PROBE_EVENTS)]
+pub(crate) fn text_length(address: usize, user: bool, most: usize) -> usize {
+    if user {
+        let most = c_long::try_from(most).unwrap_or(c_long::MAX);
+        // SAFETY: takes any address.
+        let length = unsafe { bindings::strnlen_user_nofault(address as *const c_void, most) };
+        return usize::try_from(length).unwrap_or(0);
+    }
+    let mut piece = [0_u8; 1];
+    for length in 0..most {
+        if !read(&mut piece, address.wrapping_add(length), false) {
+            return 0;
+        }
+        if piece == [0] {
+            return length.wrapping_add(1);
+        }
+    }
+    most
+}

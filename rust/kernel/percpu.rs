@@ -143,6 +143,13 @@ pub(crate) unsafe fn this_of<'a, T>(base: *mut T) -> &'a T {
     unsafe { &*base.wrapping_byte_add(this_offset()) }
 }
 
+/// The address of this CPU's copy of the data at a per-CPU address. Any context.
+#[cfg(CONFIG_PROBE_EVENTS)]
+#[inline(always)]
+pub(crate) fn this_address(address: usize) -> usize {
+    address.wrapping_add(this_offset())
+}
+
 /// Where `cpu`'s copy of a per-CPU allocation lies.
 fn copy_of<T>(base: NonNull<T>, cpu: CpuId) -> *mut T {
     base.as_ptr().wrapping_byte_add(offset_of(cpu))

@@ -6,7 +6,7 @@
 //! C headers: `include/linux/perf_event.h`, `include/linux/trace_events.h`.
 
 use super::percpu::this_of;
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_PROBE_EVENTS))]
 use super::trace_event::COMMON;
 use super::trace_event::{wait_for_probes, Call};
 use core::mem::offset_of;
@@ -300,7 +300,7 @@ pub(crate) unsafe fn submit_to(
 ///
 /// In a probe that is waited for before `call` is no longer in use, with preemption off; `regs` are of
 /// what was hit.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_PROBE_EVENTS))]
 pub(crate) unsafe fn submit(
     call: &Call,
     regs: *mut bindings::pt_regs,

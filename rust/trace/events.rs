@@ -17,6 +17,7 @@
 //! | [`console`] | entries in the kernel log |
 //! | [`systems`] | the systems whose events an instance has |
 //! | [`inject`] | entries from user space |
+//! | `dynamic` | events that users define |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //! | [`added`] | events that C code makes while the kernel runs |
@@ -34,6 +35,8 @@ pub(crate) mod added;
 pub(crate) mod boot;
 mod check;
 pub(crate) mod console;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) mod dynamic;
 pub(crate) mod enable;
 #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
 pub(crate) mod evals;

@@ -21,6 +21,7 @@
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
+//! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile` |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, made from the help texts of the table |
@@ -43,6 +44,8 @@ use kernel::{prelude::*, str::CString, sync::Arc};
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branches;
 pub(crate) mod control;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod dynamic;
 mod error_log;
 #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
 mod eval_map;
@@ -99,6 +102,8 @@ static TABLES: &[&[Row]] = &[
     FILES,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     ftrace::FILES,
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    dynamic::FILES,
 ];
 
 /// Functions that create files in `trace_stat/`.

@@ -93,7 +93,7 @@ pub(super) fn write_addr(out: &mut dyn Out, addr: usize) -> fmt::Result {
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
-pub(super) mod tests {
+pub(in crate::core) mod tests {
     use super::super::LineBuf;
     use super::*;
     use std::string::String;

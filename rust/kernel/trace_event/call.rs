@@ -31,6 +31,10 @@ impl Call {
     /// It has a name of its own, though it may belong to a tracepoint.
     pub(crate) const CUSTOM: u32 = bindings::TRACE_EVENT_FL_CUSTOM as u32;
 
+    /// It is of a kprobe.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;
+
     /// Its entries may have addresses of strings elsewhere, that are printed.
     pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
 
@@ -171,7 +175,7 @@ impl Call {
     /// How often an event without a module is held.
     pub(super) fn users(&self) -> Option<&Atomic<i32>> {
         // SAFETY: the flags say which field of the union it is: an aligned word that is used as an
-        // atomic one from `init` on, and lives as long as the event.
+        // atomic one while others know the event, and lives as long as the event.
         self.has(Self::DYNAMIC).then(|| unsafe {
             let either = &raw mut (*self.0.get()).__bindgen_anon_2;
             Atomic::from_ptr((&raw mut (*either).refcnt).cast())

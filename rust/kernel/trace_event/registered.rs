@@ -10,6 +10,8 @@ use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::sync::atomic::ordering;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use kernel::sync::Arc;
 
 /// A registered event. Dropping it unregisters the event.
 ///
@@ -21,7 +23,17 @@ pub(crate) struct Registered {
     call: NonNull<Call>,
     /// Its entry type is unregistered.
     is_retracted: bool,
+    /// What owns the call, if that does not stay by itself. It is dropped last.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    owner: Option<KBox<dyn Owner>>,
 }
+
+/// What owns a call, and releases it when it is dropped.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) trait Owner: Send + Sync {}
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+impl<T: Send + Sync> Owner for Arc<T> {}
 
 // SAFETY: it gives out `&Call` alone.
 unsafe impl Send for Registered {}
@@ -50,6 +62,8 @@ impl Registered {
         let event = Self {
             call,
             is_retracted: false,
+            #[cfg(CONFIG_DYNAMIC_EVENTS)]
+            owner: None,
         };
         event.define_fields()?;
         Ok(event)
@@ -71,6 +85,12 @@ impl Registered {
             (*call.as_ptr()).flags |= Call::DYNAMIC as c_int;
             Self::new(call, null_mut())
         }
+    }
+
+    /// Keeps `owner`, which owns the call, as long as this.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn keep(&mut self, owner: KBox<dyn Owner>) {
+        self.owner = Some(owner);
     }
 
     /// Unregisters the entry types of many events with one wait. Task context, sleeps.

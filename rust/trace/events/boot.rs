@@ -74,6 +74,8 @@ fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) -> Result 
 
 fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
     registry::init()?;
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    super::dynamic::init()?;
     let mut registry = registry::lock()?;
     registry.reserve(events.size_hint().1.unwrap_or(0))?;
     for mut event in events.flatten() {

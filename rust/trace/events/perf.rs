@@ -84,6 +84,17 @@ pub(crate) fn begin<C: OwnClasses>(
     Ok(())
 }
 
+/// Runs `begin` on an event that is in no list. If that succeeds, the event is held until [`end`].
+/// Task context, sleeps. Errors as `begin`'s.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+pub(crate) fn begin_local(call: &Call, begin: impl FnOnce(&mut InUse, &Call) -> Result) -> Result {
+    let mut registry = registry::lock()?;
+    let held = HeldCall::new(call).ok_or(EINVAL)?;
+    begin(&mut registry.perf, &held)?;
+    held.keep();
+    Ok(())
+}
+
 /// Runs `end` on `call`, which [`begin`] has kept held, and releases its module. Task context, sleeps.
 pub(crate) fn end(call: HeldCall, end: impl FnOnce(&mut InUse, &Call)) {
     if let Ok(mut registry) = registry::lock() {

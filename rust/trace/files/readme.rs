@@ -69,6 +69,8 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
     for row in rows(&of_cpu(top)) {
         write_row(out, "\t", row, ": ")?;
     }
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    out.write_str(super::dynamic::SYNTAX)?;
     let Some(instance) = list::all().find(|instance| instance.previous_boot().is_some()) else {
         return Ok(());
     };

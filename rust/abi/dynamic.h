@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What dynamic.c and the Rust code share: events that users define. */
+#ifndef RTRACE_ABI_DYNAMIC_H
+#define RTRACE_ABI_DYNAMIC_H
+
+#include <linux/trace_events.h>
+
+/* How their entries are printed. */
+extern struct trace_event_functions rtrace_dynamic_funcs;
+
+/* In dynamic.rs. */
+int rtrace_dynamic_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+enum print_line_t rtrace_dynamic_print(struct trace_iterator *iter, int flags, struct trace_event *event);
+void rtrace_dynamic_module(struct module *module);
+#ifdef CONFIG_KPROBE_EVENTS
+void rtrace_dynamic_boot(const char *kprobes);
+#endif
+
+#endif

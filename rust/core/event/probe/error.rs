@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What is wrong with a refused definition, in C's words and at C's places.
+
+use crate::core::format;
+
+macro_rules! reasons {
+    ($($name:ident $text:literal,)*) => {
+        /// What is wrong with a definition.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // Each one's text says it.
+        pub enum Reason { $($name,)* }
+
+        impl Reason {
+            /// The words of `error_log`.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    ArgumentNameTooLong "Argument name is too long",
+    ArgumentTooLong "Argument expression is too long",
+    ArrayNotClosed "Array is not closed",
+    ArrayTooBig "Array number is too big",
+    BadAddressSuffix "Invalid probed address suffix",
+    BadArgumentName "Argument name must follow the same rules as C identifiers",
+    BadArgumentNumber "Invalid argument number",
+    BadArrayNumber "Invalid array size",
+    BadArraySuffix "Array has wrong suffix",
+    BadBitfield "Invalid bitfield",
+    BadDereferenceOffset "Invalid dereference offset",
+    BadEventName "Event name must follow the same rules as C identifiers",
+    BadFetch "Invalid fetch argument",
+    BadGroupName "Group name must follow the same rules as C identifiers",
+    BadImmediate "Invalid immediate value",
+    BadInstructionBoundary "Probe point is not an instruction boundary",
+    BadMaxActive "Invalid maxactive number",
+    BadMaxActiveType "Maxactive is only for function exit",
+    BadMemoryAddress "Invalid memory address",
+    BadProbeAddress "Invalid probed address or symbol",
+    BadRegisterName "Invalid register name",
+    BadReturnProbe "Retprobe address must be an function entry",
+    BadStackNumber "Invalid stack number",
+    BadString "String accepts only memory argument",
+    BadSymbolString "Symbol String doesn't accept data/userdata",
+    BadType "Unknown type is specified",
+    BadVariable "Invalid $-variable specified",
+    CommDereferenced "$comm can not be dereferenced",
+    DereferenceNeedsBrace "Dereference needs a brace",
+    DereferenceOpen "Dereference brace is not closed",
+    DifferentArgument "Argument type or name is different from existing probe",
+    DifferentProbe "Probe type is different from existing probe",
+    ArgumentsTwice "$arg* can be used only once in the parameters",
+    EventExists "Given group/event name is already used by another event",
+    EventTooBig "Event too big (too many fields?)",
+    EventTooLong "Event name is too long",
+    NotRegistered "Failed to register probe event",
+    FileOffset "File offset is not available for kernel probes",
+    GroupTooLong "Group name is too long",
+    TextNotClosed "String is not closed with '\"'",
+    MaxActiveTooBig "Maxactive is too big",
+    NeedsStringType "$comm and immediate-string only accepts string type",
+    NotAtEntry "$arg* can be used only on function entry or exit",
+    NotUnique "The symbol is not unique",
+    NoTypes "BTF is not available or not supported",
+    NoArgumentBody "No argument expression",
+    NoArgumentName "Argument name is not specified",
+    NoEventName "Event name is not specified",
+    NoGroupName "Group name is not specified",
+    ReturnedAtEntry "$retval is not available on probe",
+    SameProbe "There is already the exact same probe event",
+    TooManyArguments "Too many arguments are specified",
+    TooManyNested "Too many nested typecasts/dereferences",
+    TooManyOps "Dereference is too much nested",
+    UsedArgumentName "This argument name is already used",
+}
+
+/// What the write of a refused definition returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errno {
+    /// `E2BIG`.
+    TooBig,
+    /// `EINVAL`.
+    Invalid,
+    /// `ERANGE`.
+    Range,
+    /// `EOPNOTSUPP`.
+    NotSupported,
+}
+
+impl Errno {
+    /// The positive errno value on Linux.
+    pub const fn value(self) -> i32 {
+        match self {
+            Self::TooBig => 7,
+            Self::Invalid => 22,
+            Self::Range => 34,
+            Self::NotSupported => 95,
+        }
+    }
+}
+
+impl From<format::Error> for Errno {
+    fn from(error: format::Error) -> Self {
+        match error {
+            format::Error::Range => Self::Range,
+            _ => Self::Invalid,
+        }
+    }
+}
+
+/// A refused definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is wrong with it.
+    pub reason: Reason,
+    /// In which word.
+    pub word: usize,
+    /// Where in that word, in bytes.
+    pub offset: usize,
+    /// What the write returns.
+    pub errno: Errno,
+}
+
+impl Refused {
+    /// A refusal that is `EINVAL`, in the first word.
+    pub const fn new(reason: Reason, offset: usize) -> Self {
+        Self {
+            reason,
+            word: 0,
+            offset,
+            errno: Errno::Invalid,
+        }
+    }
+
+    /// The same with another errno.
+    pub const fn with(self, errno: Errno) -> Self {
+        Self { errno, ..self }
+    }
+
+    /// The same in another word.
+    pub const fn in_word(self, word: usize) -> Self {
+        Self { word, ..self }
+    }
+
+    /// Where the caret stands below `words` that are joined by single blanks.
+    pub fn column<'a>(&self, words: impl Iterator<Item = &'a [u8]>) -> u16 {
+        let before: usize = words
+            .take(self.word)
+            .map(|word| word.len().saturating_add(1))
+            .sum();
+        u16::try_from(before.saturating_add(self.offset)).unwrap_or(u16::MAX)
+    }
+}

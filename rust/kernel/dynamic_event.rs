@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that are made while the kernel runs: an event and its class in one, and the files that it
+//! is recorded in.
+//!
+//! C header: `include/linux/trace_events.h`.
+
+use super::context::PreemptOff;
+use super::rcu_slot::RcuSlot;
+use super::trace_event::{Call, File, RawField, Registered};
+use super::trace_event_types as types;
+use super::trace_seq::TraceSeq;
+#[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+use super::{kprobe::Regs, perf_trace};
+use core::fmt;
+use core::ptr::NonNull;
+use kernel::bindings;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+use kernel::types::Opaque;
+
+/// The operations of an event.
+pub(crate) trait Ops: Send + Sync {
+    /// Enables or disables its probes. Task context, sleeps. The caller holds the events lock.
+    fn enable(&self, on: bool) -> Result;
+
+    /// Prints an entry as a line. Any context.
+    fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result;
+}
+
+/// A field of an event's entries.
+pub(crate) struct FieldText {
+    /// The field's C type.
+    pub(crate) ty: CString,
+    /// Its name.
+    pub(crate) name: CString,
+    /// Its offset in an entry.
+    pub(crate) offset: usize,
+    /// Bytes.
+    pub(crate) size: usize,
+    /// Whether it is signed.
+    pub(crate) signed: bool,
+}
+
+/// The texts of an event.
+pub(crate) struct Texts {
+    /// The system that it belongs to.
+    pub(crate) system: CString,
+    /// Its name.
+    pub(crate) name: CString,
+    /// The text by which user space prints its entries.
+    pub(crate) print_fmt: CString,
+    /// Its fields.
+    pub(crate) fields: KVec<FieldText>,
+}
+
+/// A file that gets the hits of an event.
+struct FilePtr<T>(NonNull<File<T>>);
+
+// SAFETY: it gives out `&File<T>` alone, which any context may use if `T` may be.
+unsafe impl<T: Send + Sync> Send for FilePtr<T> {}
+// SAFETY: it gives out `&File<T>` alone, which any CPU may use at once if `T` may be.
+unsafe impl<T: Send + Sync> Sync for FilePtr<T> {}
+
+/// An event that is made while the kernel runs.
+///
+/// # Invariants
+///
+/// Both structures are complete, and do not move. A file in `files` stays until it was taken out and
+/// readers were waited for.
+#[repr(C)]
+pub(crate) struct DynamicEvent<T> {
+    call: Opaque<bindings::trace_event_call>,
+    class: Opaque<bindings::trace_event_class>,
+    texts: Texts,
+    files: RcuSlot<KVec<FilePtr<T>>>,
+    for_perf: Atomic<bool>,
+    ops: KBox<dyn Ops>,
+}
+
+// SAFETY: the C structures change only under the events lock, and the rest may be sent.
+unsafe impl<T: Send + Sync> Send for DynamicEvent<T> {}
+// SAFETY: the C structures change only under the events lock, and the rest may be shared.
+unsafe impl<T: Send + Sync> Sync for DynamicEvent<T> {}
+
+/// The class's `raw_init`: registers the type of the event's entries. Task context, may sleep.
+///
+/// # Safety
+///
+/// `call` is complete, and stays while it is known.
+unsafe extern "C" fn raw_init(call: *mut bindings::trace_event_call) -> c_int {
+    // SAFETY: `event` is a field of `call`, which is complete and stays while it is known.
+    match unsafe { types::register(NonNull::new_unchecked(&raw mut (*call).event), true) } {
+        Ok(_) => 0,
+        Err(_) => ENODEV.to_errno(),
+    }
+}
+
+impl<T: Send + Sync + 'static> DynamicEvent<T> {
+    /// An event with these texts; `flags` are `TRACE_EVENT_FL_*`. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn new(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+        // INVARIANT: completed below; what an `Arc` has does not move.
+        let event = Arc::new(
+            Self {
+                call: Opaque::zeroed(),
+                class: Opaque::zeroed(),
+                texts,
+                files: RcuSlot::new(),
+                for_perf: Atomic::new(false),
+                ops,
+            },
+            GFP_KERNEL,
+        )?;
+        let (call, class) = (event.call.get(), event.class.get());
+        // SAFETY: the event is new; what is pointed to lives as long as it.
+        unsafe {
+            (*class).system = event.texts.system.as_char_ptr();
+            (*class).reg = Some(bindings::rtrace_dynamic_reg);
+            (*class).raw_init = Some(raw_init);
+            let head = &raw mut (*class).fields;
+            (*head).next = head;
+            (*head).prev = head;
+
+            (*call).class = class;
+            (*call).__bindgen_anon_1.name = event.texts.name.as_char_ptr().cast_mut();
+            (*call).event.funcs = &raw mut bindings::rtrace_dynamic_funcs;
+            (*call).print_fmt = event.texts.print_fmt.as_char_ptr().cast_mut();
+            (*call).flags = (Call::DYNAMIC | flags) as c_int;
+        }
+        for field in &event.texts.fields {
+            let raw = RawField {
+                ty: field.ty.as_char_ptr(),
+                name: field.name.as_char_ptr(),
+                offset: u32::try_from(field.offset)?,
+                size: u32::try_from(field.size)?,
+                signed: field.signed,
+                filter: bindings::FILTER_OTHER as i32,
+                len: 0,
+            };
+            // SAFETY: the event is new, so nobody looks; the texts live as long as it.
+            unsafe { event.call().define_field(raw) }?;
+        }
+        Ok(event)
+    }
+
+    /// The event of the kernel's C interface.
+    pub(crate) fn call(&self) -> &Call {
+        // SAFETY: by the invariant the structure is complete, and it stays as long as `self`.
+        unsafe { Call::from_raw(self.call.get()) }
+    }
+
+    /// The event that C code knows as `call`.
+    ///
+    /// # Safety
+    ///
+    /// It is one of these, whose files have `T`, and stays for the lifetime that the caller picks.
+    pub(crate) unsafe fn from_raw<'a>(call: *mut bindings::trace_event_call) -> &'a Self {
+        // SAFETY: `call` is the first field of a `DynamicEvent<T>`, which stays for `'a`.
+        unsafe { &*call.cast() }
+    }
+
+    /// Registers the event; see [`Registered::new`]. The result owns a reference to the event.
+    pub(crate) fn register(event: &Arc<Self>) -> Result<Registered> {
+        let call = NonNull::from(event.call()).cast();
+        let owner = KBox::new(event.clone(), GFP_KERNEL)?;
+        // SAFETY: the event is complete and new, and the result keeps it.
+        let mut registered = unsafe { Registered::dynamic(call) }?;
+        registered.keep(owner);
+        Ok(registered)
+    }
+
+    fn files(&self) -> Option<Arc<KVec<FilePtr<T>>>> {
+        self.files.share()
+    }
+
+    /// Whether a file or perf gets its hits. The caller holds the events lock.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.is_for_perf() || !self.files.is_empty()
+    }
+
+    /// Whether perf gets its hits. Any context.
+    #[inline(always)]
+    pub(crate) fn is_for_perf(&self) -> bool {
+        self.for_perf.load(Relaxed)
+    }
+
+    /// Calls `f` with each file that gets the hits. Any context.
+    #[inline(always)]
+    pub(crate) fn each_file(&self, _stay: &PreemptOff, mut f: impl FnMut(&File<T>)) {
+        // SAFETY: preemption is off until this returns, and by the invariant the files stay as
+        // long.
+        unsafe {
+            for file in self.files.get().into_iter().flatten() {
+                f(file.0.as_ref());
+            }
+        }
+    }
+
+    /// Changes the files, and enables the probes if there are any. Sleeps.
+    fn set_files(&self, files: KVec<FilePtr<T>>) -> Result {
+        let files = match files.is_empty() {
+            true => None,
+            false => Some(Arc::new(files, GFP_KERNEL)?),
+        };
+        let (was, before) = (self.is_in_use(), self.files());
+        let is = files.is_some() || self.is_for_perf();
+        if was && !is {
+            // No file gets hits any more, even if the probes cannot be disabled.
+            let _ = self.ops.enable(false);
+        }
+        drop(self.files.exchange(files));
+        if !was && is {
+            return self.ops.enable(true).inspect_err(|_| {
+                drop(self.files.exchange(before));
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives hits to `file`, too. The caller holds the events lock. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and as [`Ops::enable`].
+    ///
+    /// # Safety
+    ///
+    /// `file` stays until [`DynamicEvent::remove_file`], and until readers were waited for after
+    /// that.
+    pub(crate) unsafe fn add_file(&self, file: &File<T>) -> Result {
+        let mut files = KVec::new();
+        for known in self.files().iter().flat_map(|known| known.iter()) {
+            files.push(FilePtr(known.0), GFP_KERNEL)?;
+        }
+        // INVARIANT: `file` stays until it is removed and readers were waited for.
+        files.push(FilePtr(NonNull::from(file)), GFP_KERNEL)?;
+        self.set_files(files)
+    }
+
+    /// Undoes [`DynamicEvent::add_file`]. `ENOMEM`.
+    pub(crate) fn remove_file(&self, file: &File<T>) -> Result {
+        let mut files = KVec::new();
+        for known in self.files().iter().flat_map(|known| known.iter()) {
+            if !core::ptr::eq(known.0.as_ptr(), file) {
+                files.push(FilePtr(known.0), GFP_KERNEL)?;
+            }
+        }
+        self.set_files(files)
+    }
+
+    /// Gives hits to perf, or no longer. The caller holds the events lock. Task context, sleeps.
+    /// Errors as [`Ops::enable`], only if `on`.
+    pub(crate) fn set_for_perf(&self, on: bool) -> Result {
+        let changes = self.files.is_empty() && self.is_for_perf() != on;
+        if changes && on {
+            self.ops.enable(true)?;
+        }
+        self.for_perf.store(on, Relaxed);
+        if changes && !on {
+            // Perf gets no hits any more, even if the probes cannot be disabled.
+            let _ = self.ops.enable(false);
+        }
+        Ok(())
+    }
+
+    /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes
+    /// those after the common fields. Any context.
+    #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[inline(always)]
+    pub(crate) fn submit(
+        &self,
+        regs: &Regs,
+        _stay: &PreemptOff,
+        length: impl FnOnce() -> usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        if !self.is_for_perf() {
+            return;
+        }
+        // SAFETY: perf has called `set_for_perf(true)` before, and calls `set_for_perf(false)` and
+        // waits for code with preemption off before the event is no longer in use; preemption is
+        // off since before the flag was read. `regs` are those of the hit.
+        unsafe { perf_trace::submit(self.call(), regs.as_ptr(), length(), fill) };
+    }
+
+    /// Prints an entry as a line. Any context.
+    pub(crate) fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
+        self.ops.print(entry, flags, out)
+    }
+}
+
+impl<T> Drop for DynamicEvent<T> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the event, whose fields are in boxes or were forgotten before;
+        // without a class it was not completed.
+        unsafe {
+            if !(*self.call.get()).class.is_null() {
+                Call::from_raw(self.call.get()).forget_fields();
+            }
+        }
+    }
+}

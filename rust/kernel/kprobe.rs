@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Kprobes and kretprobes: code that runs where an instruction is reached, or where a function has
+//! returned.
+//!
+//! C header: `include/linux/kprobes.h`.
+
+use super::context::PreemptOff;
+use core::mem::{size_of, ManuallyDrop};
+use core::ptr::null_mut;
+use kernel::bindings;
+use kernel::error::to_result;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::{Arc, Mutex};
+use kernel::types::Opaque;
+
+/// Where a directory entry has the address of its name.
+pub(crate) const DENTRY_NAME: usize = bindings::RTRACE_DENTRY_NAME;
+/// Where an open file has that of its directory entry.
+pub(crate) const FILE_DENTRY: usize = bindings::RTRACE_FILE_DENTRY;
+/// Words of a task's stack.
+pub(crate) const STACK_WORDS: usize = bindings::RTRACE_THREAD_SIZE / size_of::<usize>();
+
+/// Registers at a hit.
+#[repr(transparent)]
+pub(crate) struct Regs(Opaque<bindings::pt_regs>);
+
+impl Regs {
+    /// # Safety
+    ///
+    /// `regs` are those of a hit, and stay for the lifetime that the caller picks.
+    #[inline(always)]
+    unsafe fn from_raw<'a>(regs: *mut bindings::pt_regs) -> &'a Self {
+        // SAFETY: `regs` are those of a hit and stay for `'a`; the type is transparent.
+        unsafe { &*regs.cast() }
+    }
+
+    /// As C code knows them.
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *mut bindings::pt_regs {
+        self.0.get()
+    }
+
+    /// The register at this place, see [`register`]; 0 for one beyond them.
+    #[inline(always)]
+    pub(crate) fn register(&self, at: u16) -> usize {
+        // SAFETY: the registers are there; the function looks at the place.
+        unsafe { bindings::regs_get_register(self.0.get(), at.into()) }
+    }
+
+    /// A word of the kernel's stack; 0 for one beyond it.
+    #[inline(always)]
+    pub(crate) fn stack(&self, at: u16) -> usize {
+        // SAFETY: the registers are there; the function looks at the place.
+        unsafe { bindings::regs_get_kernel_stack_nth(self.0.get(), at.into()) }
+    }
+
+    /// The stack pointer.
+    #[inline(always)]
+    pub(crate) fn stack_pointer(&self) -> usize {
+        // SAFETY: the registers are there.
+        unsafe { bindings::kernel_stack_pointer(self.0.get()) }
+    }
+
+    /// What a function returns.
+    #[inline(always)]
+    pub(crate) fn returned(&self) -> usize {
+        // SAFETY: the registers are there.
+        unsafe { bindings::regs_return_value(self.0.get()) }
+    }
+
+    /// An argument of the function that is entered, counted from 0.
+    #[inline(always)]
+    pub(crate) fn argument(&self, at: u16) -> usize {
+        // SAFETY: the registers are there; the function looks at the place.
+        unsafe { bindings::regs_get_kernel_argument(self.0.get(), at.into()) }
+    }
+}
+
+/// The place of a register by its name.
+pub(crate) fn register(name: &[u8]) -> Option<u16> {
+    let mut buf = [0_u8; 16];
+    let room = buf.len().wrapping_sub(1);
+    let place = buf.get_mut(..name.len()).filter(|_| name.len() <= room)?;
+    place.copy_from_slice(name);
+    // SAFETY: the name is NUL-terminated.
+    let offset = unsafe { bindings::regs_query_register_offset(buf.as_ptr().cast()) };
+    u16::try_from(offset).ok()
+}
+
+/// The name of a symbol, from the current task's memory. Task context, sleeps.
+///
+/// # Errors
+///
+/// `E2BIG` for one that is too long, `EFAULT`, `ENOMEM`.
+#[cfg(CONFIG_PERF_EVENTS)]
+pub(crate) fn user_symbol(address: usize) -> Result<CString> {
+    let most = bindings::KSYM_NAME_LEN as isize;
+    // SAFETY: takes any address; gives a string, or an errno as a pointer.
+    let text = unsafe { bindings::strndup_user(address as *const c_char, most) };
+    let text =
+        kernel::error::from_err_ptr(text)
+            .map_err(|error| if error == EINVAL { E2BIG } else { error })?;
+    // SAFETY: a new string, which is given back.
+    unsafe {
+        let copy = CString::try_from(CStr::from_char_ptr(text));
+        bindings::kfree(text.cast());
+        Ok(copy?)
+    }
+}
+
+/// What is at a place that a symbol names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// A function's entry.
+    Yes,
+    /// Not the entry of its function.
+    No,
+    /// The symbol is not there.
+    Unknown,
+}
+
+/// Whether a function is entered at `offset` behind `symbol`. Task context.
+pub(crate) fn entry_of(symbol: &CStr, offset: usize) -> Entry {
+    // SAFETY: a name and an offset, as an alternative to an address.
+    match unsafe { bindings::kprobe_on_func_entry(null_mut(), symbol.as_char_ptr(), offset) } {
+        0 => Entry::Yes,
+        error if error == EINVAL.to_errno() => Entry::No,
+        _ => Entry::Unknown,
+    }
+}
+
+/// Checks that probes may be made now. Task context. `EPERM` where the kernel is locked down.
+pub(crate) fn check_lockdown() -> Result {
+    // SAFETY: no preconditions.
+    to_result(unsafe { bindings::security_locked_down(bindings::lockdown_reason_LOCKDOWN_KPROBES) })
+}
+
+/// What a probe does. All of it in the probed code's context, with preemption off: no sleep, no
+/// lock that may be held there, no code that may be probed.
+pub(crate) trait Handler: Send + Sync + 'static {
+    /// The instruction at `address` is reached.
+    fn hit(&self, address: usize, regs: &Regs, stay: &PreemptOff);
+
+    /// The function is entered whose return is probed; `saved` is kept for that.
+    fn entered(&self, regs: &Regs, saved: &mut [usize]);
+
+    /// The function at `function` has returned to `to`.
+    fn returned(&self, function: usize, to: usize, regs: &Regs, saved: &[usize], stay: &PreemptOff);
+}
+
+/// Where a probe goes.
+pub(crate) enum Target {
+    /// An address.
+    Address(usize),
+    /// So many bytes behind a symbol, `NAME` or `MODULE:NAME`.
+    Symbol(CString, u32),
+}
+
+/// A probe of a function's return.
+#[derive(Clone, Copy)]
+pub(crate) struct Returns {
+    /// How many returns can be waited for at once; 0 leaves that to the kernel.
+    pub(crate) at_once: u32,
+    /// Words that are saved at entry.
+    pub(crate) saved: usize,
+}
+
+/// One probe. It is not registered at first. Dropping it (task context, sleeps) unregisters it.
+///
+/// # Invariants
+///
+/// While `registered` is true the kernel has the address of `raw`, else nobody but this has it.
+#[repr(C)]
+#[pin_data(PinnedDrop)]
+pub(crate) struct Probe<H: Handler> {
+    raw: Opaque<bindings::kretprobe>,
+    symbol: Option<CString>,
+    returns: Option<Returns>,
+    #[pin]
+    registered: Mutex<bool>,
+    handler: H,
+}
+
+// SAFETY: the C structure is changed under the mutex, and read word by word; the handler may be
+// sent.
+unsafe impl<H: Handler> Send for Probe<H> {}
+// SAFETY: the C structure is changed under the mutex, and read word by word; the handler may be
+// shared.
+unsafe impl<H: Handler> Sync for Probe<H> {}
+
+impl<H: Handler> Probe<H> {
+    /// A probe at `target`, of the function's return where `returns` says so. Task context, may
+    /// sleep. `ENOMEM`.
+    pub(crate) fn new(target: Target, returns: Option<Returns>, handler: H) -> Result<Arc<Self>> {
+        let (symbol, offset, address) = match target {
+            Target::Address(address) => (None, 0, address),
+            Target::Symbol(symbol, offset) => (Some(symbol), offset, 0),
+        };
+        // INVARIANT: nobody has its address.
+        let probe = Arc::pin_init(
+            pin_init!(Self {
+                raw: Opaque::zeroed(),
+                symbol,
+                returns,
+                registered <- new_mutex!(false),
+                handler,
+            }? Error),
+            GFP_KERNEL,
+        )?;
+        let raw = probe.raw.get();
+        // SAFETY: the probe is new, and the name stays as long as it.
+        unsafe {
+            (*raw).kp.addr = address as *mut bindings::kprobe_opcode_t;
+            (*raw).kp.symbol_name = match &probe.symbol {
+                Some(symbol) => symbol.as_char_ptr(),
+                None => core::ptr::null(),
+            };
+            (*raw).kp.offset = offset;
+            match returns {
+                None => (*raw).kp.pre_handler = Some(hit::<H>),
+                Some(Returns { at_once, saved }) => {
+                    (*raw).handler = Some(returned::<H>);
+                    (*raw).maxactive = at_once as c_int;
+                    if saved != 0 {
+                        (*raw).entry_handler = Some(entered::<H>);
+                        (*raw).data_size = saved * size_of::<usize>();
+                    }
+                }
+            }
+        }
+        Ok(probe)
+    }
+
+    fn raw(&self) -> *mut bindings::kretprobe {
+        self.raw.get()
+    }
+
+    /// Registers it, enabled if `on`. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a place that cannot be probed, or if it is registered already; `EILSEQ` between
+    /// two instructions, `ENOENT` without the symbol, `ENOMEM`.
+    pub(crate) fn register(&self, on: bool) -> Result {
+        let mut registered = self.registered.lock();
+        if *registered {
+            return Err(EINVAL);
+        }
+        let raw = self.raw();
+        // SAFETY: by the invariant nobody else has the structure, which stays until `drop` has
+        // taken it away from the kernel.
+        let result = unsafe {
+            let kprobe = &raw mut (*raw).kp;
+            (*kprobe).flags = match on {
+                true => 0,
+                false => bindings::KPROBE_FLAG_DISABLED,
+            };
+            match self.returns {
+                None => bindings::register_kprobe(kprobe),
+                Some(_) => bindings::register_kretprobe(raw),
+            }
+        };
+        let result = to_result(result);
+        // INVARIANT: as the kernel said.
+        *registered = result.is_ok();
+        if result.is_err() {
+            self.forget_address();
+        }
+        result
+    }
+
+    /// A symbol may be elsewhere the next time. The probe is not registered.
+    fn forget_address(&self) {
+        if self.symbol.is_some() {
+            // SAFETY: by the invariant nobody else has the structure.
+            unsafe { (*self.raw()).kp.addr = null_mut() };
+        }
+    }
+
+    /// Unregisters it, and waits for hits under way. Task context, sleeps.
+    pub(crate) fn unregister(&self) {
+        let mut registered = self.registered.lock();
+        if !*registered {
+            return;
+        }
+        let raw = self.raw();
+        // SAFETY: by the invariant it is registered.
+        unsafe {
+            match self.returns {
+                None => bindings::unregister_kprobe(&raw mut (*raw).kp),
+                Some(_) => bindings::unregister_kretprobe(raw),
+            }
+        }
+        // INVARIANT: nobody has it any more.
+        *registered = false;
+        self.forget_address();
+    }
+
+    /// Enables or disables it. Does nothing if it is not registered, or if its module was unloaded.
+    /// Task context, sleeps. Errors as the kernel's.
+    pub(crate) fn enable(&self, on: bool) -> Result {
+        let registered = self.registered.lock();
+        let raw = self.raw();
+        // SAFETY: by the invariant it is registered.
+        unsafe {
+            let kprobe = &raw mut (*raw).kp;
+            if !*registered || bindings::kprobe_gone(kprobe) {
+                return Ok(());
+            }
+            // Both are one for kprobes and kretprobes.
+            to_result(match on {
+                true => bindings::enable_kprobe(kprobe),
+                false => bindings::disable_kprobe(kprobe),
+            })
+        }
+    }
+
+    /// The number of hits that the kernel has missed.
+    pub(crate) fn missed(&self) -> usize {
+        let raw = self.raw();
+        // SAFETY: counts, each read at once.
+        unsafe {
+            let entries = (&raw const (*raw).kp.nmissed).read_volatile();
+            let returns = (&raw const (*raw).nmissed).read_volatile();
+            entries.wrapping_add(returns as usize)
+        }
+    }
+
+    /// How many returns can be waited for at once.
+    pub(crate) fn returns_at_once(&self) -> u32 {
+        // SAFETY: a number, read at once.
+        unsafe { (&raw const (*self.raw()).maxactive).read_volatile() as u32 }
+    }
+
+    /// What it does.
+    pub(crate) fn handler(&self) -> &H {
+        &self.handler
+    }
+}
+
+#[pinned_drop]
+impl<H: Handler> PinnedDrop for Probe<H> {
+    fn drop(self: Pin<&mut Self>) {
+        self.unregister();
+    }
+}
+
+/// # Safety
+///
+/// `kprobe` is the first field of a registered [`Probe`] of this handler, and `regs` are those of
+/// the hit.
+unsafe extern "C" fn hit<H: Handler>(
+    kprobe: *mut bindings::kprobe,
+    regs: *mut bindings::pt_regs,
+) -> c_int {
+    // SAFETY: `kprobe` is the first field of a registered `Probe<H>`, and `regs` are those of the
+    // hit. Kprobes call this with preemption off, and wait for it before a probe goes.
+    unsafe {
+        let probe = &*kprobe.cast::<Probe<H>>();
+        let stay = ManuallyDrop::new(PreemptOff::assume());
+        let address = (*kprobe).addr as usize;
+        probe.handler.hit(address, Regs::from_raw(regs), &stay);
+    }
+    0
+}
+
+/// The words that were saved at entry.
+///
+/// # Safety
+///
+/// `instance` is of a function that is being probed, for `probe`, and nobody else uses it for the
+/// lifetime that the caller picks.
+unsafe fn saved<'a, H: Handler>(
+    probe: &Probe<H>,
+    instance: *mut bindings::kretprobe_instance,
+) -> &'a mut [usize] {
+    let words = probe.returns.map_or(0, |returns| returns.saved);
+    // SAFETY: the kernel has allocated as many bytes as `Probe::new` has asked for, and keeps words
+    // behind words.
+    unsafe {
+        let start = (&raw mut (*instance).data).cast::<usize>();
+        core::slice::from_raw_parts_mut(start, words)
+    }
+}
+
+/// # Safety
+///
+/// `instance` is of a function that is entered, and `regs` are those of the hit.
+unsafe extern "C" fn entered<H: Handler>(
+    instance: *mut bindings::kretprobe_instance,
+    regs: *mut bindings::pt_regs,
+) -> c_int {
+    // SAFETY: `instance` is of a function that is entered, so what it leads to is null or a
+    // `Probe<H>` that stays until this has returned; `regs` are those of the hit.
+    unsafe {
+        let Some(probe) = bindings::get_kretprobe(instance)
+            .cast::<Probe<H>>()
+            .as_ref()
+        else {
+            return ENOENT.to_errno();
+        };
+        let saved = saved(probe, instance);
+        probe.handler.entered(Regs::from_raw(regs), saved);
+    }
+    0
+}
+
+/// # Safety
+///
+/// `instance` is of a function that has returned, and `regs` are those of the hit.
+unsafe extern "C" fn returned<H: Handler>(
+    instance: *mut bindings::kretprobe_instance,
+    regs: *mut bindings::pt_regs,
+) -> c_int {
+    // SAFETY: `instance` is of a function that has returned, so what it leads to is null or a
+    // `Probe<H>` that stays until this has returned; `regs` are those of the hit. Kretprobes call
+    // this with preemption off.
+    unsafe {
+        let raw = bindings::get_kretprobe(instance);
+        let Some(probe) = raw.cast::<Probe<H>>().as_ref() else {
+            return 0;
+        };
+        let stay = ManuallyDrop::new(PreemptOff::assume());
+        let function = (*raw).kp.addr as usize;
+        let to = bindings::get_kretprobe_retaddr(instance);
+        let saved = saved(probe, instance);
+        probe
+            .handler
+            .returned(function, to, Regs::from_raw(regs), saved, &stay);
+    }
+    0
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that users define: the list of them, oldest first.
+//!
+//! Each kind is a row of [`KINDS`], and a file here. A definition is a [`Dynamic`]; several
+//! definitions may be of one event. `Documentation/dynamic-events.md` has the details.
+//!
+//! | module | what it has |
+//! | --- | --- |
+//! | [`arguments`] | what probes record, and how it is printed |
+//! | `kprobe` | kprobes and kretprobes |
+//! | [`text`] | a text that grows |
+//!
+//! Lock order: the mutex of the list, the event mutex, then the locks that a kind takes to enable
+//! probes.
+
+pub(crate) mod arguments;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+pub(crate) mod kprobe;
+mod text;
+
+use super::registry::{self, Registry};
+use crate::core::event::probe::command::{words, Removal};
+use crate::core::format::Out;
+use crate::trace::instance::Instance;
+use core::any::Any;
+use core::fmt;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::{Mutex, MutexGuard, SetOnce};
+
+/// A kind of events.
+pub(crate) trait Kind: Sync {
+    /// Makes the definition in `command`, which is not empty; `None` if it is of another kind. Task
+    /// context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the command; `error_log` gets it, too.
+    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>>;
+
+    /// Whether `one` is of this kind.
+    fn has(&self, one: &dyn Dynamic) -> bool;
+}
+
+/// The kinds.
+static KINDS: &[&'static dyn Kind] = &[
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    &kprobe::Kprobes,
+];
+
+/// A definition of a user.
+pub(crate) trait Dynamic: Send + Sync {
+    /// Its type.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Writes the definition, as a line.
+    fn show(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// Whether a file or perf gets hits of its event.
+    fn is_busy(&self, registry: &Registry) -> bool;
+
+    /// Whether `removal`, with the words `rest` after the name, selects it.
+    fn matches(&self, removal: &Removal<'_>, rest: &mut dyn Iterator<Item = &[u8]>) -> bool;
+
+    /// Removes it; with `is_last`, its event too. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if the event is used, `ENOMEM`.
+    fn end(&self, is_last: bool, registry: &mut Registry) -> Result;
+
+    /// Whether `other` is of the same event.
+    fn shares_event_with(&self, other: &dyn Dynamic) -> bool;
+
+    /// Registers the probe if it is in the module `name`, which is being loaded. Task context,
+    /// sleeps.
+    fn module_comes(&self, name: &[u8]);
+}
+
+/// All definitions, oldest first.
+pub(crate) struct List {
+    all: KVec<KBox<dyn Dynamic>>,
+    /// The probes made for perf, which no file lists.
+    #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    locals: KVec<kprobe::Local>,
+}
+
+static LIST: SetOnce<Pin<KBox<Mutex<List>>>> = SetOnce::new();
+
+/// Makes an empty list. Once, at boot. `ENOMEM`.
+pub(super) fn init() -> Result {
+    let empty = List {
+        all: KVec::new(),
+        #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+        locals: KVec::new(),
+    };
+    LIST.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
+    Ok(())
+}
+
+/// Takes the mutex of the list. Task context, sleeps. `ENODEV` before there are events.
+pub(crate) fn lock() -> Result<MutexGuard<'static, List>> {
+    Ok(LIST.as_ref().ok_or(ENODEV)?.lock())
+}
+
+impl List {
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Dynamic> {
+        self.all.iter().map(|dynamic| &**dynamic)
+    }
+
+    /// Those of one type.
+    pub(crate) fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        self.iter().filter_map(|any| any.as_any().downcast_ref())
+    }
+
+    /// Runs one command: a definition, or a removal that begins with `-` or `!`. With `kind` the
+    /// command is of that kind, and `!` is not known.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what no kind knows, and what is wrong with it, both of which are in `error_log`;
+    /// `ENOENT` and `EBUSY` as [`List::remove`].
+    pub(crate) fn command(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
+        if words(text).next().is_none() {
+            return Ok(());
+        }
+        if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
+            return self.remove(text, kind);
+        }
+        let kinds = KINDS.iter().copied();
+        let made = match kind {
+            Some(kind) => kind.create(text, self)?,
+            None => kinds
+                .map(|kind| kind.create(text, self))
+                .find(|made| !matches!(made, Ok(None)))
+                .unwrap_or(Ok(None))?,
+        };
+        match made {
+            Some(made) => self.push(made),
+            None => {
+                if kind.is_none() {
+                    let message = "No matching dynamic event type";
+                    Instance::top()?
+                        .errors()
+                        .push(b"dynevent", text, 0, message);
+                }
+                Err(EINVAL)
+            }
+        }
+    }
+
+    /// Adds `made`, or removes it if there is no memory.
+    fn push(&mut self, made: KBox<dyn Dynamic>) -> Result {
+        if self.all.reserve(1, GFP_KERNEL).is_err() {
+            let mut registry = registry::lock()?;
+            let is_last = !self.iter().any(|other| made.shares_event_with(other));
+            let _ = made.end(is_last, &mut registry);
+            return Err(ENOMEM);
+        }
+        self.all.push_within_capacity(made).map_err(|_| ENOMEM)
+    }
+
+    /// Removes the one at `at`.
+    fn end(&mut self, at: usize, registry: &mut Registry) -> Result {
+        let Some(one) = self.all.get(at) else {
+            return Ok(());
+        };
+        let others = self.iter().filter(|other| one.shares_event_with(*other));
+        let is_last = others.count() == 1;
+        one.end(is_last, registry)?;
+        self.all.remove(at).map(drop).map_err(|_| EINVAL)
+    }
+
+    /// Removes those that `text` selects.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no removal, `ENOENT` if there is none, `EBUSY` for one that is used.
+    fn remove(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
+        let mut parts = words(text);
+        let head = parts.next().ok_or(EINVAL)?;
+        let removal = Removal::parse(head).ok_or(EINVAL)?;
+        let mut registry = registry::lock()?;
+        let mut result = Err(ENOENT);
+        let mut at = 0;
+        while let Some(one) = self.all.get(at) {
+            let is_of_kind = kind.is_none_or(|kind| kind.has(&**one));
+            if !is_of_kind || !one.matches(&removal, &mut parts.clone()) {
+                at += 1;
+                continue;
+            }
+            result = self.end(at, &mut registry);
+            if result.is_err() {
+                break;
+            }
+        }
+        result
+    }
+
+    /// Removes all, or those of `kind`; none if one is in use.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY`, `ENOMEM`.
+    pub(crate) fn clear(&mut self, kind: Option<&dyn Kind>) -> Result {
+        let mut registry = registry::lock()?;
+        let is = |one: &dyn Dynamic| kind.is_none_or(|kind| kind.has(one));
+        let busy = |one: &dyn Dynamic| is(one) && one.is_busy(&registry);
+        if self.iter().any(busy) {
+            return Err(EBUSY);
+        }
+        let mut at = 0;
+        while let Some(one) = self.all.get(at) {
+            match is(&**one) {
+                true => self.end(at, &mut registry)?,
+                false => at += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Registers the probes that wait for the module `name`, which is being loaded. Task context,
+/// sleeps.
+pub(crate) fn module_comes(name: &[u8]) {
+    let Ok(list) = lock() else {
+        return;
+    };
+    // Nobody switches an event meanwhile.
+    let Ok(_registry) = registry::lock() else {
+        return;
+    };
+    list.iter().for_each(|one| one.module_comes(name));
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a probe records: its arguments, compiled once, from which fields, entries and lines follow.
+
+use super::text::Text;
+use crate::core::event::probe::argument::{self, Argument, Context, Machine, Saved, Word};
+use crate::core::event::probe::command::Spot;
+use crate::core::event::probe::error::Refused;
+use crate::core::event::probe::layout::{self, Kind, Named};
+use crate::core::event::probe::program::{Source, Texts};
+use crate::core::format::symbol::Style;
+use crate::core::format::Out;
+use crate::core::parse::number;
+use crate::kernel::dynamic_event::FieldText;
+use crate::kernel::kallsyms;
+use crate::kernel::trace_event::COMMON;
+use crate::trace::output::symbols::Kallsyms;
+use core::fmt;
+use kernel::alloc::AllocError;
+use kernel::prelude::*;
+use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// One of them.
+struct Item {
+    name: KVec<u8>,
+    body: KVec<u8>,
+    argument: Argument,
+    /// Where the symbol is that it names.
+    symbol: Atomic<usize>,
+}
+
+/// All of a probe.
+pub(crate) struct Arguments {
+    kind: Kind,
+    items: KVec<Item>,
+    /// Bytes of their values, without texts.
+    size: usize,
+    has_texts: bool,
+    /// The function's arguments that are saved at its entry.
+    saved: KVec<u16>,
+}
+
+/// Why arguments cannot be compiled.
+pub(crate) enum No {
+    /// There is no memory.
+    Errno(Error),
+    /// What is wrong with one.
+    Refused(Refused),
+}
+
+impl From<Error> for No {
+    fn from(error: Error) -> Self {
+        Self::Errno(error)
+    }
+}
+
+impl From<AllocError> for No {
+    fn from(error: AllocError) -> Self {
+        Self::Errno(error.into())
+    }
+}
+
+impl Arguments {
+    /// Compiles `words`, of which the first is the definition's third. Task context, may sleep.
+    pub(crate) fn new<'a>(
+        kind: Kind,
+        words: impl Iterator<Item = &'a [u8]>,
+        spot: Spot,
+        machine: &dyn Machine,
+    ) -> Result<Self, No> {
+        let mut all = Self {
+            kind,
+            items: KVec::new(),
+            size: 0,
+            has_texts: false,
+            saved: KVec::new(),
+        };
+        let mut saved = KBox::new(Saved::new(), GFP_KERNEL)?;
+        for (at, word) in words.enumerate() {
+            let refused = |refused: Refused| No::Refused(refused.in_word(at.saturating_add(2)));
+            let is_taken = |name: &[u8]| all.items.iter().any(|item| item.name.as_slice() == name);
+            let parsed = Word::parse(word, is_taken).map_err(refused)?;
+            let name = match parsed.name {
+                Some(range) => Text::copy(word.get(range).unwrap_or(&[]))?,
+                None => Text::of(|out| write_number(out, at))?,
+            };
+            if is_taken(&name) {
+                return Err(refused(Refused::new(
+                    crate::core::event::probe::error::Reason::UsedArgumentName,
+                    0,
+                )));
+            }
+            let body = Text::copy(word.get(parsed.body..).unwrap_or(&[]))?;
+            let mut context = Context {
+                spot,
+                machine,
+                saved: &mut saved,
+                size: all.size,
+            };
+            let argument = argument::compile(&body, parsed.body, &mut context).map_err(refused)?;
+            all.size = context.size;
+            all.has_texts |= argument.program.has_texts();
+            let item = Item {
+                name,
+                body,
+                argument,
+                symbol: Atomic::new(0),
+            };
+            all.items.push(item, GFP_KERNEL)?;
+        }
+        all.saved.extend_from_slice(saved.numbers(), GFP_KERNEL)?;
+        Ok(all)
+    }
+
+    /// The function's arguments that are saved at its entry, counted from 0.
+    pub(crate) fn saved(&self) -> &[u16] {
+        &self.saved
+    }
+
+    fn named(&self) -> impl Iterator<Item = Named<'_>> + Clone {
+        self.items.iter().map(|item| Named {
+            name: &item.name,
+            argument: &item.argument,
+        })
+    }
+
+    /// The first argument, from 0 on, that is not stored as that of `other`, or has another name.
+    pub(crate) fn differs_at(&self, other: &Self) -> Option<usize> {
+        let (mine, others) = (&self.items, &other.items);
+        if mine.len() != others.len() {
+            return Some(mine.len().min(others.len()));
+        }
+        mine.iter().zip(others.iter()).position(|(one, other)| {
+            one.argument.ty != other.argument.ty
+                || one.argument.count != other.argument.count
+                || one.name.as_slice() != other.name.as_slice()
+        })
+    }
+
+    /// Whether all have the same text as those of `other`.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let both = self.items.iter().zip(other.items.iter());
+        let mut same = both.map(|(one, other)| one.body.as_slice() == other.body.as_slice());
+        self.items.len() == other.items.len() && same.all(|same| same)
+    }
+
+    /// Whether the words of a removal are the texts of the first arguments.
+    pub(crate) fn begin_with(&self, words: &mut dyn Iterator<Item = &[u8]>) -> bool {
+        let mut items = self.items.iter();
+        for word in words {
+            let same = items.next().is_some_and(|item| {
+                let body = word
+                    .strip_prefix(item.name.as_slice())
+                    .and_then(|rest| rest.strip_prefix(b"="));
+                body == Some(item.body.as_slice())
+            });
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes them as a definition has them, with a blank before each.
+    pub(crate) fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        for item in &self.items {
+            out.bytes(b" ")?;
+            out.bytes(&item.name)?;
+            out.bytes(b"=")?;
+            out.bytes(&item.body)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the symbols that they name. May sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` for one that is not there, `EINVAL` and `ERANGE` for a bad offset.
+    pub(crate) fn find_symbols(&self) -> Result {
+        for item in &self.items {
+            let Some(text) = item.argument.program.symbol() else {
+                continue;
+            };
+            let text = item.body.get(text).ok_or(EINVAL)?;
+            let sign = text.iter().position(|byte| matches!(byte, b'+' | b'-'));
+            let (name, offset) = text.split_at(sign.unwrap_or(text.len()));
+            let offset = match offset {
+                [] => 0,
+                digits => {
+                    number::signed(digits, 0).map_err(|error| Error::from_errno(-error.errno()))?
+                }
+            };
+            let address = kallsyms::address_of(name).ok_or(ENOENT)?;
+            let address = address.wrapping_add_signed(offset as isize);
+            item.symbol.store(address, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Where the symbol is that the argument of this number names. Any context.
+    #[inline(always)]
+    pub(crate) fn symbol(&self, number: usize) -> usize {
+        let item = self.items.get(number);
+        item.map_or(0, |item| item.symbol.load(Relaxed))
+    }
+
+    /// The text by which user space prints entries. `ENOMEM`.
+    pub(crate) fn print_fmt(&self) -> Result<CString> {
+        Text::string(|out| layout::write_print_fmt(self.kind, self.named(), out))
+    }
+
+    /// The fields of entries after the common ones. `ENOMEM`.
+    pub(crate) fn fields(&self) -> Result<KVec<FieldText>> {
+        let mut fields = KVec::new();
+        for (at, word) in self.kind.words().iter().enumerate() {
+            let field = FieldText {
+                ty: CString::try_from(c"unsigned long")?,
+                name: Text::string(|out| out.bytes(word.as_bytes()))?,
+                offset: COMMON + at * 8,
+                size: 8,
+                signed: false,
+            };
+            fields.push(field, GFP_KERNEL)?;
+        }
+        for Named { name, argument } in self.named() {
+            let field = FieldText {
+                ty: Text::string(|out| layout::write_type(argument, out))?,
+                name: Text::string(|out| out.bytes(name))?,
+                offset: COMMON + self.kind.size() + argument.offset,
+                size: argument.size(),
+                signed: argument.ty.is_signed(),
+            };
+            fields.push(field, GFP_KERNEL)?;
+        }
+        Ok(fields)
+    }
+
+    /// Bytes of an entry, with the common fields, and how many of those are texts.
+    #[inline(always)]
+    pub(crate) fn entry_size(&self, source: &impl Source) -> usize {
+        let mut size = COMMON
+            .wrapping_add(self.kind.size())
+            .wrapping_add(self.size);
+        if self.has_texts {
+            for (number, item) in self.items.iter().enumerate() {
+                let program = &item.argument.program;
+                size = size.saturating_add(program.text_length(number, &item.body, source));
+            }
+        }
+        size
+    }
+
+    /// Writes what is behind the common fields of an entry: the words that its kind begins with, and
+    /// the values.
+    #[inline(always)]
+    pub(crate) fn store(&self, words: &[usize], source: &impl Source, fields: &mut [u8]) {
+        for (to, word) in fields.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        let start = self.kind.size();
+        let mut texts = Texts {
+            header: COMMON,
+            next: start.wrapping_add(self.size),
+        };
+        for (number, item) in self.items.iter().enumerate() {
+            let at = start.wrapping_add(item.argument.offset);
+            let program = &item.argument.program;
+            program.store(number, &item.body, source, fields, at, &mut texts);
+        }
+    }
+
+    /// Prints an entry of the event `name`. Any context.
+    pub(crate) fn print(
+        &self,
+        name: &[u8],
+        entry: &[u8],
+        style: Style,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        let symbols = Kallsyms(None);
+        layout::write_entry(name, self.kind, self.named(), entry, &symbols, style, out)
+    }
+}
+
+/// The name of an argument that has none.
+fn write_number(out: &mut Text, at: usize) -> fmt::Result {
+    use core::fmt::Write;
+    write!(out, "arg{}", at.saturating_add(1))
+}

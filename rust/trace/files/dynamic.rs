@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Events that users define: `dynamic_events`, and `kprobe_events` and `kprobe_profile`.
+//!
+//! A line is a command; the text after `#` is ignored. `O_TRUNC` removes all events, or those of
+//! the file's kind, unless one of them is in use. A reader sees the events that there were when the
+//! file was opened.
+
+use super::control::Text;
+use super::node::row;
+use super::{Node, Place, Row, Scope};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use crate::trace::events::dynamic::kprobe::{Kprobe, Kprobes};
+use crate::trace::events::dynamic::{self, Kind};
+use kernel::prelude::*;
+
+/// Room for a command, its end included.
+const ROOM: usize = 4096;
+
+/// The files.
+#[rustfmt::skip]
+pub(super) static FILES: &[Row] = &[
+    row(c"dynamic_events", 0o640, Scope::Top, &Events(None),
+        "Create/append/remove/show the events that users define, of all kinds"),
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    row(c"kprobe_events", 0o640, Scope::Top, &Events(Some(&Kprobes)),
+        "Create/append/remove/show those of kprobes"),
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    row(c"kprobe_profile", 0o440, Scope::Top, &Profile,
+        "their names, how often each was hit, and how often it was missed"),
+];
+
+/// What `README` says of commands.
+pub(super) const SYNTAX: &str = "
+Events that users define
+
+  A line of dynamic_events or of the file of the kind:
+
+\tp[:[<group>/][<event>]] <place> [<args>]
+\tr[maxactive][:[<group>/][<event>]] <place> [<args>]
+\t-:[<group>/][<event>]
+
+\t    place: [<module>:]<symbol>[+<offset>]|<memaddr>
+\tplace (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
+\t     args: <name>=fetcharg[:type]
+\t fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
+\t           $stack<index>, $stack, $retval, $comm, $arg<N>, $current
+\t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
+\t           this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>)
+\t     kernel return probes support: $retval, $arg<N>, $comm
+\t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
+\t           b<bit-width>@<bit-offset>/<container-size>, ustring,
+\t           symstr, %pd/%pD, <type>\\[<array-size>\\]
+";
+
+/// `dynamic_events`, and the file of a kind.
+struct Events(Option<&'static dyn Kind>);
+
+impl Node for Events {
+    fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
+        let mut list = dynamic::lock()?;
+        if how.write && how.trunc {
+            list.clear(self.0)?;
+        }
+        let mut text = Text::new();
+        let is_ours = |one: &dyn dynamic::Dynamic| self.0.is_none_or(|kind| kind.has(one));
+        for one in list.iter().filter(|one| how.read && is_ours(*one)) {
+            one.show(&mut text)?;
+        }
+        drop(list);
+        Opening::new(Open { kind: self.0, text })
+    }
+}
+
+struct Open {
+    kind: Option<&'static dyn Kind>,
+    text: Text,
+}
+
+impl Open {
+    /// Runs the command of a line.
+    fn line(&self, line: &[u8]) -> Result {
+        let is_end = |byte: &u8| matches!(byte, b'#' | 0);
+        let command = line.split(is_end).next().unwrap_or(&[]);
+        dynamic::lock()?.command(command, self.kind)
+    }
+}
+
+impl OpenFile for Open {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        call.put_from(self.text.finish()?)
+    }
+
+    /// Runs the commands of all lines, up to the first that is refused.
+    fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
+        let total = call.len();
+        let mut room = KVec::from_elem(0, ROOM - 1, GFP_KERNEL)?;
+        let mut kept = 0;
+        loop {
+            let left = call.len();
+            let free = room.get_mut(kept..).unwrap_or(&mut []);
+            let length = left.min(free.len());
+            let piece = free.get_mut(..length).unwrap_or(&mut []);
+            call.reader().read_slice(piece)?;
+            let filled = kept + length;
+            let text = room.get(..filled).unwrap_or(&[]);
+            let mut rest = text;
+            while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+                let (line, behind) = rest.split_at(end);
+                self.line(line)?;
+                rest = behind.get(1..).unwrap_or(&[]);
+            }
+            if call.len() == 0 {
+                if !rest.is_empty() {
+                    self.line(rest)?;
+                }
+                return Ok(total);
+            }
+            let start = filled - rest.len();
+            if start == 0 {
+                pr_warn!(
+                    "Line length is too long: Should be less than {}\n",
+                    ROOM - 2
+                );
+                return Err(EINVAL);
+            }
+            room.copy_within(start..filled, 0);
+            kept = filled - start;
+        }
+    }
+}
+
+/// `kprobe_profile`.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+struct Profile;
+
+#[cfg(CONFIG_KPROBE_EVENTS)]
+impl Node for Profile {
+    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        let mut text = Text::new();
+        let list = dynamic::lock()?;
+        for kprobe in list.of::<Kprobe>() {
+            kprobe.show_profile(&mut text)?;
+        }
+        drop(list);
+        Opening::new(Shown(text))
+    }
+}
+
+#[cfg(CONFIG_KPROBE_EVENTS)]
+struct Shown(Text);
+
+#[cfg(CONFIG_KPROBE_EVENTS)]
+impl OpenFile for Shown {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        call.put_from(self.0.finish()?)
+    }
+}
