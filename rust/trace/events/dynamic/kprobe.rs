@@ -688,8 +688,11 @@ impl EventKind for Kprobes {
                 return Err(errno(refused.errno));
             }
         };
+        // What was made could not be dropped: the event is known then.
+        let room = KBox::<Kprobe>::new_uninit(GFP_KERNEL)?;
         let made = make(&definition, &words, arguments, list)?;
-        let made: KBox<dyn Dynamic> = KBox::new(made, GFP_KERNEL)?;
+        let made = KBox::write(room, made);
+        let made: KBox<dyn Dynamic> = made;
         Ok(Some(made))
     }
 }
