@@ -140,7 +140,7 @@ def lacks(case, not_yet):
     with open(case, encoding="utf-8") as file:
         requires = " ".join(re.findall(r"^#[ \t]*requires:(.*)", file.read(), re.M))
     # A text in quotes, of a file that should have it, is looked for by the runner.
-    for name in re.findall(r'(?:"[^"]*"|\S)+', requires):
+    for name in re.findall(r"""(?:"[^"]*"|'[^']*'|\S)+""", requires):
         if not re.search(r"[:\"']", name) and not os.path.exists(os.path.join(TRACING, name)):
             return f"no {name}"
     return next((lack for path, lack in not_yet if f"/test.d/{path}" in case), None)
