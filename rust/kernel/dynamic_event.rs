@@ -10,8 +10,8 @@ use super::rcu_slot::RcuSlot;
 use super::trace_event::{Call, File, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
-#[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
-use super::{kprobe::Regs, perf_trace};
+#[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
+use super::{perf_trace, regs::Regs};
 use core::fmt;
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -267,7 +267,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
 
     /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes
     /// those after the common fields. Any context.
-    #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
     #[inline(always)]
     pub(crate) fn submit(
         &self,

@@ -6,6 +6,7 @@
 //! C header: `include/linux/kprobes.h`.
 
 use super::context::PreemptOff;
+use super::regs::Regs;
 use core::mem::{size_of, ManuallyDrop};
 use core::ptr::null_mut;
 use kernel::bindings;
@@ -15,80 +16,6 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::{Arc, Mutex};
 use kernel::types::Opaque;
-
-/// Where a directory entry has the address of its name.
-pub(crate) const DENTRY_NAME: usize = bindings::RTRACE_DENTRY_NAME;
-/// Where an open file has that of its directory entry.
-pub(crate) const FILE_DENTRY: usize = bindings::RTRACE_FILE_DENTRY;
-/// Words of a task's stack.
-pub(crate) const STACK_WORDS: usize = bindings::RTRACE_THREAD_SIZE / size_of::<usize>();
-
-/// Registers at a hit.
-#[repr(transparent)]
-pub(crate) struct Regs(Opaque<bindings::pt_regs>);
-
-impl Regs {
-    /// # Safety
-    ///
-    /// `regs` are those of a hit, and stay for the lifetime that the caller picks.
-    #[inline(always)]
-    unsafe fn from_raw<'a>(regs: *mut bindings::pt_regs) -> &'a Self {
-        // SAFETY: `regs` are those of a hit and stay for `'a`; the type is transparent.
-        unsafe { &*regs.cast() }
-    }
-
-    /// As C code knows them.
-    #[inline(always)]
-    pub(crate) fn as_ptr(&self) -> *mut bindings::pt_regs {
-        self.0.get()
-    }
-
-    /// The register at this place, see [`register`]; 0 for one beyond them.
-    #[inline(always)]
-    pub(crate) fn register(&self, at: u16) -> usize {
-        // SAFETY: the registers are there; the function looks at the place.
-        unsafe { bindings::regs_get_register(self.0.get(), at.into()) }
-    }
-
-    /// A word of the kernel's stack; 0 for one beyond it.
-    #[inline(always)]
-    pub(crate) fn stack(&self, at: u16) -> usize {
-        // SAFETY: the registers are there; the function looks at the place.
-        unsafe { bindings::regs_get_kernel_stack_nth(self.0.get(), at.into()) }
-    }
-
-    /// The stack pointer.
-    #[inline(always)]
-    pub(crate) fn stack_pointer(&self) -> usize {
-        // SAFETY: the registers are there.
-        unsafe { bindings::kernel_stack_pointer(self.0.get()) }
-    }
-
-    /// What a function returns.
-    #[inline(always)]
-    pub(crate) fn returned(&self) -> usize {
-        // SAFETY: the registers are there.
-        unsafe { bindings::regs_return_value(self.0.get()) }
-    }
-
-    /// An argument of the function that is entered, counted from 0.
-    #[inline(always)]
-    pub(crate) fn argument(&self, at: u16) -> usize {
-        // SAFETY: the registers are there; the function looks at the place.
-        unsafe { bindings::regs_get_kernel_argument(self.0.get(), at.into()) }
-    }
-}
-
-/// The place of a register by its name.
-pub(crate) fn register(name: &[u8]) -> Option<u16> {
-    let mut buf = [0_u8; 16];
-    let room = buf.len().wrapping_sub(1);
-    let place = buf.get_mut(..name.len()).filter(|_| name.len() <= room)?;
-    place.copy_from_slice(name);
-    // SAFETY: the name is NUL-terminated.
-    let offset = unsafe { bindings::regs_query_register_offset(buf.as_ptr().cast()) };
-    u16::try_from(offset).ok()
-}
 
 /// The name of a symbol, from the current task's memory. Task context, sleeps.
 ///

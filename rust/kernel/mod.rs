@@ -44,6 +44,8 @@ pub(crate) mod rcu_list;
 pub(crate) mod rcu_slot;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
+#[cfg(CONFIG_PROBE_EVENTS)]
+pub(crate) mod regs;
 pub(crate) mod relaxed;
 pub(crate) mod reserved;
 #[cfg(any(

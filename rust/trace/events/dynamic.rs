@@ -8,16 +8,25 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | [`arguments`] | what probes record, and how it is printed |
+//! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
+//! | `probe_event` | what events of all probes have in common |
 //! | [`text`] | a text that grows |
+//! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
 //! Lock order: the mutex of the list, the event mutex, then the locks that a kind takes to enable
 //! probes.
 
 pub(crate) mod arguments;
+#[cfg(CONFIG_PROBE_EVENTS)]
+mod hit;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 pub(crate) mod kprobe;
+#[cfg(CONFIG_PROBE_EVENTS)]
+mod probe_event;
 mod text;
+#[cfg(CONFIG_PROBE_EVENTS)]
+mod words;
 
 use super::registry::{self, Registry};
 use crate::core::event::probe::command::{words, Removal};

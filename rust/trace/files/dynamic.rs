@@ -11,7 +11,7 @@ use super::node::row;
 use super::{Node, Place, Row, Scope};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 #[cfg(CONFIG_KPROBE_EVENTS)]
-use crate::trace::events::dynamic::kprobe::{Kprobe, Kprobes};
+use crate::trace::events::dynamic::kprobe::{self, Kprobes};
 use crate::trace::events::dynamic::{self, Kind};
 use kernel::prelude::*;
 
@@ -140,9 +140,7 @@ impl Node for Profile {
     fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let mut text = Text::new();
         let list = dynamic::lock()?;
-        for kprobe in list.of::<Kprobe>() {
-            kprobe.show_profile(&mut text)?;
-        }
+        kprobe::show_profile(&list, &mut text)?;
         drop(list);
         Opening::new(Shown(text))
     }

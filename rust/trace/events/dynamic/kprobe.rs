@@ -6,129 +6,37 @@
 //! module that is not loaded waits for it.
 
 use super::arguments::{Arguments, No as NoArguments};
+use super::hit::AtHit;
+use super::probe_event::{define, Defined, Event, Probed, Record, Title};
 use super::text::Text;
+#[cfg(CONFIG_PERF_EVENTS)]
+use super::words::errno;
+use super::words::Words;
 use super::{Dynamic, Kind as EventKind, List};
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
-    self, words, Definition, Dentry, Found, No, NotFound, Place, Removal, NAME_ROOM,
+    self, words, Definition, Found, No, NotFound, Place, NAME_ROOM,
 };
-use crate::core::event::probe::error::{Errno, Reason, Refused};
 use crate::core::event::probe::layout::Kind;
-use crate::core::event::probe::program::Source;
-use crate::core::event::probe::types::TextOf;
-use crate::core::format::symbol::Style;
-use crate::core::format::{LineBuf, Out};
-use crate::kernel::context::{current_and_name, PreemptOff};
-use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
+use crate::core::format::Out;
+use crate::kernel::context::PreemptOff;
 use crate::kernel::kallsyms;
-use crate::kernel::kprobe::{
-    self, Entry, Handler, Probe, Regs, Returns, Target, DENTRY_NAME, FILE_DENTRY, STACK_WORDS,
-};
-use crate::kernel::percpu::{self, PerCpu};
+use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target};
+use crate::kernel::percpu::PerCpu;
+use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::trace_event::Call;
-use crate::kernel::trace_seq::TraceSeq;
-use crate::kernel::{module, nofault, relaxed};
-use crate::trace::events::file::Hot;
-use crate::trace::events::recording;
-use crate::trace::events::registry::{self, EventId, Registry};
+use crate::kernel::{module, relaxed};
+use crate::trace::events::registry;
 use crate::trace::ftrace::sites;
 use crate::trace::instance::Instance;
-use core::any::Any;
 use core::fmt;
-use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::{Arc, Mutex};
-
-/// The longest text that is recorded, its end included.
-const TEXT_MAX: usize = 4096;
-/// Bytes that the arguments of types `%pd` and `%pD` may become.
-const DENTRY_ROOM: usize = 256;
-
-/// The registers and the memory at a hit.
-struct AtHit<'a> {
-    arguments: &'a Arguments,
-    regs: &'a Regs,
-    saved: &'a [usize],
-}
-
-impl Source for AtHit<'_> {
-    #[inline(always)]
-    fn register(&self, at: u16) -> u64 {
-        self.regs.register(at) as u64
-    }
-
-    #[inline(always)]
-    fn stack(&self, at: u16) -> u64 {
-        self.regs.stack(at) as u64
-    }
-
-    #[inline(always)]
-    fn stack_pointer(&self) -> u64 {
-        self.regs.stack_pointer() as u64
-    }
-
-    #[inline(always)]
-    fn returned(&self) -> u64 {
-        self.regs.returned() as u64
-    }
-
-    fn comm(&self) -> u64 {
-        current_and_name().1 as u64
-    }
-
-    fn current(&self) -> u64 {
-        current_and_name().0 as u64
-    }
-
-    #[inline(always)]
-    fn argument(&self, at: u16) -> u64 {
-        self.regs.argument(at) as u64
-    }
-
-    fn saved(&self, at: u16) -> u64 {
-        let word = self.saved.get(usize::from(at));
-        word.map_or(0, |word| *word as u64)
-    }
-
-    fn symbol(&self, argument: usize) -> u64 {
-        self.arguments.symbol(argument) as u64
-    }
-
-    fn this_cpu(&self, address: u64) -> u64 {
-        percpu::this_address(address as usize) as u64
-    }
-
-    fn read(&self, user: bool, address: u64, to: &mut [u8]) -> bool {
-        nofault::read(to, address as usize, user)
-    }
-
-    fn text_length(&self, of: TextOf, address: u64) -> usize {
-        let address = address as usize;
-        match of {
-            TextOf::Symbol => kallsyms::symbol_text(address, &mut []),
-            TextOf::Kernel => nofault::text_length(address, false, TEXT_MAX),
-            TextOf::User => nofault::text_length(address, true, TEXT_MAX).min(TEXT_MAX),
-        }
-    }
-
-    fn text(&self, of: TextOf, address: u64, to: &mut [u8]) -> usize {
-        let address = address as usize;
-        let user = match of {
-            TextOf::Symbol => return kallsyms::symbol_text(address, to),
-            TextOf::Kernel => false,
-            TextOf::User => true,
-        };
-        let copied = nofault::text(to, address, user).map(<[u8]>::len);
-        // Its end was copied, too.
-        copied.map_or(0, |length| length.wrapping_add(1).min(to.len()))
-    }
-}
+use kernel::sync::Arc;
 
 /// The handler of a probe.
 struct Hits {
-    event: Arc<DynamicEvent<Hot>>,
-    arguments: Arc<Arguments>,
+    record: Record,
     count: PerCpu<Atomic<u64>>,
 }
 
@@ -139,28 +47,19 @@ impl Hits {
         // Kprobes do not have a probe hit on a CPU while another is.
         let count = self.count.this();
         count.store(relaxed::load(count).wrapping_add(1), Relaxed);
-        let arguments = &*self.arguments;
-        self.event.each_file(stay, |file| {
-            if recording::is_left_out(file) {
-                return;
-            }
-            let size = arguments.entry_size(at);
-            recording::record(stay, file, size, |fields| {
-                arguments.store(words, at, fields)
-            });
-        });
+        self.record.in_files(words, at, stay);
         #[cfg(CONFIG_PERF_EVENTS)]
-        self.event.submit(
+        self.record.event.submit(
             at.regs,
             stay,
-            || arguments.entry_size(at),
-            |fields| arguments.store(words, at, fields),
+            || at.arguments.entry_size(at),
+            |fields| at.arguments.store(words, at, fields),
         );
     }
 
     fn at<'a>(&'a self, regs: &'a Regs, saved: &'a [usize]) -> AtHit<'a> {
         AtHit {
-            arguments: &self.arguments,
+            arguments: &self.record.arguments,
             regs,
             saved,
         }
@@ -179,7 +78,7 @@ impl Handler for Hits {
     }
 
     fn entered(&self, regs: &Regs, saved: &mut [usize]) {
-        for (to, at) in saved.iter_mut().zip(self.arguments.saved()) {
+        for (to, at) in saved.iter_mut().zip(self.record.arguments.saved()) {
             *to = regs.argument(*at);
         }
     }
@@ -194,105 +93,6 @@ impl Handler for Hits {
         stay: &PreemptOff,
     ) {
         self.record(&[function, to], &self.at(regs, saved), stay);
-    }
-}
-
-type Probes = KVec<Arc<Probe<Hits>>>;
-
-/// The common data of an event's probes.
-#[pin_data]
-struct Shared {
-    name: KVec<u8>,
-    /// Those of the first probe; those of the others are stored alike.
-    arguments: Arc<Arguments>,
-    #[pin]
-    probes: Mutex<Probes>,
-}
-
-/// [`Shared`], as the event asks it.
-struct SharedOps(Arc<Shared>);
-
-impl Ops for SharedOps {
-    fn enable(&self, on: bool) -> Result {
-        let probes = self.0.probes.lock();
-        let switched = probes.iter().try_for_each(|probe| probe.enable(on));
-        if on && switched.is_err() {
-            for probe in probes.iter() {
-                let _ = probe.enable(false);
-            }
-        }
-        switched
-    }
-
-    fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
-        // As the printer has put them there.
-        let style = Style {
-            offset: flags & 2 != 0,
-            addr: flags & 4 != 0,
-        };
-        self.0.arguments.print(&self.0.name, entry, style, out)
-    }
-}
-
-/// An event.
-struct Event {
-    group: KVec<u8>,
-    is_return: bool,
-    shared: Arc<Shared>,
-    event: Arc<DynamicEvent<Hot>>,
-}
-
-impl Event {
-    /// Makes an event that is not registered yet. `ENOMEM`.
-    fn new(group: &[u8], name: &[u8], is_return: bool, arguments: Arc<Arguments>) -> Result<Self> {
-        let texts = Texts {
-            system: Text::string(|out| out.bytes(group))?,
-            name: Text::string(|out| out.bytes(name))?,
-            print_fmt: arguments.print_fmt()?,
-            fields: arguments.fields()?,
-        };
-        let name = Text::copy(name)?;
-        let shared = Arc::pin_init(
-            pin_init!(Shared {
-                name,
-                arguments,
-                probes <- new_mutex!(KVec::new()),
-            }? Error),
-            GFP_KERNEL,
-        )?;
-        let ops = KBox::new(SharedOps(shared.clone()), GFP_KERNEL)?;
-        Ok(Self {
-            group: Text::copy(group)?,
-            is_return,
-            shared,
-            event: DynamicEvent::new(texts, Call::KPROBE, ops)?,
-        })
-    }
-
-    /// A probe of it, at `target`.
-    fn probe(
-        &self,
-        target: Target,
-        maxactive: u32,
-        arguments: Arc<Arguments>,
-    ) -> Result<Arc<Probe<Hits>>> {
-        let returns = self.is_return.then(|| Returns {
-            at_once: maxactive,
-            saved: arguments.saved().len(),
-        });
-        let hits = Hits {
-            event: self.event.clone(),
-            arguments,
-            count: PerCpu::new(|_| Atomic::new(0))?,
-        };
-        let probe = Probe::new(target, returns, hits)?;
-        self.shared.probes.lock().push(probe.clone(), GFP_KERNEL)?;
-        Ok(probe)
-    }
-
-    fn forget(&self, probe: &Arc<Probe<Hits>>) {
-        let mut probes = self.shared.probes.lock();
-        probes.retain(|known| !Arc::ptr_eq(known, probe));
     }
 }
 
@@ -371,28 +171,51 @@ fn split_module(symbol: &[u8]) -> (Option<&[u8]>, &[u8]) {
 
 /// A probe defined by a user.
 pub(crate) struct Kprobe {
-    event: Arc<Event>,
-    id: EventId,
     spot: Spot,
-    arguments: Arc<Arguments>,
+    is_return: bool,
     probe: Arc<Probe<Hits>>,
 }
 
 impl Kprobe {
-    /// Writes its line of `kprobe_profile`.
-    pub(crate) fn show_profile(&self, out: &mut dyn Out) -> fmt::Result {
-        let name = &self.event.shared.name;
-        out.bytes(b"  ")?;
-        out.bytes(name)?;
-        for _ in name.len()..44 {
-            out.bytes(b" ")?;
-        }
-        let hits = self.probe.handler().count();
-        writeln!(out, " {hits:15} {:15}", self.probe.missed())
+    /// A probe of `event`, of the function's return if `is_return`.
+    fn new(
+        event: &Event<Self>,
+        spot: Spot,
+        is_return: bool,
+        maxactive: u32,
+        arguments: Arc<Arguments>,
+    ) -> Result<Self> {
+        let returns = is_return.then(|| Returns {
+            at_once: maxactive,
+            saved: arguments.saved().len(),
+        });
+        let hits = Hits {
+            record: Record {
+                event: event.event().clone(),
+                arguments,
+            },
+            count: PerCpu::new(|_| Atomic::new(0))?,
+        };
+        Ok(Self {
+            probe: Probe::new(spot.target()?, returns, hits)?,
+            spot,
+            is_return,
+        })
     }
 
-    fn register(&self, on: bool) -> Result {
-        register(&self.spot, &self.arguments, &self.probe, on)
+    /// Registers it, whether or not what it probes is there. Errors as [`Probe::register`]; `EPERM`
+    /// where the kernel is locked down.
+    fn begin(&self, on: bool) -> Result {
+        kprobe::check_lockdown()?;
+        if let Some(address) = self.spot.address().filter(|at| is_not_traceable(*at)) {
+            pr_warn!(
+                "Could not probe notrace function {}\n",
+                kallsyms::SymbolOffset(address)
+            );
+            return Err(EINVAL);
+        }
+        self.arguments().find_symbols()?;
+        self.probe.register(on)
     }
 
     /// Whether the definition names a module that is not loaded.
@@ -404,19 +227,19 @@ impl Kprobe {
     }
 }
 
-/// Registers a probe. Task context, sleeps. Errors as [`Probe::register`]; `EPERM` where the kernel is
-/// locked down.
-fn register(spot: &Spot, arguments: &Arguments, probe: &Probe<Hits>, on: bool) -> Result {
-    kprobe::check_lockdown()?;
-    if let Some(address) = spot.address().filter(|at| is_not_traceable(*at)) {
-        pr_warn!(
-            "Could not probe notrace function {}\n",
-            kallsyms::SymbolOffset(address)
-        );
-        return Err(EINVAL);
+/// Writes the lines of `kprobe_profile`.
+pub(crate) fn show_profile(list: &List, out: &mut dyn Out) -> fmt::Result {
+    for kprobe in list.of::<Defined<Kprobe>>() {
+        let name = kprobe.event().name();
+        out.bytes(b"  ")?;
+        out.bytes(name)?;
+        for _ in name.len()..44 {
+            out.bytes(b" ")?;
+        }
+        let probe = &kprobe.probe().probe;
+        writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())?;
     }
-    arguments.find_symbols()?;
-    probe.register(on)
+    Ok(())
 }
 
 /// Whether the function at `address` must not be traced. A part that the compiler has split off is
@@ -444,69 +267,48 @@ fn is_not_traceable(address: usize) -> bool {
     }
 }
 
-impl Dynamic for Kprobe {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Probed for Kprobe {
+    fn arguments(&self) -> &Arguments {
+        &self.probe.handler().record.arguments
     }
 
-    fn show(&self, out: &mut dyn Out) -> fmt::Result {
-        let Event {
-            group, is_return, ..
-        } = &*self.event;
-        match self.probe.returns_at_once() {
-            0 if *is_return => out.bytes(b"r")?,
-            at_once if *is_return => write!(out, "r{at_once}")?,
-            _ => out.bytes(b"p")?,
-        }
-        out.bytes(b":")?;
-        out.bytes(group)?;
-        out.bytes(b"/")?;
-        out.bytes(&self.event.shared.name)?;
-        out.bytes(b" ")?;
-        self.spot.show(out)?;
-        self.arguments.show(out)?;
-        out.bytes(b"\n")
-    }
-
-    fn is_busy(&self, _registry: &Registry) -> bool {
-        self.event.event.is_in_use()
-    }
-
-    fn matches(&self, removal: &Removal<'_>, rest: &mut dyn Iterator<Item = &[u8]>) -> bool {
-        let Event { group, shared, .. } = &*self.event;
-        let of_event = removal.event.is_empty() || removal.event == shared.name.as_slice();
-        let of_group = removal
-            .group
-            .is_none_or(|wanted| wanted == group.as_slice());
-        if !of_event || !of_group {
-            return false;
-        }
-        let Some(place) = rest.next() else {
-            return true;
-        };
-        let shown = Text::of(|out| self.spot.show(out));
-        shown.is_ok_and(|shown| shown.as_slice() == place) && self.arguments.begin_with(rest)
-    }
-
-    fn end(&self, is_last: bool, registry: &mut Registry) -> Result {
-        let event = &self.event;
-        if is_last {
-            if event.event.is_in_use() || event.event.call().is_in_use() {
-                return Err(EBUSY);
+    fn register(&self, on: bool) -> Result {
+        match self.begin(on) {
+            Err(error) if error == ENOENT && self.waits_for_module() => {
+                pr_warn!(
+                    "This probe might be able to register after target module is loaded. Continue.\n"
+                );
+                Ok(())
             }
-            registry.remove(|known| known.id() == self.id)?;
+            registered => registered,
         }
+    }
+
+    fn unregister(&self) {
         self.probe.unregister();
-        event.forget(&self.probe);
-        Ok(())
     }
 
-    fn shares_event_with(&self, other: &dyn Dynamic) -> bool {
-        let other = other.as_any().downcast_ref::<Self>();
-        other.is_some_and(|other| Arc::ptr_eq(&self.event, &other.event))
+    fn enable(&self, on: bool) -> Result {
+        self.probe.enable(on)
     }
 
-    fn module_comes(&self, name: &[u8]) {
+    fn show_head(&self, out: &mut dyn Out) -> fmt::Result {
+        match self.probe.returns_at_once() {
+            0 if self.is_return => out.bytes(b"r"),
+            at_once if self.is_return => write!(out, "r{at_once}"),
+            _ => out.bytes(b"p"),
+        }
+    }
+
+    fn show_place(&self, out: &mut dyn Out) -> fmt::Result {
+        self.spot.show(out)
+    }
+
+    fn is_same_place(&self, other: &Self) -> bool {
+        self.spot.is_same(&other.spot)
+    }
+
+    fn module_comes(&self, name: &[u8], event: &Event<Self>) {
         if self.spot.module() != Some(name) {
             return;
         }
@@ -517,13 +319,13 @@ impl Dynamic for Kprobe {
         };
         let found = match count(Some(name), split_module(symbol).1) {
             0 => Err(ENOENT),
-            1 => self.register(self.event.event.is_in_use()),
+            1 => self.begin(event.event().is_in_use()),
             _ => Err(EADDRNOTAVAIL),
         };
         if let Err(error) = found {
             pr_warn!(
                 "Failed to re-register probe {} on {}: {:?}\n",
-                self.event.event.call().name(),
+                event.event().call().name(),
                 Bytes(name),
                 error
             );
@@ -586,7 +388,7 @@ impl command::Symbols for Kernel {
 
 impl Machine for Kernel {
     fn register(&self, name: &[u8]) -> Option<u16> {
-        kprobe::register(name)
+        regs::register(name)
     }
 
     fn stack_words(&self) -> u64 {
@@ -594,74 +396,24 @@ impl Machine for Kernel {
     }
 }
 
-fn errno(errno: Errno) -> Error {
-    Error::from_errno(-errno.value())
-}
-
-/// The words of a definition, with what `%pd` and `%pD` stand for.
-struct Words(KVec<KVec<u8>>);
-
-impl Words {
-    /// `ENOMEM`, also where what they stand for is too long.
-    fn of<'a>(text: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
-        let dentry = Dentry {
-            name: DENTRY_NAME,
-            of_file: FILE_DENTRY,
-        };
-        let mut words = KVec::new();
-        let mut room = DENTRY_ROOM;
-        for (at, word) in text.enumerate() {
-            let mut memory = [0; DENTRY_ROOM];
-            let mut line = LineBuf::new(memory.get_mut(..room).unwrap_or(&mut []));
-            let expanded = at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
-            let word = match expanded {
-                true => Text::copy(line.as_bytes())?,
-                false => Text::copy(word)?,
-            };
-            if expanded {
-                room = room.checked_sub(word.len() + 1).ok_or(ENOMEM)?;
-            }
-            words.push(word, GFP_KERNEL)?;
-        }
-        Ok(Self(words))
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        self.0.iter().map(|word| word.as_slice())
-    }
-
-    /// Says in `error_log` what is wrong.
-    fn log(&self, refused: &Refused) {
-        let command = Text::of(|out| {
-            for (at, word) in self.iter().enumerate() {
-                if at != 0 {
-                    out.bytes(b" ")?;
-                }
-                out.bytes(word)?;
-            }
-            Ok(())
-        });
-        if let (Ok(command), Ok(top)) = (command, Instance::top()) {
-            let column = refused.column(self.iter());
-            let message = refused.reason.text();
-            top.errors()
-                .push(b"trace_kprobe", &command, column, message);
-        }
-    }
-
-    /// [`Words::log`] with an errno of its own.
-    fn refuse<T>(&self, reason: Reason, word: usize, error: Error) -> Result<T> {
-        self.log(&Refused::new(reason, 0).in_word(word));
-        Err(error)
-    }
-}
-
 /// The kind.
 pub(crate) struct Kprobes;
 
+/// What `error_log` calls it.
+const KIND: &str = "trace_kprobe";
+
+fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
+    Title {
+        group,
+        name,
+        flags: Call::KPROBE,
+        sort: u8::from(is_return),
+    }
+}
+
 impl EventKind for Kprobes {
     fn has(&self, one: &dyn Dynamic) -> bool {
-        one.as_any().is::<Kprobe>()
+        one.as_any().is::<Defined<Kprobe>>()
     }
 
     fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
@@ -669,12 +421,9 @@ impl EventKind for Kprobes {
         let definition = match Definition::parse(plain.clone(), &Kernel) {
             Ok(definition) => definition,
             Err(No::Other) => return Ok(None),
-            Err(No::Refused(refused)) => {
-                Words::of(plain)?.log(&refused);
-                return Err(errno(refused.errno));
-            }
+            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
-        let words = Words::of(plain)?;
+        let words = Words::of(KIND, plain)?;
         let kind = match definition.is_return {
             true => Kind::Return,
             false => Kind::Entry,
@@ -683,16 +432,20 @@ impl EventKind for Kprobes {
         let arguments = match Arguments::new(kind, arguments, definition.spot, &Kernel) {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
             Err(NoArguments::Errno(error)) => return Err(error),
-            Err(NoArguments::Refused(refused)) => {
-                words.log(&refused);
-                return Err(errno(refused.errno));
-            }
+            Err(NoArguments::Refused(refused)) => return words.refused(&refused),
         };
-        // What was made could not be dropped: the event is known then.
-        let room = KBox::<Kprobe>::new_uninit(GFP_KERNEL)?;
-        let made = make(&definition, &words, arguments, list)?;
-        let made = KBox::write(room, made);
-        let made: KBox<dyn Dynamic> = made;
+        let name = name_of(&definition)?;
+        let group = definition.group.unwrap_or(b"kprobes");
+        let title = title(group, &name, definition.is_return);
+        let spot = Spot::of(definition.place)?;
+        let made = define(title, &words, arguments.clone(), list, |event| {
+            let Definition {
+                is_return,
+                maxactive,
+                ..
+            } = definition;
+            Kprobe::new(event, spot, is_return, maxactive, arguments)
+        })?;
         Ok(Some(made))
     }
 }
@@ -707,96 +460,6 @@ fn name_of(definition: &Definition<'_>) -> Result<KVec<u8>> {
             Ok(name)
         }
     }
-}
-
-/// Makes the probe, and the event unless there is one of this name. Task context, sleeps.
-fn make(
-    definition: &Definition<'_>,
-    words: &Words,
-    arguments: Arc<Arguments>,
-    list: &List,
-) -> Result<Kprobe> {
-    let name = name_of(definition)?;
-    let group = definition.group.unwrap_or(b"kprobes");
-    let spot = Spot::of(definition.place)?;
-    let mut registry = registry::lock()?;
-    let known = || {
-        list.of::<Kprobe>().filter(|known| {
-            known.event.group.as_slice() == group
-                && known.event.shared.name.as_slice() == name.as_slice()
-        })
-    };
-    let (event, id) = match known().next() {
-        Some(first) => {
-            if first.event.is_return != definition.is_return {
-                return words.refuse(Reason::DifferentProbe, 0, EEXIST);
-            }
-            if let Some(at) = arguments.differs_at(&first.arguments) {
-                return words.refuse(Reason::DifferentArgument, at + 2, EEXIST);
-            }
-            let same =
-                |known: &Kprobe| known.spot.is_same(&spot) && known.arguments.is_same(&arguments);
-            if known().any(same) {
-                return words.refuse(Reason::SameProbe, 0, EEXIST);
-            }
-            (first.event.clone(), first.id)
-        }
-        None => {
-            if registry.find(group, &name).is_some() {
-                return words.refuse(Reason::EventExists, 0, EEXIST);
-            }
-            let event = Event::new(group, &name, definition.is_return, arguments.clone())?;
-            let event = Arc::new(event, GFP_KERNEL)?;
-            let id = registry.add(DynamicEvent::register(&event.event)?)?;
-            (event, id)
-        }
-    };
-    let is_new = known().next().is_none();
-    let result = add_probe(event.clone(), id, spot, definition.maxactive, arguments);
-    let Err(error) = result else {
-        return result;
-    };
-    if is_new {
-        let _ = registry.remove(|known| known.id() == id);
-    }
-    let reason = match error {
-        error if error == EILSEQ => Reason::BadInstructionBoundary,
-        error if error == ENOENT => Reason::BadProbeAddress,
-        error if error == ENOMEM || error == EEXIST => return Err(error),
-        _ => Reason::NotRegistered,
-    };
-    words.refuse(reason, 1, error)
-}
-
-/// Adds a probe to `event`; it is enabled if that is in use. The caller holds the events lock.
-fn add_probe(
-    event: Arc<Event>,
-    id: EventId,
-    spot: Spot,
-    maxactive: u32,
-    arguments: Arc<Arguments>,
-) -> Result<Kprobe> {
-    let probe = event.probe(spot.target()?, maxactive, arguments.clone())?;
-    let new = Kprobe {
-        event,
-        id,
-        spot,
-        arguments,
-        probe,
-    };
-    match new.register(new.event.event.is_in_use()) {
-        Err(error) if error == ENOENT && new.waits_for_module() => {
-            pr_warn!(
-                "This probe might be able to register after target module is loaded. Continue.\n"
-            );
-        }
-        Err(error) => {
-            new.event.forget(&new.probe);
-            return Err(error);
-        }
-        Ok(()) => {}
-    }
-    Ok(new)
 }
 
 /// Makes the events of `text`, which is that of `kprobe_event=`, and enables them in the top
@@ -833,8 +496,8 @@ fn enable_all() -> Result {
     let top = Instance::top()?;
     let list = super::lock()?;
     let mut registry = registry::lock()?;
-    for kprobe in list.of::<Kprobe>() {
-        registry.enable(top, kprobe.id, true)?;
+    for kprobe in list.of::<Defined<Kprobe>>() {
+        registry.enable(top, kprobe.id(), true)?;
     }
     Ok(())
 }
@@ -842,9 +505,17 @@ fn enable_all() -> Result {
 /// A probe for one of perf's events alone, in no list.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(super) struct Local {
-    event: Event,
+    event: Event<Kprobe>,
     // Goes before what it tells of hits.
-    _probe: Arc<Probe<Hits>>,
+    probe: Arc<Kprobe>,
+}
+
+#[cfg(CONFIG_PERF_EVENTS)]
+impl Drop for Local {
+    fn drop(&mut self) {
+        // The probe has the event, and the event the probe.
+        self.event.forget(&self.probe);
+    }
 }
 
 /// Makes a probe for perf alone, and runs `begin` on its event. Task context, sleeps.
@@ -882,34 +553,26 @@ pub(crate) fn create_local(
         Err(NoArguments::Errno(error)) => return Err(error),
         Err(NoArguments::Refused(refused)) => return Err(errno(refused.errno)),
     };
-    let event = Event::new(b"kprobes", name, is_return, arguments.clone())?;
-    let spot = Spot::of(place)?;
-    let probe = event.probe(spot.target()?, 0, arguments.clone())?;
-    let shared = event.shared.clone();
-    let begun = || {
-        register(&spot, &arguments, &probe, false)?;
-        let mut list = super::lock()?;
-        list.locals.reserve(1, GFP_KERNEL)?;
-        begin(event.event.call())?;
-        let _ = list.locals.push_within_capacity(Local {
-            event,
-            _probe: probe,
-        });
-        Ok(())
-    };
-    // The probe has the event, and the event the probe.
-    begun().inspect_err(|_: &Error| shared.probes.lock().clear())
+    let event = Event::new(title(b"kprobes", name, is_return), arguments.clone())?;
+    let probe = Kprobe::new(&event, Spot::of(place)?, is_return, 0, arguments)?;
+    let probe = Arc::new(probe, GFP_KERNEL)?;
+    event.add(probe.clone())?;
+    let local = Local { event, probe };
+    local.probe.begin(false)?;
+    let mut list = super::lock()?;
+    list.locals.reserve(1, GFP_KERNEL)?;
+    begin(local.event.event().call())?;
+    let _ = list.locals.push_within_capacity(local);
+    Ok(())
 }
 
 /// Undoes [`create_local`]. Task context, sleeps.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) fn destroy_local(call: &Call) {
     let gone = super::lock().ok().and_then(|mut list| {
-        let is = |local: &Local| core::ptr::eq(local.event.event.call(), call);
+        let is = |local: &Local| core::ptr::eq(local.event.event().call(), call);
         let at = list.locals.iter().position(is)?;
         list.locals.remove(at).ok()
     });
-    if let Some(local) = gone {
-        local.event.shared.probes.lock().clear();
-    }
+    drop(gone);
 }

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What events of probes have in common, whatever is probed: their event, several probes of one
+//! event, the rules of definition and removal, and what is recorded.
+//!
+//! A kind has a type that is [`Probed`]; its definitions are [`Defined`].
+
+use super::arguments::Arguments;
+use super::text::Text;
+use super::words::Words;
+use super::{Dynamic, List};
+use crate::core::event::probe::command::Removal;
+use crate::core::event::probe::error::Reason;
+use crate::core::event::probe::program::Source;
+use crate::core::format::symbol::Style;
+use crate::core::format::Out;
+use crate::kernel::context::PreemptOff;
+use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
+use crate::kernel::trace_seq::TraceSeq;
+use crate::trace::events::file::Hot;
+use crate::trace::events::recording;
+use crate::trace::events::registry::{self, EventId, Registry};
+use core::any::Any;
+use core::fmt;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::{Arc, Mutex};
+
+/// A probe of a kind.
+pub(super) trait Probed: Send + Sync + Sized + 'static {
+    /// What it records.
+    fn arguments(&self) -> &Arguments;
+
+    /// Registers it, enabled if `on`: once it is part of its event. Task context, sleeps. The caller
+    /// holds the events lock.
+    ///
+    /// # Errors
+    ///
+    /// Why there can be no such probe.
+    fn register(&self, on: bool) -> Result;
+
+    /// Undoes [`Probed::register`], and waits for hits under way. Task context, sleeps.
+    fn unregister(&self);
+
+    /// Enables or disables it. Task context, sleeps. The caller holds the events lock.
+    fn enable(&self, on: bool) -> Result;
+
+    /// Writes what a definition has in front of the colon.
+    fn show_head(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// Writes what is probed, as a definition has it.
+    fn show_place(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// Whether the words of a removal mean what is probed.
+    fn is_at(&self, place: &[u8]) -> bool {
+        let shown = Text::of(|out| self.show_place(out));
+        shown.is_ok_and(|shown| shown.as_slice() == place)
+    }
+
+    /// Whether `other` probes the same.
+    fn is_same_place(&self, other: &Self) -> bool;
+
+    /// The module `name`, which is being loaded, may have what `event` is to probe. Task context,
+    /// sleeps. The caller holds the events lock.
+    fn module_comes(&self, name: &[u8], event: &Event<Self>);
+}
+
+/// What records a probe's hits.
+pub(super) struct Record {
+    /// The event that is hit.
+    pub(super) event: Arc<DynamicEvent<Hot>>,
+    /// What is recorded.
+    pub(super) arguments: Arc<Arguments>,
+}
+
+impl Record {
+    /// Records a hit in all files of the event. The entry begins with `words`.
+    #[inline(always)]
+    pub(super) fn in_files(&self, words: &[usize], at: &impl Source, stay: &PreemptOff) {
+        let arguments = &*self.arguments;
+        self.event.each_file(stay, |file| {
+            if recording::is_left_out(file) {
+                return;
+            }
+            let size = arguments.entry_size(at);
+            recording::record(stay, file, size, |fields| {
+                arguments.store(words, at, fields)
+            });
+        });
+    }
+}
+
+/// The common data of an event's probes.
+#[pin_data]
+struct Shared<P> {
+    name: KVec<u8>,
+    /// Those of the first probe; those of the others are stored alike.
+    arguments: Arc<Arguments>,
+    #[pin]
+    probes: Mutex<KVec<Arc<P>>>,
+}
+
+/// [`Shared`], as the event asks it.
+struct SharedOps<P>(Arc<Shared<P>>);
+
+impl<P: Probed> Ops for SharedOps<P> {
+    fn enable(&self, on: bool) -> Result {
+        let probes = self.0.probes.lock();
+        let switched = probes.iter().try_for_each(|probe| probe.enable(on));
+        if on && switched.is_err() {
+            for probe in probes.iter() {
+                let _ = probe.enable(false);
+            }
+        }
+        switched
+    }
+
+    fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
+        // As the printer has put them there.
+        let style = Style {
+            offset: flags & 2 != 0,
+            addr: flags & 4 != 0,
+        };
+        self.0.arguments.print(&self.0.name, entry, style, out)
+    }
+}
+
+/// What an event is called, and of which sort it is.
+#[derive(Clone, Copy)]
+pub(super) struct Title<'a> {
+    /// Its group.
+    pub(super) group: &'a [u8],
+    /// Its name.
+    pub(super) name: &'a [u8],
+    /// `Call::KPROBE` and the like.
+    pub(super) flags: u32,
+    /// All probes of an event are of one sort.
+    pub(super) sort: u8,
+}
+
+/// An event of probes.
+pub(super) struct Event<P> {
+    group: KVec<u8>,
+    sort: u8,
+    shared: Arc<Shared<P>>,
+    event: Arc<DynamicEvent<Hot>>,
+}
+
+impl<P: Probed> Event<P> {
+    /// Makes an event that is not registered yet. `ENOMEM`.
+    pub(super) fn new(title: Title<'_>, arguments: Arc<Arguments>) -> Result<Self> {
+        let texts = Texts {
+            system: Text::string(|out| out.bytes(title.group))?,
+            name: Text::string(|out| out.bytes(title.name))?,
+            print_fmt: arguments.print_fmt()?,
+            fields: arguments.fields()?,
+        };
+        let name = Text::copy(title.name)?;
+        let shared = Arc::pin_init(
+            pin_init!(Shared {
+                name,
+                arguments,
+                probes <- new_mutex!(KVec::new()),
+            }? Error),
+            GFP_KERNEL,
+        )?;
+        let ops = KBox::new(SharedOps(shared.clone()), GFP_KERNEL)?;
+        Ok(Self {
+            group: Text::copy(title.group)?,
+            sort: title.sort,
+            shared,
+            event: DynamicEvent::new(texts, title.flags, ops)?,
+        })
+    }
+
+    /// The event that users enable.
+    pub(super) fn event(&self) -> &Arc<DynamicEvent<Hot>> {
+        &self.event
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &[u8] {
+        &self.shared.name
+    }
+
+    /// Adds a probe, which is switched with the event from now on. `ENOMEM`.
+    pub(super) fn add(&self, probe: Arc<P>) -> Result {
+        Ok(self.shared.probes.lock().push(probe, GFP_KERNEL)?)
+    }
+
+    /// Undoes [`Event::add`].
+    pub(super) fn forget(&self, probe: &Arc<P>) {
+        let mut probes = self.shared.probes.lock();
+        probes.retain(|known| !Arc::ptr_eq(known, probe));
+    }
+}
+
+/// A probe that a user has defined.
+pub(super) struct Defined<P> {
+    event: Arc<Event<P>>,
+    id: EventId,
+    probe: Arc<P>,
+}
+
+impl<P: Probed> Defined<P> {
+    /// Its event.
+    pub(super) fn event(&self) -> &Event<P> {
+        &self.event
+    }
+
+    /// Its event, among all.
+    pub(super) fn id(&self) -> EventId {
+        self.id
+    }
+
+    /// What it probes.
+    pub(super) fn probe(&self) -> &P {
+        &self.probe
+    }
+}
+
+/// Makes the probe that `make` gives, and the event of this title unless there is one. Task context,
+/// sleeps.
+///
+/// # Errors
+///
+/// `EEXIST` if the event is of others, or differs; those of the probe. `error_log` gets them.
+pub(super) fn define<P: Probed>(
+    title: Title<'_>,
+    words: &Words,
+    arguments: Arc<Arguments>,
+    list: &List,
+    make: impl FnOnce(&Event<P>) -> Result<P>,
+) -> Result<KBox<dyn Dynamic>> {
+    // What was made could not be dropped: the event is known then.
+    let room = KBox::<Defined<P>>::new_uninit(GFP_KERNEL)?;
+    let mut registry = registry::lock()?;
+    let mut known = list.of::<Defined<P>>().filter(|known| {
+        known.event.group.as_slice() == title.group && known.event.name() == title.name
+    });
+    let (event, id, is_new) = match known.next() {
+        Some(first) => {
+            if first.event.sort != title.sort {
+                return words.refuse(Reason::DifferentProbe, 0, EEXIST);
+            }
+            if let Some(at) = arguments.differs_at(first.probe.arguments()) {
+                return words.refuse(Reason::DifferentArgument, at + 2, EEXIST);
+            }
+            (first.event.clone(), first.id, false)
+        }
+        None => {
+            if registry.find(title.group, title.name).is_some() {
+                return words.refuse(Reason::EventExists, 0, EEXIST);
+            }
+            let event = Arc::new(Event::new(title, arguments)?, GFP_KERNEL)?;
+            let id = registry.add(DynamicEvent::register(&event.event)?)?;
+            (event, id, true)
+        }
+    };
+    let made = || {
+        let probe = Arc::new(make(&event)?, GFP_KERNEL)?;
+        let is_same = |other: &Arc<P>| {
+            other.is_same_place(&probe) && other.arguments().is_same(probe.arguments())
+        };
+        if event.shared.probes.lock().iter().any(is_same) {
+            return words.refuse(Reason::SameProbe, 0, EEXIST);
+        }
+        event.add(probe.clone())?;
+        let registered = probe.register(event.event.is_in_use());
+        registered.inspect_err(|_| event.forget(&probe))?;
+        Ok(probe)
+    };
+    let error = match made() {
+        Ok(probe) => {
+            let made = KBox::write(room, Defined { event, id, probe });
+            return Ok(made as KBox<dyn Dynamic>);
+        }
+        Err(error) => error,
+    };
+    if is_new {
+        let _ = registry.remove(|known| known.id() == id);
+    }
+    let reason = match error {
+        error if error == EILSEQ => Reason::BadInstructionBoundary,
+        error if error == ENOENT => Reason::BadProbeAddress,
+        error if error == ENOMEM || error == EEXIST => return Err(error),
+        _ => Reason::NotRegistered,
+    };
+    words.refuse(reason, 1, error)
+}
+
+impl<P: Probed> Dynamic for Defined<P> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        self.probe.show_head(out)?;
+        out.bytes(b":")?;
+        out.bytes(&self.event.group)?;
+        out.bytes(b"/")?;
+        out.bytes(self.event.name())?;
+        out.bytes(b" ")?;
+        self.probe.show_place(out)?;
+        self.probe.arguments().show(out)?;
+        out.bytes(b"\n")
+    }
+
+    fn is_busy(&self, _registry: &Registry) -> bool {
+        self.event.event.is_in_use()
+    }
+
+    fn matches(&self, removal: &Removal<'_>, rest: &mut dyn Iterator<Item = &[u8]>) -> bool {
+        let of_event = removal.event.is_empty() || removal.event == self.event.name();
+        let of_group = removal
+            .group
+            .is_none_or(|wanted| wanted == self.event.group.as_slice());
+        if !of_event || !of_group {
+            return false;
+        }
+        let Some(place) = rest.next() else {
+            return true;
+        };
+        self.probe.is_at(place) && self.probe.arguments().begin_with(rest)
+    }
+
+    fn end(&self, is_last: bool, registry: &mut Registry) -> Result {
+        let event = &self.event;
+        if is_last {
+            if event.event.is_in_use() || event.event.call().is_in_use() {
+                return Err(EBUSY);
+            }
+            registry.remove(|known| known.id() == self.id)?;
+        }
+        self.probe.unregister();
+        event.forget(&self.probe);
+        Ok(())
+    }
+
+    fn shares_event_with(&self, other: &dyn Dynamic) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| Arc::ptr_eq(&self.event, &other.event))
+    }
+
+    fn module_comes(&self, name: &[u8]) {
+        self.probe.module_comes(name, &self.event);
+    }
+}
