@@ -51,16 +51,15 @@ impl Saved for Nothing {
 }
 
 /// The callback may look at the function's arguments and at the stack pointer.
-#[cfg_attr(
-    not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)),
-    expect(dead_code)
-)]
+#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 pub(crate) enum Arguments {}
 
+#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 impl Saved for Arguments {
     const NOTHING: bool = false;
 }
 
+#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 impl Hit<'_, Arguments> {
     /// The registers of the function's first arguments, whether it has so many or not.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
