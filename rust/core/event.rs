@@ -9,6 +9,7 @@
 //! | [`filter`] | `filter` files, and the filter after `if` in triggers |
 //! | [`inject`] | `inject` files |
 //! | [`probe`] | `kprobe_events` and `dynamic_events` |
+//! | [`synth`] | `synthetic_events` |
 //! | [`trigger`] | `trigger` files |
 //!
 //! Nothing here allocates or keeps state outside its arguments. A compiled filter is built in
@@ -20,6 +21,12 @@ pub mod dereference;
 pub mod field;
 pub mod filter;
 pub mod inject;
-#[cfg(any(CONFIG_PROBE_EVENTS, not(CONFIG_RTRACE)))]
+#[cfg(any(CONFIG_DYNAMIC_EVENTS, not(CONFIG_RTRACE)))]
+#[cfg_attr(
+    all(CONFIG_RTRACE, not(CONFIG_PROBE_EVENTS)),
+    allow(dead_code, reason = "other kinds of events only use the commands")
+)]
 pub mod probe;
+#[cfg(any(CONFIG_SYNTH_EVENTS, not(CONFIG_RTRACE)))]
+pub mod synth;
 pub mod trigger;
