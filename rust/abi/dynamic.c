@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of the events that users define only C can make: a boot parameter, steps of boot, how they are printed.
+ * What of the events that users define only C can make: a boot parameter, steps of boot, how they are printed,
+ * functions with any number of arguments.
  */
+#include <linux/export.h>
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/trace_events.h>
+#include <linux/tracepoint.h>
 #include <asm/setup.h>
+#include <trace/events/mmflags.h>
 
 #include "dynamic.h"
 
@@ -37,6 +42,104 @@ static int __init make_boot_kprobes(void)
 }
 fs_initcall(make_boot_kprobes);
 #endif
+
+#ifdef CONFIG_KPROBE_EVENTS
+/* Arguments up to a null pointer are fields. */
+static int add_fields(struct dynevent_cmd *cmd, va_list fields)
+{
+	const char *field;
+	int ret = 0;
+
+	while (!ret && (field = va_arg(fields, const char *)))
+		ret = rtrace_kprobe_add(cmd, field);
+	return ret;
+}
+
+int __kprobe_event_gen_cmd_start(struct dynevent_cmd *cmd, bool kretprobe, const char *name, const char *loc, ...)
+{
+	va_list fields;
+	int ret;
+
+	va_start(fields, loc);
+	ret = rtrace_kprobe_start(cmd, kretprobe, name, loc) ?: add_fields(cmd, fields);
+	va_end(fields);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__kprobe_event_gen_cmd_start);
+
+int __kprobe_event_add_fields(struct dynevent_cmd *cmd, ...)
+{
+	va_list fields;
+	int ret;
+
+	va_start(fields, cmd);
+	ret = add_fields(cmd, fields);
+	va_end(fields);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__kprobe_event_add_fields);
+EXPORT_SYMBOL_GPL(kprobe_event_cmd_init);
+EXPORT_SYMBOL_GPL(kprobe_event_delete);
+#endif
+
+#ifdef CONFIG_SYNTH_EVENTS
+/* The names of the flags are a macro. */
+void rtrace_print_gfp(struct trace_seq *seq, unsigned long flags)
+{
+	static const struct trace_print_flags names[] = { __def_gfpflag_names };
+
+	trace_print_flags_seq(seq, "|", flags, names, ARRAY_SIZE(names));
+}
+
+/* Arguments up to a null pointer are pairs of a type and a name. */
+int __synth_event_gen_cmd_start(struct dynevent_cmd *cmd, const char *name, struct module *mod, ...)
+{
+	int ret = rtrace_synth_start(cmd, name, mod);
+	va_list fields;
+
+	va_start(fields, mod);
+	while (!ret) {
+		const char *type = va_arg(fields, const char *);
+		const char *field = type ? va_arg(fields, const char *) : NULL;
+
+		if (!field)
+			break;
+		ret = synth_event_add_field(cmd, type, field);
+	}
+	va_end(fields);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(__synth_event_gen_cmd_start);
+
+int synth_event_trace(struct trace_event_file *file, unsigned int n_vals, ...)
+{
+	u64 values[64];	/* as many as an event has fields */
+	unsigned int at;
+	va_list args;
+
+	if (n_vals > ARRAY_SIZE(values))
+		return -EINVAL;
+	va_start(args, n_vals);
+	for (at = 0; at < n_vals; at++)
+		values[at] = va_arg(args, u64);
+	va_end(args);
+	return synth_event_trace_array(file, values, n_vals);
+}
+EXPORT_SYMBOL_GPL(synth_event_trace);
+EXPORT_SYMBOL_GPL(synth_event_add_field);
+EXPORT_SYMBOL_GPL(synth_event_add_field_str);
+EXPORT_SYMBOL_GPL(synth_event_add_fields);
+EXPORT_SYMBOL_GPL(synth_event_add_next_val);
+EXPORT_SYMBOL_GPL(synth_event_add_val);
+EXPORT_SYMBOL_GPL(synth_event_cmd_init);
+EXPORT_SYMBOL_GPL(synth_event_create);
+EXPORT_SYMBOL_GPL(synth_event_delete);
+EXPORT_SYMBOL_GPL(synth_event_gen_cmd_array_start);
+EXPORT_SYMBOL_GPL(synth_event_trace_array);
+EXPORT_SYMBOL_GPL(synth_event_trace_end);
+EXPORT_SYMBOL_GPL(synth_event_trace_start);
+#endif
+EXPORT_SYMBOL_GPL(dynevent_create);
 
 #ifdef CONFIG_MODULES
 static int module_event(struct notifier_block *block, unsigned long event, void *module)

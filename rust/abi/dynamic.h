@@ -14,6 +14,14 @@ enum print_line_t rtrace_dynamic_print(struct trace_iterator *iter, int flags, s
 void rtrace_dynamic_module(struct module *module);
 #ifdef CONFIG_KPROBE_EVENTS
 void rtrace_dynamic_boot(const char *kprobes);
+int rtrace_kprobe_start(struct dynevent_cmd *cmd, bool is_return, const char *name, const char *place);
+int rtrace_kprobe_add(struct dynevent_cmd *cmd, const char *field);
+#endif
+#ifdef CONFIG_SYNTH_EVENTS
+int rtrace_synth_start(struct dynevent_cmd *cmd, const char *name, struct module *module);
+
+/* In dynamic.c. */
+void rtrace_print_gfp(struct trace_seq *seq, unsigned long flags);
 #endif
 
 #endif

@@ -5,7 +5,9 @@
 //!
 //! A `struct trace_event_call *` is a [`DynamicEvent`] here.
 
-use crate::kernel::dynamic_event::DynamicEvent;
+use super::trace_array::instance;
+use crate::core::parse::options::Flag;
+use crate::kernel::dynamic_event::{DynamicEvent, VERBOSE};
 use crate::kernel::module::Module;
 use crate::kernel::trace_event::File;
 use crate::kernel::trace_iterator::TraceIterator;
@@ -79,6 +81,10 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_print(
             DynamicEvent::<Hot>::from_raw(start.cast()),
         )
     };
+    // SAFETY: the iterator's instance is null or an instance that is held while it is printed.
+    let verbose = unsafe { instance(iter.trace_array()) }
+        .is_some_and(|instance| instance.options().has(Flag::Verbose));
+    let flags = if verbose { flags | VERBOSE } else { flags };
     let (seq, entry) = iter.line();
     let _full = event.print(entry, flags, seq);
     match seq.is_full() {

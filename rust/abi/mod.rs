@@ -48,6 +48,8 @@ mod ring_buffer_map;
 mod ring_buffer_read;
 #[cfg(CONFIG_STACK_TRACER)]
 mod stack_tracer;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod synth;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 mod syscalls;
 #[cfg(any(CONFIG_EVENT_TRACING, CONFIG_STACK_TRACER))]

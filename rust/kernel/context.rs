@@ -7,6 +7,8 @@
 
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
 use core::marker::PhantomData;
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use core::mem::ManuallyDrop;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::bindings;
@@ -313,6 +315,19 @@ impl PreemptOff {
     #[inline(always)]
     pub(crate) unsafe fn assume() -> Self {
         Self(NotThreadSafe)
+    }
+}
+
+/// Calls `f` with preemption off: as it is where it is off already, so that the count tells nothing of
+/// this. Any context.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+#[inline(always)]
+pub(crate) fn with_preemption_off<R>(f: impl FnOnce(&PreemptOff) -> R) -> R {
+    match PreemptCount::read().depth() {
+        0 => f(&PreemptOff::new()),
+        // SAFETY: somebody in this context has turned it off, and does not turn it on before this
+        // returns; the guard is not dropped.
+        _ => f(&ManuallyDrop::new(unsafe { PreemptOff::assume() })),
     }
 }
 

@@ -6,13 +6,18 @@
 //! C header: `include/linux/trace_events.h`.
 
 use super::context::PreemptOff;
+#[cfg(CONFIG_PERF_EVENTS)]
+use super::perf_trace;
 use super::rcu_slot::RcuSlot;
+#[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
+use super::regs::Regs;
 use super::trace_event::{Call, File, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
-#[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
-use super::{perf_trace, regs::Regs};
+use core::any::Any;
 use core::fmt;
+#[cfg(all(CONFIG_SYNTH_EVENTS, CONFIG_PERF_EVENTS))]
+use core::ptr::null_mut;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -21,6 +26,9 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 use kernel::types::Opaque;
 
+/// A bit of [`Ops::print`]'s flags beside C's: the instance prints verbosely.
+pub(crate) const VERBOSE: c_int = 1 << 30;
+
 /// The operations of an event.
 pub(crate) trait Ops: Send + Sync {
     /// Enables or disables its probes. Task context, sleeps. The caller holds the events lock.
@@ -28,6 +36,11 @@ pub(crate) trait Ops: Send + Sync {
 
     /// Prints an entry as a line. Any context.
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result;
+
+    /// Their type, for a kind that is asked for its events.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// A field of an event's entries.
@@ -171,6 +184,11 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         Ok(registered)
     }
 
+    /// Its operations. Any context.
+    pub(crate) fn ops(&self) -> &dyn Ops {
+        &*self.ops
+    }
+
     fn files(&self) -> Option<Arc<KVec<FilePtr<T>>>> {
         self.files.share()
     }
@@ -283,6 +301,22 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // waits for code with preemption off before the event is no longer in use; preemption is
         // off since before the flag was read. `regs` are those of the hit.
         unsafe { perf_trace::submit(self.call(), regs.as_ptr(), length(), fill) };
+    }
+
+    /// [`DynamicEvent::submit`] with the registers of the caller.
+    #[cfg(all(CONFIG_SYNTH_EVENTS, CONFIG_PERF_EVENTS))]
+    #[inline(always)]
+    pub(crate) fn submit_here(
+        &self,
+        _stay: &PreemptOff,
+        length: impl FnOnce() -> usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        if !self.is_for_perf() {
+            return;
+        }
+        // SAFETY: as in `submit`; null stands for the registers of the caller.
+        unsafe { perf_trace::submit(self.call(), null_mut(), length(), fill) };
     }
 
     /// Prints an entry as a line. Any context.

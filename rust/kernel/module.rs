@@ -121,3 +121,46 @@ pub(crate) fn exists(name: &[u8]) -> bool {
     // SAFETY: the name is NUL-terminated, as the buffer is longer.
     unsafe { bindings::rtrace_module_exists(buf.as_ptr().cast()) }
 }
+
+/// The module whose code has made something, or the kernel. Who uses that holds it.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) struct Owner(*mut bindings::module);
+
+// SAFETY: holding and releasing a module may be done by any task.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+unsafe impl Send for Owner {}
+// SAFETY: holding and releasing a module may be done by any task at once.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+unsafe impl Sync for Owner {}
+
+#[cfg(CONFIG_SYNTH_EVENTS)]
+impl Owner {
+    /// The kernel.
+    pub(crate) const fn kernel() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    /// The module that C code means; null is the kernel.
+    ///
+    /// # Safety
+    ///
+    /// What it has made is removed before it goes.
+    pub(crate) unsafe fn from_raw(module: *mut bindings::module) -> Self {
+        Self(module)
+    }
+
+    /// Keeps the module until [`Owner::release`]. Task context. `EBUSY` if it is going.
+    pub(crate) fn hold(&self) -> Result {
+        // SAFETY: what the module has made is removed before it goes, so it is there.
+        match unsafe { bindings::try_module_get(self.0) } {
+            true => Ok(()),
+            false => Err(EBUSY),
+        }
+    }
+
+    /// Undoes [`Owner::hold`]. Task context.
+    pub(crate) fn release(&self) {
+        // SAFETY: it was held.
+        unsafe { bindings::module_put(self.0) };
+    }
+}

@@ -30,7 +30,7 @@ pub(crate) fn text(to: &mut [u8], address: usize, user: bool) -> Option<&[u8]> {
 }
 
 /// Reads memory to `to`; false if some of it cannot be read without a fault. As [`text`].
-#[cfg(CONFIG_PROBE_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 #[inline]
 pub(crate) fn read(to: &mut [u8], address: usize, user: bool) -> bool {
     let place = to.as_mut_ptr().cast();
@@ -46,7 +46,7 @@ pub(crate) fn read(to: &mut [u8], address: usize, user: bool) -> bool {
 
 /// Bytes of the text at `address`, its end included, but not more than `most`; 0 if it cannot be
 /// read. As [`text`].
-#[cfg(CONFIG_PROBE_EVENTS)]
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) fn text_length(address: usize, user: bool, most: usize) -> usize {
     if user {
         let most = c_long::try_from(most).unwrap_or(c_long::MAX);
@@ -54,13 +54,17 @@ pub(crate) fn text_length(address: usize, user: bool, most: usize) -> usize {
         let length = unsafe { bindings::strnlen_user_nofault(address as *const c_void, most) };
         return usize::try_from(length).unwrap_or(0);
     }
-    let mut piece = [0_u8; 1];
-    for length in 0..most {
-        if !read(&mut piece, address.wrapping_add(length), false) {
+    let mut piece = [0_u8; 64];
+    let mut length = 0_usize;
+    while length < most {
+        let Some(copied) = text(&mut piece, address.wrapping_add(length), false) else {
             return 0;
-        }
-        if piece == [0] {
-            return length.wrapping_add(1);
+        };
+        let copied = copied.len();
+        length = length.wrapping_add(copied);
+        // A whole piece ends with a NUL that was put there.
+        if copied < piece.len() - 1 {
+            return length.wrapping_add(1).min(most);
         }
     }
     most

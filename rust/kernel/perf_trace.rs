@@ -6,7 +6,7 @@
 //! C headers: `include/linux/perf_event.h`, `include/linux/trace_events.h`.
 
 use super::percpu::this_of;
-#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_PROBE_EVENTS))]
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 use super::trace_event::COMMON;
 use super::trace_event::{wait_for_probes, Call};
 use core::mem::offset_of;
@@ -299,8 +299,8 @@ pub(crate) unsafe fn submit_to(
 /// # Safety
 ///
 /// In a probe that is waited for before `call` is no longer in use, with preemption off; `regs` are of
-/// what was hit.
-#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_PROBE_EVENTS))]
+/// what was hit, or null for those of the caller.
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 pub(crate) unsafe fn submit(
     call: &Call,
     regs: *mut bindings::pt_regs,
@@ -326,8 +326,16 @@ pub(crate) unsafe fn submit(
     };
     let size = length.saturating_add(4).next_multiple_of(8) - 4;
     // SAFETY: the event has lists, so it is in use, and this probe is waited for before it is not.
-    let Some((entry, _, context)) = (unsafe { room(size) }) else {
+    let Some((entry, own, context)) = (unsafe { room(size) }) else {
         return;
+    };
+    let regs = match regs.is_null() {
+        // SAFETY: the registers that go with the room are this context's.
+        true => unsafe {
+            bindings::perf_fetch_caller_regs(own);
+            own
+        },
+        false => regs,
     };
     // SAFETY: the room has `size` bytes, no fewer than `length`, which this context has to itself
     // until perf's core ends it; `regs` are of what was hit.

@@ -75,6 +75,13 @@ impl TraceSeq {
         }
     }
 
+    /// Adds the names of the flags in `flags`, a `gfp_t`.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    pub(crate) fn gfp_flags(&mut self, flags: u32) {
+        // SAFETY: the line is borrowed exclusively.
+        unsafe { bindings::rtrace_print_gfp(&mut self.0, flags as usize) };
+    }
+
     /// Adds a NUL, so that what was added since [`Self::end`] is a string, also where the line is
     /// full.
     pub(crate) fn end_string(&mut self) {

@@ -21,7 +21,7 @@
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
-//! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile` |
+//! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile`, `synthetic_events` |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, made from the help texts of the table |

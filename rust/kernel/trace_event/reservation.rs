@@ -13,7 +13,11 @@ pub(crate) struct Reservation(Opaque<bindings::trace_event_buffer>);
 
 impl Reservation {
     /// A structure before its first reservation.
-    #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT, CONFIG_PROBE_EVENTS))]
+    #[cfg(any(
+        CONFIG_FTRACE_SYSCALLS,
+        CONFIG_TRACE_EVENT_INJECT,
+        CONFIG_DYNAMIC_EVENTS
+    ))]
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self(Opaque::uninit())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Boot-time tracing: the keys of the boot configuration below `ftrace`
-//! (`Documentation/trace/boottime-trace.rst`). Events that users define and histograms do not
-//! exist; a key for one of them gets a message in the log.
+//! (`Documentation/trace/boottime-trace.rst`). Of the events that users define, those of kprobes and
+//! synthetic ones are made; a key for a histogram gets a message in the log.
 //!
 //! The order in each instance is: options, `tracing_on` and sizes; filters and actions of events;
 //! then events are enabled; the tracer starts last.
@@ -11,6 +11,8 @@ use super::{set_option, Text};
 use crate::core::parse::number;
 use crate::core::parse::options::Request;
 use crate::kernel::bootconfig::Key;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use crate::trace::events::dynamic;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::trace::events::{matching::Match, registry};
 use crate::trace::files::recording;
@@ -143,6 +145,8 @@ fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
     for group in events.keys().filter(|key| !is_enable(*key)) {
         for event in group.keys().filter(|key| !is_enable(*key)) {
             attempt("event", event.name(), |_| {
+                #[cfg(CONFIG_DYNAMIC_EVENTS)]
+                define(group.name(), event)?;
                 set_event(instance, group.name(), event)
             });
         }
@@ -158,6 +162,21 @@ fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
     }
     if events.key(c"enable").is_some() {
         attempt("event", b"enable", |_| enable(instance, &Match::default()));
+    }
+}
+
+/// Makes the event of `key`, if its group is one that definitions are made in.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+fn define(group: &[u8], key: Key<'_>) -> Result {
+    match group {
+        #[cfg(CONFIG_KPROBE_EVENTS)]
+        b"kprobes" => {
+            let mut probes = key.values(c"probes");
+            probes.try_for_each(|probe| dynamic::kprobe::define_at(key.name(), probe))
+        }
+        #[cfg(CONFIG_SYNTH_EVENTS)]
+        b"synthetic" => dynamic::synthetic::define_of(key.name(), key.values(c"fields")),
+        _ => Ok(()),
     }
 }
 

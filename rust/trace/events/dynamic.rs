@@ -11,6 +11,7 @@
 //! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
 //! | `probe_event` | what events of all probes have in common |
+//! | `synthetic` | events of given fields, which histograms and kernel code fire |
 //! | [`text`] | a text that grows |
 //! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
@@ -24,6 +25,8 @@ mod hit;
 pub(crate) mod kprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod probe_event;
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(crate) mod synthetic;
 mod text;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod words;
@@ -50,12 +53,19 @@ pub(crate) trait Kind: Sync {
 
     /// Whether `one` is of this kind.
     fn has(&self, one: &dyn Dynamic) -> bool;
+
+    /// Runs a line of the kind's own file, if that has commands of its own. As [`List::command`].
+    fn command(&self, _command: &[u8], _list: &mut List) -> Option<Result> {
+        None
+    }
 }
 
 /// The kinds.
 static KINDS: &[&'static dyn Kind] = &[
     #[cfg(CONFIG_KPROBE_EVENTS)]
     &kprobe::Kprobes,
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    &synthetic::Synthetics,
 ];
 
 /// A definition of a user.
@@ -65,6 +75,11 @@ pub(crate) trait Dynamic: Send + Sync {
 
     /// Writes the definition, as a line.
     fn show(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// The same in the file of its kind.
+    fn show_alone(&self, out: &mut dyn Out) -> fmt::Result {
+        self.show(out)
+    }
 
     /// Whether a file or perf gets hits of its event.
     fn is_busy(&self, registry: &Registry) -> bool;
@@ -105,6 +120,8 @@ pub(super) fn init() -> Result {
         locals: KVec::new(),
     };
     LIST.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    synthetic::init()?;
     Ok(())
 }
 
@@ -134,6 +151,9 @@ impl List {
     pub(crate) fn command(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
         if words(text).next().is_none() {
             return Ok(());
+        }
+        if let Some(result) = kind.and_then(|kind| kind.command(text, self)) {
+            return result;
         }
         if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
             return self.remove(text, kind);

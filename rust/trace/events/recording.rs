@@ -25,7 +25,11 @@ use crate::core::ring_buffer::{Attempt, Header};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::core::sys::computed;
 use crate::kernel::context::PreemptOff;
-#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT, CONFIG_PROBE_EVENTS))]
+#[cfg(any(
+    CONFIG_FTRACE_SYSCALLS,
+    CONFIG_TRACE_EVENT_INJECT,
+    CONFIG_DYNAMIC_EVENTS
+))]
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
@@ -383,7 +387,7 @@ unsafe fn copy_words(from: &[u8], to: *mut u8) {
 
 /// Whether a hit of `file` leaves no entry. Runs the triggers that need no entry. The code of
 /// `TRACE_EVENT()` calls this. Any context.
-#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_PROBE_EVENTS))]
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 #[inline(always)]
 pub(crate) fn is_left_out(file: &HotFile) -> bool {
     const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
@@ -395,7 +399,11 @@ pub(crate) fn is_left_out(file: &HotFile) -> bool {
 
 /// Records an entry of `length` bytes. `fill` writes the bytes after the common fields. Called in
 /// probes written in Rust, and elsewhere. Any context.
-#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_TRACE_EVENT_INJECT, CONFIG_PROBE_EVENTS))]
+#[cfg(any(
+    CONFIG_FTRACE_SYSCALLS,
+    CONFIG_TRACE_EVENT_INJECT,
+    CONFIG_DYNAMIC_EVENTS
+))]
 #[inline(always)]
 pub(crate) fn record(
     _stay: &PreemptOff,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Events that users define: `dynamic_events`, and `kprobe_events` and `kprobe_profile`.
+//! Events that users define: `dynamic_events`, and `kprobe_events`, `kprobe_profile` and
+//! `synthetic_events`.
 //!
 //! A line is a command; the text after `#` is ignored. `O_TRUNC` removes all events, or those of
 //! the file's kind, unless one of them is in use. A reader sees the events that there were when the
@@ -12,6 +13,8 @@ use super::{Node, Place, Row, Scope};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::trace::events::dynamic::kprobe::{self, Kprobes};
+#[cfg(CONFIG_SYNTH_EVENTS)]
+use crate::trace::events::dynamic::synthetic::Synthetics;
 use crate::trace::events::dynamic::{self, Kind};
 use kernel::prelude::*;
 
@@ -29,6 +32,9 @@ pub(super) static FILES: &[Row] = &[
     #[cfg(CONFIG_KPROBE_EVENTS)]
     row(c"kprobe_profile", 0o440, Scope::Top, &Profile,
         "their names, how often each was hit, and how often it was missed"),
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    row(c"synthetic_events", 0o640, Scope::Top, &Events(Some(&Synthetics)),
+        "Create/append/remove/show synthetic events"),
 ];
 
 /// What `README` says of commands.
@@ -54,6 +60,21 @@ Events that users define
 \t           symstr, %pd/%pD, <type>\\[<array-size>\\]
 ";
 
+/// And of those of synthetic events.
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub(super) const SYNTHETIC_SYNTAX: &str = "
+\ts:[synthetic/]<event> <field> [<field>]
+
+\t    field: <stype> <name>;
+\t    stype: u8/u16/u32/u64, s8/s16/s32/s64, char, int, long, bool, pid_t,
+\t           gfp_t, unsigned <type>, char[<length>], char[], long[]
+
+  A line of synthetic_events has no s: and removes with an exclamation mark:
+
+\t  # echo 'myevent u64 lat; char name[]; long[] stack' >> synthetic_events
+\t  # echo '!myevent' >> synthetic_events
+";
+
 /// `dynamic_events`, and the file of a kind.
 struct Events(Option<&'static dyn Kind>);
 
@@ -66,7 +87,10 @@ impl Node for Events {
         let mut text = Text::new();
         let is_ours = |one: &dyn dynamic::Dynamic| self.0.is_none_or(|kind| kind.has(one));
         for one in list.iter().filter(|one| how.read && is_ours(*one)) {
-            one.show(&mut text)?;
+            match self.0 {
+                None => one.show(&mut text)?,
+                Some(_) => one.show_alone(&mut text)?,
+            }
         }
         drop(list);
         Opening::new(Open { kind: self.0, text })

@@ -71,6 +71,8 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
     }
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     out.write_str(super::dynamic::SYNTAX)?;
+    #[cfg(CONFIG_SYNTH_EVENTS)]
+    out.write_str(super::dynamic::SYNTHETIC_SYNTAX)?;
     let Some(instance) = list::all().find(|instance| instance.previous_boot().is_some()) else {
         return Ok(());
     };

@@ -492,6 +492,19 @@ pub(crate) fn boot(text: &[u8]) {
     }
 }
 
+/// Makes a probe of the event `name` at `place`, with arguments behind it, unless there is none. Task
+/// context, sleeps. Errors as [`List::command`].
+#[cfg(CONFIG_BOOTTIME_TRACING)]
+pub(crate) fn define_at(name: &[u8], place: &[u8]) -> Result {
+    let text = Text::of(|out| {
+        out.bytes(b"p:kprobes/")?;
+        out.bytes(name)?;
+        out.bytes(b" ")?;
+        out.bytes(place)
+    })?;
+    super::lock()?.command(&text, Some(&Kprobes))
+}
+
 fn enable_all() -> Result {
     let top = Instance::top()?;
     let list = super::lock()?;
