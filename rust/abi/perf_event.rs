@@ -4,9 +4,6 @@
 
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::core::event::probe::command::Place;
-#[cfg(CONFIG_FUNCTION_TRACER)]
-use crate::core::format::entry::Function;
-use crate::core::format::entry::{Entry as _, Print};
 use crate::kernel::own_event::Class;
 use crate::kernel::perf_trace;
 use crate::kernel::trace_event::{Call, HeldCall};
@@ -16,7 +13,7 @@ use crate::trace::events::dynamic::kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::events::filter::is_function;
 use crate::trace::events::filter::Filter;
-use crate::trace::events::perf::{self, OwnClasses};
+use crate::trace::events::perf::{self, FunctionClass};
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::from_result;
@@ -26,27 +23,13 @@ use kernel::prelude::*;
 /// What [`perf`] cannot name.
 enum Classes {}
 
-impl OwnClasses for Classes {
-    fn of(kind: u16) -> Option<Class> {
-        match kind {
-            #[cfg(CONFIG_FUNCTION_TRACER)]
-            Function::ID => Some(super::perf_function::CLASS),
-            Print::ID => Some(Class {
-                reg: print_reg,
-                may_see: None,
-            }),
-            _ => None,
-        }
+impl FunctionClass for Classes {
+    fn class() -> Option<Class> {
+        #[cfg(CONFIG_FUNCTION_TRACER)]
+        return Some(super::perf_function::CLASS);
+        #[cfg(not(CONFIG_FUNCTION_TRACER))]
+        return None;
     }
-}
-
-/// What the event of `print` entries does: perf may have it, and never sees a hit.
-extern "C" fn print_reg(
-    _call: *mut bindings::trace_event_call,
-    _what: bindings::trace_reg,
-    _data: *mut c_void,
-) -> c_int {
-    0
 }
 
 /// Has a new event of perf's see hits of the event whose type it asks for. Task context, sleeps.

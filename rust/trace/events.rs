@@ -17,6 +17,8 @@
 //! | [`console`] | entries in the kernel log |
 //! | [`systems`] | the systems whose events an instance has |
 //! | [`inject`] | entries from user space |
+//! | [`print`] | the triggers of `ftrace:print`, which `trace_marker` hits |
+//! | `own` | the core's own entries, described as events |
 //! | `dynamic` | events that users define |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
@@ -46,9 +48,11 @@ pub(crate) mod format;
 #[cfg(CONFIG_TRACE_EVENT_INJECT)]
 mod inject;
 pub(crate) mod matching;
+mod own;
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) mod perf;
 pub(crate) mod pids;
+pub(crate) mod print;
 pub(crate) mod printer;
 #[allow(unsafe_code, reason = "the recording path")]
 pub(crate) mod recording;

@@ -12,7 +12,7 @@
 pub enum Kind {
     /// A number of 1, 2, 4 or 8 bytes. For any other size every comparison fails.
     Number,
-    /// `char name[N]`, up to its first NUL.
+    /// `char name[N]`, up to its first NUL. Without `N` it reaches to the end of the entry.
     Array,
     /// `__data_loc char[]`: a word with the text's offset in the entry and its length.
     DataLoc,
@@ -67,7 +67,7 @@ pub struct Field {
     pub kind: Kind,
     /// The offset in the entry, in bytes.
     pub offset: u16,
-    /// The size in bytes. 0 for a field that is not in the entry.
+    /// The size in bytes. 0 for a field that is not in the entry, and for one without a fixed size.
     pub size: u16,
     /// Whether the number is signed.
     pub signed: bool,

@@ -103,7 +103,8 @@ impl<T> File<T> {
     /// The event. Any context.
     #[inline(always)]
     pub(crate) fn call(&self) -> &Call {
-        // SAFETY: `FileBox` ends before the event.
+        // SAFETY: `FileBox` ends before the event, and `FileBox::share` gives out no file of an event
+        // that can be removed.
         unsafe { Call::from_raw((*self.raw.get()).event_call) }
     }
 }
@@ -145,6 +146,13 @@ impl<T> FileBox<T> {
     /// A handle on its flags, which may outlive it.
     pub(crate) fn flags_handle(&self) -> FlagsHandle<T> {
         FlagsHandle(self.file.clone())
+    }
+
+    /// The file, for code that hits the event without a probe. `None` if the event can be removed.
+    pub(crate) fn share(&self) -> Option<Arc<File<T>>> {
+        let call = self.call();
+        let stays = call.module() == 0 && !call.has(Call::DYNAMIC);
+        stays.then(|| self.file.clone())
     }
 
     /// Has the event's class call the file from now on, or no longer. A hit may still be under way

@@ -3,6 +3,7 @@
 //! Registered events, and events whose module is held.
 
 use super::Call;
+use crate::kernel::own_event::OwnEvent;
 use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::trace_event_types as types;
 use core::ops::Deref;
@@ -85,6 +86,17 @@ impl Registered {
             (*call.as_ptr()).flags |= Call::DYNAMIC as c_int;
             Self::new(call, null_mut())
         }
+    }
+
+    /// [`Registered::new`] of one of the core's own events, which is then never freed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registered::new`].
+    pub(crate) fn own(event: KBox<OwnEvent>) -> Result<Self> {
+        let event: &'static OwnEvent = KBox::leak(event);
+        // SAFETY: the event is complete by its type, new as its box was here, and stays for ever.
+        unsafe { Self::new(NonNull::from(&**event).cast(), null_mut()) }
     }
 
     /// Keeps `owner`, which owns the call, as long as this.

@@ -82,7 +82,7 @@ fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
         check::look_at(&mut event);
         registry.add(event)?;
     }
-    Ok(())
+    registry.add_print()
 }
 
 /// Enables the events of `wanted` again. Some are only hit if they are enabled when the first task

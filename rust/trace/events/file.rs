@@ -7,6 +7,7 @@
 
 use super::filter::Filter;
 use super::pids::EventPids;
+use super::print;
 use super::registry::{Event, EventId, InstanceEvents, Registry};
 use super::scratch;
 use super::trigger::TriggerList;
@@ -234,6 +235,7 @@ impl EventFile {
         if any {
             self.hot.set(flag::TRIGGER_MODE, true);
         }
+        print::triggers_changed(&self.hot, any);
         Ok(())
     }
 }

@@ -2,58 +2,33 @@
 
 //! Events that perf uses (the PMU `tracepoint`). The caller of begin and end holds the event mutex.
 //!
-//! Two built-in entries are among them, as in C: `ftrace:function`, and `ftrace:print`, which is
-//! never hit for perf.
+//! `ftrace:function` is among them, as in C. `ftrace:print` is, too, but is never hit for perf.
 
+use super::own;
 use super::registry::{self, Registry};
-use crate::core::format::entry::{self, Entry as _};
-use crate::kernel::own_event::{Class, OwnEvent, OwnField};
+use crate::core::format::entry::{Entry as _, Function};
+use crate::kernel::own_event::{Class, OwnEvent};
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{Call, HeldCall};
 use kernel::prelude::*;
 use kernel::sync::SetOnce;
 
-/// A built-in entry: its type and its event.
-struct Own(u16, SetOnce<OwnEvent>);
-
 /// Made at perf's first use and never freed.
-static OWN: [Own; 2] = [
-    Own(entry::Function::ID, SetOnce::new()),
-    Own(entry::Print::ID, SetOnce::new()),
-];
+static FUNCTION: SetOnce<OwnEvent> = SetOnce::new();
 
-/// Gives the classes by which perf uses built-in entries. `None` if perf cannot use the entry.
-pub(crate) trait OwnClasses {
-    /// The class of the entries of type `kind`.
-    fn of(kind: u16) -> Option<Class>;
+/// Gives the class by which perf uses calls of functions. `None` if perf cannot use them.
+pub(crate) trait FunctionClass {
+    /// The class.
+    fn class() -> Option<Class>;
 }
 
-impl Own {
-    /// The event; it is made if it does not exist. The caller holds the event mutex. `ENOMEM`.
-    fn made(&'static self, class: Class) -> Result<&'static Call> {
-        if self.1.as_ref().is_none() {
-            self.1.populate(described(self.0, class)?);
-        }
-        let event: &Call = self.1.as_ref().ok_or(ENOMEM)?;
-        Ok(event)
+/// The event of calls of functions; it is made if it does not exist. The caller holds the event
+/// mutex. `ENOMEM`.
+fn function(class: Class) -> Result<&'static Call> {
+    if FUNCTION.as_ref().is_none() {
+        FUNCTION.populate(own::described(Function::ID, class)?);
     }
-}
-
-/// Makes the event for entries of type `kind`. `EINVAL`, `ENOMEM`.
-fn described(kind: u16, class: Class) -> Result<OwnEvent> {
-    let row = entry::TABLE.iter().find(|row| row.id == kind);
-    let row = row.ok_or(EINVAL)?;
-    let mut event = OwnEvent::new(c"ftrace", row.name, kind, class)?;
-    for field in row.fields {
-        let end = if field.len.is_some() { "[]" } else { "" };
-        event.define(OwnField {
-            ty: fmt!("{}{end}", field.ctype),
-            name: field.name,
-            offset: field.offset,
-            size: field.size,
-            signed: field.signed,
-        })?;
-    }
+    let event: &Call = FUNCTION.as_ref().ok_or(ENOMEM)?;
     Ok(event)
 }
 
@@ -63,16 +38,15 @@ fn described(kind: u16, class: Class) -> Result<OwnEvent> {
 /// # Errors
 ///
 /// `EINVAL` when there is no such event or it is being removed, and the errors of `begin`.
-pub(crate) fn begin<C: OwnClasses>(
+pub(crate) fn begin<C: FunctionClass>(
     config: u64,
     begin: impl FnOnce(&mut InUse, &Call) -> Result,
 ) -> Result {
     let mut registry = registry::lock().map_err(|_| EINVAL)?;
     let Registry { events, perf, .. } = &mut *registry;
     let kind = u16::try_from(config).map_err(|_| EINVAL)?;
-    let own = OWN.iter().find(|own| own.0 == kind);
-    if let Some((own, class)) = own.and_then(|own| Some((own, C::of(kind)?))) {
-        return begin(perf, own.made(class)?);
+    if let Some(class) = C::class().filter(|_| kind == Function::ID) {
+        return begin(perf, function(class)?);
     }
     let event = events
         .iter()

@@ -9,6 +9,7 @@
 //!
 //! Lock order: the event mutex, tracepoint code, then the lists, a raw lock that probes take, too.
 
+use super::print;
 use super::registry::{self, InstanceEvents, Registry};
 use crate::core::parse::options::Flag;
 use crate::kernel::cpus;
@@ -38,11 +39,12 @@ pub(crate) struct EventPids {
     ignores: PerCpu<Atomic<bool>>,
 }
 
-/// The state of an instance for its events besides the files: the pid lists, and the probes that
-/// follow forks.
+/// The state of an instance for its events besides the files: the pid lists, the probes that follow
+/// forks, and the file of `ftrace:print` for whoever hits it.
 #[pin_data]
 pub(crate) struct EventsFeature {
     pids: Arc<EventPids>,
+    print: print::Slot,
     #[pin]
     forks: Mutex<Option<Probes<Forks>>>,
 }
@@ -55,7 +57,7 @@ impl Feature for EventsFeature {
         };
         let pids = Arc::new(pids, GFP_KERNEL)?;
         Arc::pin_init(
-            pin_init!(Self { pids, forks <- new_mutex!(None) }),
+            pin_init!(Self { pids, print: print::Slot::new(), forks <- new_mutex!(None) }),
             GFP_KERNEL,
         )
     }
@@ -86,6 +88,11 @@ impl EventsFeature {
     /// The pid lists.
     pub(super) fn pids(&self) -> &Arc<EventPids> {
         &self.pids
+    }
+
+    /// The place of the file of `ftrace:print`.
+    pub(super) fn print(&self) -> &print::Slot {
+        &self.print
     }
 
     /// Handles option `event-fork`: a child is listed if its parent is, and a dead task is removed.

@@ -7,6 +7,7 @@ use super::file::EventFile;
 use super::matching::Waiting;
 use super::pids::{EventPids, EventsFeature, PidProbes};
 use super::systems::Systems;
+use crate::core::format::entry::{Entry as _, Print};
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
@@ -48,6 +49,11 @@ impl Event {
     /// Whether users can enable it.
     pub(crate) fn is_offered(&self) -> bool {
         self.call.can_record() && !self.call.has(Call::IGNORE_ENABLE)
+    }
+
+    /// Whether it can have triggers. `ftrace:print` can, though nobody can enable it.
+    pub(crate) fn takes_triggers(&self) -> bool {
+        self.is_offered() || self.call.id() == Print::ID
     }
 
     fn is_late(&self) -> bool {

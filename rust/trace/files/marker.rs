@@ -13,6 +13,8 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::trace::events::print;
 use crate::trace::instance::feature::{Feature, OptionEffect};
 use crate::trace::instance::message::EntryFunction;
 use crate::trace::instance::{list, Instance};
@@ -222,9 +224,46 @@ impl OpenFile for OpenMarker {
 /// The function whose address the entries of `trace_marker` carry.
 pub(crate) struct TracingMarkWrite;
 
-/// Records a text. Adds a newline if it lacks one. Cuts it to the size of one sub-buffer. Task
-/// context. `EBADF` when nothing was recorded.
+/// Records a text. Adds a newline if it lacks one. Cuts it to the size of one sub-buffer. Hits the
+/// event `ftrace:print` of the instance. Returns how many bytes of the text were taken. Task
+/// context.
+///
+/// # Errors
+///
+/// `EBADF` when nothing was recorded; `ENOMEM` when triggers need a copy of the entry.
 fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
+    #[cfg(CONFIG_EVENT_TRACING)]
+    if print::is_triggered() {
+        return record_and_hit(instance, text);
+    }
+    record_only(instance, text)
+}
+
+/// [`record_text`] if an instance has triggers of the event. They see the text with a NUL instead of
+/// the newline that is added, as in C.
+#[cfg(CONFIG_EVENT_TRACING)]
+#[cold]
+fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
+    let entry = Print {
+        ip: TracingMarkWrite::address(),
+    };
+    // The memory is allocated first: a text without its triggers must not be recorded.
+    let mut whole = KVec::with_capacity(Print::SIZE.saturating_add(text.tail.len()), GFP_KERNEL)?;
+    let len = record_only(instance, text)?;
+    whole.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
+    whole.extend_from_slice(text.text().get(..len).unwrap_or(&[]), GFP_KERNEL)?;
+    whole.push(0, GFP_KERNEL)?;
+    let header = {
+        let _stay = PreemptOff::new();
+        Context::capture_all().header(Print::ID)
+    };
+    entry.words(header).store(&mut whole);
+    print::hit(instance, &whole);
+    Ok(len)
+}
+
+/// Records a text, see [`record_text`]. `EBADF`.
+fn record_only(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
     let room = buffer.max_entry().saturating_sub(Print::SIZE);
     let entry = Print {

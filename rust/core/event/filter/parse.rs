@@ -459,6 +459,7 @@ impl<'a, C: Scope, S: Storage> Parser<'a, '_, C, S> {
         let (start, len) = range16(found).ok_or(self.refuse(Reason::OperandTooLong))?;
         let (place, not) = match field.kind {
             Kind::Comm => (Place::Comm, not),
+            Kind::Array if field.size == 0 => (Place::Tail(field.offset), not),
             Kind::Array => {
                 let Field { offset, size, .. } = field;
                 (Place::Array { offset, size }, not)

@@ -206,6 +206,8 @@ pub enum Place {
         /// The size.
         size: u16,
     },
+    /// In the entry, from this offset to the end.
+    Tail(u16),
     /// In the entry, behind a location word at this offset.
     DataLoc(u16),
     /// In the entry, behind a location word at this offset; the location counts from the end of the
@@ -350,6 +352,10 @@ impl<'a> Program<'a> {
         match place {
             Place::Array { offset, size } => {
                 let found = part(entry, offset.into(), size.into())?;
+                Some(pattern.matches(until_nul(found)))
+            }
+            Place::Tail(offset) => {
+                let found = entry.get(usize::from(offset)..)?;
                 Some(pattern.matches(until_nul(found)))
             }
             Place::DataLoc(offset) => {

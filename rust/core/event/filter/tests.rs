@@ -36,6 +36,7 @@ fn field_of(name: &str) -> Option<Field> {
         "ptr" => (Kind::Pointer, 48, 8, false),
         "mask" => (Kind::CpuMask, 56, 4, false),
         "odd" => (Kind::Number, 60, 3, false),
+        "tail" => (Kind::Array, 32, 0, true),
         "on" => (Kind::Number, 64, 4, false),
         _ => return None,
     };
@@ -292,6 +293,9 @@ fn texts() {
         ("name ~ ''", false),
         ("name ~ '*'", true),
         ("name ~ '7*'", false),
+        ("tail == 'abc'", true),
+        ("tail ~ 'a*'", true),
+        ("tail != 'abc'", false),
         ("loc == 'hello'", true),
         ("loc ~ '*lo'", true),
         ("loc ~ '*el*'", true),
@@ -316,6 +320,15 @@ fn texts() {
     assert!(!run("ptr == 'kernel'", &unreadable));
     assert!(!run("ptr != 'kernel'", &unreadable));
     assert!(run("!(ptr != 'kernel')", &unreadable));
+    // A text without a fixed size reaches to the end of the entry, if it has no NUL.
+    let open = |text: &[u8]| [&[0; 32], text].concat();
+    assert!(run(
+        "tail == 'longer than eight'",
+        &open(b"longer than eight")
+    ));
+    assert!(!run("tail == 'longer'", &open(b"longer than eight")));
+    assert!(run("tail == ''", &open(b"")) == run("name == ''", &open(b"\0\0\0\0\0\0\0\0")));
+    assert!(!run("tail ~ '*'", &[0; 31]));
     // A location outside the entry gives no text.
     let mut outside = entry();
     outside[40..44].fill(0xff);

@@ -106,7 +106,7 @@ impl LazyDir for EventsDir {
             return Ok(Some(TOP.file(number, Entry::File(row.mode, file))));
         }
         if name == FTRACE && systems::has_own(&self.0.instance) {
-            let dir = KBox::new(BuiltinDir, GFP_KERNEL)?;
+            let dir = KBox::new(BuiltinDir(self.0.instance.clone()), GFP_KERNEL)?;
             return Ok(Some(SYSTEMS.directory(0).found(Entry::Dir(dir))));
         }
         systems::find(&self.0.instance, name)

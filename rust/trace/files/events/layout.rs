@@ -6,13 +6,21 @@
 
 use super::super::control::{Control, Text};
 use super::super::Place;
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::directories::FTRACE;
 use super::directories::{Numbers, ENTRIES};
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::node::{EventPlace, FileRow};
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::systems;
 use crate::core::format::entry::{self, Entry as _};
 use crate::core::ring_buffer::{Header, HEADER_SIZE};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use crate::trace::instance::Instance;
 use core::fmt::Write;
 use kernel::prelude::*;
+use kernel::sync::Arc;
 
 /// Entries that have an `id` file. The ids of the others are only in their `format`, as in C.
 const WITH_ID: [u16; 2] = [entry::Function::ID, entry::Print::ID];
@@ -70,15 +78,21 @@ fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
     numbered.map(|(at, entry)| (entry, ENTRIES.directory(at)))
 }
 
-/// The directory `events/ftrace/`.
-pub(super) struct BuiltinDir;
+/// The directory `events/ftrace/` of an instance.
+pub(super) struct BuiltinDir(pub(super) Arc<Instance>);
 
 impl LazyDir for BuiltinDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let found = entries().find(|(entry, _)| entry.name.as_bytes() == name);
         found
             .map(|(entry, numbers)| {
-                let dir = KBox::new(BuiltinEntryDir { entry, numbers }, GFP_KERNEL)?;
+                let dir = BuiltinEntryDir {
+                    entry,
+                    numbers,
+                    #[cfg(CONFIG_EVENT_TRACING)]
+                    event: systems::place(&self.0, FTRACE, name)?,
+                };
+                let dir = KBox::new(dir, GFP_KERNEL)?;
                 Ok(numbers.found(Entry::Dir(dir)))
             })
             .transpose()
@@ -97,6 +111,9 @@ impl LazyDir for BuiltinDir {
 struct BuiltinEntryDir {
     entry: &'static entry::Row,
     numbers: Numbers,
+    /// The event of these entries, if the entry is one.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    event: Option<EventPlace>,
 }
 
 impl BuiltinEntryDir {
@@ -107,24 +124,52 @@ impl BuiltinEntryDir {
         let files = (1..).zip(files).filter(|(_, (_, there, _))| *there);
         files.map(|(number, (name, _, show))| (name, number, show))
     }
+
+    /// The files of the event besides those above.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
+        let mut rows = match &self.event {
+            Some(event) => event.rows()?,
+            None => KVec::new(),
+        };
+        rows.retain(|(_, row)| !row.node.describes());
+        Ok(rows)
+    }
+
+    /// [`LazyDir::find`] among [`BuiltinEntryDir::rows`].
+    #[cfg(CONFIG_EVENT_TRACING)]
+    fn find_row(&self, name: &[u8]) -> Result<Option<Found>> {
+        let found = self.rows()?.into_iter().find(|(_, row)| row.name == name);
+        match (found, &self.event) {
+            (Some(row), Some(event)) => systems::file(row, event, self.numbers).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(not(CONFIG_EVENT_TRACING))]
+    fn find_row(&self, _: &[u8]) -> Result<Option<Found>> {
+        Ok(None)
+    }
 }
 
 impl LazyDir for BuiltinEntryDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
-        let found = self.files().find(|(known, ..)| *known == name);
-        found
-            .map(|(_, number, show)| {
-                let entry = self.entry;
-                let file = KBox::new(EntryFile { entry, show }, GFP_KERNEL)?;
-                Ok(self.numbers.file(number, Entry::File(0o440, file)))
-            })
-            .transpose()
+        let Some((_, number, show)) = self.files().find(|(known, ..)| *known == name) else {
+            return self.find_row(name);
+        };
+        let entry = self.entry;
+        let file = KBox::new(EntryFile { entry, show }, GFP_KERNEL)?;
+        Ok(Some(self.numbers.file(number, Entry::File(0o440, file))))
     }
 
     fn list(&self) -> Result<KVec<Listed>> {
         let mut list = KVec::new();
         for (name, number, _) in self.files() {
             list.push(self.numbers.listed_file(number, name)?, GFP_KERNEL)?;
+        }
+        #[cfg(CONFIG_EVENT_TRACING)]
+        for (number, row) in self.rows()? {
+            list.push(self.numbers.listed_file(number, row.name)?, GFP_KERNEL)?;
         }
         Ok(list)
     }

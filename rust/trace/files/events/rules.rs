@@ -92,7 +92,7 @@ impl EventNode<EventPlace> for EventTrigger {
     }
 
     fn is_there(&self, event: &Event) -> bool {
-        event.is_offered()
+        event.takes_triggers()
     }
 }
 

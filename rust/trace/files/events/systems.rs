@@ -84,7 +84,8 @@ fn rows<P: EventsPlace>(
     (1..).zip(table).filter(move |(_, row)| here(row))
 }
 
-fn file<P: EventsPlace>(
+/// The lookup result for row `number` of a table, at a place whose directory has `numbers`.
+pub(super) fn file<P: EventsPlace>(
     (number, row): (u64, &'static FileRow<P>),
     at: &P,
     numbers: Numbers,
@@ -106,15 +107,10 @@ impl LazyDir for SystemDir {
         if let Some(found) = files.find(|(_, row)| row.name == name) {
             return file(found, &self.at, self.numbers).map(Some);
         }
-        let event = match registry::lock()?.find(&self.at.system, name) {
-            Some(event) => event.id(),
-            None => return Ok(None),
+        let Some(at) = place(&self.at.instance, &self.at.system, name)? else {
+            return Ok(None);
         };
-        let numbers = EVENTS.directory(event.number());
-        let at = EventPlace {
-            instance: self.at.instance.clone(),
-            event,
-        };
+        let numbers = EVENTS.directory(at.event.number());
         let dir = KBox::new(EventDir { at, numbers }, GFP_KERNEL)?;
         Ok(Some(numbers.found(Entry::Dir(dir))))
     }
@@ -144,15 +140,27 @@ struct EventDir {
     numbers: Numbers,
 }
 
-impl EventDir {
-    /// The files of this event in this instance.
-    fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
+/// The event called `name` of `system`, in `instance`. `None` if there is none; `ENODEV` before
+/// there are events.
+pub(super) fn place(
+    instance: &Arc<Instance>,
+    system: &[u8],
+    name: &[u8],
+) -> Result<Option<EventPlace>> {
+    let registry = registry::lock()?;
+    Ok(registry.find(system, name).map(|event| EventPlace {
+        instance: instance.clone(),
+        event: event.id(),
+    }))
+}
+
+impl EventPlace {
+    /// The files of this event in this instance, each with its number. `ENOENT`, `ENOMEM`.
+    pub(super) fn rows(&self) -> Result<KVec<(u64, &'static FileRow<EventPlace>)>> {
         let mut list = KVec::new();
         let registry = registry::lock()?;
-        let event = registry.event(self.at.event).ok_or(ENOENT)?;
-        for row in rows(EVENT_FILES, &self.at.instance, |row| {
-            row.node.is_there(event)
-        }) {
+        let event = registry.event(self.event).ok_or(ENOENT)?;
+        for row in rows(EVENT_FILES, &self.instance, |row| row.node.is_there(event)) {
             list.push(row, GFP_KERNEL)?;
         }
         Ok(list)
@@ -161,7 +169,11 @@ impl EventDir {
 
 impl LazyDir for EventDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
-        let found = self.rows()?.into_iter().find(|(_, row)| row.name == name);
+        let found = self
+            .at
+            .rows()?
+            .into_iter()
+            .find(|(_, row)| row.name == name);
         found
             .map(|found| file(found, &self.at, self.numbers))
             .transpose()
@@ -169,7 +181,7 @@ impl LazyDir for EventDir {
 
     fn list(&self) -> Result<KVec<Listed>> {
         let mut list = KVec::new();
-        for (number, row) in self.rows()? {
+        for (number, row) in self.at.rows()? {
             list.push(self.numbers.listed_file(number, row.name)?, GFP_KERNEL)?;
         }
         Ok(list)

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The event `ftrace:print`. It cannot be enabled. Only writes to `trace_marker` hit it, and a hit
+//! only runs its triggers.
+
+use super::file::{Hot, HotFile};
+use super::own;
+use super::pids::EventsFeature;
+use super::registry::Registry;
+use crate::core::format::entry::{Entry as _, Print};
+use crate::kernel::own_event::Class;
+use crate::kernel::rcu_slot::RcuSlot;
+use crate::kernel::trace_event::{FileBox, Registered};
+use crate::trace::instance::Instance;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+
+/// The number of instances where the event has triggers.
+static TRIGGERED: Atomic<u32> = Atomic::new(0);
+
+/// The file of the event in an instance, as long as it has triggers.
+pub(super) type Slot = RcuSlot<HotFile>;
+
+/// Whether a call of [`hit`] could run a trigger. Any context.
+#[inline(always)]
+pub(crate) fn is_triggered() -> bool {
+    TRIGGERED.load(Relaxed) != 0
+}
+
+/// Runs the triggers of the event in `instance` for `entry`, which was recorded there. Task context.
+pub(crate) fn hit(instance: &Instance, entry: &[u8]) {
+    let Ok(feature) = instance.feature::<EventsFeature>() else {
+        return;
+    };
+    if let Some(file) = feature.print().share() {
+        file.triggers.with(|list| {
+            if let Some(list) = list {
+                list.hit_after(&file, list.hit(&file, Some(entry)));
+            }
+        });
+    }
+}
+
+/// Notes that `file` has triggers now, or has none any more. The caller holds the event mutex. Does
+/// nothing for files of other events. Task context, sleeps.
+pub(super) fn triggers_changed(file: &FileBox<Hot>, any: bool) {
+    if file.kind != Print::ID {
+        return;
+    }
+    let Ok(feature) = file.instance().feature::<EventsFeature>() else {
+        return;
+    };
+    let slot = feature.print();
+    if slot.is_empty() != any {
+        return;
+    }
+    // OVERFLOW: at most one for each instance.
+    if any {
+        slot.replace(file.share());
+        TRIGGERED.fetch_add(1, Relaxed);
+    } else {
+        TRIGGERED.fetch_sub(1, Relaxed);
+        slot.replace(None);
+    }
+}
+
+impl Registry {
+    /// Adds the event. Once, at boot. `ENOMEM`.
+    pub(super) fn add_print(&mut self) -> Result {
+        let event = own::described(Print::ID, Class::WITHOUT_PROBE)?;
+        self.add(Registered::own(KBox::new(event, GFP_KERNEL)?)?)?;
+        Ok(())
+    }
+}
