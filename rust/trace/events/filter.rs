@@ -126,6 +126,11 @@ impl Filter {
         !self.plain.is_empty()
     }
 
+    /// The steps of a [plain](Filter::is_plain) filter; none of another one.
+    pub(super) fn plain_steps(&self) -> &[PlainStep] {
+        &self.plain
+    }
+
     /// [`Filter::passes`] of a [plain](Filter::is_plain) filter. The common fields need not be set.
     #[inline(always)]
     pub(crate) fn passes_plain(&self, entry: &[u8]) -> bool {

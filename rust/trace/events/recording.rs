@@ -568,8 +568,7 @@ fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Ve
     if flags & !flag::FILTERED != 0 {
         // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
-        let asked = triggers.filter(|_| flags & flag::TRIGGER_MODE != 0);
-        if !asked.is_none_or(|list| list.is_not_hit_by(entry)) {
+        if !triggers.is_none_or(|list| list.is_not_hit_by(entry)) {
             return Verdict::Unknown;
         }
         if flags & flag::SOFT_DISABLED != 0 {

@@ -18,6 +18,9 @@ pub(crate) mod switch;
 use super::file::HotFile;
 use super::filter::{self, Filter};
 use super::registry::{EventId, Registry};
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::core::event::filter::program::matches_plain;
+use crate::core::event::filter::program::{part_of_any, PlainStep};
 use crate::core::event::trigger::{write, Command, Params};
 use crate::core::format::{self, Out};
 use crate::core::parse::command::Count;
@@ -194,29 +197,38 @@ impl Limits {
 pub(crate) struct TriggerList {
     /// The newest first.
     triggers: KVec<Arc<dyn Trigger>>,
-    /// The filters of all triggers. Empty if a trigger has none, or one that is not
+    /// The filters of all triggers as one program. Empty if a trigger has none, or one that is not
     /// [plain](Filter::is_plain).
     #[cfg_attr(
         not(CONFIG_FTRACE_SYSCALLS),
         allow(dead_code, reason = "only the probes of system calls look there")
     )]
-    filters: KVec<Arc<Filter>>,
+    plain: KVec<PlainStep>,
+}
+
+/// The filters of `triggers` as one program, see [`TriggerList::plain`]. Task context. `ENOMEM`.
+fn joined(triggers: &[Arc<dyn Trigger>]) -> Result<KVec<PlainStep>> {
+    let mut joined = KVec::new();
+    for (at, trigger) in triggers.iter().enumerate() {
+        let filter = trigger.limits().filter.as_ref();
+        let steps = filter.map_or(&[][..], |filter| filter.plain_steps());
+        let is_last = at.wrapping_add(1) == triggers.len();
+        let part = part_of_any(steps, joined.len(), is_last);
+        let Some(part) = part.filter(|_| !steps.is_empty()) else {
+            return Ok(KVec::new());
+        };
+        for step in part {
+            joined.push(step, GFP_KERNEL)?;
+        }
+    }
+    Ok(joined)
 }
 
 impl TriggerList {
     /// Creates a list. Returns `ENOMEM` on failure.
     fn new(triggers: KVec<Arc<dyn Trigger>>) -> Result<Self> {
-        let mut filters = KVec::with_capacity(triggers.len(), GFP_KERNEL)?;
-        for trigger in &triggers {
-            let filter = trigger.limits().filter.as_ref();
-            if let Some(filter) = filter.filter(|filter| filter.is_plain()) {
-                filters.push(filter.clone(), GFP_KERNEL)?;
-            }
-        }
-        if filters.len() < triggers.len() {
-            filters.clear();
-        }
-        Ok(Self { triggers, filters })
+        let plain = joined(&triggers)?;
+        Ok(Self { triggers, plain })
     }
 
     /// Whether the filters of all triggers reject `entry`, whose common fields are not set. False
@@ -224,7 +236,7 @@ impl TriggerList {
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     #[inline(always)]
     pub(super) fn is_not_hit_by(&self, entry: &[u8]) -> bool {
-        !self.filters.is_empty() && !self.filters.iter().any(|filter| filter.passes_plain(entry))
+        !self.plain.is_empty() && !matches_plain(&self.plain, entry)
     }
 
     /// Whether any trigger needs the entry, or runs after it.

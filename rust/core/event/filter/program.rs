@@ -65,6 +65,36 @@ pub fn plain(steps: &[Step], bytes: usize) -> impl Iterator<Item = Option<PlainS
     steps.iter().map(move |step| step.plain(bytes))
 }
 
+impl PlainStep {
+    /// The step in a program where its own program begins at step `start`, and `rejected` is next
+    /// for what its own program rejects.
+    fn moved(self, start: u16, rejected: u16) -> Self {
+        let target = |next: u16| match next {
+            ACCEPT => ACCEPT,
+            REJECT => rejected,
+            next => next.saturating_add(start),
+        };
+        Self {
+            on_true: target(self.on_true),
+            on_false: target(self.on_false),
+            ..self
+        }
+    }
+}
+
+/// The steps of a plain program as a part of a longer one that accepts what any of its parts does.
+/// The part begins at step `start`. `None` if the longer program has too many steps.
+pub fn part_of_any(
+    steps: &[PlainStep],
+    start: usize,
+    is_last: bool,
+) -> Option<impl Iterator<Item = PlainStep> + '_> {
+    let end = u16::try_from(start.checked_add(steps.len())?).ok()?;
+    let start = u16::try_from(start).ok()?;
+    let rejected = if is_last { REJECT } else { end };
+    (end < REJECT).then(|| steps.iter().map(move |step| step.moved(start, rejected)))
+}
+
 /// [`Program::matches`] of the plain program of these steps.
 #[inline(always)]
 pub fn matches_plain(steps: &[PlainStep], entry: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 
 use super::error::{Errno, Reason};
 use super::parse::compile;
-use super::program::{matches_plain, plain, Outside, Program, REJECT};
+use super::program::{matches_plain, part_of_any, plain, Outside, PlainStep, Program, REJECT};
 use super::*;
 use crate::core::event::field::Kind;
 use crate::core::format::LineBuf;
@@ -205,6 +205,39 @@ fn plain_programs() {
     ] {
         assert!(!is_plain(text), "{text:?}");
     }
+}
+
+/// Plain programs as one: it accepts what any of them does.
+#[test]
+fn any_of_plain_programs() {
+    let compiled = |text: &str| -> Vec<PlainStep> {
+        let mut memory = Memory::default();
+        compile(text.as_bytes(), &EVENT, &mut memory).unwrap();
+        plain(&memory.steps, 8).map(Option::unwrap).collect()
+    };
+    let texts = [
+        "s64 == -1",
+        "u8 == 1",
+        "u8 == 1 || s8 == 0 && u16 == 3",
+        "(u8 == 200 || s64 == 4) && !(u16 == 60000)",
+        "(u8 == 200 || s64 == 4) && u16 == 60000",
+    ];
+    let entry = entry();
+    for number in 0..texts.len().pow(3) {
+        let chosen = [number % 5, number / 5 % 5, number / 25];
+        let chosen = &chosen[..1 + number % 3];
+        let mut joined = Vec::new();
+        for (at, text) in chosen.iter().enumerate() {
+            let steps = compiled(texts[*text]);
+            let is_last = at + 1 == chosen.len();
+            joined.extend(part_of_any(&steps, joined.len(), is_last).unwrap());
+        }
+        let any = chosen.iter().any(|text| run(texts[*text], &entry));
+        assert_eq!(matches_plain(&joined, &entry), any, "{chosen:?}");
+    }
+    let steps = compiled("u8 == 1");
+    assert!(part_of_any(&steps, usize::from(REJECT) - 1, true).is_none());
+    assert!(part_of_any(&steps, usize::from(REJECT) - 2, true).is_some());
 }
 
 #[test]
