@@ -141,7 +141,8 @@ EXPORT_SYMBOL_GPL(synth_event_trace_start);
 #endif
 EXPORT_SYMBOL_GPL(dynevent_create);
 
-#ifdef CONFIG_MODULES
+/* Without the function tracer no event waits for a module. */
+#if defined(CONFIG_MODULES) && defined(CONFIG_FUNCTION_TRACER)
 static int module_event(struct notifier_block *block, unsigned long event, void *module)
 {
 	if (event == MODULE_STATE_COMING)

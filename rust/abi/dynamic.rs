@@ -8,9 +8,11 @@
 use super::trace_array::instance;
 use crate::core::parse::options::Flag;
 use crate::kernel::dynamic_event::{DynamicEvent, VERBOSE};
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::kernel::module::Module;
 use crate::kernel::trace_event::File;
 use crate::kernel::trace_iterator::TraceIterator;
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::events::dynamic;
 use crate::trace::events::file::Hot;
 use core::mem::offset_of;
@@ -98,6 +100,7 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_print(
 /// # Safety
 ///
 /// The module is there during the call.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_dynamic_module(module: *mut bindings::module) {
     // SAFETY: the module is there during the call.

@@ -99,6 +99,10 @@ pub(crate) trait Dynamic: Send + Sync {
 
     /// Registers the probe if it is in the module `name`, which is being loaded. Task context,
     /// sleeps.
+    #[cfg_attr(
+        not(CONFIG_FUNCTION_TRACER),
+        expect(dead_code, reason = "no kind has probes in modules")
+    )]
     fn module_comes(&self, name: &[u8]);
 }
 
@@ -253,6 +257,7 @@ impl List {
 
 /// Registers the probes that wait for the module `name`, which is being loaded. Task context,
 /// sleeps.
+#[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) fn module_comes(name: &[u8]) {
     let Ok(list) = lock() else {
         return;
