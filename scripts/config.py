@@ -18,8 +18,9 @@ DEBIAN = {"debian": "amd64_none_amd64", "debian-cloud": "amd64_none_cloud-amd64"
 KEYS = ("SYSTEM_TRUSTED_KEYS", "SYSTEM_REVOCATION_KEYS", "MODULE_SIG_KEY")
 # What other tools than the packager's decide.
 TOOLS = re.compile(r"(AS|CC|LD|LLD|GCC|CLANG|RUSTC|BINDGEN|PAHOLE)_")
-# What rtrace is added with. Where modules have versions, Rust's symbols get theirs from debug information.
-RTRACE = {"RTRACE": "y", "RUST": "y", "GENDWARFKSYMS": "y"}
+# What rtrace is added with. It inlines C's helpers, which is an option for experts. Where modules have versions, Rust's symbols
+# get theirs from debug information.
+RTRACE = {"RTRACE": "y", "RUST": "y", "EXPERT": "y", "GENDWARFKSYMS": "y"}
 
 
 def name_of(config):
