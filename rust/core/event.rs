@@ -7,6 +7,7 @@
 //! | [`dereference`] | the check of a `print fmt` for bad pointers |
 //! | [`field`] | the kind of a field for filters, from its C type |
 //! | [`filter`] | `filter` files, and the filter after `if` in triggers |
+//! | `hist` | the trigger `hist`, and `hist` files |
 //! | [`inject`] | `inject` files |
 //! | [`probe`] | `kprobe_events` and `dynamic_events` |
 //! | [`synth`] | `synthetic_events` |
@@ -20,6 +21,8 @@
 pub mod dereference;
 pub mod field;
 pub mod filter;
+#[cfg(any(CONFIG_HIST_TRIGGERS, not(CONFIG_RTRACE)))]
+pub mod hist;
 pub mod inject;
 #[cfg(any(CONFIG_DYNAMIC_EVENTS, not(CONFIG_RTRACE)))]
 #[cfg_attr(

@@ -208,6 +208,24 @@ impl Shared {
             .is_ok()
     }
 
+    /// Adds `value`, wrapping, without ordering.
+    #[inline(always)]
+    pub fn add(&self, value: u64) {
+        self.0.fetch_add(value, Ordering::Relaxed);
+    }
+
+    /// Sets `bits`. Earlier accesses stay before it.
+    #[inline(always)]
+    pub fn set_bits(&self, bits: u64) {
+        self.0.fetch_or(bits, Ordering::Release);
+    }
+
+    /// Clears `bits`, without ordering.
+    #[inline(always)]
+    pub fn clear_bits(&self, bits: u64) {
+        self.0.fetch_and(!bits, Ordering::Relaxed);
+    }
+
     /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Reads without
     /// ordering. Called by [`word!`].
     ///

@@ -290,6 +290,9 @@ impl PollEvents {
     pub(crate) const WRITABLE: Self = Self(bindings::POLLOUT | bindings::POLLWRNORM);
     /// The file is of no use any more.
     pub(crate) const ERROR: Self = Self(bindings::POLLERR);
+    /// Something has happened since the last look.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    pub(crate) const URGENT: Self = Self(bindings::POLLPRI);
 
     /// As `poll` operations return them.
     pub(crate) const fn bits(self) -> u32 {

@@ -212,13 +212,23 @@ unsafe fn commit_and_follow(file: &HotFile) {
 /// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
 /// is called.
 pub(super) fn record_stack(file: &HotFile, context: Context) {
+    stack::record_behind(file.instance.buffer(), context, callees(file));
+}
+
+/// Copies the stack of a hit of `file` to `into`, as [`record_stack`] records it, and 0 after it.
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(super) fn copy_stack(file: &HotFile, into: &mut [u64]) {
+    stack::copy_behind(into, callees(file));
+}
+
+/// The functions whose frames are left out of a recorded stack.
+fn callees(file: &HotFile) -> [(usize, usize); 2] {
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     let made = record_copy_of as *const () as usize;
     #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
     let made = 0;
     // A probe that calls `record_made` ends with a tail call. So its frame is gone.
-    let callees = [(file.call().probe(), 1), (made, 2)];
-    stack::record_behind(file.instance.buffer(), context, callees);
+    [(file.call().probe(), 1), (made, 2)]
 }
 
 /// Records the stack traces that follow an entry made in `context`.
@@ -555,7 +565,7 @@ fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
 enum Verdict {
     /// Nothing is recorded, and no trigger is hit.
     Rejected,
-    /// The entry is recorded, and no trigger is hit.
+    /// The entry is recorded, and no trigger is hit, or all are done.
     Passed,
     /// A trigger is hit, or a filter is not plain.
     Unknown,
@@ -568,7 +578,12 @@ fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Ve
     if flags & !flag::FILTERED != 0 {
         // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
-        if !triggers.is_none_or(|list| list.is_not_hit_by(entry)) {
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        let is_done =
+            |list: &TriggerList| list.is_not_hit_by(entry) || list.hit_direct(file, entry);
+        #[cfg(not(CONFIG_HIST_TRIGGERS))]
+        let is_done = |list: &TriggerList| list.is_not_hit_by(entry);
+        if !triggers.is_none_or(is_done) {
             return Verdict::Unknown;
         }
         if flags & flag::SOFT_DISABLED != 0 {

@@ -9,6 +9,8 @@
 //! The list of an event's triggers is replaced as a whole under the event mutex. A hit uses either
 //! the old or the new list.
 
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(crate) mod hist;
 mod kinds;
 mod on_off;
 mod snapshot;
@@ -35,6 +37,32 @@ pub(crate) trait Kind: Sync {
     /// Its name in `trigger` files.
     fn name(&self) -> &'static str;
 
+    /// Handles a write to the `trigger` file of `event` in `instance`. Task context, sleeps. The
+    /// default adds or removes the trigger of a [key](Kind::key).
+    ///
+    /// # Errors
+    ///
+    /// Those of the other functions; `EEXIST` if the trigger exists.
+    fn write(
+        &self,
+        registry: &mut Registry,
+        instance: &Arc<Instance>,
+        event: EventId,
+        command: &Command<'_>,
+    ) -> Result {
+        let place = Place {
+            registry,
+            instance,
+            event,
+        };
+        let key = self.key(&place, command)?;
+        if command.remove {
+            return registry.remove_trigger(instance, event, key);
+        }
+        let trigger = self.make(&place, command)?;
+        registry.add_trigger(instance, event, trigger)
+    }
+
     /// The key of the trigger that `command` describes. Two triggers of the same key cannot both be
     /// on an event. Task context.
     ///
@@ -42,14 +70,18 @@ pub(crate) trait Kind: Sync {
     ///
     /// `EINVAL` for a command without the parameters of the kind, or with a target that does not
     /// exist.
-    fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key>;
+    fn key(&self, _place: &Place<'_>, _command: &Command<'_>) -> Result<Key> {
+        Err(EINVAL)
+    }
 
     /// Makes the trigger that `command` describes. Task context, may sleep.
     ///
     /// # Errors
     ///
     /// The error in the command, `ENOMEM`, and the errors of the kind.
-    fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>>;
+    fn make(&self, _place: &Place<'_>, _command: &Command<'_>) -> Result<Arc<dyn Trigger>> {
+        Err(EINVAL)
+    }
 }
 
 /// The event whose triggers change.
@@ -89,6 +121,8 @@ pub(crate) struct Key {
     sort: Sort,
     /// The event that the trigger enables or disables.
     target: Option<EventId>,
+    /// The number of a `hist` trigger; an event may have many.
+    number: u64,
 }
 
 /// The action of the triggers of a [`Key`].
@@ -98,6 +132,8 @@ enum Sort {
     Snapshot,
     StackTrace,
     Switch,
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    Hist,
 }
 
 impl Sort {
@@ -108,13 +144,19 @@ impl Sort {
             Self::Snapshot => 1 << 1,
             Self::StackTrace => 1 << 2,
             Self::Switch => 1 << 3,
+            #[cfg(CONFIG_HIST_TRIGGERS)]
+            Self::Hist => 1 << 4,
         }
     }
 }
 
 impl Key {
     const fn of(sort: Sort) -> Self {
-        Self { sort, target: None }
+        Self {
+            sort,
+            target: None,
+            number: 0,
+        }
     }
 }
 
@@ -136,6 +178,12 @@ pub(crate) trait Trigger: Send + Sync {
         false
     }
 
+    /// Whether it needs neither the common fields of the entry nor the stack.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    fn is_direct(&self) -> bool {
+        false
+    }
+
     /// Whether it runs after the entry is in the buffer.
     fn is_after(&self) -> bool {
         false
@@ -150,9 +198,26 @@ pub(crate) trait Trigger: Send + Sync {
     /// Undoes [`Trigger::attach`] after the trigger was removed. Task context, sleeps.
     fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
 
+    /// It, if it is a `hist` trigger.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    fn as_hist(&self) -> Option<&hist::HistTrigger> {
+        None
+    }
+
     /// Writes its name and its parameters, without count and filter. Task context. Errors only when
     /// `out` is full.
     fn show(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// Writes its line in the `trigger` file. Task context. Errors only when `out` is full.
+    fn line(&self, out: &mut dyn Out) -> fmt::Result {
+        self.show(out)?;
+        let limits = self.limits();
+        write(
+            out,
+            limits.count(),
+            limits.filter.as_deref().map(Filter::text),
+        )
+    }
 }
 
 /// How often a trigger acts, and for which entries.
@@ -195,7 +260,7 @@ impl Limits {
 
 /// The triggers of a file.
 pub(crate) struct TriggerList {
-    /// The newest first.
+    /// The newest first, and then the `hist` triggers, the oldest first.
     triggers: KVec<Arc<dyn Trigger>>,
     /// The filters of all triggers as one program. Empty if a trigger has none, or one that is not
     /// [plain](Filter::is_plain).
@@ -204,6 +269,9 @@ pub(crate) struct TriggerList {
         allow(dead_code, reason = "only the probes of system calls look there")
     )]
     plain: KVec<PlainStep>,
+    /// Whether all triggers are [direct](Trigger::is_direct), with plain filters.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    direct: bool,
 }
 
 /// The filters of `triggers` as one program, see [`TriggerList::plain`]. Task context. `ENOMEM`.
@@ -228,7 +296,33 @@ impl TriggerList {
     /// Creates a list. Returns `ENOMEM` on failure.
     fn new(triggers: KVec<Arc<dyn Trigger>>) -> Result<Self> {
         let plain = joined(&triggers)?;
-        Ok(Self { triggers, plain })
+        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+        let direct = triggers.iter().all(|trigger| {
+            let filter = trigger.limits().filter.as_ref();
+            trigger.is_direct() && filter.is_none_or(|filter| filter.is_plain())
+        });
+        Ok(Self {
+            triggers,
+            plain,
+            #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+            direct,
+        })
+    }
+
+    /// Runs all triggers on `entry`, whose common fields are not set, if they are
+    /// [direct](Trigger::is_direct). Returns whether it has. Any context, preemption off.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    #[inline(always)]
+    pub(super) fn hit_direct(&self, file: &HotFile, entry: &[u8]) -> bool {
+        if self.direct {
+            for trigger in &self.triggers {
+                let filter = trigger.limits().filter.as_ref();
+                if filter.is_none_or(|filter| filter.passes_plain(entry)) {
+                    trigger.hit(file, Some(entry));
+                }
+            }
+        }
+        self.direct
     }
 
     /// Whether the filters of all triggers reject `entry`, whose common fields are not set. False
@@ -237,6 +331,12 @@ impl TriggerList {
     #[inline(always)]
     pub(super) fn is_not_hit_by(&self, entry: &[u8]) -> bool {
         !self.plain.is_empty() && !matches_plain(&self.plain, entry)
+    }
+
+    /// The `hist` triggers, the oldest first.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    fn hists(&self) -> impl Iterator<Item = &hist::HistTrigger> {
+        self.triggers.iter().filter_map(|trigger| trigger.as_hist())
     }
 
     /// Whether any trigger needs the entry, or runs after it.
@@ -308,15 +408,4 @@ impl TriggerList {
         }
         Ok((rest, gone))
     }
-}
-
-/// Writes a trigger as its file shows it. Task context. Errors only when `out` is full.
-pub(crate) fn show(out: &mut dyn Out, trigger: &dyn Trigger) -> fmt::Result {
-    trigger.show(out)?;
-    let limits = trigger.limits();
-    write(
-        out,
-        limits.count(),
-        limits.filter.as_deref().map(Filter::text),
-    )
 }

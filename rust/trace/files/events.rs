@@ -25,6 +25,8 @@ mod describe;
 mod directories;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod enable;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+mod hist;
 mod layout;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod node;
@@ -44,6 +46,8 @@ use describe::{Format, Id};
 use directories::EventsDir;
 #[cfg(CONFIG_EVENT_TRACING)]
 use enable::{EnableAll, EnableEvent, EnableSystem};
+#[cfg(CONFIG_HIST_TRIGGERS)]
+use hist::Hist;
 use kernel::prelude::*;
 use layout::{HeaderEvent, HeaderPage};
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -54,6 +58,8 @@ use rules::Inject;
 #[cfg(CONFIG_EVENT_TRACING)]
 use rules::{EventFilter, EventTrigger, SystemFilter};
 
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(super) use hist::SYNTAX as HIST_SYNTAX;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(super) use pids::EventPidFile;
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -85,6 +91,8 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"enable", 0o640, &EnableEvent),
     FileRow::new(b"filter", 0o640, &EventFilter),
     FileRow::new(b"trigger", 0o640, &EventTrigger),
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    FileRow::new(b"hist", 0o440, &Hist),
     #[cfg(CONFIG_TRACE_EVENT_INJECT)]
     FileRow::new(b"inject", 0o200, &Inject),
 ];

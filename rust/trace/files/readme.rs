@@ -73,6 +73,8 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
     out.write_str(super::dynamic::SYNTAX)?;
     #[cfg(CONFIG_SYNTH_EVENTS)]
     out.write_str(super::dynamic::SYNTHETIC_SYNTAX)?;
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    out.write_str(super::events::HIST_SYNTAX)?;
     let Some(instance) = list::all().find(|instance| instance.previous_boot().is_some()) else {
         return Ok(());
     };

@@ -119,15 +119,34 @@ pub(crate) fn record_behind<const N: usize>(
     context: Context,
     callees: [(usize, usize); N],
 ) {
-    write(buffer, context, |calls| {
-        let behind = |(ip, frames): (usize, usize)| {
-            let (size, offset) = size_offset(ip)?;
-            let start = ip.wrapping_sub(offset);
-            let is_callee = |call: &usize| call.wrapping_sub(start) <= size;
-            Some(calls.iter().position(is_callee)?.saturating_add(frames))
-        };
-        callees.into_iter().find_map(behind).unwrap_or(0)
+    write(buffer, context, |calls| first_behind(calls, callees));
+}
+
+/// Copies the stack to `into`, and 0 after it. `callees` as in [`record_behind`]. Any context.
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(crate) fn copy_behind<const N: usize>(into: &mut [u64], callees: [(usize, usize); N]) {
+    let copied = STACKS.as_ref().and_then(|stacks| {
+        stacks.with_current(|calls| {
+            let calls = calls.get(first_behind(calls, callees)..).unwrap_or(&[]);
+            let mut calls = calls.iter();
+            into.fill_with(|| calls.next().map_or(0, |call| *call as u64));
+        })
     });
+    if copied.is_none() {
+        into.fill(0);
+    }
+}
+
+/// The index of the first of `calls` that is recorded, see [`record_behind`].
+#[cfg(CONFIG_EVENT_TRACING)]
+fn first_behind<const N: usize>(calls: &[usize], callees: [(usize, usize); N]) -> usize {
+    let behind = |(ip, frames): (usize, usize)| {
+        let (size, offset) = size_offset(ip)?;
+        let start = ip.wrapping_sub(offset);
+        let is_callee = |call: &usize| call.wrapping_sub(start) <= size;
+        Some(calls.iter().position(is_callee)?.saturating_add(frames))
+    };
+    callees.into_iter().find_map(behind).unwrap_or(0)
 }
 
 /// Records the user stack of the current task, for an entry that was made in `context`. Any

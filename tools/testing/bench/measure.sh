@@ -88,6 +88,15 @@ if [ -e $enter/enable ]; then
 	echo 'disable_event:raw_syscalls:sys_enter' > events/sched/sched_kthread_stop/trigger
 	event event_untaken
 	echo '!disable_event:raw_syscalls:sys_enter' > events/sched/sched_kthread_stop/trigger
+	if [ -e $enter/hist ]; then
+		echo 'hist:keys=id' > $enter/trigger
+		event event_hist
+		echo '!hist:keys=id' > $enter/trigger
+		two='hist:keys=id,common_pid:vals=id if id == 110 || id == 39'
+		echo "$two" > $enter/trigger
+		event event_hist_two
+		echo "!$two" > $enter/trigger
+	fi
 	if [ -e events/syscalls/sys_enter_getppid/enable ]; then
 		echo 1 > events/syscalls/sys_enter_getppid/enable
 		event event_syscall

@@ -2,8 +2,10 @@
 
 //! The table of all kinds of triggers, and the changes of an event's triggers.
 
-use super::{on_off, show, snapshot, stacktrace, switch};
-use super::{Command, EventId, Key, Kind, Place, Registry, Trigger, TriggerList};
+#[cfg(CONFIG_HIST_TRIGGERS)]
+use super::hist;
+use super::{on_off, snapshot, stacktrace, switch};
+use super::{Command, EventId, Key, Kind, Registry, Trigger, TriggerList};
 use crate::core::format::Out;
 use crate::trace::instance::Instance;
 use core::fmt;
@@ -11,13 +13,15 @@ use kernel::prelude::*;
 use kernel::sync::Arc;
 
 /// The kinds, in the order in which `trigger` files list them.
-static KINDS: [&dyn Kind; 6] = [
+static KINDS: &[&dyn Kind] = &[
     &on_off::OnOff { on: true },
     &on_off::OnOff { on: false },
     &snapshot::Snapshot,
     &stacktrace::StackTrace,
     &switch::Switch { on: true },
     &switch::Switch { on: false },
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    &hist::Hist,
 ];
 
 /// The list of `triggers`. `None` if there are none. `ENOMEM`.
@@ -47,20 +51,12 @@ impl Registry {
             .iter()
             .find(|kind| kind.name().as_bytes() == command.name)
             .ok_or(EINVAL)?;
-        let place = Place {
-            registry: self,
-            instance,
-            event,
-        };
-        let key = kind.key(&place, &command)?;
-        if command.remove {
-            return self.remove_trigger(instance, event, key);
-        }
-        let trigger = kind.make(&place, &command)?;
-        self.add_trigger(instance, event, trigger)
+        kind.write(self, instance, event, &command)
     }
 
-    fn add_trigger(
+    /// Adds a trigger: a `hist` trigger behind all others, others before them. Task context,
+    /// sleeps. `EEXIST` if there is one of its key; the errors of the trigger.
+    pub(super) fn add_trigger(
         &mut self,
         instance: &Arc<Instance>,
         event: EventId,
@@ -68,12 +64,21 @@ impl Registry {
     ) -> Result {
         let old = self.file_made(instance, event)?.triggers();
         let mut triggers = KVec::new();
-        triggers.push(trigger.clone(), GFP_KERNEL)?;
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        let is_last = trigger.as_hist().is_some();
+        #[cfg(not(CONFIG_HIST_TRIGGERS))]
+        let is_last = false;
+        if !is_last {
+            triggers.push(trigger.clone(), GFP_KERNEL)?;
+        }
         for other in old.iter().flat_map(|list| &list.triggers) {
             if other.key() == trigger.key() {
                 return Err(EEXIST);
             }
             triggers.push(other.clone(), GFP_KERNEL)?;
+        }
+        if is_last {
+            triggers.push(trigger.clone(), GFP_KERNEL)?;
         }
 
         trigger.attach(self, instance)?;
@@ -92,7 +97,12 @@ impl Registry {
     }
 
     /// Removes the trigger of `key`, if there is one. `ENOMEM`.
-    fn remove_trigger(&mut self, instance: &Arc<Instance>, event: EventId, key: Key) -> Result {
+    pub(super) fn remove_trigger(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        key: Key,
+    ) -> Result {
         let file = self.of(instance).and_then(|at| at.file(event));
         let Some(list) = file.and_then(|file| file.triggers()) else {
             return Ok(());
@@ -143,6 +153,16 @@ impl Registry {
         self.file_made(instance, event)?.set_triggers(list)
     }
 
+    /// The triggers of `event` in `instance`.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    pub(super) fn triggers_of(
+        &self,
+        instance: &Instance,
+        event: EventId,
+    ) -> Option<Arc<TriggerList>> {
+        self.of(instance)?.file(event)?.triggers()
+    }
+
     /// Writes the text of the `trigger` file of `event` in `instance`. Task context. Errors only
     /// when `out` is full.
     pub(crate) fn show_triggers(
@@ -151,11 +171,11 @@ impl Registry {
         event: EventId,
         out: &mut dyn Out,
     ) -> fmt::Result {
-        if self.show_set_triggers(instance, event, &mut |out, trigger| show(out, trigger), out)? {
+        if self.show_set_triggers(instance, event, &mut |out, trigger| trigger.line(out), out)? {
             return Ok(());
         }
         out.write_str("# Available triggers:\n#")?;
-        for kind in &KINDS {
+        for kind in KINDS {
             write!(out, " {}", kind.name())?;
         }
         out.write_str("\n")

@@ -35,6 +35,7 @@ impl Kind for Switch {
         Ok(Key {
             sort: Sort::Switch,
             target: Some(event.id()),
+            number: 0,
         })
     }
 
@@ -141,6 +142,7 @@ impl Trigger for Made {
         Key {
             sort: Sort::Switch,
             target: Some(self.switched.event),
+            number: 0,
         }
     }
 

@@ -87,7 +87,13 @@ impl Rule<EventPlace> for EventFilter {
 pub(super) struct EventTrigger;
 
 impl EventNode<EventPlace> for EventTrigger {
-    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+    fn open(&'static self, at: &EventPlace, how: &OpenFlags) -> Result<Opening> {
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        if how.write && how.trunc {
+            registry::lock()?.remove_hists(&at.instance, at.event)?;
+        }
+        #[cfg(not(CONFIG_HIST_TRIGGERS))]
+        let _ = how;
         open(self, at)
     }
 
@@ -178,7 +184,7 @@ impl Control for ShowTriggers {
         for event in registry.listed(&at.instance) {
             let mut line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
                 name(event, out)?;
-                trigger::show(out, trigger)
+                trigger.line(out)
             };
             let any = registry.show_set_triggers(&at.instance, event.id(), &mut line, out);
             shown(any.map(drop))?;

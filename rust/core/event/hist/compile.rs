@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Parses fields and expressions into a [`Description`].
+//!
+//! An expression has no parentheses but those after a unary minus. It is split at its last `+` or
+//! `-`, else at its last `*` or `/`, so that it is evaluated from left to right.
+
+use super::attributes::Attributes;
+use super::description::{
+    Description, Key, Modifier, Node, NodeId, Operator, Place, Reference, Sort, SortBy, Span,
+    Target, Value, Variable,
+};
+use super::error::{Errno, Log, Reason};
+use super::{print, DEPTH, KEY_WORDS, TEXT, VARIABLES};
+use crate::core::event::field::{self, Field, Kind};
+use crate::core::format::LineBuf;
+use crate::core::parse::number;
+
+/// What a reference found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The variable.
+    pub target: Target,
+    /// Its node, in the description of its histogram.
+    pub node: Node,
+}
+
+/// Resolves the names of a definition.
+pub trait Scope {
+    /// The event's own field called `name`.
+    fn field(&self, name: &[u8]) -> Option<Field>;
+
+    /// Whether this is the event.
+    fn is_event(&self, system: &[u8], event: &[u8]) -> bool;
+
+    /// Whether another trigger of the event has a variable called `name`.
+    fn has_variable(&self, name: &[u8]) -> bool;
+
+    /// The variable called `name` of another trigger, on the given event or on any.
+    fn variable(
+        &mut self,
+        event: Option<(&[u8], &[u8])>,
+        name: &[u8],
+        log: &mut dyn Log,
+    ) -> Option<Found>;
+}
+
+type Result<T = ()> = core::result::Result<T, Errno>;
+
+/// Compiles `attributes`, which are of `text`, into `into`, which is [empty](Description::EMPTY).
+///
+/// # Errors
+///
+/// Those of C. `into` is unspecified then.
+pub fn compile(
+    text: &[u8],
+    attributes: &Attributes<'_>,
+    scope: &mut dyn Scope,
+    log: &mut dyn Log,
+    into: &mut Description,
+) -> Result {
+    into.no_hitcount = attributes.no_hitcount;
+    let mut parser = Parser {
+        text,
+        scope,
+        log,
+        into,
+        locals: [(&[], &[]); VARIABLES],
+        defined: 0,
+    };
+    parser.definitions(attributes)?;
+    parser.values(attributes)?;
+    parser.variables()?;
+    parser.keys(attributes)?;
+    parser.sort(attributes)
+}
+
+/// What an expression is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Key,
+    Value,
+    Variable,
+    Operand,
+}
+
+struct Parser<'a, 'p> {
+    text: &'a [u8],
+    scope: &'p mut dyn Scope,
+    log: &'p mut dyn Log,
+    into: &'p mut Description,
+    /// The variables that this definition sets, with their expressions.
+    locals: [(&'a [u8], &'a [u8]); VARIABLES],
+    defined: usize,
+}
+
+/// The operator at which an expression is split.
+enum Split {
+    Negative,
+    At(Operator, usize),
+}
+
+fn root_of(text: &[u8]) -> Option<Split> {
+    let is_operator = |at: &usize| {
+        // The minus of `.sym-offset` is none.
+        !(text
+            .get(..*at)
+            .is_some_and(|before| before.ends_with(b".sym"))
+            && text
+                .get(at.wrapping_add(1)..)
+                .is_some_and(|after| after.starts_with(b"offset")))
+    };
+    let last = |sign: u8| {
+        let mut found = text.iter().enumerate().rev().filter(|(_, c)| **c == sign);
+        found.find_map(|(at, _)| is_operator(&at).then_some(at))
+    };
+    let (minus, plus) = (last(b'-'), last(b'+'));
+    match (minus, plus) {
+        (Some(0), _) => return Some(Split::Negative),
+        (minus, Some(plus)) if minus.is_none_or(|minus| plus > minus) => {
+            return Some(Split::At(Operator::Plus, plus))
+        }
+        (Some(minus), _) => return Some(Split::At(Operator::Minus, minus)),
+        _ => {}
+    }
+    match (last(b'/'), last(b'*')) {
+        (divide, Some(times)) if divide.is_none_or(|divide| times > divide) => {
+            Some(Split::At(Operator::Times, times))
+        }
+        (Some(divide), _) => Some(Split::At(Operator::Divide, divide)),
+        _ => None,
+    }
+}
+
+fn is_reference(text: &[u8]) -> bool {
+    text.len() >= 2 && text.starts_with(b"$")
+}
+
+/// `text` up to the first `end`, and what follows it.
+fn cut(text: &[u8], end: u8) -> (&[u8], Option<&[u8]>) {
+    let mut parts = text.splitn(2, |c| *c == end);
+    (parts.next().unwrap_or(&[]), parts.next())
+}
+
+impl<'a> Parser<'a, '_> {
+    fn refuse<T>(&mut self, reason: Reason, token: &[u8]) -> Result<T> {
+        self.log.log(reason, token);
+        Err(Errno::Invalid)
+    }
+
+    fn push(&mut self, node: Node) -> Result<NodeId> {
+        self.into.nodes.push(node).ok_or(Errno::TooLong)
+    }
+
+    /// Splits the assignments.
+    fn definitions(&mut self, attributes: &Attributes<'a>) -> Result {
+        for assignment in attributes.assignments() {
+            for part in assignment.split(|c| *c == b',').take(VARIABLES) {
+                let (name, expression) = cut(part, b'=');
+                let Some(expression) = expression else {
+                    return self.refuse(Reason::MalformedAssignment, name);
+                };
+                let Some(place) = self.locals.get_mut(self.defined) else {
+                    return self.refuse(Reason::TooManyVariables, name);
+                };
+                *place = (name, expression);
+                self.defined = self.defined.wrapping_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn values(&mut self, attributes: &Attributes<'a>) -> Result {
+        let mut rest = attributes.values;
+        let (mut tokens, mut hitcounts) = (0, 0);
+        while let Some(text) = rest {
+            if tokens == 3 || self.into.values.len() == super::VALUES {
+                break;
+            }
+            let (token, after) = cut(text, b',');
+            (rest, tokens) = (after, tokens + 1);
+            if token == b"hitcount" {
+                hitcounts += 1;
+                if hitcounts == 1 {
+                    continue;
+                }
+            }
+            let node = self.value(token, Use::Value)?;
+            self.into.values.push(node).ok_or(Errno::Invalid)?;
+        }
+        if rest.is_some_and(|rest| rest != b"hitcount") {
+            return Err(Errno::Invalid);
+        }
+        if self.into.values.is_empty() && attributes.no_hitcount {
+            self.log.log(Reason::NeedsValue, &[]);
+            return Err(Errno::NotFound);
+        }
+        Ok(())
+    }
+
+    /// The expression of a value or of a variable.
+    fn value(&mut self, text: &'a [u8], purpose: Use) -> Result<NodeId> {
+        let id = self.expression(text, purpose, &mut 0)?;
+        let node = self.into.node(id);
+        let bad = match purpose {
+            Use::Variable => matches!(
+                node.modifier,
+                Modifier::Graph | Modifier::Percent | Modifier::Buckets(_) | Modifier::Log2
+            ),
+            _ => {
+                node.is_stack()
+                    || matches!(
+                        node.modifier,
+                        Modifier::Buckets(_)
+                            | Modifier::Log2
+                            | Modifier::Sym
+                            | Modifier::SymOffset
+                            | Modifier::Syscall
+                    )
+            }
+        };
+        if bad && !matches!(node.value, Value::Reference(_)) {
+            return self.refuse(Reason::BadModifier, text);
+        }
+        Ok(id)
+    }
+
+    fn variables(&mut self) -> Result {
+        for at in 0..self.defined {
+            let Some((name, expression)) = self.locals.get(at).copied() else {
+                break;
+            };
+            let text = self.text;
+            let known = self.into.variables.as_slice().iter();
+            let mut known = known.map(|variable| variable.name.within(text));
+            if known.any(|known| known == name) || self.scope.has_variable(name) {
+                return self.refuse(Reason::DuplicateVariable, name);
+            }
+            let id = self.value(expression, Use::Variable)?;
+            let mut node = *self.into.node(id);
+            if node.modifier == Modifier::Execname {
+                node.value = Value::Text(Place::Execname);
+                if let Some(place) = self.into.nodes.as_mut_slice().get_mut(usize::from(id)) {
+                    *place = node;
+                }
+            }
+            let text = (node.is_text() || node.is_stack()).then_some(self.into.texts);
+            self.into.texts = self.into.texts.wrapping_add(u8::from(text.is_some()));
+            let variable = Variable {
+                name: Span::of(self.text, name),
+                node: id,
+                text,
+            };
+            self.into.variables.push(variable).ok_or(Errno::Invalid)?;
+        }
+        Ok(())
+    }
+
+    fn keys(&mut self, attributes: &Attributes<'a>) -> Result {
+        let mut rest = Some(attributes.keys);
+        let mut first = 0;
+        while let Some(text) = rest.filter(|_| self.into.keys.len() < super::KEYS) {
+            let (token, after) = cut(text, b',');
+            rest = after;
+            let id = match token {
+                b"stacktrace" => self.push(stack(Span::of(self.text, token)))?,
+                _ => self.expression(token, Use::Key, &mut 0)?,
+            };
+            if self.refers(id) {
+                return self.refuse(Reason::InvalidReferenceKey, token);
+            }
+            let node = self.into.node(id);
+            let words = match node.value {
+                Value::Text(Place::Array { size, .. }) => usize::from(size).div_ceil(8),
+                Value::Text(_) => TEXT / 8,
+                Value::Stack | Value::StackField(_) => DEPTH,
+                _ => 1,
+            };
+            let end = words.checked_add(first).filter(|end| *end <= KEY_WORDS);
+            let end = end.ok_or(Errno::Invalid)?;
+            let key = Key {
+                node: id,
+                first: first as u8,
+                words: words as u8,
+            };
+            self.into.keys.push(key).ok_or(Errno::Invalid)?;
+            first = end;
+        }
+        if rest.is_some() {
+            return Err(Errno::Invalid);
+        }
+        self.into.key_words = first as u8;
+        Ok(())
+    }
+
+    /// Whether a node refers to a variable, itself or in its operands.
+    fn refers(&self, id: NodeId) -> bool {
+        match self.into.node(id).value {
+            Value::Reference(_) => true,
+            // Operands come before their operation.
+            Value::Negative(of) => of < id && self.refers(of),
+            Value::Operation(_, a, b) => a < id && b < id && (self.refers(a) || self.refers(b)),
+            _ => false,
+        }
+    }
+
+    fn sort(&mut self, attributes: &Attributes<'a>) -> Result {
+        let mut rest = attributes.sort;
+        if rest.is_none() {
+            let sort = Sort {
+                by: SortBy::Hitcount,
+                descending: false,
+            };
+            self.into.sort.push(sort).ok_or(Errno::Invalid)?;
+        }
+        while let Some(text) = rest {
+            let (token, after) = cut(text, b',');
+            if token.is_empty() {
+                return self.refuse(Reason::EmptySortField, b"sort=");
+            }
+            rest = after;
+            if self.into.sort.len() + 1 == super::SORTS && rest.is_some() {
+                return self.refuse(Reason::TooManySortFields, b"sort=");
+            }
+            let (name, modifier) = cut(token, b'.');
+            if name.is_empty() {
+                return self.refuse(Reason::EmptySortField, b"sort=");
+            }
+            let Some(by) = self.sorted_by(name) else {
+                return self.refuse(Reason::InvalidSortField, name);
+            };
+            let descending = match modifier {
+                None | Some(b"ascending") => false,
+                Some(b"descending") => true,
+                Some(modifier) => return self.refuse(Reason::InvalidSortModifier, modifier),
+            };
+            let sort = Sort { by, descending };
+            self.into.sort.push(sort).ok_or(Errno::Invalid)?;
+        }
+        Ok(())
+    }
+
+    fn sorted_by(&self, name: &[u8]) -> Option<SortBy> {
+        if name == b"hitcount" {
+            return Some(SortBy::Hitcount);
+        }
+        let is_called = |id: NodeId| {
+            let mut memory = [0; TEXT];
+            let mut line = LineBuf::new(&mut memory);
+            let written = print::field_name(&mut line, self.into, self.text, id);
+            written.is_ok() && line.as_bytes() == name
+        };
+        let values = self.into.values.as_slice();
+        let value = values.iter().position(|id| is_called(*id));
+        let keys = self.into.keys.as_slice();
+        let key = || keys.iter().position(|key| is_called(key.node));
+        value
+            .map(|at| SortBy::Value(at as u8))
+            .or_else(|| key().map(|at| SortBy::Key(at as u8)))
+    }
+
+    fn expression(&mut self, text: &'a [u8], purpose: Use, count: &mut u8) -> Result<NodeId> {
+        if *count > 3 {
+            return self.refuse(Reason::TooManySubexpressions, text);
+        }
+        let (operator, at) = match root_of(text) {
+            None => return self.atom(text, purpose),
+            Some(Split::Negative) => return self.negative(text, count),
+            Some(Split::At(operator, at)) => (operator, at),
+        };
+        *count += 1;
+        let left_text = text.get(..at).unwrap_or(&[]);
+        let right_text = text.get(at.wrapping_add(1)..).unwrap_or(&[]);
+        if left_text.is_empty() || right_text.is_empty() {
+            return Err(Errno::Invalid);
+        }
+        let left = self.operand(left_text, count)?;
+        let right = self.operand(right_text, count)?;
+        let (a, b) = (*self.into.node(left), *self.into.node(right));
+        if a.usecs != b.usecs {
+            return self.refuse(Reason::TimestampMismatch, &[]);
+        }
+        let by_zero = operator == Operator::Divide && b.value == Value::Constant(0);
+        if by_zero {
+            self.log.log(Reason::DivisionByZero, right_text);
+            return Err(Errno::Domain);
+        }
+        for node in [a, b] {
+            if let Value::Reference(at) = node.value {
+                let references = self.into.references.as_mut_slice();
+                if let Some(reference) = references.get_mut(usize::from(at)) {
+                    reference.once = true;
+                }
+            }
+        }
+        let value = match (a.value, b.value) {
+            (Value::Constant(a), Value::Constant(b)) => Value::Constant(operator.apply(a, b)),
+            _ => Value::Operation(operator, left, right),
+        };
+        self.push(Node {
+            value,
+            size: a.size,
+            signed: a.signed,
+            usecs: a.usecs,
+            ..Node::NONE
+        })
+    }
+
+    /// An operand, which is not a text.
+    fn operand(&mut self, text: &'a [u8], count: &mut u8) -> Result<NodeId> {
+        let id = self.expression(text, Use::Operand, count)?;
+        if self.into.node(id).is_text() {
+            return self.refuse(Reason::InvalidTextOperand, text);
+        }
+        Ok(id)
+    }
+
+    /// `-(expression)`.
+    fn negative(&mut self, text: &'a [u8], count: &mut u8) -> Result<NodeId> {
+        *count += 1;
+        if *count > 3 {
+            return self.refuse(Reason::TooManySubexpressions, text);
+        }
+        let inner = text.get(1..).unwrap_or(&[]);
+        if !inner.contains(&b'(') {
+            return Err(Errno::Invalid);
+        }
+        let inner = inner.get(1..).unwrap_or(&[]);
+        let end = inner.iter().rposition(|c| *c == b')');
+        let end = end.ok_or(Errno::Invalid)?;
+        if end.wrapping_add(1) != inner.len() {
+            return self.refuse(Reason::UnaryMinusSubexpression, inner);
+        }
+        let operand = self.operand(inner.get(..end).unwrap_or(&[]), count)?;
+        let node = *self.into.node(operand);
+        if matches!(node.value, Value::Negative(_)) {
+            return Err(Errno::Invalid);
+        }
+        self.push(Node {
+            value: Value::Negative(operand),
+            size: node.size,
+            signed: node.signed,
+            usecs: node.usecs,
+            ..Node::NONE
+        })
+    }
+
+    fn atom(&mut self, text: &'a [u8], purpose: Use) -> Result<NodeId> {
+        if text.first().is_some_and(u8::is_ascii_digit) {
+            let Ok(constant) = number::unsigned(text, 0) else {
+                return self.refuse(Reason::ExpectNumber, text);
+            };
+            return self.push(Node {
+                value: Value::Constant(constant),
+                ..Node::NONE
+            });
+        }
+        let mut parts = text.splitn(3, |c| *c == b'.');
+        let (event, name) = match (parts.next(), parts.next(), parts.next()) {
+            (Some(system), Some(event), Some(name)) => (Some((system, event)), name),
+            _ => (None, text),
+        };
+        if is_reference(name) {
+            match self.local(event, name) {
+                Some(field) => return self.field(field, purpose),
+                None => {
+                    if let Some(id) = self.reference(event, name)? {
+                        return Ok(id);
+                    }
+                }
+            }
+        }
+        self.field(name, purpose)
+    }
+
+    /// The field that a variable of this definition is.
+    fn local(&self, event: Option<(&[u8], &[u8])>, name: &[u8]) -> Option<&'a [u8]> {
+        if event.is_some_and(|(system, event)| !self.scope.is_event(system, event)) {
+            return None;
+        }
+        let locals = self.locals.get(..self.defined)?;
+        let mut named = locals
+            .iter()
+            .filter(|(local, _)| name.get(1..) == Some(*local));
+        named
+            .find_map(|(_, text)| (root_of(text).is_none() && !is_reference(text)).then_some(*text))
+    }
+
+    /// A reference to a variable of another trigger. `None` if there is no such variable.
+    fn reference(
+        &mut self,
+        event: Option<(&'a [u8], &'a [u8])>,
+        name: &'a [u8],
+    ) -> Result<Option<NodeId>> {
+        let name = name.get(1..).unwrap_or(&[]);
+        let found = self.scope.variable(event, name, self.log);
+        let at = found.and_then(|found| self.refer(event, name, found.target));
+        let (Some(found), Some(at)) = (found, at) else {
+            self.log.log(Reason::VariableNotFound, name);
+            return Ok(None);
+        };
+        let node = Node {
+            value: Value::Reference(at),
+            size: found.node.size,
+            signed: found.node.signed,
+            usecs: found.node.usecs,
+            ..Node::NONE
+        };
+        self.push(node).map(Some)
+    }
+
+    /// The reference to `target`: the one there is, or a new one.
+    fn refer(
+        &mut self,
+        event: Option<(&'a [u8], &'a [u8])>,
+        name: &'a [u8],
+        target: Target,
+    ) -> Option<u8> {
+        let references = self.into.references.as_slice();
+        if let Some(at) = references.iter().position(|known| known.target == target) {
+            return Some(at as u8);
+        }
+        let span = |part: &[u8]| Span::of(self.text, part);
+        self.into.references.push(Reference {
+            event: event.map(|(system, event)| (span(system), span(event))),
+            name: span(name),
+            target,
+            once: false,
+        })
+    }
+
+    fn field(&mut self, text: &'a [u8], purpose: Use) -> Result<NodeId> {
+        let (name, modifier) = cut(text, b'.');
+        let modifier = match modifier {
+            Some(modifier) => self.modifier(name, modifier, purpose)?,
+            None => Modifier::Plain,
+        };
+        let span = Span::of(self.text, name);
+        let plain = |value: Value, size: u16| Node {
+            value,
+            modifier,
+            name: span,
+            size,
+            ..Node::NONE
+        };
+        let text_of = TEXT as u16;
+        let node = match name {
+            b"common_timestamp" => {
+                self.into.timestamps = true;
+                let usecs = modifier == Modifier::Usecs;
+                self.into.usecs |= usecs;
+                Node {
+                    usecs,
+                    ..plain(Value::Timestamp, 8)
+                }
+            }
+            b"common_stacktrace" => stack(span),
+            b"common_cpu" => plain(Value::Cpu, 4),
+            b"common_comm" => plain(Value::Text(Place::Comm), text_of),
+            b"hitcount" => plain(Value::Hitcount, 8),
+            _ => {
+                let found = self
+                    .scope
+                    .field(name)
+                    .or_else(|| field::of_every_event(name));
+                let Some(field) = found else {
+                    return self.refuse(Reason::FieldNotFound, name);
+                };
+                let node = match field.kind {
+                    Kind::Cpu => plain(Value::Cpu, 4),
+                    Kind::Comm => plain(Value::Text(Place::Comm), text_of),
+                    Kind::Stacktrace if field.size == 0 => stack(span),
+                    Kind::Stacktrace => plain(Value::StackField(field.offset), text_of),
+                    Kind::Array if field.size != 0 => {
+                        let (offset, size) = (field.offset, field.size);
+                        plain(Value::Text(Place::Array { offset, size }), size)
+                    }
+                    Kind::DataLoc => plain(Value::Text(Place::Data(field.offset)), text_of),
+                    Kind::RelLoc => plain(Value::Text(Place::Relative(field.offset)), text_of),
+                    Kind::Function => return Err(Errno::NoMemory),
+                    _ => match field.size {
+                        0 => return self.refuse(Reason::FieldNotFound, name),
+                        1 | 2 | 4 | 8 => Node {
+                            signed: field.signed,
+                            usecs: modifier == Modifier::Usecs,
+                            ..plain(
+                                Value::Number {
+                                    offset: field.offset,
+                                    size: field.size as u8,
+                                    signed: field.signed,
+                                },
+                                field.size,
+                            )
+                        },
+                        _ => return Err(Errno::NoMemory),
+                    },
+                };
+                if modifier == Modifier::Stacktrace && !matches!(node.value, Value::StackField(_)) {
+                    return self.refuse(Reason::BadModifier, text);
+                }
+                node
+            }
+        };
+        self.into.comm |= modifier == Modifier::Execname;
+        self.push(node)
+    }
+
+    fn modifier(&mut self, name: &[u8], text: &'a [u8], purpose: Use) -> Result<Modifier> {
+        let modifier = match text {
+            b"hex" => Modifier::Hex,
+            b"sym" => Modifier::Sym,
+            b"sym-offset" => Modifier::SymOffset,
+            b"execname" if name == b"common_pid" => Modifier::Execname,
+            b"syscall" => Modifier::Syscall,
+            b"stacktrace" => Modifier::Stacktrace,
+            b"log2" => Modifier::Log2,
+            b"usecs" => Modifier::Usecs,
+            _ => {
+                let of_value = !matches!(purpose, Use::Key | Use::Variable);
+                if let Some(size) = text.strip_prefix(b"bucket") {
+                    let size = size.strip_prefix(b"s").unwrap_or(size);
+                    let Some(number) = size.strip_prefix(b"=") else {
+                        return self.refuse(Reason::BadModifier, size);
+                    };
+                    match number::unsigned(number, 0) {
+                        Ok(buckets) if buckets != 0 => Modifier::Buckets(buckets),
+                        _ => return self.refuse(Reason::BadModifier, number),
+                    }
+                } else if text.starts_with(b"percent") && of_value {
+                    Modifier::Percent
+                } else if text.starts_with(b"graph") && of_value {
+                    Modifier::Graph
+                } else {
+                    return self.refuse(Reason::BadModifier, text);
+                }
+            }
+        };
+        Ok(modifier)
+    }
+}
+
+/// The node of the stack.
+fn stack(name: Span) -> Node {
+    Node {
+        value: Value::Stack,
+        name,
+        size: (DEPTH * 8) as u16,
+        ..Node::NONE
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The errors of a refused definition, with C's texts and positions.
+
+macro_rules! reasons {
+    ($($name:ident $text:literal,)*) => {
+        /// The error in a definition.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // Each one's text says it.
+        pub enum Reason { $($name,)* }
+
+        impl Reason {
+            /// The text in `error_log`.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    DuplicateVariable "Variable already defined",
+    VariableNotUnique "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable",
+    TooManyVariables "Too many variables defined",
+    MalformedAssignment "Malformed assignment",
+    NamedMismatch "Named hist trigger doesn't match existing named trigger (includes variables)",
+    Exists "Hist trigger already exists",
+    NothingToClear "Can't clear or continue a nonexistent hist trigger",
+    NoClock "Couldn't set trace_clock",
+    BadModifier "Invalid field modifier",
+    TooManySubexpressions "Too many subexpressions (3 max)",
+    TimestampMismatch "Timestamp units in expression don't match",
+    InvalidReferenceKey "Using variable references in keys not supported",
+    VariableNotFound "Couldn't find variable",
+    FieldNotFound "Couldn't find field",
+    EmptyAssignment "Empty assignment",
+    InvalidSortModifier "Invalid sort modifier",
+    EmptySortField "Empty sort field",
+    TooManySortFields "Too many sort fields (Max = 2)",
+    InvalidSortField "Sort field must be a key or a val",
+    InvalidTextOperand "String type can not be an operand in expression",
+    ExpectNumber "Expecting numeric literal",
+    UnaryMinusSubexpression "Unary minus not supported in sub-expressions",
+    DivisionByZero "Division by zero",
+    NeedsValue "Non-hitcount value is required for 'nohitcount'",
+}
+
+/// The errno of a refused definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errno {
+    /// `EINVAL`.
+    Invalid,
+    /// `ENOENT`.
+    NotFound,
+    /// `E2BIG`.
+    TooLong,
+    /// `ENOMEM`: C says so of a field that cannot be read as a number.
+    NoMemory,
+    /// `EDOM`.
+    Domain,
+    /// `ERANGE`.
+    Range,
+}
+
+impl Errno {
+    /// The positive errno on Linux. It is the same on every architecture.
+    pub const fn value(self) -> i32 {
+        match self {
+            Self::NotFound => 2,
+            Self::TooLong => 7,
+            Self::NoMemory => 12,
+            Self::Invalid => 22,
+            Self::Domain => 33,
+            Self::Range => 34,
+        }
+    }
+}
+
+impl From<crate::core::format::Error> for Errno {
+    fn from(error: crate::core::format::Error) -> Self {
+        match error {
+            crate::core::format::Error::Range => Self::Range,
+            _ => Self::Invalid,
+        }
+    }
+}
+
+/// Takes the errors in a definition. Some mistakes have two, as in C.
+pub trait Log {
+    /// An error at `token`, a part of the definition. An empty one has no position.
+    fn log(&mut self, reason: Reason, token: &[u8]);
+}
+
+/// The position of `token` in `command`: where C finds it first. 0 if it is empty.
+pub fn position(command: &[u8], token: &[u8]) -> u16 {
+    if token.is_empty() {
+        return 0;
+    }
+    let found = command.windows(token.len()).position(|part| part == token);
+    found.and_then(|at| at.try_into().ok()).unwrap_or(0)
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `hist`: counts the hits of an event by the values of its fields.
+//!
+//! `core::event::hist` has the language, the compiled form, the table and the output. A
+//! [`HistTrigger`] is the definition for one event, a [`Histogram`] is the table. Triggers with the
+//! same `name=` share a table. `hist/change.rs` handles the writes to `trigger` files,
+//! `hist/show.rs` writes the text of `hist` files, `hist/waiting.rs` wakes those who poll one.
+//!
+//! A hit takes no lock. A table is emptied while its triggers ignore hits and no hit is under way.
+
+mod change;
+mod show;
+pub(crate) mod waiting;
+
+use super::{HotFile, Key, Limits, Sort, Trigger};
+use crate::core::event::hist::description::Description;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::core::event::hist::description::Value;
+use crate::core::event::hist::evaluate::{Evaluation, Hit};
+use crate::core::event::hist::map::{Layout, Map};
+use crate::core::event::hist::{KEY_WORDS, VARIABLES};
+use crate::core::format::Out;
+use crate::core::sys::Shared;
+use crate::kernel::context;
+use crate::kernel::rcu_slot::wait_for_readers;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::kernel::trace_event::COMMON;
+use crate::kernel::tracepoint::TaskView;
+use crate::trace::events::recording;
+use core::fmt;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::Arc;
+
+pub(super) use change::Hist;
+
+/// Keys of up to so many words are made on the stack in the usual way.
+const SHORT: usize = 4;
+
+/// A table.
+pub(super) struct Histogram {
+    map: Map<KVVec<Shared>>,
+    /// Whether hits are ignored, because the table is being emptied.
+    closed: Atomic<bool>,
+}
+
+impl Histogram {
+    /// Makes an empty table of 2^`bits` elements for `description`. Task context, may sleep.
+    /// `ENOMEM`.
+    fn new(description: &Description, bits: u8) -> Result<Arc<Self>> {
+        let layout = Layout {
+            key: description.key_words.into(),
+            sums: description.values.len().wrapping_add(1),
+            variables: description.variables.len(),
+            comm: description.comm,
+            texts: description.texts.into(),
+        };
+        let zeros = |count: usize| {
+            let mut words = KVVec::with_capacity(count, GFP_KERNEL)?;
+            for _ in 0..count {
+                words.push(Shared::new(0), GFP_KERNEL)?;
+            }
+            Ok::<_, Error>(words)
+        };
+        let slots = zeros(Map::<KVVec<Shared>>::slots_of(bits))?;
+        let words = zeros(Map::<KVVec<Shared>>::words_of(bits, layout))?;
+        let new = Self {
+            map: Map::new(bits, layout, slots, words).ok_or(EINVAL)?,
+            closed: Atomic::new(false),
+        };
+        Ok(Arc::new(new, GFP_KERNEL)?)
+    }
+
+    /// Removes all entries. The event mutex is held. Task context, sleeps.
+    fn clear(&self) {
+        self.closed.store(true, Relaxed);
+        wait_for_readers();
+        self.map.clear();
+        self.closed.store(false, Relaxed);
+    }
+
+    /// The hits that were counted. Task context.
+    fn hits(&self) -> u64 {
+        let counts = self.map.elements().map(|element| self.map.sum(element, 0));
+        counts.fold(0, u64::wrapping_add)
+    }
+}
+
+/// A definition on an event.
+pub(crate) struct HistTrigger {
+    number: u64,
+    /// The definition as it was written, without its filter. Names are parts of it.
+    text: KVec<u8>,
+    /// The definition as it is printed. Two triggers with the same one are the same.
+    printed: KVec<u8>,
+    /// The rest of what is printed: size, clock, `nohitcount`.
+    extra: KVec<u8>,
+    /// `name=NAME`.
+    name: Option<KVec<u8>>,
+    description: KBox<Description>,
+    histogram: Arc<Histogram>,
+    /// The tables of other triggers whose variables the definition reads. A reference says which.
+    referred: KVec<Arc<Histogram>>,
+    paused: Atomic<bool>,
+    limits: Limits,
+}
+
+/// The data of a hit besides the entry.
+struct Now<'a>(&'a HotFile);
+
+impl Hit for Now<'_> {
+    fn cpu(&self) -> u32 {
+        CpuId::current().as_u32()
+    }
+
+    fn comm(&self) -> [u8; 16] {
+        TaskView::with_current(|task| task.comm())
+    }
+
+    fn is_idle(&self) -> bool {
+        context::current_pid() == 0
+    }
+
+    fn time(&self, usecs: bool) -> u64 {
+        let buffer = self.0.instance().buffer();
+        let now = buffer.now();
+        match usecs && buffer.clock().in_ns {
+            true => now / 1000,
+            false => now,
+        }
+    }
+
+    fn stack(&self, into: &mut [u64]) {
+        recording::copy_stack(self.0, into);
+    }
+}
+
+impl HistTrigger {
+    /// Counts a hit.
+    #[inline(always)]
+    fn count<const WORDS: usize>(&self, file: &HotFile, entry: &[u8]) {
+        let mut key = [0; WORDS];
+        let Some(key) = key.get_mut(..usize::from(self.description.key_words)) else {
+            return;
+        };
+        let evaluation = Evaluation {
+            description: &self.description,
+            entry,
+            references: &[],
+            hit: &Now(file),
+        };
+        evaluation.key(key);
+        if !self.referred.is_empty() {
+            return self.count_referring(evaluation, key);
+        }
+        // If the table is full, it counts the loss.
+        if evaluation.count(&self.histogram.map, key, &()).is_some() {
+            waiting::notify();
+        }
+    }
+
+    /// The rest of [`HistTrigger::count`] with variables of other triggers.
+    #[inline(never)]
+    fn count_referring(&self, evaluation: Evaluation<'_, Now<'_>>, key: &[u64]) {
+        let mut references = [0; VARIABLES];
+        if !self.resolve(key, &mut references) {
+            return;
+        }
+        let evaluation = Evaluation {
+            references: &references,
+            ..evaluation
+        };
+        if evaluation.count(&self.histogram.map, key, &()).is_some() {
+            waiting::notify();
+        }
+    }
+
+    /// Reads the variables of other triggers that have the same key. False if one of them is not
+    /// set.
+    #[inline(never)]
+    fn resolve(&self, key: &[u64], into: &mut [u64; VARIABLES]) -> bool {
+        let references = self.description.references.as_slice();
+        references.iter().zip(into).all(|(reference, place)| {
+            let target = reference.target;
+            let value = self
+                .referred
+                .get(usize::from(target.histogram))
+                .and_then(|table| {
+                    let element = table.map.find(key)?;
+                    table
+                        .map
+                        .read(element, target.variable.into(), reference.once)
+                });
+            *place = value.unwrap_or(0);
+            value.is_some()
+        })
+    }
+
+    /// [`HistTrigger::count`] with a key of any length.
+    #[inline(never)]
+    fn count_long(&self, file: &HotFile, entry: &[u8]) {
+        self.count::<KEY_WORDS>(file, entry);
+    }
+
+    /// Whether hits are ignored.
+    fn is_paused(&self) -> bool {
+        self.paused.load(Relaxed)
+    }
+
+    /// Ignores hits, or counts them again. Any context.
+    pub(super) fn set_paused(&self, paused: bool) {
+        self.paused.store(paused, Relaxed);
+    }
+}
+
+impl Trigger for HistTrigger {
+    fn key(&self) -> Key {
+        Key {
+            sort: Sort::Hist,
+            target: None,
+            number: self.number,
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    #[inline]
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>) {
+        let Some(entry) = entry else {
+            return;
+        };
+        if self.is_paused() || self.histogram.closed.load(Relaxed) {
+            return;
+        }
+        match usize::from(self.description.key_words) <= SHORT {
+            true => self.count::<SHORT>(file, entry),
+            false => self.count_long(file, entry),
+        }
+    }
+
+    fn looks(&self) -> bool {
+        true
+    }
+
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    fn is_direct(&self) -> bool {
+        let nodes = self.description.nodes.as_slice();
+        !nodes.iter().any(|node| match node.value {
+            Value::Number { offset, .. } => usize::from(offset) < COMMON,
+            _ => node.is_stack(),
+        })
+    }
+
+    fn as_hist(&self) -> Option<&HistTrigger> {
+        Some(self)
+    }
+
+    fn show(&self, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(b"hist:")?;
+        if let Some(name) = &self.name {
+            out.bytes(name)?;
+            out.bytes(b":")?;
+        }
+        out.bytes(&self.printed)?;
+        out.bytes(&self.extra)
+    }
+
+    fn line(&self, out: &mut dyn Out) -> fmt::Result {
+        self.show(out)?;
+        if let Some(filter) = &self.limits.filter {
+            out.bytes(b" if ")?;
+            out.bytes(filter.text())?;
+        }
+        let state = if self.is_paused() { "paused" } else { "active" };
+        writeln!(out, " [{state}]")
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The text of `hist` files.
+
+use super::super::{EventId, Registry, Trigger};
+use super::HistTrigger;
+use crate::core::event::hist::map::Element;
+use crate::core::event::hist::print::{self, Names};
+use crate::core::format::symbol::Symbols;
+use crate::core::format::Out;
+use crate::kernel::sort::sort_by;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use crate::trace::events::syscalls;
+use crate::trace::instance::Instance;
+use crate::trace::output::symbols::Kallsyms;
+use core::fmt;
+use kernel::prelude::*;
+
+/// Names in this kernel.
+struct Known(Kallsyms);
+
+impl Symbols for Known {
+    fn write_symbol(
+        &self,
+        addr: usize,
+        offset: bool,
+        out: &mut dyn Out,
+    ) -> Result<bool, fmt::Error> {
+        self.0.write_symbol(addr, offset, out)
+    }
+
+    fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        self.0.write_name(addr, out)
+    }
+}
+
+impl Names for Known {
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    fn syscall(&self, number: u64) -> Option<&[u8]> {
+        let call = syscalls::call(usize::try_from(number).ok()?)?;
+        Some(call.metadata.function())
+    }
+
+    #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
+    fn syscall(&self, _: u64) -> Option<&[u8]> {
+        None
+    }
+}
+
+impl Registry {
+    /// The number of hits that the `hist` triggers of `event` have counted. Task context.
+    pub(crate) fn hist_hits(&self, instance: &Instance, event: EventId) -> u64 {
+        let Some(list) = self.triggers_of(instance, event) else {
+            return 0;
+        };
+        let hits = list.hists().map(|hist| hist.histogram.hits());
+        hits.fold(0, u64::wrapping_add)
+    }
+
+    /// Writes the text of the `hist` file of `event`. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn show_hists(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        out: &mut dyn Out,
+    ) -> Result {
+        let Some(list) = self.triggers_of(instance, event) else {
+            return Ok(());
+        };
+        for (at, hist) in list.hists().enumerate() {
+            if at > 0 {
+                out.bytes(b"\n\n").map_err(|_| ENOMEM)?;
+            }
+            hist.show_table(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl HistTrigger {
+    fn show_table(&self, out: &mut dyn Out) -> Result {
+        let map = &self.histogram.map;
+        let mut elements: KVVec<Element> = KVVec::new();
+        for element in map.elements() {
+            elements.push(element, GFP_KERNEL)?;
+        }
+        let description = &*self.description;
+        sort_by(&mut elements, |a, b| print::order(description, map, *a, *b));
+        self.write_table(out, &elements).map_err(|_| ENOMEM)
+    }
+
+    fn write_table(&self, out: &mut dyn Out, elements: &[Element]) -> fmt::Result {
+        let map = &self.histogram.map;
+        out.bytes(b"# event histogram\n#\n# trigger info: ")?;
+        self.line(out)?;
+        out.bytes(b"#\n\n")?;
+        let statistics = print::statistics(map, elements.iter().copied());
+        let what = (&*self.description, &*self.text);
+        let names = Known(Kallsyms(None));
+        let mut hits = 0u64;
+        for element in elements {
+            hits = hits.wrapping_add(map.sum(*element, 0));
+            print::entry(out, what, (map, *element), &statistics, &names)?;
+            out.bytes(b"\n")?;
+        }
+        let (entries, drops) = (elements.len(), map.drops());
+        write!(
+            out,
+            "\nTotals:\n    Hits: {hits}\n    Entries: {entries}\n    Dropped: {drops}\n"
+        )
+    }
+}

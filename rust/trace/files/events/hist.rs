@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The file `hist` of an event.
+
+use super::super::control::Text;
+use super::node::{EventNode, EventPlace};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall};
+use crate::trace::events::registry::{self, Event};
+use crate::trace::events::trigger::hist::waiting;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::Mutex;
+
+/// What `README` says of the trigger.
+pub(in crate::trace::files) const SYNTAX: &str = "
+Histograms
+
+  A line of the file trigger of an event:
+
+      hist trigger\t- If set, event hits are aggregated into a hash table
+\t    Format: hist:keys=<field1[,field2,...]>
+\t            [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]]
+\t            [:values=<field1[,field2,...]>]
+\t            [:sort=<field1[,field2,...]>]
+\t            [:size=#entries]
+\t            [:pause][:continue][:clear]
+\t            [:name=histname1]
+\t            [:nohitcount]
+\t            [if <filter>]
+
+\t    Special fields:
+\t            common_timestamp, common_cpu, common_comm, common_stacktrace
+
+\t    Modifiers of fields:
+\t            .hex        display a number as a hex value
+\t            .sym        display an address as a symbol
+\t            .sym-offset display an address as a symbol and offset
+\t            .execname   display a common_pid as a program name
+\t            .syscall    display a syscall id as a syscall name
+\t            .log2       display log2 value rather than raw number
+\t            .buckets=size  display values in groups of size rather than raw number
+\t            .usecs      display a common_timestamp in microseconds
+\t            .percent    display a number of percentage value
+\t            .graph      display a bar-graph of a value
+
+\t    The file hist of the event has the tables of its triggers.
+";
+
+/// The row of the file.
+pub(super) struct Hist;
+
+impl EventNode<EventPlace> for Hist {
+    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+        let registry = registry::lock()?;
+        waiting::prepare()?;
+        let hits = registry.hist_hits(&at.instance, at.event);
+        drop(registry);
+        let at = at.clone();
+        Opening::pin_init(try_pin_init!(OpenHist {
+            at,
+            state <- new_mutex!(State {
+                text: Text::new(),
+                read: 0,
+                polled: hits,
+            }),
+        }? Error))
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        event.takes_triggers()
+    }
+}
+
+#[pin_data]
+struct OpenHist {
+    at: EventPlace,
+    #[pin]
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The text that is being read, as it was when the reading began.
+    text: Text,
+    /// The number of hits when the text was made.
+    read: u64,
+    /// The number of hits at the last read or poll.
+    polled: u64,
+}
+
+impl OpenFile for OpenHist {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        let mut state = self.state.lock();
+        if *call.pos == 0 {
+            let mut text = Text::new();
+            let registry = registry::lock()?;
+            let (instance, event) = (&self.at.instance, self.at.event);
+            registry.event(event).ok_or(ENODEV)?;
+            registry.show_hists(instance, event, &mut text)?;
+            state.read = registry.hist_hits(instance, event);
+            state.polled = state.read;
+            state.text = text;
+        }
+        call.put_from(state.text.finish()?)
+    }
+
+    fn polls(&self) -> bool {
+        true
+    }
+
+    fn poll<'f>(&'f self, call: &PollCall<'f>) -> PollEvents {
+        waiting::wait(call);
+        let Ok(registry) = registry::lock() else {
+            return PollEvents::ERROR;
+        };
+        if registry.event(self.at.event).is_none() {
+            return PollEvents::ERROR;
+        }
+        let hits = registry.hist_hits(&self.at.instance, self.at.event);
+        drop(registry);
+        let mut state = self.state.lock();
+        let mut events = PollEvents::NONE;
+        if state.read != hits {
+            events = events.and(PollEvents::READABLE);
+        }
+        if state.polled != hits {
+            state.polled = hits;
+            events = events.and(PollEvents::URGENT);
+        }
+        events
+    }
+}
