@@ -64,10 +64,7 @@ impl Field {
     }
 
     /// Its type as the definition has it: `u64`, `char[16]`, `unsigned long[]`.
-    #[cfg_attr(
-        not(CONFIG_HIST_TRIGGERS),
-        expect(dead_code, reason = "histograms fire them")
-    )]
+    #[expect(dead_code, reason = "for the action trace() of histograms")]
     pub(crate) fn ty(&self) -> &[u8] {
         &self.ty
     }
@@ -93,10 +90,7 @@ impl Field {
     }
 
     /// Whether it is a stack trace.
-    #[cfg_attr(
-        not(CONFIG_HIST_TRIGGERS),
-        expect(dead_code, reason = "histograms fire them")
-    )]
+    #[expect(dead_code, reason = "for the action trace() of histograms")]
     pub(crate) fn is_stack(&self) -> bool {
         self.kind == Kind::Stack
     }
@@ -396,10 +390,7 @@ pub(super) fn init() -> Result {
 pub(crate) struct Held(Arc<Event>);
 
 /// Holds the event called `name`. Task context, sleeps; the event mutex may be held.
-#[cfg_attr(
-    not(CONFIG_HIST_TRIGGERS),
-    expect(dead_code, reason = "histograms fire them")
-)]
+#[expect(dead_code, reason = "for the action trace() of histograms")]
 pub(crate) fn find(name: &[u8]) -> Option<Held> {
     let table = TABLE.as_ref()?.lock();
     let known = table
@@ -409,10 +400,7 @@ pub(crate) fn find(name: &[u8]) -> Option<Held> {
     Some(Held(known.clone()))
 }
 
-#[cfg_attr(
-    not(CONFIG_HIST_TRIGGERS),
-    expect(dead_code, reason = "histograms fire them")
-)]
+#[expect(dead_code, reason = "for the action trace() of histograms")]
 impl Held {
     /// Its name.
     pub(crate) fn name(&self) -> &[u8] {
