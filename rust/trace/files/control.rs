@@ -92,8 +92,8 @@ struct OpenControl<C> {
 impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
-        self.control.show(&self.at, &mut text)?;
-        let text = text.finish()?;
+        let result = self.control.show(&self.at, &mut text);
+        let text = text.written_with(result)?;
         if self.control.is_read_whole() && call.len() <= text.len() {
             return Err(EINVAL);
         }
@@ -135,6 +135,13 @@ impl Text {
             return Err(ENOMEM);
         }
         Ok(&self.bytes)
+    }
+
+    /// The text that was written with this result. `ENOMEM` if a part of it could not be stored,
+    /// whatever error the writer has made of that.
+    pub(crate) fn written_with(&self, result: Result) -> Result<&[u8]> {
+        let text = self.finish()?;
+        result.map(|()| text)
     }
 }
 

@@ -320,6 +320,13 @@ impl PidFilter {
         Ok(used)
     }
 
+    /// Undoes a [`PidFilter::write`]: the list is `before` again. Task context, may sleep.
+    pub(crate) fn restore(&self, which: PidListKind, before: List) {
+        let mut state = self.state.lock();
+        // The probes are there, as the list is not empty. So nothing is allocated.
+        let _ = self.install(&mut state, which, before);
+    }
+
     /// Clears one list. Task context, may sleep.
     pub(crate) fn clear(&self, which: PidListKind) {
         let mut state = self.state.lock();

@@ -44,10 +44,14 @@ impl FunctionPids {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for what is no number or too large, `ENOMEM`.
+    /// `EINVAL` for what is no number or too large, `ENOMEM`. The list is then as before.
     pub(crate) fn write(instance: &Instance, which: PidListKind, text: &[u8]) -> Result<usize> {
-        let used = Self::of(instance)?.write(which, text)?;
-        instance.refresh_tracer()?;
+        let pids = Self::of(instance)?;
+        let before = pids.pids(which)?;
+        let used = pids.write(which, text)?;
+        instance
+            .refresh_tracer()
+            .inspect_err(|_| pids.restore(which, before))?;
         Ok(used)
     }
 

@@ -186,7 +186,8 @@ struct EntryFile {
 impl FileType for EntryFile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
         let mut text = Text::new();
-        (self.show)(self.entry, &mut text)?;
+        let result = (self.show)(self.entry, &mut text);
+        text.written_with(result)?;
         Opening::new(FixedText(text))
     }
 }

@@ -147,8 +147,8 @@ struct OpenTextFile<P: EventsPlace> {
 impl<P: EventsPlace> OpenFile for OpenTextFile<P> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
-        self.line.show(&self.at, &mut text)?;
-        call.put_from(text.finish()?)
+        let result = self.line.show(&self.at, &mut text);
+        call.put_from(text.written_with(result)?)
     }
 
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {

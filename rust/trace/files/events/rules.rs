@@ -39,8 +39,8 @@ struct OpenRule<P: EventsPlace> {
 impl<P: EventsPlace> OpenFile for OpenRule<P> {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
-        self.rule.show(&self.at, &mut text)?;
-        call.put_from(text.finish()?)
+        let result = self.rule.show(&self.at, &mut text);
+        call.put_from(text.written_with(result)?)
     }
 
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {

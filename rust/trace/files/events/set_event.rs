@@ -4,7 +4,7 @@
 //!
 //! A reader sees the events that existed when it opened the file.
 
-use super::super::control::{errno, Text};
+use super::super::control::{errno, shown, Text};
 use super::super::{Node, Place};
 use crate::core::format::Out;
 use crate::core::parse::parser::Parser;
@@ -33,7 +33,7 @@ impl Node for AvailableEvents {
         let mut text = Text::new();
         let registry = registry::lock()?;
         for event in registry.listed(&at.instance) {
-            write_name(&mut text, event)?;
+            shown(write_name(&mut text, event))?;
         }
         drop(registry);
         Opening::new(Listing(text))
@@ -63,11 +63,11 @@ impl Node for SetEvent {
             let is_enabled =
                 |event: &&Event| files.file(event.id()).is_some_and(|file| file.is_enabled());
             for event in registry.listed(&at.instance).filter(is_enabled) {
-                write_name(&mut text, event)?;
+                shown(write_name(&mut text, event))?;
             }
         }
         if how.read {
-            registry.write_waiting(&at.instance, &mut text)?;
+            shown(registry.write_waiting(&at.instance, &mut text))?;
         }
         drop(registry);
         let at = at.clone();

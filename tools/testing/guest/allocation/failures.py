@@ -197,6 +197,7 @@ def in_folder(folder):
             append(at("set_ftrace_filter"), f"!vfs_fsync:{without}"), write(at("snapshot"), "0")]
     yield [], write(at("set_ftrace_pid"), "1 2 3"), [write(at("set_ftrace_pid"), "\n")]
     yield [write(at("set_ftrace_pid"), "5")], append(at("set_ftrace_pid"), "7"), [write(at("set_ftrace_pid"), "\n")]
+    yield [few, tracer], write(at("set_ftrace_pid"), "1 2 3"), [write(at("set_ftrace_pid"), "\n"), nop, all_of_them]
     yield [], write(at("set_ftrace_notrace_pid"), "9"), [write(at("set_ftrace_notrace_pid"), "\n")]
     yield [], write(at("set_event_pid"), "1 2 3"), [write(at("set_event_pid"), "\n")]
     yield [write(at("set_event_pid"), "5")], append(at("set_event_pid"), "7"), [write(at("set_event_pid"), "\n")]
@@ -247,8 +248,9 @@ def operations():
     if os.path.exists("function_profile_enabled"):
         yield [few], write("function_profile_enabled", "1"), [write("function_profile_enabled", "0"), every]
     yield [few], write("/proc/sys/kernel/stack_tracer_enabled", "1"), [write("/proc/sys/kernel/stack_tracer_enabled", "0"), every]
-    for name in ("saved_cmdlines", "saved_tgids", "enabled_functions", "trace_stat/function0", "printk_formats", "events/sched/sched_switch/format",
-                 "available_events", "error_log", "stack_trace"):
+    for name in ("available_events", "set_event", "trace_options", "events/header_page", "events/ftrace/print/format", "options/overwrite",
+                 "saved_cmdlines", "saved_tgids", "enabled_functions", "trace_stat/function0", "printk_formats", "events/sched/sched_switch/format",
+                 "error_log", "stack_trace"):
         if os.path.exists(name):
             yield [], read(name), []
 
@@ -307,6 +309,8 @@ def check(faults, before, operation, after):
         if not failure and (wrong := difference(final, now)) and not (
                 happened and getattr(operation, "at_close", False) and now == initial):
             return f"allocation {number}: it succeeded, and against what it does without a fault {wrong}"
+        if failure == errno.EINVAL and operation.name.startswith("reading"):
+            return f"allocation {number}: EINVAL instead of ENOMEM"
         if failure and not happened:
             return f"{errno.errorcode[failure]} without a fault, behind {number - 1}"
         if failure not in (0, errno.ENOMEM, errno.EBUSY):
