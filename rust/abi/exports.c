@@ -67,6 +67,17 @@ EXPORT_SYMBOL_GPL(tracing_off);
 EXPORT_SYMBOL_GPL(tracing_on);
 EXPORT_SYMBOL_GPL(tracing_snapshot);
 EXPORT_SYMBOL_GPL(tracing_snapshot_alloc);
+
+/* As in C no public header has these. */
+void tracing_snapshot_cond(struct trace_array *tr, void *cond_data);
+int tracing_snapshot_cond_enable(struct trace_array *tr, void *cond_data,
+				 bool (*update)(struct trace_array *tr, void *cond_data));
+int tracing_snapshot_cond_disable(struct trace_array *tr);
+void *tracing_cond_snapshot_data(struct trace_array *tr);
+EXPORT_SYMBOL_GPL(tracing_snapshot_cond);
+EXPORT_SYMBOL_GPL(tracing_snapshot_cond_enable);
+EXPORT_SYMBOL_GPL(tracing_snapshot_cond_disable);
+EXPORT_SYMBOL_GPL(tracing_cond_snapshot_data);
 EXPORT_SYMBOL_GPL(trace_clock);
 EXPORT_SYMBOL_GPL(trace_clock_global);
 EXPORT_SYMBOL_GPL(trace_clock_jiffies);

@@ -46,6 +46,7 @@ mod printk;
 mod ring_buffer;
 mod ring_buffer_map;
 mod ring_buffer_read;
+mod snapshot_cond;
 #[cfg(CONFIG_STACK_TRACER)]
 mod stack_tracer;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]

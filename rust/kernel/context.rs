@@ -216,13 +216,11 @@ pub(crate) fn rcu_watches() -> bool {
 
 /// Interrupts are off on this CPU while it lives, and so is preemption; nothing that is traced is
 /// called, and nobody is scheduled at its end.
-#[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) struct IrqsOff {
     flags: usize,
     _not_send: NotThreadSafe,
 }
 
-#[cfg(CONFIG_BRANCH_TRACER)]
 impl IrqsOff {
     /// Runs `f` with interrupts off. Any context. Regions nest: each restores what it has found.
     #[inline(always)]
@@ -236,13 +234,13 @@ impl IrqsOff {
     }
 
     /// A proof that preemption is off, for callees.
+    #[cfg(CONFIG_BRANCH_TRACER)]
     #[inline(always)]
     pub(crate) fn lend(&self) -> LentOff<'_> {
         LentOff(PhantomData, NotThreadSafe)
     }
 }
 
-#[cfg(CONFIG_BRANCH_TRACER)]
 impl Drop for IrqsOff {
     #[inline(always)]
     fn drop(&mut self) {

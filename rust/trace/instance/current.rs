@@ -68,8 +68,9 @@ impl Instance {
     /// # Errors
     ///
     /// `EINVAL` for an unknown name, and for a tracer that cannot run in this kind of instance;
-    /// `EBUSY` while a consuming reader is open (unless the tracer is current already); `ENOMEM`;
-    /// and the errors of the tracer's start.
+    /// `EBUSY` while a consuming reader is open (unless the tracer is current already), and for a
+    /// tracer that needs the snapshot while that has an owner; `ENOMEM`; and the errors of the
+    /// tracer's start.
     pub(crate) fn set_tracer(self: &Arc<Self>, name: &[u8]) -> Result {
         let name = name.trim_ascii();
         let mut reason = None;
@@ -94,8 +95,12 @@ impl Instance {
         if next == state.row {
             return Ok(());
         }
-        if !self.takes(tracer::get(next)?) {
+        let tracer = tracer::get(next)?;
+        if !self.takes(tracer) {
             return Err(EINVAL);
+        }
+        if tracer.uses_snapshot() && self.snapshot.has_owner() {
+            return Err(EBUSY);
         }
         self.readers.while_idle(|| {
             let last = state.row;

@@ -8,6 +8,8 @@
 //! spare buffer have the least size until the snapshot is *allocated*. After that they follow the
 //! sizes of the live buffer.
 //!
+//! `snapshot/conditional.rs` has snapshots that are taken on a condition.
+//!
 //! Words: *armed* counts the users that may take a snapshot at any time (function commands,
 //! triggers, a tracer). While it is armed, it stays allocated until the file `snapshot` frees it.
 //! *The tracer's* means that the current tracer keeps its worst trace there, so no other user may
@@ -16,11 +18,15 @@
 //! Locks: the instance's state mutex is held for allocating, freeing and clearing (except at boot).
 //! Taking a snapshot needs no lock of this module.
 
+mod conditional;
+
+use self::conditional::Conditional;
 use super::message::EntryFunction;
 use super::Instance;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use kernel::cpu::CpuId;
@@ -39,6 +45,8 @@ pub(crate) struct Snapshot {
     /// Whether the current tracer keeps its worst trace there.
     owned_by_tracer: Atomic<bool>,
     users: RawLock<Users>,
+    /// The owner, which takes snapshots on a condition.
+    conditional: RcuSlot<Conditional>,
 }
 
 /// Users that exclude each other.
@@ -62,6 +70,7 @@ impl Snapshot {
             owned_by_tracer: Atomic::new(false),
             // INVARIANT: both are 0.
             users: RawLock::new(Users { armed: 0, mapped: 0 }),
+            conditional: RcuSlot::new(),
         }? Error)
     }
 
@@ -78,6 +87,11 @@ impl Snapshot {
     /// Whether the current tracer keeps its worst trace there. Any context.
     pub(crate) fn is_owned_by_tracer(&self) -> bool {
         self.owned_by_tracer.load(Relaxed)
+    }
+
+    /// Whether somebody takes snapshots on a condition, so that nobody else may. Any context.
+    pub(crate) fn has_owner(&self) -> bool {
+        !self.conditional.is_empty()
     }
 
     /// Gives the spare buffer the sizes of `live`. Task context, sleeps. `ENOMEM`.
@@ -187,10 +201,11 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// `EBUSY` while the current tracer uses the snapshot, or when a reader blocks a resize;
+    /// `EBUSY` while the current tracer or an owner uses the snapshot, or when a reader blocks a
+    /// resize;
     /// `EINVAL` for 0 with one CPU; `ENOMEM`.
     pub(crate) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
-        if self.is_owned_by_tracer() {
+        if self.is_owned_by_tracer() || self.has_owner() {
             return Err(EBUSY);
         }
         match number {
@@ -231,52 +246,48 @@ impl Drop for Armed {
 /// The function whose address the messages about failed snapshots carry.
 pub(crate) struct SnapshotRefused;
 
-/// Takes a snapshot of `instance`, or records in its buffer why it could not. Any context.
+/// Takes a snapshot of `instance`, or records in its buffer why it could not. Does nothing while
+/// the snapshot has an owner, as in C. Any context.
 pub(crate) fn take_or_report(instance: &Instance) {
     let snapshot = instance.snapshot();
-    let ip = SnapshotRefused::address();
-    if PreemptCount::read().in_nmi() {
-        report(
-            instance,
-            ip,
-            [
-                "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n",
-                "*** snapshot is being ignored        ***\n",
-            ],
-        );
-    } else if !snapshot.is_allocated() {
-        report(
-            instance,
-            ip,
-            [
-                "*** SNAPSHOT NOT ALLOCATED ***\n",
-                "*** stopping trace here!   ***\n",
-            ],
-        );
-        instance.buffer().set_on(false);
-    } else if snapshot.is_mapped() {
-        report(
-            instance,
-            ip,
-            [
-                "*** BUFFER MEMORY MAPPED ***\n",
-                "*** Can not use snapshot (sorry) ***\n",
-            ],
-        );
-    } else if snapshot.is_owned_by_tracer() {
-        report(
-            instance,
-            ip,
-            [
-                "*** LATENCY TRACER ACTIVE ***\n",
-                "*** Can not use snapshot (sorry) ***\n",
-            ],
-        );
-    } else {
+    if !refusal(instance) && !snapshot.has_owner() {
         // `EBUSY` means that a buffer is being cleared or resized; the events are dropped anyway
         // then.
         let _ = snapshot.take(instance.buffer(), None);
     }
+}
+
+/// Whether no snapshot can be taken now. If so, records why. Any context.
+fn refusal(instance: &Instance) -> bool {
+    let snapshot = instance.snapshot();
+    let lines = if PreemptCount::read().in_nmi() {
+        [
+            "*** SNAPSHOT CALLED FROM NMI CONTEXT ***\n",
+            "*** snapshot is being ignored        ***\n",
+        ]
+    } else if !snapshot.is_allocated() {
+        [
+            "*** SNAPSHOT NOT ALLOCATED ***\n",
+            "*** stopping trace here!   ***\n",
+        ]
+    } else if snapshot.is_mapped() {
+        [
+            "*** BUFFER MEMORY MAPPED ***\n",
+            "*** Can not use snapshot (sorry) ***\n",
+        ]
+    } else if snapshot.is_owned_by_tracer() {
+        [
+            "*** LATENCY TRACER ACTIVE ***\n",
+            "*** Can not use snapshot (sorry) ***\n",
+        ]
+    } else {
+        return false;
+    };
+    report(instance, SnapshotRefused::address(), lines);
+    if !PreemptCount::read().in_nmi() && !snapshot.is_allocated() {
+        instance.buffer().set_on(false);
+    }
+    true
 }
 
 fn report<const N: usize>(instance: &Instance, ip: usize, lines: [&str; N]) {

@@ -65,10 +65,61 @@ static void systems(struct kunit *test)
 	trace_array_put(tr);
 }
 
+/* Not in a public header. */
+void tracing_snapshot_cond(struct trace_array *tr, void *cond_data);
+int tracing_snapshot_cond_enable(struct trace_array *tr, void *cond_data,
+				 bool (*update)(struct trace_array *tr, void *cond_data));
+int tracing_snapshot_cond_disable(struct trace_array *tr);
+void *tracing_cond_snapshot_data(struct trace_array *tr);
+
+static long largest;
+
+static bool is_larger(struct trace_array *tr, void *cond_data)
+{
+	long *number = cond_data;
+
+	if (!irqs_disabled() || *number <= largest)
+		return false;
+	largest = *number;
+	/* A hit that the decision causes is left out. */
+	*number += 1;
+	tracing_snapshot_cond(tr, number);
+	return largest == *number - 1;
+}
+
+/*
+ * A snapshot for each number that is larger than all before. The numbers stay in the buffer and in the snapshot of the
+ * instance, for whoever wants to look.
+ */
+static void snapshots(struct kunit *test)
+{
+	static const long numbers[] = { 3, 1, 2, 7, 5 };
+	struct trace_array *tr = trace_array_get_by_name("kunit_snapshots", NULL);
+	long number;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_ASSERT_EQ(test, trace_array_init_printk(tr), 0);
+	KUNIT_EXPECT_NULL(test, tracing_cond_snapshot_data(tr));
+	KUNIT_EXPECT_EQ(test, tracing_snapshot_cond_disable(tr), -EINVAL);
+	KUNIT_ASSERT_EQ(test, tracing_snapshot_cond_enable(tr, &largest, is_larger), 0);
+	KUNIT_EXPECT_EQ(test, tracing_snapshot_cond_enable(tr, test, is_larger), -EBUSY);
+	KUNIT_EXPECT_PTR_EQ(test, tracing_cond_snapshot_data(tr), (void *)&largest);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		number = numbers[i];
+		trace_array_printk(tr, _THIS_IP_, "number %ld\n", number);
+		tracing_snapshot_cond(tr, &number);
+	}
+	KUNIT_EXPECT_EQ(test, largest, 7);
+	/* The end of the suite takes the owner away: until then others are refused. */
+	trace_array_put(tr);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(life),
 	KUNIT_CASE(systems),
 	KUNIT_CASE(printing),
+	KUNIT_CASE(snapshots),
 	{}
 };
 
@@ -77,6 +128,23 @@ static struct kunit_suite suite = {
 	.test_cases = cases,
 };
 kunit_test_suite(suite);
+
+static int __init begin(void)
+{
+	return 0;
+}
+
+static void __exit end(void)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_snapshots", NULL);
+
+	if (tr && tracing_snapshot_cond_disable(tr))
+		pr_err("trace_array_kunit: the snapshot has no owner\n");
+	trace_array_put(tr);
+}
+
+module_init(begin);
+module_exit(end);
 
 MODULE_DESCRIPTION("KUnit tests of instances in the kernel");
 MODULE_LICENSE("GPL");

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Conditional snapshots: an instance can have one *owner* of its snapshot. Code that acts for the
+//! owner decides at each hit whether a snapshot is taken, and can note why. While there is an
+//! owner, nobody else takes snapshots of the instance, and no tracer may keep its worst trace
+//! there. So what the owner has noted always belongs to the snapshot.
+
+use super::{refusal, Instance};
+use crate::kernel::context::IrqsOff;
+use core::any::Any;
+use core::hint::spin_loop;
+use kernel::cpu::CpuId;
+use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic};
+use kernel::sync::Arc;
+
+/// The owner of an instance's snapshot.
+pub(super) struct Conditional {
+    owner: KBox<dyn Any + Send + Sync>,
+    /// The number of the CPU that decides and takes the snapshot, plus 1. 0 if none does.
+    deciding: Atomic<u32>,
+}
+
+impl Instance {
+    /// Makes `owner` the owner of the snapshot, and arms the snapshot. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if it has an owner, if the current tracer uses it, or while the buffer is mapped;
+    /// `ENOMEM`.
+    pub(crate) fn own_snapshot(&self, owner: KBox<dyn Any + Send + Sync>) -> Result {
+        let new = Conditional {
+            owner,
+            deciding: Atomic::new(0),
+        };
+        let new = Arc::new(new, GFP_KERNEL)?;
+        let _state = self.state.lock();
+        let snapshot = &self.snapshot;
+        if snapshot.is_owned_by_tracer() || snapshot.has_owner() {
+            return Err(EBUSY);
+        }
+        snapshot.arm(&self.buffer)?;
+        snapshot.conditional.replace(Some(new));
+        Ok(())
+    }
+
+    /// Undoes [`Instance::own_snapshot`]. No decision is under way any more after the return. The
+    /// memory stays allocated. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` if the snapshot has no owner.
+    pub(crate) fn disown_snapshot(&self) -> Result {
+        let _state = self.state.lock();
+        let old = self.snapshot.conditional.replace(None);
+        drop(old.ok_or(EINVAL)?);
+        self.snapshot.disarm();
+        Ok(())
+    }
+
+    /// Runs `f` on the owner of the snapshot, with preemption off. Any context.
+    pub(crate) fn with_snapshot_owner<R>(&self, f: impl FnOnce(&dyn Any) -> R) -> Option<R> {
+        let conditional = &self.snapshot.conditional;
+        conditional.with(|now| now.map(|now| f(&*now.owner)))
+    }
+
+    /// Takes a snapshot if it has an owner and `accepts` says so. If no snapshot can be taken,
+    /// records why, and `accepts` does not run. Any context; does nothing in an NMI.
+    ///
+    /// `accepts` runs with interrupts off, on one CPU at a time, and the snapshot is taken before
+    /// another CPU decides. A hit that the snapshot itself causes on this CPU is left out.
+    pub(crate) fn snapshot_cond(&self, accepts: impl FnOnce(&dyn Any) -> bool) {
+        if refusal(self) {
+            return;
+        }
+        self.snapshot.conditional.with(|now| {
+            let Some(now) = now else { return };
+            IrqsOff::with(|_| {
+                let cpu = CpuId::current().as_u32().wrapping_add(1);
+                while let Err(other) = now.deciding.cmpxchg(0, cpu, ordering::Acquire) {
+                    if other == cpu {
+                        return;
+                    }
+                    spin_loop();
+                }
+                if accepts(&*now.owner) {
+                    // `EBUSY` means that the events are dropped anyway.
+                    let _ = self.snapshot.take(&self.buffer, None);
+                }
+                now.deciding.store(0, ordering::Release);
+            });
+        });
+    }
+}
