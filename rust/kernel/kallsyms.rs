@@ -90,12 +90,15 @@ impl Known {
 /// The addresses whose names were asked for lately: the lines of a trace name a few functions over
 /// and over, and to find a name takes thousands of instructions. Only those in the kernel's own
 /// text, where names do not change.
-struct Recent([Known; 1 << Self::BITS]);
+///
+/// An address has two places, the newer one first: with one place each, two functions that call one
+/// another could take it from each other on every line.
+struct Recent([[Known; 2]; 1 << Self::BITS]);
 
-static RECENT: RawLock<Recent> = RawLock::new(Recent([Known::NONE; 1 << Recent::BITS]));
+static RECENT: RawLock<Recent> = RawLock::new(Recent([[Known::NONE; 2]; 1 << Recent::BITS]));
 
 impl Recent {
-    const BITS: u32 = if cfg!(CONFIG_BASE_SMALL) { 8 } else { 11 };
+    const BITS: u32 = if cfg!(CONFIG_BASE_SMALL) { 7 } else { 10 };
 
     fn place(addr: usize) -> usize {
         addr.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - Self::BITS)
@@ -111,8 +114,9 @@ impl Recent {
         let recent = RECENT.try_lock()?;
         recent
             .0
-            .get(Self::place(addr))
-            .filter(|known| known.addr == addr && known.len != 0)
+            .get(Self::place(addr))?
+            .iter()
+            .find(|known| known.addr == addr && known.len != 0)
             .copied()
     }
 
@@ -125,7 +129,8 @@ impl Recent {
         let Some(mut recent) = RECENT.try_lock() else {
             return;
         };
-        if let Some(known) = recent.0.get_mut(Self::place(addr)) {
+        if let Some([known, older]) = recent.0.get_mut(Self::place(addr)) {
+            *older = *known;
             known.addr = addr;
             known.len = len as u8;
             copy(symbol.name, &mut known.name);

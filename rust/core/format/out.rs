@@ -155,10 +155,12 @@ impl<const N: usize> Piece<N> {
 
     /// Appends `value` in decimal digits, right-aligned in `width` columns and padded with `pad`.
     pub(super) fn decimal(&mut self, value: u64, width: usize, pad: u8) {
-        let count = digits(value);
+        let mut count = digits(value);
         let before = width.saturating_sub(count);
         match pad {
             b' ' => self.blanks(before),
+            // The digits come with them.
+            b'0' if width <= MOST_DIGITS => count = count.max(width),
             pad => (0..before).for_each(|_| self.byte(pad)),
         }
         if let Some(place) = self.next(count) {

@@ -116,19 +116,55 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.event(reader, true)
     }
 
+    /// The next event, if it was copied already, without moving on. Needs no right to read the
+    /// buffer. `None` tells nothing about the buffer.
+    #[inline]
+    pub fn copied(&mut self) -> Option<IterEvent<'_>> {
+        let (found, _) = self.upcoming_copied()?;
+        Some(self.at(&found, self.missed))
+    }
+
+    /// The time of the event that [`copied`](Self::copied) returns.
+    #[inline]
+    pub fn copied_time(&mut self) -> Option<u64> {
+        self.upcoming_copied().map(|(found, _)| found.time)
+    }
+
+    /// Passes the event that [`copied`](Self::copied) returns; false if there is none.
+    #[inline]
+    pub fn pass_copied(&mut self) -> bool {
+        let upcoming = self.upcoming_copied();
+        if let Some((_, cursor)) = upcoming {
+            self.pass_to(cursor);
+        }
+        upcoming.is_some()
+    }
+
+    /// True if the next event is beyond the [`limit`](Self::limit).
+    #[inline]
+    pub fn is_at_limit(&self) -> bool {
+        self.limit.is_some_and(|limit| self.next_event >= limit)
+    }
+
     fn event(&mut self, reader: &Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
         let (found, cursor) = self.upcoming(reader)?;
         let lost = self.missed;
         if advance {
             self.pass_to(cursor);
         }
+        Some(self.at(&found, lost))
+    }
+
+    /// The event `found` in the copy.
+    #[inline]
+    fn at(&self, found: &Found, lost: u64) -> IterEvent<'_> {
         let bytes = self.scratch.as_ref();
-        Some(IterEvent {
+        IterEvent {
             time: found.time,
             lost,
             record: bytes.get(found.header..found.end).unwrap_or(&[]),
             payload: bytes.get(found.payload..found.end).unwrap_or(&[]),
-        })
+        }
     }
 
     /// The time of the next event, as of [`peek`](Self::peek).
@@ -158,10 +194,27 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
                 found
             }
         };
-        if self.limit.is_some_and(|limit| self.next_event >= limit) {
-            return None;
+        (!self.is_at_limit()).then_some(upcoming)
+    }
+
+    /// [`upcoming`](Self::upcoming) of what was copied already.
+    #[inline]
+    fn upcoming_copied(&mut self) -> Option<(Found, Cursor)> {
+        if self.found.is_none() {
+            self.found = self.find_copied();
         }
-        Some(upcoming)
+        self.found.filter(|_| !self.is_at_limit())
+    }
+
+    /// Finds the next event in the copy, and the place behind it.
+    #[inline]
+    fn find_copied(&self) -> Option<(Found, Cursor)> {
+        let records = self.scratch.as_ref().get(..self.filled)?;
+        let mut cursor = self.cursor;
+        match cursor.next_event(records) {
+            Ok(Some(found)) => Some((found, cursor)),
+            _ => None,
+        }
     }
 
     /// Passes the event before `cursor`.

@@ -136,6 +136,37 @@ fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
 }
 
 #[test]
+fn what_an_iterator_has_copied_needs_no_reader() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    for i in 0..20 {
+        write(&memory, &clock, i);
+    }
+    let mut iter = Iter::new(vec![0; 128]);
+    assert!(iter.copied().is_none() && !iter.pass_copied() && !iter.is_at_limit());
+    let (mut read, mut copies) = (0, 0);
+    loop {
+        // Here the right to read is taken, which copies a sub-buffer, and given back.
+        let reader = memory.reader();
+        iter.limit(&reader);
+        match iter.peek(&reader) {
+            Some(event) => assert_eq!(value(event.payload), read),
+            None => break,
+        }
+        copies += 1;
+        while let Some(event) = iter.copied() {
+            assert_eq!((value(event.payload), event.time), (read, read + 1));
+            assert_eq!(iter.copied_time(), Some(read + 1));
+            assert!(iter.pass_copied());
+            read += 1;
+        }
+    }
+    assert_eq!(read, 20);
+    assert!((2..20).contains(&copies), "{copies}");
+    assert!(iter.is_at_limit() && !iter.pass_copied());
+}
+
+#[test]
 fn an_iterator_with_too_little_memory_finds_nothing() {
     let memory = Memory::new(4, 128);
     let clock = Clock::default();

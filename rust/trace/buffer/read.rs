@@ -198,6 +198,13 @@ impl<'a> Part<'a> {
         self.lock_reader().counts()
     }
 
+    /// [`ReaderGuard::epoch`] of now, without the lock: it may change at any time. Any context.
+    #[inline]
+    pub(crate) fn epoch(self) -> u64 {
+        self.buffer
+            .with_ring(self.lane, |ring| ring.epoch.load(Relaxed))
+    }
+
     /// Bytes for records. Any context.
     pub(crate) fn bytes(self) -> usize {
         self.buffer

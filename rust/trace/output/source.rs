@@ -4,13 +4,23 @@
 //! [`BufferIter`] only iterates over them.
 
 use super::cursor::{Head, Source};
-use crate::core::ring_buffer::Iter;
+use crate::core::ring_buffer::{Iter, IterEvent};
 use crate::trace::buffer::read::{Hold, ReaderGuard};
 use crate::trace::buffer::sub_buffer_copy::SubBufferCopy;
 use crate::trace::buffer::{Buffer, Owned, Pause};
 use crate::trace::instance::{Instance, Side};
 use core::num::NonZero;
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
+
+/// Copies the payload of `event` if it fits.
+fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
+    copy(event.payload, into);
+    Head {
+        ts: event.time,
+        len: event.payload.len(),
+        lost: NonZero::new(event.lost),
+    }
+}
 
 /// Copies `payload` if it fits.
 fn copy(payload: &[u8], into: &mut [u8]) {
@@ -124,6 +134,24 @@ impl At {
     /// Finds the next event.
     fn peek(&mut self, reader: &ReaderGuard<'_>) {
         self.next = self.iter.next_time(reader);
+    }
+
+    /// The next event, if it is in the copy.
+    #[inline]
+    fn copied(&mut self) -> Option<IterEvent<'_>> {
+        let event = self.iter.copied()?;
+        self.next = Some(event.time);
+        Some(event)
+    }
+
+    /// Passes the next event, if it is in the copy.
+    #[inline]
+    fn pass_copied(&mut self) -> bool {
+        let passed = self.iter.pass_copied();
+        if passed {
+            self.next = self.iter.copied_time();
+        }
+        passed
     }
 
     /// Skips some events that are older than `since`. Returns false if there are more of them.
@@ -245,6 +273,15 @@ impl BufferIter {
         }
     }
 
+    /// The iterator of `cpu`, if what it has copied is of the ring's present content. No lock is
+    /// taken, so a writer, a clear or a swap may come at any time. Then they come after this.
+    #[inline]
+    fn unlocked(&mut self, cpu: CpuId) -> Option<&mut At> {
+        let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
+        let part = self.instance.side(self.side).cpu(cpu)?;
+        (!at.first && at.epoch == part.epoch()).then_some(at)
+    }
+
     fn at(&mut self, cpu: CpuId) -> Option<(&mut At, ReaderGuard<'_>)> {
         let since = self.since();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
@@ -271,25 +308,28 @@ impl Source for BufferIter {
         if known.is_some() {
             return known;
         }
+        if self.unlocked(cpu).is_some_and(|at| at.iter.is_at_limit()) {
+            return None;
+        }
         let (at, reader) = self.at(cpu)?;
         at.peek(&reader);
         at.next
     }
 
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        if let Some(event) = self.unlocked(cpu).and_then(At::copied) {
+            return Some(copy_event(&event, into));
+        }
         let (at, reader) = self.at(cpu)?;
         at.next = None;
         let event = at.iter.peek(&reader)?;
-        copy(event.payload, into);
-        let head = Head {
-            ts: event.time,
-            len: event.payload.len(),
-            lost: NonZero::new(event.lost),
-        };
-        Some(head)
+        Some(copy_event(&event, into))
     }
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
+        if self.unlocked(cpu).is_some_and(At::pass_copied) {
+            return true;
+        }
         self.at(cpu).is_some_and(|(at, reader)| {
             let passed = at.iter.pass(&reader);
             at.peek(&reader);
@@ -298,18 +338,24 @@ impl Source for BufferIter {
     }
 
     fn take(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
+        if let Some(at) = self.unlocked(cpu) {
+            let known = at.next;
+            if let Some(event) = at.copied() {
+                if known != Some(event.time) || event.payload.len() > into.len() {
+                    return None;
+                }
+                let head = copy_event(&event, into);
+                at.pass_copied();
+                return Some(head);
+            }
+        }
         let (at, reader) = self.at(cpu)?;
         let known = at.next.take();
         let event = at.iter.peek(&reader)?;
         if known != Some(event.time) || event.payload.len() > into.len() {
             return None;
         }
-        copy(event.payload, into);
-        let head = Head {
-            ts: event.time,
-            len: event.payload.len(),
-            lost: NonZero::new(event.lost),
-        };
+        let head = copy_event(&event, into);
         at.iter.pass(&reader);
         at.peek(&reader);
         Some(head)
