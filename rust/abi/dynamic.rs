@@ -16,6 +16,8 @@ use crate::kernel::trace_iterator::TraceIterator;
 use crate::trace::events::dynamic;
 use crate::trace::events::file::Hot;
 use core::mem::offset_of;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::error::from_result;
 use kernel::ffi::{c_int, c_void};
@@ -39,7 +41,8 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_reg(
 ) -> c_int {
     from_result(|| {
         // SAFETY: `call` is part of a `DynamicEvent`, and `data` is the file for the first two; a
-        // file stays until it was removed and readers were waited for.
+        // file stays until it was removed and readers were waited for. Where perf's events open and
+        // close, it is one, which stays until it was closed.
         unsafe {
             let event = DynamicEvent::<Hot>::from_raw(call);
             match what {
@@ -53,6 +56,17 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_reg(
                 bindings::trace_reg_TRACE_REG_PERF_REGISTER => event.set_for_perf(true),
                 #[cfg(CONFIG_PERF_EVENTS)]
                 bindings::trace_reg_TRACE_REG_PERF_UNREGISTER => event.set_for_perf(false),
+                #[cfg(CONFIG_UPROBE_EVENTS)]
+                bindings::trace_reg_TRACE_REG_PERF_OPEN => {
+                    NonNull::new(data.cast()).map_or(Ok(()), |data| event.perf_begins(data))
+                }
+                #[cfg(CONFIG_UPROBE_EVENTS)]
+                bindings::trace_reg_TRACE_REG_PERF_CLOSE => {
+                    if let Some(data) = NonNull::new(data.cast()) {
+                        event.perf_ends(data);
+                    }
+                    Ok(())
+                }
                 _ => Ok(()),
             }
         }?;

@@ -10,6 +10,8 @@ use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::buffer::entry::Context;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::trace::events::dynamic::kprobe;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+use crate::trace::events::dynamic::uprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::events::filter::is_function;
 use crate::trace::events::filter::Filter;
@@ -122,7 +124,10 @@ pub(crate) unsafe extern "C" fn perf_kprobe_init(
         };
         let symbol = match name {
             0 => None,
-            name => Some(crate::kernel::kprobe::user_symbol(name as usize)?),
+            name => Some(perf_trace::user_text(
+                name,
+                bindings::KSYM_NAME_LEN as usize,
+            )?),
         };
         let symbol = symbol.filter(|symbol| !symbol.is_empty());
         let place = match &symbol {
@@ -155,6 +160,67 @@ pub(crate) unsafe extern "C" fn perf_kprobe_destroy(event: *mut bindings::perf_e
         let held = HeldCall::from_kept(call);
         perf::end(held, |in_use, call| in_use.end(call, event));
         kprobe::destroy_local(call);
+    }
+}
+
+/// Makes a uprobe or a uretprobe for one event of perf's alone, which sees its hits. Task context,
+/// sleeps.
+///
+/// # Errors
+///
+/// `EINVAL` without a path, as those of definitions and of [`perf_trace_init`]; `E2BIG` for a path
+/// that is too long.
+///
+/// # Safety
+///
+/// `event` is live and new.
+#[cfg(CONFIG_UPROBE_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn perf_uprobe_init(
+    event: *mut bindings::perf_event,
+    ref_ctr_offset: usize,
+    is_retprobe: bool,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: `event` is live; the unions are those of a uprobe's event.
+        let (path, offset) = unsafe {
+            let attr = &raw const (*event).attr;
+            (
+                (*attr).__bindgen_anon_3.uprobe_path,
+                (*attr).__bindgen_anon_4.probe_offset,
+            )
+        };
+        if path == 0 {
+            return Err(EINVAL);
+        }
+        let path = perf_trace::user_text(path, bindings::PATH_MAX as usize)?;
+        if path.is_empty() {
+            return Err(EINVAL);
+        }
+        let counter = ref_ctr_offset as u64;
+        uprobe::create_local(&path, offset, counter, is_retprobe, |call| {
+            // SAFETY: `event` is live and new; it stays until `perf_uprobe_destroy`.
+            perf::begin_local(call, |in_use, call| unsafe { in_use.begin(call, event) })
+        })?;
+        Ok(0)
+    })
+}
+
+/// Undoes [`perf_uprobe_init`]. Task context, sleeps.
+///
+/// # Safety
+///
+/// That was done for `event`.
+#[cfg(CONFIG_UPROBE_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn perf_uprobe_destroy(event: *mut bindings::perf_event) {
+    // SAFETY: `perf_uprobe_init` was done for `event`; it has kept its call held, which nobody else
+    // releases, and the call stays until `destroy_local`.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        let held = HeldCall::from_kept(call);
+        perf::end(held, |in_use, call| in_use.end(call, event));
+        uprobe::destroy_local(call);
     }
 }
 

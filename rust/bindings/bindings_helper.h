@@ -44,6 +44,9 @@
 #include <linux/trace_seq.h>
 #include <linux/tracefs.h>
 #include <linux/uaccess.h>
+#ifdef CONFIG_UPROBES
+#include <linux/uprobes.h>
+#endif
 #include <trace/events/sched.h>
 #ifdef CONFIG_FUNCTION_TRACER
 #include <asm/text-patching.h>
@@ -71,6 +74,7 @@
 const fmode_t RUST_CONST_HELPER_FMODE_READ = FMODE_READ;
 const fmode_t RUST_CONST_HELPER_FMODE_WRITE = FMODE_WRITE;
 const int RUST_CONST_HELPER_IOCB_NOWAIT = IOCB_NOWAIT;
+const unsigned int RUST_CONST_HELPER_LOOKUP_FOLLOW = LOOKUP_FOLLOW;
 const unsigned int RUST_CONST_HELPER_LOOKUP_RCU = LOOKUP_RCU;
 /* Room for a token of a filter file, its end included. */
 const size_t RUST_CONST_HELPER_FILTER_TOKEN_MAX = KSYM_SYMBOL_LEN + 4;

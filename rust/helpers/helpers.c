@@ -13,6 +13,12 @@
 #include "../../kernel/rtrace/rust/helpers/events.c"
 #include "../../kernel/rtrace/rust/helpers/syscalls.c"
 #endif
+#ifdef CONFIG_PROBE_EVENTS
+#include "../../kernel/rtrace/rust/helpers/regs.c"
+#endif
 #ifdef CONFIG_KPROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/kprobes.c"
+#endif
+#ifdef CONFIG_UPROBE_EVENTS
+#include "../../kernel/rtrace/rust/helpers/uprobes.c"
 #endif

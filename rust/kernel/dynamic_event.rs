@@ -14,6 +14,8 @@ use super::regs::Regs;
 use super::trace_event::{Call, File, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+use super::uprobe::{Program, Targets};
 use core::any::Any;
 use core::fmt;
 #[cfg(all(CONFIG_SYNTH_EVENTS, CONFIG_PERF_EVENTS))]
@@ -33,6 +35,18 @@ pub(crate) const VERBOSE: c_int = 1 << 30;
 pub(crate) trait Ops: Send + Sync {
     /// Enables or disables its probes. Task context, sleeps. The caller holds the events lock.
     fn enable(&self, on: bool) -> Result;
+
+    /// Whether its probes are in programs. Perf may want the hits of some programs alone, so that files
+    /// get none while perf does.
+    fn are_of_programs(&self) -> bool {
+        false
+    }
+
+    /// Perf wants the hits of more programs, or of fewer. Task context, sleeps. The caller holds the
+    /// events lock.
+    fn apply(&self, _more: bool) -> Result {
+        Ok(())
+    }
 
     /// Prints an entry as a line. Any context.
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result;
@@ -90,6 +104,8 @@ pub(crate) struct DynamicEvent<T> {
     texts: Texts,
     files: RcuSlot<KVec<FilePtr<T>>>,
     for_perf: Atomic<bool>,
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    targets: Option<Pin<KBox<Targets>>>,
     ops: KBox<dyn Ops>,
 }
 
@@ -114,6 +130,11 @@ unsafe extern "C" fn raw_init(call: *mut bindings::trace_event_call) -> c_int {
 impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// An event with these texts; `flags` are `TRACE_EVENT_FL_*`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+        #[cfg(CONFIG_UPROBE_EVENTS)]
+        let targets = match ops.are_of_programs() {
+            true => Some(KBox::pin_init(Targets::new(), GFP_KERNEL)?),
+            false => None,
+        };
         // INVARIANT: completed below; what an `Arc` has does not move.
         let event = Arc::new(
             Self {
@@ -122,6 +143,8 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                 texts,
                 files: RcuSlot::new(),
                 for_perf: Atomic::new(false),
+                #[cfg(CONFIG_UPROBE_EVENTS)]
+                targets,
                 ops,
             },
             GFP_KERNEL,
@@ -241,13 +264,16 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and as [`Ops::enable`].
+    /// `ENOMEM`, and as [`Ops::enable`]; `EINTR` while perf has the hits of programs.
     ///
     /// # Safety
     ///
     /// `file` stays until [`DynamicEvent::remove_file`], and until readers were waited for after
     /// that.
     pub(crate) unsafe fn add_file(&self, file: &File<T>) -> Result {
+        if self.ops.are_of_programs() && self.is_for_perf() {
+            return Err(EINTR);
+        }
         let mut files = KVec::new();
         for known in self.files().iter().flat_map(|known| known.iter()) {
             files.push(FilePtr(known.0), GFP_KERNEL)?;
@@ -269,18 +295,66 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// Gives hits to perf, or no longer. The caller holds the events lock. Task context, sleeps.
-    /// Errors as [`Ops::enable`], only if `on`.
+    /// Errors as [`Ops::enable`], only if `on`; `EINTR` while files have the hits of programs.
     pub(crate) fn set_for_perf(&self, on: bool) -> Result {
-        let changes = self.files.is_empty() && self.is_for_perf() != on;
-        if changes && on {
-            self.ops.enable(true)?;
+        if on && self.ops.are_of_programs() && !self.files.is_empty() {
+            return Err(EINTR);
         }
+        let changes = self.files.is_empty() && self.is_for_perf() != on;
         self.for_perf.store(on, Relaxed);
+        if changes && on {
+            self.ops
+                .enable(true)
+                .inspect_err(|_| self.for_perf.store(false, Relaxed))?;
+        }
         if changes && !on {
             // Perf gets no hits any more, even if the probes cannot be disabled.
             let _ = self.ops.enable(false);
         }
         Ok(())
+    }
+
+    /// One of perf's events begins to get hits, perhaps of one task alone. The caller holds the events
+    /// lock. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and as [`Ops::apply`].
+    ///
+    /// # Safety
+    ///
+    /// `event` stays until [`DynamicEvent::perf_ends`].
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    pub(crate) unsafe fn perf_begins(&self, event: NonNull<bindings::perf_event>) -> Result {
+        let Some(targets) = &self.targets else {
+            return Ok(());
+        };
+        // SAFETY: `event` stays until `perf_ends`.
+        if unsafe { targets.add(event) }? {
+            return self.ops.apply(true).inspect_err(|_| self.perf_ends(event));
+        }
+        Ok(())
+    }
+
+    /// Undoes [`DynamicEvent::perf_begins`]. Task context, sleeps.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    pub(crate) fn perf_ends(&self, event: NonNull<bindings::perf_event>) {
+        let Some(targets) = &self.targets else {
+            return;
+        };
+        if targets.remove(event) {
+            // Breakpoints that stay are removed when they are hit.
+            let _ = self.ops.apply(false);
+        }
+    }
+
+    /// Whether somebody wants hits of a program. Task context, may sleep.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    pub(crate) fn wants(&self, program: &Program) -> bool {
+        match &self.targets {
+            Some(targets) if self.is_for_perf() => targets.has(program),
+            _ => true,
+        }
     }
 
     /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes

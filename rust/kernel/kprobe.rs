@@ -17,27 +17,6 @@ use kernel::str::CString;
 use kernel::sync::{Arc, Mutex};
 use kernel::types::Opaque;
 
-/// The name of a symbol, from the current task's memory. Task context, sleeps.
-///
-/// # Errors
-///
-/// `E2BIG` for one that is too long, `EFAULT`, `ENOMEM`.
-#[cfg(CONFIG_PERF_EVENTS)]
-pub(crate) fn user_symbol(address: usize) -> Result<CString> {
-    let most = bindings::KSYM_NAME_LEN as isize;
-    // SAFETY: takes any address; gives a string, or an errno as a pointer.
-    let text = unsafe { bindings::strndup_user(address as *const c_char, most) };
-    let text =
-        kernel::error::from_err_ptr(text)
-            .map_err(|error| if error == EINVAL { E2BIG } else { error })?;
-    // SAFETY: a new string, which is given back.
-    unsafe {
-        let copy = CString::try_from(CStr::from_char_ptr(text));
-        bindings::kfree(text.cast());
-        Ok(copy?)
-    }
-}
-
 /// What is at a place that a symbol names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {

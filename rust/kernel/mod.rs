@@ -70,6 +70,10 @@ pub(crate) mod trace_iterator;
 pub(crate) mod trace_seq;
 pub(crate) mod tracepoint;
 pub(crate) mod try_lock;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+pub(crate) mod uprobe;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+pub(crate) mod user_memory;
 pub(crate) mod uts;
 pub(crate) mod wait_queue;
 pub(crate) mod watchdog;

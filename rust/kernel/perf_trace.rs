@@ -12,8 +12,12 @@ use super::trace_event::{wait_for_probes, Call};
 use core::mem::offset_of;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
+#[cfg(CONFIG_PROBE_EVENTS)]
+use kernel::error::from_err_ptr;
 use kernel::error::to_result;
 use kernel::prelude::*;
+#[cfg(CONFIG_PROBE_EVENTS)]
+use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::types::Opaque;
 
@@ -176,6 +180,25 @@ unsafe fn may_see(call: &Call, event: *mut bindings::perf_event) -> Result {
             return Ok(());
         }
         to_result(bindings::perf_allow_tracepoint())
+    }
+}
+
+/// A text that an attribute of perf's leads to, in the current task's memory, of `most` bytes with its
+/// end. Task context, sleeps.
+///
+/// # Errors
+///
+/// `E2BIG` for one that is too long, `EFAULT`, `ENOMEM`.
+#[cfg(CONFIG_PROBE_EVENTS)]
+pub(crate) fn user_text(address: u64, most: usize) -> Result<CString> {
+    // SAFETY: takes any address; gives a string, or an errno as a pointer.
+    let text = unsafe { bindings::strndup_user(address as *const c_char, most as isize) };
+    let text = from_err_ptr(text).map_err(|error| if error == EINVAL { E2BIG } else { error })?;
+    // SAFETY: a new string, which is given back.
+    unsafe {
+        let copy = CString::try_from(CStr::from_char_ptr(text));
+        bindings::kfree(text.cast());
+        Ok(copy?)
     }
 }
 

@@ -56,6 +56,22 @@ impl Regs {
         unsafe { bindings::kernel_stack_pointer(self.0.get()) }
     }
 
+    /// The stack pointer of the program, which the hit is in.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    #[inline(always)]
+    pub(crate) fn user_stack_pointer(&self) -> usize {
+        // SAFETY: the registers are there.
+        unsafe { bindings::user_stack_pointer(self.0.get()) }
+    }
+
+    /// The instruction that is reached.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    #[inline(always)]
+    pub(crate) fn instruction(&self) -> usize {
+        // SAFETY: the registers are there.
+        unsafe { bindings::instruction_pointer(self.0.get()) }
+    }
+
     /// What a function returns.
     #[inline(always)]
     pub(crate) fn returned(&self) -> usize {

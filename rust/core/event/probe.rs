@@ -3,7 +3,7 @@
 //! Events that users define by a place and by what is to be recorded there:
 //! `p:net/send dev_queue_xmit dev=+0(+16($arg1)):string len=+112($arg1):u32`.
 //!
-//! A definition is taken apart by [`command`], its arguments are compiled by [`argument`] into
+//! A definition is taken apart by [`command`] or, of a probe in a program, by [`uprobe`]; its arguments are compiled by [`argument`] into
 //! [`program`]s; [`layout`] says what the entries look like, from the same description, and
 //! [`types`] what each value looks like. [`error`] says what C says about a refused definition, and
 //! where.
@@ -19,3 +19,4 @@ pub mod program;
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests;
 pub mod types;
+pub mod uprobe;

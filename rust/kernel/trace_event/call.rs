@@ -35,6 +35,11 @@ impl Call {
     #[cfg(CONFIG_KPROBE_EVENTS)]
     pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;
 
+    /// It is of a uprobe, and each task may use it for itself.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    pub(crate) const UPROBE: u32 =
+        (bindings::TRACE_EVENT_FL_UPROBE | bindings::TRACE_EVENT_FL_CAP_ANY) as u32;
+
     /// Its entries may have addresses of strings elsewhere, that are printed.
     pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
 

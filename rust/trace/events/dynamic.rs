@@ -13,6 +13,7 @@
 //! | `probe_event` | what events of all probes have in common |
 //! | `synthetic` | events of given fields, which histograms and kernel code fire |
 //! | [`text`] | a text that grows |
+//! | `uprobe` | uprobes and uretprobes |
 //! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
 //! Lock order: the mutex of the list, the event mutex, then the locks that a kind takes to enable
@@ -28,6 +29,8 @@ mod probe_event;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub(crate) mod synthetic;
 mod text;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+pub(crate) mod uprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod words;
 
@@ -64,6 +67,8 @@ pub(crate) trait Kind: Sync {
 static KINDS: &[&'static dyn Kind] = &[
     #[cfg(CONFIG_KPROBE_EVENTS)]
     &kprobe::Kprobes,
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    &uprobe::Uprobes,
     #[cfg(CONFIG_SYNTH_EVENTS)]
     &synthetic::Synthetics,
 ];
@@ -112,6 +117,8 @@ pub(crate) struct List {
     /// The probes made for perf, which no file lists.
     #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
     locals: KVec<kprobe::Local>,
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    programs: KVec<uprobe::Local>,
 }
 
 static LIST: SetOnce<Pin<KBox<Mutex<List>>>> = SetOnce::new();
@@ -122,6 +129,8 @@ pub(super) fn init() -> Result {
         all: KVec::new(),
         #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
         locals: KVec::new(),
+        #[cfg(CONFIG_UPROBE_EVENTS)]
+        programs: KVec::new(),
     };
     LIST.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
     #[cfg(CONFIG_SYNTH_EVENTS)]

@@ -60,7 +60,7 @@ pub(crate) fn begin<C: FunctionClass>(
 
 /// Runs `begin` on an event that is in no list. If that succeeds, the event is held until [`end`].
 /// Task context, sleeps. Errors as `begin`'s.
-#[cfg(CONFIG_KPROBE_EVENTS)]
+#[cfg(CONFIG_PROBE_EVENTS)]
 pub(crate) fn begin_local(call: &Call, begin: impl FnOnce(&mut InUse, &Call) -> Result) -> Result {
     let mut registry = registry::lock()?;
     let held = HeldCall::new(call).ok_or(EINVAL)?;

@@ -15,6 +15,8 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, Write
 use crate::trace::events::dynamic::kprobe::{self, Kprobes};
 #[cfg(CONFIG_SYNTH_EVENTS)]
 use crate::trace::events::dynamic::synthetic::Synthetics;
+#[cfg(CONFIG_UPROBE_EVENTS)]
+use crate::trace::events::dynamic::uprobe::{self, Uprobes};
 use crate::trace::events::dynamic::{self, Kind};
 use kernel::prelude::*;
 
@@ -35,6 +37,12 @@ pub(super) static FILES: &[Row] = &[
     #[cfg(CONFIG_SYNTH_EVENTS)]
     row(c"synthetic_events", 0o640, Scope::Top, &Events(Some(&Synthetics)),
         "Create/append/remove/show synthetic events"),
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    row(c"uprobe_events", 0o640, Scope::Top, &Events(Some(&Uprobes)),
+        "Create/append/remove/show those of uprobes, in programs"),
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    row(c"uprobe_profile", 0o440, Scope::Top, &UprobeProfile,
+        "their files and names, and how often each was hit"),
 ];
 
 /// What `README` says of commands.
@@ -49,6 +57,7 @@ Events that users define
 
 \t    place: [<module>:]<symbol>[+<offset>]|<memaddr>
 \tplace (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
+\tplace (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]
 \t     args: <name>=fetcharg[:type]
 \t fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
 \t           $stack<index>, $stack, $retval, $comm, $arg<N>, $current
@@ -170,10 +179,25 @@ impl Node for Profile {
     }
 }
 
-#[cfg(CONFIG_KPROBE_EVENTS)]
+/// `uprobe_profile`.
+#[cfg(CONFIG_UPROBE_EVENTS)]
+struct UprobeProfile;
+
+#[cfg(CONFIG_UPROBE_EVENTS)]
+impl Node for UprobeProfile {
+    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        let mut text = Text::new();
+        let list = dynamic::lock()?;
+        uprobe::show_profile(&list, &mut text)?;
+        drop(list);
+        Opening::new(Shown(text))
+    }
+}
+
+#[cfg(CONFIG_PROBE_EVENTS)]
 struct Shown(Text);
 
-#[cfg(CONFIG_KPROBE_EVENTS)]
+#[cfg(CONFIG_PROBE_EVENTS)]
 impl OpenFile for Shown {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         call.put_from(self.0.finish()?)

@@ -115,6 +115,28 @@ if [ -e $off/enable ]; then
 	echo 0 > $off/enable
 fi
 
+# A function of the program that the loop calls. The trap is the kernel's own: uprobe_untaken, where nothing is recorded.
+place() { # function: where in the file it is
+	set -- $(readelf -sW "$program" | awk -v name="$1" '$8 == name { print $2; exit }') $(readelf -SW "$program" |
+		sed 's/^ *\[ *[0-9]*\] //' | awk '$1 == ".text" { print $3, $4 }')
+	[ $# = 3 ] && printf '0x%x' $((0x$1 - 0x$2 + 0x$3))
+}
+if [ -e uprobe_events ] && at=$(place syscall); then
+	echo "p:bench $program:$at" > uprobe_events
+	echo 1 > events/uprobes/bench/enable
+	price uprobe "$("$program")" "$none" 100
+	echo 0 > events/uprobes/bench/enable
+	echo "p:bench_memory $program:$at number=%di:s32 word=+0(%sp):x64" > uprobe_events
+	echo 1 > events/uprobes/bench_memory/enable
+	price uprobe_memory "$("$program")" "$none" 100
+	echo 0 > events/uprobes/bench_memory/enable
+	echo "p:bench $program:$at" > uprobe_events
+	echo 'enable_event:uprobes:bench' > events/sched/sched_kthread_stop/trigger
+	price uprobe_untaken "$("$program")" "$none" 100
+	echo '!enable_event:uprobes:bench' > events/sched/sched_kthread_stop/trigger
+	echo > uprobe_events
+fi
+
 # Upstream's benchmark without its reader: reserve and commit through the C interface, with the module's own loop. It
 # writes for as long as it is there; what else runs meanwhile (loading, the tick) is below a hundredth.
 if modprobe -q -n ring_buffer_benchmark; then

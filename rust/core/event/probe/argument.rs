@@ -46,6 +46,12 @@ pub trait Machine {
 
     /// How many words a stack has.
     fn stack_words(&self) -> u64;
+
+    /// Whether probes are in programs: they read a program's memory, and know a place in its file,
+    /// but nothing of the kernel's.
+    fn is_program(&self) -> bool {
+        false
+    }
 }
 
 /// The arguments that a return probe saves when the function is entered.
@@ -176,7 +182,7 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
     if body.is_empty() {
         return Err(Refused::new(Reason::NoArgumentBody, start));
     }
-    let typed = Typed::parse(body, start)?;
+    let typed = Typed::parse(body, start, context.machine)?;
     let mut fetch = Fetch {
         body,
         at: start,
@@ -215,7 +221,7 @@ fn position(text: &[u8], byte: u8) -> Option<usize> {
 }
 
 impl<'a> Typed<'a> {
-    fn parse(body: &'a [u8], start: usize) -> Result<Self, Refused> {
+    fn parse(body: &'a [u8], start: usize, machine: &dyn Machine) -> Result<Self, Refused> {
         let refused = |reason, at: usize| Err(Refused::new(reason, start.saturating_add(at)));
         let mut count = None;
         let (fetch, name) = match split_at_byte(body, b':') {
@@ -257,6 +263,7 @@ impl<'a> Typed<'a> {
                 Some(Type::string())
             }
             None => Some(Type::word()),
+            Some((b"symbol" | b"symstr", _)) if machine.is_program() => None,
             Some((name, _)) => Type::named(name),
         };
         let Some(ty) = ty else {
@@ -377,6 +384,9 @@ impl Fetch<'_, '_> {
 
     /// `this_cpu_ptr(…)` and `this_cpu_read(…)`.
     fn of_this_cpu<'t>(&mut self, text: &'t [u8]) -> Result<(Nested, &'t [u8]), Refused> {
+        if self.context.machine.is_program() {
+            return self.refuse(Reason::OnlyOfKernel);
+        }
         let is_read = text.starts_with(READ);
         let name = if is_read { READ } else { POINTER };
         let rest = text.get(name.len()..).unwrap_or(&[]);
@@ -506,7 +516,17 @@ impl Fetch<'_, '_> {
                     return Err(refused.with(error.into()));
                 }
             },
+            [b'+', offset @ ..] if self.context.machine.is_program() => {
+                match number::signed(offset, 0) {
+                    Ok(offset) => Load::InFile(offset as u64),
+                    Err(error) => {
+                        let refused = Refused::new(Reason::BadFileOffset, self.at);
+                        return Err(refused.with(error.into()));
+                    }
+                }
+            }
             [b'+', ..] => return self.refuse(Reason::FileOffset),
+            _ if self.context.machine.is_program() => return self.refuse(Reason::SymbolOfProgram),
             symbol => Load::Symbol(self.range(symbol)),
         };
         self.push(Step::Read {
@@ -525,7 +545,7 @@ impl Fetch<'_, '_> {
                 Spot::Entry | Spot::Inside => return self.refuse(Reason::ReturnedAtEntry),
             },
             b"stack" => Load::StackPointer,
-            b"current" => Load::Current,
+            b"current" if !self.context.machine.is_program() => Load::Current,
             _ => match (rest(b"stack"), rest(b"arg")) {
                 (Some(digits @ [b'0'..=b'9', ..]), _) => {
                     let at = self.number(digits)?;
@@ -557,6 +577,8 @@ impl Fetch<'_, '_> {
             return self.refuse(Reason::BadArgumentNumber);
         };
         match self.context.spot {
+            // Where a program's function has its arguments is not known.
+            _ if self.context.machine.is_program() => self.refuse(Reason::NotAtEntry),
             Spot::Entry => Ok(Load::Argument(at)),
             Spot::Return => match self.context.saved.place(at) {
                 Some(place) => Ok(Load::Saved(place)),

@@ -18,14 +18,18 @@ pub enum Kind {
     Entry,
     /// The function, and where it returns to.
     Return,
+    /// Where the probe is in a program.
+    ProgramEntry,
+    /// The program's function, and where it returns to.
+    ProgramReturn,
 }
 
 impl Kind {
     /// The names of the words.
     pub const fn words(self) -> &'static [&'static str] {
         match self {
-            Self::Entry => &["__probe_ip"],
-            Self::Return => &["__probe_func", "__probe_ret_ip"],
+            Self::Entry | Self::ProgramEntry => &["__probe_ip"],
+            Self::Return | Self::ProgramReturn => &["__probe_func", "__probe_ret_ip"],
         }
     }
 
@@ -68,8 +72,8 @@ pub fn write_print_fmt<'a>(
     out: &mut dyn Out,
 ) -> fmt::Result {
     out.write_str(match kind {
-        Kind::Entry => "\"(%lx)",
-        Kind::Return => "\"(%lx <- %lx)",
+        Kind::Entry | Kind::ProgramEntry => "\"(%lx)",
+        Kind::Return | Kind::ProgramReturn => "\"(%lx <- %lx)",
     })?;
     for Named { name, argument } in arguments.clone() {
         out.bytes(b" ")?;
@@ -144,6 +148,8 @@ pub fn write_entry<'a>(
             };
             symbol::write(out, symbols, word(0), without)?;
         }
+        Kind::ProgramEntry => write!(out, "0x{:x}", word(0))?,
+        Kind::ProgramReturn => write!(out, "0x{:x} <- 0x{:x}", word(1), word(0))?,
     }
     out.bytes(b")")?;
     let base = COMMON.wrapping_add(kind.size());

@@ -34,6 +34,8 @@ pub enum Load {
     Argument(u16),
     /// What was saved when the function was entered, by its place there.
     Saved(u16),
+    /// The address at which this place of the probed file is mapped.
+    InFile(u64),
 }
 
 impl Load {
@@ -126,6 +128,8 @@ pub trait Source {
     fn argument(&self, at: u16) -> u64;
     /// [`Load::Saved`].
     fn saved(&self, at: u16) -> u64;
+    /// [`Load::InFile`].
+    fn in_file(&self, offset: u64) -> u64;
     /// [`Load::Symbol`] of the argument of this number.
     fn symbol(&self, argument: usize) -> u64;
     /// [`Step::ThisCpu`].
@@ -186,6 +190,7 @@ impl Program {
             Load::Current => source.current(),
             Load::Argument(at) => source.argument(at),
             Load::Saved(at) => source.saved(at),
+            Load::InFile(offset) => source.in_file(offset),
             // Only its store asks for it.
             Load::Text(_) => 0,
         }

@@ -8,11 +8,16 @@
 use libfuzzer_sys::fuzz_target;
 use rtrace_core::event::probe::argument::{compile, Context, Machine, Saved, Word};
 use rtrace_core::event::probe::command::{
-    words, Definition, Dentry, Found, No, NotFound, Removal, Symbols,
+    words, Definition, Dentry, Found, No, NotFound, Removal, Spot, Symbols,
 };
+use rtrace_core::event::probe::error::Refused;
+use rtrace_core::event::probe::uprobe::Head;
 use rtrace_core::format::LineBuf;
 
-struct World;
+/// The kernel, or a program.
+struct World {
+    is_program: bool,
+}
 
 impl Symbols for World {
     fn find(&self, symbol: &[u8], offset: u64) -> Result<Found, NotFound> {
@@ -34,22 +39,55 @@ impl Machine for World {
     fn stack_words(&self) -> u64 {
         2048
     }
+
+    fn is_program(&self) -> bool {
+        self.is_program
+    }
+}
+
+fn check(bytes: &[u8], refused: &Refused) {
+    assert!(usize::from(refused.column(words(bytes))) <= bytes.len() + 1 || bytes.len() > 65000);
+}
+
+/// What arguments may ask for, where the definition is one.
+fn in_kernel(bytes: &[u8]) -> Option<Spot> {
+    let world = World { is_program: false };
+    match Definition::parse(words(bytes), &world) {
+        Ok(definition) => Some(definition.spot),
+        Err(No::Other) => None,
+        Err(No::Refused(refused)) => {
+            check(bytes, &refused);
+            None
+        }
+    }
+}
+
+fn in_program(bytes: &[u8]) -> Option<Spot> {
+    let definition = Head::parse(words(bytes)).and_then(|head| Ok(head.finish()?));
+    match definition {
+        Ok(definition) if definition.is_return => Some(Spot::Return),
+        Ok(_) => Some(Spot::Inside),
+        Err(No::Other) => None,
+        Err(No::Refused(refused)) => {
+            check(bytes, &refused);
+            None
+        }
+    }
 }
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some(head) = words(bytes).next() {
         let _ = Removal::parse(head);
     }
-    let definition = match Definition::parse(words(bytes), &World) {
-        Ok(definition) => definition,
-        Err(No::Other) => return,
-        Err(No::Refused(refused)) => {
-            assert!(
-                usize::from(refused.column(words(bytes))) <= bytes.len() + 1 || bytes.len() > 65000
-            );
-            return;
-        }
-    };
+    if let Some(spot) = in_kernel(bytes) {
+        arguments(bytes, spot, &World { is_program: false });
+    }
+    if let Some(spot) = in_program(bytes) {
+        arguments(bytes, spot, &World { is_program: true });
+    }
+});
+
+fn arguments(bytes: &[u8], spot: Spot, machine: &World) {
     let mut saved = Saved::new();
     let mut size = 0;
     for word in words(bytes).skip(2) {
@@ -65,8 +103,8 @@ fuzz_target!(|bytes: &[u8]| {
         };
         let body = &word[parsed.body..];
         let mut context = Context {
-            spot: definition.spot,
-            machine: &World,
+            spot,
+            machine,
             saved: &mut saved,
             size,
         };
@@ -85,4 +123,4 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-});
+}

@@ -45,6 +45,15 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
     /// Enables or disables it. Task context, sleeps. The caller holds the events lock.
     fn enable(&self, on: bool) -> Result;
 
+    /// Whether it is in programs.
+    const IS_OF_PROGRAMS: bool = false;
+
+    /// Perf wants the hits of more programs, or of fewer. Task context, sleeps. The caller holds the
+    /// events lock.
+    fn apply(&self, _more: bool) -> Result {
+        Ok(())
+    }
+
     /// Writes what a definition has in front of the colon.
     fn show_head(&self, out: &mut dyn Out) -> fmt::Result;
 
@@ -113,6 +122,15 @@ impl<P: Probed> Ops for SharedOps<P> {
             }
         }
         switched
+    }
+
+    fn are_of_programs(&self) -> bool {
+        P::IS_OF_PROGRAMS
+    }
+
+    fn apply(&self, more: bool) -> Result {
+        let probes = self.0.probes.lock();
+        probes.iter().try_for_each(|probe| probe.apply(more))
     }
 
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {

@@ -45,6 +45,19 @@ impl Words {
         Ok(Self { words, kind })
     }
 
+    /// The words as they are. `ENOMEM`.
+    #[cfg(CONFIG_UPROBE_EVENTS)]
+    pub(super) fn plain<'a>(
+        kind: &'static str,
+        text: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Self> {
+        let mut words = KVec::new();
+        for word in text {
+            words.push(Text::copy(word)?, GFP_KERNEL)?;
+        }
+        Ok(Self { words, kind })
+    }
+
     /// Each of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.words.iter().map(|word| word.as_slice())

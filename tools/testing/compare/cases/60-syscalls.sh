@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The events of system calls: which there are, their formats, lines with what arguments point to.
 echo "== events =="
-# The calls of probes in user space are C's alone here.
-ls events/syscalls | grep -v '^sys_[a-z]*_uprobe$\|^sys_[a-z]*_uretprobe$'
+ls events/syscalls
 for call in getppid openat write mount rename sethostname execve symlinkat linkat umount; do
 	for event in enter exit; do
 		echo "== sys_${event}_$call =="

@@ -3,9 +3,9 @@
 exact() {
 	tr 0123456789 OIZEASGTBQ
 }
-# rtrace has no probes of users' functions, whose system calls the kernel has with them, and no tracer osnoise.
+# rtrace has no tracer osnoise.
 common() {
-	grep -v -e 'sys_[a-z]*_uprobe' -e 'sys_[a-z]*_uretprobe' -e '^osnoise:'
+	grep -v '^osnoise:'
 }
 # Which object comes first when the kernel is linked decides about the order.
 echo "== available_events =="
