@@ -147,8 +147,22 @@ static int module_event(struct notifier_block *block, unsigned long event, void 
 {
 	if (event == MODULE_STATE_COMING)
 		rtrace_dynamic_module(module);
+	if (event == MODULE_STATE_GOING)
+		rtrace_dynamic_module_goes(module);
 	return NOTIFY_OK;
 }
+
+static int tracepoint_event(struct notifier_block *block, unsigned long event, void *module)
+{
+	if (event == MODULE_STATE_COMING)
+		rtrace_dynamic_tracepoints();
+	return NOTIFY_OK;
+}
+
+static struct notifier_block tracepoints = {
+	.notifier_call	= tracepoint_event,
+	.priority	= -10,	/* behind that of tracepoints */
+};
 
 static struct notifier_block modules = {
 	.notifier_call	= module_event,
@@ -157,7 +171,7 @@ static struct notifier_block modules = {
 
 static int __init register_modules(void)
 {
-	return register_module_notifier(&modules);
+	return register_module_notifier(&modules) ?: register_module_notifier(&tracepoints);
 }
 core_initcall(register_modules);
 #endif

@@ -14,6 +14,7 @@
 pub mod argument;
 pub mod command;
 pub mod error;
+pub mod function;
 pub mod layout;
 pub mod program;
 #[cfg(all(test, not(CONFIG_RTRACE)))]

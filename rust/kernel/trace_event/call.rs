@@ -35,6 +35,10 @@ impl Call {
     #[cfg(CONFIG_KPROBE_EVENTS)]
     pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;
 
+    /// It is of an fprobe.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    pub(crate) const FPROBE: u32 = bindings::TRACE_EVENT_FL_FPROBE as u32;
+
     /// Its entries may have addresses of strings elsewhere, that are printed.
     pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
 

@@ -38,14 +38,20 @@ pub(super) static FILES: &[Row] = &[
 ];
 
 /// What `README` says of commands.
-pub(super) const SYNTAX: &str = "
+pub(super) static SYNTAX: &[&str] = &[
+    "
 Events that users define
 
   A line of dynamic_events or of the file of the kind:
 
 \tp[:[<group>/][<event>]] <place> [<args>]
 \tr[maxactive][:[<group>/][<event>]] <place> [<args>]
-\t-:[<group>/][<event>]
+",
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    "\tf[:[<group>/][<event>]] <func-name>[%return] [<args>]
+\tt[:[<group>/][<event>]] <tracepoint> [<args>]
+",
+    "\t-:[<group>/][<event>]
 
 \t    place: [<module>:]<symbol>[+<offset>]|<memaddr>
 \tplace (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
@@ -58,7 +64,8 @@ Events that users define
 \t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 \t           b<bit-width>@<bit-offset>/<container-size>, ustring,
 \t           symstr, %pd/%pD, <type>\\[<array-size>\\]
-";
+",
+];
 
 /// And of those of synthetic events.
 #[cfg(CONFIG_SYNTH_EVENTS)]

@@ -46,6 +46,16 @@ pub trait Machine {
 
     /// How many words a stack has.
     fn stack_words(&self) -> u64;
+
+    /// Whether definitions may name registers.
+    fn has_registers(&self) -> bool {
+        true
+    }
+
+    /// How many arguments the probed function has in front of those that users know.
+    fn hidden_arguments(&self) -> u16 {
+        0
+    }
 }
 
 /// The arguments that a return probe saves when the function is entered.
@@ -446,6 +456,7 @@ impl Fetch<'_, '_> {
     fn leaf(&mut self, text: &[u8]) -> Result<(), Refused> {
         match text {
             [b'$', name @ ..] => self.variable(name),
+            [b'%', ..] if !self.context.machine.has_registers() => self.refuse(Reason::BadVariable),
             [b'%', name @ ..] => match self.context.machine.register(name) {
                 Some(register) => {
                     self.load = Load::Register(register);
@@ -557,7 +568,10 @@ impl Fetch<'_, '_> {
             return self.refuse(Reason::BadArgumentNumber);
         };
         match self.context.spot {
-            Spot::Entry => Ok(Load::Argument(at)),
+            Spot::Entry => {
+                let hidden = self.context.machine.hidden_arguments();
+                Ok(Load::Argument(at.saturating_add(hidden)))
+            }
             Spot::Return => match self.context.saved.place(at) {
                 Some(place) => Ok(Load::Saved(place)),
                 None => self.refuse(Reason::BadArgumentNumber),

@@ -295,7 +295,7 @@ fn read_place<'a>(
 }
 
 /// Looks at arguments that begin with `$arg`, and at how many there are.
-fn check_arguments<'a>(
+pub(super) fn check_arguments<'a>(
     arguments: impl Iterator<Item = &'a [u8]>,
     spot: Spot,
 ) -> Result<(), Refused> {

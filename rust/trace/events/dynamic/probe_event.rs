@@ -8,7 +8,7 @@
 use super::arguments::Arguments;
 use super::text::Text;
 use super::words::Words;
-use super::{Dynamic, List};
+use super::{Change, Dynamic, List};
 use crate::core::event::probe::command::Removal;
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::program::Source;
@@ -62,7 +62,10 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
 
     /// The module `name`, which is being loaded, may have what `event` is to probe. Task context,
     /// sleeps. The caller holds the events lock.
-    fn module_comes(&self, name: &[u8], event: &Event<Self>);
+    fn module_comes(&self, _name: &[u8], _event: &Event<Self>) {}
+
+    /// As [`Dynamic::tracepoints_change`]. The caller holds the events lock.
+    fn tracepoints_change(&self, _change: &Change) {}
 }
 
 /// What records a probe's hits.
@@ -344,5 +347,9 @@ impl<P: Probed> Dynamic for Defined<P> {
 
     fn module_comes(&self, name: &[u8]) {
         self.probe.module_comes(name, &self.event);
+    }
+
+    fn tracepoints_change(&self, change: &Change) {
+        self.probe.tracepoints_change(change);
     }
 }
