@@ -12,6 +12,7 @@
 //! word behind the argument's name; *fetching* is finding the value at a hit.
 
 pub mod argument;
+pub mod attached;
 pub mod command;
 pub mod error;
 pub mod function;

@@ -35,6 +35,14 @@ impl Call {
     #[cfg(CONFIG_KPROBE_EVENTS)]
     pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;
 
+    /// It is of another event's entries.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(crate) const EPROBE: u32 = bindings::TRACE_EVENT_FL_EPROBE as u32;
+    /// It is of a kprobe, a uprobe or another event's entries.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(crate) const OF_PROBES: u32 =
+        Self::KPROBE | bindings::TRACE_EVENT_FL_UPROBE as u32 | Self::EPROBE;
+
     /// It is of an fprobe.
     #[cfg(CONFIG_FPROBE_EVENTS)]
     pub(crate) const FPROBE: u32 = bindings::TRACE_EVENT_FL_FPROBE as u32;

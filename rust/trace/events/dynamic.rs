@@ -8,6 +8,7 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | [`arguments`] | what probes record, and how it is printed |
+//! | `eprobe` | events of other events' entries |
 //! | `fprobe` | probes of functions and tracepoints |
 //! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
@@ -20,6 +21,8 @@
 //! probes.
 
 pub(crate) mod arguments;
+#[cfg(CONFIG_EPROBE_EVENTS)]
+mod eprobe;
 #[cfg(CONFIG_FPROBE_EVENTS)]
 mod fprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
@@ -72,6 +75,8 @@ static KINDS: &[&'static dyn Kind] = &[
     &synthetic::Synthetics,
     #[cfg(CONFIG_FPROBE_EVENTS)]
     &fprobe::Fprobes,
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    &eprobe::Eprobes,
 ];
 
 /// A definition of a user.

@@ -51,12 +51,15 @@ Events that users define
     "\tf[:[<group>/][<event>]] <func-name>[%return] [<args>]
 \tt[:[<group>/][<event>]] <tracepoint> [<args>]
 ",
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    "\te[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+",
     "\t-:[<group>/][<event>]
 
 \t    place: [<module>:]<symbol>[+<offset>]|<memaddr>
 \tplace (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 \t     args: <name>=fetcharg[:type]
-\t fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
+\t fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
 \t           $stack<index>, $stack, $retval, $comm, $arg<N>, $current
 \t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 \t           this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>)
@@ -64,6 +67,10 @@ Events that users define
 \t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 \t           b<bit-width>@<bit-offset>/<container-size>, ustring,
 \t           symstr, %pd/%pD, <type>\\[<array-size>\\]
+",
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    "\t    efield: For event probes ('e' types), the field is on of the fields
+\t            of the <attached-group>/<attached-event>.
 ",
 ];
 

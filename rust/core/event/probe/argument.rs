@@ -6,7 +6,7 @@
 
 use super::command::{is_name, Spot};
 use super::error::{Errno, Reason, Refused};
-use super::program::{Bits, Load, Program, Step, Store, STEPS};
+use super::program::{Bits, Field, Load, Program, Step, Store, STEPS};
 use super::types::{TextOf, Type};
 use crate::core::format;
 use crate::core::parse::number;
@@ -50,6 +50,11 @@ pub trait Machine {
     /// Whether definitions may name registers.
     fn has_registers(&self) -> bool {
         true
+    }
+
+    /// The field of this name, of the event whose entries are looked at.
+    fn field(&self, _name: &[u8]) -> Option<Field> {
+        None
     }
 
     /// How many arguments the probed function has in front of those that users know.
@@ -186,7 +191,7 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
     if body.is_empty() {
         return Err(Refused::new(Reason::NoArgumentBody, start));
     }
-    let typed = Typed::parse(body, start)?;
+    let typed = Typed::parse(body, start, context.spot)?;
     let mut fetch = Fetch {
         body,
         at: start,
@@ -225,7 +230,7 @@ fn position(text: &[u8], byte: u8) -> Option<usize> {
 }
 
 impl<'a> Typed<'a> {
-    fn parse(body: &'a [u8], start: usize) -> Result<Self, Refused> {
+    fn parse(body: &'a [u8], start: usize, spot: Spot) -> Result<Self, Refused> {
         let refused = |reason, at: usize| Err(Refused::new(reason, start.saturating_add(at)));
         let mut count = None;
         let (fetch, name) = match split_at_byte(body, b':') {
@@ -258,7 +263,9 @@ impl<'a> Typed<'a> {
             }
         };
         let at = name.map_or(0, |(_, at)| at);
-        let is_text = matches!(fetch, b"$comm" | b"$COMM") || fetch.starts_with(b"\\\"");
+        // As in C, of an event only a type says that it is a text.
+        let is_text = spot != Spot::Event && matches!(fetch, b"$comm" | b"$COMM")
+            || fetch.starts_with(b"\\\"");
         let ty = match name {
             _ if is_text => {
                 if count.is_some() || name.is_some_and(|(name, _)| name != b"string") {
@@ -352,6 +359,9 @@ impl Fetch<'_, '_> {
                 return Err(Refused::new(Reason::TooManyNested, self.at).with(Errno::TooBig));
             };
             let (outer, inside) = match rest {
+                _ if is_cpu && self.context.spot == Spot::Event => {
+                    return self.refuse(Reason::NoPerCpu)
+                }
                 // A cast needs the kernel's types.
                 [b'(', ..] => {
                     return Err(Refused::new(Reason::NoTypes, self.at).with(Errno::NotSupported))
@@ -476,11 +486,20 @@ impl Fetch<'_, '_> {
                 }
             },
             [b'\\', digits @ ..] => self.immediate(digits),
+            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] if self.context.spot == Spot::Event => {
+                match self.context.machine.field(text) {
+                    Some(field) => {
+                        self.load = Load::Field(field);
+                        Ok(())
+                    }
+                    None => self.refuse(Reason::NoEventField),
+                }
+            }
             // A name needs the kernel's types.
             [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => {
                 let refused = Refused::new(Reason::NoTypes, self.at);
                 Err(match self.context.spot {
-                    Spot::Inside => refused,
+                    Spot::Inside | Spot::Event => refused,
                     Spot::Entry | Spot::Return => refused.with(Errno::NotSupported),
                 })
             }
@@ -529,11 +548,16 @@ impl Fetch<'_, '_> {
     fn variable(&mut self, name: &[u8]) -> Result<(), Refused> {
         let rest = |prefix: &[u8]| name.strip_prefix(prefix);
         self.load = match name {
-            b"comm" | b"COMM" => Load::Comm,
+            b"comm" | b"COMM" if self.context.spot != Spot::Event => Load::Comm,
+            _ if self.context.spot == Spot::Event => match self.context.machine.field(name) {
+                Some(field) => Load::Field(field),
+                None if matches!(name, b"comm" | b"COMM") => Load::Comm,
+                None => return self.refuse(Reason::BadVariable),
+            },
             // C does not look at what follows.
             _ if rest(b"retval").is_some() => match self.context.spot {
                 Spot::Return => Load::Returned,
-                Spot::Entry | Spot::Inside => return self.refuse(Reason::ReturnedAtEntry),
+                _ => return self.refuse(Reason::ReturnedAtEntry),
             },
             b"stack" => Load::StackPointer,
             b"current" => Load::Current,
@@ -576,7 +600,7 @@ impl Fetch<'_, '_> {
                 Some(place) => Ok(Load::Saved(place)),
                 None => self.refuse(Reason::BadArgumentNumber),
             },
-            Spot::Inside => self.refuse(Reason::NotAtEntry),
+            Spot::Inside | Spot::Event => self.refuse(Reason::NotAtEntry),
         }
     }
 
@@ -597,7 +621,11 @@ impl Fetch<'_, '_> {
                     Some(step) => matches!(step, Step::Read { user: false, .. }),
                     None => matches!(
                         self.load,
-                        Load::Register(_) | Load::Stack(_) | Load::Returned | Load::Argument(_)
+                        Load::Register(_)
+                            | Load::Stack(_)
+                            | Load::Returned
+                            | Load::Argument(_)
+                            | Load::Field(_)
                     ),
                 };
                 if !fits {
@@ -619,8 +647,10 @@ impl Fetch<'_, '_> {
                     }
                 }
                 _ => {
-                    let is_address =
-                        matches!(self.load, Load::Immediate(_) | Load::Comm | Load::Text(_));
+                    let is_address = matches!(
+                        self.load,
+                        Load::Immediate(_) | Load::Comm | Load::Text(_) | Load::Field(_)
+                    );
                     if read.is_none() && (!is_address || self.count != 0) {
                         return at_type(Reason::BadString);
                     }

@@ -47,6 +47,8 @@ pub enum Spot {
     Inside,
     /// Behind a function.
     Return,
+    /// At an entry of another event.
+    Event,
 }
 
 /// What the kernel says of a symbol's place.

@@ -18,6 +18,8 @@ pub enum Kind {
     Entry,
     /// The function, and where it returns to.
     Return,
+    /// An entry of another event.
+    Event,
 }
 
 impl Kind {
@@ -26,6 +28,7 @@ impl Kind {
         match self {
             Self::Entry => &["__probe_ip"],
             Self::Return => &["__probe_func", "__probe_ret_ip"],
+            Self::Event => &[],
         }
     }
 
@@ -70,6 +73,7 @@ pub fn write_print_fmt<'a>(
     out.write_str(match kind {
         Kind::Entry => "\"(%lx)",
         Kind::Return => "\"(%lx <- %lx)",
+        Kind::Event => "\"",
     })?;
     for Named { name, argument } in arguments.clone() {
         out.bytes(b" ")?;
@@ -108,13 +112,14 @@ pub fn write_print_fmt<'a>(
     Ok(())
 }
 
-/// Writes an entry of the event `name`, with its common fields, as a line of `trace`.
+/// Writes an entry of the event `name`, with its common fields, as a line of `trace`; `attached` is
+/// the event that those of [`Kind::Event`] are of.
 ///
 /// # Errors
 ///
 /// Only the errors of `out`.
 pub fn write_entry<'a>(
-    name: &[u8],
+    (name, attached): (&[u8], &[u8]),
     kind: Kind,
     arguments: impl Iterator<Item = Named<'a>>,
     entry: &[u8],
@@ -134,6 +139,7 @@ pub fn write_entry<'a>(
         ..style
     };
     match kind {
+        Kind::Event => out.bytes(attached)?,
         Kind::Entry => symbol::write(out, symbols, word(0), with_offset)?,
         Kind::Return => {
             symbol::write(out, symbols, word(1), with_offset)?;

@@ -23,6 +23,23 @@ pub(super) struct Words {
 impl Words {
     /// `ENOMEM`, also where what `%pd` and `%pD` stand for is too long.
     pub(super) fn of<'a>(kind: &'static str, text: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
+        Self::copy(kind, text, true)
+    }
+
+    /// The words as they are. `ENOMEM`.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(super) fn plain<'a>(
+        kind: &'static str,
+        text: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Self> {
+        Self::copy(kind, text, false)
+    }
+
+    fn copy<'a>(
+        kind: &'static str,
+        text: impl Iterator<Item = &'a [u8]>,
+        expands: bool,
+    ) -> Result<Self> {
         let dentry = Dentry {
             name: DENTRY_NAME,
             of_file: FILE_DENTRY,
@@ -32,7 +49,8 @@ impl Words {
         for (at, word) in text.enumerate() {
             let mut memory = [0; DENTRY_ROOM];
             let mut line = LineBuf::new(memory.get_mut(..room).unwrap_or(&mut []));
-            let expanded = at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
+            let expanded =
+                expands && at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
             let word = match expanded {
                 true => Text::copy(line.as_bytes())?,
                 false => Text::copy(word)?,
