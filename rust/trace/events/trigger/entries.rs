@@ -4,7 +4,7 @@
 
 use super::{filter, EventId, HotFile, Key, Limits, Registry, Sort, Trigger};
 use crate::core::format::Out;
-use crate::kernel::context::PreemptOff;
+use crate::kernel::context::{with_preemption_off, PreemptOff};
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
@@ -41,7 +41,7 @@ impl Trigger for Made {
 
     fn hit(&self, file: &HotFile, entry: Option<&[u8]>) {
         if let Some(entry) = entry {
-            self.reader.read(file, entry, &PreemptOff::new());
+            with_preemption_off(|stay| self.reader.read(file, entry, stay));
         }
     }
 
