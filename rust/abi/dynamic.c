@@ -147,11 +147,14 @@ static int module_event(struct notifier_block *block, unsigned long event, void 
 {
 	if (event == MODULE_STATE_COMING)
 		rtrace_dynamic_module(module);
+#ifdef CONFIG_FPROBE_EVENTS
 	if (event == MODULE_STATE_GOING)
 		rtrace_dynamic_module_goes(module);
+#endif
 	return NOTIFY_OK;
 }
 
+#ifdef CONFIG_FPROBE_EVENTS
 static int tracepoint_event(struct notifier_block *block, unsigned long event, void *module)
 {
 	if (event == MODULE_STATE_COMING)
@@ -164,6 +167,13 @@ static struct notifier_block tracepoints = {
 	.priority	= -10,	/* behind that of tracepoints */
 };
 
+static int __init register_tracepoints(void)
+{
+	return register_module_notifier(&tracepoints);
+}
+core_initcall(register_tracepoints);
+#endif
+
 static struct notifier_block modules = {
 	.notifier_call	= module_event,
 	.priority	= 2,	/* behind that of kprobes */
@@ -171,7 +181,7 @@ static struct notifier_block modules = {
 
 static int __init register_modules(void)
 {
-	return register_module_notifier(&modules) ?: register_module_notifier(&tracepoints);
+	return register_module_notifier(&modules);
 }
 core_initcall(register_modules);
 #endif

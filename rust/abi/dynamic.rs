@@ -108,6 +108,7 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_module(module: *mut bindings::mod
 }
 
 /// A module's tracepoints are there. Task context, sleeps.
+#[cfg(CONFIG_FPROBE_EVENTS)]
 #[export]
 pub(crate) extern "C" fn rtrace_dynamic_tracepoints() {
     dynamic::tracepoints_change(&dynamic::Change::Comes);
@@ -118,6 +119,7 @@ pub(crate) extern "C" fn rtrace_dynamic_tracepoints() {
 /// # Safety
 ///
 /// The module is there during the call.
+#[cfg(CONFIG_FPROBE_EVENTS)]
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_dynamic_module_goes(module: *mut bindings::module) {
     // SAFETY: the module is there during the call.

@@ -43,6 +43,7 @@ use crate::core::format::Out;
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::fmt;
+#[cfg(CONFIG_FPROBE_EVENTS)]
 use core::ops::Range;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -117,10 +118,12 @@ pub(crate) trait Dynamic: Send + Sync {
     fn module_comes(&self, name: &[u8]);
 
     /// A module was loaded as far as its tracepoints, or is about to go. Task context, sleeps.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
     fn tracepoints_change(&self, _change: &Change) {}
 }
 
 /// A change of modules, of which tracepoints are part.
+#[cfg(CONFIG_FPROBE_EVENTS)]
 pub(crate) enum Change {
     /// One is loaded; its tracepoints can be probed.
     Comes,
@@ -294,6 +297,7 @@ pub(crate) fn module_comes(name: &[u8]) {
 }
 
 /// Tells the probes of tracepoints that a module has come or goes. Task context, sleeps.
+#[cfg(CONFIG_FPROBE_EVENTS)]
 pub(crate) fn tracepoints_change(change: &Change) {
     let Ok(list) = lock() else {
         return;

@@ -199,6 +199,7 @@ impl Registry {
     }
 
     /// Has `on_switch` told when the event is enabled or disabled.
+    #[cfg(CONFIG_PROBE_EVENTS)]
     pub(crate) fn set_on_switch(&mut self, id: EventId, on_switch: Arc<dyn OnSwitch>) {
         if let Some(event) = self.events.iter_mut().find(|event| event.id == id) {
             event.on_switch = Some(on_switch);

@@ -8,7 +8,9 @@
 use super::arguments::Arguments;
 use super::text::Text;
 use super::words::Words;
-use super::{Change, Dynamic, List};
+#[cfg(CONFIG_FPROBE_EVENTS)]
+use super::Change;
+use super::{Dynamic, List};
 use crate::core::event::probe::command::Removal;
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::program::Source;
@@ -72,6 +74,7 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
     fn module_comes(&self, _name: &[u8], _event: &Event<Self>) {}
 
     /// As [`Dynamic::tracepoints_change`]. The caller holds the events lock.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
     fn tracepoints_change(&self, _change: &Change) {}
 }
 
@@ -397,6 +400,7 @@ impl<P: Probed> Dynamic for Defined<P> {
         self.probe.module_comes(name, &self.event);
     }
 
+    #[cfg(CONFIG_FPROBE_EVENTS)]
     fn tracepoints_change(&self, change: &Change) {
         self.probe.tracepoints_change(change);
     }
