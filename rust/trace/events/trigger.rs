@@ -9,10 +9,10 @@
 //! The list of an event's triggers is replaced as a whole under the event mutex. A hit uses either
 //! the old or the new list.
 
-#[cfg(CONFIG_HIST_TRIGGERS)]
-pub(crate) mod hist;
 #[cfg(CONFIG_EPROBE_EVENTS)]
 pub(crate) mod entries;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(crate) mod hist;
 mod kinds;
 mod on_off;
 mod snapshot;

@@ -27,6 +27,7 @@ const fn key(event: EventId) -> Key {
     Key {
         sort: Sort::Entries,
         target: Some(event),
+        number: 0,
     }
 }
 
