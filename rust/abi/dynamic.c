@@ -147,8 +147,32 @@ static int module_event(struct notifier_block *block, unsigned long event, void 
 {
 	if (event == MODULE_STATE_COMING)
 		rtrace_dynamic_module(module);
+#ifdef CONFIG_FPROBE_EVENTS
+	if (event == MODULE_STATE_GOING)
+		rtrace_dynamic_module_goes(module);
+#endif
 	return NOTIFY_OK;
 }
+
+#ifdef CONFIG_FPROBE_EVENTS
+static int tracepoint_event(struct notifier_block *block, unsigned long event, void *module)
+{
+	if (event == MODULE_STATE_COMING)
+		rtrace_dynamic_tracepoints();
+	return NOTIFY_OK;
+}
+
+static struct notifier_block tracepoints = {
+	.notifier_call	= tracepoint_event,
+	.priority	= -10,	/* behind that of tracepoints */
+};
+
+static int __init register_tracepoints(void)
+{
+	return register_module_notifier(&tracepoints);
+}
+core_initcall(register_tracepoints);
+#endif
 
 static struct notifier_block modules = {
 	.notifier_call	= module_event,

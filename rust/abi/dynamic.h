@@ -12,6 +12,8 @@ extern struct trace_event_functions rtrace_dynamic_funcs;
 int rtrace_dynamic_reg(struct trace_event_call *call, enum trace_reg what, void *data);
 enum print_line_t rtrace_dynamic_print(struct trace_iterator *iter, int flags, struct trace_event *event);
 void rtrace_dynamic_module(struct module *module);
+void rtrace_dynamic_module_goes(struct module *module);
+void rtrace_dynamic_tracepoints(void);
 #ifdef CONFIG_KPROBE_EVENTS
 void rtrace_dynamic_boot(const char *kprobes);
 int rtrace_kprobe_start(struct dynevent_cmd *cmd, bool is_return, const char *name, const char *place);

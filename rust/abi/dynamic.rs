@@ -121,6 +121,26 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_module(module: *mut bindings::mod
     dynamic::module_comes(unsafe { Module::from_raw(module) }.name());
 }
 
+/// A module's tracepoints are there. Task context, sleeps.
+#[cfg(CONFIG_FPROBE_EVENTS)]
+#[export]
+pub(crate) extern "C" fn rtrace_dynamic_tracepoints() {
+    dynamic::tracepoints_change(&dynamic::Change::Comes);
+}
+
+/// A module is about to go. Task context, sleeps.
+///
+/// # Safety
+///
+/// The module is there during the call.
+#[cfg(CONFIG_FPROBE_EVENTS)]
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_dynamic_module_goes(module: *mut bindings::module) {
+    // SAFETY: the module is there during the call.
+    let text = unsafe { Module::from_raw(module) }.text();
+    dynamic::tracepoints_change(&dynamic::Change::Goes(text));
+}
+
 /// Makes the events of the command line. Boot, with text patching.
 ///
 /// # Safety

@@ -487,7 +487,7 @@ mod perf {
         // SAFETY: the caller is a probe that is waited for before the event is no longer in use, and
         // `regs` are what it got; `_stay` has preemption off.
         unsafe {
-            perf_trace::submit(event, regs, length, |fields| {
+            perf_trace::submit(event, perf_trace::Seen::All(regs), length, |fields| {
                 let rest = put_call(fields, number, words);
                 if let Some(user) = user {
                     user.put(rest, fixed);

@@ -45,6 +45,14 @@ __rust_helper notrace void rust_helper_rtrace_set_direct_caller(struct ftrace_re
 	arch_ftrace_set_direct_caller(fregs, addr);
 }
 
+#ifdef CONFIG_FPROBE_EVENTS
+/* What perf wants of the registers that were saved at a function's entry or return. */
+__rust_helper notrace void rust_helper_rtrace_fill_perf_regs(struct ftrace_regs *fregs, struct pt_regs *regs)
+{
+	ftrace_fill_perf_regs(fregs, regs);
+}
+#endif
+
 /* The arguments of a traced function, as far as registers hold them. */
 __rust_helper notrace void rust_helper_rtrace_arguments(struct ftrace_regs *fregs, unsigned long *arguments)
 {

@@ -7,7 +7,7 @@
 
 use super::context::PreemptOff;
 #[cfg(CONFIG_PERF_EVENTS)]
-use super::perf_trace;
+use super::perf_trace::{self, Seen};
 use super::rcu_slot::RcuSlot;
 #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
 use super::regs::Regs;
@@ -18,8 +18,6 @@ use super::trace_seq::TraceSeq;
 use super::uprobe::{Program, Targets};
 use core::any::Any;
 use core::fmt;
-#[cfg(all(CONFIG_SYNTH_EVENTS, CONFIG_PERF_EVENTS))]
-use core::ptr::null_mut;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -364,6 +362,32 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     pub(crate) fn submit(
         &self,
         regs: &Regs,
+        stay: &PreemptOff,
+        length: impl FnOnce() -> usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        self.submit_with(Seen::All(regs.as_ptr()), stay, length, fill);
+    }
+
+    /// [`DynamicEvent::submit`] of a function's entry or return, with the registers that were saved
+    /// there.
+    #[cfg(all(CONFIG_FPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[inline(always)]
+    pub(crate) fn submit_partial(
+        &self,
+        regs: &Regs,
+        stay: &PreemptOff,
+        length: impl FnOnce() -> usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        self.submit_with(Seen::OfFunction(regs.as_ptr().cast()), stay, length, fill);
+    }
+
+    #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[inline(always)]
+    fn submit_with(
+        &self,
+        regs: Seen,
         _stay: &PreemptOff,
         length: impl FnOnce() -> usize,
         fill: impl FnOnce(&mut [u8]),
@@ -374,7 +398,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // SAFETY: perf has called `set_for_perf(true)` before, and calls `set_for_perf(false)` and
         // waits for code with preemption off before the event is no longer in use; preemption is
         // off since before the flag was read. `regs` are those of the hit.
-        unsafe { perf_trace::submit(self.call(), regs.as_ptr(), length(), fill) };
+        unsafe { perf_trace::submit(self.call(), regs, length(), fill) };
     }
 
     /// [`DynamicEvent::submit`] with the registers of the caller.
@@ -389,8 +413,8 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         if !self.is_for_perf() {
             return;
         }
-        // SAFETY: as in `submit`; null stands for the registers of the caller.
-        unsafe { perf_trace::submit(self.call(), null_mut(), length(), fill) };
+        // SAFETY: as in `submit_with`, but for the registers.
+        unsafe { perf_trace::submit(self.call(), Seen::OfCaller, length(), fill) };
     }
 
     /// Prints an entry as a line. Any context.

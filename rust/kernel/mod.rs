@@ -12,6 +12,8 @@ pub(crate) mod cpus;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) mod dynamic_event;
 pub(crate) mod format;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+pub(crate) mod fprobe;
 pub(crate) mod fs;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
@@ -69,6 +71,8 @@ pub(crate) mod trace_export;
 pub(crate) mod trace_iterator;
 pub(crate) mod trace_seq;
 pub(crate) mod tracepoint;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+pub(crate) mod tracepoint_stub;
 pub(crate) mod try_lock;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 pub(crate) mod uprobe;

@@ -315,6 +315,19 @@ pub(crate) unsafe fn submit_to(
     }
 }
 
+/// The registers of a hit.
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
+#[derive(Clone, Copy)]
+pub(crate) enum Seen {
+    /// All of them.
+    All(*mut bindings::pt_regs),
+    /// Those of the caller.
+    OfCaller,
+    /// Those that are saved where functions are entered and left.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    OfFunction(*mut bindings::ftrace_regs),
+}
+
 /// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
 /// `fill` writes what is behind the common fields. Nothing is done where nobody listens, or for an
 /// entry that is shorter than the common fields.
@@ -322,14 +335,9 @@ pub(crate) unsafe fn submit_to(
 /// # Safety
 ///
 /// In a probe that is waited for before `call` is no longer in use, with preemption off; `regs` are of
-/// what was hit, or null for those of the caller.
+/// what was hit.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
-pub(crate) unsafe fn submit(
-    call: &Call,
-    regs: *mut bindings::pt_regs,
-    length: usize,
-    fill: impl FnOnce(&mut [u8]),
-) {
+pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl FnOnce(&mut [u8])) {
     let raw = call.as_ptr();
     // SAFETY: null, or the lists, which stay while the event is in use: this probe is waited for
     // before they go.
@@ -352,19 +360,23 @@ pub(crate) unsafe fn submit(
     let Some((entry, own, context)) = (unsafe { room(size) }) else {
         return;
     };
-    let regs = match regs.is_null() {
-        // SAFETY: the registers that go with the room are this context's.
-        true => unsafe {
-            bindings::perf_fetch_caller_regs(own);
-            own
-        },
-        false => regs,
-    };
     // SAFETY: the room has `size` bytes, no fewer than `length`, which this context has to itself
     // until perf's core ends it; `regs` are of what was hit.
     unsafe {
         let start = entry.as_ptr();
         fill(core::slice::from_raw_parts_mut(start.add(COMMON), behind));
+        let regs = match regs {
+            Seen::All(regs) => regs,
+            Seen::OfCaller => {
+                bindings::perf_fetch_caller_regs(own);
+                own
+            }
+            #[cfg(CONFIG_FPROBE_EVENTS)]
+            Seen::OfFunction(saved) => {
+                bindings::rtrace_fill_perf_regs(saved, own);
+                own
+            }
+        };
         bindings::rtrace_perf_submit(
             raw,
             start.cast(),

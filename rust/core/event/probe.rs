@@ -12,8 +12,10 @@
 //! word behind the argument's name; *fetching* is finding the value at a hit.
 
 pub mod argument;
+pub mod attached;
 pub mod command;
 pub mod error;
+pub mod function;
 pub mod layout;
 pub mod program;
 #[cfg(all(test, not(CONFIG_RTRACE)))]

@@ -40,6 +40,18 @@ impl Call {
     pub(crate) const UPROBE: u32 =
         (bindings::TRACE_EVENT_FL_UPROBE | bindings::TRACE_EVENT_FL_CAP_ANY) as u32;
 
+    /// It is of another event's entries.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(crate) const EPROBE: u32 = bindings::TRACE_EVENT_FL_EPROBE as u32;
+    /// It is of a kprobe, a uprobe or another event's entries.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(crate) const OF_PROBES: u32 =
+        Self::KPROBE | bindings::TRACE_EVENT_FL_UPROBE as u32 | Self::EPROBE;
+
+    /// It is of an fprobe.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    pub(crate) const FPROBE: u32 = bindings::TRACE_EVENT_FL_FPROBE as u32;
+
     /// Its entries may have addresses of strings elsewhere, that are printed.
     pub(crate) const TEST_STR: u32 = bindings::TRACE_EVENT_FL_TEST_STR as u32;
 

@@ -8,6 +8,8 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | [`arguments`] | what probes record, and how it is printed |
+//! | `eprobe` | events of other events' entries |
+//! | `fprobe` | probes of functions and tracepoints |
 //! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
 //! | `probe_event` | what events of all probes have in common |
@@ -20,6 +22,10 @@
 //! probes.
 
 pub(crate) mod arguments;
+#[cfg(CONFIG_EPROBE_EVENTS)]
+mod eprobe;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+mod fprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod hit;
 #[cfg(CONFIG_KPROBE_EVENTS)]
@@ -40,6 +46,8 @@ use crate::core::format::Out;
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::fmt;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+use core::ops::Range;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Mutex, MutexGuard, SetOnce};
@@ -71,6 +79,10 @@ static KINDS: &[&'static dyn Kind] = &[
     &uprobe::Uprobes,
     #[cfg(CONFIG_SYNTH_EVENTS)]
     &synthetic::Synthetics,
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    &fprobe::Fprobes,
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    &eprobe::Eprobes,
 ];
 
 /// A definition of a user.
@@ -109,6 +121,19 @@ pub(crate) trait Dynamic: Send + Sync {
         expect(dead_code, reason = "no kind has probes in modules")
     )]
     fn module_comes(&self, name: &[u8]);
+
+    /// A module was loaded as far as its tracepoints, or is about to go. Task context, sleeps.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    fn tracepoints_change(&self, _change: &Change) {}
+}
+
+/// A change of modules, of which tracepoints are part.
+#[cfg(CONFIG_FPROBE_EVENTS)]
+pub(crate) enum Change {
+    /// One is loaded; its tracepoints can be probed.
+    Comes,
+    /// One goes, with its text.
+    Goes(Range<usize>),
 }
 
 /// All definitions, oldest first.
@@ -135,6 +160,8 @@ pub(super) fn init() -> Result {
     LIST.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
     #[cfg(CONFIG_SYNTH_EVENTS)]
     synthetic::init()?;
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    crate::kernel::tracepoint_stub::init();
     Ok(())
 }
 
@@ -276,4 +303,17 @@ pub(crate) fn module_comes(name: &[u8]) {
         return;
     };
     list.iter().for_each(|one| one.module_comes(name));
+}
+
+/// Tells the probes of tracepoints that a module has come or goes. Task context, sleeps.
+#[cfg(CONFIG_FPROBE_EVENTS)]
+pub(crate) fn tracepoints_change(change: &Change) {
+    let Ok(list) = lock() else {
+        return;
+    };
+    // Nobody switches an event meanwhile.
+    let Ok(_registry) = registry::lock() else {
+        return;
+    };
+    list.iter().for_each(|one| one.tracepoints_change(change));
 }

@@ -82,6 +82,7 @@ impl Registry {
             (true, false) => self.enabled -= 1,
             _ => {}
         }
+        let result = result.and_then(|()| self.tell(instance, event, was, is, soft));
         self.end_saving();
         if on && result.is_err() {
             if let Some(event) = self.event(event) {
@@ -89,6 +90,28 @@ impl Registry {
             }
         }
         result
+    }
+
+    /// Tells who wants to know that `event` was enabled or disabled in `instance`.
+    fn tell(
+        &mut self,
+        instance: &Arc<Instance>,
+        event: EventId,
+        was: bool,
+        is: bool,
+        soft: bool,
+    ) -> Result {
+        let on_switch = self.event(event).and_then(|event| event.on_switch.clone());
+        let Some(on_switch) = on_switch.filter(|_| was != is) else {
+            return Ok(());
+        };
+        on_switch
+            .switched(self, instance, event, is)
+            .inspect_err(|_| {
+                if is {
+                    let _ = self.switch(instance, event, false, soft);
+                }
+            })
     }
 
     /// Enables or disables all events that match `wanted`. An error does not stop it. Task context,

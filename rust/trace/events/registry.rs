@@ -33,6 +33,8 @@ impl EventId {
 pub(crate) struct Event {
     id: EventId,
     call: Registered,
+    /// What is told when it is enabled or disabled in an instance.
+    pub(super) on_switch: Option<Arc<dyn OnSwitch>>,
 }
 
 impl Event {
@@ -67,6 +69,22 @@ impl Deref for Event {
     fn deref(&self) -> &Call {
         &self.call
     }
+}
+
+/// What is told when an event is enabled or disabled in an instance.
+pub(crate) trait OnSwitch: Send + Sync {
+    /// `event` was enabled or disabled in `instance`. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be enabled; it is not, then.
+    fn switched(
+        &self,
+        registry: &mut Registry,
+        instance: &Arc<Instance>,
+        event: EventId,
+        on: bool,
+    ) -> Result;
 }
 
 /// The events of an instance.
@@ -169,9 +187,23 @@ impl Registry {
     /// Adds an event. `ENOMEM`.
     pub(crate) fn add(&mut self, call: Registered) -> Result<EventId> {
         let id = EventId(self.next);
-        self.events.push(Event { id, call }, GFP_KERNEL)?;
+        let on_switch = None;
+        let event = Event {
+            id,
+            call,
+            on_switch,
+        };
+        self.events.push(event, GFP_KERNEL)?;
         self.next = self.next.checked_add(1).ok_or(EOVERFLOW)?;
         Ok(id)
+    }
+
+    /// Has `on_switch` told when the event is enabled or disabled.
+    #[cfg(CONFIG_PROBE_EVENTS)]
+    pub(crate) fn set_on_switch(&mut self, id: EventId, on_switch: Arc<dyn OnSwitch>) {
+        if let Some(event) = self.events.iter_mut().find(|event| event.id == id) {
+            event.on_switch = Some(on_switch);
+        }
     }
 
     /// Removes the events that `is` accepts, with their files. Also clears the buffers of instances

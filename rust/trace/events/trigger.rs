@@ -9,6 +9,8 @@
 //! The list of an event's triggers is replaced as a whole under the event mutex. A hit uses either
 //! the old or the new list.
 
+#[cfg(CONFIG_EPROBE_EVENTS)]
+pub(crate) mod entries;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub(crate) mod hist;
 mod kinds;
@@ -134,6 +136,8 @@ enum Sort {
     Switch,
     #[cfg(CONFIG_HIST_TRIGGERS)]
     Hist,
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    Entries,
 }
 
 impl Sort {
@@ -146,6 +150,8 @@ impl Sort {
             Self::Switch => 1 << 3,
             #[cfg(CONFIG_HIST_TRIGGERS)]
             Self::Hist => 1 << 4,
+            #[cfg(CONFIG_EPROBE_EVENTS)]
+            Self::Entries => 1 << 6,
         }
     }
 }
@@ -181,6 +187,11 @@ pub(crate) trait Trigger: Send + Sync {
     /// Whether it needs neither the common fields of the entry nor the stack.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     fn is_direct(&self) -> bool {
+        false
+    }
+
+    /// Whether no file shows it.
+    fn is_hidden(&self) -> bool {
         false
     }
 

@@ -46,20 +46,29 @@ pub(super) static FILES: &[Row] = &[
 ];
 
 /// What `README` says of commands.
-pub(super) const SYNTAX: &str = "
+pub(super) static SYNTAX: &[&str] = &[
+    "
 Events that users define
 
   A line of dynamic_events or of the file of the kind:
 
 \tp[:[<group>/][<event>]] <place> [<args>]
 \tr[maxactive][:[<group>/][<event>]] <place> [<args>]
-\t-:[<group>/][<event>]
+",
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    "\tf[:[<group>/][<event>]] <func-name>[%return] [<args>]
+\tt[:[<group>/][<event>]] <tracepoint> [<args>]
+",
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    "\te[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+",
+    "\t-:[<group>/][<event>]
 
 \t    place: [<module>:]<symbol>[+<offset>]|<memaddr>
 \tplace (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 \tplace (uprobe): <path>:<offset>[%return][(ref_ctr_offset)]
 \t     args: <name>=fetcharg[:type]
-\t fetcharg: %<register>, @<address>, @<symbol>[+|-<offset>],
+\t fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
 \t           $stack<index>, $stack, $retval, $comm, $arg<N>, $current
 \t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 \t           this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>)
@@ -67,7 +76,12 @@ Events that users define
 \t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,
 \t           b<bit-width>@<bit-offset>/<container-size>, ustring,
 \t           symstr, %pd/%pD, <type>\\[<array-size>\\]
-";
+",
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    "\t    efield: For event probes ('e' types), the field is on of the fields
+\t            of the <attached-group>/<attached-event>.
+",
+];
 
 /// And of those of synthetic events.
 #[cfg(CONFIG_SYNTH_EVENTS)]

@@ -70,7 +70,9 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
         write_row(out, "\t", row, ": ")?;
     }
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
-    out.write_str(super::dynamic::SYNTAX)?;
+    for piece in super::dynamic::SYNTAX {
+        out.write_str(piece)?;
+    }
     #[cfg(CONFIG_SYNTH_EVENTS)]
     out.write_str(super::dynamic::SYNTHETIC_SYNTAX)?;
     #[cfg(CONFIG_HIST_TRIGGERS)]

@@ -104,6 +104,22 @@ if [ -e $enter/enable ]; then
 	fi
 fi
 
+# Events that users define, at the function that the loop calls.
+function=$(sed -n 's/^\([^ ]*_sys_getppid\)\( .*\)\{0,1\}$/\1/p' available_filter_functions | head -n 1)
+defined() { # name, definition
+	echo "$2" 2> /dev/null > dynamic_events || return 0
+	echo 1 > events/bench/probe/enable
+	price "$1" "$("$program")" "$none" 100
+	echo 0 > events/bench/probe/enable
+	echo > dynamic_events
+}
+if [ -e dynamic_events ]; then
+	defined kprobe "p:bench/probe $function"
+	defined kretprobe "r:bench/probe $function \$retval"
+	defined fprobe "f:bench/probe $function"
+	defined fprobe_return "f:bench/probe $function%return \$retval"
+fi
+
 # By the code that TRACE_EVENT() generates; interrupts go off twice in a system call.
 off=events/preemptirq/irq_disable
 if [ -e $off/enable ]; then

@@ -6,7 +6,7 @@
 
 use super::command::{is_name, Spot};
 use super::error::{Errno, Reason, Refused};
-use super::program::{Bits, Load, Program, Step, Store, STEPS};
+use super::program::{Bits, Field, Load, Program, Step, Store, STEPS};
 use super::types::{TextOf, Type};
 use crate::core::format;
 use crate::core::parse::number;
@@ -51,6 +51,21 @@ pub trait Machine {
     /// but nothing of the kernel's.
     fn is_program(&self) -> bool {
         false
+    }
+
+    /// Whether definitions may name registers.
+    fn has_registers(&self) -> bool {
+        true
+    }
+
+    /// The field of this name, of the event whose entries are looked at.
+    fn field(&self, _name: &[u8]) -> Option<Field> {
+        None
+    }
+
+    /// How many arguments the probed function has in front of those that users know.
+    fn hidden_arguments(&self) -> u16 {
+        0
     }
 }
 
@@ -182,7 +197,7 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
     if body.is_empty() {
         return Err(Refused::new(Reason::NoArgumentBody, start));
     }
-    let typed = Typed::parse(body, start, context.machine)?;
+    let typed = Typed::parse(body, start, context)?;
     let mut fetch = Fetch {
         body,
         at: start,
@@ -221,7 +236,7 @@ fn position(text: &[u8], byte: u8) -> Option<usize> {
 }
 
 impl<'a> Typed<'a> {
-    fn parse(body: &'a [u8], start: usize, machine: &dyn Machine) -> Result<Self, Refused> {
+    fn parse(body: &'a [u8], start: usize, context: &Context<'_>) -> Result<Self, Refused> {
         let refused = |reason, at: usize| Err(Refused::new(reason, start.saturating_add(at)));
         let mut count = None;
         let (fetch, name) = match split_at_byte(body, b':') {
@@ -254,7 +269,9 @@ impl<'a> Typed<'a> {
             }
         };
         let at = name.map_or(0, |(_, at)| at);
-        let is_text = matches!(fetch, b"$comm" | b"$COMM") || fetch.starts_with(b"\\\"");
+        // As in C, of an event only a type says that it is a text.
+        let is_text = context.spot != Spot::Event && matches!(fetch, b"$comm" | b"$COMM")
+            || fetch.starts_with(b"\\\"");
         let ty = match name {
             _ if is_text => {
                 if count.is_some() || name.is_some_and(|(name, _)| name != b"string") {
@@ -263,7 +280,7 @@ impl<'a> Typed<'a> {
                 Some(Type::string())
             }
             None => Some(Type::word()),
-            Some((b"symbol" | b"symstr", _)) if machine.is_program() => None,
+            Some((b"symbol" | b"symstr", _)) if context.machine.is_program() => None,
             Some((name, _)) => Type::named(name),
         };
         let Some(ty) = ty else {
@@ -349,6 +366,9 @@ impl Fetch<'_, '_> {
                 return Err(Refused::new(Reason::TooManyNested, self.at).with(Errno::TooBig));
             };
             let (outer, inside) = match rest {
+                _ if is_cpu && self.context.spot == Spot::Event => {
+                    return self.refuse(Reason::NoPerCpu)
+                }
                 // A cast needs the kernel's types.
                 [b'(', ..] => {
                     return Err(Refused::new(Reason::NoTypes, self.at).with(Errno::NotSupported))
@@ -385,7 +405,7 @@ impl Fetch<'_, '_> {
     /// `this_cpu_ptr(…)` and `this_cpu_read(…)`.
     fn of_this_cpu<'t>(&mut self, text: &'t [u8]) -> Result<(Nested, &'t [u8]), Refused> {
         if self.context.machine.is_program() {
-            return self.refuse(Reason::OnlyOfKernel);
+            return self.refuse(Reason::NoPerCpu);
         }
         let is_read = text.starts_with(READ);
         let name = if is_read { READ } else { POINTER };
@@ -456,6 +476,7 @@ impl Fetch<'_, '_> {
     fn leaf(&mut self, text: &[u8]) -> Result<(), Refused> {
         match text {
             [b'$', name @ ..] => self.variable(name),
+            [b'%', ..] if !self.context.machine.has_registers() => self.refuse(Reason::BadVariable),
             [b'%', name @ ..] => match self.context.machine.register(name) {
                 Some(register) => {
                     self.load = Load::Register(register);
@@ -475,11 +496,20 @@ impl Fetch<'_, '_> {
                 }
             },
             [b'\\', digits @ ..] => self.immediate(digits),
+            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] if self.context.spot == Spot::Event => {
+                match self.context.machine.field(text) {
+                    Some(field) => {
+                        self.load = Load::Field(field);
+                        Ok(())
+                    }
+                    None => self.refuse(Reason::NoEventField),
+                }
+            }
             // A name needs the kernel's types.
             [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => {
                 let refused = Refused::new(Reason::NoTypes, self.at);
                 Err(match self.context.spot {
-                    Spot::Inside => refused,
+                    Spot::Inside | Spot::Event => refused,
                     Spot::Entry | Spot::Return => refused.with(Errno::NotSupported),
                 })
             }
@@ -538,11 +568,16 @@ impl Fetch<'_, '_> {
     fn variable(&mut self, name: &[u8]) -> Result<(), Refused> {
         let rest = |prefix: &[u8]| name.strip_prefix(prefix);
         self.load = match name {
-            b"comm" | b"COMM" => Load::Comm,
+            b"comm" | b"COMM" if self.context.spot != Spot::Event => Load::Comm,
+            _ if self.context.spot == Spot::Event => match self.context.machine.field(name) {
+                Some(field) => Load::Field(field),
+                None if matches!(name, b"comm" | b"COMM") => Load::Comm,
+                None => return self.refuse(Reason::BadVariable),
+            },
             // C does not look at what follows.
             _ if rest(b"retval").is_some() => match self.context.spot {
                 Spot::Return => Load::Returned,
-                Spot::Entry | Spot::Inside => return self.refuse(Reason::ReturnedAtEntry),
+                _ => return self.refuse(Reason::ReturnedAtEntry),
             },
             b"stack" => Load::StackPointer,
             b"current" if !self.context.machine.is_program() => Load::Current,
@@ -579,12 +614,15 @@ impl Fetch<'_, '_> {
         match self.context.spot {
             // Where a program's function has its arguments is not known.
             _ if self.context.machine.is_program() => self.refuse(Reason::NotAtEntry),
-            Spot::Entry => Ok(Load::Argument(at)),
+            Spot::Entry => {
+                let hidden = self.context.machine.hidden_arguments();
+                Ok(Load::Argument(at.saturating_add(hidden)))
+            }
             Spot::Return => match self.context.saved.place(at) {
                 Some(place) => Ok(Load::Saved(place)),
                 None => self.refuse(Reason::BadArgumentNumber),
             },
-            Spot::Inside => self.refuse(Reason::NotAtEntry),
+            Spot::Inside | Spot::Event => self.refuse(Reason::NotAtEntry),
         }
     }
 
@@ -605,7 +643,11 @@ impl Fetch<'_, '_> {
                     Some(step) => matches!(step, Step::Read { user: false, .. }),
                     None => matches!(
                         self.load,
-                        Load::Register(_) | Load::Stack(_) | Load::Returned | Load::Argument(_)
+                        Load::Register(_)
+                            | Load::Stack(_)
+                            | Load::Returned
+                            | Load::Argument(_)
+                            | Load::Field(_)
                     ),
                 };
                 if !fits {
@@ -627,8 +669,10 @@ impl Fetch<'_, '_> {
                     }
                 }
                 _ => {
-                    let is_address =
-                        matches!(self.load, Load::Immediate(_) | Load::Comm | Load::Text(_));
+                    let is_address = matches!(
+                        self.load,
+                        Load::Immediate(_) | Load::Comm | Load::Text(_) | Load::Field(_)
+                    );
                     if read.is_none() && (!is_address || self.count != 0) {
                         return at_type(Reason::BadString);
                     }

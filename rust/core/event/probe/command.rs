@@ -47,6 +47,8 @@ pub enum Spot {
     Inside,
     /// Behind a function.
     Return,
+    /// At an entry of another event.
+    Event,
 }
 
 /// What the kernel says of a symbol's place.
@@ -295,7 +297,7 @@ fn read_place<'a>(
 }
 
 /// Looks at arguments that begin with `$arg`, and at how many there are.
-fn check_arguments<'a>(
+pub(super) fn check_arguments<'a>(
     arguments: impl Iterator<Item = &'a [u8]>,
     spot: Spot,
 ) -> Result<(), Refused> {

@@ -22,6 +22,8 @@ pub enum Kind {
     ProgramEntry,
     /// The program's function, and where it returns to.
     ProgramReturn,
+    /// An entry of another event.
+    Event,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
         match self {
             Self::Entry | Self::ProgramEntry => &["__probe_ip"],
             Self::Return | Self::ProgramReturn => &["__probe_func", "__probe_ret_ip"],
+            Self::Event => &[],
         }
     }
 
@@ -74,6 +77,7 @@ pub fn write_print_fmt<'a>(
     out.write_str(match kind {
         Kind::Entry | Kind::ProgramEntry => "\"(%lx)",
         Kind::Return | Kind::ProgramReturn => "\"(%lx <- %lx)",
+        Kind::Event => "\"",
     })?;
     for Named { name, argument } in arguments.clone() {
         out.bytes(b" ")?;
@@ -112,13 +116,14 @@ pub fn write_print_fmt<'a>(
     Ok(())
 }
 
-/// Writes an entry of the event `name`, with its common fields, as a line of `trace`.
+/// Writes an entry of the event `name`, with its common fields, as a line of `trace`; `attached` is
+/// the event that those of [`Kind::Event`] are of.
 ///
 /// # Errors
 ///
 /// Only the errors of `out`.
 pub fn write_entry<'a>(
-    name: &[u8],
+    (name, attached): (&[u8], &[u8]),
     kind: Kind,
     arguments: impl Iterator<Item = Named<'a>>,
     entry: &[u8],
@@ -138,6 +143,7 @@ pub fn write_entry<'a>(
         ..style
     };
     match kind {
+        Kind::Event => out.bytes(attached)?,
         Kind::Entry => symbol::write(out, symbols, word(0), with_offset)?,
         Kind::Return => {
             symbol::write(out, symbols, word(1), with_offset)?;

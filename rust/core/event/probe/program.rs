@@ -32,10 +32,75 @@ pub enum Load {
     Current,
     /// An argument of the function that is entered, counted from 0.
     Argument(u16),
+    /// A field of another event's entry.
+    Field(Field),
     /// What was saved when the function was entered, by its place there.
     Saved(u16),
     /// The address at which this place of the probed file is mapped.
     InFile(u64),
+}
+
+/// A field of an event's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Where it is in the entry.
+    pub offset: u16,
+    /// What its value is.
+    pub value: FieldValue,
+}
+
+/// What of a field is its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValue {
+    /// A number.
+    Number {
+        /// Its bytes: 1, 2, 4 or 8.
+        size: u8,
+        /// Whether it is signed.
+        signed: bool,
+    },
+    /// Its address.
+    Address,
+    /// The address of what it tells the place of, counted from the entry.
+    Elsewhere,
+    /// The address of what it tells the place of, counted from the end of the field.
+    Behind,
+}
+
+impl Field {
+    /// Its value in `entry`; 0 for an entry that is too short. Addresses are those of bytes in it.
+    #[inline]
+    pub fn value(&self, entry: &[u8]) -> u64 {
+        let start = usize::from(self.offset);
+        let word = |size: usize| {
+            let mut bytes = [0; 8];
+            let from = entry.get(start..start.wrapping_add(size));
+            if let (Some(to), Some(from)) = (bytes.get_mut(..size), from) {
+                to.copy_from_slice(from);
+            }
+            u64::from_le_bytes(bytes)
+        };
+        let address = |offset: usize| match entry.get(offset..) {
+            Some(from) => from.as_ptr() as u64,
+            None => 0,
+        };
+        match self.value {
+            FieldValue::Number { size, signed } => {
+                let above = 64_u32.wrapping_sub(u32::from(size).wrapping_mul(8));
+                let number = word(size.into());
+                match signed {
+                    true => (number.wrapping_shl(above) as i64).wrapping_shr(above) as u64,
+                    false => number,
+                }
+            }
+            FieldValue::Address => address(start),
+            FieldValue::Elsewhere => address((word(4) & 0xffff) as usize),
+            FieldValue::Behind => {
+                let behind = (word(4) & 0xffff) as usize;
+                address(start.wrapping_add(4).wrapping_add(behind))
+            }
+        }
+    }
 }
 
 impl Load {
@@ -128,8 +193,14 @@ pub trait Source {
     fn argument(&self, at: u16) -> u64;
     /// [`Load::Saved`].
     fn saved(&self, at: u16) -> u64;
-    /// [`Load::InFile`].
-    fn in_file(&self, offset: u64) -> u64;
+    /// [`Load::InFile`], which only definitions of probes in programs have.
+    fn in_file(&self, _offset: u64) -> u64 {
+        0
+    }
+    /// [`Load::Field`], which only definitions of events of other events have.
+    fn field(&self, _field: Field) -> u64 {
+        0
+    }
     /// [`Load::Symbol`] of the argument of this number.
     fn symbol(&self, argument: usize) -> u64;
     /// [`Step::ThisCpu`].
@@ -191,6 +262,7 @@ impl Program {
             Load::Argument(at) => source.argument(at),
             Load::Saved(at) => source.saved(at),
             Load::InFile(offset) => source.in_file(offset),
+            Load::Field(field) => source.field(field),
             // Only its store asks for it.
             Load::Text(_) => 0,
         }

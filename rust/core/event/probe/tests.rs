@@ -132,7 +132,15 @@ impl Event {
             addr: false,
         };
         text(|out| {
-            layout::write_entry(b"ev", self.kind(), self.named(), &entry, &Names, style, out)
+            layout::write_entry(
+                (b"ev", b""),
+                self.kind(),
+                self.named(),
+                &entry,
+                &Names,
+                style,
+                out,
+            )
         })
     }
 }
@@ -342,6 +350,75 @@ fn definitions() {
     assert_eq!(name("r vfs_read"), "r_vfs_read_0");
     assert_eq!(name("p mod:a.b"), "p_mod_a_b_0");
     assert_eq!(name("p 0x1234"), "p_0x0000000000001234");
+}
+
+#[test]
+fn functions() {
+    use super::function::Definition;
+    let parse = |line: &'static str| Definition::parse(words(line.as_bytes()));
+    let name = |line| text(|out| parse(line).expect(line).write_name(out));
+    let all = parse("f:grp/ev vfs_*%return $arg1").unwrap();
+    assert!(all.is_return && !all.is_tracepoint && all.spot() == Spot::Return);
+    assert_eq!(
+        (all.group, all.event, all.target),
+        (Some(&b"grp"[..]), Some(&b"ev"[..]), &b"vfs_*"[..])
+    );
+    assert_eq!(name("f vfs_read"), "vfs_read__entry");
+    assert_eq!(name("f vfs_read a=$retval:s32"), "vfs_read__exit");
+    assert_eq!(name("f vfs_read $retvals"), "vfs_read__entry");
+    assert_eq!(name("f vfs_rea*"), "vfs_rea___entry");
+    assert_eq!(name("t 9p_msg"), "_9p_msg");
+    assert_eq!(parse("p vfs_read"), Err(No::Other));
+    assert_eq!(parse("f"), Err(No::Other));
+    for (line, reason, word, offset) in [
+        ("f7 vfs_read%return", Reason::BadMaxActive, 0, 1),
+        ("f:ev vfs_read%hoge", Reason::BadAddressSuffix, 1, 8),
+        ("t kfree%return", Reason::BadAddressSuffix, 1, 5),
+        ("t kmem/kfree", Reason::BadTracepointName, 1, 4),
+        ("t kfree \\1 a=$retval", Reason::ReturnedAtEntry, 3, 2),
+        ("f: vfs_read", Reason::NoEventName, 0, 2),
+    ] {
+        let refused = Refused::new(reason, offset).in_word(word);
+        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+    }
+}
+
+#[test]
+fn attached() {
+    use super::attached::Definition;
+    let parse = |line: &'static str| Definition::parse(words(line.as_bytes()));
+    let all = parse("e:grp/ev sched/sched_switch a=$prev_pid if prev_pid == 0").unwrap();
+    assert_eq!((all.group, all.event), (Some(&b"grp"[..]), &b"ev"[..]));
+    assert_eq!(
+        (all.of_system, all.of_event),
+        (&b"sched"[..], &b"sched_switch"[..])
+    );
+    assert_eq!((all.arguments, all.filter), (1, Some(4)));
+    let plain = parse("e sched.sched_switch a=$prev_pid b=prev_comm").unwrap();
+    assert_eq!((plain.group, plain.event), (None, &b"sched_switch"[..]));
+    assert_eq!((plain.arguments, plain.filter), (2, None));
+    for line in ["e a.", "e .b", "e ab"] {
+        let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
+        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+    }
+}
+
+#[test]
+fn fields_of_entries() {
+    use super::program::{Field, FieldValue};
+    let mut entry = [0_u8; 24];
+    entry[8..12].copy_from_slice(&(-3_i32).to_ne_bytes());
+    entry[12..16].copy_from_slice(&(4_u32 << 16 | 20).to_ne_bytes());
+    let value = |offset, value| Field { offset, value }.value(&entry);
+    let number = |size, signed| FieldValue::Number { size, signed };
+    let address = |at: usize| entry[at..].as_ptr() as u64;
+    assert_eq!(value(8, number(4, true)), -3_i64 as u64);
+    assert_eq!(value(8, number(4, false)), 0xffff_fffd);
+    assert_eq!(value(8, number(1, false)), 0xfd);
+    assert_eq!(value(20, number(8, false)), 0);
+    assert_eq!(value(8, FieldValue::Address), address(8));
+    assert_eq!(value(12, FieldValue::Elsewhere), address(20));
+    assert_eq!(value(12, FieldValue::Behind), 0);
 }
 
 #[test]
@@ -656,7 +733,7 @@ fn probes_in_programs_that_are_refused() {
         ("p /bin/sh:10 ^$retval", ReturnedAtEntry),
         ("p /bin/sh:10 ^$arg1", NotAtEntry),
         ("r /bin/sh:10 ^$arg1", NotAtEntry),
-        ("p /bin/sh:10 ^this_cpu_read(%di)", OnlyOfKernel),
+        ("p /bin/sh:10 ^this_cpu_read(%di)", NoPerCpu),
         ("p:^/bar /bin/sh:10", NoGroupName),
         ("p:^ /bin/sh:10", NoEventName),
     ];
@@ -745,7 +822,7 @@ fn probes_in_programs() {
     };
     let line = |kind| {
         let none = core::iter::empty();
-        text(|out| layout::write_entry(b"e", kind, none, &entry, &Names, style, out))
+        text(|out| layout::write_entry((b"e", b""), kind, none, &entry, &Names, style, out))
     };
     assert_eq!(line(Kind::ProgramEntry), "e: (0x0)\n");
     assert_eq!(line(Kind::ProgramReturn), "e: (0x0 <- 0x0)\n");

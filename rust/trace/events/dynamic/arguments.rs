@@ -33,6 +33,8 @@ struct Item {
 /// All of a probe.
 pub(crate) struct Arguments {
     kind: Kind,
+    /// What the entries are of, for those of another event.
+    attached: KVec<u8>,
     items: KVec<Item>,
     /// Bytes of their values, without texts.
     size: usize,
@@ -71,6 +73,7 @@ impl Arguments {
     ) -> Result<Self, No> {
         let mut all = Self {
             kind,
+            attached: KVec::new(),
             items: KVec::new(),
             size: 0,
             has_texts: false,
@@ -111,6 +114,12 @@ impl Arguments {
         }
         all.saved.extend_from_slice(saved.numbers(), GFP_KERNEL)?;
         Ok(all)
+    }
+
+    /// The same, made of entries of the event of this name.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(crate) fn of_event(self, attached: KVec<u8>) -> Self {
+        Self { attached, ..self }
     }
 
     /// The function's arguments that are saved at its entry, counted from 0.
@@ -280,6 +289,7 @@ impl Arguments {
         out: &mut dyn Out,
     ) -> fmt::Result {
         let symbols = Kallsyms(None);
+        let name = (name, self.attached.as_slice());
         layout::write_entry(name, self.kind, self.named(), entry, &symbols, style, out)
     }
 }

@@ -61,11 +61,6 @@ impl Source for AtHit<'_> {
         word.map_or(0, |word| *word as u64)
     }
 
-    // Only probes in programs have a file.
-    fn in_file(&self, _offset: u64) -> u64 {
-        0
-    }
-
     fn symbol(&self, argument: usize) -> u64 {
         self.arguments.symbol(argument) as u64
     }

@@ -8,6 +8,8 @@
 use super::arguments::Arguments;
 use super::text::Text;
 use super::words::Words;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+use super::Change;
 use super::{Dynamic, List};
 use crate::core::event::probe::command::Removal;
 use crate::core::event::probe::error::Reason;
@@ -17,9 +19,11 @@ use crate::core::format::Out;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
 use crate::kernel::trace_seq::TraceSeq;
-use crate::trace::events::file::Hot;
+use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::recording;
-use crate::trace::events::registry::{self, EventId, Registry};
+use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
+#[cfg(CONFIG_EPROBE_EVENTS)]
+use crate::trace::instance::Instance;
 use core::any::Any;
 use core::fmt;
 use kernel::new_mutex;
@@ -69,9 +73,18 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
     /// Whether `other` probes the same.
     fn is_same_place(&self, other: &Self) -> bool;
 
+    /// What is told when the event is enabled or disabled in an instance. `ENOMEM`.
+    fn on_switch(&self) -> Result<Option<Arc<dyn OnSwitch>>> {
+        Ok(None)
+    }
+
     /// The module `name`, which is being loaded, may have what `event` is to probe. Task context,
     /// sleeps. The caller holds the events lock.
-    fn module_comes(&self, name: &[u8], event: &Event<Self>);
+    fn module_comes(&self, _name: &[u8], _event: &Event<Self>) {}
+
+    /// As [`Dynamic::tracepoints_change`]. The caller holds the events lock.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    fn tracepoints_change(&self, _change: &Change) {}
 }
 
 /// What records a probe's hits.
@@ -86,9 +99,20 @@ impl Record {
     /// Records a hit in all files of the event. The entry begins with `words`.
     #[inline(always)]
     pub(super) fn in_files(&self, words: &[usize], at: &impl Source, stay: &PreemptOff) {
+        self.in_those(|_| true, words, at, stay);
+    }
+
+    #[inline(always)]
+    fn in_those(
+        &self,
+        is_wanted: impl Fn(&HotFile) -> bool,
+        words: &[usize],
+        at: &impl Source,
+        stay: &PreemptOff,
+    ) {
         let arguments = &*self.arguments;
         self.event.each_file(stay, |file| {
-            if recording::is_left_out(file) {
+            if !is_wanted(file) || recording::is_left_out(file) {
                 return;
             }
             let size = arguments.entry_size(at);
@@ -96,6 +120,25 @@ impl Record {
                 arguments.store(words, at, fields)
             });
         });
+    }
+}
+
+#[cfg(CONFIG_EPROBE_EVENTS)]
+impl Record {
+    /// [`Record::in_files`] in the file of one instance.
+    pub(super) fn in_file_of(
+        &self,
+        instance: &Instance,
+        words: &[usize],
+        at: &impl Source,
+        stay: &PreemptOff,
+    ) {
+        self.in_those(
+            |file| core::ptr::eq(&**file.instance(), instance),
+            words,
+            at,
+            stay,
+        );
     }
 }
 
@@ -201,6 +244,12 @@ impl<P: Probed> Event<P> {
         &self.shared.name
     }
 
+    /// Whether it is the event of this title.
+    #[cfg(CONFIG_EPROBE_EVENTS)]
+    pub(super) fn is(&self, title: &Title<'_>) -> bool {
+        self.group.as_slice() == title.group && self.name() == title.name
+    }
+
     /// Adds a probe, which is switched with the event from now on. `ENOMEM`.
     pub(super) fn add(&self, probe: Arc<P>) -> Result {
         Ok(self.shared.probes.lock().push(probe, GFP_KERNEL)?)
@@ -284,7 +333,12 @@ pub(super) fn define<P: Probed>(
             return words.refuse(Reason::SameProbe, 0, EEXIST);
         }
         event.add(probe.clone())?;
-        let registered = probe.register(event.event.is_in_use());
+        let registered = probe.on_switch().and_then(|on_switch| {
+            if let Some(on_switch) = on_switch {
+                registry.set_on_switch(id, on_switch);
+            }
+            probe.register(event.event.is_in_use())
+        });
         registered.inspect_err(|_| event.forget(&probe))?;
         Ok(probe)
     };
@@ -362,5 +416,10 @@ impl<P: Probed> Dynamic for Defined<P> {
 
     fn module_comes(&self, name: &[u8]) {
         self.probe.module_comes(name, &self.event);
+    }
+
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    fn tracepoints_change(&self, change: &Change) {
+        self.probe.tracepoints_change(change);
     }
 }

@@ -23,6 +23,23 @@ pub(super) struct Words {
 impl Words {
     /// `ENOMEM`, also where what `%pd` and `%pD` stand for is too long.
     pub(super) fn of<'a>(kind: &'static str, text: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
+        Self::copy(kind, text, true)
+    }
+
+    /// The words as they are. `ENOMEM`.
+    #[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+    pub(super) fn plain<'a>(
+        kind: &'static str,
+        text: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Self> {
+        Self::copy(kind, text, false)
+    }
+
+    fn copy<'a>(
+        kind: &'static str,
+        text: impl Iterator<Item = &'a [u8]>,
+        expands: bool,
+    ) -> Result<Self> {
         let dentry = Dentry {
             name: DENTRY_NAME,
             of_file: FILE_DENTRY,
@@ -32,7 +49,8 @@ impl Words {
         for (at, word) in text.enumerate() {
             let mut memory = [0; DENTRY_ROOM];
             let mut line = LineBuf::new(memory.get_mut(..room).unwrap_or(&mut []));
-            let expanded = at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
+            let expanded =
+                expands && at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
             let word = match expanded {
                 true => Text::copy(line.as_bytes())?,
                 false => Text::copy(word)?,
@@ -41,19 +59,6 @@ impl Words {
                 room = room.checked_sub(word.len() + 1).ok_or(ENOMEM)?;
             }
             words.push(word, GFP_KERNEL)?;
-        }
-        Ok(Self { words, kind })
-    }
-
-    /// The words as they are. `ENOMEM`.
-    #[cfg(CONFIG_UPROBE_EVENTS)]
-    pub(super) fn plain<'a>(
-        kind: &'static str,
-        text: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<Self> {
-        let mut words = KVec::new();
-        for word in text {
-            words.push(Text::copy(word)?, GFP_KERNEL)?;
         }
         Ok(Self { words, kind })
     }

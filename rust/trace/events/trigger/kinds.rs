@@ -193,9 +193,11 @@ impl Registry {
         let Some(list) = file.and_then(|file| file.triggers()) else {
             return Ok(false);
         };
-        for trigger in &list.triggers {
+        let mut any = false;
+        for trigger in list.triggers.iter().filter(|trigger| !trigger.is_hidden()) {
             line(out, &**trigger)?;
+            any = true;
         }
-        Ok(true)
+        Ok(any)
     }
 }

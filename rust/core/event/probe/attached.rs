@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Definitions of events made of other events' entries, but for their arguments:
+//!
+//! ```text
+//!   e[:[GROUP/][EVENT]] SYSTEM.EVENT [ARGUMENT…] [if FILTER]
+//! ```
+//!
+//! `$FIELD` and `FIELD` are a field of the other event.
+
+use super::command::{event_name, No};
+use super::error::{Reason, Refused};
+
+/// A definition, but for its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Definition<'a> {
+    /// The group, if it has one.
+    pub group: Option<&'a [u8]>,
+    /// The event's name; that of the other if it has none.
+    pub event: &'a [u8],
+    /// The system of the event that it is made of.
+    pub of_system: &'a [u8],
+    /// The name of the event that it is made of.
+    pub of_event: &'a [u8],
+    /// How many words are arguments.
+    pub arguments: usize,
+    /// Which word the filter begins with.
+    pub filter: Option<usize>,
+}
+
+impl<'a> Definition<'a> {
+    /// Reads a definition.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and whether it is one.
+    pub fn parse<W>(words: W) -> Result<Self, No>
+    where
+        W: Iterator<Item = &'a [u8]> + Clone,
+    {
+        let mut rest = words;
+        let (Some(head @ [b'e', ..]), Some(place)) = (rest.next(), rest.next()) else {
+            return Err(No::Other);
+        };
+        let colon = head.iter().position(|&byte| byte == b':');
+        let (group, event) = match colon.map(|at| at.wrapping_add(1)) {
+            Some(start) => event_name(head.get(start..).unwrap_or(&[]), start)?,
+            None => (None, None),
+        };
+        let Ok((Some(of_system), Some(of_event))) = event_name(place, 0) else {
+            return Err(Refused::new(Reason::NoEventInfo, 0).in_word(1).into());
+        };
+        let all = rest.clone().count();
+        let arguments = rest.position(|word| word == b"if");
+        Ok(Self {
+            group,
+            event: event.unwrap_or(of_event),
+            of_system,
+            of_event,
+            arguments: arguments.unwrap_or(all),
+            filter: arguments.map(|arguments| arguments.saturating_add(3)),
+        })
+    }
+}

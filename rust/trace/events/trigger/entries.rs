@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Readers of an event's entries: events that are made of them. No file shows these triggers.
+
+use super::{filter, EventId, HotFile, Key, Limits, Registry, Sort, Trigger};
+use crate::core::format::Out;
+use crate::kernel::context::{with_preemption_off, PreemptOff};
+use crate::trace::instance::Instance;
+use core::fmt;
+use kernel::prelude::*;
+use kernel::sync::Arc;
+
+/// Reads entries.
+pub(crate) trait Reader: Send + Sync {
+    /// An entry of `of`, common fields included. Any context, NMI included.
+    fn read(&self, of: &HotFile, entry: &[u8], stay: &PreemptOff);
+}
+
+struct Made {
+    /// Whose reader it is.
+    event: EventId,
+    reader: Arc<dyn Reader>,
+    limits: Limits,
+}
+
+const fn key(event: EventId) -> Key {
+    Key {
+        sort: Sort::Entries,
+        target: Some(event),
+        number: 0,
+    }
+}
+
+impl Trigger for Made {
+    fn key(&self) -> Key {
+        key(self.event)
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>) {
+        if let Some(entry) = entry {
+            with_preemption_off(|stay| self.reader.read(file, entry, stay));
+        }
+    }
+
+    fn looks(&self) -> bool {
+        true
+    }
+
+    fn is_hidden(&self) -> bool {
+        true
+    }
+
+    fn show(&self, _out: &mut dyn Out) -> fmt::Result {
+        Ok(())
+    }
+}
+
+impl Registry {
+    /// Gives the entries of the event `of` in `instance` to `reader`, on behalf of `event`: those
+    /// that the filter passes. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// The error in the filter, `ENOMEM`, and as [`Registry::enable`].
+    pub(crate) fn read_entries(
+        &mut self,
+        instance: &Arc<Instance>,
+        of: EventId,
+        event: EventId,
+        reader: Arc<dyn Reader>,
+        filter: Option<&[u8]>,
+    ) -> Result {
+        let known = self.event(of).ok_or(ENODEV)?;
+        let filter = match filter {
+            None => None,
+            Some(text) => {
+                let filter = filter::of_trigger(instance, known, text)?;
+                Some(Arc::new(filter, GFP_KERNEL)?)
+            }
+        };
+        let made = Made {
+            event,
+            reader,
+            limits: Limits { left: None, filter },
+        };
+        self.add_trigger(instance, of, Arc::new(made, GFP_KERNEL)?)
+    }
+
+    /// Undoes [`Registry::read_entries`], and waits for hits under way. Task context, sleeps.
+    /// `ENOMEM`.
+    pub(crate) fn end_reading(
+        &mut self,
+        instance: &Arc<Instance>,
+        of: EventId,
+        event: EventId,
+    ) -> Result {
+        self.remove_trigger(instance, of, key(event))
+    }
+}
