@@ -553,10 +553,34 @@ fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
     match verdict {
         Verdict::Rejected => {}
         Verdict::Passed => record_passed(file, stay, fill),
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        Verdict::Direct => hit_direct(file, stay, fill),
         Verdict::Unknown => {
             drop(stay);
             record_careful(file, fill);
         }
+    }
+}
+
+/// Runs the triggers on an entry on the stack, and records the entry if the event is enabled. Not
+/// inline: an entry that no trigger is hit by must not pay for the registers that this saves.
+#[cfg(all(CONFIG_FTRACE_SYSCALLS, CONFIG_HIST_TRIGGERS))]
+#[inline(never)]
+fn hit_direct<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&mut [u8; N])) {
+    let done = {
+        let mut entry = [0; N];
+        fill(&mut entry);
+        // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
+        let triggers = unsafe { file.triggers.get() };
+        // The list may have been replaced since it was looked at.
+        triggers.is_none_or(|list| list.hit_direct(file, &entry))
+    };
+    if !done {
+        drop(stay);
+        return record_careful(file, fill);
+    }
+    if file.flags() & flag::SOFT_DISABLED == 0 {
+        record_passed(file, stay, fill);
     }
 }
 
@@ -565,8 +589,11 @@ fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
 enum Verdict {
     /// Nothing is recorded, and no trigger is hit.
     Rejected,
-    /// The entry is recorded, and no trigger is hit, or all are done.
+    /// The entry is recorded, and no trigger is hit.
     Passed,
+    /// All triggers are direct, and there is no filter.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    Direct,
     /// A trigger is hit, or a filter is not plain.
     Unknown,
 }
@@ -578,12 +605,11 @@ fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Ve
     if flags & !flag::FILTERED != 0 {
         // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
-        #[cfg(CONFIG_HIST_TRIGGERS)]
-        let is_done =
-            |list: &TriggerList| list.is_not_hit_by(entry) || list.hit_direct(file, entry);
-        #[cfg(not(CONFIG_HIST_TRIGGERS))]
-        let is_done = |list: &TriggerList| list.is_not_hit_by(entry);
-        if !triggers.is_none_or(is_done) {
+        if !triggers.is_none_or(|list| list.is_not_hit_by(entry)) {
+            #[cfg(CONFIG_HIST_TRIGGERS)]
+            if flags & flag::FILTERED == 0 && triggers.is_some_and(TriggerList::is_direct) {
+                return Verdict::Direct;
+            }
             return Verdict::Unknown;
         }
         if flags & flag::SOFT_DISABLED != 0 {

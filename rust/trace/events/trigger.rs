@@ -320,6 +320,13 @@ impl TriggerList {
         })
     }
 
+    /// Whether all triggers are [direct](Trigger::is_direct), with plain filters. Any context.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    #[inline(always)]
+    pub(super) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
     /// Runs all triggers on `entry`, whose common fields are not set, if they are
     /// [direct](Trigger::is_direct). Returns whether it has. Any context, preemption off.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
