@@ -7,7 +7,6 @@
 
 use super::filter::Filter;
 use super::pids::EventPids;
-use super::print;
 use super::registry::{Event, EventId, InstanceEvents, Registry};
 use super::scratch;
 use super::trigger::TriggerList;
@@ -17,7 +16,7 @@ use crate::kernel::trace_event::{flag, File, FileBox, FlagsHandle};
 use crate::trace::instance::Instance;
 use core::ptr::null;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, SetOnce};
 
 /// The data that a hit reads after the flags word.
 pub(crate) struct Hot {
@@ -38,6 +37,10 @@ impl Hot {
 
 /// The part of a file that the probe gets.
 pub(crate) type HotFile = File<Hot>;
+
+/// Called when a file gets triggers, or has none any more, with the event mutex held. Task context,
+/// may sleep. Set at boot by the event that is hit without a probe.
+pub(super) static TRIGGERS_CHANGED: SetOnce<fn(&FileBox<Hot>, bool)> = SetOnce::new();
 
 /// An event in an instance.
 pub(crate) struct EventFile {
@@ -235,7 +238,9 @@ impl EventFile {
         if any {
             self.hot.set(flag::TRIGGER_MODE, true);
         }
-        print::triggers_changed(&self.hot, any);
+        if let Some(changed) = TRIGGERS_CHANGED.as_ref() {
+            changed(&self.hot, any);
+        }
         Ok(())
     }
 }

@@ -9,11 +9,12 @@
 //!
 //! Lock order: the event mutex, tracepoint code, then the lists, a raw lock that probes take, too.
 
-use super::print;
+use super::file::HotFile;
 use super::registry::{self, InstanceEvents, Registry};
 use crate::core::parse::options::Flag;
 use crate::kernel::cpus;
 use crate::kernel::percpu::PerCpu;
+use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::trace_event::flag;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView, BEFORE_EVENTS, BEHIND_EVENTS};
 use crate::trace::instance::feature::{Feature, OptionEffect};
@@ -44,7 +45,7 @@ pub(crate) struct EventPids {
 #[pin_data]
 pub(crate) struct EventsFeature {
     pids: Arc<EventPids>,
-    print: print::Slot,
+    print: RcuSlot<HotFile>,
     #[pin]
     forks: Mutex<Option<Probes<Forks>>>,
 }
@@ -57,7 +58,7 @@ impl Feature for EventsFeature {
         };
         let pids = Arc::new(pids, GFP_KERNEL)?;
         Arc::pin_init(
-            pin_init!(Self { pids, print: print::Slot::new(), forks <- new_mutex!(None) }),
+            pin_init!(Self { pids, print: RcuSlot::new(), forks <- new_mutex!(None) }),
             GFP_KERNEL,
         )
     }
@@ -90,8 +91,8 @@ impl EventsFeature {
         &self.pids
     }
 
-    /// The place of the file of `ftrace:print`.
-    pub(super) fn print(&self) -> &print::Slot {
+    /// The file of `ftrace:print`, as long as it has triggers.
+    pub(super) fn print(&self) -> &RcuSlot<HotFile> {
         &self.print
     }
 

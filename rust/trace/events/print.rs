@@ -3,13 +3,12 @@
 //! The event `ftrace:print`. It cannot be enabled. Only writes to `trace_marker` hit it, and a hit
 //! only runs its triggers.
 
-use super::file::{Hot, HotFile};
+use super::file::{Hot, TRIGGERS_CHANGED};
 use super::own;
 use super::pids::EventsFeature;
 use super::registry::Registry;
 use crate::core::format::entry::{Entry as _, Print};
 use crate::kernel::own_event::Class;
-use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::trace_event::{FileBox, Registered};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
@@ -17,9 +16,6 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The number of instances where the event has triggers.
 static TRIGGERED: Atomic<u32> = Atomic::new(0);
-
-/// The file of the event in an instance, as long as it has triggers.
-pub(super) type Slot = RcuSlot<HotFile>;
 
 /// Whether a call of [`hit`] could run a trigger. Any context.
 #[inline(always)]
@@ -43,7 +39,7 @@ pub(crate) fn hit(instance: &Instance, entry: &[u8]) {
 
 /// Notes that `file` has triggers now, or has none any more. The caller holds the event mutex. Does
 /// nothing for files of other events. Task context, sleeps.
-pub(super) fn triggers_changed(file: &FileBox<Hot>, any: bool) {
+fn triggers_changed(file: &FileBox<Hot>, any: bool) {
     if file.kind != Print::ID {
         return;
     }
@@ -69,6 +65,7 @@ impl Registry {
     pub(super) fn add_print(&mut self) -> Result {
         let event = own::described(Print::ID, Class::WITHOUT_PROBE)?;
         self.add(Registered::own(KBox::new(event, GFP_KERNEL)?)?)?;
+        TRIGGERS_CHANGED.populate(triggers_changed);
         Ok(())
     }
 }

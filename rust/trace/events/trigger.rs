@@ -29,6 +29,8 @@ use crate::core::event::trigger::{write, Command, Params};
 use crate::core::format::{self, Out};
 use crate::core::parse::command::Count;
 use crate::trace::instance::Instance;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+use core::any::Any;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -209,9 +211,9 @@ pub(crate) trait Trigger: Send + Sync {
     /// Undoes [`Trigger::attach`] after the trigger was removed. Task context, sleeps.
     fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
 
-    /// It, if it is a `hist` trigger.
+    /// It, if its file looks for triggers of its type.
     #[cfg(CONFIG_HIST_TRIGGERS)]
-    fn as_hist(&self) -> Option<&hist::HistTrigger> {
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 
@@ -351,10 +353,11 @@ impl TriggerList {
         !self.plain.is_empty() && !matches_plain(&self.plain, entry)
     }
 
-    /// The `hist` triggers, the oldest first.
+    /// The triggers of type `T`, the oldest first.
     #[cfg(CONFIG_HIST_TRIGGERS)]
-    fn hists(&self) -> impl Iterator<Item = &hist::HistTrigger> {
-        self.triggers.iter().filter_map(|trigger| trigger.as_hist())
+    fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        let triggers = self.triggers.iter();
+        triggers.filter_map(|trigger| trigger.as_any()?.downcast_ref())
     }
 
     /// Whether any trigger needs the entry, or runs after it.

@@ -20,7 +20,6 @@
 
 mod conditional;
 
-use self::conditional::Conditional;
 use super::message::EntryFunction;
 use super::Instance;
 use crate::core::parse::options::Flag;
@@ -29,6 +28,7 @@ use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
+use core::any::Any;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -47,6 +47,13 @@ pub(crate) struct Snapshot {
     users: RawLock<Users>,
     /// The owner, which takes snapshots on a condition.
     conditional: RcuSlot<Conditional>,
+}
+
+/// The owner of an instance's snapshot.
+struct Conditional {
+    owner: KBox<dyn Any + Send + Sync>,
+    /// The number of the CPU that decides and takes the snapshot, plus 1. 0 if none does.
+    deciding: Atomic<u32>,
 }
 
 /// Users that exclude each other.

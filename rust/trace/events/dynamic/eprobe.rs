@@ -7,10 +7,10 @@
 
 use super::arguments::{Arguments, No as NoArguments};
 use super::hit;
+use super::list::{Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Probed, Record, Title};
 use super::text::Text;
 use super::words::Words;
-use super::{Dynamic, Kind as EventKind, List};
 use crate::core::event::field::Kind as FieldKind;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::attached::Definition;

@@ -8,10 +8,10 @@
 
 use super::arguments::{Arguments, No as NoArguments};
 use super::hit::AtHit;
+use super::list::{Change, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Probed, Record, Title};
 use super::text::Text;
 use super::words::Words;
-use super::{Change, Dynamic, Kind as EventKind, List};
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{words, No};
 use crate::core::event::probe::error::Reason;

@@ -7,12 +7,12 @@
 
 use super::arguments::{Arguments, No as NoArguments};
 use super::hit::AtHit;
+use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Record, Title};
 use super::text::Text;
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::words::errno;
 use super::words::Words;
-use super::{Dynamic, Kind as EventKind, List};
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
     self, words, Definition, Found, No, NotFound, Place, NAME_ROOM,
@@ -475,7 +475,7 @@ pub(crate) fn boot(text: &[u8]) {
             one.iter_mut()
                 .filter(|byte| **byte == b',')
                 .for_each(|byte| *byte = b' ');
-            super::lock()?.command(&one, Some(&Kprobes))
+            list::lock()?.command(&one, Some(&Kprobes))
         });
         if let Err(error) = made {
             pr_warn!(
@@ -502,12 +502,12 @@ pub(crate) fn define_at(name: &[u8], place: &[u8]) -> Result {
         out.bytes(b" ")?;
         out.bytes(place)
     })?;
-    super::lock()?.command(&text, Some(&Kprobes))
+    list::lock()?.command(&text, Some(&Kprobes))
 }
 
 fn enable_all() -> Result {
     let top = Instance::top()?;
-    let list = super::lock()?;
+    let list = list::lock()?;
     let mut registry = registry::lock()?;
     for kprobe in list.of::<Defined<Kprobe>>() {
         registry.enable(top, kprobe.id(), true)?;
@@ -517,10 +517,17 @@ fn enable_all() -> Result {
 
 /// A probe for one of perf's events alone, in no list.
 #[cfg(CONFIG_PERF_EVENTS)]
-pub(super) struct Local {
+struct Local {
     event: Event<Kprobe>,
     // Goes before what it tells of hits.
     probe: Arc<Kprobe>,
+}
+
+#[cfg(CONFIG_PERF_EVENTS)]
+impl list::Local for Local {
+    fn call(&self) -> &Call {
+        self.event.event().call()
+    }
 }
 
 #[cfg(CONFIG_PERF_EVENTS)]
@@ -572,20 +579,12 @@ pub(crate) fn create_local(
     event.add(probe.clone())?;
     let local = Local { event, probe };
     local.probe.begin(false)?;
-    let mut list = super::lock()?;
-    list.locals.reserve(1, GFP_KERNEL)?;
-    begin(local.event.event().call())?;
-    let _ = list.locals.push_within_capacity(local);
-    Ok(())
+    list::lock()?.add_local(local, begin)
 }
 
 /// Undoes [`create_local`]. Task context, sleeps.
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) fn destroy_local(call: &Call) {
-    let gone = super::lock().ok().and_then(|mut list| {
-        let is = |local: &Local| core::ptr::eq(local.event.event().call(), call);
-        let at = list.locals.iter().position(is)?;
-        list.locals.remove(at).ok()
-    });
+    let gone = list::lock().ok().and_then(|mut list| list.take_local(call));
     drop(gone);
 }

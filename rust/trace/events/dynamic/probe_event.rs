@@ -6,11 +6,11 @@
 //! A kind has a type that is [`Probed`]; its definitions are [`Defined`].
 
 use super::arguments::Arguments;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+use super::list::Change;
+use super::list::{Dynamic, List};
 use super::text::Text;
 use super::words::Words;
-#[cfg(CONFIG_FPROBE_EVENTS)]
-use super::Change;
-use super::{Dynamic, List};
 use crate::core::event::probe::command::Removal;
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::program::Source;

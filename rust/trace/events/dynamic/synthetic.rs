@@ -6,8 +6,8 @@
 //! name besides the list, since a trigger is made with the event mutex held, under which the list
 //! cannot be locked. The table's mutex comes after the event mutex.
 
+use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::text::Text;
-use super::{Dynamic, Kind as EventKind, List};
 use crate::core::event::probe::command::Removal;
 use crate::core::event::synth::command::{self, Command, Definition, Reason, Refused};
 use crate::core::event::synth::layout::{self, Named};
@@ -561,7 +561,7 @@ pub(crate) fn define_of<'a>(name: &[u8], fields: impl Iterator<Item = &'a [u8]>)
             out.bytes(b";")
         })
     })?;
-    run(&text, &mut *super::lock()?, Owner::kernel())
+    run(&text, &mut *list::lock()?, Owner::kernel())
 }
 
 /// Says in `error_log` what is wrong.

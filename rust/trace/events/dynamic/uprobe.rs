@@ -7,10 +7,10 @@
 //! anything is reserved.
 
 use super::arguments::{Arguments, No as NoArguments};
+use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Title};
 use super::text::Text;
 use super::words::{errno, Words};
-use super::{Dynamic, Kind as EventKind, List};
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{words, No, Spot, NAME_ROOM};
 use crate::core::event::probe::error::Reason;
@@ -411,10 +411,16 @@ impl EventKind for Uprobes {
 }
 
 /// A probe for one of perf's events alone, in no list.
-pub(super) struct Local {
+struct Local {
     event: Event<Uprobe>,
     // Goes before what it tells of hits.
     probe: Arc<Uprobe>,
+}
+
+impl list::Local for Local {
+    fn call(&self) -> &Call {
+        self.event.event().call()
+    }
 }
 
 impl Drop for Local {
@@ -456,19 +462,11 @@ pub(crate) fn create_local(
     let probe = Arc::new(probe, GFP_KERNEL)?;
     event.add(probe.clone())?;
     let local = Local { event, probe };
-    let mut list = super::lock()?;
-    list.programs.reserve(1, GFP_KERNEL)?;
-    begin(local.event.event().call())?;
-    let _ = list.programs.push_within_capacity(local);
-    Ok(())
+    list::lock()?.add_local(local, begin)
 }
 
 /// Undoes [`create_local`]. Task context, sleeps.
 pub(crate) fn destroy_local(call: &Call) {
-    let gone = super::lock().ok().and_then(|mut list| {
-        let is = |local: &Local| core::ptr::eq(local.event.event().call(), call);
-        let at = list.programs.iter().position(is)?;
-        list.programs.remove(at).ok()
-    });
+    let gone = list::lock().ok().and_then(|mut list| list.take_local(call));
     drop(gone);
 }

@@ -28,6 +28,7 @@ use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::events::recording;
+use core::any::Any;
 use core::fmt;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -255,7 +256,7 @@ impl Trigger for HistTrigger {
         })
     }
 
-    fn as_hist(&self) -> Option<&HistTrigger> {
+    fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
 

@@ -65,7 +65,7 @@ impl Registry {
         let old = self.file_made(instance, event)?.triggers();
         let mut triggers = KVec::new();
         #[cfg(CONFIG_HIST_TRIGGERS)]
-        let is_last = trigger.as_hist().is_some();
+        let is_last = trigger.as_any().is_some();
         #[cfg(not(CONFIG_HIST_TRIGGERS))]
         let is_last = false;
         if !is_last {

@@ -5,21 +5,15 @@
 //! owner, nobody else takes snapshots of the instance, and no tracer may keep its worst trace
 //! there. So what the owner has noted always belongs to the snapshot.
 
-use super::{refusal, Instance};
+use super::{refusal, Conditional};
 use crate::kernel::context::IrqsOff;
+use crate::trace::instance::Instance;
 use core::any::Any;
 use core::hint::spin_loop;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::Arc;
-
-/// The owner of an instance's snapshot.
-pub(super) struct Conditional {
-    owner: KBox<dyn Any + Send + Sync>,
-    /// The number of the CPU that decides and takes the snapshot, plus 1. 0 if none does.
-    deciding: Atomic<u32>,
-}
 
 impl Instance {
     /// Makes `owner` the owner of the snapshot, and arms the snapshot. Task context, sleeps.

@@ -125,7 +125,7 @@ impl Names<'_> {
         };
         let mut lists = files.filter_map(|file| {
             let list = file.triggers()?;
-            let has = list.hists().any(|hist| index(hist).is_some());
+            let has = list.of::<HistTrigger>().any(|hist| index(hist).is_some());
             has.then_some(list)
         });
         let list = lists.next()?;
@@ -133,7 +133,9 @@ impl Names<'_> {
             log.log(Reason::VariableNotUnique, name);
             return None;
         }
-        let mut found = list.hists().filter_map(|hist| Some((hist, index(hist)?)));
+        let mut found = list
+            .of::<HistTrigger>()
+            .filter_map(|hist| Some((hist, index(hist)?)));
         let (hist, at) = found.next()?;
         Some(f(hist, at))
     }
@@ -157,7 +159,7 @@ impl Scope for Names<'_> {
                 let mut variables = trigger.description.variables.as_slice().iter();
                 variables.any(|variable| variable.name.within(&trigger.text) == name)
             };
-            list.is_some_and(|list| list.hists().any(has))
+            list.is_some_and(|list| list.of::<HistTrigger>().any(has))
         }
     }
 
@@ -352,7 +354,7 @@ impl Registry {
     fn named_histogram(&self, name: &[u8]) -> Result<Option<(Arc<Histogram>, KVec<u8>)>> {
         let files = self.instances.iter().flat_map(|at| at.files());
         for list in files.filter_map(|file| file.triggers()) {
-            let mut hists = list.hists();
+            let mut hists = list.of::<HistTrigger>();
             let is_called = |hist: &&HistTrigger| hist.name.as_deref() == Some(name);
             if let Some(hist) = hists.find(is_called) {
                 return Ok(Some((hist.histogram.clone(), copy(&hist.printed)?)));
@@ -383,7 +385,7 @@ impl Registry {
             };
             shares && filters && hist.printed == trigger.printed
         };
-        let found = list.hists().find(same).map(|hist| hist.key());
+        let found = list.of::<HistTrigger>().find(same).map(|hist| hist.key());
         found
     }
 
@@ -391,7 +393,7 @@ impl Registry {
     fn is_referred(&self, instance: &Instance, event: EventId, key: Key) -> bool {
         let list = self.triggers_of(instance, event);
         let table = list.and_then(|list| {
-            let mut hists = list.hists();
+            let mut hists = list.of::<HistTrigger>();
             let hist = hists.find(|hist| hist.key() == key)?;
             let any = !hist.description.variables.is_empty();
             any.then(|| hist.histogram.clone())
@@ -405,7 +407,7 @@ impl Registry {
         };
         let files = self.of(instance).map_or(&[][..], |at| at.files());
         let mut lists = files.iter().filter_map(|file| file.triggers());
-        lists.any(|list| list.hists().any(refers))
+        lists.any(|list| list.of::<HistTrigger>().any(refers))
     }
 
     /// Pauses, resumes or empties the trigger of `key`.
@@ -413,7 +415,7 @@ impl Registry {
         let Some(list) = self.triggers_of(instance, event) else {
             return;
         };
-        let Some(hist) = list.hists().find(|hist| hist.key() == key) else {
+        let Some(hist) = list.of::<HistTrigger>().find(|hist| hist.key() == key) else {
             return;
         };
         if how.pause {
@@ -430,7 +432,7 @@ impl Registry {
     pub(crate) fn remove_hists(&mut self, instance: &Arc<Instance>, event: EventId) -> Result {
         let mut keys: KVec<Key> = KVec::new();
         if let Some(list) = self.triggers_of(instance, event) {
-            for hist in list.hists() {
+            for hist in list.of::<HistTrigger>() {
                 keys.push(hist.key(), GFP_KERNEL)?;
             }
         }

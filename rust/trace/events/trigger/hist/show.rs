@@ -53,7 +53,7 @@ impl Registry {
         let Some(list) = self.triggers_of(instance, event) else {
             return 0;
         };
-        let hits = list.hists().map(|hist| hist.histogram.hits());
+        let hits = list.of::<HistTrigger>().map(|hist| hist.histogram.hits());
         hits.fold(0, u64::wrapping_add)
     }
 
@@ -67,7 +67,7 @@ impl Registry {
         let Some(list) = self.triggers_of(instance, event) else {
             return Ok(());
         };
-        for (at, hist) in list.hists().enumerate() {
+        for (at, hist) in list.of::<HistTrigger>().enumerate() {
             if at > 0 {
                 out.bytes(b"\n\n").map_err(|_| ENOMEM)?;
             }

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The list of events that users define, and what a kind of them has to be.
+
+use crate::core::event::probe::command::{words, Removal};
+use crate::core::format::Out;
+use crate::kernel::trace_event::Call;
+use crate::trace::events::registry::{self, Registry};
+use crate::trace::instance::Instance;
+use core::any::Any;
+use core::fmt;
+#[cfg(CONFIG_FPROBE_EVENTS)]
+use core::ops::Range;
+use kernel::new_mutex;
+use kernel::prelude::*;
+use kernel::sync::{Mutex, MutexGuard, SetOnce};
+
+/// A kind of events.
+pub(crate) trait Kind: Sync {
+    /// Makes the definition in `command`, which is not empty; `None` if it is of another kind. Task
+    /// context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the command; `error_log` gets it, too.
+    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>>;
+
+    /// Whether `one` is of this kind.
+    fn has(&self, one: &dyn Dynamic) -> bool;
+
+    /// Runs a line of the kind's own file, if that has commands of its own. As [`List::command`].
+    fn command(&self, _command: &[u8], _list: &mut List) -> Option<Result> {
+        None
+    }
+}
+
+/// A definition of a user.
+pub(crate) trait Dynamic: Send + Sync {
+    /// Its type.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Writes the definition, as a line.
+    fn show(&self, out: &mut dyn Out) -> fmt::Result;
+
+    /// The same in the file of its kind.
+    fn show_alone(&self, out: &mut dyn Out) -> fmt::Result {
+        self.show(out)
+    }
+
+    /// Whether a file or perf gets hits of its event.
+    fn is_busy(&self, registry: &Registry) -> bool;
+
+    /// Whether `removal`, with the words `rest` after the name, selects it.
+    fn matches(&self, removal: &Removal<'_>, rest: &mut dyn Iterator<Item = &[u8]>) -> bool;
+
+    /// Removes it; with `is_last`, its event too. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY` if the event is used, `ENOMEM`.
+    fn end(&self, is_last: bool, registry: &mut Registry) -> Result;
+
+    /// Whether `other` is of the same event.
+    fn shares_event_with(&self, other: &dyn Dynamic) -> bool;
+
+    /// Registers the probe if it is in the module `name`, which is being loaded. Task context,
+    /// sleeps.
+    #[cfg_attr(
+        not(CONFIG_FUNCTION_TRACER),
+        expect(dead_code, reason = "no kind has probes in modules")
+    )]
+    fn module_comes(&self, name: &[u8]);
+
+    /// A module was loaded as far as its tracepoints, or is about to go. Task context, sleeps.
+    #[cfg(CONFIG_FPROBE_EVENTS)]
+    fn tracepoints_change(&self, _change: &Change) {}
+}
+
+/// A change of modules, of which tracepoints are part.
+#[cfg(CONFIG_FPROBE_EVENTS)]
+pub(crate) enum Change {
+    /// One is loaded; its tracepoints can be probed.
+    Comes,
+    /// One goes, with its text.
+    Goes(Range<usize>),
+}
+
+/// An event that perf made for itself. No file lists it.
+pub(super) trait Local: Send {
+    /// The event.
+    fn call(&self) -> &Call;
+}
+
+/// All definitions, oldest first.
+pub(crate) struct List {
+    all: KVec<KBox<dyn Dynamic>>,
+    kinds: &'static [&'static dyn Kind],
+    locals: KVec<KBox<dyn Local>>,
+}
+
+static LIST: SetOnce<Pin<KBox<Mutex<List>>>> = SetOnce::new();
+
+/// Makes an empty list, for definitions of `kinds`. Once, at boot. `ENOMEM`.
+pub(super) fn init(kinds: &'static [&'static dyn Kind]) -> Result {
+    let empty = List {
+        all: KVec::new(),
+        kinds,
+        locals: KVec::new(),
+    };
+    LIST.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
+    Ok(())
+}
+
+/// Takes the mutex of the list. Task context, sleeps. `ENODEV` before there are events.
+pub(crate) fn lock() -> Result<MutexGuard<'static, List>> {
+    Ok(LIST.as_ref().ok_or(ENODEV)?.lock())
+}
+
+impl List {
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Dynamic> {
+        self.all.iter().map(|dynamic| &**dynamic)
+    }
+
+    /// Those of one type.
+    pub(crate) fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        self.iter().filter_map(|any| any.as_any().downcast_ref())
+    }
+
+    /// Runs one command: a definition, or a removal that begins with `-` or `!`. With `kind` the
+    /// command is of that kind, and `!` is not known.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what no kind knows, and what is wrong with it, both of which are in `error_log`;
+    /// `ENOENT` and `EBUSY` as [`List::remove`].
+    pub(crate) fn command(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
+        if words(text).next().is_none() {
+            return Ok(());
+        }
+        if let Some(result) = kind.and_then(|kind| kind.command(text, self)) {
+            return result;
+        }
+        if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
+            return self.remove(text, kind);
+        }
+        let kinds = self.kinds.iter().copied();
+        let made = match kind {
+            Some(kind) => kind.create(text, self)?,
+            None => kinds
+                .map(|kind| kind.create(text, self))
+                .find(|made| !matches!(made, Ok(None)))
+                .unwrap_or(Ok(None))?,
+        };
+        match made {
+            Some(made) => self.push(made),
+            None => {
+                if kind.is_none() {
+                    let message = "No matching dynamic event type";
+                    Instance::top()?
+                        .errors()
+                        .push(b"dynevent", text, 0, message);
+                }
+                Err(EINVAL)
+            }
+        }
+    }
+
+    /// Adds `made`, or removes it if there is no memory.
+    pub(super) fn push(&mut self, made: KBox<dyn Dynamic>) -> Result {
+        if self.all.reserve(1, GFP_KERNEL).is_err() {
+            let mut registry = registry::lock()?;
+            let is_last = !self.iter().any(|other| made.shares_event_with(other));
+            let _ = made.end(is_last, &mut registry);
+            return Err(ENOMEM);
+        }
+        self.all.push_within_capacity(made).map_err(|_| ENOMEM)
+    }
+
+    /// Removes the one at `at`.
+    fn end(&mut self, at: usize, registry: &mut Registry) -> Result {
+        let Some(one) = self.all.get(at) else {
+            return Ok(());
+        };
+        let others = self.iter().filter(|other| one.shares_event_with(*other));
+        let is_last = others.count() == 1;
+        one.end(is_last, registry)?;
+        self.all.remove(at).map(drop).map_err(|_| EINVAL)
+    }
+
+    /// Removes those that `text` selects.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for what is no removal, `ENOENT` if there is none, `EBUSY` for one that is used.
+    pub(super) fn remove(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
+        let mut parts = words(text);
+        let head = parts.next().ok_or(EINVAL)?;
+        let removal = Removal::parse(head).ok_or(EINVAL)?;
+        let mut registry = registry::lock()?;
+        let mut result = Err(ENOENT);
+        let mut at = 0;
+        while let Some(one) = self.all.get(at) {
+            let is_of_kind = kind.is_none_or(|kind| kind.has(&**one));
+            if !is_of_kind || !one.matches(&removal, &mut parts.clone()) {
+                at += 1;
+                continue;
+            }
+            result = self.end(at, &mut registry);
+            if result.is_err() {
+                break;
+            }
+        }
+        result
+    }
+
+    /// Removes all, or those of `kind`; none if one is in use.
+    ///
+    /// # Errors
+    ///
+    /// `EBUSY`, `ENOMEM`.
+    pub(crate) fn clear(&mut self, kind: Option<&dyn Kind>) -> Result {
+        let mut registry = registry::lock()?;
+        let is = |one: &dyn Dynamic| kind.is_none_or(|kind| kind.has(one));
+        let busy = |one: &dyn Dynamic| is(one) && one.is_busy(&registry);
+        if self.iter().any(busy) {
+            return Err(EBUSY);
+        }
+        let mut at = 0;
+        while let Some(one) = self.all.get(at) {
+            match is(&**one) {
+                true => self.end(at, &mut registry)?,
+                false => at += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps `local`, if `begin` succeeds. Task context, sleeps. `ENOMEM`, and the errors of
+    /// `begin`.
+    #[cfg(any(CONFIG_UPROBE_EVENTS, all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS)))]
+    pub(super) fn add_local<L: Local + 'static>(
+        &mut self,
+        local: L,
+        begin: impl FnOnce(&Call) -> Result,
+    ) -> Result {
+        let local = KBox::new(local, GFP_KERNEL)?;
+        self.locals.reserve(1, GFP_KERNEL)?;
+        begin(local.call())?;
+        self.locals.push_within_capacity(local).map_err(|_| ENOMEM)
+    }
+
+    /// The local event of `call`, which is kept no longer.
+    #[cfg(any(CONFIG_UPROBE_EVENTS, all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS)))]
+    pub(super) fn take_local(&mut self, call: &Call) -> Option<KBox<dyn Local>> {
+        let is = |local: &KBox<dyn Local>| core::ptr::eq(local.call(), call);
+        let at = self.locals.iter().position(is)?;
+        self.locals.remove(at).ok()
+    }
+}
