@@ -32,7 +32,7 @@ pub(crate) mod mapped;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod nofault;
-#[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
+#[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod own_event;
 pub(crate) mod pages;
 pub(crate) mod per_context;

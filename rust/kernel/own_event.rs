@@ -20,6 +20,7 @@ pub(crate) type Reg = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Checks whether a perf event may see hits: 0 or an errno.
+#[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) type MaySee =
     unsafe extern "C" fn(*mut bindings::trace_event_call, *mut bindings::perf_event) -> c_int;
 
@@ -29,6 +30,7 @@ pub(crate) struct Class {
     /// See [`Reg`].
     pub(crate) reg: Reg,
     /// What is asked before perf sees hits, beside what is asked for all events.
+    #[cfg(CONFIG_PERF_EVENTS)]
     pub(crate) may_see: Option<MaySee>,
 }
 
@@ -36,6 +38,7 @@ impl Class {
     /// Has no probe: whoever records the entries hits the event.
     pub(crate) const WITHOUT_PROBE: Self = Self {
         reg: reg_nothing,
+        #[cfg(CONFIG_PERF_EVENTS)]
         may_see: None,
     };
 }
@@ -102,7 +105,10 @@ impl OwnEvent {
             (*event).__bindgen_anon_1.name = name.as_char_ptr().cast_mut();
             (*event).event.type_ = kind.into();
             (*event).flags = Call::IGNORE_ENABLE as c_int;
-            (*event).perf_perm = class.may_see;
+            #[cfg(CONFIG_PERF_EVENTS)]
+            {
+                (*event).perf_perm = class.may_see;
+            }
         }
         // INVARIANT: all that is asked of such an event was set.
         Ok(Self {

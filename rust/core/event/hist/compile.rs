@@ -566,7 +566,7 @@ impl<'a> Parser<'a, '_> {
                 let Some(field) = found else {
                     return self.refuse(Reason::FieldNotFound, name);
                 };
-                let node = match field.kind {
+                match field.kind {
                     Kind::Cpu => plain(Value::Cpu, 4),
                     Kind::Comm => plain(Value::Text(Place::Comm), text_of),
                     Kind::Stacktrace if field.size == 0 => stack(span),
@@ -594,13 +594,12 @@ impl<'a> Parser<'a, '_> {
                         },
                         _ => return Err(Errno::NoMemory),
                     },
-                };
-                if modifier == Modifier::Stacktrace && !matches!(node.value, Value::StackField(_)) {
-                    return self.refuse(Reason::BadModifier, text);
                 }
-                node
             }
         };
+        if modifier == Modifier::Stacktrace && !matches!(node.value, Value::StackField(_)) {
+            return self.refuse(Reason::BadModifier, text);
+        }
         self.into.comm |= modifier == Modifier::Execname;
         self.push(node)
     }

@@ -47,17 +47,22 @@ pub(super) struct Histogram {
     closed: Atomic<bool>,
 }
 
+/// What an element of a table for `description` holds.
+fn layout_of(description: &Description) -> Layout {
+    Layout {
+        key: description.key_words.into(),
+        sums: description.values.len().wrapping_add(1),
+        variables: description.variables.len(),
+        comm: description.comm,
+        texts: description.texts.into(),
+    }
+}
+
 impl Histogram {
     /// Makes an empty table of 2^`bits` elements for `description`. Task context, may sleep.
     /// `ENOMEM`.
     fn new(description: &Description, bits: u8) -> Result<Arc<Self>> {
-        let layout = Layout {
-            key: description.key_words.into(),
-            sums: description.values.len().wrapping_add(1),
-            variables: description.variables.len(),
-            comm: description.comm,
-            texts: description.texts.into(),
-        };
+        let layout = layout_of(description);
         let zeros = |count: usize| {
             let mut words = KVVec::with_capacity(count, GFP_KERNEL)?;
             for _ in 0..count {

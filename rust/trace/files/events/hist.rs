@@ -90,7 +90,8 @@ struct State {
 impl OpenFile for OpenHist {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut state = self.state.lock();
-        if *call.pos == 0 {
+        let is_empty = state.text.finish().is_ok_and(<[u8]>::is_empty);
+        if *call.pos == 0 || is_empty {
             let mut text = Text::new();
             let registry = registry::lock()?;
             let (instance, event) = (&self.at.instance, self.at.event);

@@ -3,7 +3,7 @@
 //! Adds, changes and removes `hist` triggers.
 
 use super::super::{Command, EventId, Key, Kind, Limits, Registry, Trigger};
-use super::{waiting, HistTrigger, Histogram};
+use super::{layout_of, waiting, HistTrigger, Histogram};
 use crate::core::event::field;
 use crate::core::event::hist::attributes::{condition, split_filter, Attributes};
 use crate::core::event::hist::compile::{compile, Found, Scope};
@@ -237,7 +237,11 @@ impl Kind for Hist {
         }
         let is_named = parsed.trigger.name.is_some();
         let shared = named.as_ref().map(|(histogram, _)| histogram.clone());
-        let fits = named.is_none_or(|(_, printed)| printed == parsed.trigger.printed);
+        // A field of the same name may be stored in another way in another event.
+        let fits = named.is_none_or(|(histogram, printed)| {
+            printed == parsed.trigger.printed
+                && histogram.map.layout() == layout_of(&parsed.trigger.description)
+        });
         let changes = parsed.pause || parsed.resume || parsed.clear;
         if let Some(key) = found.filter(|_| changes && fits) {
             registry.change_hist(instance, event, key, &parsed);

@@ -39,8 +39,10 @@ pub(crate) fn prepare() -> Result {
         WaitQueue::new(c"hist_pollers", kernel::static_lock_class!()),
         GFP_KERNEL,
     )?;
-    QUEUE.populate(queue.clone());
-    WAKER.populate(KBox::pin_init(IrqWork::new(Waker(queue)), GFP_KERNEL)?);
+    // All memory comes first: both have the same queue, or none is there.
+    let waker = KBox::pin_init(IrqWork::new(Waker(queue.clone())), GFP_KERNEL)?;
+    QUEUE.populate(queue);
+    WAKER.populate(waker);
     Ok(())
 }
 
