@@ -60,7 +60,7 @@ fn show(instance: &Instance, out: &mut Text, is: impl Fn(&Event) -> bool) -> Res
     let (mut on, mut off) = (false, false);
     for event in registry
         .events_in(instance)
-        .filter(|event| event.can_record() && is(event))
+        .filter(|event| event.is_offered() && is(event))
     {
         let file = files.and_then(|files| files.file(event.id()));
         if file.is_some_and(|file| file.is_enabled()) {
