@@ -281,15 +281,26 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         self.set_files(files)
     }
 
-    /// Undoes [`DynamicEvent::add_file`]. `ENOMEM`.
+    /// Undoes [`DynamicEvent::add_file`]. Without memory for the files that stay, they get no hits
+    /// any more, either: `file` may be freed after this, whatever it returns.
     pub(crate) fn remove_file(&self, file: &File<T>) -> Result {
+        let left = self.files_without(file);
+        match left.and_then(|files| self.set_files(files)) {
+            Ok(()) => Ok(()),
+            // This allocates nothing.
+            Err(_) => self.set_files(KVec::new()),
+        }
+    }
+
+    /// The files but `file`. `ENOMEM`.
+    fn files_without(&self, file: &File<T>) -> Result<KVec<FilePtr<T>>> {
         let mut files = KVec::new();
         for known in self.files().iter().flat_map(|known| known.iter()) {
             if !core::ptr::eq(known.0.as_ptr(), file) {
                 files.push(FilePtr(known.0), GFP_KERNEL)?;
             }
         }
-        self.set_files(files)
+        Ok(files)
     }
 
     /// Gives hits to perf, or no longer. The caller holds the events lock. Task context, sleeps.

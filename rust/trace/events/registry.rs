@@ -208,17 +208,19 @@ impl Registry {
 
     /// Removes the events that `is` accepts, with their files. Also clears the buffers of instances
     /// where one of them was ever enabled, since another event may get the same type number. Task
-    /// context, sleeps. `ENOMEM`.
+    /// context, sleeps. Works without memory: the events of a module must go with it.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
-        let mut going = KVec::new();
-        for event in self.events.iter().filter(|event| is(event)) {
-            going.push(event.id, GFP_KERNEL)?;
-        }
-        for event in going {
-            self.remove_triggers_of(event)?;
+        let mut next = 0;
+        while let Some(event) = self.events.get(next) {
+            next += 1;
+            if is(event) {
+                let id = event.id;
+                self.remove_triggers_of(id)?;
+            }
         }
         let mut gone: KVec<EventFile> = KVec::new();
         let mut clear: KVec<Arc<Instance>> = KVec::new();
+        let mut clears_all = false;
         for event in self.events.iter().filter(|event| is(event)) {
             for at in self.instances.iter_mut() {
                 let Ok(place) = at.place(event.id) else {
@@ -228,14 +230,19 @@ impl Registry {
                 self.enabled -= usize::from(file.is_enabled());
                 let known = clear.iter().any(|known| Arc::ptr_eq(known, at.instance()));
                 if file.was_enabled() && !known {
-                    clear.push(at.instance().clone(), GFP_KERNEL)?;
+                    clears_all |= clear.push(at.instance().clone(), GFP_KERNEL).is_err();
                 }
-                gone.push(file, GFP_KERNEL)?;
+                // Without memory it is dropped here, which waits for its probes.
+                let _ = gone.push(file, GFP_KERNEL);
             }
         }
         FileBox::end_all(gone.into_iter().map(EventFile::into_hot));
         self.end_saving();
         clear.iter().for_each(|instance| instance.buffer().reset());
+        if clears_all {
+            let all = self.instances.iter();
+            all.for_each(|at| at.instance().buffer().reset());
+        }
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retract_all(going.map(|event| &mut event.call));
         self.events.retain(|event| !is(event));

@@ -144,6 +144,7 @@ impl List {
         if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
             return self.remove(text, kind);
         }
+        self.reserve()?;
         let kinds = self.kinds.iter().copied();
         let made = match kind {
             Some(kind) => kind.create(text, self)?,
@@ -166,14 +167,13 @@ impl List {
         }
     }
 
-    /// Adds `made`, or removes it if there is no memory.
+    /// Makes room for one more. `ENOMEM`.
+    pub(super) fn reserve(&mut self) -> Result {
+        Ok(self.all.reserve(1, GFP_KERNEL)?)
+    }
+
+    /// Adds `made`. The room was made before it was: one that is not listed could not be removed.
     pub(super) fn push(&mut self, made: KBox<dyn Dynamic>) -> Result {
-        if self.all.reserve(1, GFP_KERNEL).is_err() {
-            let mut registry = registry::lock()?;
-            let is_last = !self.iter().any(|other| made.shares_event_with(other));
-            let _ = made.end(is_last, &mut registry);
-            return Err(ENOMEM);
-        }
         self.all.push_within_capacity(made).map_err(|_| ENOMEM)
     }
 

@@ -532,6 +532,7 @@ fn without_blanks(line: &[u8]) -> &[u8] {
 pub(crate) fn run(line: &[u8], list: &mut List, owner: Owner) -> Result {
     match Command::parse(line) {
         Ok(Command::Define(definition)) => {
+            list.reserve()?;
             let made = define(&definition, line, owner)?;
             list.push(made)
         }

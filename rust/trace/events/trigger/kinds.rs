@@ -119,14 +119,13 @@ impl Registry {
     /// Removes all triggers of `event` in all instances, because the event is being removed. Task
     /// context, sleeps. `ENOMEM`.
     pub(in crate::trace::events) fn remove_triggers_of(&mut self, event: EventId) -> Result {
-        let mut found = KVec::new();
-        for at in &self.instances {
+        let mut next = 0;
+        while let Some(at) = self.instances.get(next) {
+            next += 1;
             if at.file(event).is_some_and(|file| file.triggers().is_some()) {
-                found.push(at.instance().clone(), GFP_KERNEL)?;
+                let instance = at.instance().clone();
+                self.remove_triggers(&instance, event)?;
             }
-        }
-        for instance in &found {
-            self.remove_triggers(instance, event)?;
         }
         Ok(())
     }
