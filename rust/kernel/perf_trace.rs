@@ -109,7 +109,11 @@ impl InUse {
             let made = if self.0 == 1 { make_rooms() } else { Ok(()) };
             made.and_then(|()| call.reg(bindings::trace_reg_TRACE_REG_PERF_REGISTER, null_mut()))
                 .map(drop)
-                .inspect_err(|_| self.forget(call))
+                .inspect_err(|_| {
+                    // Some of the event's probes may have been enabled for a while.
+                    wait_for_probes();
+                    self.forget(call);
+                })
         }
     }
 

@@ -81,7 +81,7 @@ unsafe extern "C" fn run(cmd: *mut bindings::dynevent_cmd) -> c_int {
     from_result(|| {
         // SAFETY: `cmd` was initialised.
         let text = unsafe { Text::of(cmd, KIND) }?;
-        dynamic::lock()?.command(text.text(), Some(&Kprobes))?;
+        dynamic::command(text.text(), Some(&Kprobes))?;
         Ok(0)
     })
 }
@@ -99,7 +99,7 @@ pub(crate) unsafe extern "C" fn kprobe_event_delete(name: *const c_char) -> c_in
         let mut text = KVec::new();
         text.extend_from_slice(b"-:", GFP_KERNEL)?;
         text.extend_from_slice(name, GFP_KERNEL)?;
-        dynamic::lock()?.command(&text, Some(&Kprobes))?;
+        dynamic::command(&text, Some(&Kprobes))?;
         Ok(0)
     })
 }

@@ -5,7 +5,7 @@
 use super::{bytes, c_uint, from_result, init, Text};
 use crate::core::event::synth::command::FIELDS_MAX;
 use crate::kernel::module::Owner;
-use crate::trace::events::dynamic::{self, synthetic};
+use crate::trace::events::dynamic::synthetic;
 use kernel::bindings;
 use kernel::ffi::c_int;
 use kernel::prelude::*;
@@ -161,7 +161,7 @@ unsafe extern "C" fn run(cmd: *mut bindings::dynevent_cmd) -> c_int {
             (text, Owner::from_raw(module.cast()))
         };
         let line = text.text().trim_ascii_start();
-        synthetic::run(line, &mut *dynamic::lock()?, owner)?;
+        synthetic::run(line, owner)?;
         Ok(0)
     })
 }
@@ -202,7 +202,7 @@ pub(crate) unsafe extern "C" fn synth_event_delete(name: *const c_char) -> c_int
     from_result(|| {
         // SAFETY: `name` is NUL-terminated.
         let name = unsafe { bytes(name) }?;
-        synthetic::remove(name, &mut *dynamic::lock()?)?;
+        synthetic::remove(name)?;
         Ok(0)
     })
 }

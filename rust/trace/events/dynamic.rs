@@ -47,7 +47,7 @@ use kernel::prelude::*;
 
 #[cfg(CONFIG_FPROBE_EVENTS)]
 pub(crate) use list::Change;
-pub(crate) use list::{lock, Dynamic, Kind};
+pub(crate) use list::{command, lock, Dynamic, Kind};
 
 /// The kinds.
 static KINDS: &[&'static dyn Kind] = &[

@@ -7,7 +7,7 @@
 
 use super::arguments::{Arguments, No as NoArguments};
 use super::hit;
-use super::list::{Dynamic, Kind as EventKind, List};
+use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Probed, Record, Title};
 use super::text::Text;
 use super::words::Words;
@@ -245,11 +245,11 @@ impl EventKind for Eprobes {
         one.as_any().is::<Defined<Eprobe>>()
     }
 
-    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
+    fn create(&self, command: &[u8]) -> Result<bool> {
         let plain = words(command);
         let definition = match Definition::parse(plain.clone()) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(None),
+            Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::plain(KIND, plain)?.refused(&refused),
         };
         let words = Words::plain(KIND, plain)?;
@@ -283,12 +283,13 @@ impl EventKind for Eprobes {
             flags: Call::EPROBE,
             sort: 0,
         };
+        let list = &mut list::lock()?;
         // No two of them are of one event.
         let is_known = |known: &Defined<Eprobe>| known.event().is(&title);
         if list.of::<Defined<Eprobe>>().any(is_known) {
             return words.refuse(Reason::EventExists, 0, EEXIST);
         }
-        let made = define::<Eprobe>(title, &words, arguments.clone(), list, |event| {
+        define::<Eprobe>(title, &words, arguments.clone(), list, |event| {
             let record = Record {
                 event: event.event().clone(),
                 arguments,
@@ -300,7 +301,7 @@ impl EventKind for Eprobes {
                 filter,
             })
         })?;
-        Ok(Some(made))
+        Ok(true)
     }
 }
 

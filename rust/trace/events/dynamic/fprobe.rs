@@ -8,7 +8,7 @@
 
 use super::arguments::{Arguments, No as NoArguments};
 use super::hit::AtHit;
-use super::list::{Change, Dynamic, Kind as EventKind, List};
+use super::list::{self, Change, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Probed, Record, Title};
 use super::text::Text;
 use super::words::Words;
@@ -258,11 +258,11 @@ impl EventKind for Fprobes {
         one.as_any().is::<Defined<Fprobe>>()
     }
 
-    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
+    fn create(&self, command: &[u8]) -> Result<bool> {
         let plain = words(command);
         let definition = match Definition::parse(plain.clone()) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(None),
+            Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
         let Definition {
@@ -302,6 +302,7 @@ impl EventKind for Fprobes {
         if arguments.saved().len() > fprobe::SAVED_MAX {
             return words.refuse(Reason::TooManyEntryArguments, 2, E2BIG);
         }
+        let list = &mut list::lock()?;
         let made = define::<Fprobe>(title, &words, arguments.clone(), list, |event| {
             let record = Record {
                 event: event.event().clone(),
@@ -310,7 +311,7 @@ impl EventKind for Fprobes {
             Fprobe::new(&definition, record)
         });
         match made {
-            Ok(made) => Ok(Some(made)),
+            Ok(()) => Ok(true),
             Err(error) if error == ENOMEM => Err(ENOMEM),
             // Whatever it is, C says this.
             Err(_) => Err(EINVAL),

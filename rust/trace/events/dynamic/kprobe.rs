@@ -416,11 +416,11 @@ impl EventKind for Kprobes {
         one.as_any().is::<Defined<Kprobe>>()
     }
 
-    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
+    fn create(&self, command: &[u8]) -> Result<bool> {
         let plain = words(command);
         let definition = match Definition::parse(plain.clone(), &Kernel) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(None),
+            Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
         let words = Words::of(KIND, plain)?;
@@ -438,7 +438,8 @@ impl EventKind for Kprobes {
         let group = definition.group.unwrap_or(b"kprobes");
         let title = title(group, &name, definition.is_return);
         let spot = Spot::of(definition.place)?;
-        let made = define(title, &words, arguments.clone(), list, |event| {
+        let list = &mut list::lock()?;
+        define(title, &words, arguments.clone(), list, |event| {
             let Definition {
                 is_return,
                 maxactive,
@@ -446,7 +447,7 @@ impl EventKind for Kprobes {
             } = definition;
             Kprobe::new(event, spot, is_return, maxactive, arguments)
         })?;
-        Ok(Some(made))
+        Ok(true)
     }
 }
 
@@ -475,7 +476,7 @@ pub(crate) fn boot(text: &[u8]) {
             one.iter_mut()
                 .filter(|byte| **byte == b',')
                 .for_each(|byte| *byte = b' ');
-            list::lock()?.command(&one, Some(&Kprobes))
+            list::command(&one, Some(&Kprobes))
         });
         if let Err(error) = made {
             pr_warn!(
@@ -493,7 +494,7 @@ pub(crate) fn boot(text: &[u8]) {
 }
 
 /// Makes a probe of the event `name` at `place`, with arguments behind it, unless there is none. Task
-/// context, sleeps. Errors as [`List::command`].
+/// context, sleeps. Errors as [`list::command`].
 #[cfg(CONFIG_BOOTTIME_TRACING)]
 pub(crate) fn define_at(name: &[u8], place: &[u8]) -> Result {
     let text = Text::of(|out| {
@@ -502,7 +503,7 @@ pub(crate) fn define_at(name: &[u8], place: &[u8]) -> Result {
         out.bytes(b" ")?;
         out.bytes(place)
     })?;
-    list::lock()?.command(&text, Some(&Kprobes))
+    list::command(&text, Some(&Kprobes))
 }
 
 fn enable_all() -> Result {

@@ -17,19 +17,22 @@ use kernel::sync::{Mutex, MutexGuard, SetOnce};
 
 /// A kind of events.
 pub(crate) trait Kind: Sync {
-    /// Makes the definition in `command`, which is not empty; `None` if it is of another kind. Task
-    /// context, sleeps.
+    /// Makes the definition in `command`, which is not empty, and lists it; `false` if it is of
+    /// another kind. Task context, sleeps.
+    ///
+    /// The caller has not locked the list. To find what a definition names may load a module: a path
+    /// may be mounted when it is walked. That module waits for the list.
     ///
     /// # Errors
     ///
     /// What is wrong with the command; `error_log` gets it, too.
-    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>>;
+    fn create(&self, command: &[u8]) -> Result<bool>;
 
     /// Whether `one` is of this kind.
     fn has(&self, one: &dyn Dynamic) -> bool;
 
-    /// Runs a line of the kind's own file, if that has commands of its own. As [`List::command`].
-    fn command(&self, _command: &[u8], _list: &mut List) -> Option<Result> {
+    /// Runs a line of the kind's own file, if that has commands of its own. As [`command`].
+    fn command(&self, _command: &[u8]) -> Option<Result> {
         None
     }
 }
@@ -116,6 +119,42 @@ pub(crate) fn lock() -> Result<MutexGuard<'static, List>> {
     Ok(LIST.as_ref().ok_or(ENODEV)?.lock())
 }
 
+/// Runs one command: a definition, or a removal that begins with `-` or `!`. With `kind` the command
+/// is of that kind, and `!` is not known. Task context, sleeps. The caller has not locked the list.
+///
+/// # Errors
+///
+/// `EINVAL` for what no kind knows, and what is wrong with it, both of which are in `error_log`;
+/// `ENOENT` and `EBUSY` as [`List::remove`].
+pub(crate) fn command(text: &[u8], kind: Option<&dyn Kind>) -> Result {
+    if words(text).next().is_none() {
+        return Ok(());
+    }
+    if let Some(result) = kind.and_then(|kind| kind.command(text)) {
+        return result;
+    }
+    if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
+        return lock()?.remove(text, kind);
+    }
+    if let Some(kind) = kind {
+        return if kind.create(text)? {
+            Ok(())
+        } else {
+            Err(EINVAL)
+        };
+    }
+    let kinds = lock()?.kinds;
+    for kind in kinds {
+        if kind.create(text)? {
+            return Ok(());
+        }
+    }
+    let message = "No matching dynamic event type";
+    let top = Instance::top()?;
+    top.errors().push(b"dynevent", text, 0, message);
+    Err(EINVAL)
+}
+
 impl List {
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Dynamic> {
@@ -127,53 +166,13 @@ impl List {
         self.iter().filter_map(|any| any.as_any().downcast_ref())
     }
 
-    /// Runs one command: a definition, or a removal that begins with `-` or `!`. With `kind` the
-    /// command is of that kind, and `!` is not known.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for what no kind knows, and what is wrong with it, both of which are in `error_log`;
-    /// `ENOENT` and `EBUSY` as [`List::remove`].
-    pub(crate) fn command(&mut self, text: &[u8], kind: Option<&dyn Kind>) -> Result {
-        if words(text).next().is_none() {
-            return Ok(());
-        }
-        if let Some(result) = kind.and_then(|kind| kind.command(text, self)) {
-            return result;
-        }
-        if text.starts_with(b"-") || kind.is_none() && text.starts_with(b"!") {
-            return self.remove(text, kind);
-        }
-        self.reserve()?;
-        let kinds = self.kinds.iter().copied();
-        let made = match kind {
-            Some(kind) => kind.create(text, self)?,
-            None => kinds
-                .map(|kind| kind.create(text, self))
-                .find(|made| !matches!(made, Ok(None)))
-                .unwrap_or(Ok(None))?,
-        };
-        match made {
-            Some(made) => self.push(made),
-            None => {
-                if kind.is_none() {
-                    let message = "No matching dynamic event type";
-                    Instance::top()?
-                        .errors()
-                        .push(b"dynevent", text, 0, message);
-                }
-                Err(EINVAL)
-            }
-        }
-    }
-
     /// Makes room for one more. `ENOMEM`.
     pub(super) fn reserve(&mut self) -> Result {
         Ok(self.all.reserve(1, GFP_KERNEL)?)
     }
 
     /// Adds `made`. The room was made before it was: one that is not listed could not be removed.
-    pub(super) fn push(&mut self, made: KBox<dyn Dynamic>) -> Result {
+    pub(super) fn push<D: Dynamic + 'static>(&mut self, made: KBox<D>) -> Result {
         self.all.push_within_capacity(made).map_err(|_| ENOMEM)
     }
 

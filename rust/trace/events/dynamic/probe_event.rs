@@ -158,13 +158,18 @@ struct SharedOps<P>(Arc<Shared<P>>);
 impl<P: Probed> Ops for SharedOps<P> {
     fn enable(&self, on: bool) -> Result {
         let probes = self.0.probes.lock();
-        let switched = probes.iter().try_for_each(|probe| probe.enable(on));
-        if on && switched.is_err() {
-            for probe in probes.iter() {
-                let _ = probe.enable(false);
-            }
+        let disable_all = || {
+            let disabled = probes.iter().map(|probe| probe.enable(false));
+            // Each is disabled, whatever another says.
+            disabled.fold(Ok(()), |first, this| first.and(this))
+        };
+        if !on {
+            return disable_all();
         }
-        switched
+        let enabled = probes.iter().try_for_each(|probe| probe.enable(true));
+        enabled.inspect_err(|_| {
+            let _ = disable_all();
+        })
     }
 
     fn are_of_programs(&self) -> bool {
@@ -286,8 +291,8 @@ impl<P: Probed> Defined<P> {
     }
 }
 
-/// Makes the probe that `make` gives, and the event of this title unless there is one. Task context,
-/// sleeps.
+/// Makes the probe that `make` gives, and the event of this title unless there is one, and lists it.
+/// Task context, sleeps.
 ///
 /// # Errors
 ///
@@ -296,16 +301,17 @@ pub(super) fn define<P: Probed>(
     title: Title<'_>,
     words: &Words,
     arguments: Arc<Arguments>,
-    list: &List,
+    list: &mut List,
     make: impl FnOnce(&Event<P>) -> Result<P>,
-) -> Result<KBox<dyn Dynamic>> {
+) -> Result {
+    list.reserve()?;
     // What was made could not be dropped: the event is known then.
     let room = KBox::<Defined<P>>::new_uninit(GFP_KERNEL)?;
     let mut registry = registry::lock()?;
-    let mut known = list.of::<Defined<P>>().filter(|known| {
+    let known = list.of::<Defined<P>>().find(|known| {
         known.event.group.as_slice() == title.group && known.event.name() == title.name
     });
-    let (event, id, is_new) = match known.next() {
+    let (event, id, is_new) = match known {
         Some(first) => {
             if first.event.sort != title.sort {
                 return words.refuse(Reason::DifferentProbe, 0, EEXIST);
@@ -344,8 +350,7 @@ pub(super) fn define<P: Probed>(
     };
     let error = match made() {
         Ok(probe) => {
-            let made = KBox::write(room, Defined { event, id, probe });
-            return Ok(made as KBox<dyn Dynamic>);
+            return list.push(KBox::write(room, Defined { event, id, probe }));
         }
         Err(error) => error,
     };

@@ -6,7 +6,7 @@
 //! name besides the list, since a trigger is made with the event mutex held, under which the list
 //! cannot be locked. The table's mutex comes after the event mutex.
 
-use super::list::{self, Dynamic, Kind as EventKind, List};
+use super::list::{self, Dynamic, Kind as EventKind};
 use super::text::Text;
 use crate::core::event::probe::command::Removal;
 use crate::core::event::synth::command::{self, Command, Definition, Reason, Refused};
@@ -505,17 +505,17 @@ impl EventKind for Synthetics {
         one.as_any().is::<Synthetic>()
     }
 
-    fn create(&self, command: &[u8], _list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
+    fn create(&self, command: &[u8]) -> Result<bool> {
         let line = without_blanks(command);
         match Definition::parse(line) {
-            Ok(None) => Ok(None),
-            Ok(Some(definition)) => define(&definition, line, Owner::kernel()).map(Some),
+            Ok(None) => Ok(false),
+            Ok(Some(definition)) => define(&definition, line, Owner::kernel()).map(|()| true),
             Err(refused) => Err(refuse(line, &refused)),
         }
     }
 
-    fn command(&self, command: &[u8], list: &mut List) -> Option<Result> {
-        Some(run(without_blanks(command), list, Owner::kernel()))
+    fn command(&self, command: &[u8]) -> Option<Result> {
+        Some(run(without_blanks(command), Owner::kernel()))
     }
 }
 
@@ -529,25 +529,21 @@ fn without_blanks(line: &[u8]) -> &[u8] {
 /// # Errors
 ///
 /// `EINVAL` and `EEXIST`, of which `error_log` says why; `ENOENT` and `EBUSY` of a removal; `ENOMEM`.
-pub(crate) fn run(line: &[u8], list: &mut List, owner: Owner) -> Result {
+pub(crate) fn run(line: &[u8], owner: Owner) -> Result {
     match Command::parse(line) {
-        Ok(Command::Define(definition)) => {
-            list.reserve()?;
-            let made = define(&definition, line, owner)?;
-            list.push(made)
-        }
-        Ok(Command::Remove(name)) => remove(name, list),
+        Ok(Command::Define(definition)) => define(&definition, line, owner),
+        Ok(Command::Remove(name)) => remove(name),
         Err(refused) => Err(refuse(line, &refused)),
     }
 }
 
 /// Removes the event called `name`. Task context, sleeps. `ENOENT`, `EBUSY`, `ENOMEM`.
-pub(crate) fn remove(name: &[u8], list: &mut List) -> Result {
+pub(crate) fn remove(name: &[u8]) -> Result {
     let removal = Text::of(|out| {
         out.bytes(b"-:synthetic/")?;
         out.bytes(name)
     })?;
-    list.remove(&removal, Some(&Synthetics))
+    list::lock()?.remove(&removal, Some(&Synthetics))
 }
 
 /// Makes the event `name` of these fields. Task context, sleeps. Errors as [`run`].
@@ -562,7 +558,7 @@ pub(crate) fn define_of<'a>(name: &[u8], fields: impl Iterator<Item = &'a [u8]>)
             out.bytes(b";")
         })
     })?;
-    run(&text, &mut *list::lock()?, Owner::kernel())
+    run(&text, Owner::kernel())
 }
 
 /// Says in `error_log` what is wrong.
@@ -578,8 +574,9 @@ fn refuse(line: &[u8], refused: &Refused<'_>) -> Error {
     }
 }
 
-/// Makes an event. Task context, sleeps.
-fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result<KBox<dyn Dynamic>> {
+/// Makes an event and lists it. Task context, sleeps.
+fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result {
+    let mut list = list::lock()?;
     let mut registry = registry::lock()?;
     if registry.find(SYSTEM, definition.name).is_some() {
         let refused = Refused::at(Reason::EventExists, definition.name);
@@ -602,9 +599,8 @@ fn define(definition: &Definition<'_>, line: &[u8], owner: Owner) -> Result<KBox
     let room = KBox::<Synthetic>::new_uninit(GFP_KERNEL)?;
     let mut table = TABLE.as_ref().ok_or(ENODEV)?.lock();
     table.reserve(1, GFP_KERNEL)?;
+    list.reserve()?;
     let id = registry.add(DynamicEvent::register(&event.event)?)?;
     let _ = table.push_within_capacity(event.clone());
-    let made = KBox::write(room, Synthetic { event, id });
-    let made: KBox<dyn Dynamic> = made;
-    Ok(made)
+    list.push(KBox::write(room, Synthetic { event, id }))
 }

@@ -355,11 +355,11 @@ impl EventKind for Uprobes {
         one.as_any().is::<Defined<Uprobe>>()
     }
 
-    fn create(&self, command: &[u8], list: &List) -> Result<Option<KBox<dyn Dynamic>>> {
+    fn create(&self, command: &[u8]) -> Result<bool> {
         let plain = words(command);
         let head = match Head::parse(plain.clone()) {
             Ok(head) => head,
-            Err(No::Other) => return Ok(None),
+            Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::plain(KIND, plain)?.refused(&refused),
         };
         let words = Words::plain(KIND, plain)?;
@@ -380,6 +380,7 @@ impl EventKind for Uprobes {
             Err(NoArguments::Errno(error)) => return Err(error),
             Err(NoArguments::Refused(refused)) => return words.refused(&refused),
         };
+        let list = &mut list::lock()?;
         let counts_elsewhere = list.of::<Defined<Uprobe>>().any(|known| {
             let probe = known.probe();
             probe.is_at_same(&file, definition.offset)
@@ -403,10 +404,10 @@ impl EventKind for Uprobes {
             offset: definition.offset,
             counter: definition.counter,
         };
-        let made = define(title, &words, arguments.clone(), list, |event| {
+        define(title, &words, arguments.clone(), list, |event| {
             Uprobe::new(event, definition.path, place, is_return, arguments)
         })?;
-        Ok(Some(made))
+        Ok(true)
     }
 }
 
