@@ -10,6 +10,7 @@
 //! | `hist` | the trigger `hist`, and `hist` files |
 //! | [`inject`] | `inject` files |
 //! | [`probe`] | `kprobe_events` and `dynamic_events` |
+//! | [`refusal`] | the errors of refused commands |
 //! | [`synth`] | `synthetic_events` |
 //! | [`trigger`] | `trigger` files |
 //!
@@ -30,6 +31,7 @@ pub mod inject;
     allow(dead_code, reason = "other kinds of events only use the commands")
 )]
 pub mod probe;
+pub mod refusal;
 #[cfg(any(CONFIG_SYNTH_EVENTS, not(CONFIG_RTRACE)))]
 pub mod synth;
 pub mod trigger;

@@ -59,6 +59,7 @@ pub(crate) mod sort;
 pub(crate) mod stack;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(crate) mod syscall;
+pub(crate) mod text;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event;
 #[cfg(CONFIG_EVENT_TRACING)]

@@ -23,6 +23,7 @@
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //! | [`added`] | events that C code makes while the kernel runs |
+//! | `refusal` | the errors of refused commands |
 //! | `evals` | the names in formats, for `eval_map` |
 //!
 //! Words: a *file* is an event in an instance; it is created when something is set for the event. A
@@ -56,6 +57,7 @@ pub(crate) mod print;
 pub(crate) mod printer;
 #[allow(unsafe_code, reason = "the recording path")]
 pub(crate) mod recording;
+mod refusal;
 pub(crate) mod registry;
 #[allow(unsafe_code, reason = "memory that a context has for itself")]
 mod scratch;

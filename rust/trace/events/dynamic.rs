@@ -15,7 +15,6 @@
 //! | `probe_event` | what events of all probes have in common |
 //! | `synthetic` | events of given fields, which histograms and kernel code fire |
 //! | `list` | the list, and what a kind of events has to be |
-//! | [`text`] | a text that grows |
 //! | `uprobe` | uprobes and uretprobes |
 //! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
@@ -36,7 +35,6 @@ mod list;
 mod probe_event;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub(crate) mod synthetic;
-mod text;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 pub(crate) mod uprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]

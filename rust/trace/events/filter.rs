@@ -25,6 +25,7 @@ use crate::kernel::kallsyms;
 use crate::kernel::nofault;
 use crate::kernel::per_context::PerContext;
 use crate::kernel::rcu_slot::Retired;
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::{Call, Field, Reach, COMMON};
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::instance::Instance;
@@ -69,7 +70,7 @@ impl Filter {
     /// The error in the text, or no memory.
     pub(crate) fn new(event: &Call, text: &[u8]) -> Result<Self, Refused> {
         let mut filter = Self {
-            text: copy(text).map_err(|_| NoMemory)?,
+            text: Text::copy(text).map_err(|_| NoMemory)?,
             steps: KVec::new(),
             masks: KVec::new(),
             cpus: nr_cpu_ids() as usize,
@@ -106,7 +107,7 @@ impl Filter {
     /// [`Filter::new`], as an errno.
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(crate) fn of_perf(event: &Call, text: &[u8]) -> Result<KBox<Self>> {
-        let filter = Self::new(event, text).map_err(errno)?;
+        let filter = Self::new(event, text).map_err(|refused| refused.errno)?;
         Ok(KBox::new(filter, GFP_KERNEL)?)
     }
 
@@ -284,7 +285,7 @@ impl Registry {
                 let refusal = Refusal::new(text, refused)?;
                 let file = self.file_made(instance, event)?;
                 drop(refusal.apply(file, instance, text)?);
-                Err(errno(refused))
+                Err(refused.errno.into())
             }
         }
     }
@@ -383,7 +384,7 @@ impl Registry {
 pub(super) fn of_trigger(instance: &Instance, event: &Event, text: &[u8]) -> Result<Filter> {
     Filter::new(event, text).map_err(|refused| {
         log(instance, text, refused);
-        errno(refused)
+        refused.errno.into()
     })
 }
 
@@ -394,22 +395,12 @@ fn log(instance: &Instance, text: &[u8], refused: Refused) {
         .push(LOCATION, text, refused.column(), reason);
 }
 
-fn errno(refused: Refused) -> Error {
-    Error::from_errno(refused.errno.value().wrapping_neg())
-}
-
 /// `text` without blanks at the end, as C keeps it.
 fn without_end(text: &[u8]) -> &[u8] {
     let text = until_nul(text);
     let end = text.iter().rposition(|&c| !is_space(c));
     text.get(..end.map_or(0, |last| last.wrapping_add(1)))
         .unwrap_or(&[])
-}
-
-fn copy(text: &[u8]) -> Result<KVec<u8>> {
-    let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
-    copy.extend_from_slice(text, GFP_KERNEL)?;
-    Ok(copy)
 }
 
 /// A refused filter, and what the file says of it.
@@ -424,12 +415,8 @@ impl Refusal {
         if refused.errno == Errno::NoMemory {
             return Err(ENOMEM);
         }
-        let mut said = Said(KVec::new());
-        refused.write(&mut said, text).map_err(|_| ENOMEM)?;
-        Ok(Self {
-            refused,
-            said: said.0,
-        })
+        let said = Text::of(|out| refused.write(out, text))?;
+        Ok(Self { refused, said })
     }
 
     /// Removes the filter of `file`, which then shows the error. Task context, may sleep.
@@ -443,25 +430,5 @@ impl Refusal {
         file.set_refused(self.said);
         log(instance, text, self.refused);
         Ok(gone)
-    }
-}
-
-/// A stored text.
-struct Said(KVec<u8>);
-
-impl fmt::Write for Said {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.bytes(text.as_bytes())
-    }
-}
-
-impl Out for Said {
-    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        let grown = self.0.extend_from_slice(bytes, GFP_KERNEL);
-        grown.map_err(|_| fmt::Error)
-    }
-
-    fn written(&mut self, _: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
-        Err(fmt::Error)
     }
 }

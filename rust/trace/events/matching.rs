@@ -3,6 +3,7 @@
 //! Selection of events by a word of `set_event`, also for modules that are not loaded yet.
 
 use crate::core::format::Out;
+use crate::kernel::text::Text;
 use crate::trace::instance::Instance;
 use core::fmt;
 use core::ptr::from_ref;
@@ -62,22 +63,15 @@ pub(super) struct Waiting {
     event: Option<KVec<u8>>,
 }
 
-/// A copy of a name. `ENOMEM`.
-pub(super) fn copied(name: &[u8]) -> Result<KVec<u8>> {
-    let mut copy = KVec::new();
-    copy.extend_from_slice(name, GFP_KERNEL)?;
-    Ok(copy)
-}
-
 impl Waiting {
     /// Saves the conditions `wanted` for `module`. `ENOMEM`.
     pub(super) fn new(instance: &Instance, module: KVec<u8>, wanted: &Match<'_>) -> Result<Self> {
         Ok(Self {
             instance: from_ref(instance) as usize,
             module,
-            either: wanted.either.map(copied).transpose()?,
-            system: wanted.system.map(copied).transpose()?,
-            event: wanted.event.map(copied).transpose()?,
+            either: wanted.either.map(Text::copy).transpose()?,
+            system: wanted.system.map(Text::copy).transpose()?,
+            event: wanted.event.map(Text::copy).transpose()?,
         })
     }
 

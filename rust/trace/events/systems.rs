@@ -2,6 +2,7 @@
 
 //! The systems whose events an instance has: all, unless its creator has named some.
 
+use crate::kernel::text::Text;
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
@@ -38,8 +39,7 @@ impl<'a> Systems<'a> {
 /// Limits `instance`, which is being created, to the events of the systems in `names`. Task
 /// context, may sleep. `ENOMEM`.
 pub(crate) fn restrict(instance: &Instance, names: &[u8]) -> Result {
-    let mut copy = KVec::new();
-    copy.extend_from_slice(names, GFP_KERNEL)?;
-    instance.feature::<SystemsFeature>()?.0.populate(copy);
+    let names = Text::copy(names)?;
+    instance.feature::<SystemsFeature>()?.0.populate(names);
     Ok(())
 }

@@ -2,10 +2,11 @@
 
 //! Events of modules that are not loaded yet. They are enabled when the module is loaded.
 
-use super::matching::{copied, Match, Waiting};
+use super::matching::{Match, Waiting};
 use super::registry::Registry;
 use crate::core::format::Out;
 use crate::kernel::module::exists;
+use crate::kernel::text::Text;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
@@ -34,7 +35,7 @@ impl Registry {
         if error != EINVAL || self.events().iter().any(is_there) {
             return result;
         }
-        let mut module = copied(name)?;
+        let mut module = Text::copy(name)?;
         module
             .iter_mut()
             .filter(|byte| **byte == b'-')

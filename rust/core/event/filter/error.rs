@@ -2,25 +2,12 @@
 
 //! The errors of a refused filter, with C's texts and positions.
 
+pub use crate::core::event::refusal::Errno;
+
 use super::NoMemory;
+use crate::core::event::refusal::reasons;
 use crate::core::format::Out;
 use core::fmt;
-
-macro_rules! reasons {
-    ($($name:ident $text:literal,)*) => {
-        /// The error in a filter.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Each one's text says it.
-        pub enum Reason { $($name,)* }
-
-        impl Reason {
-            /// The text in `error_log` and in the `filter` file.
-            pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text,)* }
-            }
-        }
-    };
-}
 
 reasons! {
     InvalidOperator "Invalid operator",
@@ -46,34 +33,6 @@ reasons! {
     NoFilter "No filter found",
 }
 
-/// The errno of the write. For some errors C returns internal codes of its parser's first pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errno {
-    /// `EINVAL`.
-    Invalid,
-    /// `EPERM`: text after the end of the expression, or a predicate without a field.
-    Permission,
-    /// `ENOENT`: an unclosed parenthesis.
-    NotFound,
-    /// `ESRCH`: an unclosed quote.
-    NoProcess,
-    /// `ENOMEM`.
-    NoMemory,
-}
-
-impl Errno {
-    /// The positive errno on Linux. It is the same on every architecture.
-    pub const fn value(self) -> i32 {
-        match self {
-            Self::Permission => 1,
-            Self::NotFound => 2,
-            Self::NoProcess => 3,
-            Self::NoMemory => 12,
-            Self::Invalid => 22,
-        }
-    }
-}
-
 /// A refused filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -82,7 +41,9 @@ pub struct Refused {
     /// The position in bytes from the start of the filter, for
     /// [`error_log`](crate::core::format::error_log).
     pub position: usize,
-    /// The errno of the write.
+    /// The errno of the write. For some errors C returns internal codes of its parser's first pass:
+    /// `EPERM` for text after the end of the expression and for a predicate without a field, `ENOENT`
+    /// for an unclosed parenthesis, `ESRCH` for an unclosed quote.
     pub errno: Errno,
 }
 

@@ -2,21 +2,9 @@
 
 //! The errors of a refused definition, with C's texts and positions.
 
-macro_rules! reasons {
-    ($($name:ident $text:literal,)*) => {
-        /// The error in a definition.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Each one's text says it.
-        pub enum Reason { $($name,)* }
+pub use crate::core::event::refusal::Errno;
 
-        impl Reason {
-            /// The text in `error_log`.
-            pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text,)* }
-            }
-        }
-    };
-}
+use crate::core::event::refusal::reasons;
 
 reasons! {
     DuplicateVariable "Variable already defined",
@@ -43,46 +31,6 @@ reasons! {
     UnaryMinusSubexpression "Unary minus not supported in sub-expressions",
     DivisionByZero "Division by zero",
     NeedsValue "Non-hitcount value is required for 'nohitcount'",
-}
-
-/// The errno of a refused definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errno {
-    /// `EINVAL`.
-    Invalid,
-    /// `ENOENT`.
-    NotFound,
-    /// `E2BIG`.
-    TooLong,
-    /// `ENOMEM`: C says so of a field that cannot be read as a number.
-    NoMemory,
-    /// `EDOM`.
-    Domain,
-    /// `ERANGE`.
-    Range,
-}
-
-impl Errno {
-    /// The positive errno on Linux. It is the same on every architecture.
-    pub const fn value(self) -> i32 {
-        match self {
-            Self::NotFound => 2,
-            Self::TooLong => 7,
-            Self::NoMemory => 12,
-            Self::Invalid => 22,
-            Self::Domain => 33,
-            Self::Range => 34,
-        }
-    }
-}
-
-impl From<crate::core::format::Error> for Errno {
-    fn from(error: crate::core::format::Error) -> Self {
-        match error {
-            crate::core::format::Error::Range => Self::Range,
-            _ => Self::Invalid,
-        }
-    }
 }
 
 /// Takes the errors in a definition. Some mistakes have two, as in C.

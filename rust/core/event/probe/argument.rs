@@ -192,7 +192,7 @@ impl Word {
 /// What is wrong with it.
 pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<Argument, Refused> {
     if body.len() > LONGEST {
-        return Err(Refused::new(Reason::ArgumentTooLong, start).with(Errno::TooBig));
+        return Err(Refused::new(Reason::ArgumentTooLong, start).with(Errno::TooLong));
     }
     if body.is_empty() {
         return Err(Refused::new(Reason::NoArgumentBody, start));
@@ -210,7 +210,7 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
     let offset = fetch.context.size;
     let size = usize::from(typed.ty.size) * usize::from(typed.count.unwrap_or(1));
     if offset.saturating_add(size) > ENTRY_MAX {
-        return Err(Refused::new(Reason::EventTooBig, fetch.at).with(Errno::TooBig));
+        return Err(Refused::new(Reason::EventTooBig, fetch.at).with(Errno::TooLong));
     }
     let program = fetch.finish(&typed)?;
     context.size = offset + size;
@@ -363,7 +363,7 @@ impl Fetch<'_, '_> {
                 break;
             }
             let Some(place) = nested.get_mut(depth) else {
-                return Err(Refused::new(Reason::TooManyNested, self.at).with(Errno::TooBig));
+                return Err(Refused::new(Reason::TooManyNested, self.at).with(Errno::TooLong));
             };
             let (outer, inside) = match rest {
                 _ if is_cpu && self.context.spot == Spot::Event => {
@@ -693,7 +693,7 @@ impl Fetch<'_, '_> {
         };
         if used > OPS_MAX {
             let text = typed.ty.text.is_some();
-            let errno = if text { Errno::Invalid } else { Errno::TooBig };
+            let errno = if text { Errno::Invalid } else { Errno::TooLong };
             return Err(Refused::new(Reason::TooManyOps, self.at).with(errno));
         }
         let bits = match typed.name {
@@ -720,7 +720,7 @@ impl Fetch<'_, '_> {
                 return at_type(Reason::BadString);
             }
             if used >= OPS_MAX {
-                return Err(Refused::new(Reason::TooManyOps, self.at).with(Errno::TooBig));
+                return Err(Refused::new(Reason::TooManyOps, self.at).with(Errno::TooLong));
             }
         }
         Ok(Program {

@@ -325,7 +325,7 @@ pub(super) fn check_arguments<'a>(
     }
     if count > ARGUMENTS_MAX {
         let refused = Refused::new(Reason::TooManyArguments, 0).in_word(2);
-        return Err(refused.with(Errno::TooBig));
+        return Err(refused.with(Errno::TooLong));
     }
     Ok(())
 }

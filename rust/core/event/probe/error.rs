@@ -2,23 +2,9 @@
 
 //! What is wrong with a refused definition, in C's words and at C's places.
 
-use crate::core::format;
+pub use crate::core::event::refusal::Errno;
 
-macro_rules! reasons {
-    ($($name:ident $text:literal,)*) => {
-        /// What is wrong with a definition.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Each one's text says it.
-        pub enum Reason { $($name,)* }
-
-        impl Reason {
-            /// The words of `error_log`.
-            pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text,)* }
-            }
-        }
-    };
-}
+use crate::core::event::refusal::reasons;
 
 reasons! {
     ArgumentNameTooLong "Argument name is too long",
@@ -91,40 +77,6 @@ reasons! {
     TooManyNested "Too many nested typecasts/dereferences",
     TooManyOps "Dereference is too much nested",
     UsedArgumentName "This argument name is already used",
-}
-
-/// What the write of a refused definition returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errno {
-    /// `E2BIG`.
-    TooBig,
-    /// `EINVAL`.
-    Invalid,
-    /// `ERANGE`.
-    Range,
-    /// `EOPNOTSUPP`.
-    NotSupported,
-}
-
-impl Errno {
-    /// The positive errno value on Linux.
-    pub const fn value(self) -> i32 {
-        match self {
-            Self::TooBig => 7,
-            Self::Invalid => 22,
-            Self::Range => 34,
-            Self::NotSupported => 95,
-        }
-    }
-}
-
-impl From<format::Error> for Errno {
-    fn from(error: format::Error) -> Self {
-        match error {
-            format::Error::Range => Self::Range,
-            _ => Self::Invalid,
-        }
-    }
 }
 
 /// A refused definition.

@@ -231,7 +231,7 @@ fn syntax_errors_of_upstream() {
         "+1234567(".repeat(26),
         ")".repeat(26)
     );
-    assert_eq!(check(&long, ArgumentTooLong), Errno::TooBig);
+    assert_eq!(check(&long, ArgumentTooLong), Errno::TooLong);
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn more_errors() {
     assert!(Event::parse(&many).is_ok());
     let refused = refusal(&(many + " \\1"));
     assert_eq!((refused.reason, refused.word), (TooManyArguments, 2));
-    assert_eq!(refused.errno, Errno::TooBig);
+    assert_eq!(refused.errno, Errno::TooLong);
     let big = "p vfs_read".to_string() + &" +0(%di):u64[64]".repeat(7);
     assert_eq!(refusal(&big).reason, EventTooBig);
     // Eight reads of per-CPU memory in each other are as many operations as there may be, and more.
@@ -759,7 +759,7 @@ fn probes_in_programs_that_are_refused() {
     let Err(No::Refused(refused)) = in_program(&most) else {
         panic!("too many arguments are taken");
     };
-    assert_eq!((refused.errno, refused.word), (Errno::TooBig, 2));
+    assert_eq!((refused.errno, refused.word), (Errno::TooLong, 2));
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl<'a> Head<'a> {
         };
         if words.count() > ARGUMENTS_MAX {
             let refused = Refused::new(Reason::TooManyArguments, 0).in_word(2);
-            return Err(refused.with(Errno::TooBig).into());
+            return Err(refused.with(Errno::TooLong).into());
         }
         // A path may have colons, too.
         let colon = place.iter().rposition(|&byte| byte == b':');

@@ -13,26 +13,11 @@
 
 use super::types::{Kind, TypeText};
 use crate::core::event::probe::command::is_name;
+use crate::core::event::refusal::reasons;
 use crate::core::parse::parser::is_space;
 
 /// Fields of an event.
 pub const FIELDS_MAX: usize = 64;
-
-macro_rules! reasons {
-    ($($name:ident $text:literal,)*) => {
-        /// What is wrong with a definition.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Each one's text says it.
-        pub enum Reason { $($name,)* }
-
-        impl Reason {
-            /// The words of `error_log`.
-            pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text,)* }
-            }
-        }
-    };
-}
 
 reasons! {
     BadName "Illegal name",

@@ -2,7 +2,6 @@
 
 //! What a probe records: its arguments, compiled once, from which fields, entries and lines follow.
 
-use super::text::Text;
 use crate::core::event::probe::argument::{self, Argument, Context, Machine, Saved, Word};
 use crate::core::event::probe::command::Spot;
 use crate::core::event::probe::error::Refused;
@@ -13,6 +12,7 @@ use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::dynamic_event::FieldText;
 use crate::kernel::kallsyms;
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::COMMON;
 use crate::trace::output::symbols::Kallsyms;
 use core::fmt;

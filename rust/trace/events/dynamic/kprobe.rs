@@ -9,9 +9,6 @@ use super::arguments::{Arguments, No as NoArguments};
 use super::hit::AtHit;
 use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Record, Title};
-use super::text::Text;
-#[cfg(CONFIG_PERF_EVENTS)]
-use super::words::errno;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
@@ -24,6 +21,7 @@ use crate::kernel::kallsyms;
 use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;
 use crate::kernel::{module, relaxed};
 use crate::trace::events::registry;
@@ -572,7 +570,7 @@ pub(crate) fn create_local(
     let arguments = match nothing {
         Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
         Err(NoArguments::Errno(error)) => return Err(error),
-        Err(NoArguments::Refused(refused)) => return Err(errno(refused.errno)),
+        Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
     let event = Event::new(title(b"kprobes", name, is_return), arguments.clone())?;
     let probe = Kprobe::new(&event, Spot::of(place)?, is_return, 0, arguments)?;

@@ -9,7 +9,6 @@ use super::arguments::Arguments;
 #[cfg(CONFIG_FPROBE_EVENTS)]
 use super::list::Change;
 use super::list::{Dynamic, List};
-use super::text::Text;
 use super::words::Words;
 use crate::core::event::probe::command::Removal;
 use crate::core::event::probe::error::Reason;
@@ -18,6 +17,7 @@ use crate::core::format::symbol::Style;
 use crate::core::format::Out;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
+use crate::kernel::text::Text;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::recording;

@@ -7,7 +7,6 @@
 //! cannot be locked. The table's mutex comes after the event mutex.
 
 use super::list::{self, Dynamic, Kind as EventKind};
-use super::text::Text;
 use crate::core::event::probe::command::Removal;
 use crate::core::event::synth::command::{self, Command, Definition, Reason, Refused};
 use crate::core::event::synth::layout::{self, Named};
@@ -18,6 +17,7 @@ use crate::kernel::context::{with_preemption_off, PreemptOff};
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts, VERBOSE};
 use crate::kernel::module::Owner;
 use crate::kernel::nofault;
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};

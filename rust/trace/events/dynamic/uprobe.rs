@@ -9,8 +9,7 @@
 use super::arguments::{Arguments, No as NoArguments};
 use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Title};
-use super::text::Text;
-use super::words::{errno, Words};
+use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{words, No, Spot, NAME_ROOM};
 use crate::core::event::probe::error::Reason;
@@ -23,6 +22,7 @@ use crate::kernel::context::{current_and_name, PreemptOff};
 use crate::kernel::dynamic_event::DynamicEvent;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs};
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::uprobe::{File, Handler, Place, Program, Uprobe as Probe};
 use crate::kernel::{nofault, relaxed, user_memory};
@@ -450,7 +450,7 @@ pub(crate) fn create_local(
     let arguments = match arguments(is_return, core::iter::empty()) {
         Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
         Err(NoArguments::Errno(error)) => return Err(error),
-        Err(NoArguments::Refused(refused)) => return Err(errno(refused.errno)),
+        Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
     let title = title(b"uprobes", b"DUMMY_EVENT", is_return);
     let event = Event::new(title, arguments.clone())?;

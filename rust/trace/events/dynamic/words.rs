@@ -2,11 +2,11 @@
 
 //! The words of a definition, and what `error_log` says of them.
 
-use super::text::Text;
 use crate::core::event::probe::command::Dentry;
-use crate::core::event::probe::error::{Errno, Reason, Refused};
+use crate::core::event::probe::error::{Reason, Refused};
 use crate::core::format::{LineBuf, Out};
 use crate::kernel::regs::{DENTRY_NAME, FILE_DENTRY};
+use crate::kernel::text::Text;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
@@ -85,7 +85,7 @@ impl Words {
             top.errors()
                 .push(self.kind.as_bytes(), &command, column, message);
         }
-        Err(errno(refused.errno))
+        Err(refused.errno.into())
     }
 
     /// [`Words::refused`] at the start of a word, with an errno of its own.
@@ -93,9 +93,4 @@ impl Words {
         let _: Result = self.refused(&Refused::new(reason, 0).in_word(word));
         Err(error)
     }
-}
-
-/// The error that a refusal is.
-pub(super) fn errno(errno: Errno) -> Error {
-    Error::from_errno(-errno.value())
 }

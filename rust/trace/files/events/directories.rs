@@ -9,6 +9,7 @@ use super::layout::BuiltinDir;
 use super::systems;
 use super::{Place, Row, FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+use crate::kernel::text::Text;
 use crate::trace::files::Placed;
 #[cfg(not(CONFIG_EVENT_TRACING))]
 use crate::trace::instance::Instance;
@@ -55,7 +56,7 @@ impl Numbers {
     pub(super) fn listed(self, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0,
-            name: copied(name)?,
+            name: Text::copy(name)?,
             is_dir: true,
         })
     }
@@ -72,16 +73,10 @@ impl Numbers {
     pub(super) fn listed_file(self, number: u64, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0.wrapping_add(number),
-            name: copied(name)?,
+            name: Text::copy(name)?,
             is_dir: false,
         })
     }
-}
-
-fn copied(name: &[u8]) -> Result<KVec<u8>> {
-    let mut copy = KVec::new();
-    copy.extend_from_slice(name, GFP_KERNEL)?;
-    Ok(copy)
 }
 
 /// The directory `events/`.

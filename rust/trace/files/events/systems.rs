@@ -10,6 +10,7 @@ use super::node::{EventPlace, EventsPlace, FileRow, PlacedFile, SystemPlace};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::kernel::sort::sort_by;
+use crate::kernel::text::Text;
 use crate::trace::events::registry::{self, Event};
 use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
@@ -24,11 +25,9 @@ fn number(name: &[u8]) -> Result<u64> {
 
 /// Looks up the directory of the system called `name`. `None` if there is none; `ENOMEM`.
 pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found>> {
-    let mut system = KVec::new();
-    system.extend_from_slice(name, GFP_KERNEL)?;
     let at = SystemPlace {
         instance: instance.clone(),
-        system: Arc::new(system, GFP_KERNEL)?,
+        system: Arc::new(Text::copy(name)?, GFP_KERNEL)?,
     };
     if at.is_gone() || !Systems::of(instance).has(name) {
         return Ok(None);
@@ -48,9 +47,7 @@ pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     let mut registry = registry::lock()?;
     let mut numbered: KVec<(u64, KVec<u8>)> = KVec::new();
     for system in registry.systems() {
-        let mut name = KVec::new();
-        name.extend_from_slice(system.to_bytes(), GFP_KERNEL)?;
-        numbered.push((0, name), GFP_KERNEL)?;
+        numbered.push((0, Text::copy(system.to_bytes())?), GFP_KERNEL)?;
     }
     for (number, name) in numbered.iter_mut() {
         *number = registry.system_number(name)?;

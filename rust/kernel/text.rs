@@ -5,21 +5,23 @@
 use crate::core::format::Out;
 use core::fmt;
 use kernel::prelude::*;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
 use kernel::str::CString;
 
 /// The text.
-pub(super) struct Text(KVec<u8>);
+pub(crate) struct Text(KVec<u8>);
 
 impl Text {
     /// What `write` writes. Task context, may sleep. `ENOMEM`.
-    pub(super) fn of(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<KVec<u8>> {
+    pub(crate) fn of(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<KVec<u8>> {
         let mut text = Self(KVec::new());
         write(&mut text).map_err(|fmt::Error| ENOMEM)?;
         Ok(text.0)
     }
 
     /// The same as a string. `EINVAL` for one with a NUL.
-    pub(super) fn string(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<CString> {
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn string(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<CString> {
         let mut text = Self::of(write)?;
         text.push(0, GFP_KERNEL)?;
         let string = CStr::from_bytes_with_nul(&text).map_err(|_| EINVAL)?;
@@ -27,7 +29,7 @@ impl Text {
     }
 
     /// A copy of `bytes`. `ENOMEM`.
-    pub(super) fn copy(bytes: &[u8]) -> Result<KVec<u8>> {
+    pub(crate) fn copy(bytes: &[u8]) -> Result<KVec<u8>> {
         Self::of(|out| out.bytes(bytes))
     }
 }
