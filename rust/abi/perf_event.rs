@@ -145,6 +145,23 @@ pub(crate) unsafe extern "C" fn perf_kprobe_init(
     })
 }
 
+/// Ends the use of perf's own probe, and removes the probe with `destroy`. Task context, sleeps.
+///
+/// # Safety
+///
+/// `event` has begun to use it, and does not end that elsewhere.
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+unsafe fn end_local(event: *mut bindings::perf_event, destroy: impl FnOnce(&Call)) {
+    // SAFETY: `event` has kept its call held, which nobody else releases, and the call stays until
+    // `destroy`.
+    unsafe {
+        let call = Call::from_raw((*event).tp_event);
+        let held = HeldCall::from_kept(call);
+        perf::end(held, |in_use, call| in_use.end(call, event));
+        destroy(call);
+    }
+}
+
 /// Undoes [`perf_kprobe_init`]. Task context, sleeps.
 ///
 /// # Safety
@@ -153,14 +170,8 @@ pub(crate) unsafe extern "C" fn perf_kprobe_init(
 #[cfg(CONFIG_KPROBE_EVENTS)]
 #[export]
 pub(crate) unsafe extern "C" fn perf_kprobe_destroy(event: *mut bindings::perf_event) {
-    // SAFETY: `perf_kprobe_init` was done for `event`; it has kept its call held, which nobody else
-    // releases, and the call stays until `destroy_local`.
-    unsafe {
-        let call = Call::from_raw((*event).tp_event);
-        let held = HeldCall::from_kept(call);
-        perf::end(held, |in_use, call| in_use.end(call, event));
-        kprobe::destroy_local(call);
-    }
+    // SAFETY: `perf_kprobe_init` was done for `event`.
+    unsafe { end_local(event, kprobe::destroy_local) };
 }
 
 /// Makes a uprobe or a uretprobe for one event of perf's alone, which sees its hits. Task context,
@@ -214,14 +225,8 @@ pub(crate) unsafe extern "C" fn perf_uprobe_init(
 #[cfg(CONFIG_UPROBE_EVENTS)]
 #[export]
 pub(crate) unsafe extern "C" fn perf_uprobe_destroy(event: *mut bindings::perf_event) {
-    // SAFETY: `perf_uprobe_init` was done for `event`; it has kept its call held, which nobody else
-    // releases, and the call stays until `destroy_local`.
-    unsafe {
-        let call = Call::from_raw((*event).tp_event);
-        let held = HeldCall::from_kept(call);
-        perf::end(held, |in_use, call| in_use.end(call, event));
-        uprobe::destroy_local(call);
-    }
+    // SAFETY: `perf_uprobe_init` was done for `event`.
+    unsafe { end_local(event, uprobe::destroy_local) };
 }
 
 /// Memory for an entry of `size` bytes, or null; its registers and its context's number go to where
