@@ -13,6 +13,7 @@
 //! | [`refusal`] | the errors of refused commands |
 //! | [`synth`] | `synthetic_events` |
 //! | [`trigger`] | `trigger` files |
+//! | `user` | `user_events_data` |
 //!
 //! Nothing here allocates or keeps state outside its arguments. A compiled filter is built in
 //! memory of the caller.
@@ -35,3 +36,5 @@ pub mod refusal;
 #[cfg(any(CONFIG_SYNTH_EVENTS, not(CONFIG_RTRACE)))]
 pub mod synth;
 pub mod trigger;
+#[cfg(any(CONFIG_USER_EVENTS, not(CONFIG_RTRACE)))]
+pub mod user;
