@@ -19,6 +19,11 @@ void rtrace_dynamic_boot(const char *kprobes);
 int rtrace_kprobe_start(struct dynevent_cmd *cmd, bool is_return, const char *name, const char *place);
 int rtrace_kprobe_add(struct dynevent_cmd *cmd, const char *field);
 #endif
+#if defined(CONFIG_BPF_EVENTS) && defined(CONFIG_KPROBE_EVENTS)
+/* In bpf.rs; as in C no public header has these. */
+bool trace_kprobe_on_func_entry(struct trace_event_call *call);
+bool trace_kprobe_error_injectable(struct trace_event_call *call);
+#endif
 #ifdef CONFIG_SYNTH_EVENTS
 int rtrace_synth_start(struct dynevent_cmd *cmd, const char *name, struct module *module);
 

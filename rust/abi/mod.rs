@@ -17,6 +17,8 @@ pub(crate) use same_in_c;
 #[cfg(all(CONFIG_BLOCK, CONFIG_EVENT_TRACING))]
 mod block;
 mod boot;
+#[cfg(CONFIG_BPF_EVENTS)]
+mod bpf;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
 mod dump;

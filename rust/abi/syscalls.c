@@ -2,6 +2,7 @@
 /*
  * The classes of the events of system calls, which the metadata of each call refers to.
  */
+#include <linux/btf_ids.h>
 #include <linux/list.h>
 #include <linux/syscalls.h>
 #include <linux/trace_events.h>
@@ -49,12 +50,28 @@ struct trace_event_functions exit_syscall_print_funcs = {
 	.trace	= print_exit,
 };
 
+#if defined(CONFIG_BPF_EVENTS) && defined(CONFIG_DEBUG_INFO_BTF)
+/* For btf_ids: BPF programs of all of these are at raw_syscalls. */
+BTF_ID_LIST(enter_btf_ids)
+BTF_ID(func,   __bpf_trace_sys_enter)
+BTF_ID(struct, trace_event_raw_sys_enter)
+
+BTF_ID_LIST(exit_btf_ids)
+BTF_ID(func,   __bpf_trace_sys_exit)
+BTF_ID(struct, trace_event_raw_sys_exit)
+
+#define BTF_IDS(ids)	.btf_ids = ids,
+#else
+#define BTF_IDS(ids)
+#endif
+
 struct trace_event_class event_class_syscall_enter = {
 	.system		= "syscalls",
 	.reg		= rtrace_syscall_reg,
 	.fields_array	= enter_fields,
 	.get_fields	= rtrace_syscall_fields,
 	.raw_init	= rtrace_syscall_init,
+	BTF_IDS(enter_btf_ids)
 };
 
 struct trace_event_class event_class_syscall_exit = {
@@ -63,4 +80,5 @@ struct trace_event_class event_class_syscall_exit = {
 	.fields_array	= exit_fields,
 	.fields		= LIST_HEAD_INIT(event_class_syscall_exit.fields),
 	.raw_init	= rtrace_syscall_init,
+	BTF_IDS(exit_btf_ids)
 };

@@ -360,6 +360,8 @@ mod perf {
 
     use super::*;
     use crate::core::format::syscall::ARGS;
+    #[cfg(CONFIG_BPF_EVENTS)]
+    use crate::kernel::bpf;
     use crate::kernel::context::PreemptOff;
     use crate::kernel::perf_trace;
     use crate::trace::events::syscalls::{put_call, UserMemory, DEFAULT_USER_BYTES};
@@ -445,6 +447,10 @@ mod perf {
             return;
         };
         let arguments: [usize; ARGS] = current.arguments();
+        #[cfg(CONFIG_BPF_EVENTS)]
+        if !bpf::pass_syscall(call.metadata.events().0, number, call.words(&arguments)) {
+            return;
+        }
         let user = (call.user.mask != 0)
             .then(|| UserMemory::read(call.user, &arguments, DEFAULT_USER_BYTES as usize));
         let words = call.words(&arguments);
@@ -464,6 +470,10 @@ mod perf {
         };
         if let Some(call) = syscalls::call(number) {
             let words = [current.result() as usize];
+            #[cfg(CONFIG_BPF_EVENTS)]
+            if !bpf::pass_syscall(call.metadata.events().1, number, &words) {
+                return;
+            }
             // SAFETY: this is the probe, and these are its registers.
             unsafe { submit(call.metadata.events().1, regs, number, &words, None) };
         }

@@ -4,6 +4,9 @@
 #include <linux/blktrace_api.h>
 #endif
 #include <linux/bootconfig.h>
+#ifdef CONFIG_BPF_EVENTS
+#include <linux/btf.h>
+#endif
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/execmem.h>

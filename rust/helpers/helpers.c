@@ -13,6 +13,9 @@
 #include "../../kernel/rtrace/rust/helpers/events.c"
 #include "../../kernel/rtrace/rust/helpers/syscalls.c"
 #endif
+#ifdef CONFIG_BPF_EVENTS
+#include "../../kernel/rtrace/rust/helpers/bpf.c"
+#endif
 #ifdef CONFIG_PROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/regs.c"
 #endif

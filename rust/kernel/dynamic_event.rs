@@ -5,6 +5,8 @@
 //!
 //! C header: `include/linux/trace_events.h`.
 
+#[cfg(CONFIG_BPF_EVENTS)]
+use super::bpf::{self, Target};
 use super::context::PreemptOff;
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::perf_trace::{self, Seen};
@@ -48,6 +50,11 @@ pub(crate) trait Ops: Send + Sync {
 
     /// Prints an entry as a line. Any context.
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result;
+
+    /// Calls `f` with what the event's first probe is at, if it has probes that BPF programs can be at.
+    /// Task context, may sleep.
+    #[cfg(CONFIG_BPF_EVENTS)]
+    fn with_target(&self, _f: &mut dyn FnMut(&Target<'_>)) {}
 
     /// Their type, for a kind that is asked for its events.
     fn as_any(&self) -> Option<&dyn Any> {
@@ -364,6 +371,25 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
             Some(targets) if self.is_for_perf() => targets.has(program),
             _ => true,
         }
+    }
+
+    /// Whether perf is to get a hit of a kprobe: it wants hits, and the BPF programs at the event, which
+    /// this runs, do not drop it. They may change the registers. Any context.
+    #[cfg(all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[inline(always)]
+    #[cfg_attr(not(CONFIG_BPF_EVENTS), expect(unused_variables))]
+    pub(crate) fn perf_takes_kprobe(&self, regs: &Regs, stay: &PreemptOff) -> bool {
+        #[cfg(CONFIG_BPF_EVENTS)]
+        return self.is_for_perf() && bpf::pass_kprobe(self.call(), regs, stay);
+        #[cfg(not(CONFIG_BPF_EVENTS))]
+        self.is_for_perf()
+    }
+
+    /// Whether a hit of a uprobe is dropped by the BPF programs at the event, which this runs. They may
+    /// change the registers, and sleep. Task context.
+    #[cfg(all(CONFIG_UPROBE_EVENTS, CONFIG_BPF_EVENTS))]
+    pub(crate) fn programs_drop_uprobe(&self, regs: &Regs) -> bool {
+        self.is_for_perf() && !bpf::pass_uprobe(self.call(), regs)
     }
 
     /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes

@@ -38,6 +38,14 @@ pub(crate) fn entry_of(symbol: &CStr, offset: usize) -> Entry {
     }
 }
 
+/// Whether a function is entered at `address`. Task context.
+#[cfg(CONFIG_BPF_EVENTS)]
+pub(crate) fn is_entry(address: usize) -> bool {
+    let address = address as *mut bindings::kprobe_opcode_t;
+    // SAFETY: an address, as an alternative to a name.
+    unsafe { bindings::kprobe_on_func_entry(address, core::ptr::null(), 0) == 0 }
+}
+
 /// Checks that probes may be made now. Task context. `EPERM` where the kernel is locked down.
 pub(crate) fn check_lockdown() -> Result {
     // SAFETY: no preconditions.
@@ -224,6 +232,21 @@ impl<H: Handler> Probe<H> {
         }
     }
 
+    /// The symbol and the bytes behind it, as they were asked for, and the address of the instruction, 0
+    /// before it is known.
+    #[cfg(CONFIG_BPF_EVENTS)]
+    pub(crate) fn place(&self) -> (Option<&CStr>, u32, usize) {
+        let raw = self.raw();
+        // SAFETY: words, each read at once.
+        let (offset, address) = unsafe {
+            (
+                (&raw const (*raw).kp.offset).read_volatile(),
+                (&raw const (*raw).kp.addr).read_volatile(),
+            )
+        };
+        (self.symbol.as_deref(), offset, address as usize)
+    }
+
     /// The number of hits that the kernel has missed.
     pub(crate) fn missed(&self) -> usize {
         let raw = self.raw();
@@ -268,7 +291,15 @@ unsafe extern "C" fn hit<H: Handler>(
         let probe = &*kprobe.cast::<Probe<H>>();
         let stay = ManuallyDrop::new(PreemptOff::assume());
         let address = (*kprobe).addr as usize;
-        probe.handler.hit(address, Regs::from_raw(regs), &stay);
+        let regs = Regs::from_raw(regs);
+        #[cfg(CONFIG_BPF_EVENTS)]
+        let instruction = regs.instruction();
+        probe.handler.hit(address, regs, &stay);
+        // A BPF program may have the function return at once. It is not run then.
+        #[cfg(CONFIG_BPF_EVENTS)]
+        if regs.instruction() != instruction {
+            return 1;
+        }
     }
     0
 }

@@ -4,6 +4,8 @@
 
 #[cfg(CONFIG_BOOTTIME_TRACING)]
 pub(crate) mod bootconfig;
+#[cfg(CONFIG_BPF_EVENTS)]
+pub(crate) mod bpf;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 pub(crate) mod branch_sites;
 pub(crate) mod clock;

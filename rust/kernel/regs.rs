@@ -65,7 +65,7 @@ impl Regs {
     }
 
     /// The instruction that is reached.
-    #[cfg(CONFIG_UPROBE_EVENTS)]
+    #[cfg(any(CONFIG_UPROBE_EVENTS, CONFIG_BPF_EVENTS))]
     #[inline(always)]
     pub(crate) fn instruction(&self) -> usize {
         // SAFETY: the registers are there.

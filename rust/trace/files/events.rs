@@ -41,6 +41,8 @@ mod systems;
 
 use super::{Place, Row, Scope};
 use crate::kernel::fs::tracefs::Dir;
+#[cfg(CONFIG_BPF_EVENTS)]
+use describe::BtfIds;
 #[cfg(CONFIG_EVENT_TRACING)]
 use describe::{Format, Id};
 use directories::EventsDir;
@@ -88,6 +90,8 @@ static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[
 static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"format", 0o440, &Format),
     FileRow::new(b"id", 0o440, &Id),
+    #[cfg(CONFIG_BPF_EVENTS)]
+    FileRow::new(b"btf_ids", 0o440, &BtfIds),
     FileRow::new(b"enable", 0o640, &EnableEvent),
     FileRow::new(b"filter", 0o640, &EventFilter),
     FileRow::new(b"trigger", 0o640, &EventTrigger),

@@ -16,9 +16,11 @@ use crate::core::event::probe::command::{
 };
 use crate::core::event::probe::layout::Kind;
 use crate::core::format::Out;
+#[cfg(CONFIG_BPF_EVENTS)]
+use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::kallsyms;
-use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target};
+use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as ProbeTarget};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
@@ -47,12 +49,14 @@ impl Hits {
         count.store(relaxed::load(count).wrapping_add(1), Relaxed);
         self.record.in_files(words, at, stay);
         #[cfg(CONFIG_PERF_EVENTS)]
-        self.record.event.submit(
-            at.regs,
-            stay,
-            || at.arguments.entry_size(at),
-            |fields| at.arguments.store(words, at, fields),
-        );
+        if self.record.event.perf_takes_kprobe(at.regs, stay) {
+            self.record.event.submit(
+                at.regs,
+                stay,
+                || at.arguments.entry_size(at),
+                |fields| at.arguments.store(words, at, fields),
+            );
+        }
     }
 
     fn at<'a>(&'a self, regs: &'a Regs, saved: &'a [usize]) -> AtHit<'a> {
@@ -108,11 +112,11 @@ impl Spot {
         })
     }
 
-    fn target(&self) -> Result<Target> {
+    fn target(&self) -> Result<ProbeTarget> {
         Ok(match self {
-            Self::Address(address) => Target::Address(*address),
+            Self::Address(address) => ProbeTarget::Address(*address),
             Self::Symbol(symbol, offset) => {
-                Target::Symbol(Text::string(|out| out.bytes(symbol))?, *offset)
+                ProbeTarget::Symbol(Text::string(|out| out.bytes(symbol))?, *offset)
             }
         })
     }
@@ -304,6 +308,21 @@ impl Probed for Kprobe {
 
     fn is_same_place(&self, other: &Self) -> bool {
         self.spot.is_same(&other.spot)
+    }
+
+    #[cfg(CONFIG_BPF_EVENTS)]
+    fn target(&self) -> Option<Target<'_>> {
+        let (name, offset, address) = self.probe.place();
+        Some(Target {
+            name,
+            offset: offset.into(),
+            address: match address {
+                0 => self.spot.address().unwrap_or(0),
+                known => known,
+            } as u64,
+            is_return: self.is_return,
+            missed: self.probe.missed(),
+        })
     }
 
     fn module_comes(&self, name: &[u8], event: &Event<Self>) {

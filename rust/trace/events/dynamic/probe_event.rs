@@ -15,6 +15,8 @@ use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::program::Source;
 use crate::core::format::symbol::Style;
 use crate::core::format::Out;
+#[cfg(CONFIG_BPF_EVENTS)]
+use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
 use crate::kernel::text::Text;
@@ -76,6 +78,12 @@ pub(super) trait Probed: Send + Sync + Sized + 'static {
     /// What is told when the event is enabled or disabled in an instance. `ENOMEM`.
     fn on_switch(&self) -> Result<Option<Arc<dyn OnSwitch>>> {
         Ok(None)
+    }
+
+    /// What it is at, if BPF programs can be there.
+    #[cfg(CONFIG_BPF_EVENTS)]
+    fn target(&self) -> Option<Target<'_>> {
+        None
     }
 
     /// The module `name`, which is being loaded, may have what `event` is to probe. Task context,
@@ -179,6 +187,14 @@ impl<P: Probed> Ops for SharedOps<P> {
     fn apply(&self, more: bool) -> Result {
         let probes = self.0.probes.lock();
         probes.iter().try_for_each(|probe| probe.apply(more))
+    }
+
+    #[cfg(CONFIG_BPF_EVENTS)]
+    fn with_target(&self, f: &mut dyn FnMut(&Target<'_>)) {
+        let probes = self.0.probes.lock();
+        if let Some(target) = probes.first().and_then(|probe| probe.target()) {
+            f(&target);
+        }
     }
 
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {

@@ -18,6 +18,8 @@ use crate::core::event::probe::program::Source;
 use crate::core::event::probe::types::TextOf;
 use crate::core::event::probe::uprobe::{write_place, Head};
 use crate::core::format::Out;
+#[cfg(CONFIG_BPF_EVENTS)]
+use crate::kernel::bpf::Target;
 use crate::kernel::context::{current_and_name, PreemptOff};
 use crate::kernel::dynamic_event::DynamicEvent;
 use crate::kernel::percpu::PerCpu;
@@ -30,6 +32,7 @@ use crate::trace::events::file::Hot;
 use crate::trace::events::recording;
 use core::fmt;
 use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
@@ -137,6 +140,10 @@ struct Hits {
 impl Hits {
     /// Records a hit in all files of the event, or for perf. The entry begins with `words`.
     fn record(&self, words: &[usize], at: &AtHit<'_>) {
+        #[cfg(CONFIG_BPF_EVENTS)]
+        if self.event.programs_drop_uprobe(at.regs) {
+            return;
+        }
         let size = self.arguments.entry_size(at).min(ENTRY_MAX);
         let length = size.saturating_sub(COMMON);
         let mut short = [0; ON_STACK];
@@ -210,7 +217,7 @@ impl Handler for Hits {
 
 /// A probe of an event.
 pub(crate) struct Uprobe {
-    path: KVec<u8>,
+    path: CString,
     probe: Arc<Probe<Hits>>,
 }
 
@@ -230,7 +237,7 @@ impl Uprobe {
             count: PerCpu::new(|_| Atomic::new(0))?,
         };
         Ok(Self {
-            path: Text::copy(path)?,
+            path: Text::string(|out| out.bytes(path))?,
             probe: Probe::new(place, is_return, hits)?,
         })
     }
@@ -279,12 +286,26 @@ impl Probed for Uprobe {
         let Place {
             offset, counter, ..
         } = self.probe.place();
-        write_place(&self.path, *offset, *counter, out)
+        write_place(self.path.to_bytes(), *offset, *counter, out)
     }
 
     fn is_same_place(&self, other: &Self) -> bool {
         let Place { file, offset, .. } = other.probe.place();
         self.is_at_same(file, *offset)
+    }
+
+    #[cfg(CONFIG_BPF_EVENTS)]
+    fn target(&self) -> Option<Target<'_>> {
+        let Place {
+            offset, counter, ..
+        } = *self.probe.place();
+        Some(Target {
+            name: Some(&self.path),
+            offset,
+            address: counter,
+            is_return: self.probe.is_return(),
+            missed: 0,
+        })
     }
 
     fn module_comes(&self, _name: &[u8], _event: &Event<Self>) {}
@@ -296,7 +317,7 @@ pub(crate) fn show_profile(list: &List, out: &mut dyn Out) -> fmt::Result {
         let name = uprobe.event().name();
         let Uprobe { path, probe } = uprobe.probe();
         out.bytes(b"  ")?;
-        out.bytes(path)?;
+        out.bytes(path.to_bytes())?;
         out.bytes(b" ")?;
         out.bytes(name)?;
         for _ in name.len()..44 {

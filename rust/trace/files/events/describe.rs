@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The description of an event: its `format` and its `id`.
+//! The description of an event: its `format`, its `id`, and its types in BTF.
 
 use super::super::control::{shown, Text};
 use super::node::{open_text_file, EventNode, EventPlace, TextFile};
+#[cfg(CONFIG_BPF_EVENTS)]
+use crate::kernel::bpf;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::events::format;
 use crate::trace::events::registry::{self, Event};
@@ -52,5 +54,38 @@ impl TextFile<EventPlace> for Id {
         let registry = registry::lock()?;
         let event = registry.event(at.event).ok_or(ENODEV)?;
         shown(writeln!(out, "{}", event.registered().id()))
+    }
+}
+
+/// The file `btf_ids`.
+#[cfg(CONFIG_BPF_EVENTS)]
+pub(super) struct BtfIds;
+
+#[cfg(CONFIG_BPF_EVENTS)]
+impl EventNode<EventPlace> for BtfIds {
+    fn open(&'static self, at: &EventPlace, _how: &OpenFlags) -> Result<Opening> {
+        open_text_file(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        bpf::has_types(event)
+    }
+
+    fn describes(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(CONFIG_BPF_EVENTS)]
+impl TextFile<EventPlace> for BtfIds {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        let event = registry.event(at.event).ok_or(ENODEV)?;
+        let types = bpf::types_of(event).ok_or(ENOENT)?;
+        shown(writeln!(
+            out,
+            "btf_obj_id: {}\nraw_btf_id: {}\ntp_btf_id: {}",
+            types.object, types.raw, types.entry
+        ))
     }
 }

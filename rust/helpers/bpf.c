@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+/* BPF programs at events. */
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/rcupdate_trace.h>
+#include <linux/trace_events.h>
+
+#ifdef CONFIG_UPROBE_EVENTS
+__rust_helper u32 rust_helper_rtrace_run_uprobe_programs(struct trace_event_call *call, struct pt_regs *regs)
+{
+	u32 ret;
+
+	rcu_read_lock_trace();
+	ret = bpf_prog_run_array_uprobe(rcu_dereference_check(call->prog_array, rcu_read_lock_trace_held()), regs,
+					bpf_prog_run);
+	rcu_read_unlock_trace();
+	return ret;
+}
+#endif
+
+#ifdef CONFIG_KPROBE_EVENTS
+#include <linux/error-injection.h>
+
+__rust_helper bool rust_helper_within_error_injection_list(unsigned long addr)
+{
+	return within_error_injection_list(addr);
+}
+#endif
+
+__rust_helper bool rust_helper_rtrace_may_see_addresses(void)
+{
+	return kallsyms_show_value(current_cred());
+}
