@@ -98,6 +98,9 @@ EXPORT_SYMBOL_GPL(tracefs_create_file);
 #ifdef CONFIG_FUNCTION_TRACER
 EXPORT_SYMBOL_GPL(ftrace_free_filter);
 EXPORT_SYMBOL_GPL(ftrace_ops_set_global_filter);
+#ifdef CONFIG_FTRACE_RECORD_RECURSION
+EXPORT_SYMBOL_GPL(ftrace_record_recursion);
+#endif
 EXPORT_SYMBOL_GPL(ftrace_set_filter);
 EXPORT_SYMBOL_GPL(ftrace_set_filter_ip);
 EXPORT_SYMBOL_GPL(ftrace_set_filter_ips);

@@ -12,6 +12,8 @@ use crate::kernel::module::{self, Module, ModuleId};
 use crate::trace::fgraph::filter::{self, GraphFilterKind};
 use crate::trace::ftrace::arch::{IdleSites, Target};
 use crate::trace::ftrace::ops::{self, Enabled, FilterKind, OpsRef, Switch};
+#[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+use crate::trace::ftrace::recursed;
 use crate::trace::ftrace::{direct, modules, sites};
 use crate::trace::{fgraph, profilers};
 use core::ptr;
@@ -683,6 +685,15 @@ pub(crate) unsafe extern "C" fn rtrace_ftrace_enabled_sysctl(
     0
 }
 
+/// Records a function that was hit in a callback, for `recursed_functions`. Any context.
+///
+/// C header: `include/linux/trace_recursion.h`, whose guards call this.
+#[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+#[export]
+pub(crate) extern "C" fn ftrace_record_recursion(ip: c_ulong, parent_ip: c_ulong) {
+    recursed::record(ip, parent_ip);
+}
+
 crate::abi::same_in_c! {
     fn ftrace_location(_) -> _;
     fn ftrace_location_range(_, _) -> _;
@@ -693,4 +704,9 @@ crate::abi::same_in_c! {
     fn ftrace_kill();
     fn ftrace_free_init_mem();
     fn ftrace_find_rec_direct(_) -> _;
+}
+
+#[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+crate::abi::same_in_c! {
+    fn ftrace_record_recursion(_, _);
 }

@@ -10,6 +10,8 @@
 use super::control::Text;
 use super::node::row;
 use super::{Node, Place, Row, Scope};
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::trace::events::dynamic::kprobe::{self, Kprobes};
@@ -17,7 +19,11 @@ use crate::trace::events::dynamic::kprobe::{self, Kprobes};
 use crate::trace::events::dynamic::synthetic::Synthetics;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 use crate::trace::events::dynamic::uprobe::{self, Uprobes};
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+use crate::trace::events::dynamic::List;
 use crate::trace::events::dynamic::{self, Kind};
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+use core::fmt;
 use kernel::prelude::*;
 
 /// Room for a command, its end included.
@@ -32,7 +38,7 @@ pub(super) static FILES: &[Row] = &[
     row(c"kprobe_events", 0o640, Scope::Top, &Events(Some(&Kprobes)),
         "Create/append/remove/show those of kprobes"),
     #[cfg(CONFIG_KPROBE_EVENTS)]
-    row(c"kprobe_profile", 0o440, Scope::Top, &Profile,
+    row(c"kprobe_profile", 0o440, Scope::Top, &Profile(kprobe::show_profile),
         "their names, how often each was hit, and how often it was missed"),
     #[cfg(CONFIG_SYNTH_EVENTS)]
     row(c"synthetic_events", 0o640, Scope::Top, &Events(Some(&Synthetics)),
@@ -41,7 +47,7 @@ pub(super) static FILES: &[Row] = &[
     row(c"uprobe_events", 0o640, Scope::Top, &Events(Some(&Uprobes)),
         "Create/append/remove/show those of uprobes, in programs"),
     #[cfg(CONFIG_UPROBE_EVENTS)]
-    row(c"uprobe_profile", 0o440, Scope::Top, &UprobeProfile,
+    row(c"uprobe_profile", 0o440, Scope::Top, &Profile(uprobe::show_profile),
         "their files and names, and how often each was hit"),
 ];
 
@@ -178,40 +184,25 @@ impl OpenFile for Open {
     }
 }
 
-/// `kprobe_profile`.
-#[cfg(CONFIG_KPROBE_EVENTS)]
-struct Profile;
+/// `kprobe_profile` or `uprobe_profile`: what this function writes of the list.
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+struct Profile(fn(&List, &mut dyn Out) -> fmt::Result);
 
-#[cfg(CONFIG_KPROBE_EVENTS)]
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 impl Node for Profile {
     fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let mut text = Text::new();
         let list = dynamic::lock()?;
-        kprobe::show_profile(&list, &mut text)?;
+        (self.0)(&list, &mut text)?;
         drop(list);
         Opening::new(Shown(text))
     }
 }
 
-/// `uprobe_profile`.
-#[cfg(CONFIG_UPROBE_EVENTS)]
-struct UprobeProfile;
-
-#[cfg(CONFIG_UPROBE_EVENTS)]
-impl Node for UprobeProfile {
-    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        let mut text = Text::new();
-        let list = dynamic::lock()?;
-        uprobe::show_profile(&list, &mut text)?;
-        drop(list);
-        Opening::new(Shown(text))
-    }
-}
-
-#[cfg(CONFIG_PROBE_EVENTS)]
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 struct Shown(Text);
 
-#[cfg(CONFIG_PROBE_EVENTS)]
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 impl OpenFile for Shown {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         call.put_from(self.0.finish()?)

@@ -7,6 +7,8 @@ mod functions;
 mod graph;
 mod pids;
 pub(crate) mod profile;
+#[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+mod recursed;
 mod token_file;
 
 use self::filter::FilterFile;
@@ -34,6 +36,9 @@ pub(super) static FILES: &[Row] = &[
         "1 counts calls and time of every function on every CPU, for trace_stat/functionN; 0 stops"),
     row(c"max_graph_depth", 0o640, Scope::Top, &MaxDepth,
         "so many levels of calls function_graph records; 0 is all"),
+    #[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+    row(c"recursed_functions", 0o640, Scope::Top, &recursed::RecursedFunctions,
+        "callers and functions that were hit while a callback ran; opening with O_TRUNC forgets them"),
     row(c"set_ftrace_filter", 0o640, Scope::Recorder, &FilterFile(FilterKind::Filter),
         "the functions that are traced, by name, number or glob; none listed means all. NAME:COMMAND acts when they run"),
     row(c"set_ftrace_notrace", 0o640, Scope::Recorder, &FilterFile(FilterKind::NoTrace),

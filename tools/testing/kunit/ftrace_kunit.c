@@ -49,7 +49,7 @@ struct seen {
 	unsigned int hits;
 	unsigned long ip, parent_ip, args[2], sp, fregs_ip, stack[16];
 	unsigned int depth;
-	bool full_regs, wrong_ops;
+	bool full_regs, wrong_ops, again;
 	unsigned long go_to;
 };
 
@@ -67,6 +67,8 @@ static notrace void callback(unsigned long ip, unsigned long parent_ip, struct f
 	seen->fregs_ip = ftrace_regs_get_instruction_pointer(fregs);
 	seen->full_regs = ftrace_get_regs(fregs);
 	seen->depth = stack_trace_save(seen->stack, ARRAY_SIZE(seen->stack), 0);
+	if (seen->again)
+		kunit_tracee(1, 2);
 	if (seen->go_to)
 		ftrace_regs_set_instruction_pointer(fregs, seen->go_to);
 }
@@ -142,6 +144,19 @@ static void one_ops_protected(struct kunit *test)
 	start(test, &seen, FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_RCU, TRACEE);
 	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
 	expect_hit(test, &seen, 1, false);
+	finish(test, &seen);
+}
+
+/* A callback that calls its function. Where recursion is recorded, recursed_functions has it then. */
+static void recursion(struct kunit *test)
+{
+	static struct seen seen;
+
+	start(test, &seen, FTRACE_OPS_FL_RECURSION, TRACEE);
+	seen.again = true;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	KUNIT_EXPECT_EQ(test, seen.hits, 2u);
 	finish(test, &seen);
 }
 
@@ -433,6 +448,7 @@ static void two_change_a_filter(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(one_ops),
 	KUNIT_CASE(one_ops_protected),
+	KUNIT_CASE(recursion),
 	KUNIT_CASE(one_ops_with_regs),
 	KUNIT_CASE(several_ops),
 	KUNIT_CASE(moved_filter),

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions in which a callback was entered again: each once, with a caller, until they are
+//! cleared.
+//!
+//! C header: `include/linux/trace_recursion.h`.
+
+use kernel::bindings::RTRACE_RECURSED_FUNCTIONS;
+use kernel::sync::atomic::{Atomic, Full, Relaxed};
+
+/// A function's address and that of its caller; two zeroes while it is free.
+struct Record {
+    function: Atomic<usize>,
+    parent: Atomic<usize>,
+}
+
+static RECORDS: [Record; RTRACE_RECURSED_FUNCTIONS] = [const {
+    Record {
+        function: Atomic::new(0),
+        parent: Atomic::new(0),
+    }
+}; RTRACE_RECURSED_FUNCTIONS];
+
+/// Records that `function`, called from `parent`, was hit in a callback. One that is known, or for
+/// which there is no room, changes nothing. Any context, also beside other calls and [`clear`].
+pub(crate) fn record(function: usize, parent: usize) {
+    for record in &RECORDS {
+        // Whoever is first at a free record has it. Another call with the same function finds it
+        // there, as all look at the records in one order.
+        match record.function.cmpxchg(0, function, Full) {
+            Ok(_) => return record.parent.store(parent, Relaxed),
+            Err(known) if known == function => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// Forgets all functions. Any context. One that recurses meanwhile may be recorded.
+pub(crate) fn clear() {
+    for record in &RECORDS {
+        record.parent.store(0, Relaxed);
+        record.function.store(0, Relaxed);
+    }
+}
+
+/// The function and the caller of record `at`: `None` behind the last record. Both are 0 if it is
+/// free.
+pub(crate) fn get(at: usize) -> Option<(usize, usize)> {
+    let record = RECORDS.get(at)?;
+    Some((record.function.load(Relaxed), record.parent.load(Relaxed)))
+}
