@@ -122,6 +122,9 @@ pub(crate) enum Seek {
 ///
 /// The defaults are those of a file that lacks the operation: `EINVAL` for reads and writes.
 pub(crate) trait OpenFile: Send + Sync {
+    /// Called once, when the `open(2)` has succeeded: it is a close that drops the file then.
+    fn opened(&self) {}
+
     /// Answers one read; returns the number of bytes put into `call`, 0 at the end.
     fn read(&self, _call: &mut ReadCall<'_>) -> Result<usize> {
         Err(EINVAL)
@@ -466,6 +469,8 @@ unsafe fn install(
             Seek::Never => bindings::stream_open(inode, file),
         }
     };
+    // SAFETY: `file` has its private data now.
+    unsafe { of_file(file) }.file.opened();
     Ok(())
 }
 

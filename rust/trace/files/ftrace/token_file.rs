@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Files that take one token per write: the function filters and the graph filters. Each token
-//! changes a private copy of the hash.
+//! changes a private copy of the hash, which the close makes current. If a token could not be taken
+//! because there was no memory, the hash stays as it was.
 
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::{OpenFile, Opening, WriteCall};
@@ -46,13 +47,20 @@ struct OpenSet<S: TokenSet> {
 }
 
 impl<S: TokenSet> OpenFile for OpenSet<S> {
+    fn opened(&self) {
+        if let Some(writing) = &mut *self.writing.lock() {
+            writing.takes_effect = true;
+        }
+    }
+
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
-        let text = read(call)?;
         let mut writing = self.writing.lock();
         let Some(writing) = &mut *writing else {
             return Err(EINVAL);
         };
-        writing.take(call, &text, |edit, token| self.set.apply(edit, token))
+        let used = writing.take(call, |edit, token| self.set.apply(edit, token));
+        writing.takes_effect &= used != Err(ENOMEM);
+        used
     }
 
     fn rows(&self) -> Option<&dyn Rows> {
@@ -73,8 +81,9 @@ impl<S: TokenSet> PinnedDrop for OpenSet<S> {
         let Some(writing) = self.writing.lock().take() else {
             return;
         };
-        let edit = writing.end(|edit, token| self.set.apply(edit, token));
-        let _ = self.set.commit(edit);
+        if let Some(edit) = writing.end(|edit, token| self.set.apply(edit, token)) {
+            let _ = self.set.commit(edit);
+        }
     }
 }
 
@@ -83,6 +92,8 @@ impl<S: TokenSet> PinnedDrop for OpenSet<S> {
 struct TokenFile<E> {
     edit: E,
     parser: KBox<Parser<ROOM>>,
+    /// Whether the close makes the copy current.
+    takes_effect: bool,
 }
 
 /// Copies the written bytes from user memory, at most a page. Task context, sleeps. `EFAULT`,
@@ -100,25 +111,26 @@ impl<E> TokenFile<E> {
         Ok(Self {
             edit,
             parser: KBox::write(KBox::new_uninit(GFP_KERNEL)?, Parser::new()),
+            takes_effect: false,
         })
     }
 
-    /// Takes at most one token of `text`, which [`read`] has copied from `call`. Calls `apply` with
-    /// a complete token. Returns how many bytes it took.
+    /// Takes at most one token of `call`. Calls `apply` with a complete token. Returns how many bytes
+    /// it took.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a token that is too long, and the errors of `apply`.
+    /// `EINVAL` for a token that is too long, those of [`read`], and those of `apply`.
     fn take(
         &mut self,
         call: &mut WriteCall<'_>,
-        text: &[u8],
         apply: impl FnOnce(&mut E, &[u8]) -> Result,
     ) -> Result<usize> {
+        let text = read(call)?;
         if *call.pos == 0 {
             self.parser.clear();
         }
-        let used = self.parser.feed(text).map_err(errno)?;
+        let used = self.parser.feed(&text).map_err(errno)?;
         *call.pos = call.pos.wrapping_add(used as i64);
         if let Some(word) = self.parser.take() {
             apply(&mut self.edit, word)?;
@@ -126,17 +138,20 @@ impl<E> TokenFile<E> {
         Ok(used)
     }
 
-    /// Ends the writing: calls `apply` with an unfinished token and returns the private copy.
-    fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> E {
+    /// Ends the writing: calls `apply` with an unfinished token and returns the private copy, if it is
+    /// to become current.
+    fn end(self, apply: impl FnOnce(&mut E, &[u8]) -> Result) -> Option<E> {
         let Self {
             mut edit,
             mut parser,
+            takes_effect,
         } = self;
-        parser.finish();
-        if let Some(word) = parser.take() {
-            // A close cannot report an error.
-            let _ = apply(&mut edit, word);
+        if !takes_effect {
+            return None;
         }
-        edit
+        parser.finish();
+        let last = parser.take().map(|word| apply(&mut edit, word));
+        // A close cannot report an error.
+        (last != Some(Err(ENOMEM))).then_some(edit)
     }
 }

@@ -187,6 +187,7 @@ def in_folder(folder):
     yield [few, tracer], nop, [nop, all_of_them]
     yield [few], write(at("current_tracer"), "function_graph"), [nop, all_of_them]
     yield [], few, [all_of_them]
+    yield [few], write(at("set_ftrace_filter"), "vfs_write"), [all_of_them]
     yield [few], append(at("set_ftrace_filter"), "vfs_write"), [all_of_them]
     yield [few], append(at("set_ftrace_filter"), "!vfs_read"), [all_of_them]
     yield [few, tracer], append(at("set_ftrace_filter"), "vfs_write"), [nop, all_of_them]
