@@ -2,7 +2,9 @@
 
 //! What BPF's own code asks of the events that its programs are at. That code, `bpf_trace.c`, is C.
 
-use crate::kernel::bpf::{self, Target};
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use crate::kernel::bpf;
+use crate::kernel::bpf::Target;
 use crate::kernel::dynamic_event::DynamicEvent;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::kernel::kprobe::{entry_of, is_entry, Entry};
@@ -10,7 +12,9 @@ use crate::trace::events::file::Hot;
 use core::ptr::null;
 use kernel::bindings;
 use kernel::error::from_result;
-use kernel::ffi::{c_int, c_ulong};
+use kernel::ffi::c_int;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use kernel::ffi::c_ulong;
 use kernel::prelude::*;
 
 /// What the event's first probe is at. `EINVAL` for an event without probes.

@@ -4,11 +4,13 @@
 //!
 //! C headers: `include/linux/bpf.h`, `include/linux/btf.h`, `include/linux/trace_events.h`.
 
+#[cfg(CONFIG_KPROBE_EVENTS)]
 use super::context::PreemptOff;
 use super::regs::Regs;
 use super::trace_event::Call;
 use kernel::bindings;
 use kernel::prelude::*;
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
 use kernel::types::Opaque;
 
 /// What a probe's event is at, as it is described to who asks for the programs there.
@@ -23,6 +25,7 @@ pub(crate) struct Target<'a> {
     /// Whether hits are returns.
     pub(crate) is_return: bool,
     /// Hits that the kernel has missed.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
     pub(crate) missed: usize,
 }
 

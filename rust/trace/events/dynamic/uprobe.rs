@@ -304,6 +304,7 @@ impl Probed for Uprobe {
             offset,
             address: counter,
             is_return: self.probe.is_return(),
+            #[cfg(CONFIG_KPROBE_EVENTS)]
             missed: 0,
         })
     }

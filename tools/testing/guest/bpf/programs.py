@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0
+"""BPF programs at each kind of event: they run once a hit, and perf gets the hits that they do not drop."""
+import errno
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from bpf import (KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_MULTI, Error, PerfEvent, Program, count_runs,  # noqa: E402
+                 override)
+
+TRACING = "/sys/kernel/tracing/"
+HITS = 10
+program, offset = sys.argv[1], int(sys.argv[2], 0)
+bad = []
+
+
+def expect(what, got, wanted):
+    print(f"# {what}: {got}")
+    if got != wanted:
+        bad.append(f"{what}: {got}, not {wanted}")
+
+
+def refused(what, number, call):
+    try:
+        call()
+    except OSError as error:
+        expect(what, errno.errorcode[error.errno], errno.errorcode[number])
+    else:
+        bad.append(f"{what}: not refused")
+
+
+def not_for(what, event, it):
+    """An event that takes no such program."""
+    refused(what, errno.EINVAL, lambda: event.attach(it))
+    event.end()
+
+
+def hit():
+    for _ in range(HITS):
+        os.getppid()
+
+
+def run():
+    pid = os.fork()
+    if not pid:
+        os.execv(program, [program])
+    os.waitpid(pid, 0)
+
+
+def write(file, text, mode="w"):
+    with open(TRACING + file, mode, encoding="ascii") as out:
+        out.write(text)
+
+
+def one(what, event, kind, do, hits):
+    """A program that keeps hits, then one that drops them, then both."""
+    for result in (1, 0):
+        it, at = Program(kind, result), event()
+        at.attach(it)
+        do()
+        expect(f"{what}: a program that returns {result} ran", it.runs(), hits)
+        expect(f"{what}: perf then counts", at.count(), hits * result)
+        at.end()
+    keeps, drops, first, second = Program(kind, 1), Program(kind, 0), event(), event()
+    first.attach(keeps)
+    second.attach(drops)
+    do()
+    expect(f"{what}: both ran", (keeps.runs(), drops.runs()), (hits, hits))
+    expect(f"{what}: one of both drops", (first.count(), second.count()), (0, 0))
+    first.end()
+    second.end()
+
+
+os.sched_setaffinity(0, {0})
+stats = count_runs()
+FUNCTION = "__x64_sys_getppid"
+me = {"pid": os.getpid(), "cpu": -1}
+
+write("kprobe_events", f"p:bpf_entry {FUNCTION}\n")
+write("kprobe_events", f"r:bpf_return {FUNCTION} $retval\n", "a")
+write("uprobe_events", f"p:bpf_called {program}:{offset:#x}\n")
+write("uprobe_events", f"r:bpf_back {program}:{offset:#x}\n", "a")
+# A program sees all hits of an event, also those that perf's event is not for.
+one("kprobe", lambda: PerfEvent.tracepoint("kprobes/bpf_entry", **me), KPROBE, hit, HITS)
+one("kretprobe", lambda: PerfEvent.tracepoint("kprobes/bpf_return", **me), KPROBE, hit, HITS)
+one("uprobe", lambda: PerfEvent.tracepoint("uprobes/bpf_called"), KPROBE, run, 3)
+one("uretprobe", lambda: PerfEvent.tracepoint("uprobes/bpf_back"), KPROBE, run, 3)
+one("sys_enter_getppid", lambda: PerfEvent.tracepoint("syscalls/sys_enter_getppid", **me), TRACEPOINT, hit, HITS)
+one("sys_exit_getppid", lambda: PerfEvent.tracepoint("syscalls/sys_exit_getppid", **me), TRACEPOINT, hit, HITS)
+
+# A tracepoint's program sees each process that ends.
+one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
+
+# Probes of one of perf's events alone.
+for is_return in (False, True):
+    for result in (1, 0):
+        it = Program(KPROBE, result)
+        at = PerfEvent.local("kprobe", FUNCTION, is_return=is_return, **me).attach(it)
+        hit()
+        expect(f"own kprobe, return {is_return}: a program that returns {result} ran", it.runs(), HITS)
+        expect(f"own kprobe, return {is_return}: perf then counts", at.count(), HITS * result)
+        kind, name, place, address = at.described()
+        expect("own kprobe: described", (kind, name, place, address != 0), (3 if is_return else 2, FUNCTION, 0, True))
+        at.end()
+        it = Program(KPROBE, result)
+        at = PerfEvent.local("uprobe", program, offset=offset, is_return=is_return).attach(it)
+        run()
+        expect(f"own uprobe, return {is_return}: a program that returns {result} ran", it.runs(), 3)
+        expect(f"own uprobe, return {is_return}: perf then counts", at.count(), 3 * result)
+        expect("own uprobe: described", at.described()[:3], (5 if is_return else 4, program, offset))
+        at.end()
+at = PerfEvent.tracepoint("kprobes/bpf_entry", **me).attach(Program(KPROBE, 1))
+expect("kprobe: described", at.described()[:3], (2, FUNCTION, 0))
+at.end()
+at = PerfEvent.tracepoint("syscalls/sys_enter_getppid", **me).attach(Program(TRACEPOINT, 1))
+expect("sys_enter_getppid: described", at.described()[:3], (1, "sys_enter_getppid", 0))
+at.end()
+
+# What files record is not dropped.
+write("trace", "")
+write("events/kprobes/bpf_entry/enable", "1")
+at = PerfEvent.tracepoint("kprobes/bpf_entry", **me).attach(Program(KPROBE, 0))
+hit()
+at.end()
+write("events/kprobes/bpf_entry/enable", "0")
+with open(TRACING + "trace", encoding="utf-8") as trace:
+    # In the comm's columns and behind is the task, python3.
+    expect("kprobe: recorded in the file", sum(f"-{os.getpid()} " in line and "bpf_entry: " in line for line in trace), HITS)
+
+# A raw tracepoint, many functions and many places at once.
+it = Program(RAW_TRACEPOINT)
+link = it.at_raw_tracepoint("sys_enter")
+hit()
+print(f"# raw tracepoint: {it.runs()}")
+if it.runs() < HITS:
+    bad.append(f"raw tracepoint: ran {it.runs()} times")
+os.close(link)
+refused("raw tracepoint: no such", errno.ENOENT, lambda: it.at_raw_tracepoint("no_such_tracepoint"))
+for is_return in (False, True):
+    it = Program(KPROBE, 0, attach=KPROBE_MULTI)
+    link = it.at_kprobes(FUNCTION, "__x64_sys_getpgid", is_return=is_return)
+    hit()
+    for _ in range(HITS):
+        os.getpgid(0)
+    expect(f"kprobe.multi, return {is_return}: ran", it.runs(), 2 * HITS)
+    os.close(link)
+    hit()
+    expect(f"kprobe.multi, return {is_return}: ran after its end", it.runs(), 2 * HITS)
+    it = Program(KPROBE, 0, attach=UPROBE_MULTI)
+    link = it.at_uprobes(program, offset, is_return=is_return)
+    run()
+    expect(f"uprobe.multi, return {is_return}: ran", it.runs(), 3)
+    os.close(link)
+refused("kprobe.multi: no such function", errno.ESRCH, lambda: Program(KPROBE, 0, attach=KPROBE_MULTI).at_kprobes("no_such_function"))
+not_for("a kprobe's program at a tracepoint", PerfEvent.tracepoint("sched/sched_process_exit"), Program(KPROBE))
+not_for("a tracepoint's program at a kprobe", PerfEvent.tracepoint("kprobes/bpf_entry"), Program(TRACEPOINT))
+
+# A function that returns what a program says, without running: only one that is marked for it, only at its entry.
+try:
+    fails = Program(KPROBE, 0, override(-errno.EIO))
+except Error as error:
+    print(f"# no bpf_override_return(): {error}")
+else:
+    at = PerfEvent.tracepoint("kprobes/bpf_entry", **me).attach(fails)
+    expect("overridden", os.getppid(), -errno.EIO)
+    at.end()
+    expect("overridden no longer", os.getppid() > 0, True)
+    not_for("override of what is not marked", PerfEvent.local("kprobe", "vfs_read"), fails)
+    try:
+        inside = PerfEvent.local("kprobe", FUNCTION, offset=5)
+    except OSError:
+        # There is an ENDBR in front.
+        inside = PerfEvent.local("kprobe", FUNCTION, offset=9)
+    not_for("override inside a function", inside, fails)
+
+write("kprobe_events", "")
+write("uprobe_events", "")
+for line in bad:
+    print(f"wrong: {line}")
+sys.exit(bool(bad))
