@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Put rtrace into a kernel tree, or take it out again: graft TREE | graft --undo TREE
 
-The project's root becomes `kernel/rtrace` (a link) and `patches/*.patch` are applied in order. The whole series is
-worked out on copies first, so a hunk that does not apply changes nothing; afterwards only files whose content differs
+The project's root becomes `kernel/rtrace` (a link), `patches/*.patch` are applied in order, and the source of the crates that
+rust/crates names, as cargo has fetched it, becomes `rust/<crate>/`: more files of the same series. The whole series is worked out on copies first, so a hunk that does not apply changes nothing; afterwards only files whose content differs
 are written, so that a rebuild stays incremental. `.rtrace-graft` in the tree keeps the series that is in it now: with
 that, a changed series replaces the old one, and --undo takes it back.
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 from common import ROOT, SERIES, Stop, main, read, say, scratch, write
+from toolchain import Toolchain
 
 STATE = ".rtrace-graft"
 LINK = "kernel/rtrace"
@@ -45,7 +47,39 @@ def sections(series):
 
 
 def our_series():
-    return "".join(read(path) for path in sorted(glob.glob(os.path.join(ROOT, "patches", "*.patch"))))
+    """The crates come first: a patch may change one."""
+    crates = "".join(new_file(path, text) for path, text in crate_files())
+    return crates + "".join(read(path) for path in sorted(glob.glob(os.path.join(ROOT, "patches", "*.patch"))))
+
+
+def new_file(path, text):
+    """The diff that makes a file."""
+    lines = text.removesuffix("\n").split("\n")
+    return f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
+
+
+def crate_files():
+    """Path and text of each source file of the crates that are built into the kernel; each names its licence, as a file of
+    the kernel does."""
+    manifest = os.path.join(ROOT, "rust", "crates", "Cargo.toml")
+    if not os.path.exists(manifest):
+        return
+    command = [Toolchain().cargo or "cargo", "metadata", "--quiet", "--locked", "--offline", "--format-version=1",
+               f"--manifest-path={manifest}"]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError as problem:
+        raise Stop(f"cargo is needed to find the crates of rust/crates: {problem}") from problem
+    if done.returncode:
+        raise Stop(f"the crates of rust/crates are not there (make setup): {done.stderr.strip()}")
+    for package in json.loads(done.stdout)["packages"]:
+        if not package["source"]:
+            continue  # the manifest itself
+        root = os.path.dirname(package["targets"][0]["src_path"])
+        licence = " OR ".join(sorted(re.split(r" OR |/", package["license"])))
+        for path in sorted(glob.glob(os.path.join(root, "**", "*.rs"), recursive=True)):
+            inside = os.path.join("rust", package["name"].replace("-", "_"), os.path.relpath(path, root))
+            yield inside, f"// SPDX-License-Identifier: {licence}\n\n{read(path)}"
 
 
 def patch(where, diffs, *options):
@@ -100,6 +134,8 @@ def update(source, target):
     if not os.path.exists(source):
         if os.path.exists(target):
             os.remove(target)
+            if not os.listdir(os.path.dirname(target)):
+                os.rmdir(os.path.dirname(target))
             return True
         return False
     with open(source, "rb") as file:
@@ -167,7 +203,15 @@ def entry():
     tree = os.path.abspath(os.path.expanduser(trees[0]))
     if not os.access(tree, os.W_OK):
         raise Stop(f"{tree} is not a directory that can be written to")
-    (ungraft if undo else graft)(tree)
+    if undo:
+        ungraft(tree)
+    else:
+        from setup import fetch_crates  # it needs this file itself
+
+        tools = Toolchain()
+        if tools.cargo:
+            fetch_crates(tools)
+        graft(tree)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ PACKAGES = {
 }
 
 SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")
+KERNEL_CRATES = os.path.join(ROOT, "rust", "crates", "Cargo.toml")
 
 
 def present(mark):
@@ -136,14 +137,16 @@ def build_bindgen(tools):
 
 
 def fetch_crates(tools):
-    """The crates of the section pass, so that a kernel build needs no network."""
-    command = [tools.cargo, "fetch", "--quiet", "--locked", "--manifest-path", SECTION_PASS]
-    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
-    if subprocess.run([*command, "--offline"], **quiet).returncode == 0:
-        return
-    say("fetching the crates of scripts/recordmcount")
-    if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:
-        raise Stop("the crates of scripts/recordmcount could not be fetched (see cargo's message above)")
+    """The crates of the section pass and of the kernel, so that a kernel build needs no network."""
+    for manifest in (SECTION_PASS, KERNEL_CRATES):
+        command = [tools.cargo, "fetch", "--quiet", "--locked", "--manifest-path", manifest]
+        quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+        if subprocess.run([*command, "--offline"], **quiet).returncode == 0:
+            continue
+        of = os.path.relpath(os.path.dirname(manifest), ROOT)
+        say(f"fetching the crates of {of}")
+        if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:
+            raise Stop(f"the crates of {of} could not be fetched (see cargo's message above)")
 
 
 def ready_toolchain():
