@@ -4,7 +4,9 @@
 //!
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
+use crate::core::format::rust_name::{self, is_mangled};
 use crate::kernel::raw_lock::RawLock;
+use crate::kernel::stack;
 use core::fmt;
 use core::mem::MaybeUninit;
 use kernel::{bindings, ffi::c_int, prelude::*, str::CStr, sync::rcu};
@@ -58,10 +60,36 @@ impl Symbol<'_> {
         self.name
     }
 
+    /// Runs `f` on its name as people read it: with `demangle`, that of a Rust function is its path.
+    #[inline(always)]
+    pub(crate) fn with_shown<R>(&self, demangle: bool, f: impl FnOnce(&[u8]) -> R) -> R {
+        match demangle && is_mangled(self.name) {
+            true => with_path(self.name, f),
+            false => f(self.name),
+        }
+    }
+
+    /// Whether `wanted` is true of its name or of the path that the name stands for. Task context.
+    pub(crate) fn is(&self, wanted: impl Fn(&[u8]) -> bool) -> bool {
+        wanted(self.name) || is_mangled(self.name) && with_path(self.name, wanted)
+    }
+
     /// The module it is in.
     pub(crate) fn module(&self) -> Option<&[u8]> {
         Some(self.module).filter(|m| !m.is_empty())
     }
+}
+
+/// Runs `f` on the path that `symbol` stands for, or on `symbol` if it stands for none. Any context;
+/// on a stack without room for it, that of an interrupt for one, the symbol stays as it is.
+#[inline(never)]
+fn with_path<R>(symbol: &[u8], f: impl FnOnce(&[u8]) -> R) -> R {
+    let mut room = rust_name::Room::new();
+    let path = match stack::room() >= rust_name::STACK {
+        true => rust_name::shown(symbol, &mut room),
+        false => None,
+    };
+    f(path.unwrap_or(symbol))
 }
 
 /// An address and the name of its symbol.
@@ -174,19 +202,24 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or(bytes)
 }
 
-/// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address. Any
-/// context in which RCU watches.
-pub(crate) fn write_name(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+/// Writes the symbol at `addr`, `name` or `name [module]`, and where there is none the address; with
+/// `demangle`, the name of a Rust function as people read it. Any context in which RCU watches.
+pub(crate) fn write_name(addr: usize, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
     let written = Symbol::with(addr, |symbol| {
-        write_bytes(w, symbol.name())?;
-        let Some(module) = symbol.module() else {
-            return Ok(());
-        };
-        w.write_str(" [")?;
-        write_bytes(w, module)?;
-        w.write_str("]")
+        symbol.with_shown(demangle, |name| write_bytes(w, name))?;
+        write_module(w, symbol)
     });
     written.unwrap_or_else(|| write!(w, "0x{addr:x}"))
+}
+
+/// Writes ` [module]` after a symbol of a module.
+fn write_module(w: &mut dyn fmt::Write, symbol: &Symbol<'_>) -> fmt::Result {
+    let Some(module) = symbol.module() else {
+        return Ok(());
+    };
+    w.write_str(" [")?;
+    write_bytes(w, module)?;
+    w.write_str("]")
 }
 
 /// Writes bytes that are nearly always UTF-8; what is not becomes `?`.
@@ -238,6 +271,40 @@ impl fmt::Display for SymbolOffset {
 impl kernel::fmt::Display for SymbolOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// [`SymbolOffset`]; with `demangle`, the name of a Rust function is as people read it.
+pub(crate) struct ShownOffset {
+    /// The address.
+    pub(crate) addr: usize,
+    /// Whether names of Rust functions are shown as paths.
+    pub(crate) demangle: bool,
+}
+
+impl ShownOffset {
+    /// Writes it if its symbol is one of Rust's.
+    fn write_path(&self, f: &mut fmt::Formatter<'_>) -> Option<fmt::Result> {
+        let written = Symbol::with(self.addr, |symbol| {
+            let is_path = is_mangled(symbol.name());
+            let (size, offset) = size_offset(self.addr).filter(|_| is_path)?;
+            Some(symbol.with_shown(true, |name| {
+                write_bytes(f, name)?;
+                write!(f, "+{offset:#x}/{size:#x}")?;
+                write_module(f, symbol)
+            }))
+        });
+        written.flatten()
+    }
+}
+
+impl fmt::Display for ShownOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = match self.demangle {
+            true => self.write_path(f),
+            false => None,
+        };
+        path.unwrap_or_else(|| fmt::Display::fmt(&SymbolOffset(self.addr), f))
     }
 }
 

@@ -136,8 +136,20 @@ pub(crate) fn depth_of(at: usize) -> usize {
     SIZE - (at & (SIZE - 1))
 }
 
+/// How much of the current task's stack is left below its caller; 0 on another stack. Any context.
+#[inline(never)]
+pub(crate) fn room() -> usize {
+    let mark = 0usize;
+    // SAFETY: the current task is there while it runs, and its stack's address does not change.
+    let stack = unsafe { (*bindings::get_current()).stack } as usize;
+    let left = (core::hint::black_box(&raw const mark) as usize).wrapping_sub(stack);
+    match left {
+        0..SIZE => left,
+        _ => 0,
+    }
+}
+
 /// Bytes of a task's stack, which is aligned to as many.
-#[cfg(CONFIG_STACK_TRACER)]
 const SIZE: usize = bindings::RTRACE_THREAD_SIZE;
 
 /// The current task's stack from some place to its beginning.

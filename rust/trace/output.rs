@@ -143,7 +143,7 @@ impl Style {
             Unit::Ticks
         };
         let start = instance.side(side).time_start();
-        let symbols = Kallsyms(instance.previous_boot());
+        let symbols = Kallsyms::new(set, instance.previous_boot());
         Self {
             set,
             latency: set.has(Flag::LatencyFormat),
@@ -159,10 +159,12 @@ impl Style {
     /// Takes the current options. The values that were fixed at open stay. Task context, may sleep.
     pub(crate) fn refreshed(self, instance: &Instance) -> Self {
         let (_, own) = instance.tracer_options();
+        let set = instance.options();
         Self {
-            set: instance.options(),
+            set,
             start: instance.side(self.side).time_start(),
             own,
+            symbols: self.symbols.refreshed(set),
             ..self
         }
     }

@@ -45,7 +45,7 @@ macro_rules! table {
         #[repr(u8)]
         pub enum Flag { $($(#[$doc])* $flag,)* }
 
-        /// All core options, in ftrace's order.
+        /// All core options, in ftrace's order; those that ftrace does not have come last.
         pub const TABLE: &[Row] = &[$(Row {
             flag: Flag::$flag,
             name: $name,
@@ -136,6 +136,8 @@ table! {
     ProfTextOffset "prof-text-offset" false Top PATCH_SITES;
     /// The profiler counts the time of callees, too.
     GraphTime "graph-time" true Top PATCH_SITES;
+    /// Shows names of Rust functions as paths. C has no such option.
+    RustDemangle "rust-demangle" true Every true;
 }
 
 const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
@@ -408,7 +410,7 @@ mod tests {
         assert_eq!(
             on.join(" "),
             "print-parent trace_printk annotate context-info record-cmd overwrite irq-info markers \
-             trace_printk_dest copy_trace_marker hash-ptr function-trace graph-time"
+             trace_printk_dest copy_trace_marker hash-ptr function-trace graph-time rust-demangle"
         );
         assert!(Set::DEFAULT.has(Flag::IrqInfo) && !Set::DEFAULT.has(Flag::StackTrace));
         assert!(Set::DEFAULT.has(Flag::HashPtr) && !Set::DEFAULT.has(Flag::EventFork));
@@ -481,7 +483,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\ntest_nop_accept\nnotest_nop_refuse\n"),
+            text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\nrust-demangle\ntest_nop_accept\nnotest_nop_refuse\n"),
             "{text}"
         );
         assert!(text.contains("\nhash-ptr\n") && text.contains("\nnoevent-fork\n"));

@@ -17,6 +17,7 @@ use super::command::{Action, Command, SiteCount};
 use crate::core::format::Out;
 use crate::core::parse::command::Count;
 use crate::core::parse::glob::Pattern;
+use crate::core::parse::options::Flag;
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::kernel::sort::sort_by;
 use crate::trace::ftrace::ops::{self, Callback, Edit, FilterKind, Flags, Hit, Nothing, Ops};
@@ -61,7 +62,8 @@ impl Probe {
     }
 
     fn write(&self, site: &SiteCount, mut out: &mut dyn Out) -> fmt::Result {
-        kallsyms::write_name(site.addr, &mut out)?;
+        let demangle = self.instance.options().has(Flag::RustDemangle);
+        kallsyms::write_name(site.addr, demangle, &mut out)?;
         out.bytes(b":")?;
         self.action.write(out)?;
         match &site.count {

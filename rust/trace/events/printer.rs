@@ -11,13 +11,14 @@ use crate::core::event::field::Kind;
 use crate::core::format::entry::Common;
 use crate::core::format::fields::{self, Shown};
 use crate::core::format::Out;
-use crate::core::parse::options::Flag;
+use crate::core::parse::options::{Flag, Set};
 use crate::kernel::reserved;
 use crate::kernel::trace_event::Call;
 use crate::kernel::trace_event_print::{Entry, Form, Printing};
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{context::PreemptCount, trace_event_types as types};
 use crate::trace::output::line::Printer;
+use crate::trace::output::symbols::Kallsyms;
 use crate::trace::output::{Record, Style};
 use core::fmt;
 use kernel::prelude::*;
@@ -105,6 +106,15 @@ fn complain(call: &Call, field: &[u8], out: &mut dyn Out) -> fmt::Result {
     out.bytes(b"'\n")
 }
 
+/// The bit for [`Flag::RustDemangle`] in the flags that an event's own printing gets. C has none there.
+const DEMANGLE: c_int = 1 << 29;
+
+/// How an event's own printing that got `flags` shows addresses.
+pub(super) fn symbols_of(flags: c_int) -> Kallsyms {
+    let set = Set::NONE.with(Flag::RustDemangle, flags & DEMANGLE != 0);
+    Kallsyms::new(set, None)
+}
+
 /// The printer of events.
 pub(crate) struct Events;
 
@@ -128,15 +138,20 @@ impl Printer for Events {
             .fold(0, |bits, (at, &flag)| {
                 bits | c_int::from(set.has(flag)) << at
             });
+        let demangle = if set.has(Flag::RustDemangle) {
+            DEMANGLE
+        } else {
+            0
+        };
         let entry = Entry {
             data: record.data,
             cpu: record.cpu.as_u32(),
             ts: record.ts,
             instance: style.instance,
-            symbol_flags,
+            symbol_flags: symbol_flags | demangle,
         };
         // Entries of another kernel's boot must not be printed by code of this kernel.
-        let by_fields = set.has(Flag::Fields) || style.symbols.0.is_some();
+        let by_fields = set.has(Flag::Fields) || style.symbols.is_of_previous_boot();
         let printed = with_printing(|printing| {
             types::with(record.id(), |event| {
                 if let Some(call) = event.call().filter(|_| by_fields && form == Form::Text) {

@@ -19,9 +19,10 @@ use kernel::prelude::*;
 pub(super) struct StackTrace;
 
 impl Node for StackTrace {
-    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let off = !stack_tracer::is_on() && stack_tracer::max_size() == 0;
         listing::open(Rows {
+            symbols: Kallsyms::new(at.instance.options(), None),
             rows: stack_tracer::deepest()?,
             off,
         })
@@ -29,6 +30,7 @@ impl Node for StackTrace {
 }
 
 struct Rows {
+    symbols: Kallsyms,
     rows: KVec<(usize, usize)>,
     off: bool,
 }
@@ -44,7 +46,7 @@ impl Lines for Rows {
         };
         let beyond = self.rows.get(index + 1).map_or(0, |row| row.1);
         match self.rows.get(index) {
-            Some(row) => stack_depth::write_row(out, &Kallsyms(None), index, *row, beyond),
+            Some(row) => stack_depth::write_row(out, &self.symbols, index, *row, beyond),
             None => Ok(()),
         }
     }
@@ -73,7 +75,8 @@ impl Control for StackMaxSize {
 pub(super) struct StackTraceFilter;
 
 impl Node for StackTraceFilter {
-    fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
-        filter::open(stack_tracer::ops()?, FilterKind::Filter, Owner::Nobody, how)
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
+        let ops = stack_tracer::ops()?;
+        filter::open(ops, FilterKind::Filter, Owner::Nobody, &at.instance, how)
     }
 }

@@ -65,15 +65,16 @@ impl Site {
         self.word.is_modified()
     }
 
-    /// Writes `function` or `function [module]`, as the filter files spell it.
-    pub(crate) fn write_name(&self, w: &mut dyn fmt::Write) -> fmt::Result {
-        kallsyms::write_name(self.addr, w)
+    /// Writes `function` or `function [module]`, as the filter files spell it; with `demangle`, a
+    /// Rust function as its path.
+    pub(crate) fn write_name(&self, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+        kallsyms::write_name(self.addr, demangle, w)
     }
 
     /// Writes what follows the name in `enabled_functions` and `touched_functions`, from ` (1)` on,
     /// no newline.
-    pub(crate) fn write_state(&self, w: &mut dyn fmt::Write) -> fmt::Result {
-        ops::write_state(self, w)
+    pub(crate) fn write_state(&self, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+        ops::write_state(self, demangle, w)
     }
 }
 

@@ -138,7 +138,7 @@ pub(crate) fn prefix(
 fn env(style: &Style) -> Env<'_> {
     // Addresses from another kernel's boot must not be dereferenced. Such buffers hold whole texts
     // instead.
-    let strings: Option<&dyn print::Strings> = if style.symbols.0.is_none() {
+    let strings: Option<&dyn print::Strings> = if !style.symbols.is_of_previous_boot() {
         Some(&printk::Texts)
     } else {
         None

@@ -4,18 +4,43 @@
 
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
-use crate::kernel::kallsyms::{Symbol, SymbolOffset};
+use crate::core::parse::options::{Flag, Set};
+use crate::kernel::kallsyms::{ShownOffset, Symbol};
 use crate::trace::instance::persistent::PreviousBoot;
 use core::fmt;
 
 /// Prints addresses as symbols of this kernel. For an instance that may hold events of the last
 /// boot, it first translates their addresses to those of this boot.
 #[derive(Clone, Copy)]
-pub(crate) struct Kallsyms(pub(crate) Option<&'static PreviousBoot>);
+pub(crate) struct Kallsyms {
+    previous: Option<&'static PreviousBoot>,
+    /// Names of Rust functions are shown as paths.
+    demangle: bool,
+}
+
+impl Kallsyms {
+    /// In the style that the options ask for; `previous` is the boot that the events may be of.
+    pub(crate) fn new(set: Set, previous: Option<&'static PreviousBoot>) -> Self {
+        Self {
+            previous,
+            demangle: set.has(Flag::RustDemangle),
+        }
+    }
+
+    /// The same with the options of now.
+    pub(crate) fn refreshed(self, set: Set) -> Self {
+        Self::new(set, self.previous)
+    }
+
+    /// Whether the events may be of the last boot.
+    pub(crate) fn is_of_previous_boot(&self) -> bool {
+        self.previous.is_some()
+    }
+}
 
 impl Symbols for Kallsyms {
     fn current_addr(&self, addr: usize) -> usize {
-        self.0.map_or(addr, |last| last.current_addr(addr))
+        self.previous.map_or(addr, |last| last.current_addr(addr))
     }
 
     fn write_symbol(
@@ -24,18 +49,21 @@ impl Symbols for Kallsyms {
         offset: bool,
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error> {
+        let demangle = self.demangle;
         if offset {
-            // `SymbolOffset` prints a number if there is no symbol.
-            return write!(out, "{}", SymbolOffset(addr)).map(|()| true);
+            // `ShownOffset` prints a number if there is no symbol.
+            return write!(out, "{}", ShownOffset { addr, demangle }).map(|()| true);
         }
-        Symbol::with(addr, |symbol| out.bytes(symbol.name()))
-            .map_or(Ok(false), |written| written.map(|()| true))
+        Symbol::with(addr, |symbol| {
+            symbol.with_shown(demangle, |name| out.bytes(name))
+        })
+        .map_or(Ok(false), |written| written.map(|()| true))
     }
 
     fn write_name(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
         let addr = self.current_addr(addr);
         let written = Symbol::with(addr, |symbol| {
-            out.bytes(symbol.name())?;
+            symbol.with_shown(self.demangle, |name| out.bytes(name))?;
             let Some(module) = symbol.module() else {
                 return Ok(());
             };

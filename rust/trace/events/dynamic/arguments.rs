@@ -285,10 +285,9 @@ impl Arguments {
         &self,
         name: &[u8],
         entry: &[u8],
-        style: Style,
+        (style, symbols): (Style, Kallsyms),
         out: &mut dyn Out,
     ) -> fmt::Result {
-        let symbols = Kallsyms(None);
         let name = (name, self.attached.as_slice());
         layout::write_entry(name, self.kind, self.named(), entry, &symbols, style, out)
     }

@@ -22,6 +22,7 @@ use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
 use crate::kernel::text::Text;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
+use crate::trace::events::printer::symbols_of;
 use crate::trace::events::recording;
 use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
 #[cfg(CONFIG_EPROBE_EVENTS)]
@@ -203,7 +204,8 @@ impl<P: Probed> Ops for SharedOps<P> {
             offset: flags & 2 != 0,
             addr: flags & 4 != 0,
         };
-        self.0.arguments.print(&self.0.name, entry, style, out)
+        let how = (style, symbols_of(flags));
+        self.0.arguments.print(&self.0.name, entry, how, out)
     }
 }
 

@@ -21,10 +21,10 @@ use crate::kernel::text::Text;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
+use crate::trace::events::printer::symbols_of;
 use crate::trace::events::recording;
 use crate::trace::events::registry::{self, EventId, Registry};
 use crate::trace::instance::Instance;
-use crate::trace::output::symbols::Kallsyms;
 use core::any::Any;
 use core::fmt;
 use kernel::new_mutex;
@@ -229,10 +229,11 @@ impl Fields {
         }
     }
 
-    fn print(&self, entry: &[u8], verbose: bool, out: &mut TraceSeq) -> fmt::Result {
+    fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
         out.bytes(&self.name)?;
         out.bytes(b": ")?;
-        let symbols = Kallsyms(None);
+        let verbose = flags & VERBOSE != 0;
+        let symbols = symbols_of(flags);
         let last = self.all.len().wrapping_sub(1);
         for (number, (at, field)) in self.places().enumerate() {
             if verbose {
@@ -354,7 +355,7 @@ impl Ops for FieldsOps {
     }
 
     fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
-        self.0.print(entry, flags & VERBOSE != 0, out)
+        self.0.print(entry, flags, out)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -9,6 +9,7 @@
 use super::token_file::{self, TokenSet};
 use crate::core::format::Out;
 use crate::core::parse::command::{self, Rule};
+use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::commands::{self, Probes};
 use crate::trace::files::listing::Lines;
@@ -29,7 +30,8 @@ impl Node for FilterFile {
             FilterKind::Filter => Owner::Instance(at.instance.clone()),
             FilterKind::NoTrace => Owner::Silent,
         };
-        open(FunctionFilter::of(&at.instance)?, self.0, owner, how)
+        let ops = FunctionFilter::of(&at.instance)?;
+        open(ops, self.0, owner, &at.instance, how)
     }
 }
 
@@ -44,11 +46,13 @@ pub(in crate::trace::files) enum Owner {
     Nobody,
 }
 
-/// Opens a file for one of the hashes of `ops`. Task context, may sleep. `ENOMEM`.
+/// Opens a file for one of the hashes of `ops`, which shows names as the options of `instance` say.
+/// Task context, may sleep. `ENOMEM`.
 pub(in crate::trace::files) fn open(
     ops: &Arc<Ops>,
     which: FilterKind,
     owner: Owner,
+    instance: &Instance,
     how: &OpenFlags,
 ) -> Result<Opening> {
     let edit = match how.write {
@@ -60,7 +64,13 @@ pub(in crate::trace::files) fn open(
     } else {
         None
     };
-    token_file::open(FilterSet { which, owner, list }, edit)
+    let set = FilterSet {
+        which,
+        owner,
+        list,
+        demangle: instance.options().has(Flag::RustDemangle),
+    };
+    token_file::open(set, edit)
 }
 
 /// The hash of an open file.
@@ -69,6 +79,8 @@ struct FilterSet {
     owner: Owner,
     /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<List>,
+    /// Rust functions are shown as paths.
+    demangle: bool,
 }
 
 impl FilterSet {
@@ -104,7 +116,7 @@ impl FilterSet {
             (None, line) => line,
         };
         match list.sites().get(line) {
-            Some(site) => site.write_name(&mut out)?,
+            Some(site) => site.write_name(self.demangle, &mut out)?,
             None => list.write_pattern(line.saturating_sub(list.sites().len()), &mut out)?,
         }
         out.bytes(b"\n")

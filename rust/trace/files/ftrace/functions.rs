@@ -8,6 +8,7 @@
 //! it move.
 
 use crate::core::format::Out;
+use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::files::control::{shown, Control, Text};
 use crate::trace::files::listing::{self, Lines};
@@ -40,14 +41,25 @@ impl Functions {
 }
 
 impl Node for Functions {
-    fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        listing::open(*self)
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        listing::open(Listing {
+            functions: *self,
+            demangle: at.instance.options().has(Flag::RustDemangle),
+        })
     }
 }
 
-impl Lines for Functions {
+/// An open listing.
+struct Listing {
+    functions: Functions,
+    /// Rust functions are shown as paths.
+    demangle: bool,
+}
+
+impl Lines for Listing {
     fn seek(&self, at: u64) -> Option<u64> {
-        let site = sites::next_where(usize::try_from(at).ok()?, |site| self.wants(site))?;
+        let wants = |site: &Site| self.functions.wants(site);
+        let site = sites::next_where(usize::try_from(at).ok()?, wants)?;
         Some(site.index() as u64)
     }
 
@@ -56,12 +68,12 @@ impl Lines for Functions {
         let Some(site) = usize::try_from(at).ok().and_then(sites::by_index) else {
             return Ok(());
         };
-        if matches!(self, Self::Addresses) {
+        if matches!(self.functions, Functions::Addresses) {
             write!(out, "{:x} ", site.addr())?;
         }
-        site.write_name(&mut out)?;
-        if matches!(self, Self::Enabled | Self::Touched) {
-            site.write_state(&mut out)?;
+        site.write_name(self.demangle, &mut out)?;
+        if matches!(self.functions, Functions::Enabled | Functions::Touched) {
+            site.write_state(self.demangle, &mut out)?;
         }
         out.bytes(b"\n")
     }

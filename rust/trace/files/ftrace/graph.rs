@@ -9,6 +9,7 @@
 use super::token_file::{self, TokenSet};
 use crate::core::format::Out;
 use crate::core::parse::number;
+use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::files::control::{errno, shown, Control, Limit, Text};
@@ -24,7 +25,7 @@ pub(super) struct GraphFile(pub(super) GraphFilterKind);
 
 impl Node for GraphFile {
     /// `O_TRUNC` starts with an empty hash.
-    fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         let edit = match how.write {
             true => Some(Edit::open(self.0, how.trunc)?),
             false => None,
@@ -38,6 +39,7 @@ impl Node for GraphFile {
             GraphSet {
                 which: self.0,
                 list,
+                demangle: at.instance.options().has(Flag::RustDemangle),
             },
             edit,
         )
@@ -49,6 +51,8 @@ struct GraphSet {
     which: GraphFilterKind,
     /// The hash at the time of the open. `None` if the file is not open for reading.
     list: Option<KVVec<Site>>,
+    /// Rust functions are shown as paths.
+    demangle: bool,
 }
 
 impl TokenSet for GraphSet {
@@ -77,7 +81,7 @@ impl Lines for GraphSet {
             .and_then(|list| list.get(usize::try_from(at).ok()?))
         {
             Some(site) => {
-                site.write_name(&mut out)?;
+                site.write_name(self.demangle, &mut out)?;
                 out.bytes(b"\n")
             }
             None if self.which == GraphFilterKind::Only => {

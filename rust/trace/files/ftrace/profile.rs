@@ -6,7 +6,7 @@
 use crate::core::format::graph::write_duration;
 use crate::core::format::Out;
 use crate::core::parse::number;
-use crate::core::parse::options::{self, Flag, TracerOption};
+use crate::core::parse::options::{self, Flag, Set, TracerOption};
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
@@ -109,17 +109,28 @@ impl Lines for Listing {
 const NAME: usize = 30;
 
 fn write_row(row: &Row, out: &mut dyn Out) -> fmt::Result {
-    let by_offset = Instance::top().is_ok_and(|top| top.options().has(Flag::ProfTextOffset));
+    let set = Instance::top().map_or(Set::NONE, |top| top.options());
     let mut name = Text::new();
-    match by_offset
+    let mut width = NAME;
+    match set
+        .has(Flag::ProfTextOffset)
         .then(|| kallsyms::TextOffset::of(row.site))
         .flatten()
     {
         Some(place) => write!(name, "  {place}")?,
-        None => Symbol::with(row.site, |symbol| name.bytes(symbol.name())).unwrap_or(Ok(()))?,
+        None => Symbol::with(row.site, |symbol| {
+            symbol.with_shown(set.has(Flag::RustDemangle), |shown| {
+                // The end of a path says most: it is never cut.
+                if shown != symbol.name() {
+                    width = shown.len().max(NAME);
+                }
+                name.bytes(shown)
+            })
+        })
+        .unwrap_or(Ok(()))?,
     }
     let name = name.finish().unwrap_or(&[]);
-    let name = name.get(..NAME).unwrap_or(name);
+    let name = name.get(..width).unwrap_or(name);
     out.bytes(b"  ")?;
     out.bytes(name)?;
     (name.len()..NAME).try_for_each(|_| out.bytes(b" "))?;

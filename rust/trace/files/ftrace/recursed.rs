@@ -18,15 +18,16 @@ pub(super) struct RecursedFunctions;
 
 impl Node for RecursedFunctions {
     /// `O_TRUNC` forgets the functions.
-    fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
+    fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
         if how.write && how.trunc {
             recursed::clear();
         }
-        Opening::new(Open)
+        Opening::new(Open(Kallsyms::new(at.instance.options(), None)))
     }
 }
 
-struct Open;
+/// An open file, which prints addresses so.
+struct Open(Kallsyms);
 
 impl OpenFile for Open {
     /// What is written has no meaning; only the opening has.
@@ -61,9 +62,9 @@ impl Lines for Open {
             offset: true,
             addr: false,
         };
-        symbol::write(out, &Kallsyms(None), parent, style)?;
+        symbol::write(out, &self.0, parent, style)?;
         out.bytes(b":\t")?;
-        symbol::write(out, &Kallsyms(None), function, style)?;
+        symbol::write(out, &self.0, function, style)?;
         out.bytes(b"\n")
     }
 }

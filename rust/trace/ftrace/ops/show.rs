@@ -6,7 +6,7 @@ use super::raw::{flag, OpsRef};
 use super::update::Wanted;
 use super::{Manager, Parts, FTRACE};
 use crate::kernel::ftrace::stub;
-use crate::kernel::kallsyms::SymbolOffset;
+use crate::kernel::kallsyms::ShownOffset;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::sites::Site;
 use core::fmt;
@@ -14,9 +14,10 @@ use core::fmt;
 /// Writes what follows the name: how many ops there are, what they want, and what the site calls.
 ///
 /// Task context, may sleep.
-pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
+pub(crate) fn write_state(site: &Site, demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
     let state = FTRACE.lock();
     let wanted = Wanted::at(&state.key, site.addr());
+    let named = |addr| ShownOffset { addr, demangle };
     let mark = |on: bool, mark: &'static str| if on { mark } else { "  " };
     write!(
         w,
@@ -29,37 +30,51 @@ pub(crate) fn write_state(site: &Site, w: &mut dyn fmt::Write) -> fmt::Result {
     )?;
     match (wanted.count, wanted.op) {
         // The address of `ftrace_stub()`, which C's trampolines call when there is no callback.
-        (0, _) => write!(w, " ->{}", SymbolOffset(stub()))?,
-        (1, Some(op)) if op.has(flag::DIRECT) => write_own(Machine::list_caller(true), op, w)?,
+        (0, _) => write!(w, " ->{}", named(stub()))?,
+        (1, Some(op)) if op.has(flag::DIRECT) => {
+            write_own(Machine::list_caller(true), op, &named, w)?
+        }
         (1, Some(op)) if op.trampoline() != 0 => {
-            write_own(op.trampoline(), op, w)?;
-            write_calls(op.trampoline(), op.wants_regs(), w)?;
+            write_own(op.trampoline(), op, &named, w)?;
+            write_calls(op.trampoline(), op.wants_regs(), &named, w)?;
             if Manager::is(op) {
                 Manager::write_at(site.addr(), w)?;
             }
         }
-        _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, w)?,
+        _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, &named, w)?,
     }
     if let Some(op) = wanted.direct {
         let target = op.direct_at(site.addr());
         let how = if target.is_jump() { "(jmp)" } else { "" };
-        write!(w, "\n\tdirect{how}-->{}", SymbolOffset(target.addr()))?;
+        write!(w, "\n\tdirect{how}-->{}", named(target.addr()))?;
     }
     Ok(())
 }
 
-fn write_own(trampoline: usize, op: OpsRef, w: &mut dyn fmt::Write) -> fmt::Result {
+type Named<'a> = &'a dyn Fn(usize) -> ShownOffset;
+
+fn write_own(
+    trampoline: usize,
+    op: OpsRef,
+    named: Named<'_>,
+    w: &mut dyn fmt::Write,
+) -> fmt::Result {
     write!(
         w,
         "\ttramp: {} ({})",
-        SymbolOffset(trampoline),
-        SymbolOffset(op.func_addr())
+        named(trampoline),
+        named(op.func_addr())
     )
 }
 
-fn write_calls(trampoline: usize, regs: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+fn write_calls(
+    trampoline: usize,
+    regs: bool,
+    named: Named<'_>,
+    w: &mut dyn fmt::Write,
+) -> fmt::Result {
     match Machine::trampoline_calls(trampoline, regs) {
-        Some(func) => write!(w, " ->{}", SymbolOffset(func)),
+        Some(func) => write!(w, " ->{}", named(func)),
         None => Ok(()),
     }
 }

@@ -71,14 +71,14 @@ impl Registry {
             if at > 0 {
                 out.bytes(b"\n\n").map_err(|_| ENOMEM)?;
             }
-            hist.show_table(out)?;
+            hist.show_table(instance, out)?;
         }
         Ok(())
     }
 }
 
 impl HistTrigger {
-    fn show_table(&self, out: &mut dyn Out) -> Result {
+    fn show_table(&self, instance: &Instance, out: &mut dyn Out) -> Result {
         let map = &self.histogram.map;
         let mut elements: KVVec<Element> = KVVec::new();
         for element in map.elements() {
@@ -86,17 +86,23 @@ impl HistTrigger {
         }
         let description = &*self.description;
         sort_by(&mut elements, |a, b| print::order(description, map, *a, *b));
-        self.write_table(out, &elements).map_err(|_| ENOMEM)
+        self.write_table(instance, out, &elements)
+            .map_err(|_| ENOMEM)
     }
 
-    fn write_table(&self, out: &mut dyn Out, elements: &[Element]) -> fmt::Result {
+    fn write_table(
+        &self,
+        instance: &Instance,
+        out: &mut dyn Out,
+        elements: &[Element],
+    ) -> fmt::Result {
         let map = &self.histogram.map;
         out.bytes(b"# event histogram\n#\n# trigger info: ")?;
         self.line(out)?;
         out.bytes(b"#\n\n")?;
         let statistics = print::statistics(map, elements.iter().copied());
         let what = (&*self.description, &*self.text);
-        let names = Known(Kallsyms(None));
+        let names = Known(Kallsyms::new(instance.options(), None));
         let mut hits = 0u64;
         for element in elements {
             hits = hits.wrapping_add(map.sum(*element, 0));
