@@ -4,7 +4,7 @@
 //! these are for task context and may sleep.
 
 use super::ftrace::ftrace_lookup_symbols;
-use crate::core::parse::glob::glob;
+use crate::core::parse::glob::{glob, is_path};
 use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
 use crate::kernel::sort::sort_by;
@@ -23,6 +23,14 @@ unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
 }
 
+/// Whether `filter` matches a symbol, or the path that it stands for if the filter is for paths.
+fn is_named(name: &[u8], filter: &[u8]) -> bool {
+    match is_path(filter) {
+        false => glob(filter, name),
+        true => kallsyms::has_path(name, |path| path == filter || glob(filter, path)),
+    }
+}
+
 /// Calls `f` with the address of each traceable function whose name matches `filter` and not
 /// `notfilter`, once for each of its names; how many there were. `ENOENT` for none, and what `f`
 /// says.
@@ -34,7 +42,7 @@ fn matching(
     let mut found = 0usize;
     let mut result = Ok(());
     kallsyms::for_each_symbol(|name, addr| {
-        let wanted = glob(filter, name) && !notfilter.is_some_and(|not| glob(not, name));
+        let wanted = is_named(name, filter) && !notfilter.is_some_and(|not| is_named(name, not));
         if wanted && sites::lookup(addr).is_some() {
             found = found.saturating_add(1);
             result = f(addr);

@@ -5,6 +5,7 @@
 //! C header: [`include/linux/kallsyms.h`](srctree/include/linux/kallsyms.h)
 
 use crate::core::format::rust_name::{self, is_mangled};
+use crate::core::parse::glob::{is_path, Pattern};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack;
 use core::fmt;
@@ -69,9 +70,13 @@ impl Symbol<'_> {
         }
     }
 
-    /// Whether `wanted` is true of its name or of the path that the name stands for. Task context.
-    pub(crate) fn is(&self, wanted: impl Fn(&[u8]) -> bool) -> bool {
-        wanted(self.name) || is_mangled(self.name) && with_path(self.name, wanted)
+    /// Whether `pattern` matches its name, or the path that the name stands for if the pattern is for
+    /// paths. Task context.
+    pub(crate) fn matches(&self, pattern: &Pattern<'_>) -> bool {
+        match pattern.is_for_paths() {
+            false => pattern.matches(self.name),
+            true => has_path(self.name, |path| pattern.matches(path)),
+        }
     }
 
     /// The module it is in.
@@ -90,6 +95,11 @@ fn with_path<R>(symbol: &[u8], f: impl FnOnce(&[u8]) -> R) -> R {
         false => None,
     };
     f(path.unwrap_or(symbol))
+}
+
+/// Whether `symbol` stands for a path of which `wanted` is true. Task context.
+pub(crate) fn has_path(symbol: &[u8], wanted: impl FnOnce(&[u8]) -> bool) -> bool {
+    is_mangled(symbol) && with_path(symbol, wanted)
 }
 
 /// An address and the name of its symbol.
@@ -241,9 +251,34 @@ pub(crate) fn size_offset(addr: usize) -> Option<(usize, usize)> {
     (found != 0).then_some((size, offset))
 }
 
-/// The address of the symbol of this name, of the kernel's own or else of a module's; a name with a
-/// NUL has none. May sleep.
+/// Calls `f` with name and address of each symbol that the path stands for, of one module or of
+/// all and the kernel. May sleep.
+pub(crate) fn for_each_of_path(
+    path: &[u8],
+    module: Option<&[u8]>,
+    mut f: impl FnMut(&[u8], usize),
+) {
+    for_each_symbol(|name, addr| {
+        let of_module = |symbol: &Symbol<'_>| symbol.module() == module;
+        if has_path(name, |shown| shown == path)
+            && (module.is_none() || Symbol::with_once(addr, of_module) == Some(true))
+        {
+            f(name, addr);
+        }
+        false
+    });
+}
+
+/// The address of the symbol of this name or path, of the kernel's own or else of a module's; a name
+/// with a NUL has none. May sleep.
 pub(crate) fn address_of(name: &[u8]) -> Option<usize> {
+    if is_path(name) {
+        let mut found = None;
+        for_each_of_path(name, None, |_, addr| {
+            found.get_or_insert(addr);
+        });
+        return found;
+    }
     let mut buf = [0u8; NAME_LEN];
     match buf.get_mut(..name.len()) {
         Some(place) if name.len() < NAME_LEN && !name.contains(&0) => place.copy_from_slice(name),

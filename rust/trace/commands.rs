@@ -23,7 +23,7 @@ mod switch_event;
 use self::command::Command;
 pub(crate) use self::probes::{Probe, Probes};
 use super::instance::Instance;
-use crate::core::parse::command::split;
+use crate::core::parse::command::{split, split_pattern};
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -66,7 +66,7 @@ fn find(name: &[u8]) -> Option<&'static dyn Command> {
 ///
 /// `EINVAL` for an unknown command, and the errors of [`Probes::add`] and [`Probes::remove`].
 pub(crate) fn apply(instance: &Arc<Instance>, token: &[u8]) -> Result {
-    let (pattern, rest) = split(token);
+    let (pattern, rest) = split_pattern(token);
     let (name, params) = split(rest.ok_or(EINVAL)?);
     let command = find(name).ok_or(EINVAL)?;
     let probes = Probes::of(instance)?;

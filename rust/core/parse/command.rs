@@ -9,6 +9,8 @@
 //!   PATTERN:COMMAND[:PARAM…]     act when the functions are called
 //! ```
 //!
+//! Two colons are no separator but a part of a Rust path: `kernel::f:traceoff`.
+//!
 //! The caller has the table of commands and knows their parameters. [`split`], [`count`] and
 //! [`EventParams`] parse the parameters that ftrace's own commands share.
 
@@ -49,15 +51,20 @@ impl<'a> ModuleRule<'a> {
         Pattern::parse(self.module)
     }
 
-    /// Whether the rule matches a function `name` of `module` (`None` for the kernel image). The
-    /// negation of the functions' pattern is ignored, since it decides between adding and removing.
-    pub fn matches(&self, name: &[u8], module: Option<&[u8]>) -> bool {
+    /// Whether the rule matches a function of `module` (`None` for the kernel image), which `is` asks
+    /// about the functions' pattern. The negation of that pattern is ignored, since it decides
+    /// between adding and removing.
+    pub fn matches(&self, module: Option<&[u8]>, is: impl FnOnce(&Pattern<'_>) -> bool) -> bool {
+        self.is_for(module) && (self.functions.is_empty() || is(&self.functions))
+    }
+
+    fn is_for(&self, module: Option<&[u8]>) -> bool {
         let wanted = self.module_pattern();
         let inside = match module {
             Some(module) => wanted.is_empty() || wanted.matches(module),
             None => false,
         };
-        inside != wanted.negated && (self.functions.is_empty() || self.functions.matches(name))
+        inside != wanted.negated
     }
 }
 
@@ -82,7 +89,7 @@ impl<'a> Rule<'a> {
     ///
     /// [`Error::Invalid`] for a command whose pattern is negated twice.
     pub fn parse(token: &'a [u8]) -> Result<Self> {
-        let (written, rest) = split(token);
+        let (written, rest) = split_pattern(token);
         let Some(rest) = rest else {
             return Ok(Self::Functions(Pattern::parse(written)));
         };
@@ -114,6 +121,20 @@ impl<'a> Rule<'a> {
             params,
         }))
     }
+}
+
+/// `text` up to the first colon that stands alone, and the text after it. `None` if there is none.
+/// Of three colons the third stands alone.
+pub fn split_pattern(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut at = 0usize;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest {
+            [b':', b':', ..] => at = at.saturating_add(2),
+            [b':', after @ ..] => return (text.get(..at).unwrap_or(&[]), Some(after)),
+            _ => at = at.saturating_add(1),
+        }
+    }
+    (text, None)
 }
 
 /// `text` up to the first colon, and the text after it. `None` if there is no colon.
@@ -206,6 +227,10 @@ mod tests {
         }
     }
 
+    fn has(rule: &ModuleRule<'_>, name: &[u8], module: Option<&[u8]>) -> bool {
+        rule.matches(module, |functions| functions.matches(name))
+    }
+
     #[test]
     fn plain_patterns() {
         let Ok(Rule::Functions(p)) = Rule::parse(b"!vfs_*") else {
@@ -221,23 +246,23 @@ mod tests {
     fn modules() {
         let m = module("vfs_*:mod:bogus");
         assert_eq!((m.written, m.module), (&b"vfs_*"[..], &b"bogus"[..]));
-        assert!(m.matches(b"vfs_read", Some(b"bogus")));
-        assert!(!m.matches(b"vfs_read", Some(b"other")) && !m.matches(b"vfs_read", None));
-        assert!(!m.matches(b"read", Some(b"bogus")));
+        assert!(has(&m, b"vfs_read", Some(b"bogus")));
+        assert!(!has(&m, b"vfs_read", Some(b"other")) && !has(&m, b"vfs_read", None));
+        assert!(!has(&m, b"read", Some(b"bogus")));
 
         let all = module(":mod:b*");
-        assert!(all.matches(b"x", Some(b"bogus")) && !all.matches(b"x", None));
+        assert!(has(&all, b"x", Some(b"bogus")) && !has(&all, b"x", None));
 
         let outside = module("*:mod:!bogus");
-        assert!(outside.matches(b"x", Some(b"other")) && outside.matches(b"x", None));
-        assert!(!outside.matches(b"x", Some(b"bogus")));
+        assert!(has(&outside, b"x", Some(b"other")) && has(&outside, b"x", None));
+        assert!(!has(&outside, b"x", Some(b"bogus")));
 
         let any = module(":mod:");
-        assert!(any.matches(b"x", Some(b"bogus")) && !any.matches(b"x", None));
+        assert!(has(&any, b"x", Some(b"bogus")) && !has(&any, b"x", None));
         let none = module(":mod:!");
-        assert!(none.matches(b"x", None) && !none.matches(b"x", Some(b"bogus")));
+        assert!(has(&none, b"x", None) && !has(&none, b"x", Some(b"bogus")));
         // In C, too, a module name that starts with a digit is an index.
-        assert!(!module(":mod:9p").matches(b"x", Some(b"9p")));
+        assert!(!has(&module(":mod:9p"), b"x", Some(b"9p")));
         assert_eq!(Rule::parse(b"x:mod"), Rule::parse(b"x"));
     }
 
@@ -252,6 +277,28 @@ mod tests {
         assert_eq!(count(c.params), Ok(Count::Times(3)));
         assert_eq!(command("f:").name, b"");
         assert_eq!(Rule::parse(b"!!f:traceon"), Err(Error::Invalid));
+    }
+
+    #[test]
+    fn paths() {
+        let c = command("!<a::B~as~c::D>::f:traceoff:3");
+        assert!(c.remove);
+        assert_eq!(
+            (c.functions.text, c.name, c.params),
+            (&b"<a::B~as~c::D>::f"[..], &b"traceoff"[..], Some(&b"3"[..]))
+        );
+        let Ok(Rule::Functions(p)) = Rule::parse(b"kernel::workqueue::*") else {
+            panic!()
+        };
+        assert_eq!((p.kind, p.text), (Kind::Front, &b"kernel::workqueue::"[..]));
+        let m = module("a::*:mod:b");
+        assert_eq!((m.written, m.module), (&b"a::*"[..], &b"b"[..]));
+        assert_eq!(module("a:::mod:b").written, b"a::");
+        assert_eq!(
+            split_pattern(b"f:traceon::4"),
+            (&b"f"[..], Some(&b"traceon::4"[..]))
+        );
+        assert_eq!(split_pattern(b"a::"), (&b"a::"[..], None));
     }
 
     #[test]

@@ -65,6 +65,22 @@ impl<'a> Pattern<'a> {
         }
     }
 
+    /// Whether it is for paths of Rust functions: it has `::`, which no symbol has.
+    pub fn is_for_paths(&self) -> bool {
+        is_path(self.text)
+    }
+
+    /// The pattern that matches its text alone. `None` if it is not for paths or matches no more
+    /// than that. A path can have the characters of a glob: `<[u8]~as~A>::f`.
+    #[must_use]
+    pub fn literal(&self) -> Option<Self> {
+        let differs = self.kind == Kind::Glob && self.is_for_paths();
+        differs.then_some(Self {
+            kind: Kind::Full,
+            ..*self
+        })
+    }
+
     /// The line of an [`Kind::Index`] pattern, counted from 0. `None` for 0 and for a text that is
     /// not a number (`7x`).
     pub fn index(&self) -> Option<usize> {
@@ -84,6 +100,11 @@ impl<'a> Pattern<'a> {
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
+}
+
+/// Whether `name` is the path of a Rust function, or a part of one with `::`.
+pub fn is_path(name: &[u8]) -> bool {
+    name.windows(2).any(|pair| pair == b"::")
 }
 
 fn classify(body: &[u8]) -> (Kind, &[u8]) {
@@ -237,6 +258,18 @@ mod tests {
         assert!(is("*ab*", "xaby") && is("*ab*", "ab") && !is("*ab*", "a"));
         assert!(is("*", "") && is("*", "x") && is("**", "x"));
         assert!(!is("7", "7") && !is("", "x"));
+    }
+
+    #[test]
+    fn paths() {
+        let pattern = |text: &'static str| Pattern::parse(text.as_bytes());
+        assert!(pattern("kernel::*").is_for_paths() && !pattern("kernel*").is_for_paths());
+        let one = pattern("!<[u8]~as~A>::f");
+        assert!(!one.matches(b"<[u8]~as~A>::f"), "the glob has a class");
+        let one = one.literal().unwrap();
+        assert!(one.negated && one.matches(b"<[u8]~as~A>::f") && !one.matches(b"<u~as~A>::f"));
+        assert_eq!(pattern("kernel::*").literal(), None);
+        assert_eq!(pattern("a*b").literal(), None);
     }
 
     #[test]

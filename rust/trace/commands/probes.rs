@@ -235,8 +235,11 @@ impl Probes {
     pub(super) fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
+        let literal = pattern.literal();
         let wanted = |site: &SiteCount| {
-            all || Symbol::with(site.addr, |symbol| pattern.matches(symbol.name())) == Some(true)
+            all || Symbol::with(site.addr, |symbol| {
+                symbol.matches(&pattern) || literal.is_some_and(|one| symbol.matches(&one))
+            }) == Some(true)
         };
 
         let mut entries = self.entries.lock();

@@ -13,6 +13,7 @@
 use super::argument::ARGUMENTS_MAX;
 use super::error::{Errno, Reason, Refused};
 use crate::core::format::Out;
+use crate::core::parse::glob::is_path;
 use crate::core::parse::number;
 use crate::core::parse::parser::is_space;
 use core::fmt;
@@ -231,8 +232,12 @@ impl<'a> Definition<'a> {
             Place::Address(address) => write!(out, "{kind}_0x{address:016x}"),
             Place::Symbol { symbol, offset } => {
                 write!(out, "{kind}_")?;
+                let is_path = is_path(symbol);
                 for byte in symbol {
-                    let in_names = !matches!(byte, b':' | b'.' | b'*');
+                    let in_names = match is_path {
+                        true => byte.is_ascii_alphanumeric(),
+                        false => !matches!(byte, b':' | b'.' | b'*'),
+                    };
                     out.bytes(&[if in_names { *byte } else { b'_' }])?;
                 }
                 write!(out, "_{offset}")
@@ -277,7 +282,15 @@ fn read_place<'a>(
             _ => return refused(Reason::BadAddressSuffix, at),
         },
     };
-    let sign = symbol.iter().position(|byte| matches!(byte, b'+' | b'-'));
+    let is_sign = |byte: &u8| matches!(byte, b'+' | b'-');
+    let sign = match is_path(symbol) {
+        false => symbol.iter().position(is_sign),
+        // A path may have signs itself: `<fn()->u8~as~A>::f`.
+        true => symbol.iter().rposition(is_sign).filter(|&at| {
+            let offset = symbol.get(at..).unwrap_or(&[]);
+            number::signed(offset, 0).is_ok()
+        }),
+    };
     let (symbol, offset) = match sign.and_then(|at| symbol.split_at_checked(at)) {
         None => (symbol, Ok(0)),
         Some((symbol, offset)) => (symbol, number::signed(offset, 0)),

@@ -16,6 +16,8 @@ use crate::core::event::probe::command::{
 };
 use crate::core::event::probe::layout::Kind;
 use crate::core::format::Out;
+use crate::core::parse::command::split_pattern;
+use crate::core::parse::glob::is_path;
 #[cfg(CONFIG_BPF_EVENTS)]
 use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
@@ -31,6 +33,7 @@ use crate::trace::ftrace::sites;
 use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
@@ -115,9 +118,7 @@ impl Spot {
     fn target(&self) -> Result<ProbeTarget> {
         Ok(match self {
             Self::Address(address) => ProbeTarget::Address(*address),
-            Self::Symbol(symbol, offset) => {
-                ProbeTarget::Symbol(Text::string(|out| out.bytes(symbol))?, *offset)
-            }
+            Self::Symbol(symbol, offset) => ProbeTarget::Symbol(known(symbol)?, *offset),
         })
     }
 
@@ -156,19 +157,49 @@ impl Spot {
         match self {
             Self::Address(address) => Some(*address),
             Self::Symbol(symbol, offset) => {
-                let start = kallsyms::address_of(symbol)?;
+                let start = match split_module(symbol) {
+                    (Some(_), path) if is_path(path) => {
+                        kallsyms::address_of(known(symbol).ok()?.to_bytes())?
+                    }
+                    _ => kallsyms::address_of(symbol)?,
+                };
                 Some(start.wrapping_add(*offset as usize))
             }
         }
     }
 }
 
-/// `MODULE:NAME` or `NAME`.
+/// `MODULE:NAME` or `NAME`; the name may be a path.
 fn split_module(symbol: &[u8]) -> (Option<&[u8]>, &[u8]) {
-    match symbol.iter().position(|&byte| byte == b':') {
-        Some(at) => (symbol.get(..at), symbol.get(at + 1..).unwrap_or(&[])),
-        None => (None, symbol),
+    match split_pattern(symbol) {
+        (module, Some(name)) => (Some(module), name),
+        (name, None) => (None, name),
     }
+}
+
+/// `symbol` with the mangled name in place of a path, as kprobes know it; as it is if there is none
+/// of this path yet.
+fn known(symbol: &[u8]) -> Result<CString> {
+    let (of_module, name) = split_module(symbol);
+    if !is_path(name) {
+        return Text::string(|out| out.bytes(symbol));
+    }
+    let mut mangled = KVec::new();
+    let mut result = Ok(());
+    kallsyms::for_each_of_path(name, of_module, |name, _| {
+        if mangled.is_empty() {
+            result = mangled.extend_from_slice(name, GFP_KERNEL);
+        }
+    });
+    result?;
+    let name = if mangled.is_empty() { name } else { &mangled };
+    Text::string(|out| {
+        if let Some(module) = of_module {
+            out.bytes(module)?;
+            out.bytes(b":")?;
+        }
+        out.bytes(name)
+    })
 }
 
 /// A probe defined by a user.
@@ -365,6 +396,10 @@ impl kernel::fmt::Display for Bytes<'_> {
 fn count(module: Option<&[u8]>, name: &[u8]) -> usize {
     let mut found = 0_usize;
     let mut one_more = || found = found.saturating_add(1);
+    if is_path(name) {
+        kallsyms::for_each_of_path(name, module, |_, _| one_more());
+        return found;
+    }
     match module {
         Some(module) => {
             if let Ok(module) = Text::string(|out| out.bytes(module)) {
@@ -394,7 +429,7 @@ impl command::Symbols for Kernel {
                 _ => return Err(NotFound::NotUnique),
             }
         }
-        let symbol = Text::string(|out| out.bytes(symbol)).map_err(|_| NotFound::Missing)?;
+        let symbol = known(symbol).map_err(|_| NotFound::Missing)?;
         Ok(match kprobe::entry_of(&symbol, offset as usize) {
             Entry::Yes => Found::Entry,
             Entry::No => Found::Inside,

@@ -128,7 +128,7 @@ impl TokenSet for FilterSet {
 
     /// Applies one token: a pattern for the hash, or a function command.
     fn apply(&self, edit: &mut Edit, token: &[u8]) -> Result {
-        if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split(token).1) {
+        if let (Owner::Nobody, Some(rest)) = (&self.owner, command::split_pattern(token).1) {
             let (name, _) = command::split(rest);
             return Err(if name == b"mod" || commands::is_known(name) {
                 ENODEV

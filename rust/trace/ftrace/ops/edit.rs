@@ -165,8 +165,10 @@ impl Wanted<'_> {
 
     fn matches(&self, symbol: &Symbol<'_>) -> bool {
         match self {
-            Wanted::Functions(pattern) => pattern.matches(symbol.name()),
-            Wanted::Module(rule) => rule.matches(symbol.name(), symbol.module()),
+            Wanted::Functions(pattern) => symbol.matches(pattern),
+            Wanted::Module(rule) => {
+                rule.matches(symbol.module(), |functions| symbol.matches(functions))
+            }
         }
     }
 }
@@ -182,19 +184,33 @@ fn for_each_matching(wanted: &Wanted<'_>, mut f: impl FnMut(&Site) -> Result) ->
         };
         return f(&site).map(|()| 1);
     }
+    // A path may have the characters of a glob.
+    if let Some(one) = match wanted {
+        Wanted::Functions(pattern) => pattern.literal(),
+        Wanted::Module(_) => None,
+    } {
+        let found = for_each_in_tables(&Wanted::Functions(one), &mut f)?;
+        if found != 0 {
+            return Ok(found);
+        }
+    }
+    for_each_in_tables(wanted, &mut f)
+}
+
+fn for_each_in_tables(wanted: &Wanted<'_>, f: &mut impl FnMut(&Site) -> Result) -> Result<usize> {
     let state = FTRACE.lock();
     let mut found = 0usize;
     // A plain name is looked up where there are many; a module's few sites are asked one by one.
     let name = match wanted {
-        Wanted::Functions(p) if p.kind == Kind::Full => Some(p.text),
+        Wanted::Functions(p) if p.kind == Kind::Full && !p.is_for_paths() => Some(p.text),
         _ => None,
     };
     if let Some(name) = name {
-        found = match_kernel_name(&state.key, name, &mut f)?;
+        found = match_kernel_name(&state.key, name, f)?;
     }
     for table in table::under_lock(&state.key).filter(|t| t.is_live()) {
         if name.is_none() || !table.module().is_kernel() {
-            found = found.wrapping_add(match_table(&state.key, table, wanted, &mut f)?);
+            found = found.wrapping_add(match_table(&state.key, table, wanted, f)?);
         }
     }
     Ok(found)
