@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of the events that users define only C can make: a boot parameter, steps of boot, how they are printed,
- * functions with any number of arguments.
+ * What of the events that users define only C can make: a boot parameter, steps of boot, sysctls, how they are
+ * printed, functions with any number of arguments.
  */
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/sysctl.h>
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 #include <asm/setup.h>
@@ -140,6 +141,28 @@ EXPORT_SYMBOL_GPL(synth_event_trace_end);
 EXPORT_SYMBOL_GPL(synth_event_trace_start);
 #endif
 EXPORT_SYMBOL_GPL(dynevent_create);
+
+#ifdef CONFIG_USER_EVENTS
+/* In rust/kernel/user_event_mm.rs. */
+extern unsigned int rtrace_user_events_max;
+
+static const struct ctl_table user_events_sysctls[] = {
+	{
+		.procname	= "user_events_max",
+		.data		= &rtrace_user_events_max,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+};
+
+static int __init register_user_events_sysctls(void)
+{
+	register_sysctl_init("kernel", user_events_sysctls);
+	return 0;
+}
+fs_initcall(register_user_events_sysctls);
+#endif
 
 /* Without the function tracer no event waits for a module. */
 #if defined(CONFIG_MODULES) && defined(CONFIG_FUNCTION_TRACER)

@@ -64,3 +64,5 @@ mod trace_clock;
 mod trace_export;
 mod trace_seq;
 mod tracefs;
+#[cfg(CONFIG_USER_EVENTS)]
+mod user_events;

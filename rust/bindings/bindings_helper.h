@@ -50,6 +50,13 @@
 #ifdef CONFIG_UPROBES
 #include <linux/uprobes.h>
 #endif
+#ifdef CONFIG_USER_EVENTS
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/uio.h>
+#include <linux/user_events.h>
+#endif
 #include <trace/events/sched.h>
 #ifdef CONFIG_FUNCTION_TRACER
 #include <asm/text-patching.h>

@@ -25,3 +25,6 @@
 #ifdef CONFIG_UPROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/uprobes.c"
 #endif
+#ifdef CONFIG_USER_EVENTS
+#include "../../kernel/rtrace/rust/helpers/user_events.c"
+#endif

@@ -226,6 +226,13 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         self.is_for_perf() || !self.files.is_empty()
     }
 
+    /// Whether files get its hits. Any context.
+    #[cfg(CONFIG_USER_EVENTS)]
+    #[inline(always)]
+    pub(crate) fn is_for_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// Whether perf gets its hits. Any context.
     #[inline(always)]
     pub(crate) fn is_for_perf(&self) -> bool {
@@ -439,7 +446,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// [`DynamicEvent::submit`] with the registers of the caller.
-    #[cfg(all(CONFIG_SYNTH_EVENTS, CONFIG_PERF_EVENTS))]
+    #[cfg(all(any(CONFIG_SYNTH_EVENTS, CONFIG_USER_EVENTS), CONFIG_PERF_EVENTS))]
     #[inline(always)]
     pub(crate) fn submit_here(
         &self,

@@ -11,6 +11,8 @@ pub(crate) mod branch_sites;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) mod deferred;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) mod dynamic_event;
 pub(crate) mod format;
@@ -79,7 +81,9 @@ pub(crate) mod tracepoint_stub;
 pub(crate) mod try_lock;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 pub(crate) mod uprobe;
-#[cfg(CONFIG_UPROBE_EVENTS)]
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) mod user_event_mm;
+#[cfg(any(CONFIG_UPROBE_EVENTS, CONFIG_USER_EVENTS))]
 pub(crate) mod user_memory;
 pub(crate) mod uts;
 pub(crate) mod wait_queue;

@@ -22,6 +22,7 @@
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
 //! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile`, `synthetic_events` |
+//! | `user_events` | `user_events_data`, `user_events_status` |
 //! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, made from the help texts of the table |
@@ -69,6 +70,8 @@ mod stack_tracer;
 mod trace;
 mod trace_pipe;
 mod trace_pipe_raw;
+#[cfg(CONFIG_USER_EVENTS)]
+mod user_events;
 
 use error_log::ErrorLog;
 #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]

@@ -29,7 +29,7 @@ use core::{
 use kernel::{
     bindings,
     fs::File,
-    iov::IovIterDest,
+    iov::{IovIterDest, IovIterSource},
     prelude::*,
     uaccess::{UserPtr, UserSlice, UserSliceReader},
 };
@@ -133,6 +133,17 @@ pub(crate) trait OpenFile: Send + Sync {
     /// Takes one write; returns how many of the bytes were used.
     fn write(&self, _call: &mut WriteCall<'_>) -> Result<usize> {
         Err(EINVAL)
+    }
+
+    /// Takes one whole `writev(2)`, of a file that [takes them whole](Self::takes_vectors).
+    fn write_vector(&self, _call: &mut VectorCall<'_>) -> Result<usize> {
+        Err(EINVAL)
+    }
+
+    /// Whether the segments of a `writev(2)` belong together. Such a file cannot be seeked in. Asked
+    /// once, right after the open.
+    fn takes_vectors(&self) -> bool {
+        false
     }
 
     /// The listing that reads are served from, for files with C `seq_file` semantics;
@@ -240,6 +251,24 @@ impl WriteCall<'_> {
     /// The caller's bytes, to be taken in order. Each byte can be taken once.
     pub(crate) fn reader(&mut self) -> &mut UserSliceReader {
         &mut self.from
+    }
+}
+
+/// One `writev(2)` to a file.
+pub(crate) struct VectorCall<'a>(&'a mut IovIterSource<'a>);
+
+impl VectorCall<'_> {
+    /// How many bytes are offered and were not taken yet.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Takes the next bytes, as many as `to` has. `EFAULT`.
+    pub(crate) fn read_slice(&mut self, to: &mut [u8]) -> Result {
+        match self.0.copy_from_iter(to) == to.len() {
+            true => Ok(()),
+            false => Err(EFAULT),
+        }
     }
 }
 
@@ -354,6 +383,13 @@ static PAGE_OPERATIONS: Operations = Table(bindings::file_operations {
     ..COMMON
 });
 
+/// The operations of an open file that takes vectors whole; put in place by [`open`].
+static VECTOR_OPERATIONS: Operations = Table(bindings::file_operations {
+    write_iter: Some(write_iter),
+    compat_ioctl: None,
+    ..COMMON
+});
+
 const COMMON: bindings::file_operations = bindings::file_operations {
     write: Some(write),
     unlocked_ioctl: Some(ioctl),
@@ -445,6 +481,9 @@ unsafe fn install(
     if opened.file.pages().is_some() {
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &PAGE_OPERATIONS.0 };
+    } else if opened.file.takes_vectors() {
+        // SAFETY: `file` is not yet shared; neither table has a module.
+        unsafe { (*file).f_op = &VECTOR_OPERATIONS.0 };
     } else if opened.file.polls() {
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &POLL_OPERATIONS.0 };
@@ -582,6 +621,19 @@ unsafe extern "C" fn write(
     let opened = unsafe { of_file(file) };
     let from = UserSlice::new(UserPtr::from_ptr(from.cast_mut().cast()), len).reader();
     count(opened.file.write(&mut WriteCall { from, pos }))
+}
+
+/// # Safety
+///
+/// As the VFS calls `write_iter` of `struct file_operations`, for a file of [`attach`].
+unsafe extern "C" fn write_iter(
+    kiocb: *mut bindings::kiocb,
+    from: *mut bindings::iov_iter,
+) -> isize {
+    // SAFETY: the VFS passes a valid control block of an open file of ours and a source that is ours
+    // for the call.
+    let (opened, from) = unsafe { (of_file((*kiocb).ki_filp), IovIterSource::from_raw(from)) };
+    count(opened.file.write_vector(&mut VectorCall(from)))
 }
 
 /// # Safety

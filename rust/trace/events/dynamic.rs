@@ -16,6 +16,7 @@
 //! | `synthetic` | events of given fields, which histograms and kernel code fire |
 //! | `list` | the list, and what a kind of events has to be |
 //! | `uprobe` | uprobes and uretprobes |
+//! | `user` | events of programs, which write their entries |
 //! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
 //! Lock order: the mutex of the list, the event mutex, then the locks that a kind takes to enable
@@ -37,6 +38,8 @@ mod probe_event;
 pub(crate) mod synthetic;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 pub(crate) mod uprobe;
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) mod user;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod words;
 
@@ -61,6 +64,8 @@ static KINDS: &[&'static dyn Kind] = &[
     &fprobe::Fprobes,
     #[cfg(CONFIG_EPROBE_EVENTS)]
     &eprobe::Eprobes,
+    #[cfg(CONFIG_USER_EVENTS)]
+    &user::Users,
 ];
 
 /// Makes an empty list. Once, at boot. `ENOMEM`.
@@ -68,6 +73,8 @@ pub(super) fn init() -> Result {
     list::init(KINDS)?;
     #[cfg(CONFIG_SYNTH_EVENTS)]
     synthetic::init()?;
+    #[cfg(CONFIG_USER_EVENTS)]
+    user::init()?;
     #[cfg(CONFIG_FPROBE_EVENTS)]
     crate::kernel::tracepoint_stub::init();
     Ok(())

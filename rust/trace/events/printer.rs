@@ -59,6 +59,26 @@ fn with_printing<R>(f: impl FnOnce(&mut Printing) -> R) -> Option<R> {
     EMERGENCY.try_take().map(|mut printing| f(&mut printing))
 }
 
+/// How a field of type `ty` is shown that has `size` bytes. Any context.
+pub(super) fn shown(kind: Kind, ty: &[u8], size: usize) -> Shown {
+    let has = |part: &[u8]| ty.windows(part.len()).any(|at| at == part);
+    match kind {
+        Kind::Comm | Kind::Array => Shown::Text,
+        Kind::DataLoc => Shown::DynText { relative: false },
+        Kind::RelLoc => Shown::DynText { relative: true },
+        Kind::Pointer => Shown::Pointer,
+        Kind::Function => Shown::Function,
+        Kind::Cpu | Kind::Number if size == 4 && has(b"__data_loc") => {
+            Shown::Array { relative: false }
+        }
+        Kind::Cpu | Kind::Number if size == 4 && has(b"__rel_loc") => {
+            Shown::Array { relative: true }
+        }
+        Kind::Cpu | Kind::Number => Shown::Number,
+        Kind::CpuMask | Kind::Stacktrace => Shown::Invalid,
+    }
+}
+
 /// Prints an entry field by field.
 fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> fmt::Result {
     out.bytes(call.name().to_bytes())?;
@@ -66,28 +86,11 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
     let mut any = false;
     for field in call.fields() {
         any = true;
-        let ty = field.ty.to_bytes();
-        let has = |part: &[u8]| ty.windows(part.len()).any(|at| at == part);
-        let shown = match field.kind {
-            Kind::Comm | Kind::Array => Shown::Text,
-            Kind::DataLoc => Shown::DynText { relative: false },
-            Kind::RelLoc => Shown::DynText { relative: true },
-            Kind::Pointer => Shown::Pointer,
-            Kind::Function => Shown::Function,
-            Kind::Cpu | Kind::Number if field.size == 4 && has(b"__data_loc") => {
-                Shown::Array { relative: false }
-            }
-            Kind::Cpu | Kind::Number if field.size == 4 && has(b"__rel_loc") => {
-                Shown::Array { relative: true }
-            }
-            Kind::Cpu | Kind::Number => Shown::Number,
-            Kind::CpuMask | Kind::Stacktrace => Shown::Invalid,
-        };
         let field = fields::Field {
             name: field.name.to_bytes(),
             offset: field.offset,
             size: field.size,
-            shown,
+            shown: shown(field.kind, field.ty.to_bytes(), field.size),
         };
         fields::write(&field, entry, reserved::text_start(), &style.symbols, out)?;
     }

@@ -9,6 +9,8 @@
 
 use super::control::Text;
 use super::node::row;
+#[cfg(CONFIG_USER_EVENTS)]
+use super::user_events;
 use super::{Node, Place, Row, Scope};
 #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 use crate::core::format::Out;
@@ -49,6 +51,12 @@ pub(super) static FILES: &[Row] = &[
     #[cfg(CONFIG_UPROBE_EVENTS)]
     row(c"uprobe_profile", 0o440, Scope::Top, &Profile(uprobe::show_profile),
         "their files and names, and how often each was hit"),
+    #[cfg(CONFIG_USER_EVENTS)]
+    row(c"user_events_data", 0o640, Scope::Top, &user_events::Data,
+        "programs register their events here by ioctl, and write entries"),
+    #[cfg(CONFIG_USER_EVENTS)]
+    row(c"user_events_status", 0o440, Scope::Top, &user_events::Status,
+        "the events of programs, and who gets their entries"),
 ];
 
 /// What `README` says of commands.
@@ -67,6 +75,9 @@ Events that users define
 ",
     #[cfg(CONFIG_EPROBE_EVENTS)]
     "\te[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+",
+    #[cfg(CONFIG_USER_EVENTS)]
+    "\tu:<event> [<ctype> <name>[;<ctype> <name>...]]
 ",
     "\t-:[<group>/][<event>]
 

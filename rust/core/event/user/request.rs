@@ -31,8 +31,6 @@ pub const REGISTER_SIZE: usize = 28;
 pub const REGISTER_INDEX: usize = 24;
 /// Bytes of `struct user_unreg` up to its last field.
 pub const UNREGISTER_SIZE: usize = 16;
-/// Bytes of it that must be there.
-pub const UNREGISTER_LEAST: usize = 8;
 
 const PERSIST: u16 = 1 << 0;
 const MULTI_FORMAT: u16 = 1 << 1;

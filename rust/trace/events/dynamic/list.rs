@@ -196,12 +196,22 @@ impl List {
         let mut parts = words(text);
         let head = parts.next().ok_or(EINVAL)?;
         let removal = Removal::parse(head).ok_or(EINVAL)?;
+        self.end_those(|one| {
+            kind.is_none_or(|kind| kind.has(one)) && one.matches(&removal, &mut parts.clone())
+        })
+    }
+
+    /// Removes those that `is` accepts, up to one that cannot be removed.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if there is none, `EBUSY` for one that is used, `ENOMEM`.
+    pub(super) fn end_those(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
         let mut registry = registry::lock()?;
         let mut result = Err(ENOENT);
         let mut at = 0;
         while let Some(one) = self.all.get(at) {
-            let is_of_kind = kind.is_none_or(|kind| kind.has(&**one));
-            if !is_of_kind || !one.matches(&removal, &mut parts.clone()) {
+            if !is(&**one) {
                 at += 1;
                 continue;
             }
