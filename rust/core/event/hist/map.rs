@@ -82,6 +82,8 @@ impl Steps for () {}
 pub struct Map<S> {
     layout: Layout,
     stride: usize,
+    /// Where an element has its key.
+    key_at: usize,
     capacity: u32,
     mask: usize,
     slots: S,
@@ -118,6 +120,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
         Some(Self {
             layout,
             stride: layout.words(),
+            key_at: layout.key_at(),
             capacity: 1 << bits,
             mask: slots.len().wrapping_sub(1),
             slots,
@@ -168,7 +171,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
 
     #[inline(always)]
     fn has(&self, element: Element, key: &[u64]) -> bool {
-        let words = self.part(element, self.layout.key_at(), key.len());
+        let words = self.part(element, self.key_at, key.len());
         words
             .iter()
             .zip(key)
@@ -240,7 +243,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
                             self.drops.add(1);
                             return None;
                         };
-                        let words = self.part(element, self.layout.key_at(), key.len());
+                        let words = self.part(element, self.key_at, key.len());
                         for (word, key) in words.iter().zip(key) {
                             word.store_relaxed(*key);
                         }
