@@ -65,17 +65,17 @@ pub(crate) unsafe fn entry_alone(ip: usize, parent_ip: usize, fregs: *mut ftrace
         regs: fregs,
         data: NO_DATA,
     };
-    TABLES.of(Kind::Entry).with(|table| {
-        for probe in table
-            .iter()
-            .flat_map(|table| table.at(ip))
-            .filter_map(|entry| entry.active())
-        {
+    // SAFETY: the guard has preemption off until the end, and RCU watches; the slot is a static.
+    let Some(table) = (unsafe { TABLES.of(Kind::Entry).get() }) else {
+        return;
+    };
+    for entry in table.at(ip) {
+        if let Some(probe) = entry.active() {
             // SAFETY: a trampoline saved `call.regs`; the data is none, or as many words as the
             // probe has.
             let _ = unsafe { probe.entered(call) };
         }
-    });
+    }
 }
 
 /// The graph user's function for entries.

@@ -119,13 +119,37 @@ impl Probe {
     ///
     /// `call.regs` is what a trampoline saved; `call.data` is null or as many words as
     /// [`Probe::prepare`] said.
+    #[inline(always)]
     pub(super) unsafe fn entered(self, call: Call) -> bool {
-        let shared = self.flags() & ftrace::FPROBE_KPROBE_SHARED != 0;
-        let busy = if shared { Busy::new() } else { None };
-        if shared && busy.is_none() {
+        if self.flags() & ftrace::FPROBE_KPROBE_SHARED != 0 {
+            // SAFETY: as the caller promises.
+            return unsafe { self.entered_alone(call) };
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.call_entered(call) }
+    }
+
+    /// [`Probe::entered`] of a probe that kprobes must not run in.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    #[cold]
+    #[inline(never)]
+    unsafe fn entered_alone(self, call: Call) -> bool {
+        let Some(_busy) = Busy::new() else {
             self.missed();
             return true;
-        }
+        };
+        // SAFETY: as the caller promises.
+        unsafe { self.call_entered(call) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Probe::entered`].
+    #[inline(always)]
+    unsafe fn call_entered(self, call: Call) -> bool {
         // SAFETY: by the type's invariant the structure is there, and the field stays as it is.
         let Some(handler) = (unsafe { (*self.as_ptr()).entry_handler }) else {
             return true;
