@@ -14,10 +14,44 @@ use crate::trace::ftrace::ops::{
 };
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 static MANAGER: StaticOps = StaticOps::new();
 
 static TABLE: [AtomicOps; USERS] = [const { AtomicOps::none() }; USERS];
+
+/// The places of [`TABLE`] that are taken, one bit each: hits look at no other. Holders of the
+/// ftrace lock change it. A hit that still sees the bit of a place that is free finds nothing
+/// there.
+static TAKEN: Atomic<u64> = Atomic::new(0);
+
+/// Puts `part` into place `i`, or takes out what is there. The caller holds the ftrace lock.
+fn put(i: usize, part: Option<OpsRef>) {
+    let Some(place) = TABLE.get(i) else {
+        return;
+    };
+    place.set(part);
+    let others = TAKEN.load(Relaxed) & !(1 << i);
+    TAKEN.store(others | u64::from(part.is_some()) << i, Relaxed);
+}
+
+/// The numbers of the bits that are set in `mask`, the lowest first.
+#[inline(always)]
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros() as usize;
+        (mask != 0).then(|| {
+            mask &= mask.wrapping_sub(1);
+            lowest
+        })
+    })
+}
+
+/// The places that are taken, one bit each. Any context.
+#[inline(always)]
+pub(super) fn taken() -> u64 {
+    TAKEN.load(Relaxed)
+}
 
 impl Parts for Manager {
     #[inline]
@@ -76,10 +110,12 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
     if is_dead() {
         return Err(ENODEV);
     }
-    let place = TABLE.get(i).ok_or(EINVAL)?;
+    if i >= USERS {
+        return Err(EINVAL);
+    }
     new.init();
     new.set(flag::ENABLED);
-    place.set(Some(new));
+    put(i, Some(new));
     manager.set_func(Some(func));
     if manager.has(flag::ENABLED) {
         ensure_trampoline(&state, manager);
@@ -87,7 +123,7 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
         return Ok(());
     }
     start(&mut state, manager, new).inspect_err(|_| {
-        place.set(None);
+        put(i, None);
         new.clear(flag::ENABLED);
     })
 }
@@ -98,9 +134,7 @@ pub(crate) fn remove(i: usize, func: Option<Func>) {
     let manager = MANAGER.get();
     let Some(old) = part(i) else { return };
     let mut state = FTRACE.lock();
-    if let Some(place) = TABLE.get(i) {
-        place.set(None);
-    }
+    put(i, None);
     old.clear(flag::ENABLED);
     match func {
         None => stop(&mut state, manager, old),

@@ -45,8 +45,9 @@ impl Wanted {
         Self(latest << USERS | users)
     }
 
+    #[inline(always)]
     fn users(self) -> impl Iterator<Item = usize> {
-        (0..USERS).filter(move |i| self.0 >> i & 1 != 0)
+        manager::bits(self.0 & !(!0 << USERS))
     }
 
     fn latest(self) -> u64 {
@@ -100,7 +101,8 @@ unsafe fn enter(
 ) -> bool {
     let latest = super::latest();
     // What tracers keep: with room for that they record it, or it is counted.
-    let words = manager::parts().count().wrapping_mul(TRACERS_WORDS);
+    let taken = manager::taken();
+    let words = (taken.count_ones() as usize).wrapping_mul(TRACERS_WORDS);
     let Some(room) = current
         .room_below(words)
         .or_else(|| current.make_room(words))
@@ -120,7 +122,7 @@ unsafe fn enter(
         })
     };
     let mut users = 0u64;
-    for i in 0..USERS {
+    for i in manager::bits(taken) {
         let Some(part) = manager::part(i) else {
             continue;
         };
