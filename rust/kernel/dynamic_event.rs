@@ -239,16 +239,19 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         self.for_perf.load(Relaxed)
     }
 
-    /// Calls `f` with each file that gets the hits. Any context.
+    /// The files that get the hits. Any context.
     #[inline(always)]
-    pub(crate) fn each_file(&self, _stay: &PreemptOff, mut f: impl FnMut(&File<T>)) {
-        // SAFETY: preemption is off until this returns, and by the invariant the files stay as
-        // long.
-        unsafe {
-            for file in self.files.get().into_iter().flatten() {
-                f(file.0.as_ref());
-            }
-        }
+    pub(crate) fn hit_files<'a>(
+        &'a self,
+        _stay: &'a PreemptOff,
+    ) -> impl Iterator<Item = &'a File<T>> {
+        // SAFETY: preemption is off as long as the result is used, and this is borrowed as long.
+        let files: &'a [FilePtr<T>] = match unsafe { self.files.get() } {
+            Some(files) => files,
+            None => &[],
+        };
+        // SAFETY: by the invariant files stay while preemption is off.
+        files.iter().map(|file| unsafe { file.0.as_ref() })
     }
 
     /// Changes the files, and enables the probes if there are any. Sleeps.
@@ -436,9 +439,22 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         length: impl FnOnce() -> usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
-        if !self.is_for_perf() {
-            return;
+        if self.is_for_perf() {
+            self.submit_rest(regs, length, fill);
         }
+    }
+
+    /// The rest of [`DynamicEvent::submit_with`] while perf wants hits. Not inline: hits that perf
+    /// does not want must not pay for what this saves.
+    #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
+    #[cold]
+    #[inline(never)]
+    fn submit_rest(
+        &self,
+        regs: Seen,
+        length: impl FnOnce() -> usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
         // SAFETY: perf has called `set_for_perf(true)` before, and calls `set_for_perf(false)` and
         // waits for code with preemption off before the event is no longer in use; preemption is
         // off since before the flag was read. `regs` are those of the hit.

@@ -49,6 +49,10 @@ const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND
 const JUDGED: usize =
     flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_MODE | flag::TRIGGER_COND;
 
+/// Flags that are asked before an entry is made.
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
+const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
+
 /// The mark of an entry in the ring buffer that only needs a commit.
 const PLAIN: u32 = 0;
 /// The mark of an entry in the ring buffer that must be checked. The bits above hold its length.
@@ -400,7 +404,6 @@ unsafe fn copy_words(from: &[u8], to: *mut u8) {
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 #[inline(always)]
 pub(crate) fn is_left_out(file: &HotFile) -> bool {
-    const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
     file.flags() & ASKED != 0 && {
         let _stay = PreemptOff::new();
         is_not_recorded(file)
@@ -432,6 +435,69 @@ pub(crate) fn record(
         let fields = entry.wrapping_add(COMMON);
         fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
         commit(&mut at);
+    }
+}
+
+/// Records a hit of `file` where a probe looks at no flag itself: an entry of `length()` bytes, of
+/// which `fill` writes those after the common fields. For probes written in Rust. Any context.
+///
+/// If no flag is set, this is all in line: one look at the flags, reserve, fill in, commit.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[inline(always)]
+pub(crate) fn record_hit(
+    stay: &PreemptOff,
+    file: &HotFile,
+    length: impl FnOnce() -> usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
+    if file.flags() & (CAREFUL | ASKED) != 0 {
+        return record_hit_careful(stay, file, length, fill);
+    }
+    let mut context = Context::capture_in_probe();
+    if !context.is_plain_task() {
+        context = context.rest();
+    }
+    let header = context.header(file.kind);
+    let buffer = file.instance.buffer();
+    let length = length();
+    let Some(behind) = length.checked_sub(COMMON) else {
+        return;
+    };
+    let event = match buffer.try_reserve(length, stay) {
+        Attempt::Reserved(event) => event,
+        // SAFETY: `tried` is what `try_reserve` gave just now on this buffer, in this context.
+        tried => match unsafe { buffer.reserve_rest(tried, length, stay) } {
+            Some(event) => event,
+            None => return,
+        },
+    };
+    let entry = event.as_ptr().wrapping_add(header_of(length));
+    // SAFETY: `length` bytes were reserved, with the common fields among them, and only this
+    // context uses them until the commit, with preemption off since the reservation. It is the last
+    // event that was reserved there.
+    unsafe {
+        entry.cast::<u64>().write_unaligned(header);
+        fill(core::slice::from_raw_parts_mut(
+            entry.wrapping_add(COMMON),
+            behind,
+        ));
+        EntryMade::set(true);
+        buffer.commit_here();
+    }
+}
+
+/// [`record_hit`] with any flag that it asks for.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[cold]
+#[inline(never)]
+fn record_hit_careful(
+    stay: &PreemptOff,
+    file: &HotFile,
+    length: impl FnOnce() -> usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
+    if !is_left_out(file) {
+        record(stay, file, length(), fill);
     }
 }
 

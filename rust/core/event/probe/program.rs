@@ -220,6 +220,14 @@ struct Found {
     value: u64,
 }
 
+/// Puts the first bytes of `value` where `to` begins, if there is room.
+#[inline(always)]
+fn put_first<const N: usize>(to: &mut [u8], value: [u8; 8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), value.first_chunk::<N>()) {
+        *to = *from;
+    }
+}
+
 /// Where an entry's texts go.
 pub struct Texts {
     /// Bytes of the entry in front of what is written.
@@ -352,6 +360,10 @@ impl Program {
     ) {
         match self.store {
             Store::Text { of, .. } => self.store_texts(of, number, body, source, fields, at, texts),
+            Store::Value if self.step_count == 0 => {
+                let value = self.load(number, source);
+                self.put(fields, at, value.to_ne_bytes());
+            }
             Store::Value => {
                 let value = self.find(number, source).map_or(0, |found| found.value);
                 self.put(fields, at, value.to_ne_bytes());
@@ -385,7 +397,13 @@ impl Program {
             None => value,
             Some(bits) => self.shifted(value, bits),
         };
-        to.iter_mut().zip(value).for_each(|(to, from)| *to = from);
+        // One store each: a copy whose length is not known here would be a call.
+        match size {
+            8 => put_first::<8>(to, value),
+            4 => put_first::<4>(to, value),
+            2 => put_first::<2>(to, value),
+            _ => put_first::<1>(to, value),
+        }
     }
 
     fn shifted(&self, value: [u8; 8], bits: Bits) -> [u8; 8] {

@@ -38,6 +38,8 @@ pub(crate) struct Arguments {
     items: KVec<Item>,
     /// Bytes of their values, without texts.
     size: usize,
+    /// Bytes in front of them, behind the common fields.
+    start: usize,
     has_texts: bool,
     /// The function's arguments that are saved at its entry.
     saved: KVec<u16>,
@@ -76,6 +78,7 @@ impl Arguments {
             attached: KVec::new(),
             items: KVec::new(),
             size: 0,
+            start: kind.size(),
             has_texts: false,
             saved: KVec::new(),
         };
@@ -249,26 +252,49 @@ impl Arguments {
     /// Bytes of an entry, with the common fields, and how many of those are texts.
     #[inline(always)]
     pub(crate) fn entry_size(&self, source: &impl Source) -> usize {
-        let mut size = COMMON
-            .wrapping_add(self.kind.size())
-            .wrapping_add(self.size);
-        if self.has_texts {
-            for (number, item) in self.items.iter().enumerate() {
-                let program = &item.argument.program;
-                size = size.saturating_add(program.text_length(number, &item.body, source));
-            }
+        let size = COMMON.wrapping_add(self.start).wrapping_add(self.size);
+        match self.has_texts {
+            true => size.saturating_add(self.text_length(source)),
+            false => size,
         }
-        size
+    }
+
+    /// Bytes of the texts of an entry.
+    #[inline(never)]
+    fn text_length(&self, source: &impl Source) -> usize {
+        let lengths = self.items.iter().enumerate().map(|(number, item)| {
+            let program = &item.argument.program;
+            program.text_length(number, &item.body, source)
+        });
+        lengths.fold(0, usize::saturating_add)
     }
 
     /// Writes what is behind the common fields of an entry: the words that its kind begins with, and
     /// the values.
     #[inline(always)]
-    pub(crate) fn store(&self, words: &[usize], source: &impl Source, fields: &mut [u8]) {
-        for (to, word) in fields.chunks_exact_mut(8).zip(words) {
-            to.copy_from_slice(&word.to_ne_bytes());
+    pub(crate) fn store<const N: usize>(
+        &self,
+        words: [usize; N],
+        source: &impl Source,
+        fields: &mut [u8],
+    ) {
+        let mut rest = &mut *fields;
+        for word in words {
+            let Some((to, behind)) = rest.split_first_chunk_mut() else {
+                return;
+            };
+            *to = word.to_ne_bytes();
+            rest = behind;
         }
-        let start = self.kind.size();
+        if !self.items.is_empty() {
+            self.store_values(source, fields);
+        }
+    }
+
+    /// Writes the values behind the common fields of an entry.
+    #[inline(never)]
+    fn store_values(&self, source: &impl Source, fields: &mut [u8]) {
+        let start = self.start;
         let mut texts = Texts {
             header: COMMON,
             next: start.wrapping_add(self.size),

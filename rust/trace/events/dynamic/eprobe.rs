@@ -108,7 +108,7 @@ impl Reader for Hits {
             arguments: &self.0.arguments,
             entry,
         };
-        self.0.in_file_of(of.instance(), &[], &at, stay);
+        self.0.in_file_of(of.instance(), &at, stay);
     }
 }
 

@@ -38,7 +38,13 @@ struct Hits(Record);
 
 impl Hits {
     #[inline(always)]
-    fn record(&self, words: &[usize], regs: &Regs, saved: &[usize], stay: &PreemptOff) {
+    fn record<const N: usize>(
+        &self,
+        words: [usize; N],
+        regs: &Regs,
+        saved: &[usize],
+        stay: &PreemptOff,
+    ) {
         let arguments = &*self.0.arguments;
         let at = AtHit {
             arguments,
@@ -59,7 +65,7 @@ impl Hits {
 impl Handler for Hits {
     #[inline(always)]
     fn entered(&self, function: usize, regs: &Regs, stay: &PreemptOff) {
-        self.record(&[function], regs, &[], stay);
+        self.record([function], regs, &[], stay);
     }
 
     fn save(&self, regs: &Regs, saved: &mut [usize]) {
@@ -77,7 +83,7 @@ impl Handler for Hits {
         saved: &[usize],
         stay: &PreemptOff,
     ) {
-        self.record(&[function, to], regs, saved, stay);
+        self.record([function, to], regs, saved, stay);
     }
 }
 

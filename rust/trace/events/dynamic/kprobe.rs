@@ -46,7 +46,7 @@ struct Hits {
 impl Hits {
     /// Records a hit in all files of the event, and for perf. The entry begins with `words`.
     #[inline(always)]
-    fn record(&self, words: &[usize], at: &AtHit<'_>, stay: &PreemptOff) {
+    fn record<const N: usize>(&self, words: [usize; N], at: &AtHit<'_>, stay: &PreemptOff) {
         // Kprobes do not have a probe hit on a CPU while another is.
         let count = self.count.this();
         count.store(relaxed::load(count).wrapping_add(1), Relaxed);
@@ -79,7 +79,7 @@ impl Hits {
 impl Handler for Hits {
     #[inline(always)]
     fn hit(&self, address: usize, regs: &Regs, stay: &PreemptOff) {
-        self.record(&[address], &self.at(regs, &[]), stay);
+        self.record([address], &self.at(regs, &[]), stay);
     }
 
     fn entered(&self, regs: &Regs, saved: &mut [usize]) {
@@ -97,7 +97,7 @@ impl Handler for Hits {
         saved: &[usize],
         stay: &PreemptOff,
     ) {
-        self.record(&[function, to], &self.at(regs, saved), stay);
+        self.record([function, to], &self.at(regs, saved), stay);
     }
 }
 

@@ -107,44 +107,44 @@ pub(super) struct Record {
 impl Record {
     /// Records a hit in all files of the event. The entry begins with `words`.
     #[inline(always)]
-    pub(super) fn in_files(&self, words: &[usize], at: &impl Source, stay: &PreemptOff) {
+    pub(super) fn in_files<const N: usize>(
+        &self,
+        words: [usize; N],
+        at: &impl Source,
+        stay: &PreemptOff,
+    ) {
         self.in_those(|_| true, words, at, stay);
     }
 
     #[inline(always)]
-    fn in_those(
+    fn in_those<const N: usize>(
         &self,
         is_wanted: impl Fn(&HotFile) -> bool,
-        words: &[usize],
+        words: [usize; N],
         at: &impl Source,
         stay: &PreemptOff,
     ) {
         let arguments = &*self.arguments;
-        self.event.each_file(stay, |file| {
-            if !is_wanted(file) || recording::is_left_out(file) {
-                return;
+        for file in self.event.hit_files(stay) {
+            if is_wanted(file) {
+                recording::record_hit(
+                    stay,
+                    file,
+                    || arguments.entry_size(at),
+                    |fields| arguments.store(words, at, fields),
+                );
             }
-            let size = arguments.entry_size(at);
-            recording::record(stay, file, size, |fields| {
-                arguments.store(words, at, fields)
-            });
-        });
+        }
     }
 }
 
 #[cfg(CONFIG_EPROBE_EVENTS)]
 impl Record {
-    /// [`Record::in_files`] in the file of one instance.
-    pub(super) fn in_file_of(
-        &self,
-        instance: &Instance,
-        words: &[usize],
-        at: &impl Source,
-        stay: &PreemptOff,
-    ) {
+    /// [`Record::in_files`] in the file of one instance, of a hit of another event.
+    pub(super) fn in_file_of(&self, instance: &Instance, at: &impl Source, stay: &PreemptOff) {
         self.in_those(
             |file| core::ptr::eq(&**file.instance(), instance),
-            words,
+            [],
             at,
             stay,
         );

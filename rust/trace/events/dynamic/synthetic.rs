@@ -420,7 +420,9 @@ impl Held {
     pub(crate) fn fire(&self, values: &[u64]) {
         let Event { fields, event, .. } = &*self.0;
         with_preemption_off(|stay| {
-            event.each_file(stay, |file| record(stay, file, fields, values));
+            for file in event.hit_files(stay) {
+                record(stay, file, fields, values);
+            }
             #[cfg(CONFIG_PERF_EVENTS)]
             event.submit_here(
                 stay,

@@ -139,7 +139,7 @@ struct Hits {
 
 impl Hits {
     /// Records a hit in all files of the event, or for perf. The entry begins with `words`.
-    fn record(&self, words: &[usize], at: &AtHit<'_>) {
+    fn record<const N: usize>(&self, words: [usize; N], at: &AtHit<'_>) {
         #[cfg(CONFIG_BPF_EVENTS)]
         if self.event.programs_drop_uprobe(at.regs) {
             return;
@@ -167,11 +167,9 @@ impl Hits {
             }
         };
         let stay = PreemptOff::new();
-        self.event.each_file(&stay, |file| {
-            if !recording::is_left_out(file) {
-                recording::record(&stay, file, size, fill);
-            }
-        });
+        for file in self.event.hit_files(&stay) {
+            recording::record_hit(&stay, file, || size, fill);
+        }
         self.event.submit(regs, &stay, || size, fill);
     }
 
@@ -200,14 +198,14 @@ impl Handler for Hits {
         }
         if !self.is_return {
             let address = regs.instruction();
-            self.record(&[address], &self.at(address, regs));
+            self.record([address], &self.at(address, regs));
         }
         true
     }
 
     fn returned(&self, function: usize, regs: &Regs) {
         let words = [function, regs.instruction()];
-        self.record(&words, &self.at(function, regs));
+        self.record(words, &self.at(function, regs));
     }
 
     fn wants(&self, program: &Program) -> bool {
