@@ -113,6 +113,24 @@ impl Call {
         unsafe { CStr::from_char_ptr(name) }
     }
 
+    /// Whether this is its name. Cheaper than a look at [`Call::name`], which has to find its end.
+    pub(crate) fn is_named(&self, name: &[u8]) -> bool {
+        let mut at = self.raw_name();
+        if at.is_null() {
+            return name.is_empty();
+        }
+        for byte in name {
+            // SAFETY: names are NUL-terminated, and no byte before this one was NUL.
+            let here = unsafe { *at } as u8;
+            if here == 0 || here != *byte {
+                return false;
+            }
+            at = at.wrapping_add(1);
+        }
+        // SAFETY: as above.
+        unsafe { *at == 0 }
+    }
+
     /// The system it belongs to.
     pub(crate) fn system(&self) -> &CStr {
         // SAFETY: the class lives as long as the event, and its name is NUL-terminated.

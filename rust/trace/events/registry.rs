@@ -301,7 +301,7 @@ impl Registry {
     pub(crate) fn find(&self, system: &[u8], name: &[u8]) -> Option<&Event> {
         self.events
             .iter()
-            .find(|event| event.name().to_bytes() == name && event.system().to_bytes() == system)
+            .find(|event| event.is_named(name) && event.system().to_bytes() == system)
     }
 
     /// The names of the systems, each once, in the order of their first events.

@@ -4,8 +4,9 @@
 
 use crate::core::event::probe::command::{words, Removal};
 use crate::core::format::Out;
+use crate::kernel::sort::sort_by;
 use crate::kernel::trace_event::Call;
-use crate::trace::events::registry::{self, Registry};
+use crate::trace::events::registry::{self, EventId, Registry};
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::fmt;
@@ -62,6 +63,12 @@ pub(crate) trait Dynamic: Send + Sync {
     ///
     /// `EBUSY` if the event is used, `ENOMEM`.
     fn end(&self, is_last: bool, registry: &mut Registry) -> Result;
+
+    /// Its event, which others may share.
+    fn event_id(&self) -> EventId;
+
+    /// What [`Dynamic::end`] does where the event is gone or stays. Task context, sleeps.
+    fn detach(&self);
 
     /// Whether `other` is of the same event.
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool;
@@ -223,6 +230,29 @@ impl List {
         result
     }
 
+    /// Removes the events of those that `is` selects, all at once, as one wait does for all of them.
+    /// Does nothing if something holds one of them. `ENOMEM`.
+    fn end_events(
+        &self,
+        is: impl Fn(&dyn Dynamic) -> bool,
+        registry: &mut Registry,
+    ) -> Result<bool> {
+        let mut events = KVec::new();
+        for one in self.iter().filter(|one| is(*one)) {
+            events.push(one.event_id(), GFP_KERNEL)?;
+        }
+        sort_by(&mut events, EventId::cmp);
+        let is_held = |id: &EventId| {
+            let event = registry.event(*id);
+            event.is_some_and(|event| event.is_in_use())
+        };
+        if events.iter().any(is_held) {
+            return Ok(false);
+        }
+        registry.remove(|event| events.binary_search(&event.id()).is_ok())?;
+        Ok(true)
+    }
+
     /// Removes all, or those of `kind`; none if one is in use.
     ///
     /// # Errors
@@ -235,6 +265,14 @@ impl List {
         if self.iter().any(busy) {
             return Err(EBUSY);
         }
+        if self.end_events(is, &mut registry)? {
+            self.iter()
+                .filter(|one| is(*one))
+                .for_each(|one| one.detach());
+            self.all.retain(|one| !is(&**one));
+            return Ok(());
+        }
+        // An event that holds another one may go before that.
         let mut at = 0;
         while let Some(one) = self.all.get(at) {
             match is(&**one) {

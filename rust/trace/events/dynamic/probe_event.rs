@@ -427,9 +427,17 @@ impl<P: Probed> Dynamic for Defined<P> {
             }
             registry.remove(|known| known.id() == self.id)?;
         }
-        self.probe.unregister();
-        event.forget(&self.probe);
+        self.detach();
         Ok(())
+    }
+
+    fn event_id(&self) -> EventId {
+        self.id
+    }
+
+    fn detach(&self) {
+        self.probe.unregister();
+        self.event.forget(&self.probe);
     }
 
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool {

@@ -484,12 +484,20 @@ impl Dynamic for Synthetic {
             return Err(EBUSY);
         }
         registry.remove(|known| known.id() == self.id)?;
+        self.detach();
+        Ok(())
+    }
+
+    fn event_id(&self) -> EventId {
+        self.id
+    }
+
+    fn detach(&self) {
         if let Some(table) = TABLE.as_ref() {
             table
                 .lock()
                 .retain(|known| !Arc::ptr_eq(known, &self.event));
         }
-        Ok(())
     }
 
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool {
