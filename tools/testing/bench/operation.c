@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * operation write FILE TEXT: nanoseconds of one write of TEXT and a newline to FILE, open and close included.
+ * operation copy FILE FROM: the same of one write of all that is in FROM, which is at most 256 KiB.
+ * operation truncate FILE: of opening FILE to be written from the start, and of closing it.
  * operation mkdir DIR, operation rmdir DIR: of making and of removing a directory.
  * operation lines FILE: of reading FILE to its end, or as far as it goes without waiting, per line.
  * operation pages FILE: the same per page of 4 KiB.
@@ -31,13 +33,23 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static void put(const char *path, const char *text)
+static void put(const char *path, const char *text, size_t length, int flags)
 {
-	size_t length = strlen(text);
-	int file = open(path, O_WRONLY);
+	int file = open(path, O_WRONLY | flags);
 
-	if (file < 0 || write(file, text, length) != (ssize_t)length || close(file))
+	if (file < 0 || (length && write(file, text, length) != (ssize_t)length) || close(file))
 		fail(path);
+}
+
+/* Reads all of a file; how many bytes that were. */
+static size_t load(const char *path, char *into, size_t room)
+{
+	int file = open(path, O_RDONLY);
+	ssize_t got = file < 0 ? -1 : read(file, into, room);
+
+	if (got < 0 || close(file))
+		fail(path);
+	return got;
 }
 
 /* Reads all; how many lines or pages there were. */
@@ -63,16 +75,23 @@ static long take(const char *path, int pages)
 
 int main(int argc, char **argv)
 {
-	static char text[4096];
+	static char text[4096], whole[1 << 18];
+	size_t length = 0;
 	long count = 1;
 	long long start;
 
 	if (argc < 3)
 		return 2;
 	snprintf(text, sizeof(text), "%s\n", argc > 3 ? argv[3] : "");
+	if (!strcmp(argv[1], "copy") && argc > 3)
+		length = load(argv[3], whole, sizeof(whole));
 	start = now();
 	if (!strcmp(argv[1], "write"))
-		put(argv[2], text);
+		put(argv[2], text, strlen(text), 0);
+	else if (!strcmp(argv[1], "copy"))
+		put(argv[2], whole, length, 0);
+	else if (!strcmp(argv[1], "truncate"))
+		put(argv[2], "", 0, O_TRUNC);
 	else if (!strcmp(argv[1], "mkdir") && mkdir(argv[2], 0700))
 		fail(argv[2]);
 	else if (!strcmp(argv[1], "rmdir") && rmdir(argv[2]))

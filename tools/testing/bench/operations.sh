@@ -75,3 +75,15 @@ echo > set_ftrace_filter
 "$program" write events/enable 0 > /dev/null
 count events_on write events/enable 1
 count events_off write events/enable 0
+
+# A thousand kprobe events, each of another function; those whose name is not unique, or that cannot be probed, are left out.
+if [ -e kprobe_events ]; then
+	sed -n '/^[a-z_]*$/p' available_filter_functions | sort | uniq -u | head -n 1400 | while read -r function; do
+		echo "p:many/$function $function" 2> /dev/null >> kprobe_events || true
+	done
+	head -n 1000 kprobe_events > /tmp/probes
+	echo > kprobe_events
+	[ "$(wc -l < /tmp/probes)" = 1000 ]
+	count probes_made copy kprobe_events /tmp/probes
+	count probes_removed truncate kprobe_events
+fi
