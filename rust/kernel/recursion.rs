@@ -7,6 +7,10 @@
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
+/// `CONFIG_FTRACE_RECORD_RECURSION_SIZE`: how many functions that recurse are recorded.
+#[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
+pub(crate) const RECORDED_FUNCTIONS: usize = bindings::RTRACE_RECURSED_FUNCTIONS;
+
 /// The running context (task, softirq, hard interrupt, NMI) is in a callback: no other one that
 /// asks for this is called in it. Preemption is off meanwhile.
 pub(crate) struct Guard(i32, NotThreadSafe);

@@ -5,7 +5,7 @@
 //!
 //! C header: `include/linux/trace_recursion.h`.
 
-use kernel::bindings::RTRACE_RECURSED_FUNCTIONS;
+use crate::kernel::recursion::RECORDED_FUNCTIONS;
 use kernel::sync::atomic::{Atomic, Full, Relaxed};
 
 /// A function's address and that of its caller; two zeroes while it is free.
@@ -14,12 +14,12 @@ struct Record {
     parent: Atomic<usize>,
 }
 
-static RECORDS: [Record; RTRACE_RECURSED_FUNCTIONS] = [const {
+static RECORDS: [Record; RECORDED_FUNCTIONS] = [const {
     Record {
         function: Atomic::new(0),
         parent: Atomic::new(0),
     }
-}; RTRACE_RECURSED_FUNCTIONS];
+}; RECORDED_FUNCTIONS];
 
 /// Records that `function`, called from `parent`, was hit in a callback. One that is known, or for
 /// which there is no room, changes nothing. Any context, also beside other calls and [`clear`].
