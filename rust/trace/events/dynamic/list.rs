@@ -64,11 +64,14 @@ pub(crate) trait Dynamic: Send + Sync {
     /// `EBUSY` if the event is used, `ENOMEM`.
     fn end(&self, is_last: bool, registry: &mut Registry) -> Result;
 
-    /// Its event, which others may share.
-    fn event_id(&self) -> EventId;
+    /// Its event, which others may share; none if [`Dynamic::end`] asks for more than that nothing
+    /// holds the event.
+    fn event_id(&self) -> Option<EventId> {
+        None
+    }
 
     /// What [`Dynamic::end`] does where the event is gone or stays. Task context, sleeps.
-    fn detach(&self);
+    fn detach(&self) {}
 
     /// Whether `other` is of the same event.
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool;
@@ -239,7 +242,10 @@ impl List {
     ) -> Result<bool> {
         let mut events = KVec::new();
         for one in self.iter().filter(|one| is(*one)) {
-            events.push(one.event_id(), GFP_KERNEL)?;
+            let Some(event) = one.event_id() else {
+                return Ok(false);
+            };
+            events.push(event, GFP_KERNEL)?;
         }
         sort_by(&mut events, EventId::cmp);
         let is_held = |id: &EventId| {

@@ -229,15 +229,15 @@ impl Event {
             }
         };
         with_preemption_off(|stay| {
-            self.event.each_file(stay, |file| {
+            for file in self.event.hit_files(stay) {
                 if recording::is_left_out(file) {
-                    return;
+                    continue;
                 }
                 match is_good {
                     true => recording::record(stay, file, length, fill),
                     false => is_refused = true,
                 }
-            });
+            }
             #[cfg(CONFIG_PERF_EVENTS)]
             match is_good {
                 true => self.event.submit_here(stay, || length, fill),
