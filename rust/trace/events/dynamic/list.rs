@@ -64,11 +64,13 @@ pub(crate) trait Dynamic: Send + Sync {
     /// `EBUSY` if the event is used, `ENOMEM`.
     fn end(&self, is_last: bool, registry: &mut Registry) -> Result;
 
-    /// Its event, which others may share; none if [`Dynamic::end`] asks for more than that nothing
-    /// holds the event.
-    fn event_id(&self) -> Option<EventId> {
-        None
+    /// Whether the caller may remove it. `EPERM`.
+    fn may_end(&self) -> Result {
+        Ok(())
     }
+
+    /// Its event, which others may share.
+    fn event_id(&self) -> EventId;
 
     /// What [`Dynamic::end`] does where the event is gone or stays. Task context, sleeps.
     fn detach(&self) {}
@@ -193,6 +195,7 @@ impl List {
         };
         let others = self.iter().filter(|other| one.shares_event_with(*other));
         let is_last = others.count() == 1;
+        one.may_end()?;
         one.end(is_last, registry)?;
         self.all.remove(at).map(drop).map_err(|_| EINVAL)
     }
@@ -270,6 +273,9 @@ impl List {
         let busy = |one: &dyn Dynamic| is(one) && one.is_busy(&registry);
         if self.iter().any(busy) {
             return Err(EBUSY);
+        }
+        for one in self.iter().filter(|one| is(*one)) {
+            one.may_end()?;
         }
         if self.end_events(is, &mut registry)? {
             self.iter()

@@ -229,10 +229,8 @@ impl Event {
             }
         };
         with_preemption_off(|stay| {
-            for file in self.event.hit_files(stay) {
-                if recording::is_left_out(file) {
-                    continue;
-                }
+            let files = self.event.hit_files(stay);
+            for file in files.filter(|file| !recording::is_left_out(file)) {
                 match is_good {
                     true => recording::record(stay, file, length, fill),
                     false => is_refused = true,
@@ -345,11 +343,21 @@ impl Dynamic for User {
         if self.event.is_used() {
             return Err(EBUSY);
         }
-        if self.event.shared.sort.persists && !may_persist() {
-            return Err(EPERM);
-        }
         registry.remove(|known| known.id() == self.id)
     }
+
+    fn may_end(&self) -> Result {
+        match self.event.shared.sort.persists && !may_persist() {
+            true => Err(EPERM),
+            false => Ok(()),
+        }
+    }
+
+    fn event_id(&self) -> EventId {
+        self.id
+    }
+
+    fn detach(&self) {}
 
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool {
         let other = other.as_any().downcast_ref::<Self>();
