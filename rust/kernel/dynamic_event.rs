@@ -74,6 +74,8 @@ pub(crate) struct FieldText {
     pub(crate) size: usize,
     /// Whether it is signed.
     pub(crate) signed: bool,
+    /// Whether it is a stack trace.
+    pub(crate) is_stack: bool,
 }
 
 /// The texts of an event.
@@ -177,7 +179,10 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                 offset: u32::try_from(field.offset)?,
                 size: u32::try_from(field.size)?,
                 signed: field.signed,
-                filter: bindings::FILTER_OTHER as i32,
+                filter: match field.is_stack {
+                    true => bindings::FILTER_STACKTRACE as i32,
+                    false => bindings::FILTER_OTHER as i32,
+                },
                 len: 0,
             };
             // SAFETY: the event is new, so nobody looks; the texts live as long as it.

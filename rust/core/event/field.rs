@@ -132,11 +132,13 @@ pub const COMMON: &[Shared] = &[
 
 /// The field called `name` that every event has. An event's own field of that name hides it.
 pub fn of_every_event(name: &[u8]) -> Option<Field> {
-    GENERIC
-        .iter()
-        .chain(COMMON)
-        .find(|shared| shared.name.as_bytes() == name)
-        .map(|shared| shared.field)
+    shared_by_all(name).map(|shared| shared.field)
+}
+
+/// [`of_every_event`], with its name and type.
+pub fn shared_by_all(name: &[u8]) -> Option<&'static Shared> {
+    let mut all = GENERIC.iter().chain(COMMON);
+    all.find(|shared| shared.name.as_bytes() == name)
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]

@@ -9,6 +9,7 @@
 //!
 //! | module | implements |
 //! | --- | --- |
+//! | [`action`] | the actions: their text, and the compiled form |
 //! | [`attributes`] | the parts of the text between colons |
 //! | [`description`] | the compiled form: keys, values and variables as [nodes](description::Node) |
 //! | [`compile`] | the parser of fields and expressions |
@@ -20,6 +21,7 @@
 //! Words: an *element* is the memory of one row of the table: its key, its sums and its variables.
 //! A *slot* is a place of the hash table; it holds the number of an element.
 
+pub mod action;
 pub mod attributes;
 pub mod compile;
 pub mod description;
@@ -36,6 +38,8 @@ pub const VALUES: usize = 2;
 pub const VARIABLES: usize = 16;
 /// The most actions.
 pub const ACTIONS: usize = 8;
+/// The most parameters of an action.
+pub const PARAMETERS: usize = 64;
 /// The most sort fields.
 pub const SORTS: usize = 2;
 /// Bytes of a text of variable length in a key or a variable, its NUL included.

@@ -40,6 +40,8 @@ pub enum Errno {
     TooLong,
     /// `ENOMEM`.
     NoMemory,
+    /// `EEXIST`.
+    Exists,
     /// `EINVAL`.
     Invalid,
     /// `EDOM`.
@@ -59,6 +61,7 @@ impl Errno {
             Self::NoProcess => 3,
             Self::TooLong => 7,
             Self::NoMemory => 12,
+            Self::Exists => 17,
             Self::Invalid => 22,
             Self::Domain => 33,
             Self::Range => 34,

@@ -239,7 +239,8 @@ impl Dynamic {
         let ty = field.ty.to_bytes();
         let relative = ty.starts_with(b"__rel_loc");
         let is_dynamic = relative || ty.starts_with(b"__data_loc");
-        (is_dynamic && field.size == size_of::<u32>()).then_some(Self {
+        // The word of a synthetic event has 8 bytes.
+        (is_dynamic && field.size >= size_of::<u32>()).then_some(Self {
             offset: field.offset,
             relative,
         })

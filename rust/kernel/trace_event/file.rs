@@ -218,6 +218,11 @@ impl<T> Drop for FileBox<T> {
 pub(crate) struct FlagsHandle<T>(Arc<File<T>>);
 
 impl<T> FlagsHandle<T> {
+    /// The file, which stays as long as the handle. Its event may be gone.
+    pub(crate) fn file(&self) -> &File<T> {
+        &self.0
+    }
+
     /// [`File::flags`].
     pub(crate) fn get(&self) -> usize {
         self.0.flags()

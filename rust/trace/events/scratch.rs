@@ -28,13 +28,21 @@ static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
 
 /// Allocates the memory if that was not done yet. Task context, may sleep. `ENOMEM`.
 pub(super) fn prepare() -> Result {
-    if SCRATCH.as_ref().is_none() {
-        // If another task was faster, its memory is used.
-        SCRATCH.populate(PerCpu::new(|_| Scratch {
-            used: Atomic::new(false),
-            entry: UnsafeCell::new([0; ROOM / 8]),
-        })?);
+    match SCRATCH.as_ref() {
+        Some(_) => Ok(()),
+        None => allocate(),
     }
+}
+
+/// Not a part of [`prepare`]: it takes a page of the stack.
+#[cold]
+#[inline(never)]
+fn allocate() -> Result {
+    // If another task was faster, its memory is used.
+    SCRATCH.populate(PerCpu::new(|_| Scratch {
+        used: Atomic::new(false),
+        entry: UnsafeCell::new([0; ROOM / 8]),
+    })?);
     Ok(())
 }
 

@@ -138,6 +138,8 @@ enum Sort {
     Switch,
     #[cfg(CONFIG_HIST_TRIGGERS)]
     Hist,
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    HistSwitch,
     #[cfg(CONFIG_EPROBE_EVENTS)]
     Entries,
 }
@@ -152,6 +154,8 @@ impl Sort {
             Self::Switch => 1 << 3,
             #[cfg(CONFIG_HIST_TRIGGERS)]
             Self::Hist => 1 << 4,
+            #[cfg(CONFIG_HIST_TRIGGERS)]
+            Self::HistSwitch => 1 << 5,
             #[cfg(CONFIG_EPROBE_EVENTS)]
             Self::Entries => 1 << 6,
         }

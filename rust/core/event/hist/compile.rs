@@ -4,17 +4,25 @@
 //!
 //! An expression has no parentheses but those after a unary minus. It is split at its last `+` or
 //! `-`, else at its last `*` or `/`, so that it is evaluated from left to right.
+//!
+//! `compile/actions.rs` compiles the actions. That is a second step, since it may make triggers of
+//! other events.
 
+mod actions;
+
+use super::action::{Actions, Handler, Parameter};
 use super::attributes::Attributes;
 use super::description::{
-    Description, Key, Modifier, Node, NodeId, Operator, Place, Reference, Sort, SortBy, Span,
-    Target, Value, Variable,
+    Description, Form, Key, Modifier, Node, NodeId, Operator, Place, Reference, Sort, SortBy, Span,
+    Target, TypeName, Value, Variable,
 };
 use super::error::{Errno, Log, Reason};
 use super::{print, DEPTH, KEY_WORDS, TEXT, VARIABLES};
 use crate::core::event::field::{self, Field, Kind};
 use crate::core::format::LineBuf;
 use crate::core::parse::number;
+
+pub use actions::compile_actions;
 
 /// What a reference found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +35,8 @@ pub struct Found {
 
 /// Resolves the names of a definition.
 pub trait Scope {
-    /// The event's own field called `name`.
-    fn field(&self, name: &[u8]) -> Option<Field>;
+    /// The event's own field called `name`, and its type.
+    fn field(&self, name: &[u8]) -> Option<(Field, TypeName)>;
 
     /// Whether this is the event.
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool;
@@ -43,6 +51,23 @@ pub trait Scope {
         name: &[u8],
         log: &mut dyn Log,
     ) -> Option<Found>;
+
+    /// The variable that has field `name` of another event, of a trigger with keys like those of
+    /// `of`. It is made if there is none. An error was logged if it returns `None`.
+    fn field_variable(
+        &mut self,
+        event: (&[u8], &[u8]),
+        name: &[u8],
+        of: &Description,
+        log: &mut dyn Log,
+    ) -> Option<Found>;
+
+    /// Holds the synthetic event called `name`, and returns its number for the action. `None` if
+    /// there is none.
+    fn hold_synthetic(&mut self, name: &[u8]) -> Option<u8>;
+
+    /// A field of the synthetic event that was held last.
+    fn parameter(&self, at: usize) -> Option<Parameter>;
 }
 
 type Result<T = ()> = core::result::Result<T, Errno>;
@@ -54,7 +79,7 @@ type Result<T = ()> = core::result::Result<T, Errno>;
 /// Those of C. `into` is unspecified then.
 pub fn compile(
     text: &[u8],
-    attributes: &Attributes<'_>,
+    (attributes, actions): (&Attributes<'_>, &Actions<'_>),
     scope: &mut dyn Scope,
     log: &mut dyn Log,
     into: &mut Description,
@@ -62,6 +87,7 @@ pub fn compile(
     into.no_hitcount = attributes.no_hitcount;
     let mut parser = Parser {
         text,
+        actions,
         scope,
         log,
         into,
@@ -86,6 +112,7 @@ enum Use {
 
 struct Parser<'a, 'p> {
     text: &'a [u8],
+    actions: &'p Actions<'a>,
     scope: &'p mut dyn Scope,
     log: &'p mut dyn Log,
     into: &'p mut Description,
@@ -222,6 +249,10 @@ impl<'a> Parser<'a, '_> {
         if bad && !matches!(node.value, Value::Reference(_)) {
             return self.refuse(Reason::BadModifier, text);
         }
+        // Its number is an address.
+        if purpose == Use::Value && node.form != Form::Number && !node.is_text() {
+            return self.refuse(Reason::InvalidTextOperand, text);
+        }
         Ok(id)
     }
 
@@ -240,20 +271,40 @@ impl<'a> Parser<'a, '_> {
             let mut node = *self.into.node(id);
             if node.modifier == Modifier::Execname {
                 node.value = Value::Text(Place::Execname);
+                (node.form, node.ty, node.size) = (Form::Text, CHARS, TEXT as u16);
+                node.signed = false;
                 if let Some(place) = self.into.nodes.as_mut_slice().get_mut(usize::from(id)) {
                     *place = node;
                 }
             }
-            let text = (node.is_text() || node.is_stack()).then_some(self.into.texts);
-            self.into.texts = self.into.texts.wrapping_add(u8::from(text.is_some()));
-            let variable = Variable {
-                name: Span::of(self.text, name),
-                node: id,
-                text,
-            };
+            let variable = self.place(name, id).ok_or(Errno::Invalid)?;
             self.into.variables.push(variable).ok_or(Errno::Invalid)?;
         }
         Ok(())
+    }
+
+    /// A variable of any sort, with its place in the element. `None` if there are too many.
+    fn place(&mut self, name: &[u8], id: NodeId) -> Option<Variable> {
+        let node = *self.into.node(id);
+        let text = (node.is_text() || node.is_stack()).then_some(self.into.texts);
+        let slot = self.slot()?;
+        self.into.texts = self.into.texts.wrapping_add(u8::from(text.is_some()));
+        Some(Variable {
+            name: Span::of(self.text, name),
+            node: id,
+            slot,
+            text,
+        })
+    }
+
+    /// A new place for a number in the element.
+    fn slot(&mut self) -> Option<u8> {
+        let slot = self.into.slots;
+        if usize::from(slot) == VARIABLES {
+            return None;
+        }
+        self.into.slots = slot.wrapping_add(1);
+        Some(slot)
     }
 
     fn keys(&mut self, attributes: &Attributes<'a>) -> Result {
@@ -380,7 +431,8 @@ impl<'a> Parser<'a, '_> {
         if a.usecs != b.usecs {
             return self.refuse(Reason::TimestampMismatch, &[]);
         }
-        let by_zero = operator == Operator::Divide && b.value == Value::Constant(0);
+        let (constant_a, constant_b) = (self.constant(&a), self.constant(&b));
+        let by_zero = operator == Operator::Divide && constant_b == Some(0);
         if by_zero {
             self.log.log(Reason::DivisionByZero, right_text);
             return Err(Errno::Domain);
@@ -393,12 +445,13 @@ impl<'a> Parser<'a, '_> {
                 }
             }
         }
-        let value = match (a.value, b.value) {
-            (Value::Constant(a), Value::Constant(b)) => Value::Constant(operator.apply(a, b)),
+        let value = match (constant_a, constant_b) {
+            (Some(a), Some(b)) => Value::Constant(operator.apply(a, b)),
             _ => Value::Operation(operator, left, right),
         };
         self.push(Node {
             value,
+            ty: a.ty,
             size: a.size,
             signed: a.signed,
             usecs: a.usecs,
@@ -406,10 +459,24 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
+    /// The number that a node always has.
+    fn constant(&self, node: &Node) -> Option<u64> {
+        match node.value {
+            Value::Constant(number) => Some(number),
+            Value::Reference(at) => {
+                let references = self.into.references.as_slice();
+                references.get(usize::from(at))?.constant
+            }
+            _ => None,
+        }
+    }
+
     /// An operand, which is not a text.
     fn operand(&mut self, text: &'a [u8], count: &mut u8) -> Result<NodeId> {
         let id = self.expression(text, Use::Operand, count)?;
-        if self.into.node(id).is_text() {
+        let node = self.into.node(id);
+        let is_address = node.form != Form::Number && matches!(node.value, Value::Reference(_));
+        if node.is_text() || is_address {
             return self.refuse(Reason::InvalidTextOperand, text);
         }
         Ok(id)
@@ -438,6 +505,7 @@ impl<'a> Parser<'a, '_> {
         }
         self.push(Node {
             value: Value::Negative(operand),
+            ty: node.ty,
             size: node.size,
             signed: node.signed,
             usecs: node.usecs,
@@ -493,14 +561,16 @@ impl<'a> Parser<'a, '_> {
         name: &'a [u8],
     ) -> Result<Option<NodeId>> {
         let name = name.get(1..).unwrap_or(&[]);
-        let found = self.scope.variable(event, name, self.log);
-        let at = found.and_then(|found| self.refer(event, name, found.target));
+        let found = self.variable_of(event, name);
+        let at = found.and_then(|found| self.refer(event, name, &found));
         let (Some(found), Some(at)) = (found, at) else {
             self.log.log(Reason::VariableNotFound, name);
             return Ok(None);
         };
         let node = Node {
             value: Value::Reference(at),
+            form: found.node.form,
+            ty: found.node.ty,
             size: found.node.size,
             signed: found.node.signed,
             usecs: found.node.usecs,
@@ -509,13 +579,37 @@ impl<'a> Parser<'a, '_> {
         self.push(node).map(Some)
     }
 
-    /// The reference to `target`: the one there is, or a new one.
+    /// The variable called `name` of another trigger, on the given event. If none is given, those
+    /// of `onmatch` come first, and then any.
+    fn variable_of(&mut self, event: Option<(&[u8], &[u8])>, name: &[u8]) -> Option<Found> {
+        if event.is_none() {
+            let mut found = None;
+            for action in self.actions.as_slice() {
+                let Handler::Match { system, event } = action.handler else {
+                    continue;
+                };
+                let here = self.scope.variable(Some((system, event)), name, self.log);
+                if here.is_some() && found.is_some() {
+                    self.log.log(Reason::VariableNotUnique, name);
+                    return None;
+                }
+                found = found.or(here);
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+        self.scope.variable(event, name, self.log)
+    }
+
+    /// The reference to a variable: the one there is, or a new one.
     fn refer(
         &mut self,
         event: Option<(&'a [u8], &'a [u8])>,
         name: &'a [u8],
-        target: Target,
+        found: &Found,
     ) -> Option<u8> {
+        let target = found.target;
         let references = self.into.references.as_slice();
         if let Some(at) = references.iter().position(|known| known.target == target) {
             return Some(at as u8);
@@ -526,6 +620,10 @@ impl<'a> Parser<'a, '_> {
             name: span(name),
             target,
             once: false,
+            constant: match found.node.value {
+                Value::Constant(number) => Some(number),
+                _ => None,
+            },
         })
     }
 
@@ -543,6 +641,15 @@ impl<'a> Parser<'a, '_> {
             size,
             ..Node::NONE
         };
+        let chars = |place: Place, ty: TypeName, size: u16| Node {
+            form: Form::Text,
+            ty,
+            ..plain(Value::Text(place), size)
+        };
+        let cpu = Node {
+            ty: TypeName::of(b"unsigned int"),
+            ..plain(Value::Cpu, 4)
+        };
         let text_of = TEXT as u16;
         let node = match name {
             b"common_timestamp" => {
@@ -555,32 +662,37 @@ impl<'a> Parser<'a, '_> {
                 }
             }
             b"common_stacktrace" => stack(span),
-            b"common_cpu" => plain(Value::Cpu, 4),
-            b"common_comm" => plain(Value::Text(Place::Comm), text_of),
+            b"common_cpu" => cpu,
+            b"common_comm" => chars(Place::Comm, CHARS, text_of),
             b"hitcount" => plain(Value::Hitcount, 8),
             _ => {
-                let found = self
-                    .scope
-                    .field(name)
-                    .or_else(|| field::of_every_event(name));
-                let Some(field) = found else {
+                let shared = || {
+                    let shared = field::shared_by_all(name)?;
+                    Some((shared.field, TypeName::of(shared.c_type.as_bytes())))
+                };
+                let Some((field, ty)) = self.scope.field(name).or_else(shared) else {
                     return self.refuse(Reason::FieldNotFound, name);
                 };
                 match field.kind {
-                    Kind::Cpu => plain(Value::Cpu, 4),
-                    Kind::Comm => plain(Value::Text(Place::Comm), text_of),
+                    Kind::Cpu => cpu,
+                    Kind::Comm => chars(Place::Comm, CHARS, text_of),
                     Kind::Stacktrace if field.size == 0 => stack(span),
-                    Kind::Stacktrace => plain(Value::StackField(field.offset), text_of),
+                    Kind::Stacktrace => Node {
+                        form: Form::Stack,
+                        ty,
+                        ..plain(Value::StackField(field.offset), text_of)
+                    },
                     Kind::Array if field.size != 0 => {
                         let (offset, size) = (field.offset, field.size);
-                        plain(Value::Text(Place::Array { offset, size }), size)
+                        chars(Place::Array { offset, size }, ty, size)
                     }
-                    Kind::DataLoc => plain(Value::Text(Place::Data(field.offset)), text_of),
-                    Kind::RelLoc => plain(Value::Text(Place::Relative(field.offset)), text_of),
+                    Kind::DataLoc => chars(Place::Data(field.offset), ty, text_of),
+                    Kind::RelLoc => chars(Place::Relative(field.offset), ty, text_of),
                     Kind::Function => return Err(Errno::NoMemory),
                     _ => match field.size {
                         0 => return self.refuse(Reason::FieldNotFound, name),
                         1 | 2 | 4 | 8 => Node {
+                            ty,
                             signed: field.signed,
                             usecs: modifier == Modifier::Usecs,
                             ..plain(
@@ -638,11 +750,16 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
+/// The type of texts that are in no entry.
+const CHARS: TypeName = TypeName::of(b"char[]");
+
 /// The node of the stack.
 fn stack(name: Span) -> Node {
     Node {
         value: Value::Stack,
         name,
+        form: Form::Stack,
+        ty: TypeName::of(b"unsigned long[]"),
         size: (DEPTH * 8) as u16,
         ..Node::NONE
     }

@@ -5,7 +5,8 @@
 //! A [`Node`] is a field, a constant, a reference to a variable, or an operation on earlier nodes.
 //! Names are parts of the definition's text, which the owner keeps.
 
-use super::{KEYS, SORTS, VALUES, VARIABLES};
+use super::action::Response;
+use super::{ACTIONS, KEYS, SORTS, VALUES, VARIABLES};
 
 /// A part of a text of at most 64 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,6 +166,34 @@ impl Modifier {
     }
 }
 
+/// A C type, by a hash of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeName(u64);
+
+impl TypeName {
+    /// The type called `name`.
+    pub const fn of(name: &[u8]) -> Self {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut rest = name;
+        while let [byte, after @ ..] = rest {
+            hash = (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            rest = after;
+        }
+        Self(hash)
+    }
+}
+
+/// What the value of a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A number.
+    Number,
+    /// A text. The number of a variable is its address.
+    Text,
+    /// A stack. The number of a variable is the address of its length, which the calls follow.
+    Stack,
+}
+
 /// A field, a constant, a reference or an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -174,6 +203,10 @@ pub struct Node {
     pub modifier: Modifier,
     /// The name of a field.
     pub name: Span,
+    /// What its value is. That of a reference is what its variable holds.
+    pub form: Form,
+    /// Its C type.
+    pub ty: TypeName,
     /// Bytes.
     pub size: u16,
     /// Whether the number is signed.
@@ -188,6 +221,8 @@ impl Node {
         value: Value::Hitcount,
         modifier: Modifier::Plain,
         name: Span { start: 0, len: 0 },
+        form: Form::Number,
+        ty: TypeName::of(b"u64"),
         size: 8,
         signed: false,
         usecs: false,
@@ -206,6 +241,11 @@ impl Node {
     /// Whether its value is a stack.
     pub const fn is_stack(&self) -> bool {
         matches!(self.value, Value::Stack | Value::StackField(_))
+    }
+
+    /// Whether values of `other` can be used in place of its own.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.ty == other.ty && self.size == other.size && self.signed == other.signed
     }
 }
 
@@ -227,8 +267,20 @@ pub struct Variable {
     pub name: Span,
     /// The node that it is set to.
     pub node: NodeId,
+    /// Its place in the element.
+    pub slot: u8,
     /// The number of its text in the element, for texts and stacks.
     pub text: Option<u8>,
+}
+
+impl Variable {
+    /// A variable that is not used.
+    const NONE: Self = Self {
+        name: Span { start: 0, len: 0 },
+        node: 0,
+        slot: 0,
+        text: None,
+    };
 }
 
 /// A reference to a variable.
@@ -242,16 +294,21 @@ pub struct Reference {
     pub target: Target,
     /// Whether the variable is unset when it is read.
     pub once: bool,
+    /// The number that the variable always has.
+    pub constant: Option<u64>,
 }
 
 /// A variable of any histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The number that the scope has given to the histogram.
+    /// The number that the scope has given to the histogram, or [`OWN`].
     pub histogram: u16,
-    /// The index of the variable there.
+    /// The place of the variable in an element there.
     pub variable: u8,
 }
+
+/// The histogram that the reference is in.
+pub const OWN: u16 = u16::MAX;
 
 /// What entries are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -322,7 +379,7 @@ impl<T: Copy, const N: usize> Few<T, N> {
 }
 
 /// The most nodes: each key, value and variable has at most four operands and three operations.
-pub const NODES: usize = 96;
+pub const NODES: usize = (KEYS + VALUES + VARIABLES) * 7;
 
 /// A compiled definition.
 #[derive(Clone, Copy, Debug)]
@@ -335,10 +392,18 @@ pub struct Description {
     pub values: Few<NodeId, VALUES>,
     /// The variables.
     pub variables: Few<Variable, VARIABLES>,
+    /// Variables that actions made for fields; they are set at each hit, too.
+    pub implied: Few<Variable, VARIABLES>,
+    /// What `save()` stores.
+    pub saved: Few<Variable, VARIABLES>,
     /// The references to variables.
     pub references: Few<Reference, VARIABLES>,
+    /// The actions.
+    pub responses: Few<Response, ACTIONS>,
     /// The order of entries.
     pub sort: Few<Sort, SORTS>,
+    /// The number of variables of all sorts.
+    pub slots: u8,
     /// The number of texts in an element.
     pub texts: u8,
     /// Words of the key.
@@ -363,11 +428,9 @@ impl Description {
             words: 0,
         }),
         values: Few::new(0),
-        variables: Few::new(Variable {
-            name: Span { start: 0, len: 0 },
-            node: 0,
-            text: None,
-        }),
+        variables: Few::new(Variable::NONE),
+        implied: Few::new(Variable::NONE),
+        saved: Few::new(Variable::NONE),
         references: Few::new(Reference {
             event: None,
             name: Span { start: 0, len: 0 },
@@ -376,11 +439,14 @@ impl Description {
                 variable: 0,
             },
             once: false,
+            constant: None,
         }),
+        responses: Few::new(Response::NONE),
         sort: Few::new(Sort {
             by: SortBy::Hitcount,
             descending: false,
         }),
+        slots: 0,
         texts: 0,
         key_words: 0,
         timestamps: false,
@@ -388,6 +454,31 @@ impl Description {
         no_hitcount: false,
         comm: false,
     };
+
+    /// Whether its values can be added to a table that was made for `other`, which is printed the
+    /// same.
+    pub fn fits(&self, other: &Self) -> bool {
+        let nodes = |of: &Self, id: NodeId| *of.node(id);
+        let same =
+            |mine: NodeId, other_id: NodeId| nodes(self, mine).is_like(&nodes(other, other_id));
+        let keys = self.keys.as_slice().iter().zip(other.keys.as_slice());
+        let values = self.values.as_slice().iter().zip(other.values.as_slice());
+        let variables = self.variables.as_slice().iter();
+        let mut variables = variables.zip(other.variables.as_slice());
+        let targets = |of: &Self| {
+            of.references
+                .as_slice()
+                .iter()
+                .map(|known| known.target)
+                .eq(other.references.as_slice().iter().map(|known| known.target))
+        };
+        self.key_words == other.key_words
+            && (self.slots, self.texts, self.comm) == (other.slots, other.texts, other.comm)
+            && keys.map(|(a, b)| (a.node, b.node)).all(|(a, b)| same(a, b))
+            && values.map(|(a, b)| (*a, *b)).all(|(a, b)| same(a, b))
+            && variables.all(|(a, b)| same(a.node, b.node))
+            && targets(self)
+    }
 
     /// A node. An index that does not exist is an unused node.
     #[inline]

@@ -2,7 +2,7 @@
 
 //! Keys and values of an entry. Any context.
 
-use super::description::{Description, Modifier, NodeId, Place, Value};
+use super::description::{Description, Modifier, NodeId, Place, Value, Variable};
 use super::map::{Element, Map, Steps};
 use super::TEXT;
 use crate::core::parse::parser::until_nul;
@@ -219,7 +219,7 @@ impl<H: Hit> Evaluation<'_, H> {
         for (sum, value) in (1..).zip(self.description.values.as_slice()) {
             map.add(element, sum, self.number(*value));
         }
-        if !self.description.variables.is_empty() {
+        if self.description.slots != 0 {
             self.set_variables(map, element);
         }
         Some(element)
@@ -227,32 +227,52 @@ impl<H: Hit> Evaluation<'_, H> {
 
     #[inline(never)]
     fn set_variables<S: Deref<Target = [Shared]>>(&self, map: &Map<S>, element: Element) {
-        for (at, variable) in self.description.variables.as_slice().iter().enumerate() {
-            let node = self.description.node(variable.node);
-            match (node.value, variable.text) {
-                (Value::Text(place), Some(text)) => {
-                    let comm = (place == Place::Execname).then(|| map.comm(element));
-                    let store = |bytes: &[u8]| map.set_text(element, text.into(), bytes);
-                    self.with_text(place, comm, store);
-                    map.set(element, at, 0);
-                }
-                (value @ (Value::Stack | Value::StackField(_)), Some(text)) => {
-                    let mut stack = [0; TEXT / 8];
-                    let (count, calls) = stack.split_at_mut(1);
-                    self.stack(value, calls);
-                    let depth = calls.iter().position(|call| *call == 0);
-                    if let Some(count) = count.first_mut() {
-                        *count = depth.unwrap_or(calls.len()) as u64;
-                    }
-                    let words = map.text_words(element, text.into());
-                    words
-                        .iter()
-                        .zip(stack)
-                        .for_each(|(to, word)| to.store_relaxed(word));
-                    map.set(element, at, 0);
-                }
-                _ => map.set(element, at, self.number(variable.node)),
+        let variables = self.description.variables.as_slice().iter();
+        for variable in variables.chain(self.description.implied.as_slice()) {
+            self.set(map, element, variable);
+        }
+    }
+
+    /// Stores what `save()` says. Any context.
+    #[inline(never)]
+    pub(super) fn save<S: Deref<Target = [Shared]>>(&self, map: &Map<S>, element: Element) {
+        for variable in self.description.saved.as_slice() {
+            self.set(map, element, variable);
+        }
+    }
+
+    /// Sets a variable. That of a text or a stack gets the address of its words.
+    fn set<S: Deref<Target = [Shared]>>(
+        &self,
+        map: &Map<S>,
+        element: Element,
+        variable: &Variable,
+    ) {
+        let node = self.description.node(variable.node);
+        let slot = variable.slot.into();
+        match (node.value, variable.text) {
+            (Value::Text(place), Some(text)) => {
+                let comm = (place == Place::Execname).then(|| map.comm(element));
+                let store = |bytes: &[u8]| map.set_text(element, text.into(), bytes);
+                self.with_text(place, comm, store);
+                map.set(element, slot, map.text_address(element, text.into()));
             }
+            (value @ (Value::Stack | Value::StackField(_)), Some(text)) => {
+                let mut stack = [0; TEXT / 8];
+                let (count, calls) = stack.split_at_mut(1);
+                self.stack(value, calls);
+                let depth = calls.iter().position(|call| *call == 0);
+                if let Some(count) = count.first_mut() {
+                    *count = depth.unwrap_or(calls.len()) as u64;
+                }
+                let words = map.text_words(element, text.into());
+                words
+                    .iter()
+                    .zip(stack)
+                    .for_each(|(to, word)| to.store_relaxed(word));
+                map.set(element, slot, map.text_address(element, text.into()));
+            }
+            _ => map.set(element, slot, self.number(variable.node)),
         }
     }
 }

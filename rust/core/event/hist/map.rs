@@ -183,11 +183,10 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
         Element((slot & LOW).wrapping_sub(1) as u32)
     }
 
-    /// The element of `key`. Any context.
+    /// The element of `key`, of which only as many words count as a key here has: a histogram finds
+    /// variables by its first keys. Any context.
     pub fn find(&self, key: &[u64]) -> Option<Element> {
-        if key.len() != self.layout.key {
-            return None;
-        }
+        let key = key.get(..self.layout.key)?;
         let (mut at, tag) = Self::hash(key);
         for _ in 0..self.slots.len() {
             let slot = self.slots.get(at & self.mask)?.load_acquire();
@@ -379,6 +378,29 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
         }
     }
 
+    /// Raises a variable to `value`, or with `change` sets it to another value. False if it is not
+    /// below, or already the same. Any context.
+    pub fn track(&self, element: Element, variable: usize, value: u64, change: bool) -> bool {
+        let at = self.layout.variables_at().wrapping_add(variable);
+        let Some(word) = self.word(element, at) else {
+            return false;
+        };
+        loop {
+            let now = word.load_relaxed();
+            let passes = match change {
+                true => value != now,
+                false => value > now,
+            };
+            if !passes {
+                return false;
+            }
+            // Of two contexts with the same value one gets through.
+            if word.replace(now, value) {
+                return true;
+            }
+        }
+    }
+
     /// A variable, whether it is set or not.
     pub fn variable(&self, element: Element, variable: usize) -> u64 {
         let word = self.layout.variables_at().wrapping_add(variable);
@@ -423,7 +445,6 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
     }
 
     /// Copies a text; the bytes after it are 0. Any context.
-    #[cfg(not(CONFIG_RTRACE))]
     pub fn text(&self, element: Element, text: usize, to: &mut [u8; TEXT]) {
         load(
             self.part(element, self.layout.text_at(text), TEXT_WORDS),
@@ -434,6 +455,11 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
     /// The words of a text.
     pub fn text_words(&self, element: Element, text: usize) -> &[Shared] {
         self.part(element, self.layout.text_at(text), TEXT_WORDS)
+    }
+
+    /// The address of a text. It is valid as long as the memory of the table.
+    pub fn text_address(&self, element: Element, text: usize) -> u64 {
+        self.text_words(element, text).as_ptr().addr() as u64
     }
 
     fn store(&self, words: &[Shared], bytes: &[u8]) {

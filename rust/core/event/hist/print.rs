@@ -2,7 +2,8 @@
 
 //! The text of a definition, and that of entries.
 
-use super::description::{Description, Modifier, NodeId, Place, SortBy, Span, Value};
+use super::action::Effect;
+use super::description::{Description, Form, Modifier, NodeId, Place, SortBy, Span, Value};
 use super::map::{Element, Map};
 use super::{DEPTH, TEXT, VALUES};
 use crate::core::format::symbol::Symbols;
@@ -154,15 +155,28 @@ fn list<T>(
     Ok(())
 }
 
-/// Writes keys, values, variables and the order: `keys=…:vals=…[:VAR=…]:sort=…`. Two definitions
-/// for which this is the same are the same. Errors only when `out` is full.
-pub fn definition(out: &mut dyn Out, description: &Description, text: &[u8]) -> fmt::Result {
-    let node = |out: &mut dyn Out, id: NodeId| operand(out, description, text, id);
+/// Writes the keys: `keys=…`. Errors only when `out` is full.
+pub fn keys(out: &mut dyn Out, description: &Description, text: &[u8]) -> fmt::Result {
     out.bytes(b"keys=")?;
     let keys = description.keys.as_slice().iter();
-    list(out, keys, |out, key| node(out, key.node))?;
+    list(out, keys, |out, key| {
+        operand(out, description, text, key.node)
+    })
+}
+
+/// Writes keys, values, variables and the order: `keys=…:vals=…[:VAR=…]:sort=…`. Two definitions
+/// for which this and the actions are the same with `hitcount` are the same. Errors only when `out`
+/// is full.
+pub fn definition(
+    out: &mut dyn Out,
+    description: &Description,
+    text: &[u8],
+    hitcount: bool,
+) -> fmt::Result {
+    let node = |out: &mut dyn Out, id: NodeId| operand(out, description, text, id);
+    keys(out, description, text)?;
     out.bytes(b":vals=")?;
-    let hitcount = (!description.no_hitcount).then_some(None);
+    let hitcount = hitcount.then_some(None);
     let values = description.values.as_slice().iter().copied().map(Some);
     list(
         out,
@@ -246,8 +260,7 @@ fn share(value: u64, whole: u64) -> Option<u32> {
     share.map(|share| share as u32)
 }
 
-/// Writes an entry with its newline, but for the `actions` after the values. Errors only when `out`
-/// is full.
+/// Writes an entry but for its newline. Errors only when `out` is full.
 pub fn entry<S: Deref<Target = [Shared]>>(
     out: &mut dyn Out,
     (description, text): (&Description, &[u8]),
@@ -282,6 +295,44 @@ pub fn entry<S: Deref<Target = [Shared]>>(
             },
             Modifier::Hex => write!(out, ": {value:>10x}")?,
             _ => write!(out, ": {value:>10}")?,
+        }
+    }
+    tracked(out, (description, text), (map, element))
+}
+
+/// Writes the greatest and last values that `onmax` and `onchange` have seen, and what is saved.
+fn tracked<S: Deref<Target = [Shared]>>(
+    out: &mut dyn Out,
+    (description, text): (&Description, &[u8]),
+    (map, element): (&Map<S>, Element),
+) -> fmt::Result {
+    for response in description.responses.as_slice() {
+        let (Some(track), Effect::Save | Effect::Trace { .. }) = (response.track, &response.effect)
+        else {
+            continue;
+        };
+        out.bytes(match track.change {
+            true => b"\n\tchanged: ",
+            false => b"\n\tmax: ",
+        })?;
+        write!(out, "{:>10}", map.variable(element, track.slot.into()))?;
+        for saved in description.saved.as_slice() {
+            out.bytes(b"  ")?;
+            out.bytes(saved.name.within(text))?;
+            out.bytes(b": ")?;
+            let node = description.node(saved.node);
+            match (saved.text, node.form) {
+                (Some(at), Form::Text) => {
+                    let mut memory = [0; TEXT];
+                    map.text(element, at.into(), &mut memory);
+                    padded(out, 32, |out| out.bytes(until_nul(&memory)))?;
+                }
+                (_, Form::Number) => {
+                    write!(out, "{:>10}", map.variable(element, saved.slot.into()))?;
+                }
+                // The number is an address.
+                _ => write!(out, "{:>10}", 0)?,
+            }
         }
     }
     Ok(())

@@ -2,12 +2,13 @@
 
 //! Tests definitions against results of C, and the table with interrupted insertions.
 
+use super::action::{Action, Effects, Parameter};
 use super::attributes::{condition, split_filter, Attributes};
-use super::compile::{compile, Found, Scope};
-use super::description::{Description, Modifier, Node, SortBy, Target, Value};
+use super::compile::{compile, compile_actions, Found, Scope};
+use super::description::{Description, Few, Form, Modifier, Node, SortBy, Target, TypeName, Value};
 use super::error::{position, Errno, Log, Reason};
 use super::evaluate::{Evaluation, Hit};
-use super::map::{Layout, Map, Steps};
+use super::map::{Element, Layout, Map, Steps};
 use super::print::{self, Names};
 use super::{KEY_WORDS, TEXT};
 use crate::core::event::field::{Field, Kind};
@@ -22,30 +23,90 @@ use std::vec::Vec;
 
 struct Event;
 
+std::thread_local! {
+    /// How many synthetic events a definition has asked for.
+    static HELD: Cell<u8> = const { Cell::new(0) };
+}
+
 /// `8 u8  12 s32  16 u64  24 name[10]  34 loc  40 rel`
-fn field_of(name: &str) -> Option<Field> {
-    let (kind, offset, size, signed) = match name {
-        "u8" => (Kind::Number, 8, 1, false),
-        "s32" => (Kind::Number, 12, 4, true),
-        "u64" => (Kind::Number, 16, 8, false),
-        "name" => (Kind::Array, 24, 10, true),
-        "loc" => (Kind::DataLoc, 36, 4, true),
-        "rel" => (Kind::RelLoc, 40, 4, true),
-        "odd" => (Kind::Number, 44, 3, false),
-        "ip" => (Kind::Function, 16, 8, false),
+fn field_of(name: &str) -> Option<(Field, TypeName)> {
+    let (kind, offset, size, signed, ty) = match name {
+        "u8" => (Kind::Number, 8, 1, false, "u8"),
+        "s32" => (Kind::Number, 12, 4, true, "int"),
+        "u64" => (Kind::Number, 16, 8, false, "u64"),
+        "name" => (Kind::Array, 24, 10, true, "char[10]"),
+        "loc" => (Kind::DataLoc, 36, 4, true, "__data_loc char[]"),
+        "rel" => (Kind::RelLoc, 40, 4, true, "__rel_loc char[]"),
+        "odd" => (Kind::Number, 44, 3, false, "u8[3]"),
+        "ip" => (Kind::Function, 16, 8, false, "unsigned long"),
         _ => return None,
     };
-    Some(Field {
+    let field = Field {
         kind,
         offset,
+        size,
+        signed,
+    };
+    Some((field, TypeName::of(ty.as_bytes())))
+}
+
+/// The fields of the synthetic event `lat`: `u64 lat; pid_t pid; char[10] name; char[] text`.
+fn parameter(at: usize) -> Option<Parameter> {
+    let (form, dynamic, ty, size, signed) = match at {
+        0 => (Form::Number, false, "u64", 8, false),
+        1 => (Form::Number, false, "int", 4, true),
+        2 => (Form::Text, false, "char[10]", 10, true),
+        3 => (Form::Text, true, "char[]", 8, true),
+        _ => return None,
+    };
+    Some(Parameter {
+        form,
+        dynamic,
+        ty: TypeName::of(ty.as_bytes()),
         size,
         signed,
     })
 }
 
 impl Scope for Event {
-    fn field(&self, name: &[u8]) -> Option<Field> {
+    fn field(&self, name: &[u8]) -> Option<(Field, TypeName)> {
         field_of(core::str::from_utf8(name).ok()?)
+    }
+
+    fn field_variable(
+        &mut self,
+        event: (&[u8], &[u8]),
+        name: &[u8],
+        of: &Description,
+        log: &mut dyn Log,
+    ) -> Option<Found> {
+        assert!(!of.keys.is_empty());
+        if event != (b"sys", b"other") || name != b"prio" {
+            log.log(Reason::HistogramNotFound, name);
+            return None;
+        }
+        Some(Found {
+            target: Target {
+                histogram: 1,
+                variable: 0,
+            },
+            node: Node {
+                ty: TypeName::of(b"int"),
+                size: 4,
+                signed: true,
+                ..Node::NONE
+            },
+        })
+    }
+
+    fn hold_synthetic(&mut self, name: &[u8]) -> Option<u8> {
+        let number = HELD.get();
+        HELD.set(number + 1);
+        (name == b"lat").then_some(number)
+    }
+
+    fn parameter(&self, at: usize) -> Option<Parameter> {
+        parameter(at)
     }
 
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool {
@@ -62,9 +123,28 @@ impl Scope for Event {
         name: &[u8],
         _: &mut dyn Log,
     ) -> Option<Found> {
+        let constant = match name {
+            b"five" => Some(5),
+            b"zero" => Some(0),
+            _ => None,
+        };
+        if let Some(constant) = constant {
+            return Some(Found {
+                target: Target {
+                    histogram: 2,
+                    variable: constant as u8,
+                },
+                node: Node {
+                    value: Value::Constant(constant),
+                    ..Node::NONE
+                },
+            });
+        }
         let variable = match (event, name) {
             (_, b"ts0") => 0,
             (Some((b"sys", b"other")), b"x") => 1,
+            (Some((b"sys", b"other")), b"only") => 2,
+            (None, b"only") => return None,
             _ => return None,
         };
         Some(Found {
@@ -93,10 +173,19 @@ impl Log for Kept {
 
 fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
     let mut kept = Kept::default();
+    HELD.set(0);
     let mut description = Description::EMPTY;
     let result = Attributes::parse(text.as_bytes(), &mut kept).and_then(|attributes| {
         let into = &mut description;
-        compile(text.as_bytes(), &attributes, &mut Event, &mut kept, into)
+        let mut is_event = |system: &[u8], event: &[u8]| {
+            system == b"sys" && (event == b"own" || event == b"other")
+        };
+        let mut actions = Few::new(Action::NONE);
+        let texts = attributes.actions();
+        Action::parse_all(texts, &mut is_event, &mut kept, &mut actions)?;
+        let all = (&attributes, &actions);
+        compile(text.as_bytes(), all, &mut Event, &mut kept, into)?;
+        compile_actions(text.as_bytes(), all, &mut Event, &mut kept, into)
     });
     result
         .map(|()| description)
@@ -107,7 +196,8 @@ fn shown(text: &str) -> String {
     let description = compiled(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     let mut memory = [0; 1024];
     let mut out = LineBuf::new(&mut memory);
-    print::definition(&mut out, &description, text.as_bytes()).unwrap();
+    let hitcount = !description.no_hitcount;
+    print::definition(&mut out, &description, text.as_bytes(), hitcount).unwrap();
     String::from_utf8(out.as_bytes().to_vec()).unwrap()
 }
 
@@ -371,7 +461,7 @@ fn map_of(description: &Description, bits: u8) -> Map<Vec<Shared>> {
     let layout = Layout {
         key: description.key_words.into(),
         sums: description.values.len() + 1,
-        variables: description.variables.len(),
+        variables: description.slots.into(),
         comm: description.comm,
         texts: description.texts.into(),
     };
@@ -675,4 +765,302 @@ proptest! {
             }
         }
     }
+}
+
+fn spec(text: &str) -> String {
+    let mut kept = Kept::default();
+    let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
+    let mut actions = Few::new(Action::NONE);
+    let texts = attributes.actions();
+    Action::parse_all(texts, &mut |_, _| true, &mut kept, &mut actions).unwrap();
+    let mut memory = [0; 1024];
+    let mut out = LineBuf::new(&mut memory);
+    for action in actions.as_slice() {
+        action.write(&mut out).unwrap();
+    }
+    String::from_utf8(out.as_bytes().to_vec()).unwrap()
+}
+
+#[test]
+fn action_texts() {
+    for (text, want) in [
+        (
+            "keys=u8:l=u64:onmatch(sys.other).lat( $l , s32 ,name)",
+            ":onmatch(sys.other).lat($l,s32,name)",
+        ),
+        (
+            "keys=u8:onmatch(sys.other).trace(lat,$l,name):onmax($l).save(u8,name)",
+            ":onmatch(sys.other).trace(lat,$l,name):onmax($l).save(u8,name)",
+        ),
+        (
+            "keys=u8:onchange($l).snapshot()",
+            ":onchange($l).snapshot()",
+        ),
+        (
+            "keys=u8:onmax($l).snapshotted(x)",
+            ":onmax($l).snapshotted()",
+        ),
+        (
+            "keys=u8:onmax($l).traced(lat)rest",
+            ":onmax($l).traced(lat)",
+        ),
+    ] {
+        assert_eq!(spec(text), want, "{text}");
+    }
+}
+
+/// The errors and their places are those of Linux 7.3.
+#[test]
+fn refused_actions() {
+    use Reason::*;
+    for (text, errno, want) in [
+        (
+            "onmatch(sys.other",
+            Errno::Invalid,
+            &[(NoClosingParenthesis, "sys.other")][..],
+        ),
+        (
+            "onmatch(sys).lat(u64)",
+            Errno::Invalid,
+            &[(NoSubsystem, "sys")],
+        ),
+        (
+            "onmatch(sys.none).lat(u64)",
+            Errno::Invalid,
+            &[(InvalidEvent, "none")],
+        ),
+        (
+            "onmatch(sys.other)",
+            Errno::Invalid,
+            &[(ActionNotFound, "")],
+        ),
+        (
+            "onmatch(sys.other).lat",
+            Errno::Invalid,
+            &[(ActionNotFound, "")],
+        ),
+        (
+            "onmatch(sys.other).lat()",
+            Errno::Invalid,
+            &[(InvalidParameter, "")],
+        ),
+        (
+            "onmatch(sys.other).lat(u64,x)",
+            Errno::Invalid,
+            &[(InvalidParameter, "x")],
+        ),
+        (
+            "onmatch(sys.other).save(u8)",
+            Errno::Invalid,
+            &[(ActionMismatch, "save")],
+        ),
+        (
+            "onmatch(sys.other).snapshot()",
+            Errno::Invalid,
+            &[(ActionMismatch, "snapshot")],
+        ),
+        (
+            "onmax($l).snapshot(x",
+            Errno::Invalid,
+            &[(NoClosingParenthesis, "x")],
+        ),
+        ("onmax($l", Errno::Invalid, &[]),
+        (
+            "onmax(l).save(u8)",
+            Errno::Invalid,
+            &[(TrackedNotVariable, "l")],
+        ),
+        (
+            "onmax($none).save(u8)",
+            Errno::Invalid,
+            &[(TrackedNotFound, "none")],
+        ),
+        (
+            "onmax($l).save(u8):onchange($l).save(u8)",
+            Errno::Exists,
+            &[(TooManySaves, "")],
+        ),
+        (
+            "onmax($l).save(none)",
+            Errno::Invalid,
+            &[
+                (FieldNotFound, "none"),
+                (FieldNotParsed, "none"),
+                (FieldVariableNotMade, "none"),
+            ],
+        ),
+        (
+            "onmatch(sys.other).none(u64)",
+            Errno::Invalid,
+            &[(SyntheticNotFound, "none")],
+        ),
+        (
+            "onmatch(sys.other).trace(none,u64)",
+            Errno::Invalid,
+            &[(SyntheticNotFound, "none")],
+        ),
+        (
+            "onmatch(sys.other).lat($none)",
+            Errno::Invalid,
+            &[(ParameterNotFound, "none")],
+        ),
+        (
+            "onmatch(sys.other).lat(u8)",
+            Errno::Invalid,
+            &[(TypeMismatch, "u8")],
+        ),
+        (
+            "onmatch(sys.other).lat($l)",
+            Errno::Invalid,
+            &[(CountMismatch, "lat")],
+        ),
+        ("onmatch(sys.other).lat(a.u64)", Errno::Invalid, &[]),
+        (
+            "onmatch(sys.other).lat($l,s32,name,name,u8)",
+            Errno::Invalid,
+            &[(TypeMismatch, "u8")],
+        ),
+        (
+            "onmatch(sys.other).lat($l,nothing)",
+            Errno::Invalid,
+            &[
+                (FieldNotFound, "nothing"),
+                (FieldNotParsed, "nothing"),
+                (HistogramNotFound, "nothing"),
+            ],
+        ),
+        // A field called as a variable is the other event's.
+        (
+            "u64=u64:onmatch(sys.other).lat(u64)",
+            Errno::Invalid,
+            &[(VariableNotMade, "u64"), (HistogramNotFound, "u64")],
+        ),
+    ] {
+        let text = std::format!("keys=u8:l=u64:{text}");
+        let (found, errors) = compiled(&text).expect_err(&text);
+        assert_eq!(found, errno, "{text}");
+        let errors: Vec<_> = errors
+            .iter()
+            .map(|(reason, text)| (*reason, text.as_str()))
+            .collect();
+        assert_eq!(errors, want, "{text}");
+    }
+}
+
+#[derive(Default)]
+struct Seen(RefCell<Vec<String>>);
+
+impl Effects for Seen {
+    fn trace(&self, number: u8, parameters: &[u8], references: &[u64]) {
+        let values = parameters.iter().map(|at| references[usize::from(*at)]);
+        let values: Vec<_> = values.map(|value| value.to_string()).collect();
+        self.0
+            .borrow_mut()
+            .push(std::format!("{number}: {}", values.join(" ")));
+    }
+
+    fn snapshot(&self, _: Element, value: u64, change: bool) {
+        self.0
+            .borrow_mut()
+            .push(std::format!("snapshot {value} {change}"));
+    }
+}
+
+#[test]
+fn actions_run() {
+    let text = "keys=u8:l=u64:onmatch(sys.other).lat($only,prio,name,name):\
+                onmax($l).save(s32,name,common_comm):onchange($l).snapshot():\
+                onmax($l).trace(lat,$l,s32,name,loc)";
+    let description = compiled(text).unwrap();
+    let map = map_of(&description, 1);
+    let seen = Seen::default();
+    let mut last = None;
+    for value in [7u64, 5, 5, 9] {
+        let mut entry = entry();
+        entry[16..24].copy_from_slice(&value.to_ne_bytes());
+        let mut references = [3; super::VARIABLES];
+        for round in 0..2 {
+            let evaluation = Evaluation {
+                description: &description,
+                entry: &entry,
+                references: &references,
+                hit: &Here,
+            };
+            let mut key = [0; 1];
+            evaluation.key(&mut key);
+            let element = match round {
+                0 => evaluation.count(&map, &key, &()).unwrap(),
+                _ => map.find(&key).unwrap(),
+            };
+            if round == 1 {
+                evaluation.respond(&map, element, &seen);
+            }
+            last = Some(element);
+            let all = description.references.as_slice().iter();
+            for (reference, place) in all.zip(&mut references) {
+                if reference.target.histogram == super::description::OWN {
+                    *place = map
+                        .read(element, reference.target.variable.into(), false)
+                        .unwrap();
+                }
+            }
+        }
+    }
+    let seen = seen.0.into_inner();
+    let of = |number: &str| seen.iter().filter(|line| line.starts_with(number)).count();
+    assert_eq!((of("0:"), of("1:")), (4, 2));
+    let snapshots: Vec<_> = seen
+        .iter()
+        .filter(|line| line.starts_with("snap"))
+        .collect();
+    assert_eq!(
+        snapshots,
+        ["snapshot 7 true", "snapshot 5 true", "snapshot 9 true"]
+    );
+    // Parameters are the other event's variable, its field's, and the address of a text.
+    assert!(seen[0].starts_with("0: 3 3 "), "{}", seen[0]);
+
+    let mut memory = [0; 2048];
+    let mut out = LineBuf::new(&mut memory);
+    let element = last.unwrap();
+    let statistics = print::statistics(&map, [element].into_iter());
+    let what = (&description, text.as_bytes());
+    print::entry(&mut out, what, (&map, element), &statistics, &Known).unwrap();
+    let line = std::str::from_utf8(out.as_bytes()).unwrap();
+    let blanks = " ".repeat(29);
+    let saved = std::format!(
+        "  s32: 18446744073709551609  name: abc{blanks}  common_comm: {:<32}",
+        "kworker/5:1"
+    );
+    assert_eq!(
+        line,
+        std::format!(
+            "{{ u8:        200 }} hitcount:          4\n\tmax:          9{saved}\
+             \n\tmax:          9{saved}"
+        )
+    );
+}
+
+#[test]
+fn constants_of_variables_are_folded() {
+    // `$five` is the variable of a constant in another trigger.
+    let description = compiled("keys=u8:y=$five*3").unwrap();
+    let node = description.node(description.variables.as_slice()[0].node);
+    assert_eq!(node.value, Value::Constant(15));
+    let (errno, errors) = compiled("keys=u8:y=u64/$zero").unwrap_err();
+    assert_eq!(
+        (errno, errors[0].0),
+        (Errno::Domain, Reason::DivisionByZero)
+    );
+}
+
+/// As many nodes as a definition can have.
+#[test]
+fn largest_definition() {
+    let sum = "u64+u64+u64+u64";
+    let mut text = std::format!("keys={sum},{sum},{sum}:vals={sum},{sum}");
+    for variable in 0..super::VARIABLES {
+        text += &std::format!(":v{variable}={sum}");
+    }
+    compiled(&text).unwrap();
 }

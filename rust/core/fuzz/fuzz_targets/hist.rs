@@ -7,12 +7,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use rtrace_core::event::field::{Field, Kind};
+use rtrace_core::event::hist::action::{Action, Effects, Parameter};
 use rtrace_core::event::hist::attributes::{split_filter, Attributes};
-use rtrace_core::event::hist::compile::{compile, Found, Scope};
-use rtrace_core::event::hist::description::{Description, Node, Target};
+use rtrace_core::event::hist::compile::{compile, compile_actions, Found, Scope};
+use rtrace_core::event::hist::description::{Description, Few, Form, Node, Target, TypeName};
 use rtrace_core::event::hist::error::{position, Log, Reason};
 use rtrace_core::event::hist::evaluate::{Evaluation, Hit};
-use rtrace_core::event::hist::map::{Layout, Map};
+use rtrace_core::event::hist::map::{Element, Layout, Map};
 use rtrace_core::event::hist::{print, KEY_WORDS, VARIABLES};
 use rtrace_core::format::LineBuf;
 use rtrace_core::sys::Shared;
@@ -20,7 +21,7 @@ use rtrace_core::sys::Shared;
 struct Event;
 
 impl Scope for Event {
-    fn field(&self, name: &[u8]) -> Option<Field> {
+    fn field(&self, name: &[u8]) -> Option<(Field, TypeName)> {
         let (kind, size) = match name.first()? {
             b'a'..=b'f' => (Kind::Number, 1 << (name.len() % 4)),
             b'g' => (Kind::Array, 10),
@@ -29,11 +30,37 @@ impl Scope for Event {
             b'j' => (Kind::Stacktrace, 4),
             _ => return None,
         };
-        Some(Field {
+        let field = Field {
             kind,
             offset: 8 + 4 * (name.len() as u16 % 16),
             size,
             signed: name.len() % 2 == 0,
+        };
+        Some((field, TypeName::of(b"int")))
+    }
+
+    fn field_variable(
+        &mut self,
+        _: (&[u8], &[u8]),
+        name: &[u8],
+        _: &Description,
+        log: &mut dyn Log,
+    ) -> Option<Found> {
+        self.variable(None, name, log)
+    }
+
+    fn hold_synthetic(&mut self, name: &[u8]) -> Option<u8> {
+        name.starts_with(b"y").then_some(0)
+    }
+
+    fn parameter(&self, at: usize) -> Option<Parameter> {
+        let form = [Form::Number, Form::Text, Form::Stack][at % 3];
+        (at < 5).then_some(Parameter {
+            form,
+            dynamic: at == 1,
+            ty: TypeName::of(b"int"),
+            size: 8,
+            signed: false,
         })
     }
 
@@ -66,6 +93,18 @@ impl Log for Checked<'_> {
     fn log(&mut self, _: Reason, token: &[u8]) {
         assert!(usize::from(position(self.0, token)) <= self.0.len());
     }
+}
+
+struct Nothing;
+
+impl Effects for Nothing {
+    fn trace(&self, _: u8, parameters: &[u8], references: &[u64]) {
+        for at in parameters {
+            assert!(usize::from(*at) < references.len());
+        }
+    }
+
+    fn snapshot(&self, _: Element, _: u64, _: bool) {}
 }
 
 struct Here;
@@ -101,17 +140,30 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(attributes) = Attributes::parse(text, &mut log) else {
         return;
     };
+    let mut is_event = |_: &[u8], event: &[u8]| event.starts_with(b"e");
+    let mut actions = Few::new(Action::NONE);
+    if Action::parse_all(attributes.actions(), &mut is_event, &mut log, &mut actions).is_err() {
+        return;
+    }
+    let all = (&attributes, &actions);
     let mut description = Description::EMPTY;
-    if compile(text, &attributes, &mut Event, &mut log, &mut description).is_err() {
+    if compile(text, all, &mut Event, &mut log, &mut description).is_err() {
+        return;
+    }
+    if compile_actions(text, all, &mut Event, &mut log, &mut description).is_err() {
         return;
     }
     let mut memory = [0; 8192];
-    let _ = print::definition(&mut LineBuf::new(&mut memory), &description, text);
+    let mut out = LineBuf::new(&mut memory);
+    let _ = print::definition(&mut out, &description, text, true);
+    for action in actions.as_slice() {
+        let _ = action.write(&mut out);
+    }
 
     let layout = Layout {
         key: description.key_words.into(),
         sums: description.values.len() + 1,
-        variables: description.variables.len(),
+        variables: description.slots.into(),
         comm: description.comm,
         texts: description.texts.into(),
     };
@@ -131,5 +183,8 @@ fuzz_target!(|bytes: &[u8]| {
         evaluation.key(key);
         let element = evaluation.count(&map, key, &());
         assert_eq!(element.is_some(), map.find(key).is_some());
+        if let Some(element) = element {
+            evaluation.respond(&map, element, &Nothing);
+        }
     }
 });

@@ -233,6 +233,7 @@ impl Arguments {
                 offset: COMMON + at * 8,
                 size: 8,
                 signed: false,
+                is_stack: false,
             };
             fields.push(field, GFP_KERNEL)?;
         }
@@ -243,6 +244,7 @@ impl Arguments {
                 offset: COMMON + self.kind.size() + argument.offset,
                 size: argument.size(),
                 signed: argument.ty.is_signed(),
+                is_stack: false,
             };
             fields.push(field, GFP_KERNEL)?;
         }

@@ -64,7 +64,6 @@ impl Field {
     }
 
     /// Its type as the definition has it: `u64`, `char[16]`, `unsigned long[]`.
-    #[expect(dead_code, reason = "for the action trace() of histograms")]
     pub(crate) fn ty(&self) -> &[u8] {
         &self.ty
     }
@@ -90,7 +89,6 @@ impl Field {
     }
 
     /// Whether it is a stack trace.
-    #[expect(dead_code, reason = "for the action trace() of histograms")]
     pub(crate) fn is_stack(&self) -> bool {
         self.kind == Kind::Stack
     }
@@ -171,6 +169,7 @@ impl Fields {
                 offset,
                 size: field.size(),
                 signed: field.is_signed(),
+                is_stack: field.is_stack(),
             };
             fields.push(text, GFP_KERNEL)?;
         }
@@ -391,7 +390,6 @@ pub(super) fn init() -> Result {
 pub(crate) struct Held(Arc<Event>);
 
 /// Holds the event called `name`. Task context, sleeps; the event mutex may be held.
-#[expect(dead_code, reason = "for the action trace() of histograms")]
 pub(crate) fn find(name: &[u8]) -> Option<Held> {
     let table = TABLE.as_ref()?.lock();
     let known = table
@@ -401,13 +399,7 @@ pub(crate) fn find(name: &[u8]) -> Option<Held> {
     Some(Held(known.clone()))
 }
 
-#[expect(dead_code, reason = "for the action trace() of histograms")]
 impl Held {
-    /// Its name.
-    pub(crate) fn name(&self) -> &[u8] {
-        &self.0.fields.name
-    }
-
     /// Its fields.
     pub(crate) fn fields(&self) -> &[Field] {
         self.0.fields.all()

@@ -4,21 +4,32 @@
 //!
 //! `core::event::hist` has the language, the compiled form, the table and the output. A
 //! [`HistTrigger`] is the definition for one event, a [`Histogram`] is the table. Triggers with the
-//! same `name=` share a table. `hist/change.rs` handles the writes to `trigger` files,
-//! `hist/show.rs` writes the text of `hist` files, `hist/waiting.rs` wakes those who poll one.
+//! same `name=` share a table.
+//!
+//! | module | implements |
+//! | --- | --- |
+//! | `change` | the writes to `trigger` files |
+//! | `scope` | the names in a definition: fields, variables, synthetic events |
+//! | `actions` | the synthetic events and snapshots of actions |
+//! | `show` | the text of `hist` files |
+//! | `switch` | the triggers `enable_hist` and `disable_hist` |
+//! | `waiting` | wakes those who poll a `hist` file |
 //!
 //! A hit takes no lock. A table is emptied while its triggers ignore hits and no hit is under way.
 
+mod actions;
 mod change;
+mod scope;
 mod show;
+mod switch;
 pub(crate) mod waiting;
 
-use super::{HotFile, Key, Limits, Sort, Trigger};
-use crate::core::event::hist::description::Description;
+use super::{HotFile, Key, Limits, Registry, Sort, Trigger};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::core::event::hist::description::Value;
+use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
-use crate::core::event::hist::map::{Layout, Map};
+use crate::core::event::hist::map::{Element, Layout, Map};
 use crate::core::event::hist::{KEY_WORDS, VARIABLES};
 use crate::core::format::Out;
 use crate::core::sys::Shared;
@@ -27,24 +38,40 @@ use crate::kernel::rcu_slot::wait_for_readers;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::tracepoint::TaskView;
+use crate::trace::events::dynamic::synthetic;
 use crate::trace::events::recording;
+use crate::trace::instance::{self, Instance};
+use actions::{Acting, Noted};
 use core::any::Any;
 use core::fmt;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
 
 pub(super) use change::Hist;
+pub(super) use switch::HistSwitch;
 
 /// Keys of up to so many words are made on the stack in the usual way.
 const SHORT: usize = 4;
 
-/// A table.
+/// A table, and what the triggers that share it have in common.
 pub(super) struct Histogram {
     map: Map<KVVec<Shared>>,
     /// Whether hits are ignored, because the table is being emptied.
     closed: Atomic<bool>,
+    face: Face,
+    /// The tables of other triggers whose variables the definition reads. A reference says which.
+    /// They stay as long as the table, since a variable may be the address of a text there.
+    referred: KVec<Arc<Histogram>>,
+}
+
+/// The definition of a table as it is printed.
+struct Face {
+    /// The whole definition, but for the name and the filter.
+    printed: KVec<u8>,
+    /// Whether the hit count is not shown.
+    no_hitcount: bool,
 }
 
 /// What an element of a table for `description` holds.
@@ -52,7 +79,7 @@ fn layout_of(description: &Description) -> Layout {
     Layout {
         key: description.key_words.into(),
         sums: description.values.len().wrapping_add(1),
-        variables: description.variables.len(),
+        variables: description.slots.into(),
         comm: description.comm,
         texts: description.texts.into(),
     }
@@ -61,7 +88,12 @@ fn layout_of(description: &Description) -> Layout {
 impl Histogram {
     /// Makes an empty table of 2^`bits` elements for `description`. Task context, may sleep.
     /// `ENOMEM`.
-    fn new(description: &Description, bits: u8) -> Result<Arc<Self>> {
+    fn new(
+        description: &Description,
+        bits: u8,
+        face: Face,
+        referred: KVec<Arc<Histogram>>,
+    ) -> Result<Arc<Self>> {
         let layout = layout_of(description);
         let zeros = |count: usize| {
             let mut words = KVVec::with_capacity(count, GFP_KERNEL)?;
@@ -75,6 +107,8 @@ impl Histogram {
         let new = Self {
             map: Map::new(bits, layout, slots, words).ok_or(EINVAL)?,
             closed: Atomic::new(false),
+            face,
+            referred,
         };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
@@ -84,7 +118,8 @@ impl Histogram {
         self.closed.store(true, Relaxed);
         wait_for_readers();
         self.map.clear();
-        self.closed.store(false, Relaxed);
+        // Pairs with the acquire load in `HistTrigger::hit`.
+        self.closed.store(false, ordering::Release);
     }
 
     /// The hits that were counted. Task context.
@@ -99,16 +134,21 @@ pub(crate) struct HistTrigger {
     number: u64,
     /// The definition as it was written, without its filter. Names are parts of it.
     text: KVec<u8>,
-    /// The definition as it is printed. Two triggers with the same one are the same.
-    printed: KVec<u8>,
-    /// The rest of what is printed: size, clock, `nohitcount`.
-    extra: KVec<u8>,
+    /// The definition as it is printed, with the hit count, but without size, clock and
+    /// `nohitcount`. Two triggers with the same one are the same.
+    identity: KVec<u8>,
     /// `name=NAME`.
     name: Option<KVec<u8>>,
-    description: KBox<Description>,
+    description: Arc<Description>,
     histogram: Arc<Histogram>,
-    /// The tables of other triggers whose variables the definition reads. A reference says which.
-    referred: KVec<Arc<Histogram>>,
+    /// The synthetic events of actions.
+    events: KVec<synthetic::Held>,
+    /// `onmax($VAR)` or `onchange($VAR)` of the action `snapshot()`.
+    snapshot: Option<KVec<u8>>,
+    /// Whether it was made for a field in an action. It goes with its last reader.
+    is_implied: bool,
+    /// A trigger with variables or references keeps its instance.
+    _kept: Option<instance::Held>,
     paused: Atomic<bool>,
     limits: Limits,
 }
@@ -158,8 +198,9 @@ impl HistTrigger {
             hit: &Now(file),
         };
         evaluation.key(key);
-        if !self.referred.is_empty() {
-            return self.count_referring(evaluation, key);
+        // Each action has one, too.
+        if !self.description.references.is_empty() {
+            return self.count_referring(file, evaluation, key);
         }
         // If the table is full, it counts the loss.
         if evaluation.count(&self.histogram.map, key, &()).is_some() {
@@ -167,38 +208,77 @@ impl HistTrigger {
         }
     }
 
-    /// The rest of [`HistTrigger::count`] with variables of other triggers.
+    /// The rest of [`HistTrigger::count`] with references to variables, and with actions.
     #[inline(never)]
-    fn count_referring(&self, evaluation: Evaluation<'_, Now<'_>>, key: &[u64]) {
+    fn count_referring(&self, file: &HotFile, evaluation: Evaluation<'_, Now<'_>>, key: &[u64]) {
+        let map = &self.histogram.map;
+        let (entry, hit) = (evaluation.entry, evaluation.hit);
         let mut references = [0; VARIABLES];
         if !self.resolve(key, &mut references) {
             return;
         }
         let evaluation = Evaluation {
+            description: &self.description,
+            entry,
             references: &references,
-            ..evaluation
+            hit,
         };
-        if evaluation.count(&self.histogram.map, key, &()).is_some() {
-            waiting::notify();
+        let Some(element) = evaluation.count(map, key, &()) else {
+            return;
+        };
+        if !self.description.responses.is_empty() {
+            if self.resolve_own(element, &mut references) {
+                let evaluation = Evaluation {
+                    description: &self.description,
+                    entry,
+                    references: &references,
+                    hit,
+                };
+                let trigger = self;
+                evaluation.respond(map, element, &Acting { trigger, file, key });
+            }
         }
+        waiting::notify();
     }
 
     /// Reads the variables of other triggers that have the same key. False if one of them is not
     /// set.
-    #[inline(never)]
+    #[inline(always)]
     fn resolve(&self, key: &[u64], into: &mut [u64; VARIABLES]) -> bool {
+        let references = self.description.references.as_slice();
+        // Variables of one table are next to each other most of the time.
+        let mut last: Option<(u16, Element)> = None;
+        references.iter().zip(into).all(|(reference, place)| {
+            let target = reference.target;
+            if target.histogram == OWN {
+                return true;
+            }
+            let table = self.histogram.referred.get(usize::from(target.histogram));
+            let value = table.and_then(|table| {
+                let element = match last {
+                    Some((number, element)) if number == target.histogram => element,
+                    _ => table.map.find(key)?,
+                };
+                last = Some((target.histogram, element));
+                let variable = target.variable.into();
+                table.map.read(element, variable, reference.once)
+            });
+            *place = value.unwrap_or(0);
+            value.is_some()
+        })
+    }
+
+    /// Reads the variables of its own element. False if another hit has unset one meanwhile.
+    #[inline(always)]
+    fn resolve_own(&self, element: Element, into: &mut [u64; VARIABLES]) -> bool {
         let references = self.description.references.as_slice();
         references.iter().zip(into).all(|(reference, place)| {
             let target = reference.target;
-            let value = self
-                .referred
-                .get(usize::from(target.histogram))
-                .and_then(|table| {
-                    let element = table.map.find(key)?;
-                    table
-                        .map
-                        .read(element, target.variable.into(), reference.once)
-                });
+            if target.histogram != OWN {
+                return true;
+            }
+            let variable = target.variable.into();
+            let value = self.histogram.map.read(element, variable, false);
             *place = value.unwrap_or(0);
             value.is_some()
         })
@@ -239,7 +319,7 @@ impl Trigger for HistTrigger {
         let Some(entry) = entry else {
             return;
         };
-        if self.is_paused() || self.histogram.closed.load(Relaxed) {
+        if self.is_paused() || self.histogram.closed.load(ordering::Acquire) {
             return;
         }
         match usize::from(self.description.key_words) <= SHORT {
@@ -265,14 +345,29 @@ impl Trigger for HistTrigger {
         Some(self)
     }
 
+    fn attach(&self, _registry: &mut Registry, instance: &Arc<Instance>) -> Result {
+        match self.snapshot {
+            Some(_) => instance.own_snapshot(Noted::new(self)?),
+            None => Ok(()),
+        }
+    }
+
+    fn detach(&self, registry: &mut Registry, instance: &Arc<Instance>) {
+        if self.snapshot.is_some() {
+            let _ = instance.disown_snapshot();
+        }
+        if !self.histogram.referred.is_empty() {
+            registry.remove_unread_hists(instance);
+        }
+    }
+
     fn show(&self, out: &mut dyn Out) -> fmt::Result {
         out.bytes(b"hist:")?;
         if let Some(name) = &self.name {
             out.bytes(name)?;
             out.bytes(b":")?;
         }
-        out.bytes(&self.printed)?;
-        out.bytes(&self.extra)
+        out.bytes(&self.histogram.face.printed)
     }
 
     fn line(&self, out: &mut dyn Out) -> fmt::Result {

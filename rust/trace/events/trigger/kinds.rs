@@ -21,6 +21,10 @@ static KINDS: &[&dyn Kind] = &[
     &switch::Switch { on: true },
     &switch::Switch { on: false },
     #[cfg(CONFIG_HIST_TRIGGERS)]
+    &hist::HistSwitch { on: true },
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    &hist::HistSwitch { on: false },
+    #[cfg(CONFIG_HIST_TRIGGERS)]
     &hist::Hist,
 ];
 

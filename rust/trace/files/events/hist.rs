@@ -26,7 +26,10 @@ Histograms
 \t            [:pause][:continue][:clear]
 \t            [:name=histname1]
 \t            [:nohitcount]
+\t            [:<handler>.<action>]
 \t            [if <filter>]
+
+\t    Keys can be any field, or the special string 'common_stacktrace'.
 
 \t    Special fields:
 \t            common_timestamp, common_cpu, common_comm, common_stacktrace
@@ -42,6 +45,16 @@ Histograms
 \t            .usecs      display a common_timestamp in microseconds
 \t            .percent    display a number of percentage value
 \t            .graph      display a bar-graph of a value
+
+\t    Handlers:
+\t            onmatch(matching.event)  invoke on addition or update
+\t            onmax(var)               invoke if var exceeds current max
+\t            onchange(var)            invoke action if var changes
+
+\t    Actions:
+\t            trace(<synthetic_event>,param list)  generate synthetic event
+\t            save(field,...)                      save current event fields
+\t            snapshot()                           snapshot the trace buffer
 
 \t    The file hist of the event has the tables of its triggers.
 ";

@@ -3,21 +3,23 @@
 //! Adds, changes and removes `hist` triggers.
 
 use super::super::{Command, EventId, Key, Kind, Limits, Registry, Trigger};
-use super::{layout_of, waiting, HistTrigger, Histogram};
-use crate::core::event::field;
+use super::scope::Names;
+use super::{actions, waiting, Face, HistTrigger, Histogram};
+use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
 use crate::core::event::hist::attributes::{condition, split_filter, Attributes};
-use crate::core::event::hist::compile::{compile, Found, Scope};
-use crate::core::event::hist::description::{Description, Target};
+use crate::core::event::hist::compile::{compile, compile_actions};
+use crate::core::event::hist::description::{Description, Few};
 use crate::core::event::hist::error::{position, Errno, Log, Reason};
 use crate::core::event::hist::print;
 use crate::core::format::Out;
-use crate::trace::events::filter;
+use crate::kernel::text::Text;
+use crate::trace::events::filter::{self, Filter};
 use crate::trace::events::registry::Event;
 use crate::trace::instance::Instance;
-use core::fmt::{self, Write};
+use core::fmt::Write;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::Arc;
+use kernel::sync::{Arc, UniqueArc};
 
 /// The kind.
 pub(crate) struct Hist;
@@ -29,32 +31,6 @@ fn errno(errno: Errno) -> Error {
     Error::from_errno(errno.value().wrapping_neg())
 }
 
-fn copy(text: &[u8]) -> Result<KVec<u8>> {
-    let mut copy = KVec::with_capacity(text.len(), GFP_KERNEL)?;
-    copy.extend_from_slice(text, GFP_KERNEL)?;
-    Ok(copy)
-}
-
-/// A stored text.
-struct Stored(KVec<u8>);
-
-impl fmt::Write for Stored {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.bytes(text.as_bytes())
-    }
-}
-
-impl Out for Stored {
-    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        let grown = self.0.extend_from_slice(bytes, GFP_KERNEL);
-        grown.map_err(|_| fmt::Error)
-    }
-
-    fn written(&mut self, _: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
-        Err(fmt::Error)
-    }
-}
-
 /// Writes errors to `error_log`.
 struct Report<'a> {
     instance: &'a Instance,
@@ -64,19 +40,19 @@ struct Report<'a> {
 
 impl<'a> Report<'a> {
     fn new(instance: &'a Instance, event: &Event, definition: &[u8]) -> Result<Self> {
-        let mut location = Stored(KVec::new());
-        let mut name = || {
+        let location = Text::of(|location| {
             location.bytes(b"hist:")?;
             location.bytes(event.system().to_bytes())?;
             location.bytes(b":")?;
             location.bytes(event.name().to_bytes())
-        };
-        name().map_err(|_| ENOMEM)?;
-        let mut command = copy(b"hist:")?;
-        command.extend_from_slice(definition, GFP_KERNEL)?;
+        })?;
+        let command = Text::of(|command| {
+            command.bytes(b"hist:")?;
+            command.bytes(definition)
+        })?;
         Ok(Self {
             instance,
-            location: location.0,
+            location,
             command,
         })
     }
@@ -90,121 +66,15 @@ impl Log for Report<'_> {
     }
 }
 
-/// Resolves the names in a definition.
-struct Names<'a> {
-    registry: &'a Registry,
-    instance: &'a Instance,
-    event: &'a Event,
-    /// Whether the definition is of a trigger to be removed.
-    removes: bool,
-    /// The tables of the variables that were found.
-    found: KVec<Arc<Histogram>>,
-}
-
-impl Names<'_> {
-    /// The trigger with the variable called `name`, on the given event or on any, and the index of
-    /// the variable there. If no event is given, only one may have it.
-    fn owner<R>(
-        &self,
-        event: Option<(&[u8], &[u8])>,
-        name: &[u8],
-        log: &mut dyn Log,
-        f: impl FnOnce(&HistTrigger, usize) -> R,
-    ) -> Option<R> {
-        let files = self.registry.of(self.instance)?.files().iter();
-        let files = files.filter(|file| {
-            let known = self.registry.event(file.event());
-            known.is_some_and(|known| {
-                let names = (known.system().to_bytes(), known.name().to_bytes());
-                event.is_none_or(|event| event == names)
-            })
-        });
-        let index = |hist: &HistTrigger| {
-            let mut variables = hist.description.variables.as_slice().iter();
-            variables.position(|variable| variable.name.within(&hist.text) == name)
-        };
-        let mut lists = files.filter_map(|file| {
-            let list = file.triggers()?;
-            let has = list.of::<HistTrigger>().any(|hist| index(hist).is_some());
-            has.then_some(list)
-        });
-        let list = lists.next()?;
-        if lists.next().is_some() {
-            log.log(Reason::VariableNotUnique, name);
-            return None;
-        }
-        let mut found = list
-            .of::<HistTrigger>()
-            .filter_map(|hist| Some((hist, index(hist)?)));
-        let (hist, at) = found.next()?;
-        Some(f(hist, at))
-    }
-}
-
-impl Scope for Names<'_> {
-    fn field(&self, name: &[u8]) -> Option<field::Field> {
-        let fields = self.event.fields();
-        let named = fields.filter(|field| field.name.to_bytes() == name);
-        named.last().map(filter::seen)
-    }
-
-    fn is_event(&self, system: &[u8], event: &[u8]) -> bool {
-        self.event.system().to_bytes() == system && self.event.name().to_bytes() == event
-    }
-
-    fn has_variable(&self, name: &[u8]) -> bool {
-        !self.removes && {
-            let list = self.registry.triggers_of(self.instance, self.event.id());
-            let has = |trigger: &HistTrigger| {
-                let mut variables = trigger.description.variables.as_slice().iter();
-                variables.any(|variable| variable.name.within(&trigger.text) == name)
-            };
-            list.is_some_and(|list| list.of::<HistTrigger>().any(has))
-        }
-    }
-
-    fn variable(
-        &mut self,
-        event: Option<(&[u8], &[u8])>,
-        name: &[u8],
-        log: &mut dyn Log,
-    ) -> Option<Found> {
-        let found = self.owner(event, name, log, |hist, at| {
-            let variable = hist.description.variables.as_slice().get(at)?;
-            let node = *hist.description.node(variable.node);
-            Some((hist.histogram.clone(), at, node))
-        });
-        let (histogram, at, node) = found??;
-        let known = self
-            .found
-            .iter()
-            .position(|other| Arc::ptr_eq(other, &histogram));
-        let number = match known {
-            Some(number) => number,
-            None => {
-                self.found.push(histogram, GFP_KERNEL).ok()?;
-                self.found.len().checked_sub(1)?
-            }
-        };
-        Some(Found {
-            target: Target {
-                histogram: number.try_into().ok()?,
-                variable: at.try_into().ok()?,
-            },
-            node,
-        })
-    }
-}
-
-/// A definition that is not on its event yet.
-struct Parsed {
-    trigger: HistTrigger,
-    pause: bool,
-    resume: bool,
-    clear: bool,
-    timestamps: bool,
-    clock: KVec<u8>,
-    bits: u8,
+/// A definition to be added, changed or removed.
+pub(super) struct Writing<'a> {
+    pub(super) instance: &'a Arc<Instance>,
+    pub(super) event: EventId,
+    /// The text after `hist:`.
+    pub(super) definition: &'a [u8],
+    pub(super) remove: bool,
+    /// Whether an action of another trigger needs it.
+    pub(super) is_implied: bool,
 }
 
 impl Kind for Hist {
@@ -219,178 +89,287 @@ impl Kind for Hist {
         event: EventId,
         command: &Command<'_>,
     ) -> Result {
-        let rest = command.rest.ok_or(EINVAL)?;
+        let definition = command.rest.ok_or(EINVAL)?;
         let known = registry.event(event).ok_or(ENODEV)?;
-        let mut report = Report::new(instance, known, rest)?;
-        let mut parsed = registry.parse_hist(instance, event, command, &mut report)?;
-        let named = match &parsed.trigger.name {
-            Some(name) => registry.named_histogram(name)?,
-            None => None,
+        let mut report = Report::new(instance, known, definition)?;
+        let writing = Writing {
+            instance,
+            event,
+            definition,
+            remove: command.remove,
+            is_implied: false,
         };
-        let found = registry.same_hist(instance, event, &parsed.trigger, named.as_ref());
-        if command.remove {
-            return match found {
-                Some(key) if registry.is_referred(instance, event, key) => Err(EBUSY),
-                Some(key) => registry.remove_trigger(instance, event, key),
-                None => Ok(()),
-            };
-        }
-        let is_named = parsed.trigger.name.is_some();
-        let shared = named.as_ref().map(|(histogram, _)| histogram.clone());
-        // A field of the same name may be stored in another way in another event.
-        let fits = named.is_none_or(|(histogram, printed)| {
-            printed == parsed.trigger.printed
-                && histogram.map.layout() == layout_of(&parsed.trigger.description)
-        });
-        let changes = parsed.pause || parsed.resume || parsed.clear;
-        if let Some(key) = found.filter(|_| changes && fits) {
-            registry.change_hist(instance, event, key, &parsed);
-            return Ok(());
-        }
-        if !fits {
-            let name = parsed.trigger.name.as_deref().unwrap_or(&[]);
-            report.log(Reason::NamedMismatch, name);
-            return Err(EINVAL);
-        }
-        if found.is_some() && (!is_named || shared.is_some()) {
-            report.log(Reason::Exists, &[]);
-            return Err(EEXIST);
-        }
-        if parsed.resume || parsed.clear {
-            report.log(Reason::NothingToClear, &[]);
-            return Err(ENOENT);
-        }
-        parsed.trigger.set_paused(parsed.pause);
-        parsed.trigger.histogram = match shared {
-            Some(histogram) => histogram,
-            None => Histogram::new(&parsed.trigger.description, parsed.bits)?,
-        };
-        if parsed.timestamps {
-            instance
-                .set_clock(&parsed.clock)
-                .inspect_err(|_| report.log(Reason::NoClock, &parsed.clock))?;
-        }
-        waiting::prepare()?;
-        let trigger = Arc::new(parsed.trigger, GFP_KERNEL)?;
-        registry.add_trigger(instance, event, trigger)
+        registry.write_hist(&writing, &mut report)
     }
 }
 
-impl Registry {
-    /// Compiles a definition. The trigger has an empty table. Task context, may sleep.
-    fn parse_hist(
-        &self,
-        instance: &Arc<Instance>,
-        event: EventId,
-        command: &Command<'_>,
-        report: &mut Report<'_>,
-    ) -> Result<Parsed> {
-        let event = self.event(event).ok_or(ENODEV)?;
-        let rest = command.rest.ok_or(EINVAL)?;
-        let (text, filter) = split_filter(rest).map_err(errno)?;
-        let text = copy(text)?;
-        let attributes = Attributes::parse(&text, report).map_err(errno)?;
-        // Actions are not known yet.
-        if !attributes.actions().is_empty() {
-            return Err(EINVAL);
+/// An empty description. It is too large for the stack, so it is written in its place. `ENOMEM`.
+#[inline(never)]
+fn empty() -> Result<UniqueArc<Description>> {
+    static EMPTY: Description = Description::EMPTY;
+    Ok(UniqueArc::new_uninit(GFP_KERNEL)?.write(EMPTY))
+}
+
+/// The first trigger of a name.
+struct Named {
+    histogram: Arc<Histogram>,
+    description: Arc<Description>,
+    identity: KVec<u8>,
+}
+
+/// Writes the definition as triggers are compared by it. `ENOMEM`.
+fn identity(description: &Description, text: &[u8], actions: &Actions<'_>) -> Result<KVec<u8>> {
+    Text::of(|out| {
+        print::definition(out, description, text, true)?;
+        let mut actions = actions.as_slice().iter();
+        actions.try_for_each(|action| action.write(out))
+    })
+}
+
+/// Writes the definition as files show it. `ENOMEM`.
+fn face(
+    description: &Description,
+    text: &[u8],
+    (attributes, actions): (&Attributes<'_>, &Actions<'_>),
+) -> Result<Face> {
+    let no_hitcount = attributes.no_hitcount;
+    let printed = Text::of(|out| {
+        print::definition(out, description, text, !no_hitcount)?;
+        write!(out, ":size={}", 1u32 << attributes.bits)?;
+        if description.timestamps {
+            out.bytes(b":clock=")?;
+            out.bytes(attributes.clock)?;
         }
+        if no_hitcount {
+            out.bytes(b":nohitcount")?;
+        }
+        let mut actions = actions.as_slice().iter();
+        actions.try_for_each(|action| action.write(out))
+    })?;
+    Ok(Face {
+        printed,
+        no_hitcount,
+    })
+}
+
+/// `onmax($VAR)` or `onchange($VAR)` of the action `snapshot()`. `ENOMEM`.
+fn snapshot(actions: &Actions<'_>) -> Result<Option<KVec<u8>>> {
+    let mut actions = actions.as_slice().iter();
+    let Some(action) = actions.find(|action| action.kind == Does::Snapshot) else {
+        return Ok(None);
+    };
+    let (handler, variable): (&[u8], _) = match action.handler {
+        Handler::Max(variable) => (b"onmax(", variable),
+        Handler::Change(variable) => (b"onchange(", variable),
+        Handler::Match { .. } => return Ok(None),
+    };
+    let text = Text::of(|out| {
+        out.bytes(handler)?;
+        out.bytes(variable)?;
+        out.bytes(b")")
+    });
+    text.map(Some)
+}
+
+/// What makes a trigger the same.
+struct Same<'a> {
+    identity: &'a [u8],
+    filter: Option<&'a Filter>,
+    /// The table of its name.
+    histogram: Option<&'a Histogram>,
+}
+
+impl Registry {
+    /// Adds, changes or removes a trigger. Task context, sleeps. Errors as writes to `trigger`
+    /// files; `log` gets their reasons.
+    pub(super) fn write_hist(&mut self, at: &Writing<'_>, log: &mut dyn Log) -> Result {
+        let (text, condition_text) = split_filter(at.definition).map_err(errno)?;
+        let attributes = Attributes::parse(text, log).map_err(errno)?;
+        let mut is_event = |system: &[u8], event: &[u8]| {
+            let found = self.find(system, event);
+            found.is_some()
+        };
+        let mut actions = Few::new(Action::NONE);
+        let texts = attributes.actions();
+        Action::parse_all(texts, &mut is_event, log, &mut actions).map_err(errno)?;
+        let all = (&attributes, &actions);
         let mut names = Names {
             registry: self,
-            instance,
-            event,
-            removes: command.remove,
+            instance: at.instance,
+            event: at.event,
+            removes: at.remove,
             found: KVec::new(),
+            events: KVec::new(),
         };
-        let mut description = KBox::new(Description::EMPTY, GFP_KERNEL)?;
-        compile(&text, &attributes, &mut names, report, &mut description).map_err(errno)?;
-
-        let filter = match filter {
-            Some(filter) => {
-                let filter = filter::of_trigger(instance, event, condition(filter))?;
+        let mut description = empty()?;
+        compile(text, all, &mut names, log, &mut description).map_err(errno)?;
+        let event = names.registry.event(at.event).ok_or(ENODEV)?;
+        let filter = match condition_text {
+            Some(text) => {
+                let filter = filter::of_trigger(at.instance, event, condition(text))?;
                 Some(Arc::new(filter, GFP_KERNEL)?)
             }
             None => None,
         };
-        let (mut printed, mut extra) = (Stored(KVec::new()), Stored(KVec::new()));
-        print::definition(&mut printed, &description, &text).map_err(|_| ENOMEM)?;
-        let mut rest = || {
-            write!(extra, ":size={}", 1u32 << attributes.bits)?;
-            if description.timestamps {
-                extra.bytes(b":clock=")?;
-                extra.bytes(attributes.clock)?;
-            }
-            match attributes.no_hitcount {
-                true => extra.bytes(b":nohitcount"),
-                false => Ok(()),
-            }
+        let identity = identity(&description, text, &actions)?;
+        let named = match attributes.name {
+            Some(name) => names.registry.named_hist(name)?,
+            None => None,
         };
-        rest().map_err(|_| ENOMEM)?;
-        let (pause, resume, clear) = (attributes.pause, attributes.resume, attributes.clear);
-        let (timestamps, bits) = (description.timestamps, attributes.bits);
-        let (clock, name) = (
-            copy(attributes.clock)?,
-            attributes.name.map(copy).transpose()?,
-        );
-        Ok(Parsed {
-            trigger: HistTrigger {
+        let same = Same {
+            identity: &identity,
+            filter: filter.as_deref(),
+            histogram: named.as_ref().map(|named| &*named.histogram),
+        };
+        let found = names.registry.same_hist(at.instance, at.event, &same);
+        if at.remove {
+            return match found {
+                Some(key) if names.registry.is_referred(at.instance, at.event, key) => Err(EBUSY),
+                Some(key) => names.registry.remove_trigger(at.instance, at.event, key),
+                None => Ok(()),
+            };
+        }
+        let is_new_name = attributes.name.is_some() && named.is_none();
+        let found = found.filter(|_| !is_new_name);
+        let refuse_name = |log: &mut dyn Log| {
+            log.log(Reason::NamedMismatch, attributes.name.unwrap_or(&[]));
+            Err(EINVAL)
+        };
+        if named
+            .as_ref()
+            .is_some_and(|named| named.identity != identity)
+        {
+            return refuse_name(log);
+        }
+        let changes = attributes.pause || attributes.resume || attributes.clear;
+        if let Some(key) = found {
+            if changes {
+                names
+                    .registry
+                    .change_hist(at.instance, at.event, key, &attributes);
+                return Ok(());
+            }
+            log.log(Reason::Exists, &[]);
+            return Err(EEXIST);
+        }
+        if attributes.resume || attributes.clear {
+            log.log(Reason::NothingToClear, &[]);
+            return Err(ENOENT);
+        }
+
+        let compiled = compile_actions(text, all, &mut names, log, &mut description);
+        let Names {
+            registry,
+            found,
+            events,
+            ..
+        } = names;
+        let result = compiled.map_err(errno).and_then(|()| {
+            // A field of the same name may be stored in another way in another event.
+            let fits = |named: &Named| description.fits(&named.description);
+            if named.as_ref().is_some_and(|named| !fits(named)) {
+                return refuse_name(log);
+            }
+            if description.timestamps {
+                let clock = attributes.clock;
+                let set = at.instance.set_clock(clock);
+                set.inspect_err(|_| log.log(Reason::NoClock, clock))?;
+            }
+            let histogram = match named {
+                Some(named) => named.histogram,
+                None => {
+                    let face = face(&description, text, all)?;
+                    Histogram::new(&description, attributes.bits, face, found)?
+                }
+            };
+            description.no_hitcount = histogram.face.no_hitcount;
+            let is_linked = !description.variables.is_empty() || !description.references.is_empty();
+            let kept = match is_linked {
+                true => Some(at.instance.hold()?),
+                false => None,
+            };
+            waiting::prepare()?;
+            actions::prepare()?;
+            let trigger = HistTrigger {
                 number: NEXT.fetch_add(1, Relaxed),
-                text,
-                printed: printed.0,
-                extra: extra.0,
-                name,
-                histogram: Histogram::new(&Description::EMPTY, 0)?,
-                referred: names.found,
-                description,
-                paused: Atomic::new(false),
+                text: Text::copy(text)?,
+                identity,
+                name: attributes.name.map(Text::copy).transpose()?,
+                description: description.into(),
+                histogram,
+                events,
+                snapshot: snapshot(&actions)?,
+                is_implied: at.is_implied,
+                _kept: kept,
+                paused: Atomic::new(attributes.pause),
                 limits: Limits { left: None, filter },
-            },
-            pause,
-            resume,
-            clear,
-            timestamps,
-            clock,
-            bits,
-        })
+            };
+            let trigger = Arc::new(trigger, GFP_KERNEL)?;
+            registry.add_trigger(at.instance, at.event, trigger)
+        });
+        if result.is_err() && !actions.is_empty() {
+            registry.remove_unread_hists(at.instance);
+        }
+        result
     }
 
-    /// The table of the triggers called `name` in any instance, with the printed definition of one
-    /// of them. `ENOMEM`.
-    fn named_histogram(&self, name: &[u8]) -> Result<Option<(Arc<Histogram>, KVec<u8>)>> {
+    /// The first trigger called `name` in any instance. `ENOMEM`.
+    fn named_hist(&self, name: &[u8]) -> Result<Option<Named>> {
         let files = self.instances.iter().flat_map(|at| at.files());
         for list in files.filter_map(|file| file.triggers()) {
             let mut hists = list.of::<HistTrigger>();
             let is_called = |hist: &&HistTrigger| hist.name.as_deref() == Some(name);
             if let Some(hist) = hists.find(is_called) {
-                return Ok(Some((hist.histogram.clone(), copy(&hist.printed)?)));
+                return Ok(Some(Named {
+                    histogram: hist.histogram.clone(),
+                    description: hist.description.clone(),
+                    identity: Text::copy(&hist.identity)?,
+                }));
             }
         }
         Ok(None)
     }
 
-    /// The key of the trigger of `event` that has the definition of `trigger`.
-    fn same_hist(
-        &self,
-        instance: &Instance,
-        event: EventId,
-        trigger: &HistTrigger,
-        named: Option<&(Arc<Histogram>, KVec<u8>)>,
-    ) -> Option<Key> {
+    /// The key of the trigger of `event` that is the same.
+    fn same_hist(&self, instance: &Instance, event: EventId, same: &Same<'_>) -> Option<Key> {
         let list = self.triggers_of(instance, event)?;
-        let same = |hist: &&HistTrigger| {
-            let shares = match named {
-                Some((histogram, _)) => Arc::ptr_eq(&hist.histogram, histogram),
+        let is_same = |hist: &&HistTrigger| {
+            let shares = match same.histogram {
+                Some(histogram) => core::ptr::eq(&*hist.histogram, histogram),
                 None => hist.name.is_none(),
             };
-            let (mine, other) = (&trigger.limits.filter, &hist.limits.filter);
-            let filters = match (mine, other) {
+            let filters = match (same.filter, &hist.limits.filter) {
                 (Some(mine), Some(other)) => mine.text() == other.text(),
                 (None, None) => true,
                 _ => false,
             };
-            shares && filters && hist.printed == trigger.printed
+            shares && filters && hist.identity == same.identity
         };
-        let found = list.of::<HistTrigger>().find(same).map(|hist| hist.key());
-        found
+        let found = list.of::<HistTrigger>().find(is_same);
+        found.map(|hist| hist.key())
+    }
+
+    /// Removes the triggers that were made for actions, and that no trigger reads any more. Task
+    /// context, sleeps. Without memory they stay until the next time.
+    pub(super) fn remove_unread_hists(&mut self, instance: &Arc<Instance>) {
+        loop {
+            let files = self.of(instance).map_or(&[][..], |at| at.files());
+            let unread = files.iter().find_map(|file| {
+                let list = file.triggers()?;
+                let mut implied = list.of::<HistTrigger>().filter(|hist| hist.is_implied);
+                let unread = implied.find(|hist| {
+                    let key = hist.key();
+                    !self.is_referred(instance, file.event(), key)
+                });
+                unread.map(|hist| (file.event(), hist.key()))
+            });
+            let Some((event, key)) = unread else {
+                return;
+            };
+            if self.remove_trigger(instance, event, key).is_err() {
+                return;
+            }
+        }
     }
 
     /// Whether another trigger of the instance reads variables of the trigger of `key`.
@@ -406,7 +385,7 @@ impl Registry {
             return false;
         };
         let refers = |hist: &HistTrigger| {
-            let mut referred = hist.referred.iter();
+            let mut referred = hist.histogram.referred.iter();
             hist.key() != key && referred.any(|other| Arc::ptr_eq(other, &table))
         };
         let files = self.of(instance).map_or(&[][..], |at| at.files());
@@ -415,7 +394,7 @@ impl Registry {
     }
 
     /// Pauses, resumes or empties the trigger of `key`.
-    fn change_hist(&self, instance: &Instance, event: EventId, key: Key, how: &Parsed) {
+    fn change_hist(&self, instance: &Instance, event: EventId, key: Key, how: &Attributes<'_>) {
         let Some(list) = self.triggers_of(instance, event) else {
             return;
         };

@@ -109,6 +109,7 @@ impl HistTrigger {
             print::entry(out, what, (map, *element), &statistics, &names)?;
             out.bytes(b"\n")?;
         }
+        self.write_snapshot(instance, out, &names)?;
         let (entries, drops) = (elements.len(), map.drops());
         write!(
             out,
