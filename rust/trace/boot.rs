@@ -6,6 +6,8 @@
 pub(crate) mod config;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod ftrace;
+#[cfg(all(CONFIG_BOOTTIME_TRACING, CONFIG_HIST_TRIGGERS))]
+mod hist;
 
 use super::buffer::made;
 #[cfg(CONFIG_EVENT_TRACING)]

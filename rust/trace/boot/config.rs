@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Boot-time tracing: the keys of the boot configuration below `ftrace`
-//! (`Documentation/trace/boottime-trace.rst`). Of the events that users define, those of kprobes and
-//! synthetic ones are made; a key for a histogram gets a message in the log.
+//! (`Documentation/trace/boottime-trace.rst`). Events that users define are made first; `boot/hist.rs`
+//! has the keys of histograms.
 //!
 //! The order in each instance is: options, `tracing_on` and sizes; filters and actions of events;
 //! then events are enabled; the tracer starts last.
@@ -27,7 +27,7 @@ use kernel::str::CString;
 use kernel::sync::Arc;
 
 /// Texts of this length or more are refused, as in C.
-const TEXT_MAX: usize = 256;
+pub(super) const TEXT_MAX: usize = 256;
 
 /// Applies the keys below `ftrace`. An initcall; sleeps. Errors are logged, and the other keys are
 /// still applied.
@@ -176,8 +176,38 @@ fn define(group: &[u8], key: Key<'_>) -> Result {
         }
         #[cfg(CONFIG_SYNTH_EVENTS)]
         b"synthetic" => dynamic::synthetic::define_of(key.name(), key.values(c"fields")),
+        #[cfg(CONFIG_EPROBE_EVENTS)]
+        b"eprobes" => define_probes(group, key, b'e'),
+        #[cfg(CONFIG_FPROBE_EVENTS)]
+        b"fprobes" => define_probes(group, key, b'f'),
+        #[cfg(CONFIG_FPROBE_EVENTS)]
+        b"tracepoints" | b"tprobes" => define_probes(group, key, b't'),
         _ => Ok(()),
     }
+}
+
+/// Makes the probes of `key`: whole lines of `dynamic_events`, or what follows the name there.
+#[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_FPROBE_EVENTS))]
+fn define_probes(group: &[u8], key: Key<'_>, kind: u8) -> Result {
+    let is_line = |probe: &[u8]| match probe {
+        [first, second, ..] => *first == kind && (*second == b':' || second.is_ascii_whitespace()),
+        _ => false,
+    };
+    for probe in key.values(c"probes") {
+        let mut line = KVec::new();
+        if !is_line(probe) {
+            let parts: [&[u8]; 6] = [&[kind], b":", group, b"/", key.name(), b" "];
+            for part in parts {
+                line.extend_from_slice(part, GFP_KERNEL)?;
+            }
+        }
+        line.extend_from_slice(probe, GFP_KERNEL)?;
+        if line.len() >= TEXT_MAX {
+            return Err(E2BIG);
+        }
+        dynamic::command(&line, None)?;
+    }
+    Ok(())
 }
 
 /// Applies the keys below one event.
@@ -195,8 +225,9 @@ fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
             registry.write_trigger(instance, event, text)
         });
     }
-    if key.key(c"hist").is_some() {
-        say("hist of", key.name(), EINVAL);
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    if let Some(hist) = key.key(c"hist") {
+        super::hist::each(hist, |line| registry.write_trigger(instance, event, line));
     }
     if key.key(c"enable").is_some() {
         registry.enable(instance, event, true)?;
