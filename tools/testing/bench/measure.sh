@@ -97,6 +97,20 @@ if [ -e $enter/enable ]; then
 		event event_hist_two
 		echo "!$two" > $enter/trigger
 	fi
+	# Both events of a call, a variable of one in the other, and a synthetic event of both.
+	if [ -e synthetic_events ] && grep -q 'onmatch(' README; then
+		exit=${enter%enter}exit
+		echo 'bench_latency u64 lat; long id' > synthetic_events
+		echo 'hist:keys=common_pid:ts0=common_timestamp' > $enter/trigger
+		onmatch='hist:keys=common_pid:lat=common_timestamp-$ts0:onmatch(raw_syscalls.sys_enter).trace(bench_latency,$lat,id)'
+		echo "$onmatch" > $exit/trigger
+		echo 1 > events/synthetic/bench_latency/enable
+		event event_onmatch
+		echo 0 > events/synthetic/bench_latency/enable
+		echo "!$onmatch" > $exit/trigger
+		echo '!hist:keys=common_pid:ts0=common_timestamp' > $enter/trigger
+		echo > synthetic_events
+	fi
 	if [ -e events/syscalls/sys_enter_getppid/enable ]; then
 		echo 1 > events/syscalls/sys_enter_getppid/enable
 		event event_syscall
