@@ -73,7 +73,7 @@ pub(crate) trait Dynamic: Send + Sync {
     fn event_id(&self) -> EventId;
 
     /// What [`Dynamic::end`] does where the event is gone or stays. Task context, sleeps.
-    fn detach(&self) {}
+    fn detach(&self);
 
     /// Whether `other` is of the same event.
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool;
@@ -245,10 +245,7 @@ impl List {
     ) -> Result<bool> {
         let mut events = KVec::new();
         for one in self.iter().filter(|one| is(*one)) {
-            let Some(event) = one.event_id() else {
-                return Ok(false);
-            };
-            events.push(event, GFP_KERNEL)?;
+            events.push(one.event_id(), GFP_KERNEL)?;
         }
         sort_by(&mut events, EventId::cmp);
         let is_held = |id: &EventId| {

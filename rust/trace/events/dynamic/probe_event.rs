@@ -431,8 +431,8 @@ impl<P: Probed> Dynamic for Defined<P> {
         Ok(())
     }
 
-    fn event_id(&self) -> Option<EventId> {
-        Some(self.id)
+    fn event_id(&self) -> EventId {
+        self.id
     }
 
     fn detach(&self) {

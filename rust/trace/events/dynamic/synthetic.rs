@@ -480,8 +480,8 @@ impl Dynamic for Synthetic {
         Ok(())
     }
 
-    fn event_id(&self) -> Option<EventId> {
-        Some(self.id)
+    fn event_id(&self) -> EventId {
+        self.id
     }
 
     fn detach(&self) {
