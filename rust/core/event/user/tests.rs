@@ -200,7 +200,7 @@ fn definitions_are_shown() {
         let known = fields(line).unwrap();
         let shown = text(|out| write_definition(b"event", known.iter().copied(), out));
         assert_eq!(shown, std::format!("u:{line}\n"));
-        let again = Definition::parse(shown.trim_end()[2..].as_bytes()).unwrap();
+        let again = Definition::parse(&shown.trim_end().as_bytes()[2..]).unwrap();
         assert!(same_fields(known.iter().copied(), again.words()));
     }
 }
