@@ -138,6 +138,9 @@ table! {
     GraphTime "graph-time" true Top PATCH_SITES;
     /// Shows names of Rust functions as paths. C has no such option.
     RustDemangle "rust-demangle" true Every true;
+    /// Lists of functions and filters show them so, too. Programs cut these at colons and look the
+    /// names up as symbols. C has no such option.
+    RustPaths "rust-paths" false Every PATCH_SITES;
 }
 
 const _: () = assert!(TABLE.len() <= 64, "a Set has 64 bits");
@@ -483,7 +486,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\nrust-demangle\ntest_nop_accept\nnotest_nop_refuse\n"),
+            text.ends_with("nofunction-fork\nnodisplay-graph\nnostacktrace\nnoprof-text-offset\ngraph-time\nrust-demangle\nnorust-paths\ntest_nop_accept\nnotest_nop_refuse\n"),
             "{text}"
         );
         assert!(text.contains("\nhash-ptr\n") && text.contains("\nnoevent-fork\n"));

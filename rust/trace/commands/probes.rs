@@ -62,7 +62,7 @@ impl Probe {
     }
 
     fn write(&self, site: &SiteCount, mut out: &mut dyn Out) -> fmt::Result {
-        let demangle = self.instance.options().has(Flag::RustDemangle);
+        let demangle = self.instance.options().has(Flag::RustPaths);
         kallsyms::write_name(site.addr, demangle, &mut out)?;
         out.bytes(b":")?;
         self.action.write(out)?;

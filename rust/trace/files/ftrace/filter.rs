@@ -68,7 +68,7 @@ pub(in crate::trace::files) fn open(
         which,
         owner,
         list,
-        demangle: instance.options().has(Flag::RustDemangle),
+        demangle: instance.options().has(Flag::RustPaths),
     };
     token_file::open(set, edit)
 }

@@ -44,7 +44,10 @@ impl Node for Functions {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
         listing::open(Listing {
             functions: *self,
-            demangle: at.instance.options().has(Flag::RustDemangle),
+            demangle: at.instance.options().has(match self {
+                Self::Available | Self::Addresses => Flag::RustPaths,
+                Self::Enabled | Self::Touched => Flag::RustDemangle,
+            }),
         })
     }
 }

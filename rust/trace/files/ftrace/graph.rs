@@ -39,7 +39,7 @@ impl Node for GraphFile {
             GraphSet {
                 which: self.0,
                 list,
-                demangle: at.instance.options().has(Flag::RustDemangle),
+                demangle: at.instance.options().has(Flag::RustPaths),
             },
             edit,
         )

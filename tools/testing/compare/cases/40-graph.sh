@@ -24,7 +24,7 @@ show() { # durations and their marks go, the columns stay
 begin 'ksys_write vfs_write'
 echo "== graph, empty =="
 cat trace
-grep -vx rust-demangle trace_options | tail -n 14
+grep -vxE '(no)?rust-(demangle|paths)' trace_options | tail -n 14
 work
 echo "== graph, default =="
 show trace
