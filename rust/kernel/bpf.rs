@@ -37,14 +37,18 @@ fn has_programs(call: &Call) -> bool {
     !programs.is_null()
 }
 
-/// Runs the programs at a kprobe. They may change the registers. Returns false if one drops the hit,
-/// or if a program runs on this CPU already. Any context.
+/// Runs the programs at a kprobe. They may change the registers. Returns false if one drops the hit
+/// or has the function return at once, or if a program runs on this CPU already. Any context.
 #[cfg(CONFIG_KPROBE_EVENTS)]
 #[inline(always)]
 pub(crate) fn pass_kprobe(call: &Call, regs: &Regs, _stay: &PreemptOff) -> bool {
+    if !has_programs(call) {
+        return true;
+    }
+    let instruction = regs.instruction();
     // SAFETY: preemption is off; programs at a kprobe expect the registers of the hit.
-    !has_programs(call)
-        || unsafe { bindings::trace_call_bpf(call.as_ptr(), regs.as_ptr().cast()) } != 0
+    let pass = unsafe { bindings::trace_call_bpf(call.as_ptr(), regs.as_ptr().cast()) } != 0;
+    pass && regs.instruction() == instruction
 }
 
 /// Runs the programs at a uprobe. They may change the registers, and sleep. Returns false if one drops

@@ -236,6 +236,20 @@ impl List {
         result
     }
 
+    /// Removes those that `is` accepts; one that cannot be removed stays, with the last error of these.
+    #[cfg(CONFIG_USER_EVENTS)]
+    pub(super) fn end_if_possible(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
+        let mut registry = registry::lock()?;
+        let mut result = Ok(());
+        let mut at = 0;
+        while let Some(one) = self.all.get(at) {
+            let ended = is(&**one).then(|| self.end(at, &mut registry));
+            at += usize::from(ended != Some(Ok(())));
+            result = ended.filter(Result::is_err).unwrap_or(result);
+        }
+        result
+    }
+
     /// Removes the events of those that `is` selects, all at once, as one wait does for all of them.
     /// Does nothing if something holds one of them. `ENOMEM`.
     fn end_events(

@@ -348,6 +348,9 @@ impl Dynamic for User {
     }
 
     fn may_end(&self) -> Result {
+        if self.event.is_used() {
+            return Err(EBUSY);
+        }
         match self.event.shared.sort.persists && !may_persist() {
             true => Err(EPERM),
             false => Ok(()),
@@ -494,10 +497,9 @@ pub(crate) fn remove(name: &[u8]) -> Result {
 fn reap() {
     if let Ok(mut list) = list::lock() {
         // One that is enabled at this moment stays.
-        let ended =
-            list.end_those(|one| one.as_any().downcast_ref().is_some_and(User::may_go_alone));
-        if let Err(error) = ended.or_else(|error| if error == ENOENT { Ok(()) } else { Err(error) })
-        {
+        let may_go =
+            |one: &dyn Dynamic| one.as_any().downcast_ref().is_some_and(User::may_go_alone);
+        if let Err(error) = list.end_if_possible(may_go) {
             pr_warn!("user_events: Unable to delete event: {:?}\n", error);
         }
     }

@@ -306,7 +306,8 @@ pub(crate) fn begin_copy(space: &Arc<Space>) -> Result {
     add(space)?;
     for enabler in space.data().all.lock().iter_mut() {
         let on = enabler.event.is_enabled();
-        if space.read_bit(enabler.address, enabler.number) != Some(on) {
+        // A page that is not there was not copied: it is shared, or not mapped in the copy.
+        if space.read_bit(enabler.address, enabler.number) == Some(!on) {
             enabler.write(space);
         }
     }
