@@ -110,6 +110,8 @@ if [ -e $enter/enable ]; then
 		echo "!$onmatch" > $exit/trigger
 		echo '!hist:keys=common_pid:ts0=common_timestamp' > $enter/trigger
 		echo > synthetic_events
+		# A histogram with time stamps has set the clock `global`, which stays.
+		echo local > trace_clock
 	fi
 	if [ -e events/syscalls/sys_enter_getppid/enable ]; then
 		echo 1 > events/syscalls/sys_enter_getppid/enable
