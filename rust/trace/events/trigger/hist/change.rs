@@ -9,7 +9,7 @@ use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
 use crate::core::event::hist::attributes::{condition, split_filter, Attributes};
 use crate::core::event::hist::compile::{compile, compile_actions};
 use crate::core::event::hist::description::{Description, Few};
-use crate::core::event::hist::error::{position, Errno, Log, Reason};
+use crate::core::event::hist::error::{position, Log, Reason};
 use crate::core::event::hist::print;
 use crate::core::format::Out;
 use crate::kernel::text::Text;
@@ -26,10 +26,6 @@ pub(crate) struct Hist;
 
 /// The number of the next trigger.
 static NEXT: Atomic<u64> = Atomic::new(0);
-
-fn errno(errno: Errno) -> Error {
-    Error::from_errno(errno.value().wrapping_neg())
-}
 
 /// Writes errors to `error_log`.
 struct Report<'a> {
@@ -183,15 +179,15 @@ impl Registry {
     /// Adds, changes or removes a trigger. Task context, sleeps. Errors as writes to `trigger`
     /// files; `log` gets their reasons.
     pub(super) fn write_hist(&mut self, at: &Writing<'_>, log: &mut dyn Log) -> Result {
-        let (text, condition_text) = split_filter(at.definition).map_err(errno)?;
-        let attributes = Attributes::parse(text, log).map_err(errno)?;
+        let (text, condition_text) = split_filter(at.definition)?;
+        let attributes = Attributes::parse(text, log)?;
         let mut is_event = |system: &[u8], event: &[u8]| {
             let found = self.find(system, event);
             found.is_some()
         };
         let mut actions = Few::new(Action::NONE);
         let texts = attributes.actions();
-        Action::parse_all(texts, &mut is_event, log, &mut actions).map_err(errno)?;
+        Action::parse_all(texts, &mut is_event, log, &mut actions)?;
         let all = (&attributes, &actions);
         let mut names = Names {
             registry: self,
@@ -202,7 +198,7 @@ impl Registry {
             events: KVec::new(),
         };
         let mut description = empty()?;
-        compile(text, all, &mut names, log, &mut description).map_err(errno)?;
+        compile(text, all, &mut names, log, &mut description)?;
         let event = names.registry.event(at.event).ok_or(ENODEV)?;
         let filter = match condition_text {
             Some(text) => {
@@ -264,7 +260,7 @@ impl Registry {
             events,
             ..
         } = names;
-        let result = compiled.map_err(errno).and_then(|()| {
+        let result = compiled.map_err(Error::from).and_then(|()| {
             // A field of the same name may be stored in another way in another event.
             let fits = |named: &Named| description.fits(&named.description);
             if named.as_ref().is_some_and(|named| !fits(named)) {
