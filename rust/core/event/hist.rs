@@ -15,6 +15,7 @@
 //! | [`compile`] | the parser of fields and expressions |
 //! | [`evaluate`] | keys and values of an entry, in any context |
 //! | [`map`] | the table of entries: no locks, all memory given at creation |
+//! | [`plain`] | the same for the usual definition, in fewer instructions |
 //! | [`print`] | the text of a definition, of entries and of totals |
 //! | [`error`] | C's error texts and their positions |
 //!
@@ -28,6 +29,7 @@ pub mod description;
 pub mod error;
 pub mod evaluate;
 pub mod map;
+pub mod plain;
 pub mod print;
 
 /// The most keys.

@@ -44,6 +44,8 @@ pub(crate) mod flag {
     pub(crate) const OBSERVED: usize = 1 << 31;
     /// Something is recorded behind each entry. C has no such bit.
     pub(crate) const FOLLOWED: usize = 1 << 30;
+    /// Its triggers take an entry that is nowhere but on the stack. C has no such bit.
+    pub(crate) const DIRECT: usize = 1 << 29;
     /// It was enabled once.
     pub(crate) const WAS_ENABLED: usize = bindings::EVENT_FILE_FL_WAS_ENABLED as usize;
 }

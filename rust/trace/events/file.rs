@@ -224,6 +224,10 @@ impl EventFile {
         if looks {
             scratch::prepare()?;
         }
+        // A hit looks at the list again, so it may see the bit before the list.
+        let direct = triggers
+            .as_ref()
+            .is_some_and(|list| list.is_direct_always());
         let any = triggers.is_some();
         if !any {
             self.hot.set(flag::TRIGGER_MODE, false);
@@ -231,6 +235,7 @@ impl EventFile {
         if !looks {
             self.hot.set(flag::TRIGGER_COND, false);
         }
+        self.hot.set(flag::DIRECT, direct);
         drop(self.hot.triggers.replace(triggers));
         if looks {
             self.hot.set(flag::TRIGGER_COND, true);

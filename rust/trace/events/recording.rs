@@ -49,6 +49,10 @@ const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND
 const JUDGED: usize =
     flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_MODE | flag::TRIGGER_COND;
 
+/// Flags that [`judge`] looks at.
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+const LOOKED_FOR: usize = CAREFUL | flag::TRIGGER_MODE | flag::DIRECT;
+
 /// Flags that are asked before an entry is made.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
@@ -605,8 +609,12 @@ fn record_copy_of(file: &HotFile, stay: &PreemptOff, entry: &[u8]) {
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 #[inline(never)]
 fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
-    let flags = file.flags() & (CAREFUL | flag::TRIGGER_MODE);
+    let flags = file.flags() & LOOKED_FOR;
     if flags & !JUDGED != 0 {
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        if flags & !(JUDGED | flag::DIRECT) == 0 && flags & flag::FILTERED == 0 {
+            return hit_direct(file, PreemptOff::new(), fill);
+        }
         return record_careful(file, fill);
     }
     let stay = PreemptOff::new();
@@ -639,7 +647,7 @@ fn hit_direct<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&m
         // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
         // The list may have been replaced since it was looked at.
-        triggers.is_none_or(|list| list.hit_direct(file, &entry))
+        triggers.is_none_or(|list| list.hit_direct(file, &mut entry, || common(file)))
     };
     if !done {
         drop(stay);
@@ -648,6 +656,17 @@ fn hit_direct<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&m
     if file.flags() & flag::SOFT_DISABLED == 0 {
         record_passed(file, stay, fill);
     }
+}
+
+/// The common fields of an entry of `file`.
+#[cfg(all(CONFIG_FTRACE_SYSCALLS, CONFIG_HIST_TRIGGERS))]
+#[inline(always)]
+fn common(file: &HotFile) -> u64 {
+    let mut context = Context::capture_in_probe();
+    if !context.is_plain_task() {
+        context = context.rest();
+    }
+    context.header(file.kind)
 }
 
 /// What the plain filters of an event say about an entry.

@@ -190,10 +190,16 @@ pub(crate) trait Trigger: Send + Sync {
         false
     }
 
-    /// Whether it needs neither the common fields of the entry nor the stack.
+    /// Whether it needs the entry and no stack.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     fn is_direct(&self) -> bool {
         false
+    }
+
+    /// Whether it reads the common fields of the entry.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    fn reads_common(&self) -> bool {
+        true
     }
 
     /// Whether no file shows it.
@@ -275,10 +281,17 @@ impl Limits {
     }
 }
 
+/// A trigger of a list.
+struct Listed {
+    trigger: Arc<dyn Trigger>,
+    /// Its filter, so that a hit need not ask the trigger.
+    filter: Option<Arc<Filter>>,
+}
+
 /// The triggers of a file.
 pub(crate) struct TriggerList {
     /// The newest first, and then the `hist` triggers, the oldest first.
-    triggers: KVec<Arc<dyn Trigger>>,
+    triggers: KVec<Listed>,
     /// The filters of all triggers as one program. Empty if a trigger has none, or one that is not
     /// [plain](Filter::is_plain).
     #[cfg_attr(
@@ -289,6 +302,9 @@ pub(crate) struct TriggerList {
     /// Whether all triggers are [direct](Trigger::is_direct), with plain filters.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     direct: bool,
+    /// Whether any trigger reads the common fields of the entry.
+    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+    reads_common: bool,
 }
 
 /// The filters of `triggers` as one program, see [`TriggerList::plain`]. Task context. `ENOMEM`.
@@ -318,12 +334,26 @@ impl TriggerList {
             let filter = trigger.limits().filter.as_ref();
             trigger.is_direct() && filter.is_none_or(|filter| filter.is_plain())
         });
+        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+        let reads_common = triggers.iter().any(|trigger| trigger.reads_common());
+        let mut listed = KVec::with_capacity(triggers.len(), GFP_KERNEL)?;
+        for trigger in triggers {
+            let filter = trigger.limits().filter.clone();
+            listed.push(Listed { trigger, filter }, GFP_KERNEL)?;
+        }
         Ok(Self {
-            triggers,
+            triggers: listed,
             plain,
             #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
             direct,
+            #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+            reads_common,
         })
+    }
+
+    /// The triggers, in their order.
+    fn all(&self) -> impl Iterator<Item = &Arc<dyn Trigger>> {
+        self.triggers.iter().map(|listed| &listed.trigger)
     }
 
     /// Whether all triggers are [direct](Trigger::is_direct), with plain filters. Any context.
@@ -333,20 +363,39 @@ impl TriggerList {
         self.direct
     }
 
-    /// Runs all triggers on `entry`, whose common fields are not set, if they are
-    /// [direct](Trigger::is_direct). Returns whether it has. Any context, preemption off.
+    /// Whether, besides, none has a filter.
+    pub(super) fn is_direct_always(&self) -> bool {
+        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+        return self.direct && self.triggers.iter().all(|listed| listed.filter.is_none());
+        #[cfg(not(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS)))]
+        false
+    }
+
+    /// Runs all triggers on `entry` if they are [direct](Trigger::is_direct). `common` are its
+    /// common fields, which are not set yet. Returns whether it has. Any context, preemption off.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     #[inline(always)]
-    pub(super) fn hit_direct(&self, file: &HotFile, entry: &[u8]) -> bool {
-        if self.direct {
-            for trigger in &self.triggers {
-                let filter = trigger.limits().filter.as_ref();
-                if filter.is_none_or(|filter| filter.passes_plain(entry)) {
-                    trigger.hit(file, Some(entry));
-                }
+    pub(super) fn hit_direct<const N: usize>(
+        &self,
+        file: &HotFile,
+        entry: &mut [u8; N],
+        common: impl FnOnce() -> u64,
+    ) -> bool {
+        if !self.direct {
+            return false;
+        }
+        if self.reads_common {
+            if let Some(fields) = entry.first_chunk_mut() {
+                *fields = common().to_ne_bytes();
             }
         }
-        self.direct
+        for listed in &self.triggers {
+            let filter = listed.filter.as_ref();
+            if filter.is_none_or(|filter| filter.passes_plain(entry)) {
+                listed.trigger.hit(file, Some(entry));
+            }
+        }
+        true
     }
 
     /// Whether the filters of all triggers reject `entry`, whose common fields are not set. False
@@ -360,13 +409,13 @@ impl TriggerList {
     /// The triggers of type `T`, the oldest first.
     #[cfg(CONFIG_HIST_TRIGGERS)]
     fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
-        let triggers = self.triggers.iter();
-        triggers.filter_map(|trigger| trigger.as_any()?.downcast_ref())
+        self.all()
+            .filter_map(|trigger| trigger.as_any()?.downcast_ref())
     }
 
     /// Whether any trigger needs the entry, or runs after it.
     pub(crate) fn looks_at_entries(&self) -> bool {
-        self.triggers.iter().any(|trigger| {
+        self.all().any(|trigger| {
             trigger.looks() || trigger.is_after() || trigger.limits().filter.is_some()
         })
     }
@@ -375,8 +424,9 @@ impl TriggerList {
     /// do, as bits. Any context.
     pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>) -> u64 {
         let mut after = 0;
-        for (place, trigger) in self.triggers.iter().enumerate() {
-            let passes = match (&trigger.limits().filter, entry) {
+        for (place, listed) in self.triggers.iter().enumerate() {
+            let trigger = &listed.trigger;
+            let passes = match (&listed.filter, entry) {
                 (Some(filter), Some(entry)) => filter.passes(entry),
                 (Some(_), None) => false,
                 (None, _) => true,
@@ -395,7 +445,7 @@ impl TriggerList {
 
     /// Runs the triggers of the bits `after`. Any context.
     pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
-        for (place, trigger) in self.triggers.iter().enumerate().take(u64::BITS as usize) {
+        for (place, trigger) in self.placed() {
             if after & 1 << place != 0 {
                 trigger.hit(file, None);
             }
@@ -417,14 +467,14 @@ impl TriggerList {
     }
 
     fn placed(&self) -> impl Iterator<Item = (usize, &Arc<dyn Trigger>)> {
-        self.triggers.iter().enumerate().take(u64::BITS as usize)
+        self.all().enumerate().take(u64::BITS as usize)
     }
 
     /// The list without the trigger of `key`, and that trigger. `ENOMEM`.
     fn without(&self, key: Key) -> Result<(KVec<Arc<dyn Trigger>>, Option<Arc<dyn Trigger>>)> {
         let mut rest = KVec::with_capacity(self.triggers.len(), GFP_KERNEL)?;
         let mut gone = None;
-        for trigger in &self.triggers {
+        for trigger in self.all() {
             if trigger.key() == key {
                 gone = Some(trigger.clone());
             } else {

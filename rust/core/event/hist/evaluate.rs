@@ -225,8 +225,9 @@ impl<H: Hit> Evaluation<'_, H> {
         Some(element)
     }
 
+    /// Sets the variables of the element that a hit was counted in. Any context.
     #[inline(never)]
-    fn set_variables<S: Deref<Target = [Shared]>>(&self, map: &Map<S>, element: Element) {
+    pub fn set_variables<S: Deref<Target = [Shared]>>(&self, map: &Map<S>, element: Element) {
         let variables = self.description.variables.as_slice().iter();
         for variable in variables.chain(self.description.implied.as_slice()) {
             self.set(map, element, variable);
@@ -241,23 +242,39 @@ impl<H: Hit> Evaluation<'_, H> {
         }
     }
 
-    /// Sets a variable. That of a text or a stack gets the address of its words.
+    /// Sets a variable.
+    #[inline(always)]
     fn set<S: Deref<Target = [Shared]>>(
         &self,
         map: &Map<S>,
         element: Element,
         variable: &Variable,
     ) {
+        match variable.text {
+            Some(text) => self.set_words(map, element, variable, text),
+            None => map.set(element, variable.slot.into(), self.number(variable.node)),
+        }
+    }
+
+    /// Sets a variable of a text or a stack: its words, and their address.
+    #[inline(never)]
+    fn set_words<S: Deref<Target = [Shared]>>(
+        &self,
+        map: &Map<S>,
+        element: Element,
+        variable: &Variable,
+        text: u8,
+    ) {
         let node = self.description.node(variable.node);
         let slot = variable.slot.into();
-        match (node.value, variable.text) {
-            (Value::Text(place), Some(text)) => {
+        match node.value {
+            Value::Text(place) => {
                 let comm = (place == Place::Execname).then(|| map.comm(element));
                 let store = |bytes: &[u8]| map.set_text(element, text.into(), bytes);
                 self.with_text(place, comm, store);
                 map.set(element, slot, map.text_address(element, text.into()));
             }
-            (value @ (Value::Stack | Value::StackField(_)), Some(text)) => {
+            value @ (Value::Stack | Value::StackField(_)) => {
                 let mut stack = [0; TEXT / 8];
                 let (count, calls) = stack.split_at_mut(1);
                 self.stack(value, calls);

@@ -84,6 +84,8 @@ pub struct Map<S> {
     stride: usize,
     /// Where an element has its key.
     key_at: usize,
+    /// Where an element has the word that says which variables are set.
+    set_at: usize,
     capacity: u32,
     mask: usize,
     slots: S,
@@ -121,6 +123,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
             layout,
             stride: layout.words(),
             key_at: layout.key_at(),
+            set_at: layout.set_at(),
             capacity: 1 << bits,
             mask: slots.len().wrapping_sub(1),
             slots,
@@ -367,12 +370,11 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
     }
 
     /// Sets a variable. Any context.
+    #[inline]
     pub fn set(&self, element: Element, variable: usize, value: u64) {
         let word = self.layout.variables_at().wrapping_add(variable);
-        if let (Some(word), Some(set)) = (
-            self.word(element, word),
-            self.word(element, self.layout.set_at()),
-        ) {
+        if let (Some(word), Some(set)) = (self.word(element, word), self.word(element, self.set_at))
+        {
             word.store_relaxed(value);
             set.set_bits(1 << (variable & 63));
         }
@@ -409,7 +411,7 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
 
     /// A variable, if it is set. With `once`, it is not set afterwards. Any context.
     pub fn read(&self, element: Element, variable: usize, once: bool) -> Option<u64> {
-        let set = self.word(element, self.layout.set_at())?;
+        let set = self.word(element, self.set_at)?;
         let bit = 1 << (variable & 63);
         if set.load_acquire() & bit == 0 {
             return None;

@@ -30,6 +30,7 @@ use crate::core::event::hist::description::Value;
 use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
 use crate::core::event::hist::map::{Element, Layout, Map};
+use crate::core::event::hist::plain::{Plain, Rest};
 use crate::core::event::hist::{KEY_WORDS, VARIABLES};
 use crate::core::format::Out;
 use crate::core::sys::Shared;
@@ -140,6 +141,8 @@ pub(crate) struct HistTrigger {
     /// `name=NAME`.
     name: Option<KVec<u8>>,
     description: Arc<Description>,
+    /// The usual definition has this form, too.
+    plain: Option<Plain>,
     histogram: Arc<Histogram>,
     /// The synthetic events of actions.
     events: KVec<synthetic::Held>,
@@ -200,7 +203,7 @@ impl HistTrigger {
         evaluation.key(key);
         // Each action has one, too.
         if !self.description.references.is_empty() {
-            return self.count_referring(file, evaluation, key);
+            return self.count_referring(file, entry, key);
         }
         // If the table is full, it counts the loss.
         if evaluation.count(&self.histogram.map, key, &()).is_some() {
@@ -208,11 +211,38 @@ impl HistTrigger {
         }
     }
 
+    /// [`HistTrigger::count`] of the usual definition.
+    #[inline(always)]
+    fn count_plain(&self, plain: &Plain, file: &HotFile, entry: &[u8]) {
+        if plain.rest() == Rest::References {
+            return plain.with_key(entry, |key| self.count_referring(file, entry, key));
+        }
+        let Some(element) = plain.count(entry, &self.histogram.map, &()) else {
+            return;
+        };
+        if plain.rest() == Rest::Variables {
+            return self.set_variables(file, entry, element);
+        }
+        waiting::notify();
+    }
+
+    /// The rest of [`HistTrigger::count_plain`] with variables.
+    #[inline(never)]
+    fn set_variables(&self, file: &HotFile, entry: &[u8], element: Element) {
+        let evaluation = Evaluation {
+            description: &self.description,
+            entry,
+            references: &[],
+            hit: &Now(file),
+        };
+        evaluation.set_variables(&self.histogram.map, element);
+        waiting::notify();
+    }
+
     /// The rest of [`HistTrigger::count`] with references to variables, and with actions.
     #[inline(never)]
-    fn count_referring(&self, file: &HotFile, evaluation: Evaluation<'_, Now<'_>>, key: &[u64]) {
-        let map = &self.histogram.map;
-        let (entry, hit) = (evaluation.entry, evaluation.hit);
+    fn count_referring(&self, file: &HotFile, entry: &[u8], key: &[u64]) {
+        let (map, hit) = (&self.histogram.map, &Now(file));
         let mut references = [0; VARIABLES];
         if !self.resolve(key, &mut references) {
             return;
@@ -322,6 +352,9 @@ impl Trigger for HistTrigger {
         if self.is_paused() || self.histogram.closed.load(ordering::Acquire) {
             return;
         }
+        if let Some(plain) = &self.plain {
+            return self.count_plain(plain, file, entry);
+        }
         match usize::from(self.description.key_words) <= SHORT {
             true => self.count::<SHORT>(file, entry),
             false => self.count_long(file, entry),
@@ -334,10 +367,16 @@ impl Trigger for HistTrigger {
 
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     fn is_direct(&self) -> bool {
-        let nodes = self.description.nodes.as_slice();
-        !nodes.iter().any(|node| match node.value {
+        let mut nodes = self.description.nodes.as_slice().iter();
+        !nodes.any(|node| node.is_stack())
+    }
+
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    fn reads_common(&self) -> bool {
+        let mut nodes = self.description.nodes.as_slice().iter();
+        nodes.any(|node| match node.value {
             Value::Number { offset, .. } => usize::from(offset) < COMMON,
-            _ => node.is_stack(),
+            _ => false,
         })
     }
 

@@ -75,7 +75,7 @@ impl Registry {
         if !is_last {
             triggers.push(trigger.clone(), GFP_KERNEL)?;
         }
-        for other in old.iter().flat_map(|list| &list.triggers) {
+        for other in old.iter().flat_map(|list| list.all()) {
             if other.key() == trigger.key() {
                 return Err(EEXIST);
             }
@@ -138,7 +138,7 @@ impl Registry {
         let file = self.file_made(instance, event)?;
         let gone = file.triggers();
         file.set_triggers(None)?;
-        for trigger in gone.iter().flat_map(|list| &list.triggers) {
+        for trigger in gone.iter().flat_map(|list| list.all()) {
             // Each trigger was one soft user.
             let _ = self.enable_softly(instance, event, false);
             trigger.detach(self, instance);
@@ -197,7 +197,7 @@ impl Registry {
             return Ok(false);
         };
         let mut any = false;
-        for trigger in list.triggers.iter().filter(|trigger| !trigger.is_hidden()) {
+        for trigger in list.all().filter(|trigger| !trigger.is_hidden()) {
             line(out, &**trigger)?;
             any = true;
         }

@@ -10,6 +10,7 @@ use crate::core::event::hist::attributes::{condition, split_filter, Attributes};
 use crate::core::event::hist::compile::{compile, compile_actions};
 use crate::core::event::hist::description::{Description, Few};
 use crate::core::event::hist::error::{position, Log, Reason};
+use crate::core::event::hist::plain::Plain;
 use crate::core::event::hist::print;
 use crate::core::format::Out;
 use crate::kernel::text::Text;
@@ -291,6 +292,7 @@ impl Registry {
                 text: Text::copy(text)?,
                 identity,
                 name: attributes.name.map(Text::copy).transpose()?,
+                plain: Plain::of(&description),
                 description: description.into(),
                 histogram,
                 events,
