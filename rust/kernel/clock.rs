@@ -18,6 +18,9 @@ pub(crate) use x86::{cycles, sched_is_native, sched_native};
 use kernel::bindings;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
+/// Jiffies in a second. `bindings::HZ` is what user space has for `USER_HZ`.
+pub(crate) const HZ: u32 = bindings::CONFIG_HZ;
+
 /// The scheduler's clock of this CPU, in nanoseconds. Fast, not coherent between CPUs.
 ///
 /// Like every clock here it may be called with preemption on; the reading is then some CPU's.
@@ -69,7 +72,7 @@ pub(crate) fn uptime() -> u64 {
 
 /// What `jiffies_64` was at boot: five minutes before its low half wraps (`INITIAL_JIFFIES`).
 fn initial_jiffies() -> u64 {
-    u64::from((bindings::HZ as u32).wrapping_mul(300).wrapping_neg())
+    u64::from(HZ.wrapping_mul(300).wrapping_neg())
 }
 
 /// `CLOCK_MONOTONIC`, NMI-safe reading.

@@ -10,9 +10,6 @@ use kernel::prelude::*;
 use kernel::sync::{rcu, LockClassKey};
 use kernel::types::Opaque;
 
-/// Jiffies in a second.
-pub(crate) const HZ: u32 = bindings::HZ;
-
 /// A queue of sleeping tasks, and of pollers.
 #[pin_data(PinnedDrop)]
 pub(crate) struct WaitQueue {

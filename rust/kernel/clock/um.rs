@@ -18,7 +18,7 @@ pub(crate) fn sched_is_native() -> bool {
 /// None here; elsewhere preemption must be off.
 #[inline(always)]
 pub(crate) unsafe fn sched_native() -> u64 {
-    const NS_PER_TICK: u64 = 1_000_000_000 / bindings::HZ as u64;
+    const NS_PER_TICK: u64 = 1_000_000_000 / super::HZ as u64;
     if cfg!(CONFIG_UML_TIME_TRAVEL_SUPPORT) {
         return super::sched();
     }

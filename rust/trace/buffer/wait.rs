@@ -9,9 +9,10 @@
 
 use super::lane::{self, Lane};
 use super::Buffer;
+use crate::kernel::clock::HZ;
 use crate::kernel::cpus;
 use crate::kernel::fs::pseudo_fs::{PollCall, PollEvents};
-use crate::kernel::wait_queue::{WaitQueue, HZ};
+use crate::kernel::wait_queue::WaitQueue;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};

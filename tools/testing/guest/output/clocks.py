@@ -16,7 +16,7 @@ def write(name, text):
         file.write(text)
 
 
-def stamp(clock, read):
+def stamp(clock, read, pattern=r"\d+\.\d{6}"):
     """Seconds: user space's reading before a marker, the marker's stamp, the reading after."""
     write("trace_clock", clock)
     with open(TRACING + "trace_marker", "w") as marker:
@@ -25,7 +25,7 @@ def stamp(clock, read):
         marker.flush()
         after = read()
     with open(TRACING + "trace") as trace:
-        found = re.search(r"\] \S{5} +(\d+\.\d{6}): \S+: now$", trace.read(), re.M)
+        found = re.search(rf"\] \S{{5}} +({pattern}): \S+: now$", trace.read(), re.M)
     return before, float(found[1]), after
 
 
@@ -35,4 +35,10 @@ for name, number in CLOCKS:
     good = before - SLACK <= at <= after + SLACK
     bad += not good
     print(f"{name}: {before} {at} {after}{'' if good else ': wrong'}")
+
+# Time since boot in ticks of user space, counted by interrupts.
+before, at, after = stamp("uptime", lambda: time.clock_gettime(time.CLOCK_BOOTTIME), r"\d+")
+good = before - 1 <= at / 100 <= after + 1
+bad += not good
+print(f"uptime: {before} {at} {after}{'' if good else ': wrong'}")
 sys.exit(bad != 0)
