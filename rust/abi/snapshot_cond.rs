@@ -86,9 +86,11 @@ pub(crate) unsafe extern "C" fn tracing_snapshot_cond_disable(tr: *mut trace_arr
 pub(crate) unsafe extern "C" fn tracing_snapshot_cond(tr: *mut trace_array, data: *mut c_void) {
     // SAFETY: `tr` is null, or an instance that somebody holds until this returns.
     if let Ok(instance) = unsafe { given(tr) } {
-        instance.snapshot_cond(|owner| {
+        instance.snapshot_cond(|owner, take| {
             // SAFETY: the owner was given with its function, which takes `data`.
-            owner_of(owner).is_some_and(|owner| unsafe { (owner.update)(tr, data) })
+            if owner_of(owner).is_some_and(|owner| unsafe { (owner.update)(tr, data) }) {
+                take();
+            }
         });
     }
 }

@@ -46,7 +46,7 @@ pub(crate) const OPEN_FLAGS: [(u64, &str); 16] = [
 #[repr(transparent)]
 pub(crate) struct Metadata(Opaque<bindings::syscall_metadata>);
 
-// SAFETY: what is read here is constant.
+// SAFETY: what is read here is constant, but for the number, which is read and written as a whole.
 unsafe impl Sync for Metadata {}
 
 impl Metadata {
@@ -82,6 +82,18 @@ impl Metadata {
     fn raw(&self) -> &bindings::syscall_metadata {
         // SAFETY: a static; of it only the list of fields changes, which is not looked at here.
         unsafe { &*self.0.get() }
+    }
+
+    /// The number of the call; below 0 before it was [set](Metadata::set_number), or without one.
+    pub(crate) fn number(&self) -> c_int {
+        // SAFETY: an aligned word of a static, which others read meanwhile at most.
+        unsafe { (&raw const (*self.0.get()).syscall_nr).read_volatile() }
+    }
+
+    /// Sets the number. Boot, one CPU.
+    pub(crate) fn set_number(&self, number: c_int) {
+        // SAFETY: an aligned word of a static, which is read by `number` alone and as a whole.
+        unsafe { (&raw mut (*self.0.get()).syscall_nr).write_volatile(number) };
     }
 
     /// Where the fields of the event of its entry are listed.

@@ -2,6 +2,7 @@
 
 //! Enabling and disabling events.
 
+use super::file::User;
 use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
 use super::systems::Systems;
@@ -40,7 +41,7 @@ impl Registry {
     /// `ENODEV` if the event was removed; `EACCES` in a read-only copy of another instance;
     /// `ENOMEM`; and the errors of the event's class.
     pub(crate) fn enable(&mut self, instance: &Arc<Instance>, event: EventId, on: bool) -> Result {
-        self.switch(instance, event, on, false)
+        self.switch(instance, event, on, User::Recorder)
     }
 
     /// Adds or removes a soft user of `event` in `instance`: the probe runs, but need not record.
@@ -51,10 +52,10 @@ impl Registry {
         event: EventId,
         on: bool,
     ) -> Result {
-        self.switch(instance, event, on, true)
+        self.switch(instance, event, on, User::Soft)
     }
 
-    fn switch(&mut self, instance: &Arc<Instance>, event: EventId, on: bool, soft: bool) -> Result {
+    fn switch(&mut self, instance: &Arc<Instance>, event: EventId, on: bool, user: User) -> Result {
         if instance.is_copy() {
             return Err(EACCES);
         }
@@ -70,7 +71,7 @@ impl Registry {
         }
         let result = self.file_made(instance, event).and_then(|file| {
             let was = file.is_enabled();
-            let result = file.switch(on, soft);
+            let result = file.switch(on, user);
             Ok((was, file.is_enabled(), result))
         });
         let (was, is, result) = match result {
@@ -82,7 +83,7 @@ impl Registry {
             (true, false) => self.enabled -= 1,
             _ => {}
         }
-        let result = result.and_then(|()| self.tell(instance, event, was, is, soft));
+        let result = result.and_then(|()| self.tell(instance, event, was, is, user));
         self.end_saving();
         if on && result.is_err() {
             if let Some(event) = self.event(event) {
@@ -99,7 +100,7 @@ impl Registry {
         event: EventId,
         was: bool,
         is: bool,
-        soft: bool,
+        user: User,
     ) -> Result {
         let on_switch = self.event(event).and_then(|event| event.on_switch.clone());
         let Some(on_switch) = on_switch.filter(|_| was != is) else {
@@ -109,13 +110,16 @@ impl Registry {
             .switched(self, instance, event, is)
             .inspect_err(|_| {
                 if is {
-                    let _ = self.switch(instance, event, false, soft);
+                    let _ = self.switch(instance, event, false, user);
                 }
             })
     }
 
     /// Enables or disables all events that match `wanted`. An error does not stop it. Task context,
     /// sleeps.
+    ///
+    /// All are recorded from one moment on: when the last one is enabled. So the write itself, which
+    /// hits many events, is not recorded by those that were enabled first.
     ///
     /// # Errors
     ///
@@ -133,17 +137,35 @@ impl Registry {
         let mut failed = Ok(());
         let mut next = 0;
         let has = |event: &Event| Systems::of(instance).has(event.system().to_bytes());
+        if !on {
+            self.record_matching(instance, wanted, false);
+        }
         while let Some(event) = self.events().get(next) {
             next += 1;
             if wanted.matches(event) && has(event) {
                 let id = event.id();
-                let switched = self.enable(instance, id, on);
+                let switched = self.switch(instance, id, on, User::Later);
                 if failed.is_ok() {
                     failed = switched;
                 }
                 result = failed;
             }
         }
+        if on {
+            self.record_matching(instance, wanted, true);
+        }
         result
+    }
+
+    /// Lets those of the events that match `wanted` and are enabled be recorded, or no more.
+    fn record_matching(&self, instance: &Arc<Instance>, wanted: &Match<'_>, on: bool) {
+        let has = |event: &Event| Systems::of(instance).has(event.system().to_bytes());
+        let files = self.of(instance).map_or(&[][..], |at| at.files());
+        for file in files {
+            let event = self.event(file.event());
+            if event.is_some_and(|event| wanted.matches(event) && has(event)) {
+                file.record(on);
+            }
+        }
     }
 }

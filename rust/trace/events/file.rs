@@ -52,6 +52,17 @@ pub(crate) struct EventFile {
     hot: FileBox<Hot>,
 }
 
+/// Who enables an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum User {
+    /// Who wants it recorded.
+    Recorder,
+    /// The same; [`EventFile::record`] follows when all events of the write are enabled.
+    Later,
+    /// Who wants its probe to run.
+    Soft,
+}
+
 impl EventFile {
     pub(super) fn new(
         event: &Event,
@@ -134,9 +145,10 @@ impl EventFile {
         }
     }
 
-    /// Enables or disables the event. With `soft`, adds or removes a soft user; the caller removes
-    /// it as often as it adds it. Task context, sleeps. Errors as the event's class.
-    pub(super) fn switch(&mut self, on: bool, soft: bool) -> Result {
+    /// Enables or disables the event. With [`User::Soft`], adds or removes a soft user; the caller
+    /// removes it as often as it adds it. Task context, sleeps. Errors as the event's class.
+    pub(super) fn switch(&mut self, on: bool, user: User) -> Result {
+        let soft = user == User::Soft;
         if on {
             if soft {
                 self.soft += 1;
@@ -147,6 +159,11 @@ impl EventFile {
                     self.soft -= 1;
                     return Err(error);
                 }
+                if !self.is_enabled() {
+                    self.hot.set(flag::SOFT_DISABLED, true);
+                }
+            } else if user == User::Later {
+                // An event that is recorded is recorded meanwhile, too.
                 if !self.is_enabled() {
                     self.hot.set(flag::SOFT_DISABLED, true);
                 }
@@ -171,6 +188,13 @@ impl EventFile {
         let result = if off { self.hot.enable(false) } else { Ok(()) };
         self.hot.set(flag::SOFT_DISABLED, self.soft > 0);
         result
+    }
+
+    /// Lets an event that is enabled be recorded from now on, or no more. Any context.
+    pub(super) fn record(&self, on: bool) {
+        if self.is_enabled() {
+            self.hot.set(flag::SOFT_DISABLED, !on);
+        }
     }
 
     /// The current filter.

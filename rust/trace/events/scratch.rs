@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Per-CPU memory for one entry, which is checked before anything is reserved for it.
+//! Per-CPU memory for entries, which are checked before anything is reserved for them.
 
 use crate::kernel::percpu::PerCpu;
 use core::cell::UnsafeCell;
@@ -12,19 +12,23 @@ use kernel::sync::SetOnce;
 /// The largest entry, in bytes, that is checked in this memory.
 const ROOM: usize = 4096 - 8;
 
-/// The memory of one CPU.
+/// How many entries a CPU can have in this memory at once: those of hits that interrupt others, and
+/// of synthetic events that a hit fires.
+const ENTRIES: usize = 4;
+
+/// The memory of one CPU for one entry.
 pub(super) struct Scratch {
-    /// Whether it holds an entry. Only contexts of this CPU change it, and each restores it before
-    /// it ends.
-    used: Atomic<bool>,
+    /// In a CPU's first memory: how many hold an entry. Only contexts of this CPU change it, and
+    /// each restores it before it ends.
+    used: Atomic<u32>,
     entry: UnsafeCell<[u64; ROOM / 8]>,
 }
 
-// SAFETY: only the context that has set `used` accesses the entry, on the CPU of this memory, with
-// preemption off.
+// SAFETY: only the context that has raised `used` past an entry accesses it, on the CPU of this
+// memory, with preemption off.
 unsafe impl Sync for Scratch {}
 
-static SCRATCH: SetOnce<PerCpu<Scratch>> = SetOnce::new();
+static SCRATCH: SetOnce<[PerCpu<Scratch>; ENTRIES]> = SetOnce::new();
 
 /// Allocates the memory if that was not done yet. Task context, may sleep. `ENOMEM`.
 pub(super) fn prepare() -> Result {
@@ -34,38 +38,49 @@ pub(super) fn prepare() -> Result {
     }
 }
 
-/// Not a part of [`prepare`]: it takes a page of the stack.
 #[cold]
-#[inline(never)]
 fn allocate() -> Result {
     // If another task was faster, its memory is used.
-    SCRATCH.populate(PerCpu::new(|_| Scratch {
-        used: Atomic::new(false),
-        entry: UnsafeCell::new([0; ROOM / 8]),
-    })?);
+    SCRATCH.populate([memory()?, memory()?, memory()?, memory()?]);
     Ok(())
 }
 
+/// Not a part of [`allocate`]: it takes a page of the stack.
+#[inline(never)]
+fn memory() -> Result<PerCpu<Scratch>> {
+    PerCpu::new(|_| Scratch {
+        used: Atomic::new(0),
+        entry: UnsafeCell::new([0; ROOM / 8]),
+    })
+}
+
 impl Scratch {
-    /// Memory for an entry. `None` if the entry is too long or the memory is in use. Any context.
+    /// Memory for an entry. `None` if the entry is too long or all memory is in use. Any context.
     /// Preemption stays off until [`Scratch::give_back`].
     #[inline(always)]
     pub(super) fn take(length: usize) -> Option<*mut u8> {
-        let this = SCRATCH.as_ref()?.this();
-        if length > ROOM || this.used.load(Relaxed) {
+        let [first, others @ ..] = SCRATCH.as_ref()?;
+        let first = first.this();
+        if length > ROOM {
             return None;
         }
-        this.used.store(true, Relaxed);
+        let used = first.used.load(Relaxed);
+        let place = match (used as usize).checked_sub(1) {
+            None => first,
+            Some(at) => others.get(at)?.this(),
+        };
+        first.used.store(used.wrapping_add(1), Relaxed);
         compiler_fence(Ordering::SeqCst);
-        Some(this.entry.get().cast())
+        Some(place.entry.get().cast())
     }
 
     /// Undoes a [`Scratch::take`] of this context.
     #[inline(always)]
     pub(super) fn give_back() {
         compiler_fence(Ordering::SeqCst);
-        if let Some(all) = SCRATCH.as_ref() {
-            all.this().used.store(false, Relaxed);
+        if let Some([first, ..]) = SCRATCH.as_ref() {
+            let used = &first.this().used;
+            used.store(used.load(Relaxed).wrapping_sub(1), Relaxed);
         }
     }
 }

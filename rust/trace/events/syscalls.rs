@@ -101,6 +101,9 @@ pub(crate) fn init<I: Iterator<Item = &'static Metadata>>(all: impl FnOnce() -> 
             metadata,
             user: UserArgs::of(metadata.function()),
         });
+        if let Some(call) = &call {
+            call.metadata.set_number(number as i32);
+        }
         calls.push(call, GFP_KERNEL)?;
     }
     BY_NUMBER.populate(calls);
@@ -121,9 +124,7 @@ pub(crate) fn call(number: usize) -> Option<&'static Call> {
 
 /// The number of the call with `metadata`. The last one if it has several.
 pub(crate) fn number_of(metadata: &Metadata) -> Option<usize> {
-    (0..CALLS)
-        .rev()
-        .find(|&number| call(number).is_some_and(|call| core::ptr::eq(call.metadata, metadata)))
+    usize::try_from(metadata.number()).ok()
 }
 
 const _: () = assert!(ARGS == syscall::ARGS);

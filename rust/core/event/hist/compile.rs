@@ -77,6 +77,7 @@ type Result<T = ()> = core::result::Result<T, Errno>;
 /// # Errors
 ///
 /// Those of C. `into` is unspecified then.
+#[inline(never)] // A definition may make another one. What this has on the stack is gone then.
 pub fn compile(
     text: &[u8],
     (attributes, actions): (&Attributes<'_>, &Actions<'_>),

@@ -31,7 +31,7 @@ use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
 use crate::core::event::hist::map::{Element, Layout, Map};
 use crate::core::event::hist::plain::{Plain, Rest};
-use crate::core::event::hist::{KEY_WORDS, VARIABLES};
+use crate::core::event::hist::VARIABLES;
 use crate::core::format::Out;
 use crate::core::sys::Shared;
 use crate::kernel::context;
@@ -56,6 +56,10 @@ pub(super) use switch::HistSwitch;
 /// Keys of up to so many words are made on the stack in the usual way.
 const SHORT: usize = 4;
 
+/// The longest chain of tables of which each reads variables of the next. The last owner of one
+/// drops all of them, each within the other.
+const CHAIN: u8 = 32;
+
 /// A table, and what the triggers that share it have in common.
 pub(super) struct Histogram {
     map: Map<KVVec<Shared>>,
@@ -65,6 +69,8 @@ pub(super) struct Histogram {
     /// The tables of other triggers whose variables the definition reads. A reference says which.
     /// They stay as long as the table, since a variable may be the address of a text there.
     referred: KVec<Arc<Histogram>>,
+    /// The length of the longest chain of tables that begins here.
+    chain: u8,
 }
 
 /// The definition of a table as it is printed.
@@ -88,13 +94,17 @@ fn layout_of(description: &Description) -> Layout {
 
 impl Histogram {
     /// Makes an empty table of 2^`bits` elements for `description`. Task context, may sleep.
-    /// `ENOMEM`.
+    /// `ENOMEM`; `E2BIG` for a chain of more than [`CHAIN`] tables.
     fn new(
         description: &Description,
         bits: u8,
         face: Face,
         referred: KVec<Arc<Histogram>>,
     ) -> Result<Arc<Self>> {
+        let chain = referred.iter().map(|table| table.chain).max().unwrap_or(0);
+        if chain >= CHAIN {
+            return Err(E2BIG);
+        }
         let layout = layout_of(description);
         let zeros = |count: usize| {
             let mut words = KVVec::with_capacity(count, GFP_KERNEL)?;
@@ -110,6 +120,7 @@ impl Histogram {
             closed: Atomic::new(false),
             face,
             referred,
+            chain: chain.wrapping_add(1),
         };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
@@ -187,11 +198,10 @@ impl Hit for Now<'_> {
 }
 
 impl HistTrigger {
-    /// Counts a hit.
+    /// Counts a hit. Its key is made in `memory`.
     #[inline(always)]
-    fn count<const WORDS: usize>(&self, file: &HotFile, entry: &[u8]) {
-        let mut key = [0; WORDS];
-        let Some(key) = key.get_mut(..usize::from(self.description.key_words)) else {
+    fn count(&self, file: &HotFile, entry: &[u8], memory: &mut [u64]) {
+        let Some(key) = memory.get_mut(..usize::from(self.description.key_words)) else {
             return;
         };
         let evaluation = Evaluation {
@@ -317,7 +327,7 @@ impl HistTrigger {
     /// [`HistTrigger::count`] with a key of any length.
     #[inline(never)]
     fn count_long(&self, file: &HotFile, entry: &[u8]) {
-        self.count::<KEY_WORDS>(file, entry);
+        actions::with_key(|memory| self.count(file, entry, memory));
     }
 
     /// Whether hits are ignored.
@@ -356,7 +366,7 @@ impl Trigger for HistTrigger {
             return self.count_plain(plain, file, entry);
         }
         match usize::from(self.description.key_words) <= SHORT {
-            true => self.count::<SHORT>(file, entry),
+            true => self.count(file, entry, &mut [0; SHORT]),
             false => self.count_long(file, entry),
         }
     }

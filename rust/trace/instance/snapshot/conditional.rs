@@ -58,12 +58,13 @@ impl Instance {
         conditional.with(|now| now.map(|now| f(&*now.owner)))
     }
 
-    /// Takes a snapshot if it has an owner and `accepts` says so. If no snapshot can be taken,
-    /// records why, and `accepts` does not run. Any context; does nothing in an NMI.
+    /// Runs `decide` on the owner of the snapshot, if there is one. The second argument of `decide`
+    /// takes a snapshot and says whether one was taken. If none can be taken, records why, and
+    /// `decide` does not run. Any context; does nothing in an NMI.
     ///
-    /// `accepts` runs with interrupts off, on one CPU at a time, and the snapshot is taken before
-    /// another CPU decides. A hit that the snapshot itself causes on this CPU is left out.
-    pub(crate) fn snapshot_cond(&self, accepts: impl FnOnce(&dyn Any) -> bool) {
+    /// `decide` runs with interrupts off, on one CPU at a time. A hit that the snapshot itself causes
+    /// on this CPU is left out.
+    pub(crate) fn snapshot_cond(&self, decide: impl FnOnce(&dyn Any, &dyn Fn() -> bool)) {
         if refusal(self) {
             return;
         }
@@ -77,10 +78,10 @@ impl Instance {
                     }
                     spin_loop();
                 }
-                if accepts(&*now.owner) {
-                    // `EBUSY` means that the events are dropped anyway.
-                    let _ = self.snapshot.take(&self.buffer, None);
-                }
+                decide(&*now.owner, &|| {
+                    // While the buffer is paused, nothing is exchanged.
+                    !self.buffer.is_paused() && self.snapshot.take(&self.buffer, None).is_ok()
+                });
                 now.deciding.store(0, ordering::Release);
             });
         });

@@ -23,10 +23,25 @@ use kernel::sync::SetOnce;
 /// whose own trigger fires it again soon finds none.
 static VALUES: SetOnce<PerContext<[u64; PARAMETERS]>> = SetOnce::new();
 
+/// Memory for long keys. They are too large for the stack, since a hit may fire an event that has a
+/// histogram itself.
+static KEYS: SetOnce<PerContext<[u64; KEY_WORDS]>> = SetOnce::new();
+
+/// Runs `f` on memory for a long key, unless all is in use. Any context.
+#[inline(always)]
+pub(super) fn with_key(f: impl FnOnce(&mut [u64])) {
+    if let Some(keys) = KEYS.as_ref() {
+        keys.with(|key| f(key));
+    }
+}
+
 /// Makes the memory if there is none. Task context, may sleep; the event mutex is held. `ENOMEM`.
 pub(super) fn prepare() -> Result {
     if VALUES.as_ref().is_none() {
         VALUES.populate(PerContext::new([0; PARAMETERS])?);
+    }
+    if KEYS.as_ref().is_none() {
+        KEYS.populate(PerContext::new([0; KEY_WORDS])?);
     }
     Ok(())
 }
@@ -56,10 +71,11 @@ impl Effects for Acting<'_> {
 
     #[inline(never)]
     fn snapshot(&self, _: Element, value: u64, change: bool) {
-        self.file.instance().snapshot_cond(|owner| {
+        self.file.instance().snapshot_cond(|owner, take| {
             let noted = owner.downcast_ref::<Noted>();
-            let noted = noted.filter(|noted| noted.trigger == self.trigger.number);
-            noted.is_some_and(|noted| noted.note(self.key, value, change))
+            if let Some(noted) = noted.filter(|noted| noted.trigger == self.trigger.number) {
+                noted.note(self.key, value, change, take);
+            }
         });
     }
 }
@@ -91,20 +107,20 @@ impl Noted {
         Ok(new)
     }
 
-    /// Notes a hit, unless its value is not greater, or with `change` the same.
-    fn note(&self, key: &[u64], value: u64, change: bool) -> bool {
+    /// Takes a snapshot and notes its hit, unless the value is not greater, or with `change` the
+    /// same.
+    fn note(&self, key: &[u64], value: u64, change: bool, take: &dyn Fn() -> bool) {
         let last = self.value.load_relaxed();
         let passes = match change {
             true => value != last,
             false => value > last,
         };
-        if passes {
+        if passes && take() {
             self.value.store_relaxed(value);
             let words = self.key.iter().zip(key);
             words.for_each(|(word, key)| word.store_relaxed(*key));
             self.taken.store_release(1);
         }
-        passes
     }
 }
 

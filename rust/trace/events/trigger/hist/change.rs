@@ -262,6 +262,12 @@ impl Registry {
             ..
         } = names;
         let result = compiled.map_err(Error::from).and_then(|()| {
+            // The first one is the owner of the instance's snapshot.
+            let snapshots = actions.as_slice().iter();
+            let snapshots = snapshots.filter(|action| action.kind == Does::Snapshot);
+            if snapshots.count() > 1 {
+                return Err(EBUSY);
+            }
             // A field of the same name may be stored in another way in another event.
             let fits = |named: &Named| description.fits(&named.description);
             if named.as_ref().is_some_and(|named| !fits(named)) {
