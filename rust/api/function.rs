@@ -15,9 +15,9 @@ use kernel::types::Opaque;
 /// The callback runs on any CPU and in any context, NMIs among them, with preemption off. It must
 /// not sleep, and must not take a lock that code which it interrupts may hold; atomics are fine, and
 /// so are [`RingBuffer::write`](crate::ring_buffer::RingBuffer::write) and
-/// [`Instance::print`](crate::instance::Instance::print). A traced function that it calls does not
-/// call it again: the core has a guard against recursion, one for each context. Where RCU is not
-/// watching, it is not called.
+/// [`Instance::print`](crate::instance::Instance::print). A traced function that it calls may call it
+/// once more, and then no more: the core has a guard against recursion. Where RCU is not watching, it
+/// is not called.
 pub trait FunctionCallback: Send + Sync + 'static {
     /// A function that is traced is entered.
     fn entry(&self, call: &Call<'_>);

@@ -8,6 +8,7 @@
 //! | [`fprobe::Fprobe`] | callbacks at entry and return, with data of one call |
 //! | [`ring_buffer::RingBuffer`] | a ring buffer of one's own, of records of one type |
 //! | [`instance::Instance`] | an instance of the trace, to write to |
+//! | [`synthetic::SyntheticEvent`] | an event of one's own, with fields that are numbers |
 //! | [`tracepoint::TracepointProbe`] | a callback at a tracepoint |
 //!
 //! A value is registered as long as it exists. Dropping it ends the registration and waits until no
@@ -29,6 +30,8 @@ pub mod fprobe;
 pub mod function;
 pub mod instance;
 pub mod ring_buffer;
+#[cfg(CONFIG_SYNTH_EVENTS)]
+pub mod synthetic;
 #[cfg(CONFIG_TRACEPOINTS)]
 pub mod tracepoint;
 

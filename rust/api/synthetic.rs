@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Synthetic events: events that are defined at run time and fired by code.
+//!
+//! C header: `include/linux/trace_events.h`. `Documentation/trace/histogram.rst` describes such
+//! events.
+
+use core::marker::PhantomData;
+use core::ptr::{self, NonNull};
+use kernel::bindings;
+use kernel::error::{from_err_ptr, to_result};
+use kernel::prelude::*;
+
+/// A number that a field can have.
+///
+/// # Safety
+///
+/// `TYPE` is the name of a number's type, with as many bytes as `Self` has, at most 8.
+pub unsafe trait Number: Copy {
+    /// What the event's format calls it.
+    const TYPE: &'static CStr;
+
+    /// Its bits in the low ones.
+    fn bits(self) -> u64;
+}
+
+macro_rules! number {
+    ($($Type:ty: $name:literal),+) => {$(
+        // SAFETY: both are numbers of the same size.
+        unsafe impl Number for $Type {
+            const TYPE: &'static CStr = $name;
+
+            #[inline]
+            fn bits(self) -> u64 {
+                self as u64
+            }
+        }
+    )+};
+}
+
+number!(u8: c"u8", u16: c"u16", u32: c"u32", u64: c"u64", usize: c"unsigned long");
+number!(i8: c"s8", i16: c"s16", i32: c"s32", i64: c"s64", isize: c"long", bool: c"bool");
+
+/// The fields of an event. [`crate::synthetic_event!`] implements it for a structure.
+///
+/// # Safety
+///
+/// The types of `FIELDS` are those of [`Number`]s, and `values` gives one value for each.
+pub unsafe trait Fields: Send + Sync + 'static {
+    /// The event's name.
+    const NAME: &'static CStr;
+
+    /// Type and name of each field.
+    const FIELDS: &'static [(&'static CStr, &'static CStr)];
+
+    /// One number for each field.
+    type Values: AsMut<[u64]>;
+
+    /// What an entry has in its fields.
+    fn values(&self) -> Self::Values;
+}
+
+/// A synthetic event with the fields of `F`, `events/synthetic/NAME` in tracefs, with format, filter,
+/// triggers and histograms.
+///
+/// It is recorded in the top instance, while it is enabled there. Dropping it disables and removes it:
+/// task context, may sleep. If something else uses it then, a histogram for instance, it stays, and
+/// can be removed by `synthetic_events`.
+///
+/// # Examples
+///
+/// ```
+/// use kernel::prelude::*;
+/// use rtrace::synthetic::SyntheticEvent;
+///
+/// rtrace::synthetic_event! {
+///     /// Somebody bought apples.
+///     struct Sale = "apple_sale" {
+///         apples: u32,
+///         cents: i64,
+///     }
+/// }
+///
+/// let sales = SyntheticEvent::<Sale>::new()?;
+/// sales.record(&Sale { apples: 3, cents: 120 });
+/// # Ok::<(), Error>(())
+/// ```
+pub struct SyntheticEvent<F: Fields> {
+    file: NonNull<bindings::trace_event_file>,
+    _fields: PhantomData<fn(F)>,
+}
+
+// SAFETY: the file is counted, and its functions may be called by any thread.
+unsafe impl<F: Fields> Send for SyntheticEvent<F> {}
+// SAFETY: as above; recording takes no exclusive access.
+unsafe impl<F: Fields> Sync for SyntheticEvent<F> {}
+
+impl<F: Fields> SyntheticEvent<F> {
+    /// Makes the event. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EEXIST` or `EINVAL` if there is an event of this name already, `EINVAL` for a name that is
+    /// none or too many fields, `ENOMEM`.
+    pub fn new() -> Result<Self> {
+        let mut fields = KVec::with_capacity(F::FIELDS.len(), GFP_KERNEL)?;
+        for (kind, name) in F::FIELDS {
+            let field = bindings::synth_field_desc {
+                type_: kind.as_char_ptr(),
+                name: name.as_char_ptr(),
+            };
+            fields.push(field, GFP_KERNEL)?;
+        }
+        let name = F::NAME.as_char_ptr();
+        let count = c_uint::try_from(fields.len())?;
+        // SAFETY: there are so many fields, and their texts are static. The event has no module: it
+        // keeps nothing of the caller's, which may go before it.
+        to_result(unsafe {
+            bindings::synth_event_create(name, fields.as_mut_ptr(), count, ptr::null_mut())
+        })?;
+        // SAFETY: the names are strings; null stands for the top instance.
+        let file = from_err_ptr(unsafe {
+            bindings::trace_get_event_file(ptr::null(), c"synthetic".as_char_ptr(), name)
+        });
+        match file.map(NonNull::new) {
+            Ok(Some(file)) => Ok(Self {
+                file,
+                _fields: PhantomData,
+            }),
+            other => {
+                // SAFETY: the name is a string.
+                unsafe { bindings::synth_event_delete(name) };
+                Err(other.err().unwrap_or(ENOENT))
+            }
+        }
+    }
+
+    /// Records an entry, if the event is enabled. Any context, NMIs too.
+    #[inline]
+    pub fn record(&self, fields: &F) {
+        let mut values = fields.values();
+        let values = values.as_mut();
+        // SAFETY: the file, of which this has a reference, is of the event that `new` has made. All
+        // its fields are numbers, of which there are so many.
+        unsafe {
+            bindings::synth_event_trace_array(
+                self.file.as_ptr(),
+                values.as_mut_ptr(),
+                values.len() as c_uint,
+            )
+        };
+    }
+}
+
+impl<F: Fields> Drop for SyntheticEvent<F> {
+    fn drop(&mut self) {
+        let name = F::NAME.as_char_ptr();
+        // SAFETY: this has a reference to the file, whose instance is the top one and stays; the
+        // names are strings. If the event is used otherwise, it is not removed.
+        unsafe {
+            let instance = (*self.file.as_ptr()).tr;
+            bindings::trace_array_set_clr_event(instance, c"synthetic".as_char_ptr(), name, false);
+            bindings::trace_put_event_file(self.file.as_ptr());
+            bindings::synth_event_delete(name);
+        }
+    }
+}
+
+/// Declares a structure whose fields are those of a synthetic event:
+/// [`Fields`](crate::synthetic::Fields). They are numbers.
+#[macro_export]
+macro_rules! synthetic_event {
+    (
+        $(#[$attribute:meta])*
+        $visible:vis struct $Name:ident = $name:literal {
+            $($(#[$on_field:meta])* $field:ident: $Type:ty),+ $(,)?
+        }
+    ) => {
+        $(#[$attribute])*
+        $visible struct $Name {
+            $($(#[$on_field])* $visible $field: $Type),+
+        }
+
+        // SAFETY: all types are those of numbers, and there is a value for each field.
+        unsafe impl $crate::synthetic::Fields for $Name {
+            const NAME: &'static ::kernel::str::CStr = ::kernel::c_str!($name);
+
+            const FIELDS: &'static [(
+                &'static ::kernel::str::CStr,
+                &'static ::kernel::str::CStr,
+            )] = &[
+                $((
+                    <$Type as $crate::synthetic::Number>::TYPE,
+                    ::kernel::c_str!(::core::stringify!($field)),
+                )),+
+            ];
+
+            type Values = [u64; [$(::core::stringify!($field)),+].len()];
+
+            fn values(&self) -> Self::Values {
+                [$($crate::synthetic::Number::bits(self.$field)),+]
+            }
+        }
+    };
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Checks of the interface for Rust code: errors, and what no sample does. Loading it runs them; it
+//! fails with `EINVAL` if one fails, and the log says which.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use kernel::prelude::*;
+use rtrace::fprobe::{Fprobe, FprobeCallback};
+use rtrace::function::{FunctionCallback, FunctionProbe};
+use rtrace::instance::{Instance, TEXT_MAX};
+use rtrace::ring_buffer::{Full, RingBuffer};
+use rtrace::{Call, Return};
+
+module! {
+    type: Checks,
+    name: "rtrace_interface_check",
+    authors: ["The rtrace authors"],
+    description: "Checks of the interface for Rust code",
+    license: "GPL",
+}
+
+/// Logs a line and fails if the condition does not hold.
+macro_rules! check {
+    ($condition:expr) => {
+        if !$condition {
+            pr_err!("line {}: {}\n", line!(), stringify!($condition));
+            return Err(EINVAL);
+        }
+    };
+}
+
+/// Whether `result` is this error.
+fn is<T>(result: Result<T>, error: Error) -> bool {
+    result.err() == Some(error)
+}
+
+/// Counts its calls in itself, and those of its drop elsewhere.
+struct Counter<const WORDS: usize> {
+    hits: AtomicUsize,
+    dropped: &'static AtomicUsize,
+}
+
+impl<const WORDS: usize> Counter<WORDS> {
+    fn new(dropped: &'static AtomicUsize) -> Self {
+        Self {
+            hits: AtomicUsize::new(0),
+            dropped,
+        }
+    }
+}
+
+impl<const WORDS: usize> Drop for Counter<WORDS> {
+    fn drop(&mut self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<const WORDS: usize> FunctionCallback for Counter<WORDS> {
+    fn entry(&self, call: &Call<'_>) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        // The function that is traced: the core must not come back for it for ever.
+        call_traced(call.argument(0).unwrap_or(0) as u64);
+    }
+}
+
+impl<const WORDS: usize> FprobeCallback for Counter<WORDS> {
+    type Data = [u64; WORDS];
+
+    fn entry(&self, call: &Call<'_>) -> Option<Self::Data> {
+        // The return of calls with an odd argument is not wanted.
+        (call.argument(0)? & 1 == 0).then_some([0x1122_3344_5566_7788; WORDS])
+    }
+
+    fn exit(&self, data: Self::Data, ret: &Return<'_>) {
+        let square = (0..10).step_by(2).any(|base| base * base == ret.value());
+        if square && data.iter().all(|word| *word == 0x1122_3344_5566_7788) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Calls the function that the checks trace. Nobody else calls it often.
+fn call_traced(base: u64) -> u64 {
+    // SAFETY: the function has no preconditions.
+    unsafe { kernel::bindings::int_pow(base, 2) }
+}
+
+fn functions() -> Result {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    let probe = |patterns: &[&CStr]| {
+        let counter = Counter::<1>::new(&DROPPED);
+        KBox::pin_init(FunctionProbe::new(patterns, counter), GFP_KERNEL)
+    };
+    check!(is(probe(&[]), EINVAL));
+    check!(is(probe(&[c"there_is_no_such_function"]), EINVAL));
+    check!(is(probe(&[c"int_pow", c"nor_is_this"]), EINVAL));
+    // What could not be registered is dropped, once.
+    check!(DROPPED.load(Ordering::Relaxed) == 3);
+
+    let probe = probe(&[c"int_pow"])?;
+    check!(call_traced(3) == 9);
+    // Once by the call, once by that of the callback: the guard takes this for an interrupt's.
+    check!(probe.callback().hits.load(Ordering::Relaxed) == 2);
+    drop(probe);
+    check!(DROPPED.load(Ordering::Relaxed) == 4);
+    Ok(())
+}
+
+fn fprobes() -> Result {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    fn probe<const WORDS: usize>(pattern: &CStr) -> Result<Pin<KBox<Fprobe<Counter<WORDS>>>>> {
+        let counter = Counter::<WORDS>::new(&DROPPED);
+        KBox::pin_init(Fprobe::new(pattern, counter), GFP_KERNEL)
+    }
+    check!(is(probe::<1>(c"there_is_no_such_function"), ENOENT));
+    check!(is(probe::<1000>(c"int_pow"), E2BIG));
+    check!(DROPPED.load(Ordering::Relaxed) == 2);
+
+    // With no data, and with as many words as three.
+    let (none, three) = (probe::<0>(c"int_pow")?, probe::<3>(c"int_pow")?);
+    for number in 0..10 {
+        call_traced(number);
+    }
+    check!(none.callback().hits.load(Ordering::Relaxed) == 5);
+    check!(three.callback().hits.load(Ordering::Relaxed) == 5);
+    Ok(())
+}
+
+fn ring_buffers() -> Result {
+    fn make<T: Copy + Send>(bytes: usize, full: Full) -> Result<Pin<KBox<RingBuffer<T>>>> {
+        let key = kernel::static_lock_class!();
+        KBox::pin_init(RingBuffer::new(bytes, full, key), GFP_KERNEL)
+    }
+    check!(is(make::<[u8; 8192]>(64 << 10, Full::Refuse), E2BIG));
+
+    // All that was written comes back, of each size, also where it is no multiple of a word.
+    let odd = make::<[u8; 13]>(64 << 10, Full::Refuse)?;
+    for number in 0..100 {
+        odd.write(&[number; 13])?;
+    }
+    let expected = Cell::new(0);
+    let mut right = 0;
+    odd.consume_all(|_, record| {
+        // The task may have gone to another CPU: numbers rise, but for that.
+        right += usize::from(record.value == [record.value[0]; 13] && record.lost == 0);
+        expected.set(expected.get() + usize::from(record.value[0]));
+    });
+    check!(right == 100 && expected.get() == 99 * 100 / 2);
+    check!(odd.consume(0).is_none() && odd.consume(u32::MAX).is_none());
+    check!(odd.entries(u32::MAX) == 0);
+
+    // What is discarded is not there; a record in the middle of another comes as well or is refused.
+    odd.write_with(|| None)?;
+    let inner = Cell::new(Ok(()));
+    odd.write_with(|| {
+        inner.set(odd.write(&[1; 13]));
+        Some([2; 13])
+    })?;
+    let mut sum = 0;
+    odd.consume_all(|_, record| sum += record.value[0]);
+    check!(sum == if inner.get().is_ok() { 3 } else { 2 });
+
+    // Full: one refuses, the other loses the oldest.
+    let (refusing, overwriting) = (
+        make::<u64>(8192, Full::Refuse)?,
+        make::<u64>(8192, Full::Overwrite)?,
+    );
+    let mut refused = 0u64;
+    for number in 0..10_000u64 {
+        refused += u64::from(is(refusing.write(&number), EBUSY));
+        overwriting.write(&number)?;
+    }
+    let (mut kept, mut lost, mut last) = (0u64, 0usize, 0u64);
+    refusing.consume_all(|_, _| kept += 1);
+    check!(refused > 0 && kept + refused == 10_000);
+    kept = 0;
+    overwriting.consume_all(|_, record| {
+        kept += 1;
+        lost += record.lost;
+        last = last.max(record.value);
+    });
+    check!(last == 9999 && lost > 0 && kept + lost as u64 == 10_000);
+    Ok(())
+}
+
+fn instances() -> Result {
+    let one = Instance::open(c"rtrace_interface_check")?;
+    let two = Instance::open(c"rtrace_interface_check")?;
+    one.print(format_args!("{:0>1$}", 7, 2 * TEXT_MAX))?;
+    one.print(format_args!(""))?;
+    check!(is(two.remove(), EBUSY));
+    one.remove()
+}
+
+struct Checks;
+
+impl kernel::Module for Checks {
+    fn init(_module: &'static ThisModule) -> Result<Self> {
+        functions()?;
+        fprobes()?;
+        ring_buffers()?;
+        instances()?;
+        pr_info!("all passed\n");
+        Ok(Self)
+    }
+}
