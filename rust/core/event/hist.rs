@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | [`action`] | the actions: their text, and the compiled form |
 //! | [`attributes`] | the parts of the text between colons |
+//! | `debug` | the text of `hist_debug` |
 //! | [`description`] | the compiled form: keys, values and variables as [nodes](description::Node) |
 //! | [`compile`] | the parser of fields and expressions |
 //! | [`evaluate`] | keys and values of an entry, in any context |
@@ -25,6 +26,8 @@
 pub mod action;
 pub mod attributes;
 pub mod compile;
+#[cfg(any(CONFIG_HIST_TRIGGERS_DEBUG, not(CONFIG_RTRACE)))]
+pub mod debug;
 pub mod description;
 pub mod error;
 pub mod evaluate;

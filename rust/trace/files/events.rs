@@ -50,6 +50,8 @@ use directories::EventsDir;
 use enable::{EnableAll, EnableEvent, EnableSystem};
 #[cfg(CONFIG_HIST_TRIGGERS)]
 use hist::Hist;
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+use hist::HistDebug;
 use kernel::prelude::*;
 use layout::{HeaderEvent, HeaderPage};
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -97,6 +99,8 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
     FileRow::new(b"trigger", 0o640, &EventTrigger),
     #[cfg(CONFIG_HIST_TRIGGERS)]
     FileRow::new(b"hist", 0o440, &Hist),
+    #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+    FileRow::new(b"hist_debug", 0o440, &HistDebug),
     #[cfg(CONFIG_TRACE_EVENT_INJECT)]
     FileRow::new(b"inject", 0o200, &Inject),
 ];

@@ -625,6 +625,9 @@ impl<'a> Parser<'a, '_> {
                 Value::Constant(number) => Some(number),
                 _ => None,
             },
+            ty: found.node.ty,
+            size: found.node.size,
+            signed: found.node.signed,
         })
     }
 

@@ -30,6 +30,12 @@ impl Span {
         let rest = whole.get(usize::from(self.start)..).unwrap_or(&[]);
         rest.get(..usize::from(self.len)).unwrap_or(&[])
     }
+
+    /// Whether `byte` comes right before the part in `whole`.
+    pub fn follows(self, whole: &[u8], byte: u8) -> bool {
+        let before = usize::from(self.start).checked_sub(1);
+        before.and_then(|at| whole.get(at)) == Some(&byte)
+    }
 }
 
 /// Where a text is.
@@ -296,6 +302,12 @@ pub struct Reference {
     pub once: bool,
     /// The number that the variable always has.
     pub constant: Option<u64>,
+    /// The C type of the variable.
+    pub ty: TypeName,
+    /// Its bytes.
+    pub size: u16,
+    /// Whether it is signed.
+    pub signed: bool,
 }
 
 /// A variable of any histogram.
@@ -440,6 +452,9 @@ impl Description {
             },
             once: false,
             constant: None,
+            ty: Node::NONE.ty,
+            size: Node::NONE.size,
+            signed: false,
         }),
         responses: Few::new(Response::NONE),
         sort: Few::new(Sort {

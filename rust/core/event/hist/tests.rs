@@ -22,6 +22,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 mod actions;
+mod debug;
 mod plain;
 
 struct Event;

@@ -12,6 +12,7 @@
 //! | `scope` | the names in a definition: fields, variables, synthetic events |
 //! | `actions` | the synthetic events and snapshots of actions |
 //! | `show` | the text of `hist` files |
+//! | `debug` | the text of `hist_debug` files |
 //! | `switch` | the triggers `enable_hist` and `disable_hist` |
 //! | `waiting` | wakes those who poll a `hist` file |
 //!
@@ -19,6 +20,8 @@
 
 mod actions;
 mod change;
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+mod debug;
 mod scope;
 mod show;
 mod switch;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The file `hist` of an event.
+//! The files `hist` and `hist_debug` of an event.
 
 use super::super::control::Text;
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+use super::node::{open_text_file, TextFile};
 use super::node::{EventNode, EventPlace};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall};
 use crate::trace::events::registry::{self, Event};
@@ -141,5 +143,29 @@ impl OpenFile for OpenHist {
             events = events.and(PollEvents::URGENT);
         }
         events
+    }
+}
+
+/// The row of the file that shows definitions.
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+pub(super) struct HistDebug;
+
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+impl EventNode<EventPlace> for HistDebug {
+    fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
+        open_text_file(self, at)
+    }
+
+    fn is_there(&self, event: &Event) -> bool {
+        event.takes_triggers()
+    }
+}
+
+#[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
+impl TextFile<EventPlace> for HistDebug {
+    fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        let registry = registry::lock()?;
+        registry.event(at.event).ok_or(ENODEV)?;
+        registry.show_hist_definitions(&at.instance, at.event, out)
     }
 }

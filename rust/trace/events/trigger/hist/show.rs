@@ -78,6 +78,13 @@ impl Registry {
 }
 
 impl HistTrigger {
+    /// Writes the lines with which texts about the trigger begin.
+    pub(super) fn show_head(&self, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(b"# event histogram\n#\n# trigger info: ")?;
+        self.line(out)?;
+        out.bytes(b"#\n\n")
+    }
+
     fn show_table(&self, instance: &Instance, out: &mut dyn Out) -> Result {
         let map = &self.histogram.map;
         let mut elements: KVVec<Element> = KVVec::new();
@@ -97,9 +104,7 @@ impl HistTrigger {
         elements: &[Element],
     ) -> fmt::Result {
         let map = &self.histogram.map;
-        out.bytes(b"# event histogram\n#\n# trigger info: ")?;
-        self.line(out)?;
-        out.bytes(b"#\n\n")?;
+        self.show_head(out)?;
         let statistics = print::statistics(map, elements.iter().copied());
         let what = (&*self.description, &*self.text);
         let names = Known(Kallsyms::new(instance.options(), None));
