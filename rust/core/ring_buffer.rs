@@ -43,6 +43,8 @@ mod resize;
 mod slow;
 mod stats;
 mod sub_buffer;
+#[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
+pub mod validate;
 mod word;
 mod writer;
 

@@ -46,6 +46,8 @@ mod ring;
 pub(crate) mod sub_buffer_copy;
 #[allow(unsafe_code, reason = "rings change places")]
 mod swap;
+#[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+mod validate;
 mod wait;
 
 pub(crate) use buffer_iter::BufferIter;

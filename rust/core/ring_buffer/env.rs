@@ -2,6 +2,9 @@
 
 //! The environment of a writer: the clock, and hooks for tests that interrupt it.
 
+#[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
+use super::validate::Mismatch;
+
 /// A point where an interrupting context sees a state of the writer's words that it sees at no
 /// other point. Tests write from [`Env::step`] at each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +53,13 @@ pub trait Env {
     /// Called when the clock returned `to` after an event with the later time `from`. Any context,
     /// as [`now`](Self::now).
     fn went_backwards(&self, _from: u64, _to: u64) {}
+
+    /// Called when the times of a sub-buffer do not match the time of its last event. Any context,
+    /// as [`now`](Self::now).
+    #[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
+    fn mismatch(&self, found: &Mismatch<'_>) {
+        debug_assert!(false, "{found:?}");
+    }
 
     /// Called at each point where an interrupt makes a difference. Only tests implement it.
     #[inline(always)]

@@ -109,6 +109,22 @@ impl Cursor {
         Ok(None)
     }
 
+    /// The header of the next record. `None` at the end.
+    #[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
+    pub(super) fn header(&self, records: &[u8]) -> Option<Header> {
+        word(records, self.offset).map(Header)
+    }
+
+    /// Moves past the next record of any kind.
+    #[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
+    pub(super) fn step(&mut self, records: &[u8]) -> Result<(), Malformed> {
+        self.offset = match self.record(records)? {
+            Record::Event { end, .. } | Record::Skip { end } => end,
+            Record::Rest => records.len(),
+        };
+        Ok(())
+    }
+
     /// Parses the record at the cursor and adds its time.
     fn record(&mut self, records: &[u8]) -> Result<Record, Malformed> {
         let malformed = Malformed {

@@ -135,6 +135,8 @@ impl Writer<'_> {
             let event = put_event_header(at, header);
             payload(now).put(event.as_ptr().add(4));
         }
+        #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+        buffer.validate(env);
 
         // The event is on the sub-buffer of the commit position, see `reserve_plain`.
         env.step(Step::CommitStarted);

@@ -177,6 +177,8 @@ impl CpuBuffer {
             if !start.same_sub_buffer(position) {
                 self.sub_buffer(position.id()).sealed.set(position.0);
                 env.step(Step::SubBufferSealed);
+                #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+                self.validate_left(env, position, now);
             }
             if first {
                 // SAFETY: moving the position to the first event of the sub-buffer reserved its
@@ -192,7 +194,10 @@ impl CpuBuffer {
             }
             let delta = if first { 0 } else { delta };
             // SAFETY: the position was just moved by `record` and `size` bytes.
-            return Some(unsafe { self.put_records(start, record, length, size, delta, now) });
+            let event = unsafe { self.put_records(start, record, length, size, delta, now) };
+            #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+            self.validate(env);
+            return Some(event);
         }
     }
 

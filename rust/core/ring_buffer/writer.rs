@@ -265,7 +265,10 @@ impl<'a> Writer<'a> {
         env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
         // SAFETY: moving the position has reserved an event there.
-        Attempt::Reserved(unsafe { put_event_header(at, Header::new(type_len as u32, delta)) })
+        let header = unsafe { put_event_header(at, Header::new(type_len as u32, delta)) };
+        #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+        buffer.validate(env);
+        Attempt::Reserved(header)
     }
 
     /// Continues after [`Attempt::Entered`]. `None` as with [`reserve_raw`](Self::reserve_raw).

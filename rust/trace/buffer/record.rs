@@ -6,8 +6,12 @@
 //! `Documentation/function-tracer.md` says where each instruction goes.
 
 use super::ring::Ring;
+#[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+use super::validate;
 use super::Buffer;
 use crate::core::format::entry::{Entry, Words};
+#[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+use crate::core::ring_buffer::validate::Mismatch;
 use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
 use crate::kernel::clock as sys;
 use crate::kernel::context::{Pinned, PreemptOff};
@@ -55,6 +59,14 @@ impl Env for Clocked<'_> {
         report_clock(from, to);
         self.ring.in_clock.store(outer, Relaxed);
     }
+
+    #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+    fn mismatch(&self, found: &Mismatch<'_>) {
+        let outer = self.ring.in_clock.load(Relaxed);
+        self.ring.in_clock.store(outer | 1 << self.level, Relaxed);
+        validate::report(found);
+        self.ring.in_clock.store(outer, Relaxed);
+    }
 }
 
 /// Says in the log, once since boot, that a clock was set back. Any context.
@@ -80,6 +92,11 @@ impl Env for InLine {
 
     fn went_backwards(&self, from: u64, to: u64) {
         report_clock(from, to);
+    }
+
+    #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
+    fn mismatch(&self, found: &Mismatch<'_>) {
+        validate::report(found);
     }
 }
 
