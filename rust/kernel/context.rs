@@ -74,14 +74,14 @@ impl PreemptCount {
         self.0 & !Self::NO_RESCHED != 0
     }
 
-    /// Whether this is a softirq handler.
+    /// Whether this is a softirq handler. In the context that the count was read in.
     pub(crate) fn in_softirq(self) -> bool {
-        self.0 & Self::SERVING_SOFTIRQ != 0
+        (self.0 | task_softirqs()) & Self::SERVING_SOFTIRQ != 0
     }
 
-    /// Are softirqs held off (beyond one that runs)?
+    /// Are softirqs held off (beyond one that runs)? In the context that the count was read in.
     pub(crate) fn bh_off(self) -> bool {
-        self.0 & Self::BH_OFF != 0
+        (self.0 | task_softirqs()) & Self::BH_OFF != 0
     }
 
     /// Whether this is a hard interrupt handler.
@@ -100,15 +100,32 @@ impl PreemptCount {
     }
 
     /// How contexts nest on a CPU: 0 task, 1 softirq, 2 hard interrupt, 3 NMI; below [`LEVELS`].
+    /// With `PREEMPT_RT` softirqs run in tasks, at level 0.
     pub(crate) fn level(self) -> u32 {
         if self.in_nmi() {
             3
         } else if self.in_hardirq() {
             2
         } else {
-            self.in_softirq().into()
+            (self.0 & Self::SERVING_SOFTIRQ != 0).into()
         }
     }
+}
+
+/// The current task's count of softirqs, laid out as the softirq bits of [`PreemptCount`]. Any
+/// context.
+#[cfg(CONFIG_PREEMPT_RT)]
+#[inline(always)]
+pub(crate) fn task_softirqs() -> u64 {
+    // SAFETY: `current` is a live task whenever code runs; only the task itself changes its count.
+    unsafe { (*bindings::get_current()).softirq_disable_cnt as u64 }
+}
+
+/// 0: without `PREEMPT_RT` softirqs are counted in the preemption count alone.
+#[cfg(not(CONFIG_PREEMPT_RT))]
+#[inline(always)]
+pub(crate) fn task_softirqs() -> u64 {
+    0
 }
 
 /// The bits of the flags that say that interrupts are on.

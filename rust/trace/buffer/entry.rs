@@ -90,6 +90,7 @@ impl Context {
         self.count.is_plain_task()
             && context::resched_flags().none()
             && context::migrate_disabled() == 0
+            && context::task_softirqs() == 0
     }
 
     /// It, if it [is](Context::is_plain_task) such a task.
