@@ -35,6 +35,11 @@ __rust_helper void rust_helper_fsnotify_mkdir(struct inode *dir, struct dentry *
 	fsnotify_mkdir(dir, dentry);
 }
 
+__rust_helper void rust_helper_fsnotify_inode(struct inode *inode, __u32 mask)
+{
+	fsnotify_inode(inode, mask);
+}
+
 __rust_helper bool rust_helper_dir_emit(struct dir_context *ctx, const char *name, int namelen,
 					u64 ino, unsigned int type)
 {

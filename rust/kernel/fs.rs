@@ -8,3 +8,5 @@ pub(crate) mod page_file;
 pub(crate) mod pseudo_fs;
 pub(crate) mod seq_file;
 pub(crate) mod tracefs;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+pub(crate) mod watched;

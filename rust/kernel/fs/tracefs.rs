@@ -27,9 +27,13 @@ mod mount;
 
 use super::lockdown::check_lockdown;
 use super::pseudo_fs::{self, FileType};
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use super::watched::{Watched, WatchedFile};
 use crate::kernel::interop::errno;
 use core::{mem, ptr::NonNull};
 use inode::Inode;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use kernel::sync::Arc;
 use kernel::{bindings, error::from_err_ptr, prelude::*, types::Opaque};
 
 pub(crate) use lazy::{Entry, Found, LazyDir, Listed};
@@ -196,6 +200,31 @@ impl Dir {
         unsafe {
             create_file(name, mode, self.dentry.as_ptr(), |inode| {
                 pseudo_fs::attach(inode, of)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// [`Dir::create_file`] for a file whose watchers are told of changes.
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    pub(crate) fn create_watched_file(
+        &self,
+        name: &CStr,
+        mode: u16,
+        of: KBox<dyn FileType>,
+        watched: Arc<Watched>,
+    ) -> Result {
+        let file = WatchedFile {
+            of,
+            watched: watched.clone(),
+        };
+        let of = KBox::new(file, GFP_KERNEL)?;
+        // SAFETY: as in `create_file`. `detach` drops the `WatchedFile`.
+        unsafe {
+            create_file(name, mode, self.dentry.as_ptr(), |inode| {
+                pseudo_fs::attach(inode, of)?;
+                watched.set_inode(inode);
+                Ok(())
             })?;
         }
         Ok(())

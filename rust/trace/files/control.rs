@@ -10,7 +10,11 @@ use super::{Node, Place};
 use crate::core::format;
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use crate::kernel::fs::watched::Watched;
 use core::{fmt, ops::Deref};
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use kernel::sync::Arc;
 use kernel::{alloc::AllocError, prelude::*};
 
 /// A file with a short text.
@@ -45,6 +49,12 @@ pub(crate) trait Control: Sync {
     fn is_read_only_in_copies(&self) -> bool {
         false
     }
+
+    /// See [`Node::watched`].
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    fn watched(&self, _at: &Place) -> Option<Arc<Watched>> {
+        None
+    }
 }
 
 /// What happens to a write that is too long.
@@ -68,6 +78,11 @@ impl<C: Control> Node for C {
 
     fn is_read_only_in_copies(&self) -> bool {
         Control::is_read_only_in_copies(self)
+    }
+
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    fn watched(&self, at: &Place) -> Option<Arc<Watched>> {
+        Control::watched(self, at)
     }
 }
 

@@ -5,9 +5,13 @@
 use super::control::{errno, shown, Control, Limit, Text};
 use super::Place;
 use crate::core::parse::number;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use crate::kernel::fs::watched::Watched;
 use crate::trace::instance::{latency, Instance};
 use core::fmt::Write;
 use kernel::prelude::*;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use kernel::sync::Arc;
 
 const NANOSECONDS: u64 = 1000;
 
@@ -50,6 +54,14 @@ impl Control for Microseconds {
                 latency::set_threshold(nanoseconds);
                 at.instance.refresh_tracer()
             }
+        }
+    }
+
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    fn watched(&self, at: &Place) -> Option<Arc<Watched>> {
+        match self {
+            Self::Longest => Some(at.instance.latency().ok()?.file().clone()),
+            Self::Threshold => None,
         }
     }
 

@@ -5,6 +5,8 @@
 
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::fs::tracefs::Dir;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use crate::kernel::fs::watched::Watched;
 use crate::trace::instance::Instance;
 use kernel::{cpu::CpuId, prelude::*, sync::Arc};
 
@@ -27,6 +29,12 @@ pub(crate) trait Node: Sync {
     /// another.
     fn is_read_only_in_copies(&self) -> bool {
         false
+    }
+
+    /// The file of `at`, if it has changes that no write makes.
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    fn watched(&self, _at: &Place) -> Option<Arc<Watched>> {
+        None
     }
 }
 
@@ -138,9 +146,22 @@ impl Row {
         };
         let made = placed
             .map_err(Error::from)
-            .and_then(|of| dir.create_file(self.name, mode, of));
+            .and_then(|of| self.create_in(dir, mode, of));
         if let Err(e) = made {
             pr_warn!("no tracefs file {}: {:?}\n", self.name, e);
         }
+    }
+
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    fn create_in(&self, dir: &Dir, mode: u16, of: KBox<Placed>) -> Result {
+        match self.node.watched(&of.at) {
+            Some(watched) => dir.create_watched_file(self.name, mode, of, watched),
+            None => dir.create_file(self.name, mode, of),
+        }
+    }
+
+    #[cfg(not(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE)))]
+    fn create_in(&self, dir: &Dir, mode: u16, of: KBox<Placed>) -> Result {
+        dir.create_file(self.name, mode, of)
     }
 }

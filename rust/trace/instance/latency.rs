@@ -13,6 +13,8 @@ use super::feature::Feature;
 use super::Instance;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use super::Side;
+#[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+use crate::kernel::fs::watched::{Announcer, Watched};
 use crate::kernel::raw_lock::RawLock;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::kernel::tracepoint::TaskView;
@@ -44,7 +46,7 @@ pub(crate) struct Latencies(Arc<Latency>);
 
 impl Feature for Latencies {
     fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
-        let latency = Arc::new(Latency::new(), GFP_KERNEL)?;
+        let latency = Arc::new(Latency::new()?, GFP_KERNEL)?;
         Ok(Arc::new(Self(latency), GFP_KERNEL)?)
     }
 }
@@ -60,6 +62,11 @@ impl Instance {
 pub(crate) struct Latency {
     longest: Atomic<u64>,
     worst: RawLock<Worst>,
+    /// The file `tracing_max_latency`.
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    file: Arc<Watched>,
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    announcer: Announcer,
 }
 
 /// The latency whose trace is in the snapshot.
@@ -86,12 +93,24 @@ pub(crate) struct Worst {
 }
 
 impl Latency {
-    /// No latency yet.
-    pub(crate) const fn new() -> Self {
-        Self {
+    /// No latency yet. Task context, may sleep. `ENOMEM`.
+    fn new() -> Result<Self> {
+        #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+        let file = Watched::new()?;
+        Ok(Self {
             longest: Atomic::new(0),
             worst: RawLock::new(Worst::NONE),
-        }
+            #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+            announcer: Announcer::new(file.clone())?,
+            #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+            file,
+        })
+    }
+
+    /// The file `tracing_max_latency`, whose watchers are told of each new longest latency.
+    #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
+    pub(crate) fn file(&self) -> &Arc<Watched> {
+        &self.file
     }
 
     /// `tracing_max_latency`, in nanoseconds. Any context.
@@ -186,5 +205,7 @@ impl Latency {
             ..Worst::of(found.task)
         };
         cmdlines::remember(found.task);
+        #[cfg(CONFIG_FSNOTIFY)]
+        self.announcer.announce();
     }
 }
