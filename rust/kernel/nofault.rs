@@ -29,6 +29,13 @@ pub(crate) fn text(to: &mut [u8], address: usize, user: bool) -> Option<&[u8]> {
     Some(copied.strip_suffix(b"\0").unwrap_or(copied))
 }
 
+/// Is this an address of the current task's memory, on a machine where that can be told?
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[inline(always)]
+pub(crate) fn is_user(address: usize) -> bool {
+    cfg!(CONFIG_ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE) && address as isize >= 0
+}
+
 /// Reads memory to `to`; false if some of it cannot be read without a fault. As [`text`].
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 #[inline]

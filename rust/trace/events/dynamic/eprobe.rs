@@ -20,7 +20,6 @@ use crate::core::event::probe::program::{Field, FieldValue, Source};
 use crate::core::event::probe::types::TextOf;
 use crate::core::format::Out;
 use crate::kernel::context::{current_and_name, PreemptOff};
-use crate::kernel::nofault;
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{Call, HeldCall};
 use crate::trace::events::file::HotFile;
@@ -87,7 +86,7 @@ impl Source for AtEntry<'_> {
     }
 
     fn read(&self, user: bool, address: u64, to: &mut [u8]) -> bool {
-        nofault::read(to, address as usize, user)
+        hit::read(user, address as usize, to)
     }
 
     fn text_length(&self, of: TextOf, address: u64) -> usize {

@@ -70,7 +70,7 @@ impl Source for AtHit<'_> {
     }
 
     fn read(&self, user: bool, address: u64, to: &mut [u8]) -> bool {
-        nofault::read(to, address as usize, user)
+        read(user, address as usize, to)
     }
 
     fn text_length(&self, of: TextOf, address: u64) -> usize {
@@ -82,12 +82,22 @@ impl Source for AtHit<'_> {
     }
 }
 
+/// [`Source::read`] of the kernel's and the task's memory: an address of the task's is read as
+/// that, also where the argument does not say so. Any context.
+pub(super) fn read(user: bool, address: usize, to: &mut [u8]) -> bool {
+    nofault::read(to, address, user || nofault::is_user(address))
+}
+
 /// [`Source::text_length`] of the kernel's and the task's memory. Any context.
 pub(super) fn text_length(of: TextOf, address: usize) -> usize {
     match of {
         TextOf::Symbol => kallsyms::symbol_text(address, &mut []),
-        TextOf::Kernel => nofault::text_length(address, false, TEXT_MAX),
-        TextOf::User => nofault::text_length(address, true, TEXT_MAX).min(TEXT_MAX),
+        TextOf::Kernel if !nofault::is_user(address) => {
+            nofault::text_length(address, false, TEXT_MAX)
+        }
+        TextOf::Kernel | TextOf::User => {
+            nofault::text_length(address, true, TEXT_MAX).min(TEXT_MAX)
+        }
     }
 }
 
@@ -95,7 +105,7 @@ pub(super) fn text_length(of: TextOf, address: usize) -> usize {
 pub(super) fn text(of: TextOf, address: usize, to: &mut [u8]) -> usize {
     let user = match of {
         TextOf::Symbol => return kallsyms::symbol_text(address, to),
-        TextOf::Kernel => false,
+        TextOf::Kernel => nofault::is_user(address),
         TextOf::User => true,
     };
     let copied = nofault::text(to, address, user).map(<[u8]>::len);

@@ -194,7 +194,8 @@ impl Fields {
         let with_values = self.all.iter().zip(values);
         let sizes = with_values.map(|(field, value)| match field.kind {
             Kind::DynamicText => {
-                match nofault::text_length(*value as usize, is_user(*value), TEXT_MAX) {
+                let address = *value as usize;
+                match nofault::text_length(address, nofault::is_user(address), TEXT_MAX) {
                     0 => FAULT.len(),
                     length => length.min(TEXT_MAX),
                 }
@@ -268,12 +269,6 @@ impl Fields {
     }
 }
 
-/// Whether the text at this address is the current task's.
-#[inline(always)]
-fn is_user(address: u64) -> bool {
-    cfg!(CONFIG_ARCH_HAS_NON_OVERLAPPING_ADDRESS_SPACE) && address as i64 >= 0
-}
-
 #[inline(always)]
 fn put(to: &mut [u8], at: usize, word: u64) {
     let room = to.get_mut(at..).and_then(|room| room.first_chunk_mut());
@@ -284,7 +279,8 @@ fn put(to: &mut [u8], at: usize, word: u64) {
 
 /// Copies the text at `address`, its end included; tells how long it is.
 fn put_text(room: &mut [u8], address: u64) -> usize {
-    let copied = nofault::text(room, address as usize, is_user(address)).map(<[u8]>::len);
+    let address = address as usize;
+    let copied = nofault::text(room, address, nofault::is_user(address)).map(<[u8]>::len);
     match copied {
         Some(length) => length.wrapping_add(1).min(room.len()),
         None => {
