@@ -82,6 +82,9 @@ core_initcall_sync(rtrace_boot_config);
 #endif
 fs_initcall(rtrace_files_init);
 fs_initcall(rtrace_printk_start);
+#ifdef CONFIG_FTRACE_STARTUP_TEST
+late_initcall(rtrace_startup_tests);
+#endif
 late_initcall_sync(rtrace_end_of_boot);
 
 char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX] = "0";

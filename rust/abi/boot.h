@@ -56,6 +56,9 @@ int rtrace_set_dump_on_oops(char *param);
 int rtrace_set_traceoff_on_warning(char *param);
 int rtrace_tracefs_init(void);
 int rtrace_files_init(void);
+#ifdef CONFIG_FTRACE_STARTUP_TEST
+int rtrace_startup_tests(void);
+#endif
 int rtrace_boot_config(void);
 int rtrace_printk_start(void);
 int rtrace_end_of_boot(void);

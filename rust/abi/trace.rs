@@ -163,6 +163,14 @@ pub(crate) extern "C" fn rtrace_boot_config() -> c_int {
     0
 }
 
+/// The initcall of the tests at the end of boot.
+#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_startup_tests() -> c_int {
+    boot::selftest::run();
+    0
+}
+
 /// The initcall that ends boot, behind all others: stops recording if the command line says so.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {

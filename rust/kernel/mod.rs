@@ -33,6 +33,8 @@ pub(crate) mod kallsyms;
 pub(crate) mod kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
+#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+pub(crate) mod kthread;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;

@@ -8,6 +8,8 @@ pub(crate) mod config;
 mod ftrace;
 #[cfg(all(CONFIG_BOOTTIME_TRACING, CONFIG_HIST_TRIGGERS))]
 mod hist;
+#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+pub(crate) mod selftest;
 
 use super::buffer::made;
 #[cfg(CONFIG_EVENT_TRACING)]

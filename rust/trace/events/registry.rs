@@ -256,6 +256,12 @@ impl Registry {
         }
     }
 
+    /// Whether an event is enabled anywhere.
+    #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+    pub(crate) fn has_enabled(&self) -> bool {
+        self.enabled != 0
+    }
+
     /// All events, the oldest first.
     pub(crate) fn events(&self) -> &[Event] {
         &self.events

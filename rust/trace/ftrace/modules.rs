@@ -40,6 +40,30 @@ struct Count {
     skipped: usize,
 }
 
+/// Says whether the build has sorted the list.
+#[cfg(CONFIG_FTRACE_SORT_STARTUP_TEST)]
+fn check_order(list: &IdleSites<'_>) {
+    let sites = list.first(list.len()).unwrap_or(&[]);
+    let pair = sites.windows(2).find(|pair| !pair.is_sorted());
+    match (pair, sites.first()) {
+        (Some([first, second]), _) => {
+            pr_warn!(
+                "{} at {:x} is not sorted with {} at {:x}\n",
+                SymbolOffset(*first),
+                first,
+                SymbolOffset(*second),
+                second
+            );
+            kernel::warn_on!(true);
+        }
+        (_, Some(first)) => {
+            let at = core::ptr::from_ref(first) as usize;
+            pr_info!("ftrace section at {:x} sorted properly\n", at);
+        }
+        _ => {}
+    }
+}
+
 /// Makes the list strictly ascending and usable: sites to the front, each of them a NOP afterwards.
 fn prepare(list: &mut IdleSites<'_>, in_text: impl Fn(usize) -> bool) -> Count {
     list.sort();
@@ -77,6 +101,8 @@ fn prepare(list: &mut IdleSites<'_>, in_text: impl Fn(usize) -> bool) -> Count {
 ///
 /// `ENOENT` when there are none, `ENOMEM`.
 pub(crate) fn init_kernel(mut list: IdleSites<'_>, init_text: core::ops::Range<usize>) -> Result {
+    #[cfg(CONFIG_FTRACE_SORT_STARTUP_TEST)]
+    check_order(&list);
     let start = clock::perf();
     let count = prepare(&mut list, memory::is_kernel_text);
     BOOT_NS.store(clock::perf().wrapping_sub(start), Relaxed);
