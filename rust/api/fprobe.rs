@@ -14,8 +14,10 @@ use kernel::types::Opaque;
 
 /// What is called at the entry and at the return of traced functions.
 ///
-/// Both run on any CPU and in any context, NMIs among them. They must not sleep, and must not take a
-/// lock that code which they interrupt may hold.
+/// Both run on any CPU and in any context, NMIs among them, with preemption off. They must not sleep,
+/// and must not take a lock that code which they interrupt may hold. A probed function that one of
+/// them calls may call it once more, and then no more. Where RCU is not watching, they are not called;
+/// so there may be an entry without its return.
 pub trait FprobeCallback: Send + Sync + 'static {
     /// What the entry of a call hands to its return. It lies on the task's shadow stack. A call need
     /// not return (a task may end in it), so this is plain data: nothing is dropped.

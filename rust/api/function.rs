@@ -68,8 +68,8 @@ impl<T: FunctionCallback> FunctionProbe<T> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no pattern, or one that no function matches; `ENOMEM`; `ENODEV` if
-    /// ftrace has shut itself down after an error.
+    /// `EINVAL` if there is no pattern, one that begins with `!`, or one that no function matches;
+    /// `ENOMEM`; `ENODEV` if ftrace has shut itself down after an error.
     pub fn new<'a>(
         patterns: &'a [&'a CStr],
         callback: T,
@@ -78,7 +78,11 @@ impl<T: FunctionCallback> FunctionProbe<T> {
         try_pin_init!(Self {
             callback,
             ops <- Opaque::try_ffi_init(move |ops: *mut bindings::ftrace_ops| {
-                let flags = bindings::FTRACE_OPS_FL_RECURSION | bindings::FTRACE_OPS_FL_RCU;
+                // Dynamic in a static of the kernel, too: only for such ops the end of the
+                // registration waits for the callbacks.
+                let flags = bindings::FTRACE_OPS_FL_RECURSION
+                    | bindings::FTRACE_OPS_FL_RCU
+                    | bindings::FTRACE_OPS_FL_DYNAMIC;
                 // SAFETY: the slot may be written to. It is the field of a pinned `Self`, whose
                 // callback is there already and which stays until `drop` has unregistered the ops.
                 unsafe {
@@ -125,8 +129,10 @@ impl<T: FunctionCallback> FunctionProbe<T> {
 /// `ops` is not registered, and stays in its place until it is unregistered.
 #[inline]
 unsafe fn register(ops: *mut bindings::ftrace_ops, patterns: &[&CStr]) -> Result {
-    // Without a filter it would be called at every function.
-    if patterns.is_empty() {
+    // Without a filter it would be called at every function. A pattern that removes functions may
+    // leave none.
+    let removes = |pattern: &&CStr| pattern.to_bytes().starts_with(b"!");
+    if patterns.is_empty() || patterns.iter().any(removes) {
         return Err(EINVAL);
     }
     // SAFETY: the ops is there; the tracing core does not write to the patterns.

@@ -10,7 +10,8 @@ use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
 
-/// A reference to an instance, which cannot be removed as long as there is one.
+/// A reference to an instance, which cannot be removed as long as there is one. Dropping it is for
+/// task context.
 ///
 /// # Examples
 ///

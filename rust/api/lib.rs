@@ -13,11 +13,12 @@
 //!
 //! A value is registered as long as it exists. Dropping it ends the registration and waits until no
 //! callback of it runs. So a module that keeps its values in its own structure can be unloaded at
-//! any time. A value that is leaked (`mem::forget`, `KBox::leak`) stays registered: a module must
-//! not leak one, since its callbacks go with it.
+//! any time. A value that is never dropped stays registered: one that is leaked (`mem::forget`,
+//! `KBox::leak`, a cycle of `Arc`s), and one in a `static`, as those are not dropped when a module is
+//! unloaded. A module must have none, since its callbacks go with it.
 //!
-//! This crate has no object code of its own. Everything here is inline or generic: it becomes part
-//! of the code that uses it, and calls the C functions that the kernel exports. `Documentation/
+//! This crate has no object code of its own, and so no statics. Its functions become part of the
+//! code that uses them, and call the C functions that the kernel exports. `Documentation/
 //! rust-interface.md` says how a module is built with it.
 
 #![warn(missing_docs)]

@@ -9,7 +9,7 @@ use core::mem::size_of;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::prelude::*;
-use kernel::sync::{new_mutex, LockClassKey, Mutex};
+use kernel::sync::{LockClassKey, Mutex};
 
 /// What happens when a CPU's part is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,8 @@ impl<T: Copy + Send + 'static> RingBuffer<T> {
     ) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             buffer: Self::allocate(bytes, full, key)?,
-            reading <- new_mutex!((), "rtrace::RingBuffer"),
+            // Not `new_mutex!`: its static would belong to this crate, which has no object code.
+            reading <- Mutex::new((), c"rtrace::RingBuffer", key),
             _records: PhantomData,
         }? Error)
     }
@@ -126,7 +127,8 @@ impl<T: Copy + Send + 'static> RingBuffer<T> {
     }
 
     /// Reserves room for a record, which also gives it its time, then commits what `make` returns,
-    /// or discards it for `None`. Preemption is off meanwhile. Any context, NMIs too.
+    /// or discards it for `None`. Preemption is off meanwhile: `make` must not sleep, and so not read
+    /// this buffer. Any context, NMIs too.
     ///
     /// # Errors
     ///

@@ -140,8 +140,9 @@ impl<F: Fields> SyntheticEvent<F> {
     pub fn record(&self, fields: &F) {
         let mut values = fields.values();
         let values = values.as_mut();
-        // SAFETY: the file, of which this has a reference, is of the event that `new` has made. All
-        // its fields are numbers, of which there are so many.
+        // SAFETY: the file, of which this has a reference, is of the event that `new` has made
+        // (unless root has put another of the name in its place before `new` had the reference).
+        // All its fields are numbers, of which there are so many.
         unsafe {
             bindings::synth_event_trace_array(
                 self.file.as_ptr(),

@@ -38,6 +38,14 @@ pub trait TracepointCallback<P: Tracepoint>: Send + Sync + 'static {
     fn hit(&self, arguments: P::Arguments);
 }
 
+/// A callback in memory of its own, also one without size: a tracepoint tells its callbacks apart by
+/// their addresses. The callback is first, so a pointer to this is one to it.
+#[repr(C)]
+struct Boxed<T> {
+    callback: T,
+    _byte: u8,
+}
+
 /// A callback that is registered at tracepoint `P`.
 ///
 /// Dropping it ends the registration and waits until the callback does not run any more: task
@@ -70,7 +78,7 @@ pub trait TracepointCallback<P: Tracepoint>: Send + Sync + 'static {
 /// ```
 pub struct TracepointProbe<P: Tracepoint, T: TracepointCallback<P>> {
     tracepoint: NonNull<bindings::tracepoint>,
-    callback: KBox<T>,
+    callback: KBox<Boxed<T>>,
     _tracepoint: PhantomData<fn(P)>,
 }
 
@@ -87,7 +95,7 @@ impl<P: Tracepoint, T: TracepointCallback<P>> TracepointProbe<P, T> {
     ///
     /// `ENOENT` if the kernel has no such tracepoint, `ENOMEM`.
     pub fn new(callback: T) -> Result<Self> {
-        let callback = KBox::new(callback, GFP_KERNEL)?;
+        let callback = KBox::new(Boxed { callback, _byte: 0 }, GFP_KERNEL)?;
         let mut search = Search {
             name: P::NAME,
             found: ptr::null_mut(),
@@ -111,7 +119,7 @@ impl<P: Tracepoint, T: TracepointCallback<P>> TracepointProbe<P, T> {
     /// The callback, with what it has recorded.
     #[inline]
     pub fn callback(&self) -> &T {
-        &self.callback
+        &self.callback.callback
     }
 }
 

@@ -2,6 +2,7 @@
 
 //! A function that is called later, by a kernel thread. Many requests may become one call.
 
+use crate::kernel::queues;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 use kernel::workqueue::{self, new_work, Work, WorkItem};
@@ -39,6 +40,6 @@ impl Deferred {
     /// Has it called: a call begins after this. Any context.
     pub(crate) fn request(this: &Arc<Self>) {
         // It is queued already if this fails, and has not begun.
-        let _ = workqueue::system().enqueue(this.clone());
+        let _ = queues::per_cpu().enqueue(this.clone());
     }
 }

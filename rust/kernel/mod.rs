@@ -48,6 +48,7 @@ pub(crate) mod percpu;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 pub(crate) mod perf_trace;
 pub(crate) mod printk;
+pub(crate) mod queues;
 pub(crate) mod raw_lock;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod rcu_list;

@@ -5,6 +5,7 @@
 //!
 //! C header: `include/linux/user_events.h`, whose inline functions count the tasks.
 
+use crate::kernel::queues;
 use core::ptr::{addr_of_mut, null_mut};
 use kernel::bindings;
 use kernel::prelude::*;
@@ -169,7 +170,7 @@ impl<T: Data> UserEventMm<T> {
     /// Has [`Data::run`] run later. Any context.
     pub(crate) fn queue(this: &Arc<Self>) {
         // It is queued already if this fails, and has not begun.
-        let _ = workqueue::system_unbound().enqueue(this.clone());
+        let _ = queues::any_cpu().enqueue(this.clone());
     }
 
     /// Calls `f` with the memory while it has mappings, with the lock for reading. Task context,

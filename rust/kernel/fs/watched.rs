@@ -9,6 +9,7 @@
 
 use super::pseudo_fs::{FileType, OpenFlags, Opening};
 use crate::kernel::irq_work::{self, IrqWork};
+use crate::kernel::queues;
 use core::ptr;
 use kernel::bindings;
 use kernel::new_mutex;
@@ -114,7 +115,7 @@ struct Soon(Arc<Watched>);
 impl irq_work::Run for Soon {
     fn run(&self) {
         // It is queued already if this fails, and has not begun.
-        let _ = workqueue::system().enqueue(self.0.clone());
+        let _ = queues::per_cpu().enqueue(self.0.clone());
     }
 }
 

@@ -15,6 +15,7 @@ use super::{Instance, TOP};
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
+use crate::kernel::queues;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
 use crate::trace::buffer::Buffer;
@@ -23,7 +24,6 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::{Arc, Mutex, SetOnce};
-use kernel::workqueue;
 
 /// An instance with its serial number. The list is sorted by that number.
 struct Entry {
@@ -298,7 +298,7 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
 /// until it is removed by hand. Task context, may sleep.
 pub(crate) fn remove_later(instance: &Arc<Instance>) {
     let instance = instance.clone();
-    let _ = workqueue::system().try_spawn(GFP_KERNEL, move || {
+    let _ = queues::per_cpu().try_spawn(GFP_KERNEL, move || {
         let _ = remove(|other| Arc::ptr_eq(other, &instance));
     });
 }

@@ -95,15 +95,17 @@ fn functions() -> Result {
     check!(is(probe(&[]), EINVAL));
     check!(is(probe(&[c"there_is_no_such_function"]), EINVAL));
     check!(is(probe(&[c"int_pow", c"nor_is_this"]), EINVAL));
+    check!(is(probe(&[c"!int_pow"]), EINVAL));
+    check!(is(probe(&[c"int_pow", c"!int_*"]), EINVAL));
     // What could not be registered is dropped, once.
-    check!(DROPPED.load(Ordering::Relaxed) == 3);
+    check!(DROPPED.load(Ordering::Relaxed) == 5);
 
     let probe = probe(&[c"int_pow"])?;
     check!(call_traced(3) == 9);
     // Once by the call, once by that of the callback: the guard takes this for an interrupt's.
     check!(probe.callback().hits.load(Ordering::Relaxed) == 2);
     drop(probe);
-    check!(DROPPED.load(Ordering::Relaxed) == 4);
+    check!(DROPPED.load(Ordering::Relaxed) == 6);
     Ok(())
 }
 

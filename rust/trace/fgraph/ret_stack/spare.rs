@@ -38,7 +38,7 @@ impl Current {
 
 /// Stacks that no task has yet.
 struct Spare {
-    /// One place more for each CPU than are filled, for those that are given back.
+    /// One place more for each CPU than are filled, at the end, for those that are given back.
     pages: KVec<Atomic<*mut Page>>,
     refill: Pin<KBox<IrqWork<Refill>>>,
 }
@@ -83,8 +83,7 @@ impl Spare {
         page.map(|page| unsafe { KBox::from_raw(page) })
     }
 
-    /// Any context. Frees nothing, which would not do there: with more places than `fill` fills,
-    /// one is free.
+    /// Any context. Frees nothing, which would not do there: `fill` leaves places at the end empty.
     fn give(&self, page: KBox<Page>) {
         let page = KBox::into_raw(page);
         let _ = self
@@ -94,17 +93,20 @@ impl Spare {
             .find(|place| place.cmpxchg(ptr::null_mut(), page, ordering::Full).is_ok());
     }
 
-    /// Fills all places but the last few. `ENOMEM`.
+    /// Fills all places but those at the end, which are for [`Spare::give`]. Others may fill at the
+    /// same time. Not in an NMI. `ENOMEM`.
     fn fill(&self, flags: kernel::alloc::Flags) -> Result {
-        let filled = self
-            .pages
-            .iter()
-            .filter(|place| !place.load(Relaxed).is_null())
-            .count();
-        for _ in filled..SPARES * kernel::cpu::nr_cpu_ids() as usize {
+        let count = SPARES * kernel::cpu::nr_cpu_ids() as usize;
+        let places = self.pages.iter().take(count);
+        for place in places.filter(|place| place.load(Relaxed).is_null()) {
             let page = KBox::<Page>::new_uninit(flags | __GFP_ZERO)?;
             // SAFETY: words of zeros are a page.
-            self.give(unsafe { page.assume_init() });
+            let page = KBox::into_raw(unsafe { page.assume_init() });
+            let filled = place.cmpxchg(ptr::null_mut(), page, ordering::Full);
+            if filled.is_err() {
+                // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
+                drop(unsafe { KBox::from_raw(page) });
+            }
         }
         Ok(())
     }

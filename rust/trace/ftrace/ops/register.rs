@@ -29,7 +29,12 @@ pub(crate) fn register(op: OpsRef) -> Result {
 /// [`register`] for holders of [`DIRECT`].
 pub(crate) fn register_locked(op: OpsRef) -> Result {
     op.init();
-    start(&mut FTRACE.lock(), op, op)
+    let done = start(&mut FTRACE.lock(), op, op);
+    // Disarmed meanwhile: the caller frees what a hit may still be in.
+    if done.is_err() && is_dead() && op.has(flag::DYNAMIC) {
+        wait_for_trampolines();
+    }
+    done
 }
 
 /// Registers `op`, of whose sites the sets of `scope` tell.
@@ -74,6 +79,7 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
     if is_dead() {
         list::remove(&state.key, op);
         op.clear(flag::ENABLED);
+        cut_off(state, op);
         return Err(ENODEV);
     }
     Ok(())

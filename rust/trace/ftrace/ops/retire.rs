@@ -4,6 +4,7 @@
 //! in a trampoline.
 
 use crate::kernel::ftrace::{self, callback_head};
+use crate::kernel::queues;
 use crate::trace::ftrace::hash::SiteSet;
 use kernel::{
     prelude::*,
@@ -114,7 +115,7 @@ pub(super) fn after_hits<T: Send + 'static>(what: T) -> Option<HitsOut> {
         return None;
     };
     let Ok(later) = room.write_pin_init(Later::new(what, out.clone()));
-    workqueue::system_unbound().enqueue(later);
+    queues::any_cpu().enqueue(later);
     Some(HitsOut(out))
 }
 
