@@ -22,6 +22,11 @@ static enum print_line_t print(struct trace_iterator *iter, int flags, struct tr
 	return rtrace_dynamic_print(iter, flags, event);
 }
 
+int rtrace_dynamic_class_reg(struct trace_event_call *call, enum trace_reg what, void *data)
+{
+	return rtrace_dynamic_reg(call, what, data);
+}
+
 struct trace_event_functions rtrace_dynamic_funcs = {
 	.trace	= print,
 };

@@ -8,6 +8,9 @@
 /* How their entries are printed. */
 extern struct trace_event_functions rtrace_dynamic_funcs;
 
+/* The `reg` of their classes: C, which has the type that kCFI compares. */
+int rtrace_dynamic_class_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+
 /* In dynamic.rs. */
 int rtrace_dynamic_reg(struct trace_event_call *call, enum trace_reg what, void *data);
 enum print_line_t rtrace_dynamic_print(struct trace_iterator *iter, int flags, struct trace_event *event);

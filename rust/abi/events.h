@@ -3,11 +3,10 @@
 #ifndef RTRACE_ABI_EVENTS_H
 #define RTRACE_ABI_EVENTS_H
 
+#include <linux/trace_events.h>
 #include <linux/types.h>
 
-struct trace_event_call;
 struct trace_eval_map;
-struct trace_event_file;
 struct module;
 struct ctl_table;
 
@@ -23,7 +22,17 @@ const char *rtrace_boot_triggers(void);
 /* Parameter tp_printk, likewise. */
 bool rtrace_printk_at_boot(void);
 
+/* What the `reg` of classes points to: C, which has the type that kCFI compares. */
+int rtrace_own_event_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+#if defined(CONFIG_PERF_EVENTS) && defined(CONFIG_FUNCTION_TRACER)
+int rtrace_perf_function_class_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+
+/* In perf_function.rs. */
+int rtrace_perf_function_reg(struct trace_event_call *call, enum trace_reg what, void *data);
+#endif
+
 /* In events.rs. */
+int rtrace_tracepoint_reg(struct trace_event_call *call, enum trace_reg what, void *data);
 void rtrace_events_start(void);
 void rtrace_events_again(void);
 void rtrace_events_evals(void);

@@ -87,14 +87,14 @@ pub(crate) unsafe extern "C" fn trace_event_ignore_this_pid(
     recording::ignores_current(unsafe { HotFile::from_raw(trace_file) })
 }
 
-/// What classes of tracepoints' events do when asked to (`reg`): the probe comes or goes. Task
-/// context, sleeps. Errors as those of tracepoints.
+/// What classes of tracepoints' events do when asked to (`trace_event_reg()`): the probe comes or
+/// goes. Task context, sleeps. Errors as those of tracepoints.
 ///
 /// # Safety
 ///
 /// `call` is complete; `data` is what `what` asks for.
 #[export]
-pub(crate) unsafe extern "C" fn trace_event_reg(
+pub(crate) unsafe extern "C" fn rtrace_tracepoint_reg(
     call: *mut bindings::trace_event_call,
     what: bindings::trace_reg,
     data: *mut c_void,

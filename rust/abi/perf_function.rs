@@ -25,7 +25,7 @@ const SIZE: usize =
 
 /// How perf reaches the event.
 pub(super) const CLASS: Class = Class {
-    reg: perf_ftrace_event_register,
+    reg: bindings::rtrace_perf_function_class_reg,
     may_see: Some(may_see),
 };
 
@@ -85,7 +85,8 @@ no_kprobe!(perf_ftrace_function_call);
 /// # Safety
 ///
 /// `data` is what `what` asks for, as perf's core does.
-unsafe extern "C" fn perf_ftrace_event_register(
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_perf_function_reg(
     _call: *mut trace_event_call,
     what: bindings::trace_reg,
     data: *mut c_void,

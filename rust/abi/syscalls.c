@@ -42,6 +42,11 @@ static enum print_line_t print_exit(struct trace_iterator *iter, int flags, stru
 	return rtrace_syscall_print_exit(iter, flags, event);
 }
 
+static int reg(struct trace_event_call *call, enum trace_reg what, void *data)
+{
+	return rtrace_syscall_reg(call, what, data);
+}
+
 struct trace_event_functions enter_syscall_print_funcs = {
 	.trace	= print_enter,
 };
@@ -67,7 +72,7 @@ BTF_ID(struct, trace_event_raw_sys_exit)
 
 struct trace_event_class event_class_syscall_enter = {
 	.system		= "syscalls",
-	.reg		= rtrace_syscall_reg,
+	.reg		= reg,
 	.fields_array	= enter_fields,
 	.get_fields	= rtrace_syscall_fields,
 	.raw_init	= rtrace_syscall_init,
@@ -76,7 +81,7 @@ struct trace_event_class event_class_syscall_enter = {
 
 struct trace_event_class event_class_syscall_exit = {
 	.system		= "syscalls",
-	.reg		= rtrace_syscall_reg,
+	.reg		= reg,
 	.fields_array	= exit_fields,
 	.fields		= LIST_HEAD_INIT(event_class_syscall_exit.fields),
 	.raw_init	= rtrace_syscall_init,

@@ -39,6 +39,12 @@ __rust_helper void rust_helper_rtrace_print_event(trace_print_func print, struct
 	print(iter, flags, event);
 }
 
+/* The same of an argument. So all that a class's pointer leads to is C, too. */
+__rust_helper int rust_helper_rtrace_event_reg(struct trace_event_call *call, enum trace_reg what, void *data)
+{
+	return call->class->reg(call, what, data);
+}
+
 #ifdef CONFIG_PERF_EVENTS
 __rust_helper void rust_helper_hlist_add_head_rcu(struct hlist_node *node, struct hlist_head *head)
 {

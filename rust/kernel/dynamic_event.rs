@@ -160,7 +160,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // SAFETY: the event is new; what is pointed to lives as long as it.
         unsafe {
             (*class).system = event.texts.system.as_char_ptr();
-            (*class).reg = Some(bindings::rtrace_dynamic_reg);
+            (*class).reg = Some(bindings::rtrace_dynamic_class_reg);
             (*class).raw_init = Some(raw_init);
             let head = &raw mut (*class).fields;
             (*head).next = head;

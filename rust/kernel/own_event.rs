@@ -37,19 +37,10 @@ pub(crate) struct Class {
 impl Class {
     /// Has no probe: whoever records the entries hits the event.
     pub(crate) const WITHOUT_PROBE: Self = Self {
-        reg: reg_nothing,
+        reg: bindings::rtrace_own_event_reg,
         #[cfg(CONFIG_PERF_EVENTS)]
         may_see: None,
     };
-}
-
-/// A [`Reg`] that accepts everything.
-extern "C" fn reg_nothing(
-    _call: *mut bindings::trace_event_call,
-    _what: bindings::trace_reg,
-    _data: *mut c_void,
-) -> c_int {
-    0
 }
 
 /// A field to be defined.

@@ -29,7 +29,7 @@ unsafe fn fields_of<'a>(file: &'a HotFile) -> Result<&'a Fields> {
     let call = file.call().as_ptr();
     // SAFETY: the event has a class, and stays as long as its file.
     let reg = unsafe { (*(*call).class).reg };
-    let ours: unsafe extern "C" fn(_, _, _) -> _ = bindings::rtrace_dynamic_reg;
+    let ours: unsafe extern "C" fn(_, _, _) -> _ = bindings::rtrace_dynamic_class_reg;
     if reg.map(|reg| reg as usize) != Some(ours as usize) {
         return Err(EINVAL);
     }

@@ -266,10 +266,13 @@ impl Call {
         data: *mut core::ffi::c_void,
     ) -> Result<c_int> {
         // SAFETY: the class lives as long as the event.
-        let reg = unsafe { (*self.class()).reg }.ok_or(EINVAL)?;
-        // SAFETY: `data` is what the class asks for with `what`: the file or the perf event that
-        // stays until it is undone.
-        let result = unsafe { reg(self.0.get(), what, data) };
+        if unsafe { (*self.class()).reg }.is_none() {
+            return Err(EINVAL);
+        }
+        // In C: kCFI tells `what`, an enum, from an integer. SAFETY: the class has the function;
+        // `data` is what it asks for with `what`: the file or the perf event that stays until it is
+        // undone.
+        let result = unsafe { bindings::rtrace_event_reg(self.0.get(), what, data) };
         kernel::error::to_result(result.min(0))?;
         Ok(result)
     }
