@@ -5,6 +5,10 @@
 //! The change may be found in any context, with the lock of a run queue held, or in an NMI. So an
 //! interrupt queues a work item, and the work item tells them.
 //!
+//! What is announced may be the announcement: with `tracing_thresh` at a microsecond the interrupt is
+//! long enough to be reported, its report asks for the next one, and the CPU does nothing else. So
+//! the work item waits for [`DELAY`], and there is no second interrupt until it has run.
+//!
 //! C header: `include/linux/fsnotify.h`.
 
 use super::pseudo_fs::{FileType, OpenFlags, Opening};
@@ -14,8 +18,13 @@ use core::ptr;
 use kernel::bindings;
 use kernel::new_mutex;
 use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::{Arc, Mutex};
-use kernel::workqueue::{self, new_work, Work, WorkItem};
+use kernel::time::Jiffies;
+use kernel::workqueue::{self, new_delayed_work, DelayedWork, WorkItem};
+
+/// How long changes are gathered for one message.
+const DELAY: Jiffies = 1;
 
 /// The inode of a file, while it has one.
 ///
@@ -32,18 +41,22 @@ unsafe impl Send for Place {}
 pub(crate) struct Watched {
     #[pin]
     place: Mutex<Place>,
+    /// Whether a run of `work` is asked for that has not begun.
+    is_asked: Atomic<bool>,
     #[pin]
-    work: Work<Self>,
+    work: DelayedWork<Self>,
 }
 
-workqueue::impl_has_work! {
-    impl HasWork<Self> for Watched { self.work }
+workqueue::impl_has_delayed_work! {
+    impl HasDelayedWork<Self> for Watched { self.work }
 }
 
 impl WorkItem for Watched {
     type Pointer = Arc<Self>;
 
     fn run(this: Arc<Self>) {
+        // A change from here on needs a message of its own.
+        this.is_asked.xchg(false, ordering::Full);
         this.tell();
     }
 }
@@ -54,7 +67,8 @@ impl Watched {
         let new = pin_init!(Self {
             // INVARIANT: null.
             place <- new_mutex!(Place(ptr::null_mut())),
-            work <- new_work!("rtrace::watched"),
+            is_asked: Atomic::new(false),
+            work <- new_delayed_work!("rtrace::watched"),
         });
         Ok(Arc::pin_init(new, GFP_KERNEL)?)
     }
@@ -114,24 +128,30 @@ struct Soon(Arc<Watched>);
 
 impl irq_work::Run for Soon {
     fn run(&self) {
-        // It is queued already if this fails, and has not begun.
-        let _ = queues::per_cpu().enqueue(self.0.clone());
+        // `is_asked` lets one interrupt by for each run. That run may be in its last steps yet; then
+        // the item is queued again.
+        let _ = queues::per_cpu().enqueue_delayed(self.0.clone(), DELAY);
     }
 }
 
 /// Announces changes of a [`Watched`] file.
-pub(crate) struct Announcer(Pin<KBox<IrqWork<Soon>>>);
+pub(crate) struct Announcer {
+    of: Arc<Watched>,
+    soon: Pin<KBox<IrqWork<Soon>>>,
+}
 
 impl Announcer {
     /// Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(of: Arc<Watched>) -> Result<Self> {
-        let work = KBox::pin_init(IrqWork::new(Soon(of)), GFP_KERNEL)?;
-        Ok(Self(work))
+        let soon = KBox::pin_init(IrqWork::new(Soon(of.clone())), GFP_KERNEL)?;
+        Ok(Self { of, soon })
     }
 
     /// Has those who watch the file told that it was modified. Many changes may become one message.
     /// Any context.
     pub(crate) fn announce(&self) {
-        self.0.queue();
+        if !self.of.is_asked.xchg(true, ordering::Full) {
+            self.soon.queue();
+        }
     }
 }
