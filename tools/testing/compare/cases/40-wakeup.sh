@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0
 # The wakeup tracers: their files and entries, and the trace of one real-time task that a timer wakes.
+sleeps() {
+	grep -qs nanosleep /proc/$1/wchan
+}
+# A real-time task that a timer wakes, and that ends the recording: its end waits for its files, and wakes again.
+sleeper() {
+	exec chrt -f 5 perl -e 'open $switch, ">", "tracing_on"; sleep $ARGV[0]; syswrite $switch, "0\n"' "$1"
+}
 wake() { # What is measured is the timer that wakes a task which sleeps already.
 	echo 0 > tracing_on
-	chrt -f 5 sleep 0.01 # its files are in memory after that
-	chrt -f 5 sleep 2 &
-	until grep -q nanosleep /proc/$!/wchan || ! kill -0 $!; do sleep 0.1; done
 	echo "$1" > current_tracer
-	echo 0 > tracing_max_latency
-	echo 1 > tracing_on
+	(sleeper 0) # its files are in memory after that
+	while :; do
+		sleeper 2 &
+		until sleeps $! || ! kill -0 $! 2> /dev/null; do sleep 0.1; done
+		echo 0 > tracing_max_latency
+		echo 1 > tracing_on
+		sleeps $! && break
+		wait # A busy machine needed more than the two seconds: the timer came before the tracer was on.
+		echo 0 > tracing_on
+	done
 	wait
-	echo 0 > tracing_on
 }
 trace() { # pids have as many digits as tasks were started before
 	sed -E 's/latency: [0-9]+ us/latency: N us/; s/ +[0-9]+:( *[0-9]+:[A-Z])/ PID:\1/g' trace
