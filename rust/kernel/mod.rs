@@ -8,6 +8,8 @@ pub(crate) mod bootconfig;
 pub(crate) mod bpf;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 pub(crate) mod branch_sites;
+#[cfg(CONFIG_PROBE_EVENTS_BTF_ARGS)]
+pub(crate) mod btf;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;

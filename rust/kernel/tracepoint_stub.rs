@@ -5,6 +5,8 @@
 //!
 //! C header: `include/linux/tracepoint.h`.
 
+use super::kallsyms::Symbol;
+use super::text::Text;
 use core::ops::Range;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
@@ -106,6 +108,14 @@ fn find(name: &[u8]) -> Search<'_> {
         }
     }
     search
+}
+
+/// The name of the stub of the tracepoint `name`, if there is one.
+pub(crate) fn name_of(name: &[u8]) -> Option<KVec<u8>> {
+    let search = find(name);
+    // SAFETY: the search keeps the tracepoint; its stub does not change.
+    let stub = unsafe { (*search.found?.as_ptr()).probestub };
+    Symbol::with(stub as usize, |symbol| Text::copy(symbol.name()).ok()).flatten()
 }
 
 /// A tracepoint whose stub is called at its hits as long as this is there. Dropping it: task

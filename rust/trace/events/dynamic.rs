@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`arguments`] | what probes record, and how it is printed |
 //! | `eprobe` | events of other events' entries |
+//! | `expanded` | arguments in place of words that stand for others |
 //! | `fprobe` | probes of functions and tracepoints |
 //! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
@@ -17,6 +18,7 @@
 //! | `list` | the list, and what a kind of events has to be |
 //! | `uprobe` | uprobes and uretprobes |
 //! | `user` | events of programs, which write their entries |
+//! | `types` | what is known of types where a probe is |
 //! | `words` | a definition's words, and what is said of them in `error_log` |
 //!
 //! Lock order: the mutex of the list, the event mutex, then the locks that a kind takes to enable
@@ -25,6 +27,8 @@
 pub(crate) mod arguments;
 #[cfg(CONFIG_EPROBE_EVENTS)]
 mod eprobe;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+mod expanded;
 #[cfg(CONFIG_FPROBE_EVENTS)]
 mod fprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
@@ -36,6 +40,7 @@ mod list;
 mod probe_event;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub(crate) mod synthetic;
+mod types;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 pub(crate) mod uprobe;
 #[cfg(CONFIG_USER_EVENTS)]
@@ -43,6 +48,7 @@ pub(crate) mod user;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod words;
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
 use super::registry;
 use kernel::prelude::*;
 

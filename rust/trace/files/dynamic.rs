@@ -87,7 +87,12 @@ Events that users define
 \t     args: <name>=fetcharg[:type]
 \t fetcharg: (%<register>|$<efield>), @<address>, @<symbol>[+|-<offset>],
 \t           $stack<index>, $stack, $retval, $comm, $arg<N>, $current
-\t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
+",
+    #[cfg(CONFIG_PROBE_EVENTS_BTF_ARGS)]
+    "\t           [(structname[,field])]<argname>[->field[->field|.field...]],
+\t           [(structname[,field])](fetcharg)->field[->field|.field...],
+",
+    "\t           +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"
 \t           this_cpu_read(<fetcharg>), this_cpu_ptr(<fetcharg>)
 \t     kernel return probes support: $retval, $arg<N>, $comm
 \t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, symbol,

@@ -4,13 +4,17 @@
 //!
 //! Carets stand where C's do, also where that is beside the place.
 
+mod named;
+
 use super::command::{is_name, Spot};
 use super::error::{Errno, Reason, Refused};
+use super::kernel_types::{Function, Types};
 use super::program::{Bits, Field, Load, Program, Step, Store, STEPS};
 use super::types::{TextOf, Type};
 use crate::core::format;
 use crate::core::parse::number;
 use core::ops::Range;
+use named::{Cast, Known};
 
 /// Bytes of an argument at most.
 const LONGEST: usize = 255;
@@ -145,6 +149,10 @@ pub struct Context<'a> {
     pub spot: Spot,
     /// What the machine has.
     pub machine: &'a dyn Machine,
+    /// The kernel's types, if they are known.
+    pub types: Option<&'a mut dyn Types>,
+    /// The probed function, if the types have it.
+    pub function: Option<Function>,
     /// What is saved at entry.
     pub saved: &'a mut Saved,
     /// Bytes of the arguments before this one.
@@ -152,16 +160,26 @@ pub struct Context<'a> {
 }
 
 impl Word {
-    /// Finds the name of `word`. `is_taken` says whether another argument has a name.
+    /// Finds the name of `word`. `is_taken` says whether another argument has a name; where the kernel
+    /// `has_types`, what is recorded may be its own name.
     ///
     /// # Errors
     ///
     /// What is wrong with the name.
-    pub fn parse(word: &[u8], is_taken: impl Fn(&[u8]) -> bool) -> Result<Self, Refused> {
+    pub fn parse(
+        word: &[u8],
+        has_types: bool,
+        is_taken: impl Fn(&[u8]) -> bool,
+    ) -> Result<Self, Refused> {
         let refused = |reason| Err(Refused::new(reason, 0));
-        let Some(equals) = word.iter().position(|&byte| byte == b'=') else {
+        let Some(equals) = position(word, b'=') else {
+            let end = position(word, b':').unwrap_or(word.len());
+            let name = word.get(..end).filter(|name| has_types && is_name(name));
+            if name.is_some_and(|name| RESERVED.contains(&name) || is_taken(name)) {
+                return refused(Reason::UsedArgumentName);
+            }
             return Ok(Self {
-                name: None,
+                name: name.map(|_| 0..end),
                 body: 0,
             });
         };
@@ -197,7 +215,7 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
     if body.is_empty() {
         return Err(Refused::new(Reason::NoArgumentBody, start));
     }
-    let typed = Typed::parse(body, start, context)?;
+    let mut typed = Typed::parse(body, start, context)?;
     let mut fetch = Fetch {
         body,
         at: start,
@@ -205,8 +223,10 @@ pub fn compile(body: &[u8], start: usize, context: &mut Context<'_>) -> Result<A
         load: Load::StackPointer,
         steps: [Step::ThisCpu; STEPS],
         count: 0,
+        known: None,
     };
     fetch.parse(typed.fetch)?;
+    fetch.apply_type(&mut typed)?;
     let offset = fetch.context.size;
     let size = usize::from(typed.ty.size) * usize::from(typed.count.unwrap_or(1));
     if offset.saturating_add(size) > ENTRY_MAX {
@@ -312,6 +332,13 @@ struct Nested {
     at: usize,
 }
 
+/// What stands around a value.
+#[derive(Clone, Copy)]
+enum Outer<'t> {
+    Dereference(Nested),
+    Cast(Cast<'t>),
+}
+
 const READ: &[u8] = b"this_cpu_read(";
 const POINTER: &[u8] = b"this_cpu_ptr(";
 
@@ -323,6 +350,8 @@ struct Fetch<'a, 'b> {
     load: Load,
     steps: [Step; STEPS],
     count: usize,
+    /// What the kernel's types say of the value.
+    known: Option<Known>,
 }
 
 impl Fetch<'_, '_> {
@@ -349,12 +378,12 @@ impl Fetch<'_, '_> {
     }
 
     fn parse(&mut self, text: &[u8]) -> Result<(), Refused> {
-        let mut nested = [Nested {
+        let mut nested = [Outer::Dereference(Nested {
             step: Step::ThisCpu,
             is_read: false,
             of_memory: false,
             at: 0,
-        }; NESTED_MAX];
+        }); NESTED_MAX];
         let mut depth = 0;
         let mut rest = text;
         loop {
@@ -369,10 +398,7 @@ impl Fetch<'_, '_> {
                 _ if is_cpu && self.context.spot == Spot::Event => {
                     return self.refuse(Reason::NoPerCpu)
                 }
-                // A cast needs the kernel's types.
-                [b'(', ..] => {
-                    return Err(Refused::new(Reason::NoTypes, self.at).with(Errno::NotSupported))
-                }
+                [b'(', ..] => self.cast(rest)?,
                 _ if is_cpu => self.of_this_cpu(rest)?,
                 _ => self.dereference(rest)?,
             };
@@ -382,28 +408,38 @@ impl Fetch<'_, '_> {
         }
         self.leaf(rest)?;
         for outer in nested.get(..depth).unwrap_or(&[]).iter().rev() {
-            self.at = outer.at;
-            let is_text = matches!(self.load, Load::Comm | Load::Text(_));
-            if is_text && self.count == 0 {
-                return self.refuse(Reason::CommDereferenced);
-            }
-            if outer.step == Step::ThisCpu && outer.of_memory {
-                // It wants the address, not what is there.
-                self.count = self.count.saturating_sub(1);
-            }
-            self.push(outer.step)?;
-            if outer.is_read {
-                self.push(Step::Read {
-                    offset: 0,
-                    user: false,
-                })?;
+            match outer {
+                Outer::Dereference(nested) => self.apply(nested)?,
+                Outer::Cast(cast) => self.apply_cast(cast)?,
             }
         }
         Ok(())
     }
 
+    /// Follows the address that was found inside.
+    fn apply(&mut self, outer: &Nested) -> Result<(), Refused> {
+        self.at = outer.at;
+        let is_text = matches!(self.load, Load::Comm | Load::Text(_));
+        if is_text && self.count == 0 {
+            return self.refuse(Reason::CommDereferenced);
+        }
+        if outer.step == Step::ThisCpu && outer.of_memory {
+            // It wants the address, not what is there.
+            self.count = self.count.saturating_sub(1);
+        }
+        self.push(outer.step)?;
+        self.known = None;
+        if outer.is_read {
+            self.push(Step::Read {
+                offset: 0,
+                user: false,
+            })?;
+        }
+        Ok(())
+    }
+
     /// `this_cpu_ptr(…)` and `this_cpu_read(…)`.
-    fn of_this_cpu<'t>(&mut self, text: &'t [u8]) -> Result<(Nested, &'t [u8]), Refused> {
+    fn of_this_cpu<'t>(&mut self, text: &'t [u8]) -> Result<(Outer<'t>, &'t [u8]), Refused> {
         if self.context.machine.is_program() {
             return self.refuse(Reason::NoPerCpu);
         }
@@ -418,7 +454,7 @@ impl Fetch<'_, '_> {
             of_memory: inside.starts_with(b"@"),
             at: self.at,
         };
-        Ok((nested, inside))
+        Ok((Outer::Dereference(nested), inside))
     }
 
     /// What is before the last closing brace.
@@ -431,7 +467,7 @@ impl Fetch<'_, '_> {
     }
 
     /// `+OFFSET(…)`, `-OFFSET(…)`, with `u` behind the sign of the user's memory.
-    fn dereference<'t>(&mut self, text: &'t [u8]) -> Result<(Nested, &'t [u8]), Refused> {
+    fn dereference<'t>(&mut self, text: &'t [u8]) -> Result<(Outer<'t>, &'t [u8]), Refused> {
         let (sign, mut rest) = text.split_at_checked(1).unwrap_or((text, &[]));
         let user = rest.starts_with(b"u");
         if user {
@@ -469,13 +505,13 @@ impl Fetch<'_, '_> {
             of_memory: false,
             at: self.at,
         };
-        Ok((nested, inside))
+        Ok((Outer::Dereference(nested), inside))
     }
 
     /// What stands innermost.
     fn leaf(&mut self, text: &[u8]) -> Result<(), Refused> {
         match text {
-            [b'$', name @ ..] => self.variable(name),
+            [b'$', name @ ..] => self.variable(text, name),
             [b'%', ..] if !self.context.machine.has_registers() => self.refuse(Reason::BadVariable),
             [b'%', name @ ..] => match self.context.machine.register(name) {
                 Some(register) => {
@@ -505,13 +541,13 @@ impl Fetch<'_, '_> {
                     None => self.refuse(Reason::NoEventField),
                 }
             }
-            // A name needs the kernel's types.
             [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => {
                 let refused = Refused::new(Reason::NoTypes, self.at);
-                Err(match self.context.spot {
-                    Spot::Inside | Spot::Event => refused,
-                    Spot::Entry | Spot::Return => refused.with(Errno::NotSupported),
-                })
+                match self.context.spot {
+                    Spot::Inside | Spot::Event => Err(refused),
+                    _ if self.has_types() => self.named(text),
+                    Spot::Entry | Spot::Return => Err(refused.with(Errno::NotSupported)),
+                }
             }
             _ => self.refuse(Reason::BadFetch),
         }
@@ -565,7 +601,13 @@ impl Fetch<'_, '_> {
         })
     }
 
-    fn variable(&mut self, name: &[u8]) -> Result<(), Refused> {
+    /// Whether the types of the kernel say something of what is probed.
+    fn has_types(&self) -> bool {
+        self.context.types.is_some() && !self.context.machine.is_program()
+    }
+
+    /// `text`, a dollar sign and `name`.
+    fn variable(&mut self, text: &[u8], name: &[u8]) -> Result<(), Refused> {
         let rest = |prefix: &[u8]| name.strip_prefix(prefix);
         self.load = match name {
             b"comm" | b"COMM" if self.context.spot != Spot::Event => Load::Comm,
@@ -574,13 +616,15 @@ impl Fetch<'_, '_> {
                 None if matches!(name, b"comm" | b"COMM") => Load::Comm,
                 None => return self.refuse(Reason::BadVariable),
             },
-            // C does not look at what follows.
             _ if rest(b"retval").is_some() => match self.context.spot {
+                Spot::Return if self.has_types() => return self.named(text),
+                // C does not look at what follows.
                 Spot::Return => Load::Returned,
                 _ => return self.refuse(Reason::ReturnedAtEntry),
             },
             b"stack" => Load::StackPointer,
             b"current" if !self.context.machine.is_program() => Load::Current,
+            _ if rest(b"current-").is_some() && self.has_types() => return self.named(text),
             _ => match (rest(b"stack"), rest(b"arg")) {
                 (Some(digits @ [b'0'..=b'9', ..]), _) => {
                     let at = self.number(digits)?;
@@ -611,6 +655,11 @@ impl Fetch<'_, '_> {
         let Ok(at) = u16::try_from(at) else {
             return self.refuse(Reason::BadArgumentNumber);
         };
+        self.parameter_at(at)
+    }
+
+    /// The function's argument of this number, from 0 on.
+    fn parameter_at(&mut self, at: u16) -> Result<Load, Refused> {
         match self.context.spot {
             // Where a program's function has its arguments is not known.
             _ if self.context.machine.is_program() => self.refuse(Reason::NotAtEntry),
@@ -697,14 +746,20 @@ impl Fetch<'_, '_> {
             return Err(Refused::new(Reason::TooManyOps, self.at).with(errno));
         }
         let bits = match typed.name {
-            Some((name @ [b'b', ..], _)) => match bits(name, typed.ty) {
-                Some(bits) if used < OPS_MAX => {
-                    used = used.wrapping_add(1);
-                    Some(bits)
-                }
-                _ => return at_type(Reason::BadBitfield),
-            },
-            _ => None,
+            Some((name @ [b'b', ..], _)) => Some(bits(name, typed.ty)),
+            Some(_) => None,
+            None => {
+                let place = self.known.and_then(|known| known.bits);
+                place.map(|(offset, width)| Bits::new(offset.into(), width.into(), typed.ty))
+            }
+        };
+        let bits = match bits {
+            None => None,
+            Some(Some(bits)) if used < OPS_MAX => {
+                used = used.wrapping_add(1);
+                Some(bits)
+            }
+            Some(_) => return at_type(Reason::BadBitfield),
         };
         if typed.count.is_some() {
             let of_symbols = Store::Text {
@@ -741,15 +796,25 @@ fn bits(name: &[u8], ty: &Type) -> Option<Bits> {
     let digits = rest.strip_prefix(b"@")?;
     let (offset, rest) = prefix(digits);
     let has_digits = rest.len() != digits.len();
-    let all = u64::from(ty.size).wrapping_mul(8);
-    let end = width.checked_add(offset)?;
-    if width == 0 || !has_digits || !rest.starts_with(b"/") || end > all {
-        return None;
+    match has_digits && rest.starts_with(b"/") {
+        true => Bits::new(offset, width, ty),
+        false => None,
     }
-    Some(Bits {
-        left: u8::try_from(all.wrapping_sub(end)).ok()?,
-        right: u8::try_from(all.wrapping_sub(width)).ok()?,
-    })
+}
+
+impl Bits {
+    /// So many bits behind the first ones of a number of this type; none if it does not have them.
+    fn new(offset: u64, width: u64, ty: &Type) -> Option<Self> {
+        let all = u64::from(ty.size).wrapping_mul(8);
+        let end = width.checked_add(offset)?;
+        if width == 0 || end > all {
+            return None;
+        }
+        Some(Self {
+            left: u8::try_from(all.wrapping_sub(end)).ok()?,
+            right: u8::try_from(all.wrapping_sub(width)).ok()?,
+        })
+    }
 }
 
 /// The number that `text` begins with, with C's prefixes, and what follows it; 0 without digits.

@@ -10,8 +10,7 @@
 //!
 //! The words are parted by blanks, and nothing quotes one.
 
-use super::argument::ARGUMENTS_MAX;
-use super::error::{Errno, Reason, Refused};
+use super::error::{Reason, Refused};
 use crate::core::format::Out;
 use crate::core::parse::glob::is_path;
 use crate::core::parse::number;
@@ -309,19 +308,16 @@ fn read_place<'a>(
     Ok((Place::Symbol { symbol, offset }, is_return, spot))
 }
 
-/// Looks at arguments that begin with `$arg`, and at how many there are.
+/// Looks at arguments that begin with `$arg`.
 pub(super) fn check_arguments<'a>(
     arguments: impl Iterator<Item = &'a [u8]>,
     spot: Spot,
 ) -> Result<(), Refused> {
-    let (mut last, mut all, mut count) = (0, false, 0_usize);
-    for word in arguments {
-        let at = count.saturating_add(2);
-        count = count.saturating_add(1);
+    let mut all = false;
+    for (at, word) in (2..).zip(arguments) {
         let Some(rest) = word.strip_prefix(b"$arg") else {
             continue;
         };
-        last = at;
         let refused = |reason| Err(Refused::new(reason, 0).in_word(at));
         match rest {
             _ if spot == Spot::Inside => return refused(Reason::NotAtEntry),
@@ -330,15 +326,6 @@ pub(super) fn check_arguments<'a>(
             [b'*', ..] => all = true,
             _ => return refused(Reason::BadVariable),
         }
-    }
-    if all {
-        // All arguments of a function are only known from the kernel's types.
-        let refused = Refused::new(Reason::NoTypes, 0).in_word(last);
-        return Err(refused.with(Errno::NotSupported));
-    }
-    if count > ARGUMENTS_MAX {
-        let refused = Refused::new(Reason::TooManyArguments, 0).in_word(2);
-        return Err(refused.with(Errno::TooLong));
     }
     Ok(())
 }

@@ -7,7 +7,9 @@ use super::command::{
     words, Definition, Dentry, Found, No, NotFound, Place, Removal, Spot, Symbols,
 };
 use super::error::{Errno, Reason, Refused};
+use super::kernel_types::Types;
 use super::layout::{self, Kind, Named};
+use super::meta::expand;
 use super::program::{Source, Texts};
 use super::types::TextOf;
 use crate::core::format::symbol::tests::{text, Names};
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
+mod named;
 mod programs;
 
 /// A kernel with two functions, and a machine with three registers.
@@ -59,8 +62,22 @@ struct Event {
 
 impl Event {
     fn parse(line: &str) -> Result<Self, No> {
+        Self::parse_with(line, None)
+    }
+
+    fn parse_with(line: &str, mut types: Option<&mut dyn Types>) -> Result<Self, No> {
         let line = words(line.as_bytes());
         let definition = Definition::parse(line.clone(), &World)?;
+        let function = match (definition.place, types.as_deref_mut()) {
+            (Place::Symbol { symbol, .. }, Some(types)) => types.function(symbol),
+            _ => None,
+        };
+        let mut all = Vec::new();
+        let known = types.as_deref().zip(function);
+        expand(line.skip(2), known, |expanded| {
+            all.push(([expanded.name, expanded.rest].concat(), expanded.origin));
+            Ok::<_, No>(())
+        })?;
         let mut event = Self {
             is_return: definition.is_return,
             names: Vec::new(),
@@ -69,10 +86,10 @@ impl Event {
             size: 0,
             saved: Saved::new(),
         };
-        for (at, word) in line.skip(2).enumerate() {
-            let refused = |refused: Refused| refused.in_word(at + 2);
-            let parsed = Word::parse(word, |name| event.names.iter().any(|known| known == name));
-            let parsed = parsed.map_err(refused)?;
+        for (at, (word, origin)) in all.iter().enumerate() {
+            let refused = |refused| origin.refused(refused);
+            let is_taken = |name: &[u8]| event.names.iter().any(|known| known == name);
+            let parsed = Word::parse(word, types.is_some(), is_taken).map_err(refused)?;
             let name = match &parsed.name {
                 Some(range) => word[range.clone()].to_vec(),
                 None => std::format!("arg{}", at + 1).into_bytes(),
@@ -81,6 +98,8 @@ impl Event {
             let mut context = Context {
                 spot: definition.spot,
                 machine: &World,
+                types: types.as_deref_mut().map(|types| types as &mut dyn Types),
+                function,
                 saved: &mut event.saved,
                 size: event.size,
             };

@@ -2,10 +2,12 @@
 
 //! What a probe records: its arguments, compiled once, from which fields, entries and lines follow.
 
+use super::types::Known;
 use crate::core::event::probe::argument::{self, Argument, Context, Machine, Saved, Word};
 use crate::core::event::probe::command::Spot;
 use crate::core::event::probe::error::Refused;
 use crate::core::event::probe::layout::{self, Kind, Named};
+use crate::core::event::probe::meta::Origin;
 use crate::core::event::probe::program::{Source, Texts};
 use crate::core::format::symbol::Style;
 use crate::core::format::Out;
@@ -65,13 +67,20 @@ impl From<AllocError> for No {
     }
 }
 
+impl From<Refused> for No {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
 impl Arguments {
-    /// Compiles `words`, of which the first is the definition's third. Task context, may sleep.
-    pub(crate) fn new<'a>(
+    /// Compiles `words`. Task context, may sleep.
+    pub(super) fn new<'a>(
         kind: Kind,
-        words: impl Iterator<Item = &'a [u8]>,
+        words: impl Iterator<Item = (&'a [u8], Origin)>,
         spot: Spot,
         machine: &dyn Machine,
+        known: &mut Known,
     ) -> Result<Self, No> {
         let mut all = Self {
             kind,
@@ -83,10 +92,11 @@ impl Arguments {
             saved: KVec::new(),
         };
         let mut saved = KBox::new(Saved::new(), GFP_KERNEL)?;
-        for (at, word) in words.enumerate() {
-            let refused = |refused: Refused| No::Refused(refused.in_word(at.saturating_add(2)));
+        for (at, (word, origin)) in words.enumerate() {
+            let refused = |refused: Refused| No::Refused(origin.refused(refused));
             let is_taken = |name: &[u8]| all.items.iter().any(|item| item.name.as_slice() == name);
-            let parsed = Word::parse(word, is_taken).map_err(refused)?;
+            let (types, function) = known.parts();
+            let parsed = Word::parse(word, types.is_some(), is_taken).map_err(refused)?;
             let name = match parsed.name {
                 Some(range) => Text::copy(word.get(range).unwrap_or(&[]))?,
                 None => Text::of(|out| write_number(out, at))?,
@@ -101,6 +111,8 @@ impl Arguments {
             let mut context = Context {
                 spot,
                 machine,
+                types,
+                function,
                 saved: &mut saved,
                 size: all.size,
             };

@@ -9,6 +9,7 @@ use super::arguments::{Arguments, No as NoArguments};
 use super::hit;
 use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Probed, Record, Title};
+use super::types::Known;
 use super::words::Words;
 use crate::core::event::field::Kind as FieldKind;
 use crate::core::event::probe::argument::Machine;
@@ -249,9 +250,9 @@ impl EventKind for Eprobes {
         let definition = match Definition::parse(plain.clone()) {
             Ok(definition) => definition,
             Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::plain(KIND, plain)?.refused(&refused),
+            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
-        let words = Words::plain(KIND, plain)?;
+        let words = Words::of(KIND, plain)?;
         let registry = registry::lock()?;
         let found = registry.find(definition.of_system, definition.of_event);
         let found = found.filter(|event| !event.has(Call::IGNORE_ENABLE | Call::OF_PROBES));
@@ -268,8 +269,16 @@ impl EventKind for Eprobes {
             filter::of_trigger(Instance::top()?, event, text).map_err(|_| EINVAL)?;
         }
         drop(registry);
-        let arguments = words.iter().skip(2).take(definition.arguments);
-        let arguments = match Arguments::new(Kind::Event, arguments, Spot::Event, &Fields(&of)) {
+        let mut known = Known::types();
+        let arguments = words.numbered().take(definition.arguments);
+        let arguments = Arguments::new(
+            Kind::Event,
+            arguments,
+            Spot::Event,
+            &Fields(&of),
+            &mut known,
+        );
+        let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(NoArguments::Errno(error)) => return Err(error),
             Err(NoArguments::Refused(refused)) => return words.refused(&refused),

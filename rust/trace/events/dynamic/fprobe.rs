@@ -7,9 +7,11 @@
 //! go meanwhile.
 
 use super::arguments::{Arguments, No as NoArguments};
+use super::expanded::{expand, Argument};
 use super::hit::AtHit;
 use super::list::{self, Change, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Probed, Record, Title};
+use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{words, No};
@@ -23,7 +25,7 @@ use crate::kernel::kprobe::check_lockdown;
 use crate::kernel::regs::{Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;
-use crate::kernel::tracepoint_stub::Stub;
+use crate::kernel::tracepoint_stub::{self, Stub};
 use core::fmt;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -276,7 +278,7 @@ impl EventKind for Fprobes {
             is_tracepoint,
             ..
         } = definition;
-        let words = Words::of(KIND, plain)?;
+        let mut words = Words::of(KIND, plain)?;
         let kind = match is_return {
             true => Kind::Return,
             false => Kind::Entry,
@@ -285,8 +287,20 @@ impl EventKind for Fprobes {
             // Whoever registers a probe of a tracepoint gets a pointer of its own in front.
             hidden: u16::from(is_tracepoint),
         };
-        let arguments = words.iter().skip(2);
-        let arguments = match Arguments::new(kind, arguments, definition.spot(), &function) {
+        let mut known = match words.iter().count() {
+            0..=2 => Known::types(),
+            _ => {
+                let stub = is_tracepoint.then(|| tracepoint_stub::name_of(definition.target));
+                let stub = stub.flatten();
+                let probed = stub.as_deref().unwrap_or(definition.target);
+                Known::of_function(probed, function.hidden)
+            }
+        };
+        let arguments = expand(&mut words, &known).and_then(|arguments| {
+            let arguments = arguments.iter().map(Argument::parts);
+            Arguments::new(kind, arguments, definition.spot(), &function, &mut known)
+        });
+        let arguments = match arguments {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
             Err(NoArguments::Errno(error)) => return Err(error),
             Err(NoArguments::Refused(refused)) => return words.refused(&refused),

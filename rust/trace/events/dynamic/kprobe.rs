@@ -6,9 +6,11 @@
 //! module that is not loaded waits for it.
 
 use super::arguments::{Arguments, No as NoArguments};
+use super::expanded::{expand, Argument};
 use super::hit::AtHit;
 use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Record, Title};
+use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
@@ -475,13 +477,22 @@ impl EventKind for Kprobes {
             Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
-        let words = Words::of(KIND, plain)?;
+        let mut words = Words::of(KIND, plain)?;
         let kind = match definition.is_return {
             true => Kind::Return,
             false => Kind::Entry,
         };
-        let arguments = words.iter().skip(2);
-        let arguments = match Arguments::new(kind, arguments, definition.spot, &Kernel) {
+        let mut known = match definition.place {
+            Place::Symbol { symbol, .. } if words.iter().count() > 2 => {
+                Known::of_function(symbol, 0)
+            }
+            _ => Known::types(),
+        };
+        let arguments = expand(&mut words, &known).and_then(|arguments| {
+            let arguments = arguments.iter().map(Argument::parts);
+            Arguments::new(kind, arguments, definition.spot, &Kernel, &mut known)
+        });
+        let arguments = match arguments {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
             Err(NoArguments::Errno(error)) => return Err(error),
             Err(NoArguments::Refused(refused)) => return words.refused(&refused),
@@ -620,7 +631,13 @@ pub(crate) fn create_local(
         true => Kind::Return,
         false => Kind::Entry,
     };
-    let nothing = Arguments::new(kind, core::iter::empty(), command::Spot::Inside, &Kernel);
+    let nothing = Arguments::new(
+        kind,
+        core::iter::empty(),
+        command::Spot::Inside,
+        &Kernel,
+        &mut Known::nothing(),
+    );
     let arguments = match nothing {
         Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
         Err(NoArguments::Errno(error)) => return Err(error),

@@ -9,11 +9,13 @@
 use super::arguments::{Arguments, No as NoArguments};
 use super::list::{self, Dynamic, Kind as EventKind, List};
 use super::probe_event::{define, Defined, Event, Probed, Title};
+use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{words, No, Spot, NAME_ROOM};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::layout::Kind;
+use crate::core::event::probe::meta::Origin;
 use crate::core::event::probe::program::Source;
 use crate::core::event::probe::types::TextOf;
 use crate::core::event::probe::uprobe::{write_place, Head};
@@ -361,13 +363,14 @@ fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
 
 fn arguments<'a>(
     is_return: bool,
-    words: impl Iterator<Item = &'a [u8]>,
+    words: impl Iterator<Item = (&'a [u8], Origin)>,
 ) -> Result<Arguments, NoArguments> {
     let (kind, spot) = match is_return {
         true => (Kind::ProgramReturn, Spot::Return),
         false => (Kind::ProgramEntry, Spot::Inside),
     };
-    Arguments::new(kind, words, spot, &InPrograms)
+    // The types are the kernel's.
+    Arguments::new(kind, words, spot, &InPrograms, &mut Known::nothing())
 }
 
 impl EventKind for Uprobes {
@@ -380,9 +383,9 @@ impl EventKind for Uprobes {
         let head = match Head::parse(plain.clone()) {
             Ok(head) => head,
             Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::plain(KIND, plain)?.refused(&refused),
+            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
         };
-        let words = Words::plain(KIND, plain)?;
+        let words = Words::of(KIND, plain)?;
         let file = match File::find(&Text::string(|out| out.bytes(head.path))?) {
             Ok(file) => file,
             Err(error) => return words.refuse(Reason::FileNotFound, 1, error),
@@ -395,7 +398,7 @@ impl EventKind for Uprobes {
             Err(refused) => return words.refused(&refused),
         };
         let is_return = definition.is_return;
-        let arguments = match arguments(is_return, words.iter().skip(2)) {
+        let arguments = match arguments(is_return, words.numbered()) {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
             Err(NoArguments::Errno(error)) => return Err(error),
             Err(NoArguments::Refused(refused)) => return words.refused(&refused),

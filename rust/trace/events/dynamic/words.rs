@@ -2,18 +2,15 @@
 
 //! The words of a definition, and what `error_log` says of them.
 
-use crate::core::event::probe::command::Dentry;
 use crate::core::event::probe::error::{Reason, Refused};
-use crate::core::format::{LineBuf, Out};
-use crate::kernel::regs::{DENTRY_NAME, FILE_DENTRY};
+#[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+use crate::core::event::probe::meta::Origin;
+use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
-/// Bytes that the arguments of types `%pd` and `%pD` may become.
-const DENTRY_ROOM: usize = 256;
-
-/// The words, with what `%pd` and `%pD` stand for.
+/// The words.
 pub(super) struct Words {
     words: KVec<KVec<u8>>,
     /// What `error_log` calls the kind.
@@ -21,46 +18,28 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// `ENOMEM`, also where what `%pd` and `%pD` stand for is too long.
+    /// `ENOMEM`.
     pub(super) fn of<'a>(kind: &'static str, text: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
-        Self::copy(kind, text, true)
-    }
-
-    /// The words as they are. `ENOMEM`.
-    #[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-    pub(super) fn plain<'a>(
-        kind: &'static str,
-        text: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<Self> {
-        Self::copy(kind, text, false)
-    }
-
-    fn copy<'a>(
-        kind: &'static str,
-        text: impl Iterator<Item = &'a [u8]>,
-        expands: bool,
-    ) -> Result<Self> {
-        let dentry = Dentry {
-            name: DENTRY_NAME,
-            of_file: FILE_DENTRY,
-        };
         let mut words = KVec::new();
-        let mut room = DENTRY_ROOM;
-        for (at, word) in text.enumerate() {
-            let mut memory = [0; DENTRY_ROOM];
-            let mut line = LineBuf::new(memory.get_mut(..room).unwrap_or(&mut []));
-            let expanded =
-                expands && at >= 2 && dentry.expand(word, &mut line).map_err(|_| ENOMEM)?;
-            let word = match expanded {
-                true => Text::copy(line.as_bytes())?,
-                false => Text::copy(word)?,
-            };
-            if expanded {
-                room = room.checked_sub(word.len() + 1).ok_or(ENOMEM)?;
-            }
-            words.push(word, GFP_KERNEL)?;
+        for word in text {
+            words.push(Text::copy(word)?, GFP_KERNEL)?;
         }
         Ok(Self { words, kind })
+    }
+
+    /// Has another text for the word of this number.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    pub(super) fn set(&mut self, at: usize, text: KVec<u8>) {
+        if let Some(word) = self.words.get_mut(at) {
+            *word = text;
+        }
+    }
+
+    /// The third and those that follow, which stand for themselves.
+    #[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (&[u8], Origin)> {
+        let all = self.iter().enumerate().skip(2);
+        all.map(|(at, word)| (word, Origin::of(at)))
     }
 
     /// Each of them.

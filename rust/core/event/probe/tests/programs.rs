@@ -42,7 +42,7 @@ fn in_program(line: &str) -> Result<(uprobe::Definition<'_>, Vec<Argument>), No>
     let mut size = 0;
     for (at, word) in words(line.as_bytes()).skip(2).enumerate() {
         let refused = |refused: Refused| refused.in_word(at + 2);
-        let parsed = Word::parse(word, |_| false).map_err(refused)?;
+        let parsed = Word::parse(word, false, |_| false).map_err(refused)?;
         let spot = match definition.is_return {
             true => Spot::Return,
             false => Spot::Inside,
@@ -50,6 +50,8 @@ fn in_program(line: &str) -> Result<(uprobe::Definition<'_>, Vec<Argument>), No>
         let mut context = Context {
             spot,
             machine: &InProgram,
+            types: None,
+            function: None,
             saved: &mut saved,
             size,
         };
