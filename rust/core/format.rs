@@ -45,4 +45,4 @@ pub mod syscall;
 pub mod values;
 
 pub use self::error::{Error, Result};
-pub use self::out::{LineBuf, Out};
+pub use self::out::{copy_short, LineBuf, Out};

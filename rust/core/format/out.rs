@@ -38,6 +38,32 @@ impl dyn Out + '_ {
     }
 }
 
+/// Copies `from` to `to`, which is as long. A short text is copied in line: to call `memcpy()` costs
+/// more than that.
+#[inline(always)]
+pub fn copy_short(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        0 => {}
+        1 => copy_ends::<1>(to, from),
+        2..=3 => copy_ends::<2>(to, from),
+        4..=7 => copy_ends::<4>(to, from),
+        8..=15 => copy_ends::<8>(to, from),
+        16..=32 => copy_ends::<16>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies the first and the last `N` bytes, which may overlap.
+#[inline(always)]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(place), Some(first)) = (to.first_chunk_mut::<N>(), from.first_chunk()) {
+        *place = *first;
+    }
+    if let (Some(place), Some(last)) = (to.last_chunk_mut::<N>(), from.last_chunk()) {
+        *place = *last;
+    }
+}
+
 /// The digits of the largest number.
 const MOST_DIGITS: usize = u64::MAX.ilog10() as usize + 1;
 
@@ -134,7 +160,7 @@ impl<const N: usize> Piece<N> {
     pub(super) fn text(&mut self, text: &[u8]) {
         let text = text.get(..N.wrapping_sub(self.len)).unwrap_or(text);
         if let Some(place) = self.next(text.len()) {
-            place.copy_from_slice(text);
+            copy_short(place, text);
         }
     }
 
@@ -155,6 +181,9 @@ impl<const N: usize> Piece<N> {
 
     /// Appends `value` in decimal digits, right-aligned in `width` columns and padded with `pad`.
     pub(super) fn decimal(&mut self, value: u64, width: usize, pad: u8) {
+        if value < 10 && width <= 1 {
+            return self.byte(b'0'.wrapping_add(value as u8));
+        }
         let mut count = digits(value);
         let before = width.saturating_sub(count);
         match pad {
@@ -246,7 +275,7 @@ impl Out for LineBuf<'_> {
             self.full = true;
             return Err(fmt::Error);
         };
-        room.copy_from_slice(bytes);
+        copy_short(room, bytes);
         self.len = self.len.wrapping_add(bytes.len());
         Ok(())
     }
@@ -289,6 +318,17 @@ mod tests {
         short.text(b"abc");
         short.decimal(56, 0, b' ');
         assert_eq!(short.as_bytes(), b"abc5");
+    }
+
+    #[test]
+    fn texts_of_every_length() {
+        let text: std::vec::Vec<u8> = (1..=40).collect();
+        for len in 0..=text.len() {
+            let mut mem = [0; 42];
+            copy_short(&mut mem[1..=len], &text[..len]);
+            assert_eq!(mem[1..=len], text[..len]);
+            assert_eq!((mem[0], mem[len + 1]), (0, 0), "{len}");
+        }
     }
 
     #[test]

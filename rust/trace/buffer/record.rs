@@ -168,6 +168,12 @@ impl Buffer {
         }
     }
 
+    /// Whether this CPU records now. Any context.
+    #[inline(always)]
+    pub(crate) fn is_recording_here(&self, _stay: &PreemptOff) -> bool {
+        self.this_ring().core.is_recording()
+    }
+
     /// Records an entry of two words and its header. Any context.
     ///
     /// All but the case that nearly always holds leaves by a call at the end: that way nothing here
@@ -290,7 +296,8 @@ impl Buffer {
     #[inline(never)]
     fn record_at(one: u64, two: u64, buffer: &Self, _stay: PreemptOff, level: u32, header: u64) {
         let ring = buffer.this_ring();
-        if Clocked::is_read(ring, level) {
+        // Recording may be off for long, with the tracer on.
+        if !ring.core.is_recording() || Clocked::is_read(ring, level) {
             return;
         }
         // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.

@@ -175,7 +175,11 @@ unsafe fn enter_any(
     let depth = current.depth();
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (made, _stay) = buffer.complete(left);
+    let (made, stay) = buffer.complete(left);
+    // Recording may be off for long, with the tracer on.
+    if !made && !buffer.is_recording_here(&stay) {
+        return current.set_depth(depth.wrapping_sub(1));
+    }
     let top = target.top();
     let room = current
         .room()

@@ -4,6 +4,7 @@
 //! [`BufferIter`] only iterates over them.
 
 use super::cursor::{Head, Source};
+use crate::core::format::copy_short;
 use crate::core::ring_buffer::{Iter, IterEvent};
 use crate::trace::buffer::read::{Hold, ReaderGuard};
 use crate::trace::buffer::sub_buffer_copy::SubBufferCopy;
@@ -25,7 +26,7 @@ fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
 /// Copies `payload` if it fits.
 fn copy(payload: &[u8], into: &mut [u8]) {
     if let Some(into) = into.get_mut(..payload.len()) {
-        into.copy_from_slice(payload);
+        copy_short(into, payload);
     }
 }
 

@@ -27,10 +27,16 @@ price untraced "$none" 0 100
 echo '*_sys_getppid' > set_ftrace_filter
 echo function > current_tracer
 price function "$("$program")" "$none" 100
+echo 0 > tracing_on
+price function_off "$("$program")" "$none" 100
+echo 1 > tracing_on
 echo nop > current_tracer
 if grep -q function_graph available_tracers; then
 	echo function_graph > current_tracer
 	price function_graph "$("$program")" "$none" 100
+	echo 0 > tracing_on
+	price function_graph_off "$("$program")" "$none" 100
+	echo 1 > tracing_on
 	echo nop > current_tracer
 fi
 if [ -e function_profile_enabled ]; then
