@@ -4,7 +4,7 @@
 
 use kernel::prelude::*;
 use rtrace::function::{FunctionCallback, FunctionProbe};
-use rtrace::synthetic::SyntheticEvent;
+use rtrace::synthetic::{SyntheticEvent, Text};
 use rtrace::Call;
 
 module! {
@@ -21,6 +21,7 @@ rtrace::synthetic_event! {
         code: u8,
         signal: u8,
         number: i32,
+        how: Text<16>,
     }
 }
 
@@ -30,10 +31,13 @@ impl FunctionCallback for Recorder {
     fn entry(&self, call: &Call<'_>) {
         // void do_exit(long code)
         let code = call.argument(0).unwrap_or(0);
+        let signal = (code & 0x7f) as u8;
+        let how: &[u8] = if signal == 0 { b"exit" } else { b"killed" };
         self.0.record(&TaskEnd {
             code: (code >> 8) as u8,
-            signal: (code & 0x7f) as u8,
+            signal,
             number: -kernel::current!().pid(),
+            how: Text::new(how),
         });
     }
 }

@@ -9,6 +9,7 @@
 #include <linux/trace_clock.h>
 #include <linux/trace_printk.h>
 #include <linux/tracefs.h>
+#include "api.h"
 
 EXPORT_SYMBOL_GPL(__ring_buffer_alloc);
 EXPORT_SYMBOL_GPL(ring_buffer_alloc_read_page);
@@ -113,6 +114,22 @@ EXPORT_SYMBOL_GPL(register_ftrace_direct);
 EXPORT_SYMBOL_GPL(register_ftrace_function);
 EXPORT_SYMBOL_GPL(unregister_ftrace_direct);
 EXPORT_SYMBOL_GPL(unregister_ftrace_function);
+#endif
+
+/* C exports none of these. They are for the interface for Rust code. */
+EXPORT_SYMBOL_GPL(rtrace_array_put);
+EXPORT_SYMBOL_GPL(rtrace_array_set_tracer);
+EXPORT_SYMBOL_GPL(rtrace_array_write);
+EXPORT_SYMBOL_GPL(rtrace_reader_close);
+EXPORT_SYMBOL_GPL(rtrace_reader_next);
+EXPORT_SYMBOL_GPL(rtrace_reader_open);
+EXPORT_SYMBOL_GPL(rtrace_tracer_register);
+EXPORT_SYMBOL_GPL(rtrace_tracer_unregister);
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+EXPORT_SYMBOL_GPL(fgraph_reserve_data);
+EXPORT_SYMBOL_GPL(fgraph_retrieve_data);
+EXPORT_SYMBOL_GPL(register_ftrace_graph);
+EXPORT_SYMBOL_GPL(rtrace_unregister_graph);
 #endif
 
 #ifdef CONFIG_FPROBE

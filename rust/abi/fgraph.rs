@@ -2,7 +2,7 @@
 
 //! The functions of `include/linux/ftrace.h` for tracing functions until they return.
 //!
-//! None of these is exported to modules.
+//! C exports none of these to modules; what the interface for Rust code needs is exported here.
 
 use crate::kernel::interop::errno;
 use crate::trace::fgraph as graph;

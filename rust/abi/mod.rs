@@ -14,6 +14,7 @@ macro_rules! same_in_c {
 }
 pub(crate) use same_in_c;
 
+mod api;
 #[cfg(all(CONFIG_BLOCK, CONFIG_EVENT_TRACING))]
 mod block;
 mod boot;
@@ -40,6 +41,7 @@ mod ftrace_hash;
 mod hits;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
+mod module_tracer;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 mod perf_event;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS, CONFIG_FUNCTION_TRACER))]

@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/ftrace.h`.
 
-use crate::Call;
+use crate::{filter, Call};
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
@@ -129,23 +129,9 @@ impl<T: FunctionCallback> FunctionProbe<T> {
 /// `ops` is not registered, and stays in its place until it is unregistered.
 #[inline]
 unsafe fn register(ops: *mut bindings::ftrace_ops, patterns: &[&CStr]) -> Result {
-    // Without a filter it would be called at every function. A pattern that removes functions may
-    // leave none.
-    let removes = |pattern: &&CStr| pattern.to_bytes().starts_with(b"!");
-    if patterns.is_empty() || patterns.iter().any(removes) {
-        return Err(EINVAL);
-    }
-    // SAFETY: the ops is there; the tracing core does not write to the patterns.
+    // SAFETY: the ops is not registered, and stays.
     let done = unsafe {
-        patterns
-            .iter()
-            .try_for_each(|pattern| {
-                let text = pattern.to_bytes();
-                let length = c_int::try_from(text.len())?;
-                let start = text.as_ptr().cast_mut();
-                to_result(bindings::ftrace_set_filter(ops, start, length, 0))
-            })
-            .and_then(|()| to_result(bindings::register_ftrace_function(ops)))
+        filter::set(ops, patterns).and_then(|()| to_result(bindings::register_ftrace_function(ops)))
     };
     if done.is_err() {
         // SAFETY: it is not registered.

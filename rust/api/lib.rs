@@ -6,10 +6,12 @@
 //! | --- | --- |
 //! | [`function::FunctionProbe`] | a callback at the entry of functions |
 //! | [`fprobe::Fprobe`] | callbacks at entry and return, with data of one call |
+//! | [`graph::GraphProbe`] | the same, of the functions of several patterns |
 //! | [`ring_buffer::RingBuffer`] | a ring buffer of one's own, of records of one type |
 //! | [`instance::Instance`] | an instance of the trace, to write to |
-//! | [`synthetic::SyntheticEvent`] | an event of one's own, with fields that are numbers |
+//! | [`synthetic::SyntheticEvent`] | an event of one's own, with fields that are numbers or texts |
 //! | [`tracepoint::TracepointProbe`] | a callback at a tracepoint |
+//! | [`tracer::TracerRegistration`] | a tracer of one's own, for `current_tracer` |
 //!
 //! A value is registered as long as it exists. Dropping it ends the registration and waits until no
 //! callback of it runs. So a module that keeps its values in its own structure can be unloaded at
@@ -25,16 +27,29 @@
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod call;
+#[cfg(CONFIG_FUNCTION_TRACER)]
+mod filter;
 #[cfg(CONFIG_FPROBE)]
 pub mod fprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub mod function;
+#[cfg(CONFIG_FUNCTION_GRAPH_TRACER)]
+pub mod graph;
 pub mod instance;
 pub mod ring_buffer;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub mod synthetic;
 #[cfg(CONFIG_TRACEPOINTS)]
 pub mod tracepoint;
+pub mod tracer;
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub use call::{Call, Return};
+
+/// Nanoseconds of this CPU's scheduler clock, which is the trace's default clock. Those of two CPUs
+/// may differ, so a difference can be negative if the task was moved. Any context, NMIs too.
+#[inline]
+pub fn now() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { kernel::bindings::trace_clock_local() }
+}

@@ -11,28 +11,30 @@ use kernel::bindings;
 use kernel::error::{from_err_ptr, to_result};
 use kernel::prelude::*;
 
-/// A number that a field can have.
+/// What a field can have: a number or a [`Text`].
 ///
 /// # Safety
 ///
-/// `TYPE` is the name of a number's type, with as many bytes as `Self` has, at most 8.
-pub unsafe trait Number: Copy {
+/// `TYPE` is the name of a number's type, with as many bytes as `Self` has, at most 8, and `bits`
+/// gives the number; or it is that of a text, and `bits` gives the address of one, which ends with a
+/// NUL and is there as long as `self`.
+pub unsafe trait Field: Copy {
     /// What the event's format calls it.
     const TYPE: &'static CStr;
 
-    /// Its bits in the low ones.
-    fn bits(self) -> u64;
+    /// Its bits in the low ones, or its address.
+    fn bits(&self) -> u64;
 }
 
 macro_rules! number {
     ($($Type:ty: $name:literal),+) => {$(
         // SAFETY: both are numbers of the same size.
-        unsafe impl Number for $Type {
+        unsafe impl Field for $Type {
             const TYPE: &'static CStr = $name;
 
             #[inline]
-            fn bits(self) -> u64 {
-                self as u64
+            fn bits(&self) -> u64 {
+                *self as u64
             }
         }
     )+};
@@ -41,11 +43,47 @@ macro_rules! number {
 number!(u8: c"u8", u16: c"u16", u32: c"u32", u64: c"u64", usize: c"unsigned long");
 number!(i8: c"s8", i16: c"s16", i32: c"s32", i64: c"s64", isize: c"long", bool: c"bool");
 
+/// A text of less than `N` bytes, `N` being 16, 32 or 64. What is longer is cut.
+#[derive(Clone, Copy)]
+pub struct Text<const N: usize>([u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// The text up to its first NUL, or up to its end. Any context.
+    #[inline]
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        let room = N.saturating_sub(1);
+        let kept = text.iter().take(room).take_while(|byte| **byte != 0);
+        bytes
+            .iter_mut()
+            .zip(kept)
+            .for_each(|(to, from)| *to = *from);
+        Self(bytes)
+    }
+}
+
+macro_rules! text {
+    ($($size:literal: $name:literal),+) => {$(
+        // SAFETY: the last byte is NUL, as `Text::new` leaves it so.
+        unsafe impl Field for Text<$size> {
+            const TYPE: &'static CStr = $name;
+
+            #[inline]
+            fn bits(&self) -> u64 {
+                self.0.as_ptr() as u64
+            }
+        }
+    )+};
+}
+
+text!(16: c"char[16]", 32: c"char[32]", 64: c"char[64]");
+
 /// The fields of an event. [`crate::synthetic_event!`] implements it for a structure.
 ///
 /// # Safety
 ///
-/// The types of `FIELDS` are those of [`Number`]s, and `values` gives one value for each.
+/// The types of `FIELDS` are those of [`Field`]s, and `values` gives the bits of one for each, which is
+/// a part of `self`.
 pub unsafe trait Fields: Send + Sync + 'static {
     /// The event's name.
     const NAME: &'static CStr;
@@ -53,10 +91,10 @@ pub unsafe trait Fields: Send + Sync + 'static {
     /// Type and name of each field.
     const FIELDS: &'static [(&'static CStr, &'static CStr)];
 
-    /// One number for each field.
+    /// The bits of each field.
     type Values: AsMut<[u64]>;
 
-    /// What an entry has in its fields.
+    /// What an entry has in its fields, as long as `self` is there.
     fn values(&self) -> Self::Values;
 }
 
@@ -71,18 +109,19 @@ pub unsafe trait Fields: Send + Sync + 'static {
 ///
 /// ```
 /// use kernel::prelude::*;
-/// use rtrace::synthetic::SyntheticEvent;
+/// use rtrace::synthetic::{SyntheticEvent, Text};
 ///
 /// rtrace::synthetic_event! {
 ///     /// Somebody bought apples.
 ///     struct Sale = "apple_sale" {
 ///         apples: u32,
 ///         cents: i64,
+///         sort: Text<16>,
 ///     }
 /// }
 ///
 /// let sales = SyntheticEvent::<Sale>::new()?;
-/// sales.record(&Sale { apples: 3, cents: 120 });
+/// sales.record(&Sale { apples: 3, cents: 120, sort: Text::new(b"Boskoop") });
 /// # Ok::<(), Error>(())
 /// ```
 pub struct SyntheticEvent<F: Fields> {
@@ -142,7 +181,7 @@ impl<F: Fields> SyntheticEvent<F> {
         let values = values.as_mut();
         // SAFETY: the file, of which this has a reference, is of the event that `new` has made
         // (unless root has put another of the name in its place before `new` had the reference).
-        // All its fields are numbers, of which there are so many.
+        // There are so many values, and those of texts are the addresses of parts of `fields`.
         unsafe {
             bindings::synth_event_trace_array(
                 self.file.as_ptr(),
@@ -168,7 +207,7 @@ impl<F: Fields> Drop for SyntheticEvent<F> {
 }
 
 /// Declares a structure whose fields are those of a synthetic event:
-/// [`Fields`](crate::synthetic::Fields). They are numbers.
+/// [`Fields`](crate::synthetic::Fields). They are numbers and [`Text`](crate::synthetic::Text)s.
 #[macro_export]
 macro_rules! synthetic_event {
     (
@@ -182,7 +221,7 @@ macro_rules! synthetic_event {
             $($(#[$on_field])* $visible $field: $Type),+
         }
 
-        // SAFETY: all types are those of numbers, and there is a value for each field.
+        // SAFETY: all types are those of fields, and there is a value for each.
         unsafe impl $crate::synthetic::Fields for $Name {
             const NAME: &'static ::kernel::str::CStr = ::kernel::c_str!($name);
 
@@ -191,7 +230,7 @@ macro_rules! synthetic_event {
                 &'static ::kernel::str::CStr,
             )] = &[
                 $((
-                    <$Type as $crate::synthetic::Number>::TYPE,
+                    <$Type as $crate::synthetic::Field>::TYPE,
                     ::kernel::c_str!(::core::stringify!($field)),
                 )),+
             ];
@@ -199,7 +238,7 @@ macro_rules! synthetic_event {
             type Values = [u64; [$(::core::stringify!($field)),+].len()];
 
             fn values(&self) -> Self::Values {
-                [$($crate::synthetic::Number::bits(self.$field)),+]
+                [$($crate::synthetic::Field::bits(&self.$field)),+]
             }
         }
     };

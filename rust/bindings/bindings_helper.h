@@ -64,6 +64,7 @@
 #ifdef CONFIG_X86
 #include <asm/timer.h>
 #endif
+#include "../../kernel/rtrace/rust/abi/api.h"
 #include "../../kernel/rtrace/rust/abi/boot.h"
 #include "../../kernel/rtrace/rust/abi/branch.h"
 #ifdef CONFIG_DYNAMIC_EVENTS

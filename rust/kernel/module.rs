@@ -123,19 +123,16 @@ pub(crate) fn exists(name: &[u8]) -> bool {
 }
 
 /// The module whose code has made something, or the kernel. Who uses that holds it.
-#[cfg(CONFIG_SYNTH_EVENTS)]
 pub(crate) struct Owner(*mut bindings::module);
 
 // SAFETY: holding and releasing a module may be done by any task.
-#[cfg(CONFIG_SYNTH_EVENTS)]
 unsafe impl Send for Owner {}
 // SAFETY: holding and releasing a module may be done by any task at once.
-#[cfg(CONFIG_SYNTH_EVENTS)]
 unsafe impl Sync for Owner {}
 
-#[cfg(CONFIG_SYNTH_EVENTS)]
 impl Owner {
     /// The kernel.
+    #[cfg(CONFIG_SYNTH_EVENTS)]
     pub(crate) const fn kernel() -> Self {
         Self(core::ptr::null_mut())
     }

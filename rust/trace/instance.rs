@@ -49,7 +49,7 @@ pub(crate) use self::held::Held;
 use self::persistent::Persistent;
 use self::readers::Readers;
 use self::snapshot::Snapshot;
-use self::tracer::{Running, Tracer};
+use self::tracer::{Running, TracerRef};
 use super::buffer::clock::{self, Clock};
 use super::buffer::Buffer;
 use crate::core::parse::options::Set;
@@ -69,10 +69,8 @@ const CLOSED: i32 = -1;
 /// The fields that the state mutex protects.
 struct State {
     /// The current tracer.
-    tracer: &'static dyn Tracer,
-    /// The row of the current tracer in [`tracer::all`].
-    row: usize,
-    /// The values of each tracer's own options, by row, current or not.
+    tracer: TracerRef,
+    /// The values of each tracer's own options, by row in [`tracer::all`], current or not.
     tracer_flags: KVec<u32>,
     /// The state of the current tracer.
     running: Option<KBox<dyn Running>>,
@@ -136,8 +134,7 @@ impl Instance {
         persistent: Option<Pin<KBox<Persistent>>>,
     ) -> Result<Arc<Instance>> {
         let features = Features::new(name.as_deref())?;
-        let row = tracer::idle();
-        let idle = tracer::get(row)?;
+        let idle = tracer::get(tracer::idle())?;
         let mut tracer_flags = KVec::with_capacity(tracer::all().len(), GFP_KERNEL)?;
         for (row, tracer) in tracer::all().iter().enumerate() {
             // Inherited from the top instance, like its core options.
@@ -157,7 +154,6 @@ impl Instance {
                 users: Atomic::new(CLOSED),
                 state <- new_mutex!(State {
                     tracer: idle,
-                    row,
                     tracer_flags,
                     running: None,
                     unforced: Set::NONE,

@@ -17,6 +17,7 @@
 //! | [`graph`] | events as a call graph |
 //! | [`header`] | the header of `trace` |
 //! | [`tracer`] | tracers with their own output format |
+//! | [`reader`] | entries and lines for kernel code, as `trace_pipe` has them |
 //! | [`printk`], [`dump`] | `trace_printk()`; the ring buffer on the console |
 //!
 //! Words: a *record* is one event with its common header. A *line* is its text, which may have
@@ -42,6 +43,7 @@ pub(crate) mod graph;
 pub(crate) mod header;
 pub(crate) mod line;
 pub(crate) mod printk;
+pub(crate) mod reader;
 pub(crate) mod source;
 pub(crate) mod symbols;
 pub(crate) mod tracer;

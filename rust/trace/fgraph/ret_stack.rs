@@ -34,7 +34,7 @@ mod layout;
 mod spare;
 mod task;
 
-pub(crate) use current::{Current, Held, Returning, Room};
+pub(crate) use current::{Current, Held, Returning, Room, MAX_DATA_BYTES};
 pub(crate) use layout::{Frame, Top, MAX_USERS};
 pub(crate) use spare::{prepare, PREPARING};
 #[cfg(CONFIG_HIBERNATION)]

@@ -66,13 +66,14 @@ pub(super) struct AvailableTracers;
 
 impl Control for AvailableTracers {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let names = tracer::all()
-            .iter()
-            .filter(|tracer| at.instance.takes(**tracer));
-        for (n, tracer) in names.enumerate() {
-            let gap = if n == 0 { "" } else { " " };
-            shown(write!(out, "{gap}{}", tracer.name()))?;
-        }
+        let mut gap = "";
+        tracer::each(|tracer| {
+            if !at.instance.takes(tracer) {
+                return Ok(());
+            }
+            let gap = core::mem::replace(&mut gap, " ");
+            shown(write!(out, "{gap}{}", tracer.name()))
+        })?;
         shown(out.bytes(b"\n"))
     }
 }

@@ -19,6 +19,7 @@ use crate::core::parse::number;
 use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
+use crate::trace::instance::tracer::TracerRef;
 use crate::trace::instance::{Instance, Side};
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
 use crate::trace::output::source::BufferIter;
@@ -168,8 +169,8 @@ struct Reading {
     style: Style,
     /// CPUs whose first event was printed. `None` if this is not tracked.
     started: Option<KVec<bool>>,
-    /// The name of the tracer that made `output`.
-    tracer: &'static str,
+    /// The tracer that made `output`.
+    tracer: TracerRef,
     output: Option<KBox<dyn TracerOutput>>,
     /// The row that `text` holds.
     row: Option<u64>,
@@ -186,7 +187,7 @@ impl Reading {
         let instance = &at.instance;
         let side = file.side(instance);
         let style = Style::of_side(instance, side);
-        let tracer = instance.tracer().name();
+        let tracer = instance.tracer();
         let overrun = instance
             .side(side)
             .cpus()
@@ -208,8 +209,8 @@ impl Reading {
                 ..style
             },
             started,
+            output: tracer::new(tracer.name())?,
             tracer,
-            output: tracer::new(tracer)?,
             row: None,
             text: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
             len: 0,
@@ -221,10 +222,10 @@ impl Reading {
 
     /// Takes the output of the current tracer, if the tracer has changed.
     fn follow_tracer(&mut self, instance: &Instance) -> Result {
-        let tracer = instance.tracer().name();
-        if tracer != self.tracer {
+        let tracer = instance.tracer();
+        if tracer.name() != self.tracer.name() {
+            self.output = tracer::new(tracer.name())?;
             self.tracer = tracer;
-            self.output = tracer::new(tracer)?;
         }
         Ok(())
     }
@@ -254,7 +255,7 @@ impl Reading {
         let empty = self.cursor.is_empty();
         // `text` has far more room than the header needs.
         let _ = if self.file == Trace::Snapshot && empty {
-            header::write_tracer(&mut text, self.tracer).and_then(|()| {
+            header::write_tracer(&mut text, self.tracer.name()).and_then(|()| {
                 write_snapshot_help(
                     &mut text,
                     instance.snapshot().is_allocated(),

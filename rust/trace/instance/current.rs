@@ -3,7 +3,7 @@
 //! The current tracer of an instance: its start and its end, its options, and the state that
 //! follows it.
 
-use super::tracer::{self, Tracer};
+use super::tracer::{self, Tracer, TracerRef};
 use super::{Instance, State};
 use crate::core::parse::options::{self, Set, TracerOption};
 use kernel::prelude::*;
@@ -11,14 +11,14 @@ use kernel::sync::Arc;
 
 impl Instance {
     /// The current tracer. Task context.
-    pub(crate) fn tracer(&self) -> &'static dyn Tracer {
-        self.state.lock().tracer
+    pub(crate) fn tracer(&self) -> TracerRef {
+        self.state.lock().tracer.clone()
     }
 
     /// The current tracer's own options and their values. Task context.
     pub(crate) fn tracer_options(&self) -> (&'static [TracerOption], u32) {
         let state = self.state.lock();
-        (state.tracer.options(), state.flags_of(state.row))
+        (state.tracer.options(), state.flags_of(state.tracer.row()))
     }
 
     /// The bits of the options that are on in the tracer of `row`, current or not. Task context.
@@ -30,7 +30,7 @@ impl Instance {
     /// [`Instance::set_flag_of`].
     pub(crate) fn set_tracer_option(&self, option: &TracerOption, on: bool) -> Result {
         let mut state = self.state.lock();
-        let row = state.row;
+        let row = state.tracer.row();
         state.set_flag(row, option, on)?;
         drop(state);
         self.tell_features(option, on)
@@ -92,18 +92,17 @@ impl Instance {
         self.begin_anew();
         self.expand_both()?;
         let next = tracer::find(name)?;
-        if next == state.row {
+        if next.is(&state.tracer) {
             return Ok(());
         }
-        let tracer = tracer::get(next)?;
-        if !self.takes(tracer) {
+        if !self.takes(&*next) {
             return Err(EINVAL);
         }
-        if tracer.uses_snapshot() && self.snapshot.has_owner() {
+        if next.uses_snapshot() && self.snapshot.has_owner() {
             return Err(EBUSY);
         }
         self.readers.while_idle(|| {
-            let last = state.row;
+            let last = state.tracer.clone();
             self.stop_tracer(&mut state);
             let started = self.start_tracer(&mut state, next);
             if let Err(error) = started {
@@ -121,11 +120,19 @@ impl Instance {
         let forced = state.tracer.forces();
         state.running = None;
         self.tell_tracer_ended();
-        state.row = tracer::idle();
-        if let Ok(idle) = tracer::get(state.row) {
+        if let Ok(idle) = tracer::get(tracer::idle()) {
             state.tracer = idle;
         }
         self.set_each(forced, state.unforced);
+    }
+
+    /// Ends `tracer` if it is current: `nop` is then. What was recorded stays. Task context, may
+    /// sleep.
+    pub(super) fn end_tracer(self: &Arc<Self>, tracer: &TracerRef) {
+        let mut state = self.state.lock();
+        if state.tracer.is(tracer) {
+            self.stop_tracer(&mut state);
+        }
     }
 
     fn tell_tracer_ended(&self) {
@@ -134,19 +141,13 @@ impl Instance {
             .for_each(|feature| feature.tracer_ended(self));
     }
 
-    /// Starts the tracer of row `next`. `nop` must be current.
-    fn start_tracer(self: &Arc<Self>, state: &mut State, next: usize) -> Result {
-        let tracer = tracer::get(next)?;
-        self.try_start(state, tracer, next)
+    /// Starts `next`. `nop` must be current.
+    fn start_tracer(self: &Arc<Self>, state: &mut State, next: TracerRef) -> Result {
+        self.try_start(state, next)
             .inspect_err(|_| self.tell_tracer_ended())
     }
 
-    fn try_start(
-        self: &Arc<Self>,
-        state: &mut State,
-        tracer: &'static dyn Tracer,
-        row: usize,
-    ) -> Result {
+    fn try_start(self: &Arc<Self>, state: &mut State, tracer: TracerRef) -> Result {
         self.features
             .iter()
             .try_for_each(|feature| feature.tracer_starts(self))?;
@@ -159,7 +160,8 @@ impl Instance {
         let forced = tracer.forces();
         state.unforced = self.options();
         self.set_each(forced, forced);
-        let running = tracer.start(self, state.flags_of(row)).inspect_err(|_| {
+        let flags = state.flags_of(tracer.row());
+        let running = tracer.start(self, flags).inspect_err(|_| {
             self.set_each(forced, state.unforced);
             self.take_snapshot_away();
             if !allocated {
@@ -171,7 +173,7 @@ impl Instance {
             self.snapshot.free();
         }
         state.running = Some(running);
-        (state.tracer, state.row) = (tracer, row);
+        state.tracer = tracer;
         Ok(())
     }
 
@@ -219,7 +221,7 @@ impl State {
             old & !option.bit
         };
         self.store_flags(row, new);
-        if old != new && row == self.row {
+        if old != new && row == self.tracer.row() {
             let told = self.changed();
             told.inspect_err(|_| self.store_flags(row, old))?;
         }
@@ -234,7 +236,7 @@ impl State {
 
     /// Makes the current tracer read its options and pids again.
     fn changed(&mut self) -> Result {
-        let flags = self.flags_of(self.row);
+        let flags = self.flags_of(self.tracer.row());
         self.running
             .as_mut()
             .map_or(Ok(()), |running| running.changed(flags))

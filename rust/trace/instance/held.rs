@@ -54,7 +54,6 @@ impl Kept for Held {}
 
 impl Held {
     /// The instance.
-    #[cfg(CONFIG_BOOTTIME_TRACING)]
     pub(crate) fn instance(&self) -> &Arc<Instance> {
         &self.0
     }

@@ -11,7 +11,8 @@
 
 use super::held::Held;
 use super::persistent::Persistent;
-use super::{Instance, TOP};
+use super::tracer::{Tracer, TracerRef};
+use super::{tracer, Instance, TOP};
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
@@ -62,6 +63,7 @@ impl Instance {
     /// Makes the top instance. Its buffer gets `bytes` per CPU at first use. Once, at boot.
     /// `ENOMEM`.
     pub(crate) fn make_top(bytes: usize) -> Result<&'static Arc<Instance>> {
+        tracer::init()?;
         let top = Self::new(None, Buffer::new(bytes, false), Set::DEFAULT, None)?;
         cpus::online().try_for_each(|cpu| top.prepare(cpu))?;
         init(top.clone(), bytes)?;
@@ -122,6 +124,15 @@ pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
         next = entry.serial.wrapping_add(1);
         Some(entry.instance.clone())
     })
+}
+
+/// Removes a tracer that was [added](tracer::add). Where it is current, `nop` is afterwards. A start
+/// that has begun may end after this, so the tracer must refuse to start from before this is called.
+/// Task context, without the state mutex of an instance, may sleep.
+pub(crate) fn remove_tracer(tracer: &Arc<dyn Tracer>) {
+    tracer::take_out(tracer);
+    let gone = TracerRef::Added(tracer.clone());
+    all().for_each(|instance| instance.end_tracer(&gone));
 }
 
 /// The instance called `name`. The top instance has no name. Task context.

@@ -6,18 +6,24 @@
 //! between. [`Running`] is the state of a tracer while it is current; dropping it stops the tracer.
 //! All methods run in task context under the instance's state mutex and may sleep.
 //!
-//! The tracers are registered at boot ([`Registry::tracers`](super::feature::Registry::tracers)).
+//! The tracers of the table are registered at boot
+//! ([`Registry::tracers`](super::feature::Registry::tracers)). Modules may [`add`] others, which have
+//! neither options nor an output format of their own.
+//!
+//! Lock order: an instance's state mutex, [`ADDED`].
 
 use super::feature;
 use super::Instance;
 use crate::core::parse::options::{Flag, Set, TracerOption};
+use core::ops::Deref;
+use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// A tracer that can become the current one.
-pub(crate) trait Tracer: Sync {
+pub(crate) trait Tracer: Send + Sync {
     /// The name in `current_tracer`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Starts recording into `instance`. `flags` are the tracer's own options.
     ///
@@ -87,23 +93,119 @@ pub(crate) trait Running: Send {
     }
 }
 
-/// All tracers, in the order of `available_tracers`. The index of a tracer is its *row*. Any
-/// context.
+/// A tracer of the table, or one that was added.
+#[derive(Clone)]
+pub(crate) enum TracerRef {
+    /// The tracer in this row.
+    Row(usize, &'static dyn Tracer),
+    /// It may have been removed since; then it does not start.
+    Added(Arc<dyn Tracer>),
+}
+
+impl TracerRef {
+    /// Its row. One that was added has a row in which there is none.
+    pub(super) fn row(&self) -> usize {
+        match self {
+            Self::Row(row, _) => *row,
+            Self::Added(_) => usize::MAX,
+        }
+    }
+
+    /// Whether it is the same as `other`.
+    pub(super) fn is(&self, other: &TracerRef) -> bool {
+        match (self, other) {
+            (Self::Row(one, _), Self::Row(other, _)) => one == other,
+            (Self::Added(one), Self::Added(other)) => same(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl Deref for TracerRef {
+    type Target = dyn Tracer;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Row(_, tracer) => *tracer,
+            Self::Added(tracer) => &**tracer,
+        }
+    }
+}
+
+fn same(one: &Arc<dyn Tracer>, other: &Arc<dyn Tracer>) -> bool {
+    core::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+/// The longest name that an added tracer can have.
+const NAME_MAX: usize = 63;
+
+/// The added tracers, the newest last.
+static ADDED: SetOnce<Pin<KBox<Mutex<KVec<Arc<dyn Tracer>>>>>> = SetOnce::new();
+
+/// Prepares for [`add`]. Once, at boot. `ENOMEM`.
+pub(super) fn init() -> Result {
+    ADDED.populate(KBox::pin_init(new_mutex!(KVec::new()), GFP_KERNEL)?);
+    Ok(())
+}
+
+/// Adds a tracer, which any instance can have from now on. Task context, may sleep.
+///
+/// # Errors
+///
+/// `EINVAL` for a name that is empty, longer than [`NAME_MAX`], or has other characters than ASCII's
+/// visible ones; `EEXIST` if a tracer has it; `ENODEV` before the top instance is made; `ENOMEM`.
+pub(crate) fn add(tracer: Arc<dyn Tracer>) -> Result {
+    let name = tracer.name();
+    let visible = name.bytes().all(|byte| byte.is_ascii_graphic());
+    if name.is_empty() || name.len() > NAME_MAX || !visible {
+        return Err(EINVAL);
+    }
+    let mut added = ADDED.as_ref().ok_or(ENODEV)?.lock();
+    let mut names = all().iter().map(|tracer| tracer.name());
+    if names.any(|other| other == name) || added.iter().any(|other| other.name() == name) {
+        return Err(EEXIST);
+    }
+    Ok(added.push(tracer, GFP_KERNEL)?)
+}
+
+/// Takes `tracer` out of those that were added; [`list::remove_tracer`](super::list::remove_tracer)
+/// does all. Task context, may sleep.
+pub(super) fn take_out(tracer: &Arc<dyn Tracer>) {
+    if let Some(added) = ADDED.as_ref() {
+        added.lock().retain(|other| !same(other, tracer));
+    }
+}
+
+/// The tracers of the table. The index of a tracer is its *row*. Any context.
 pub(crate) fn all() -> &'static [&'static dyn Tracer] {
     feature::tracers()
 }
 
-/// The tracer in `row`. `EINVAL` if there is none.
-pub(super) fn get(row: usize) -> Result<&'static dyn Tracer> {
-    all().get(row).copied().ok_or(EINVAL)
+/// Calls `f` with each tracer in the order of `available_tracers`: the newest first. Task context, may
+/// sleep. Errors as those of `f`.
+pub(crate) fn each(mut f: impl FnMut(&dyn Tracer) -> Result) -> Result {
+    if let Some(added) = ADDED.as_ref() {
+        let added = added.lock();
+        added.iter().rev().try_for_each(|tracer| f(&**tracer))?;
+    }
+    all().iter().try_for_each(|tracer| f(*tracer))
 }
 
-/// The row of the tracer called `name`. `EINVAL` if there is none.
-pub(super) fn find(name: &[u8]) -> Result<usize> {
-    all()
-        .iter()
-        .position(|tracer| tracer.name().as_bytes() == name)
-        .ok_or(EINVAL)
+/// The tracer in `row`. `EINVAL` if there is none.
+pub(super) fn get(row: usize) -> Result<TracerRef> {
+    let tracer = all().get(row).copied().ok_or(EINVAL)?;
+    Ok(TracerRef::Row(row, tracer))
+}
+
+/// The tracer called `name`. Task context, may sleep. `EINVAL` if there is none.
+pub(super) fn find(name: &[u8]) -> Result<TracerRef> {
+    let is_it = |tracer: &dyn Tracer| tracer.name().as_bytes() == name;
+    if let Some(row) = all().iter().position(|tracer| is_it(*tracer)) {
+        return get(row);
+    }
+    let added = ADDED.as_ref().ok_or(EINVAL)?.lock();
+    let found = added.iter().find(|tracer| is_it(&***tracer));
+    found.cloned().map(TracerRef::Added).ok_or(EINVAL)
 }
 
 /// The row of `nop`.

@@ -28,8 +28,8 @@ pub(crate) fn write(
     tracer: Option<&mut (dyn TracerOutput + 'static)>,
     empty: bool,
 ) -> fmt::Result {
-    let name = instance.tracer().name();
-    write_tracer(out, name)?;
+    let current = instance.tracer();
+    write_tracer(out, current.name())?;
     if let Some(tracer) = tracer {
         if tracer.header(instance, iter, style, empty, out)? == Printed::Done {
             return Ok(());
@@ -37,7 +37,7 @@ pub(crate) fn write(
     }
     if style.latency {
         let worst = worst(instance, iter);
-        let data = measured(instance, iter, &worst);
+        let data = measured(iter, current.name(), &worst);
         let shown = (!empty).then_some(&data);
         header::write_latency(
             out,
@@ -59,9 +59,10 @@ pub(super) fn latency_record(
     style: &Style,
 ) -> fmt::Result {
     let worst = worst(instance, iter);
+    let current = instance.tracer();
     header::write_record(
         out,
-        &measured(instance, iter, &worst),
+        &measured(iter, current.name(), &worst),
         &style.symbols,
         symbol::Style::of(style.set),
     )
@@ -87,10 +88,10 @@ fn worst(instance: &Instance, iter: &BufferIter) -> Worst {
     }
 }
 
-/// The values of the latency header, from `worst` and from the buffer that `iter` reads.
-fn measured<'a>(instance: &Instance, iter: &mut BufferIter, worst: &'a Worst) -> Latency<'a> {
+/// The values of the latency header of `tracer`, from `worst` and from the buffer that `iter` reads.
+fn measured<'a>(iter: &mut BufferIter, tracer: &'a str, worst: &'a Worst) -> Latency<'a> {
     Latency {
-        tracer: instance.tracer().name(),
+        tracer,
         release: uts::release(),
         microseconds: worst.latency / 1000,
         counts: counts(iter),

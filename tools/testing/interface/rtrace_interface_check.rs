@@ -8,8 +8,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
 use rtrace::fprobe::{Fprobe, FprobeCallback};
 use rtrace::function::{FunctionCallback, FunctionProbe};
-use rtrace::instance::{Instance, TEXT_MAX};
+use rtrace::graph::{GraphCallback, GraphProbe};
+use rtrace::instance::{Instance, Recorder, TEXT_MAX};
 use rtrace::ring_buffer::{Full, RingBuffer};
+use rtrace::tracer::{Tracer, TracerRegistration};
 use rtrace::{Call, Return};
 
 module! {
@@ -80,6 +82,18 @@ impl<const WORDS: usize> FprobeCallback for Counter<WORDS> {
     }
 }
 
+impl<const WORDS: usize> GraphCallback for Counter<WORDS> {
+    type Data = [u64; WORDS];
+
+    fn entry(&self, call: &Call<'_>) -> Option<Self::Data> {
+        FprobeCallback::entry(self, call)
+    }
+
+    fn exit(&self, data: Self::Data, ret: &Return<'_>) {
+        FprobeCallback::exit(self, data, ret);
+    }
+}
+
 /// Calls the function that the checks trace. Nobody else calls it often.
 fn call_traced(base: u64) -> u64 {
     // SAFETY: the function has no preconditions.
@@ -126,6 +140,56 @@ fn fprobes() -> Result {
     }
     check!(none.callback().hits.load(Ordering::Relaxed) == 5);
     check!(three.callback().hits.load(Ordering::Relaxed) == 5);
+    Ok(())
+}
+
+fn graphs() -> Result {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    fn probe<const WORDS: usize>(
+        patterns: &[&CStr],
+    ) -> Result<Pin<KBox<GraphProbe<Counter<WORDS>>>>> {
+        let counter = Counter::<WORDS>::new(&DROPPED);
+        KBox::pin_init(GraphProbe::new(patterns, counter), GFP_KERNEL)
+    }
+    check!(is(probe::<1>(&[]), EINVAL));
+    check!(is(
+        probe::<1>(&[c"int_pow", c"there_is_no_such_function"]),
+        EINVAL
+    ));
+    check!(is(probe::<1>(&[c"!int_pow"]), EINVAL));
+    check!(is(probe::<33>(&[c"int_pow"]), E2BIG));
+    check!(DROPPED.load(Ordering::Relaxed) == 4);
+
+    // With no data, and with as many as there can be.
+    let (none, most) = (
+        probe::<0>(&[c"int_pow"])?,
+        probe::<32>(&[c"int_po[w]", c"int_sqrt"])?,
+    );
+    for number in 0..10 {
+        call_traced(number);
+    }
+    check!(none.callback().hits.load(Ordering::Relaxed) == 5);
+    check!(most.callback().hits.load(Ordering::Relaxed) == 5);
+    drop(none);
+    call_traced(0);
+    check!(most.callback().hits.load(Ordering::Relaxed) == 6);
+    drop(most);
+
+    // There are so many users, and no more; those that go make room.
+    let mut users = KVec::new();
+    let refused = loop {
+        match probe::<1>(&[c"int_pow"]) {
+            Ok(user) => users.push(user, GFP_KERNEL)?,
+            Err(error) => break error,
+        }
+    };
+    check!(refused == ENOSPC && (8..=16).contains(&users.len()));
+    call_traced(2);
+    check!(users
+        .iter()
+        .all(|user| user.callback().hits.load(Ordering::Relaxed) == 1));
+    drop(users);
+    check!(probe::<1>(&[c"int_pow"]).is_ok());
     Ok(())
 }
 
@@ -192,17 +256,141 @@ fn instances() -> Result {
     one.print(format_args!("{:0>1$}", 7, 2 * TEXT_MAX))?;
     one.print(format_args!(""))?;
     check!(is(two.remove(), EBUSY));
+
+    // What was written is read in this order, as are texts; what is too long was not written.
+    let mut reader = one.reader()?;
+    check!(is(one.reader(), EBUSY));
+    let texts = core::iter::from_fn(|| reader.consume().map(|entry| entry.text.len()));
+    check!(texts.filter(|length| *length > TEXT_MAX).count() == 1);
+    for number in 0..100u32 {
+        one.write(number, &[number as u8; 12])?;
+    }
+    one.write(100, &[])?;
+    check!(is(one.write(101, &[0; 8192]), EBUSY));
+    let (mut count, mut rising, mut last) = (0, 0, 0);
+    while let Some(entry) = reader.consume() {
+        let right = match entry.written() {
+            Some((100, bytes)) => count == 100 && bytes.is_empty(),
+            Some((number, bytes)) => number == count && bytes == [number as u8; 12],
+            None => false,
+        };
+        check!(right && entry.lost == 0 && entry.pid() == kernel::current!().pid());
+        rising += u32::from(entry.time >= last);
+        (count, last) = (count + 1, entry.time);
+    }
+    check!(count == 101 && rising == 101);
+    let three = Instance::open(c"rtrace_interface_check")?;
+    drop(one);
+    check!(is(three.remove(), EBUSY));
+    let one = Instance::open(c"rtrace_interface_check")?;
+    drop(reader);
     one.remove()
+}
+
+/// A tracer that starts as often as it may.
+struct Few {
+    starts: AtomicUsize,
+    ends: &'static AtomicUsize,
+}
+
+struct Started {
+    to: Recorder,
+    ends: &'static AtomicUsize,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.ends.fetch_add(1, Ordering::Relaxed);
+        let _ = self.to.write(2, b"ends");
+    }
+}
+
+impl Tracer for Few {
+    const NAME: &'static CStr = c"rtrace_check_few";
+
+    type Running = Started;
+
+    fn start(&self, to: Recorder) -> Result<Started> {
+        let left = self.starts.load(Ordering::Relaxed).checked_sub(1);
+        self.starts.store(left.ok_or(EXDEV)?, Ordering::Relaxed);
+        to.write(1, b"begins")?;
+        Ok(Started {
+            to,
+            ends: self.ends,
+        })
+    }
+}
+
+/// A tracer without state, of a name that is taken or none.
+macro_rules! refused {
+    ($name:literal, $module:expr) => {{
+        struct Refused;
+        impl Tracer for Refused {
+            const NAME: &'static CStr = $name;
+            type Running = ();
+            fn start(&self, _: Recorder) -> Result {
+                Ok(())
+            }
+        }
+        TracerRegistration::new($module, Refused)
+    }};
+}
+
+fn tracers(module: &'static ThisModule) -> Result {
+    static ENDS: AtomicUsize = AtomicUsize::new(0);
+    check!(is(refused!(c"nop", module), EEXIST));
+    check!(is(refused!(c"", module), EINVAL));
+    check!(is(refused!(c"two words", module), EINVAL));
+    check!(is(refused!(c"caf\u{e9}", module), EINVAL));
+    let few = Few {
+        starts: AtomicUsize::new(2),
+        ends: &ENDS,
+    };
+    let few = TracerRegistration::new(module, few)?;
+    check!(is(refused!(c"rtrace_check_few", module), EEXIST));
+    drop(refused!(c"rtrace_check_other", module)?);
+    drop(refused!(c"rtrace_check_other", module)?);
+
+    let instance = Instance::open(c"rtrace_interface_check")?;
+    check!(is(instance.set_tracer(c"rtrace_check_fe"), EINVAL));
+    instance.set_tracer(Few::NAME)?;
+    // It is so already.
+    instance.set_tracer(Few::NAME)?;
+    check!(few.tracer().starts.load(Ordering::Relaxed) == 1 && ENDS.load(Ordering::Relaxed) == 0);
+    // nop begins with an empty buffer.
+    instance.set_tracer(c"nop")?;
+    check!(ENDS.load(Ordering::Relaxed) == 1 && instance.reader()?.consume().is_none());
+    instance.set_tracer(Few::NAME)?;
+    // One that does not start leaves what was current, of which this is started anew.
+    let other = Instance::open(c"rtrace_interface_check_2")?;
+    check!(is(other.set_tracer(Few::NAME), EXDEV));
+    other.remove()?;
+    check!(is(instance.set_tracer(c"rtrace_check_other"), EINVAL));
+
+    // Where it is current it ends with its registration.
+    drop(few);
+    check!(ENDS.load(Ordering::Relaxed) == 2);
+    check!(is(instance.set_tracer(Few::NAME), EINVAL));
+    let mut reader = instance.reader()?;
+    let mut written = 0;
+    while let Some(entry) = reader.consume() {
+        written = written * 10 + entry.written().map_or(9, |(id, _)| id);
+    }
+    check!(written == 12);
+    drop(reader);
+    instance.remove()
 }
 
 struct Checks;
 
 impl kernel::Module for Checks {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
+    fn init(module: &'static ThisModule) -> Result<Self> {
         functions()?;
         fprobes()?;
+        graphs()?;
         ring_buffers()?;
         instances()?;
+        tracers(module)?;
         pr_info!("all passed\n");
         Ok(Self)
     }

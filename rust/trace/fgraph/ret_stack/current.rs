@@ -248,6 +248,8 @@ impl Current {
 
 /// The most words that one [`Current::reserve`] gets.
 const MAX_DATA: usize = 32;
+/// The same in bytes.
+pub(crate) const MAX_DATA_BYTES: usize = MAX_DATA * size_of::<u64>();
 
 /// What [`Current::returning_by`] finds.
 pub(crate) struct Returning<'a> {

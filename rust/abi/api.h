@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the interface for Rust code (rust/api) calls and C has no function for. In Rust: api.rs. */
+#ifndef RTRACE_ABI_API_H
+#define RTRACE_ABI_API_H
+
+#include <linux/types.h>
+
+struct trace_array;
+
+/* Records @size bytes with a number of the caller's. */
+bool rtrace_array_write(struct trace_array *tr, u32 id, const void *data, size_t size);
+
+/* An entry that was read, and its text, until the next is read. */
+struct rtrace_entry {
+	u64 time;
+	u64 lost;
+	const u8 *record;
+	size_t record_length;
+	const u8 *text;
+	size_t text_length;
+	u32 cpu;
+};
+
+/* A tracer of a module's. Task context; start() gets a reference of its own. */
+struct module;
+struct rtrace_tracer_ops {
+	int (*start)(void *data, struct trace_array *tr, void **running);
+	void (*stop)(void *data, void *running);
+	void (*switched)(void *data, void *running, bool on);
+};
+
+struct rtrace_tracer;
+int rtrace_tracer_register(const char *name, const struct rtrace_tracer_ops *ops, void *data, struct module *owner,
+			   struct rtrace_tracer **tracer);
+void rtrace_tracer_unregister(struct rtrace_tracer *tracer);
+void rtrace_array_put(struct trace_array *tr);
+int rtrace_array_set_tracer(struct trace_array *tr, const char *name);
+
+struct rtrace_reader;
+int rtrace_reader_open(struct trace_array *tr, struct rtrace_reader **reader);
+bool rtrace_reader_next(struct rtrace_reader *reader, struct rtrace_entry *entry);
+void rtrace_reader_close(struct rtrace_reader *reader);
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+/* Bytes that a user of the function graph can keep of a call. */
+#define RTRACE_GRAPH_DATA_MAX 256
+
+struct fgraph_ops;
+void rtrace_unregister_graph(struct fgraph_ops *user);
+#endif
+
+#endif
