@@ -11,7 +11,8 @@ build/c, where KERNEL says no other), IMAGE=bzImage (not vmlinux, which has no
 KASLR), CPU (a model of QEMU's, emulated), SMP, MEM, APPEND (kernel
 parameters), BOOTCONFIG (a file with the boot configuration), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
 instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
-the command and with what was in its memory; without it, that is the end), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
+the command and with what was in its memory; without it, that is the end), DEBUGGER (lines that are typed where the kernel debugger
+waits for one, which takes kgdboc=ttyS0), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
 
 Exit status: the command's own; 124 where it did not end in time; 125 where the guest died or could not be started;
 126 where the console shows a warning or oops and --check-log was given.
@@ -21,6 +22,7 @@ import os
 import re
 import select
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -93,6 +95,7 @@ class Options:
         self.bootconfig = get("BOOTCONFIG") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)
         self.reboot = get("REBOOT") == "1"
+        self.debugger = (get("DEBUGGER") or "").splitlines()
         self.model = get("CPU") or "max"
         self.thread = get("THREAD") or "single"
         if self.thread not in ("single", "multi"):
@@ -184,6 +187,7 @@ class Guest:
         self.work = work
         self.status_file = os.path.join(work, "status")
         self.log = os.environ.get("LOG") or new_log()
+        self.keyboard = os.path.join(work, "keyboard")
         with open(os.path.join(work, "initrd"), "wb") as file:
             file.write(with_bootconfig(initramfs(options.command, self.settings()), options.bootconfig))
 
@@ -213,12 +217,14 @@ class Guest:
         output = "stdio,id=out,signal=off" if options.interactive else f"pipe,id=out,path={self.work}/out"
         port = "virtconsole" if options.interactive else "virtserialport"
         reboot = [] if options.reboot else ["-no-reboot"]
+        console_device = f"socket,id=console,path={self.keyboard},server=on,wait=off,logfile={self.log}" if options.debugger \
+            else f"file,id=console,path={self.log}"
         # Whatever ends this script ends its QEMU.
         return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
                 "-nodefaults", "-no-user-config", "-display", "none", *reboot, *machine, "-smp", str(options.cpus),
                 "-m", options.memory,
                 "-kernel", image_of(options.kernel), "-initrd", os.path.join(self.work, "initrd"),
-                "-append", console, "-serial", f"file:{self.log}",
+                "-append", console, "-chardev", console_device, "-serial", "chardev:console",
                 "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
                 "-device", "virtio-9p-pci,fsdev=root,mount_tag=root",
                 "-device", "virtio-serial-pci", "-chardev", output, "-device", f"{port},chardev=out,nr=1",
@@ -232,12 +238,13 @@ class Guest:
         # Opened for both so that neither side's open waits for the other.
         keep = os.open(os.path.join(self.work, "out.in"), os.O_RDWR)
         source = os.open(os.path.join(self.work, "out.out"), os.O_RDWR | os.O_NONBLOCK)
+        typist = Typist(self.keyboard, self.options.debugger) if self.options.debugger else None
         errors = os.path.join(self.work, "qemu.err")
         with open(errors, "w", encoding="utf-8") as file:
             with subprocess.Popen(self.qemu(), stdin=subprocess.DEVNULL, stdout=file, stderr=file,
                                   start_new_session=True) as process:
                 try:
-                    timed_out = copy_output(source, process, self.options.timeout)
+                    timed_out = copy_output(source, process, self.options.timeout, typist)
                 finally:
                     if process.poll() is None:
                         process.kill()
@@ -272,10 +279,37 @@ class Guest:
         return int(found[1])
 
 
-def copy_output(source, process, limit):
+class Typist:
+    """Types a line each time that the kernel debugger prompts for one."""
+    PROMPT = re.compile(rb"\[\d+\]kdb> ")
+
+    def __init__(self, address, lines):
+        self.address, self.lines = address, lines
+        self.console = None
+        self.shown = b""
+
+    def look(self):
+        if not self.console:
+            if not os.path.exists(self.address):
+                return
+            self.console = socket.socket(socket.AF_UNIX)
+            self.console.connect(self.address)
+        while select.select([self.console], [], [], 0)[0]:
+            block = self.console.recv(1 << 16)
+            if not block:
+                return
+            self.shown += block
+        while self.lines and (prompt := self.PROMPT.search(self.shown)):
+            self.shown = self.shown[prompt.end():]
+            self.console.sendall(self.lines.pop(0).encode() + b"\r")
+
+
+def copy_output(source, process, limit, typist=None):
     """Guest to standard output until QEMU ends; True where the time ran out first."""
     deadline = time.monotonic() + limit
     while True:
+        if typist:
+            typist.look()
         ended = process.poll() is not None
         ready, _, _ = select.select([source], [], [], 0 if ended else 0.05)
         while ready:

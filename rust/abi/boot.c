@@ -4,6 +4,7 @@
 #include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/instruction_pointer.h>
+#include <linux/kdb.h>
 #include <linux/kdebug.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -82,6 +83,24 @@ core_initcall_sync(rtrace_boot_config);
 #endif
 fs_initcall(rtrace_files_init);
 fs_initcall(rtrace_printk_start);
+#ifdef CONFIG_KGDB_KDB
+static kdbtab_t ftdump = {
+	.name = "ftdump",
+	.func = rtrace_kdb_ftdump,
+	.usage = "[skip_#entries] [cpu]",
+	.help = "Dump ftrace log; -skip dumps last #entries",
+	.flags = KDB_ENABLE_ALWAYS_SAFE,
+};
+
+static int __init register_debugger_command(void)
+{
+	return kdb_register(&ftdump);
+}
+late_initcall(register_debugger_command);
+#endif
+#ifdef CONFIG_RING_BUFFER_STARTUP_TEST
+late_initcall(rtrace_ring_buffer_test);
+#endif
 #ifdef CONFIG_FTRACE_STARTUP_TEST
 late_initcall(rtrace_startup_tests);
 #endif

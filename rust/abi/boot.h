@@ -56,10 +56,14 @@ int rtrace_set_dump_on_oops(char *param);
 int rtrace_set_traceoff_on_warning(char *param);
 int rtrace_tracefs_init(void);
 int rtrace_files_init(void);
+#ifdef CONFIG_RING_BUFFER_STARTUP_TEST
+int rtrace_ring_buffer_test(void);
+#endif
 #ifdef CONFIG_FTRACE_STARTUP_TEST
 int rtrace_startup_tests(void);
 #endif
 int rtrace_boot_config(void);
+int rtrace_kdb_ftdump(int argc, const char **argv);
 int rtrace_printk_start(void);
 int rtrace_end_of_boot(void);
 int rtrace_stack_tracer_init(void);

@@ -39,6 +39,8 @@ pub(crate) mod ftrace;
 mod ftrace_hash;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod hits;
+#[cfg(CONFIG_KGDB_KDB)]
+mod kdb;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
 mod module_tracer;

@@ -163,6 +163,14 @@ pub(crate) extern "C" fn rtrace_boot_config() -> c_int {
     0
 }
 
+/// The initcall of the ring buffer's test at the end of boot.
+#[cfg(CONFIG_RING_BUFFER_STARTUP_TEST)]
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_ring_buffer_test() -> c_int {
+    boot::ring_buffer_test::run();
+    0
+}
+
 /// The initcall of the tests at the end of boot.
 #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
 #[no_mangle]

@@ -19,6 +19,9 @@
 #include <linux/ftrace.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
+#ifdef CONFIG_KGDB_KDB
+#include <linux/kdb.h>
+#endif
 #include <linux/kobject.h>
 #ifdef CONFIG_KPROBES
 #include <linux/kprobes.h>

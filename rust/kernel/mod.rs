@@ -31,11 +31,13 @@ pub(crate) mod hotplug;
 pub(crate) mod interop;
 pub(crate) mod irq_work;
 pub(crate) mod kallsyms;
+#[cfg(CONFIG_KGDB_KDB)]
+pub(crate) mod kdb;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 pub(crate) mod kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
-#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+#[cfg(any(CONFIG_FTRACE_STARTUP_TEST, CONFIG_RING_BUFFER_STARTUP_TEST))]
 pub(crate) mod kthread;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -8,6 +8,8 @@ pub(crate) mod config;
 mod ftrace;
 #[cfg(all(CONFIG_BOOTTIME_TRACING, CONFIG_HIST_TRIGGERS))]
 mod hist;
+#[cfg(CONFIG_RING_BUFFER_STARTUP_TEST)]
+pub(crate) mod ring_buffer_test;
 #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
 pub(crate) mod selftest;
 

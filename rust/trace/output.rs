@@ -19,6 +19,7 @@
 //! | [`tracer`] | tracers with their own output format |
 //! | [`reader`] | entries and lines for kernel code, as `trace_pipe` has them |
 //! | [`printk`], [`dump`] | `trace_printk()`; the ring buffer on the console |
+//! | `kdb` | the ring buffer in the kernel debugger |
 //!
 //! Words: a *record* is one event with its common header. A *line* is its text, which may have
 //! several lines. A *consuming* reader removes the events that it reads; other readers leave them
@@ -41,6 +42,8 @@ pub(crate) mod export;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod graph;
 pub(crate) mod header;
+#[cfg(CONFIG_KGDB_KDB)]
+pub(crate) mod kdb;
 pub(crate) mod line;
 pub(crate) mod printk;
 pub(crate) mod reader;

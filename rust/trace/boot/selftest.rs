@@ -12,7 +12,7 @@
 mod events;
 
 use crate::core::format::entry;
-use crate::kernel::kthread::Thread;
+use crate::kernel::kthread::{Place, Thread};
 use crate::trace::buffer::Buffer;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::trace::events::registry;
@@ -183,7 +183,7 @@ fn filtered(top: &Arc<Instance>) -> Result<(), &'static str> {
     let count = || top.buffer().cpus().map(|part| part.entries()).sum::<u64>();
     let others = count();
     for _ in 0..CALLS {
-        drop(Thread::run(c"rtrace-selftest", || (), false));
+        drop(Thread::run(c"rtrace-selftest", Place::Any, || ()));
     }
     top.set_tracing_on(false);
     let found = count();
@@ -249,5 +249,5 @@ fn wake() {
             fsleep(Delta::from_millis(2));
         }
     }
-    drop(Thread::run(c"rtrace-selftest", sleep, true));
+    drop(Thread::run(c"rtrace-selftest", Place::Urgent, sleep));
 }

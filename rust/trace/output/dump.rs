@@ -34,14 +34,16 @@ pub(crate) enum Cpus {
 
 /// The most bytes of one line that are printed.
 const SHOWN: usize = 1000;
-const RULE: &[u8] = b"---------------------------------\n";
+pub(super) const RULE: &[u8] = b"---------------------------------\n";
+pub(super) const EMPTY: &[u8] = b"   (ftrace buffer empty)\n";
 
-struct Scratch {
-    line: [u8; LINE_ROOM],
-    record: [u8; 4096],
+/// The memory of a dump.
+pub(super) struct Scratch {
+    pub(super) line: [u8; LINE_ROOM],
+    pub(super) record: [u8; 4096],
 }
 
-static SCRATCH: TryLock<Scratch> = TryLock::new(Scratch {
+pub(super) static SCRATCH: TryLock<Scratch> = TryLock::new(Scratch {
     line: [0; LINE_ROOM],
     record: [0; 4096],
 });
@@ -115,11 +117,7 @@ fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
         }
         watchdog::touch();
     }
-    printk::emerg(if any {
-        RULE
-    } else {
-        b"   (ftrace buffer empty)\n"
-    });
+    printk::emerg(if any { RULE } else { EMPTY });
 }
 
 fn announce(instance: &Instance, scratch: &mut Scratch) {
@@ -135,8 +133,12 @@ fn announce(instance: &Instance, scratch: &mut Scratch) {
     printk::emerg(text.as_bytes());
 }
 
-/// Prints the oldest event and consumes it. Returns false if there is none.
-fn record<S: Source>(cursor: &mut Cursor<S>, style: &Style, scratch: &mut Scratch) -> bool {
+/// Prints the oldest event and marks it as read. Returns false if there is none.
+pub(super) fn record<S: Source>(
+    cursor: &mut Cursor<S>,
+    style: &Style,
+    scratch: &mut Scratch,
+) -> bool {
     let Some((cpu, head)) = cursor.next(&mut scratch.record) else {
         return false;
     };

@@ -14,7 +14,7 @@ use core::num::NonZero;
 use kernel::{cpu, cpu::CpuId, prelude::*, sync::Arc};
 
 /// Copies the payload of `event` if it fits.
-fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
+pub(super) fn copy_event(event: &IterEvent<'_>, into: &mut [u8]) -> Head {
     copy(event.payload, into);
     Head {
         ts: event.time,
@@ -31,7 +31,7 @@ fn copy(payload: &[u8], into: &mut [u8]) {
 }
 
 /// The CPU with this number, if it can have a buffer.
-fn numbered(index: usize) -> Option<CpuId> {
+pub(super) fn numbered(index: usize) -> Option<CpuId> {
     CpuId::from_u32(u32::try_from(index).ok()?)
 }
 

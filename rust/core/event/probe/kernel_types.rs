@@ -18,6 +18,11 @@ pub struct TypeId {
 }
 
 /// What a type is.
+// A kernel without types makes none of these.
+#[cfg_attr(
+    all(CONFIG_RTRACE, not(CONFIG_PROBE_EVENTS_BTF_ARGS)),
+    expect(dead_code)
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A number. An enumeration is a signed one.

@@ -4,7 +4,7 @@
 //! then the events of each system, then all, while things happen of which many have events. With
 //! the function tracer all of that is done again.
 
-use crate::kernel::kthread::Thread;
+use crate::kernel::kthread::{Place, Thread};
 use crate::trace::events::matching::Match;
 use crate::trace::events::registry;
 use crate::trace::instance::Instance;
@@ -116,5 +116,5 @@ fn things_happen() {
         }
         drop(memory);
     }
-    drop(Thread::run(c"test-events", act, false));
+    drop(Thread::run(c"test-events", Place::Any, act));
 }
