@@ -15,6 +15,7 @@ mod text;
 mod trampoline;
 
 use crate::trace::ftrace::arch::{Arch, Found, IdleSite, Machine, Trampoline};
+use core::ops::RangeInclusive;
 use kernel::{bindings, prelude::*};
 
 impl Arch for Machine {
@@ -87,6 +88,10 @@ impl Arch for Machine {
             patcher.replace(second, &calls.1);
         }
         Ok(())
+    }
+
+    fn own_text() -> RangeInclusive<usize> {
+        bindings::ftrace_stub as *const () as usize..=Self::return_hook()
     }
 
     fn return_hook() -> usize {

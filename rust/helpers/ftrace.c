@@ -93,6 +93,21 @@ __rust_helper bool rust_helper_rtrace_is_kernel_text(unsigned long addr)
 	return is_kernel_text(addr) || is_kernel_inittext(addr);
 }
 
+/* Start and end of the parts of the kernel's text whose functions have no sites: SitelessText of rust/kernel/memory.rs. */
+__rust_helper void rust_helper_rtrace_siteless_text(unsigned long (*parts)[2])
+{
+	extern char __static_call_text_start[], __static_call_text_end[];
+
+	parts[0][0] = (unsigned long)_sinittext;
+	parts[0][1] = (unsigned long)_einittext;
+	parts[1][0] = (unsigned long)__noinstr_text_start;
+	parts[1][1] = (unsigned long)__noinstr_text_end;
+	parts[2][0] = (unsigned long)__entry_text_start;
+	parts[2][1] = (unsigned long)__entry_text_end;
+	parts[3][0] = (unsigned long)__static_call_text_start;
+	parts[3][1] = (unsigned long)__static_call_text_end;
+}
+
 __rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned int size, const char *name, bool made)
 {
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, addr, size, !made, name);

@@ -6,6 +6,8 @@
 
 use crate::core::format::rust_name::{self, is_mangled};
 use crate::core::parse::glob::{is_path, Pattern};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::kernel::memory;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::stack;
 use core::fmt;
@@ -220,6 +222,22 @@ pub(crate) fn write_name(addr: usize, demangle: bool, w: &mut dyn fmt::Write) ->
         write_module(w, symbol)
     });
     written.unwrap_or_else(|| write!(w, "0x{addr:x}"))
+}
+
+/// Writes `name`, one of the symbols at `addr`, as [`write_name`] writes the one that it finds there.
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) fn write_alias(
+    name: &[u8],
+    addr: usize,
+    demangle: bool,
+    w: &mut dyn fmt::Write,
+) -> fmt::Result {
+    let module = &[];
+    Symbol { name, module }.with_shown(demangle, |name| write_bytes(w, name))?;
+    match memory::is_module_text(addr) {
+        true => Symbol::with_once(addr, |found| write_module(w, found)).unwrap_or(Ok(())),
+        false => Ok(()),
+    }
 }
 
 /// Writes ` [module]` after a symbol of a module.

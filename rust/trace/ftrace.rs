@@ -12,3 +12,4 @@ pub(crate) mod ops;
 #[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
 pub(crate) mod recursed;
 pub(crate) mod sites;
+pub(crate) mod untraceable;

@@ -10,12 +10,14 @@ pub(crate) mod profile;
 #[cfg(CONFIG_FTRACE_RECORD_RECURSION)]
 mod recursed;
 mod token_file;
+mod untraceable;
 
 use self::filter::FilterFile;
 use self::functions::{Functions, TotalInfo};
 use self::graph::{GraphFile, MaxDepth};
 use self::pids::PidFile;
 use self::profile::ProfileEnabled;
+use self::untraceable::Untraceable;
 use super::node::{row, Row, Scope};
 use crate::trace::fgraph::filter::GraphFilterKind;
 use crate::trace::ftrace::ops::FilterKind;
@@ -53,4 +55,6 @@ pub(super) static FILES: &[Row] = &[
         "function_graph records neither these functions nor what they call"),
     row(c"touched_functions", 0o440, Scope::Top, &Functions::Touched,
         "functions that ever called somebody since boot"),
+    row(c"untraceable_functions", 0o440, Scope::Top, &Untraceable,
+        "functions that cannot be traced, each with the reason"),
 ];

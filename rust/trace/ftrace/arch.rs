@@ -8,6 +8,7 @@
 use crate::kernel::ftrace::ftrace_regs;
 use crate::kernel::sort::sort_by;
 use core::marker::PhantomData;
+use core::ops::RangeInclusive;
 use kernel::prelude::*;
 
 /// The architecture of this build.
@@ -171,6 +172,10 @@ pub(crate) trait Arch {
     ///
     /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same `regs` and not freed.
     unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result;
+
+    /// The first and the last of the tracing core's own functions in the kernel's text, but for those
+    /// that seldom run. The order of objects in the build says so.
+    fn own_text() -> RangeInclusive<usize>;
 
     /// Where hooked functions return to.
     fn return_hook() -> usize;
