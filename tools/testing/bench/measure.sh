@@ -46,6 +46,26 @@ if [ -e function_profile_enabled ]; then
 fi
 echo > set_ftrace_filter
 
+# A function in Rust beside one in C that calls it, in one loop.
+rust=$(sed -n 's/^\(_RNvC[^ ]*rust_binder_ioctl\)$/\1/p' available_filter_functions)
+if [ "$rust" ] && mkdir /dev/bench && mount -t binder binder /dev/bench; then
+	ioctl() {
+		"$program" /dev/bench/binder ioctl
+	}
+	ioctl > /dev/null
+	without=$(ioctl)
+	for tracer in function function_graph; do
+		for of in "c *_sys_ioctl" "rust $rust"; do
+			echo "${of#* }" > set_ftrace_filter
+			echo $tracer > current_tracer
+			price "${tracer}_${of%% *}" "$(ioctl)" "$without" 100
+			echo nop > current_tracer
+		done
+	done
+	echo > set_ftrace_filter
+	umount /dev/bench
+fi
+
 if [ -e per_cpu/cpu0/stats ]; then
 	echo 0 > tracing_on
 	echo function > current_tracer
