@@ -180,6 +180,7 @@ def entry():
     host = [] if flavour else [
         Step("cargo", *cargo, "--workspace"),
         Step("cargo recordmcount", *cargo, "--manifest-path", "scripts/recordmcount/Cargo.toml"),
+        Step("cargo inlined", *cargo, "--manifest-path", "scripts/inlined/Cargo.toml"),
         *suites("host")]
     guest = suites(f"run-{flavour}" if flavour else "run")
     if not guest:

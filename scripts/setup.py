@@ -27,6 +27,7 @@ PACKAGES = {
 }
 
 SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")
+INLINED = os.path.join(ROOT, "scripts", "inlined", "Cargo.toml")
 KERNEL_CRATES = os.path.join(ROOT, "rust", "crates", "Cargo.toml")
 
 
@@ -138,7 +139,7 @@ def build_bindgen(tools):
 
 def fetch_crates(tools):
     """The crates of the section pass and of the kernel, so that a kernel build needs no network."""
-    for manifest in (SECTION_PASS, KERNEL_CRATES):
+    for manifest in (SECTION_PASS, INLINED, KERNEL_CRATES):
         command = [tools.cargo, "fetch", "--quiet", "--locked", "--manifest-path", manifest]
         quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
         if subprocess.run([*command, "--offline"], **quiet).returncode == 0:

@@ -11,7 +11,7 @@
 //! | [`entry`] | the built-in entries: layout and `format` file from one description |
 //! | [`event`] | the `format` files of other events |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events in `trace` |
-//! | [`rust_name`] | the names of Rust functions as people read them |
+//! | [`rust_name`], [`rust_crate`] | the names of Rust functions as people read them; the crates in them |
 //! | [`graph`] | the call graph of `function_graph` |
 //! | [`stack_depth`] | `stack_trace` |
 //! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
@@ -37,6 +37,7 @@ pub mod header;
 pub mod line;
 pub mod print;
 pub mod printk_formats;
+pub mod rust_crate;
 pub mod rust_name;
 pub mod stack_depth;
 pub mod stats;

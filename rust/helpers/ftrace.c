@@ -108,6 +108,17 @@ __rust_helper void rust_helper_rtrace_siteless_text(unsigned long (*parts)[2])
 	parts[3][1] = (unsigned long)__static_call_text_end;
 }
 
+#ifdef CONFIG_RTRACE_INLINED_FUNCTIONS
+/* The text that the link has made of the names of inlined functions; there is none before. */
+__rust_helper size_t rust_helper_rtrace_inlined_names(const char **names)
+{
+	extern const char rtrace_inlined[] __weak, rtrace_inlined_end[] __weak;
+
+	*names = rtrace_inlined;
+	return rtrace_inlined_end - rtrace_inlined;
+}
+#endif
+
 __rust_helper void rust_helper_rtrace_announce_code(unsigned long addr, unsigned int size, const char *name, bool made)
 {
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, addr, size, !made, name);

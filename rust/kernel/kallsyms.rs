@@ -232,12 +232,34 @@ pub(crate) fn write_alias(
     demangle: bool,
     w: &mut dyn fmt::Write,
 ) -> fmt::Result {
-    let module = &[];
-    Symbol { name, module }.with_shown(demangle, |name| write_bytes(w, name))?;
+    write_shown(name, demangle, w)?;
     match memory::is_module_text(addr) {
         true => Symbol::with_once(addr, |found| write_module(w, found)).unwrap_or(Ok(())),
         false => Ok(()),
     }
+}
+
+/// Writes `name`; with `demangle`, that of a Rust function as people read it. Any context.
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) fn write_shown(name: &[u8], demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+    let module = &[];
+    Symbol { name, module }.with_shown(demangle, |name| write_bytes(w, name))
+}
+
+/// Names of functions that were inlined wherever they are called, as symbols would have them.
+#[cfg(CONFIG_RTRACE_INLINED_FUNCTIONS)]
+pub(crate) fn inlined() -> impl Iterator<Item = &'static [u8]> {
+    let mut names = core::ptr::null();
+    // SAFETY: it stores a pointer.
+    let len = unsafe { bindings::rtrace_inlined_names(&mut names) };
+    let names: &[u8] = match len {
+        0 => &[],
+        // SAFETY: so many bytes of the kernel's image are there, and nobody changes them.
+        _ => unsafe { core::slice::from_raw_parts(names.cast(), len) },
+    };
+    names
+        .split(|byte| *byte == b'\n')
+        .filter(|name| !name.is_empty())
 }
 
 /// Writes ` [module]` after a symbol of a module.

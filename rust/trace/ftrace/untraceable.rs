@@ -7,7 +7,7 @@
 
 use super::arch::{Arch, Machine};
 use super::sites::{self, Site};
-use crate::core::format::rust_name;
+use crate::core::format::{rust_crate, rust_name};
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::kernel::memory::{self, SitelessText};
 use core::fmt;
@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     NoTrace,
 }
 
-/// The crates of the tracing core.
+/// The crates of the tracing core; `scripts/inlined` leaves their functions out.
 const OWN_CRATES: [&[u8]; 2] = [b"rtrace", b"rustc_demangle"];
 
 impl Reason {
@@ -89,7 +89,8 @@ impl Reason {
 }
 
 /// Writes a line of `untraceable_functions` for each symbol that has a reason to be there, in the
-/// order of addresses, with the modules' at the end. Task context, may sleep. Ends at the first
+/// order of addresses, with the modules' at the end; then those of inlined functions, if the image has
+/// their names. Task context, may sleep. Ends at the first
 /// error of `w`.
 pub(crate) fn write_all(demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
     let mut written = Ok(());
@@ -99,7 +100,19 @@ pub(crate) fn write_all(demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
         }
         written.is_err()
     });
+    #[cfg(CONFIG_RTRACE_INLINED_FUNCTIONS)]
+    for name in kallsyms::inlined() {
+        written?;
+        written = write_inlined(name, demangle, w);
+    }
     written
+}
+
+/// Writes the line of a function that has no symbol.
+#[cfg(CONFIG_RTRACE_INLINED_FUNCTIONS)]
+fn write_inlined(name: &[u8], demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
+    kallsyms::write_shown(name, demangle, w)?;
+    w.write_str(" inlined\n")
 }
 
 fn write_line(
@@ -137,7 +150,7 @@ fn is_padding(name: &[u8]) -> bool {
 /// Whether a function is the core's: one in the part of the text that is all its own, or one in Rust
 /// that was compiled for it.
 fn is_own(name: &[u8], addr: usize) -> bool {
-    let has = |of: &[u8]| rust_name::names_crate(name, of);
+    let has = |of: &[u8]| rust_crate::names_crate(name, of);
     Machine::own_text().contains(&addr)
         || rust_name::is_mangled(name) && OWN_CRATES.into_iter().any(has)
 }

@@ -48,9 +48,25 @@ def report(available, untraceable):
         print(f"Rust in {what}: {sites + sum(reasons.values())} symbols, {sites} with sites; without: {rest or 'none'}")
 
 
+def report_inlined(inlined, paths):
+    """How many there are, among them some that no compiler makes functions of."""
+    rust = sum(name.startswith("_R") for name in inlined)
+    print(f"inlined: {len(inlined) - rust} in C, {rust} in Rust, {sum(len(name) + 1 for name in inlined)} bytes")
+    if "get_current" not in inlined or "start_kernel" in inlined:
+        sys.exit("get_current is not inlined, or start_kernel is")
+    if not any(line.startswith("<kernel::") and line.endswith(" inlined") for line in paths):
+        sys.exit("nothing of the kernel crate is inlined")
+
+
 def main(folder):
     available = [named(line) for line in lines(folder, "available")]
     untraceable = lines(folder, "untraceable")
+    inlined = {named(line) for line in untraceable if line.endswith(" inlined")}
+    if "CONFIG_RTRACE_INLINED_FUNCTIONS=y" in lines(folder, "config"):
+        report_inlined(inlined, lines(folder, "paths"))
+    elif inlined:
+        sys.exit(f"inlined without the option: {inlined}")
+    untraceable = [line for line in untraceable if not line.endswith(" inlined")]
     listed = collections.Counter(available)
     listed.update(named(line) for line in untraceable)
     known = collections.Counter(symbols())
@@ -59,8 +75,10 @@ def main(folder):
         sys.exit(f"kallsyms has {len(known)} functions")
     if known != listed:
         sys.exit(f"listed in neither: {list((known - listed).items())[:20]}\ntoo often: {list((listed - known).items())[:20]}")
+    if known.keys() & inlined:
+        sys.exit(f"inlined with a symbol: {known.keys() & inlined}")
     # With paths it is the same list.
-    paths = lines(folder, "paths")
+    paths = [line for line in lines(folder, "paths") if not line.endswith(" inlined")]
     reasons = [line[len(named(line)):].split()[0] for line in untraceable]
     if [line[len(named(line)):].split()[0] for line in paths] != reasons:
         sys.exit("with rust-paths the list is another")
