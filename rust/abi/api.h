@@ -41,6 +41,69 @@ int rtrace_reader_open(struct trace_array *tr, struct rtrace_reader **reader);
 bool rtrace_reader_next(struct rtrace_reader *reader, struct rtrace_entry *entry);
 void rtrace_reader_close(struct rtrace_reader *reader);
 
+#ifdef CONFIG_DYNAMIC_EVENTS
+/* What a field of an event has. */
+#define RTRACE_EVENT_NUMBER	0
+#define RTRACE_EVENT_BOOL	1
+#define RTRACE_EVENT_ARRAY	2	/* @count numbers */
+#define RTRACE_EVENT_NUMBERS	3	/* any number of numbers: a value behind the fields */
+#define RTRACE_EVENT_TEXT	4	/* a value behind the fields */
+
+struct rtrace_event_field {
+	const char *name;
+	const char *type;	/* C's of one number */
+	u32 offset;		/* behind the common fields */
+	u16 count;
+	u8 size;		/* bytes of one number */
+	u8 kind;
+	bool is_signed;
+};
+
+/* A part of an entry's text: words, and the value of a field behind them. */
+#define RTRACE_EVENT_DECIMAL	0
+#define RTRACE_EVENT_HEX	1
+#define RTRACE_EVENT_UPPER_HEX	2
+#define RTRACE_EVENT_OCTAL	3
+
+struct rtrace_event_piece {
+	const u8 *text;
+	size_t length;
+	s32 field;		/* negative for none */
+	u8 base;
+	u8 width;
+	bool zeros;
+};
+
+struct rtrace_event_description {
+	const char *system;
+	const char *name;
+	const struct rtrace_event_field *fields;
+	const struct rtrace_event_piece *pieces;
+	u32 field_count;
+	u32 piece_count;
+	u32 size;		/* of the fields, without the common ones */
+};
+
+/* The value of a field of variable length. */
+struct rtrace_event_value {
+	const void *data;
+	size_t size;
+};
+
+/* While @wanted is 0, nobody wants entries. */
+struct rtrace_declared;
+struct rtrace_event {
+	const u32 *wanted;
+	struct rtrace_declared *declared;
+};
+
+int rtrace_event_register(const struct rtrace_event_description *description, struct module *owner,
+			  struct rtrace_event *event);
+void rtrace_event_unregister(struct rtrace_declared *declared);
+void rtrace_event_record(const struct rtrace_declared *declared, const void *fields,
+			 const struct rtrace_event_value *values);
+#endif
+
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 /* Bytes that a user of the function graph can keep of a call. */
 #define RTRACE_GRAPH_DATA_MAX 256

@@ -125,6 +125,11 @@ EXPORT_SYMBOL_GPL(rtrace_reader_next);
 EXPORT_SYMBOL_GPL(rtrace_reader_open);
 EXPORT_SYMBOL_GPL(rtrace_tracer_register);
 EXPORT_SYMBOL_GPL(rtrace_tracer_unregister);
+#ifdef CONFIG_DYNAMIC_EVENTS
+EXPORT_SYMBOL_GPL(rtrace_event_record);
+EXPORT_SYMBOL_GPL(rtrace_event_register);
+EXPORT_SYMBOL_GPL(rtrace_event_unregister);
+#endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 EXPORT_SYMBOL_GPL(fgraph_reserve_data);
 EXPORT_SYMBOL_GPL(fgraph_retrieve_data);

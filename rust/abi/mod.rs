@@ -22,6 +22,8 @@ mod boot;
 mod bpf;
 #[cfg(CONFIG_TRACE_BRANCH_PROFILING)]
 mod branch;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod declared;
 mod dump;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 mod dynamic;

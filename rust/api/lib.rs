@@ -9,7 +9,8 @@
 //! | [`graph::GraphProbe`] | the same, of the functions of several patterns |
 //! | [`ring_buffer::RingBuffer`] | a ring buffer of one's own, of records of one type |
 //! | [`instance::Instance`] | an instance of the trace, to write to |
-//! | [`synthetic::SyntheticEvent`] | an event of one's own, with fields that are numbers or texts |
+//! | [`event::Event`] | an event of one's own, as C's `TRACE_EVENT()` makes them |
+//! | [`synthetic::SyntheticEvent`] | a synthetic event, which histograms can fire as well |
 //! | [`tracepoint::TracepointProbe`] | a callback at a tracepoint |
 //! | [`tracer::TracerRegistration`] | a tracer of one's own, for `current_tracer` |
 //!
@@ -27,6 +28,8 @@
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod call;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub mod event;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 mod filter;
 #[cfg(CONFIG_FPROBE)]

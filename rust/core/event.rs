@@ -4,6 +4,7 @@
 //!
 //! | module | implements |
 //! | --- | --- |
+//! | `declared` | events that Rust code declares |
 //! | [`dereference`] | the check of a `print fmt` for bad pointers |
 //! | [`field`] | the kind of a field for filters, from its C type |
 //! | [`filter`] | `filter` files, and the filter after `if` in triggers |
@@ -20,6 +21,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(CONFIG_DYNAMIC_EVENTS, not(CONFIG_RTRACE)))]
+pub mod declared;
 pub mod dereference;
 pub mod field;
 pub mod filter;

@@ -8,12 +8,13 @@
 #[cfg(CONFIG_BPF_EVENTS)]
 use super::bpf::{self, Target};
 use super::context::PreemptOff;
+use super::module::Owner;
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::perf_trace::{self, Seen};
 use super::rcu_slot::RcuSlot;
 #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
 use super::regs::Regs;
-use super::trace_event::{Call, File, RawField, Registered};
+use super::trace_event::{Call, File, Owned, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
 #[cfg(CONFIG_UPROBE_EVENTS)]
@@ -25,7 +26,7 @@ use kernel::bindings;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::Arc;
+use kernel::sync::{Arc, ArcBorrow};
 use kernel::types::Opaque;
 
 /// A bit of [`Ops::print`]'s flags beside C's: the instance prints verbosely.
@@ -74,6 +75,8 @@ pub(crate) struct FieldText {
     pub(crate) size: usize,
     /// Whether it is signed.
     pub(crate) signed: bool,
+    /// How many elements, if it is an array that `format` tells the length of; else 0.
+    pub(crate) len: usize,
     /// Whether it is a stack trace.
     pub(crate) is_stack: bool,
 }
@@ -106,7 +109,7 @@ unsafe impl<T: Send + Sync> Sync for FilePtr<T> {}
 /// readers were waited for.
 #[repr(C)]
 pub(crate) struct DynamicEvent<T> {
-    call: Opaque<bindings::trace_event_call>,
+    head: Owned,
     class: Opaque<bindings::trace_event_class>,
     texts: Texts,
     files: RcuSlot<KVec<FilePtr<T>>>,
@@ -137,6 +140,36 @@ unsafe extern "C" fn raw_init(call: *mut bindings::trace_event_call) -> c_int {
 impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// An event with these texts; `flags` are `TRACE_EVENT_FL_*`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+        Self::make(texts, flags, Owner::kernel(), ops)
+    }
+
+    /// An event of `owner`: as long as somebody holds it, its module stays, and the event itself, even
+    /// if it is not known any more. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn owned(texts: Texts, owner: Owner, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+        Self::make(texts, Call::OWNED, owner, ops)
+    }
+
+    /// Takes a reference to an event, or gives one back.
+    ///
+    /// # Safety
+    ///
+    /// `head` is that of an event of this type in an `Arc`; what is given back was taken before, and is
+    /// not used any more.
+    unsafe fn count(head: NonNull<Owned>, more: bool) {
+        // SAFETY: `head` is the first field of an event in an `Arc`, which has the count that is given
+        // back.
+        unsafe {
+            let event = head.as_ptr().cast::<Self>();
+            match more {
+                true => {
+                    let _kept = Arc::into_raw(Arc::from(ArcBorrow::from_raw(event)));
+                }
+                false => drop(Arc::from_raw(event)),
+            }
+        }
+    }
+
+    fn make(texts: Texts, flags: u32, module: Owner, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
         #[cfg(CONFIG_UPROBE_EVENTS)]
         let targets = match ops.are_of_programs() {
             true => Some(KBox::pin_init(Targets::new(), GFP_KERNEL)?),
@@ -145,7 +178,8 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // INVARIANT: completed below; what an `Arc` has does not move.
         let event = Arc::new(
             Self {
-                call: Opaque::zeroed(),
+                // SAFETY: what it counts is this, which an `Arc` has.
+                head: unsafe { Owned::new(module, Self::count) },
                 class: Opaque::zeroed(),
                 texts,
                 files: RcuSlot::new(),
@@ -156,7 +190,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
             },
             GFP_KERNEL,
         )?;
-        let (call, class) = (event.call.get(), event.class.get());
+        let (call, class) = (event.head.call(), event.class.get());
         // SAFETY: the event is new; what is pointed to lives as long as it.
         unsafe {
             (*class).system = event.texts.system.as_char_ptr();
@@ -183,7 +217,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                     true => bindings::FILTER_STACKTRACE as i32,
                     false => bindings::FILTER_OTHER as i32,
                 },
-                len: 0,
+                len: u32::try_from(field.len)?,
             };
             // SAFETY: the event is new, so nobody looks; the texts live as long as it.
             unsafe { event.call().define_field(raw) }?;
@@ -194,7 +228,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// The event of the kernel's C interface.
     pub(crate) fn call(&self) -> &Call {
         // SAFETY: by the invariant the structure is complete, and it stays as long as `self`.
-        unsafe { Call::from_raw(self.call.get()) }
+        unsafe { Call::from_raw(self.head.call()) }
     }
 
     /// The event that C code knows as `call`.
@@ -467,7 +501,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// [`DynamicEvent::submit`] with the registers of the caller.
-    #[cfg(all(any(CONFIG_SYNTH_EVENTS, CONFIG_USER_EVENTS), CONFIG_PERF_EVENTS))]
+    #[cfg(CONFIG_PERF_EVENTS)]
     #[inline(always)]
     pub(crate) fn submit_here(
         &self,
@@ -493,8 +527,8 @@ impl<T> Drop for DynamicEvent<T> {
         // SAFETY: nobody else has the event, whose fields are in boxes or were forgotten before;
         // without a class it was not completed.
         unsafe {
-            if !(*self.call.get()).class.is_null() {
-                Call::from_raw(self.call.get()).forget_fields();
+            if !(*self.head.call()).class.is_null() {
+                Call::from_raw(self.head.call()).forget_fields();
             }
         }
     }

@@ -132,7 +132,7 @@ unsafe impl Sync for Owner {}
 
 impl Owner {
     /// The kernel.
-    #[cfg(CONFIG_SYNTH_EVENTS)]
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) const fn kernel() -> Self {
         Self(core::ptr::null_mut())
     }
@@ -144,6 +144,18 @@ impl Owner {
     /// What it has made is removed before it goes.
     pub(crate) unsafe fn from_raw(module: *mut bindings::module) -> Self {
         Self(module)
+    }
+
+    /// Where the module is; 0 for the kernel. It may be gone.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn address(&self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same once more.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn again(&self) -> Self {
+        Self(self.0)
     }
 
     /// Keeps the module until [`Owner::release`]. Task context. `EBUSY` if it is going.

@@ -11,12 +11,15 @@
 //! | [`fields`] | the fields of its entries |
 //! | [`registered`] | its life: from its registration to its end, and being held |
 //! | [`file`] | an event in an instance |
+//! | `owned` | an event that has memory of its own, though it belongs to a module |
 //! | [`reservation`] | what a probe keeps of an entry that it makes |
 //! | [`sections`] | what the kernel and its modules are built with |
 
 mod call;
 mod fields;
 mod file;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod owned;
 mod registered;
 mod reservation;
 mod sections;
@@ -26,6 +29,8 @@ pub(crate) use fields::{Field, RawField, Reach};
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) use file::wait_for_probes;
 pub(crate) use file::{flag, File, FileBox, FlagsHandle};
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(super) use owned::Owned;
 pub(crate) use registered::{HeldCall, Registered};
 pub(crate) use reservation::Reservation;
 pub(crate) use sections::{built_in, built_in_evals, evals_of_module, of_module, Eval};

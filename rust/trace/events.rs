@@ -20,6 +20,7 @@
 //! | [`print`] | the triggers of `ftrace:print`, which `trace_marker` hits |
 //! | `own` | the core's own entries, described as events |
 //! | `dynamic` | events that users define |
+//! | `declared` | events that Rust code declares |
 //! | [`syscalls`] | events of single system calls |
 //! | [`boot`] | events of the command line, and of modules |
 //! | [`added`] | events that C code makes while the kernel runs |
@@ -38,6 +39,8 @@ pub(crate) mod added;
 pub(crate) mod boot;
 mod check;
 pub(crate) mod console;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) mod declared;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(crate) mod dynamic;
 pub(crate) mod enable;

@@ -2,6 +2,8 @@
 
 //! [`Call`]: what an event is, and how its code is reached.
 
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use super::owned::Owned;
 use crate::kernel::format::is_tracepoint_string;
 use kernel::bindings;
 use kernel::error::to_result;
@@ -30,6 +32,11 @@ impl Call {
     pub(crate) const TRACEPOINT: u32 = bindings::TRACE_EVENT_FL_TRACEPOINT as u32;
     /// It has a name of its own, though it may belong to a tracepoint.
     pub(crate) const CUSTOM: u32 = bindings::TRACE_EVENT_FL_CUSTOM as u32;
+
+    /// It is the beginning of an [`Owned`]: who holds it holds its module, and the event's memory. C has
+    /// no such bit.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) const OWNED: u32 = 1 << 30;
 
     /// It is of a kprobe.
     #[cfg(CONFIG_KPROBE_EVENTS)]
@@ -176,8 +183,13 @@ impl Call {
         unsafe { (*self.class()).probe as usize }
     }
 
-    /// The module it belongs to, as an address; 0 for the kernel's own, and for dynamic ones.
+    /// The module it belongs to, as an address; 0 for the kernel's own, and for dynamic ones without an
+    /// owner.
     pub(crate) fn module(&self) -> usize {
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        if let Some(owned) = self.owned() {
+            return owned.module();
+        }
         if self.has(Self::DYNAMIC) {
             return 0;
         }
@@ -205,6 +217,14 @@ impl Call {
         // SAFETY: compares addresses.
         let constant = unsafe { bindings::is_kernel_rodata(address) };
         constant || is_tracepoint_string(address) || of_module()
+    }
+
+    /// What counts its memory, if that is its own though it has a module.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(super) fn owned(&self) -> Option<&Owned> {
+        // SAFETY: by the flag the call is the first field of one, which stays as long as the call.
+        self.has(Self::OWNED)
+            .then(|| unsafe { &*self.as_ptr().cast::<Owned>() })
     }
 
     /// How often an event without a module is held.

@@ -2,6 +2,8 @@
 
 //! Registered events, and events whose module is held.
 
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use super::owned::Owned;
 use super::Call;
 use crate::kernel::own_event::OwnEvent;
 use crate::kernel::rcu_slot::wait_for_readers;
@@ -149,6 +151,11 @@ impl Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         Self::retract_all(core::iter::once(&mut *self));
+        // What owns the event frees its fields with it, when nobody holds it any more.
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        if self.owner.is_some() {
+            return;
+        }
         // SAFETY: nobody else has the event, but others of its class may be there as long as its
         // module is, which goes as a whole.
         unsafe { self.forget_fields() };
@@ -164,12 +171,12 @@ impl Deref for Registered {
     }
 }
 
-/// An event that cannot go, as its module is held, or itself if it was added without one. The
-/// kernel's own events have no module, and stay anyway.
+/// An event that cannot go, as its module is held, or itself if it was added without one, or both for
+/// an event with an owner. The kernel's own events have no module, and stay anyway.
 ///
 /// # Invariants
 ///
-/// One reference on the event's module, or on the added event, is the value's own.
+/// One reference on the event's module, or on the added event, or on both, is the value's own.
 pub(crate) struct HeldCall(NonNull<Call>);
 
 // SAFETY: it gives out `&Call` alone, and a module's references are counted on any CPU.
@@ -181,6 +188,11 @@ impl HeldCall {
     /// Holds `call`'s module, or `call` itself; none if the module is going. Task context; the caller
     /// holds the events lock.
     pub(crate) fn new(call: &Call) -> Option<Self> {
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        if let Some(owned) = call.owned() {
+            // INVARIANT: both references were taken just now.
+            return owned.hold().ok().map(|()| Self(NonNull::from(call)));
+        }
         if let Some(users) = call.users() {
             users.add(1, ordering::Relaxed);
             // INVARIANT: the reference was taken just now.
@@ -221,6 +233,12 @@ impl Deref for HeldCall {
 
 impl Drop for HeldCall {
     fn drop(&mut self) {
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        if let Some(owned) = self.owned() {
+            // SAFETY: by the invariant the references are the value's own, and they are given back
+            // here once.
+            return unsafe { Owned::release(NonNull::from(owned)) };
+        }
         if let Some(users) = self.users() {
             return users.add(-1, ordering::Relaxed);
         }

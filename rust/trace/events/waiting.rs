@@ -4,6 +4,10 @@
 
 use super::matching::{Match, Waiting};
 use super::registry::Registry;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use super::registry::{Event, EventId, InstanceEvents};
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use super::systems::Systems;
 use crate::core::format::Out;
 use crate::kernel::module::exists;
 use crate::kernel::text::Text;
@@ -92,6 +96,28 @@ impl Registry {
             .rev()
             .filter(|waiting| waiting.is_of(instance));
         its.try_for_each(|waiting| waiting.write(out))
+    }
+
+    /// Enables a new event of a module where one of its requests selects it. They stay, as the module
+    /// may make more events. Task context, sleeps.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(super) fn is_here(&mut self, id: EventId) {
+        let mut next = 0;
+        while let Some(waiting) = self.waiting.get(next) {
+            next += 1;
+            let of_instance = |events: &&InstanceEvents| waiting.is_of(events.instance());
+            let instance = self.instances.iter().find(of_instance);
+            let instance = instance.map(|events| events.instance().clone());
+            let selects = |instance: &Arc<Instance>| {
+                let system = |event: &&Event| Systems::of(instance).has(event.system().to_bytes());
+                let event = self.event(id).filter(system);
+                event.is_some_and(|event| waiting.wanted().matches(event))
+            };
+            if let Some(instance) = instance.filter(selects) {
+                // There is no writer to report the error to.
+                let _ = self.enable(&instance, id, true);
+            }
+        }
     }
 
     /// Enables the requested events of a module that was loaded. Task context, sleeps.

@@ -245,6 +245,7 @@ impl Arguments {
                 offset: COMMON + at * 8,
                 size: 8,
                 signed: false,
+                len: 0,
                 is_stack: false,
             };
             fields.push(field, GFP_KERNEL)?;
@@ -256,6 +257,7 @@ impl Arguments {
                 offset: COMMON + self.kind.size() + argument.offset,
                 size: argument.size(),
                 signed: argument.ty.is_signed(),
+                len: 0,
                 is_stack: false,
             };
             fields.push(field, GFP_KERNEL)?;

@@ -169,6 +169,7 @@ impl Fields {
                 offset,
                 size: field.size(),
                 signed: field.is_signed(),
+                len: 0,
                 is_stack: field.is_stack(),
             };
             fields.push(text, GFP_KERNEL)?;

@@ -129,6 +129,7 @@ impl Shared {
                 offset: field.offset,
                 size: field.size,
                 signed: field.is_signed(),
+                len: 0,
                 is_stack: false,
             };
             fields.push(text, GFP_KERNEL)?;
