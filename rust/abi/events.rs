@@ -9,10 +9,10 @@
 
 use super::sysctl;
 use crate::kernel::trace_event::{
-    self as calls, Call, HeldCall, RawField, Registered, Reservation,
+    self as calls, Call, FlagsHandle, HeldCall, RawField, Registered, Reservation,
 };
 use crate::kernel::{rcu_slot, trace_event_types as types};
-use crate::trace::events::file::HotFile;
+use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::matching::Match;
 use crate::trace::events::{boot, console, recording, registry};
 use crate::trace::instance::{list, Held, Instance};
@@ -321,10 +321,10 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
             .ok_or(EINVAL)?;
         let id = known.id();
         let call = HeldCall::new(known).ok_or(EBUSY)?;
-        let file = registry.file_made(&instance, id)?;
+        let file = registry.file_made(&instance, id)?.flags_handle();
         call.keep();
         let _kept = Arc::into_raw(held.into_arc());
-        Ok(file.hot().as_ptr())
+        Ok(file.keep())
     };
     found().unwrap_or_else(|error: Error| error.to_ptr())
 }
@@ -336,11 +336,13 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
 /// It came from there, and is not used any more.
 #[export]
 pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_event_file) {
-    // SAFETY: `file` came from `trace_get_event_file`, which has kept the event's module and the
-    // instance held. The file may go with either, and is not looked at once one was let go.
+    // SAFETY: `file` came from `trace_get_event_file`, which has kept it, and the event and the instance
+    // held. An event that Rust code declares may have ended since: what was kept is there all the same.
     unsafe {
-        let call = HeldCall::from_kept(HotFile::from_raw(file).call());
         let instance = Held::from_arc(Arc::from_raw((*file).tr.cast()));
+        let file = FlagsHandle::<Hot>::from_kept(file);
+        let call = HeldCall::from_kept(file.file().call());
+        drop(file);
         drop(call);
         drop(instance);
     }

@@ -225,6 +225,21 @@ impl<T> FlagsHandle<T> {
         &self.0
     }
 
+    /// Keeps the file until [`FlagsHandle::from_kept`]; gives it as C code knows it.
+    pub(crate) fn keep(self) -> *mut bindings::trace_event_file {
+        Arc::into_raw(self.0).cast_mut().cast()
+    }
+
+    /// Takes over what [`FlagsHandle::keep`] has left.
+    ///
+    /// # Safety
+    ///
+    /// `file` came from there, for files with `T`, and nobody else takes it over.
+    pub(crate) unsafe fn from_kept(file: *mut bindings::trace_event_file) -> Self {
+        // SAFETY: `keep` has left a count of the `Arc` that has the file.
+        Self(unsafe { Arc::from_raw(file.cast()) })
+    }
+
     /// [`File::flags`].
     pub(crate) fn get(&self) -> usize {
         self.0.flags()

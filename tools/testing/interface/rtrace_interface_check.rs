@@ -381,6 +381,9 @@ fn tracers(module: &'static ThisModule) -> Result {
     instance.remove()
 }
 
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+mod events;
+
 struct Checks;
 
 impl kernel::Module for Checks {
@@ -391,6 +394,8 @@ impl kernel::Module for Checks {
         ring_buffers()?;
         instances()?;
         tracers(module)?;
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        events::check(module)?;
         pr_info!("all passed\n");
         Ok(Self)
     }
