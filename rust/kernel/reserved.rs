@@ -184,7 +184,8 @@ pub(crate) fn is_kernel_image(addr: usize) -> bool {
 
 /// Runs `f` for each module there is, with its name and where its text begins. Task context.
 pub(crate) fn for_each_module(mut f: impl FnMut(&[u8], usize)) {
-    let mut each: &mut dyn FnMut(&[u8], usize) = &mut f;
+    // `f` may be one that changes nothing. kCFI takes only one that does for `FnMut`.
+    let mut each: &mut dyn FnMut(&[u8], usize) = &mut |name, text| f(name, text);
     // SAFETY: `with_module` gets the address of `each`, which outlives the call.
     unsafe {
         bindings::rtrace_for_each_module(Some(with_module), core::ptr::from_mut(&mut each).cast())

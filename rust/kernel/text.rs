@@ -46,7 +46,7 @@ impl Out for Text {
         grown.map_err(|_| fmt::Error)
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         let length = write(&mut []);
         let mut piece =
             KVec::from_elem(0, length.saturating_add(1), GFP_KERNEL).map_err(|_| fmt::Error)?;

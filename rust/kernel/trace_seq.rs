@@ -293,7 +293,7 @@ impl Out for TraceSeq {
         Ok(())
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         let full = self.0.full != 0;
         let room = self.room();
         let wrote = if full { room.len() } else { write(room) };

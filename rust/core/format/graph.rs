@@ -271,7 +271,7 @@ impl Line<'_> {
         &self,
         out: &mut dyn Out,
         state: &mut CpuState,
-        text: &mut dyn FnMut(&mut dyn Out) -> fmt::Result,
+        text: &dyn Fn(&mut dyn Out) -> fmt::Result,
     ) -> fmt::Result {
         self.task_change(out, state)?;
         self.columns(out)?;
@@ -458,7 +458,7 @@ impl Out for HeldNewline<'_> {
         self.out.bytes(bytes)
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         // The longest text of a `trace_printk()`.
         let mut text = [0; 1024];
         let len = write(&mut text).min(text.len() - 1);
@@ -626,7 +626,7 @@ mod tests {
                 &call(0x2010, 1),
                 Some(&exit(0x2010, 1, 37_986)),
             )?;
-            line.comment(out, &mut state, &mut |out| out.bytes(b"a remark\n"))?;
+            line.comment(out, &mut state, &|out| out.bytes(b"a remark\n"))?;
             line.ret(out, &mut state, &exit(0x1004, 0, 2_000_001))
         });
         assert_eq!(

@@ -15,7 +15,7 @@ pub trait Out: fmt::Write {
     /// Appends bytes that `write` writes to given memory. It may use all of the memory except one
     /// byte. It returns the total number of bytes. If they did not fit, it may be called again with
     /// more memory.
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result;
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result;
 }
 
 impl dyn Out + '_ {
@@ -280,7 +280,7 @@ impl Out for LineBuf<'_> {
         Ok(())
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         let room = self.buf.get_mut(self.len..).filter(|_| !self.full);
         let fits = room.and_then(|room| Some(write(room)).filter(|wrote| *wrote < room.len()));
         let Some(wrote) = fits else {
@@ -354,7 +354,7 @@ mod tests {
         let mut mem = [b'.'; 8];
         let mut line = LineBuf::new(&mut mem);
         let mut write = |text: &'static [u8]| {
-            line.written(&mut |room: &mut [u8]| {
+            line.written(&|room: &mut [u8]| {
                 let fits = text.len().min(room.len());
                 room[..fits].copy_from_slice(&text[..fits]);
                 text.len()
@@ -364,7 +364,7 @@ mod tests {
         write(b"defg").unwrap();
         assert!(write(b"h").is_err(), "the last byte is for the end");
         assert_eq!(line.as_bytes(), b"abcdefg");
-        assert!(line.written(&mut |_| 0).is_err(), "full stays full");
+        assert!(line.written(&|_| 0).is_err(), "full stays full");
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub fn check(start: u64, records: &[u8], expected: Expected) -> Result<(), Misma
 
 impl Mismatch<'_> {
     /// Calls `line` for each line of the report. Any context.
-    pub fn report(&self, cpu: u32, line: &mut dyn FnMut(fmt::Arguments<'_>)) {
+    pub fn report(&self, cpu: u32, line: &dyn Fn(fmt::Arguments<'_>)) {
         let (expected, full) = match self.expected {
             Expected::Exactly(time) | Expected::AtLeast(time) => (time, ""),
             Expected::AtMost(time) => (time, " (full)"),
@@ -132,6 +132,7 @@ impl Mismatch<'_> {
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
     use super::*;
+    use core::cell::RefCell;
     use std::format;
     use std::string::String;
     use std::vec::Vec;
@@ -201,14 +202,14 @@ mod tests {
     #[test]
     fn reports() {
         let page = page();
-        let mut lines = String::new();
-        let mut add = |line: fmt::Arguments<'_>| lines += &format!("{line}\n");
+        let lines = RefCell::new(String::new());
+        let add = |line: fmt::Arguments<'_>| *lines.borrow_mut() += &format!("{line}\n");
         let found = check(START, &page, Expected::Exactly(5)).unwrap_err();
-        found.report(3, &mut add);
+        found.report(3, &add);
         let cut = check(5, &page[..12], Expected::AtMost(5)).unwrap_err();
-        cut.report(0, &mut add);
+        cut.report(0, &add);
         assert_eq!(
-            lines,
+            lines.into_inner(),
             "\
 [CPU: 3]TIME DOES NOT MATCH expected:5 actual:536870922
   [1000] PAGE TIME STAMP

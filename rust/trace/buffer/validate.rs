@@ -13,7 +13,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 pub(super) fn report(found: &Mismatch<'_>) {
     static SAID: Atomic<bool> = Atomic::new(false);
     if !SAID.xchg(true, Relaxed) {
-        found.report(CpuId::current().as_u32(), &mut |line| pr_warn!("{line}\n"));
+        found.report(CpuId::current().as_u32(), &|line| pr_warn!("{line}\n"));
         kernel::warn_on!(true);
     }
 }

@@ -93,7 +93,7 @@ impl Out for Lines {
         grown.map_err(|_| fmt::Error)
     }
 
-    fn written(&mut self, _: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, _: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         Err(fmt::Error)
     }
 }

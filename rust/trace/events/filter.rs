@@ -239,12 +239,7 @@ impl Outside for Now {
         TaskView::with_current(|task| task.comm())
     }
 
-    fn text(
-        &self,
-        address: u64,
-        user: bool,
-        matches: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
+    fn text(&self, address: u64, user: bool, matches: &dyn Fn(&[u8]) -> bool) -> Option<bool> {
         let address = usize::try_from(address).ok()?;
         TEXTS
             .as_ref()?

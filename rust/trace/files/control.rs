@@ -175,7 +175,7 @@ impl Out for Text {
         })
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         through_memory(self, write)
     }
 }

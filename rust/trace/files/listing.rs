@@ -17,17 +17,14 @@ impl Out for SeqOut<'_> {
         Ok(())
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         through_memory(self, write)
     }
 }
 
 /// [`Out::written`] for an output without memory of its own. Task context. Fails also when there is
 /// no memory.
-pub(crate) fn through_memory(
-    out: &mut dyn Out,
-    write: &mut dyn FnMut(&mut [u8]) -> usize,
-) -> fmt::Result {
+pub(crate) fn through_memory(out: &mut dyn Out, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
     let mut text = KVVec::from_elem(0u8, 256, GFP_KERNEL).map_err(|_| fmt::Error)?;
     let mut wrote = write(&mut text);
     if wrote >= text.len() {

@@ -145,7 +145,7 @@ impl GraphOutput {
             | KernelStack::ID
             | Function::ID => Ok(Printed::Unhandled),
             _ => line
-                .comment(out, state, &mut |out| line::text(out, record, style))
+                .comment(out, state, &|out| line::text(out, record, style))
                 .map(|()| Printed::Done),
         }
     }

@@ -393,7 +393,7 @@ impl Strings for Texts {
     fn write_packed(&self, format: usize, args: &[u8], out: &mut dyn Out) -> fmt::Result {
         // SAFETY: bprint entries are made by `print_packed` alone, of what `Arguments::packed` made
         // for this very format; formats are constants of the kernel, or kept.
-        out.written(&mut |room| unsafe { format::unpack(format, args, room) })
+        out.written(&|room| unsafe { format::unpack(format, args, room) })
     }
 
     fn write_constant(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {

@@ -277,12 +277,7 @@ pub trait Outside {
 
     /// Calls `matches` with the text at `address` in kernel or task memory and returns its result.
     /// `None` if the text cannot be read. A long text may be cut.
-    fn text(
-        &self,
-        address: u64,
-        user: bool,
-        matches: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool>;
+    fn text(&self, address: u64, user: bool, matches: &dyn Fn(&[u8]) -> bool) -> Option<bool>;
 }
 
 /// A rule of the filter of `ftrace:function`.
@@ -403,7 +398,7 @@ impl<'a> Program<'a> {
             } => {
                 let address = entry.get(usize::from(offset)..)?.first_chunk()?;
                 let address = u64::from_ne_bytes(*address);
-                outside.text(address, user, &mut |found| {
+                outside.text(address, user, &|found| {
                     pattern.matches(until_nul(found)) != negated
                 })
             }

@@ -115,12 +115,7 @@ impl Outside for Here {
         *b"kworker/5:1\0rest"
     }
 
-    fn text(
-        &self,
-        address: u64,
-        user: bool,
-        matches: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Option<bool> {
+    fn text(&self, address: u64, user: bool, matches: &dyn Fn(&[u8]) -> bool) -> Option<bool> {
         match (address, user) {
             (1, false) => Some(matches(b"kernel")),
             (1, true) => Some(matches(b"user\0x")),

@@ -95,7 +95,7 @@ impl<'a> Action<'a> {
     /// `EINVAL` for a text that is no action, and for a handler that does not have the action.
     pub fn parse_all(
         texts: &[&'a [u8]],
-        is_event: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+        is_event: &dyn Fn(&[u8], &[u8]) -> bool,
         log: &mut dyn Log,
         all: &mut Actions<'a>,
     ) -> Result<(), Errno> {
@@ -108,7 +108,7 @@ impl<'a> Action<'a> {
 
     fn parse(
         text: &'a [u8],
-        is_event: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+        is_event: &dyn Fn(&[u8], &[u8]) -> bool,
         log: &mut dyn Log,
     ) -> Result<Self, Errno> {
         let mut refuse = |reason, token: &[u8]| {

@@ -10,6 +10,7 @@ use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
 use crate::core::sys::Shared;
+use core::cell::Cell;
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Deref;
@@ -38,13 +39,13 @@ impl Out for Counted<'_> {
         self.out.bytes(bytes)
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> fmt::Result {
-        let mut count = 0;
-        self.out.written(&mut |memory| {
-            count = write(memory);
-            count
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
+        let count = Cell::new(0);
+        self.out.written(&|memory| {
+            count.set(write(memory));
+            count.get()
         })?;
-        self.count = self.count.saturating_add(count);
+        self.count = self.count.saturating_add(count.get());
         Ok(())
     }
 }

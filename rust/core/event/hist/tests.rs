@@ -181,12 +181,12 @@ fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
     let mut description = Description::EMPTY;
     let result = Attributes::parse(text.as_bytes(), &mut kept).and_then(|attributes| {
         let into = &mut description;
-        let mut is_event = |system: &[u8], event: &[u8]| {
+        let is_event = |system: &[u8], event: &[u8]| {
             system == b"sys" && (event == b"own" || event == b"other")
         };
         let mut actions = Few::new(Action::NONE);
         let texts = attributes.actions();
-        Action::parse_all(texts, &mut is_event, &mut kept, &mut actions)?;
+        Action::parse_all(texts, &is_event, &mut kept, &mut actions)?;
         let all = (&attributes, &actions);
         compile(text.as_bytes(), all, &mut Event, &mut kept, into)?;
         compile_actions(text.as_bytes(), all, &mut Event, &mut kept, into)

@@ -22,7 +22,7 @@ impl Out for Text {
         Ok(())
     }
 
-    fn written(&mut self, write: &mut dyn FnMut(&mut [u8]) -> usize) -> core::fmt::Result {
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> core::fmt::Result {
         let mut piece = std::vec![0; write(&mut []) + 1];
         let length = write(&mut piece);
         self.bytes(&piece[..length])

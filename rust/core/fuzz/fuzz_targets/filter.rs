@@ -83,7 +83,7 @@ impl Outside for Here {
         *b"comm\0comm of more"[..16].first_chunk().unwrap()
     }
 
-    fn text(&self, at: u64, user: bool, matches: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+    fn text(&self, at: u64, user: bool, matches: &dyn Fn(&[u8]) -> bool) -> Option<bool> {
         (at != 0).then(|| matches(if user { b"user" } else { b"kernel" }))
     }
 }

@@ -140,9 +140,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(attributes) = Attributes::parse(text, &mut log) else {
         return;
     };
-    let mut is_event = |_: &[u8], event: &[u8]| event.starts_with(b"e");
+    let is_event = |_: &[u8], event: &[u8]| event.starts_with(b"e");
     let mut actions = Few::new(Action::NONE);
-    if Action::parse_all(attributes.actions(), &mut is_event, &mut log, &mut actions).is_err() {
+    if Action::parse_all(attributes.actions(), &is_event, &mut log, &mut actions).is_err() {
         return;
     }
     let all = (&attributes, &actions);

@@ -174,7 +174,7 @@ impl Registry {
         event: EventId,
         out: &mut dyn Out,
     ) -> fmt::Result {
-        if self.show_set_triggers(instance, event, &mut |out, trigger| trigger.line(out), out)? {
+        if self.show_set_triggers(instance, event, &|out, trigger| trigger.line(out), out)? {
             return Ok(());
         }
         out.write_str("# Available triggers:\n#")?;
@@ -189,7 +189,7 @@ impl Registry {
         &self,
         instance: &Instance,
         event: EventId,
-        line: &mut dyn FnMut(&mut dyn Out, &dyn Trigger) -> fmt::Result,
+        line: &dyn Fn(&mut dyn Out, &dyn Trigger) -> fmt::Result,
         out: &mut dyn Out,
     ) -> Result<bool, fmt::Error> {
         let file = self.of(instance).and_then(|at| at.file(event));

@@ -182,11 +182,11 @@ impl Control for ShowTriggers {
     fn show(&self, at: &Place, out: &mut Text) -> Result {
         let registry = registry::lock()?;
         for event in registry.listed(&at.instance) {
-            let mut line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
+            let line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
                 name(event, out)?;
                 trigger.line(out)
             };
-            let any = registry.show_set_triggers(&at.instance, event.id(), &mut line, out);
+            let any = registry.show_set_triggers(&at.instance, event.id(), &line, out);
             shown(any.map(drop))?;
         }
         Ok(())

@@ -117,3 +117,5 @@ kunit_test_suites(&write_suite, &read_suite, &memory_suite);
 
 MODULE_DESCRIPTION("KUnit tests of <linux/ring_buffer.h>");
 MODULE_LICENSE("GPL");
+
+#pragma clang attribute pop

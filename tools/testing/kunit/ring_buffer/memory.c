@@ -341,3 +341,5 @@ static struct kunit_case cases[] = {
 };
 
 RING_BUFFER_SUITE(memory);
+
+#pragma clang attribute pop

@@ -328,3 +328,5 @@ static struct kunit_case cases[] = {
 };
 
 RING_BUFFER_SUITE(read);
+
+#pragma clang attribute pop

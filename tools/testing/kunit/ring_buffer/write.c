@@ -435,3 +435,5 @@ static struct kunit_case cases[] = {
 };
 
 RING_BUFFER_SUITE(write);
+
+#pragma clang attribute pop

@@ -11,7 +11,7 @@ fn spec(text: &str) -> String {
     let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
     let mut actions = Few::new(Action::NONE);
     let texts = attributes.actions();
-    Action::parse_all(texts, &mut |_, _| true, &mut kept, &mut actions).unwrap();
+    Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
     let mut memory = [0; 1024];
     let mut out = LineBuf::new(&mut memory);
     for action in actions.as_slice() {

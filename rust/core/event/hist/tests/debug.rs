@@ -25,7 +25,7 @@ fn debugged(text: &str) -> String {
     let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
     let mut actions = Few::new(Action::NONE);
     let texts = attributes.actions();
-    Action::parse_all(texts, &mut |_, _| true, &mut kept, &mut actions).unwrap();
+    Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
     let mut memory = std::vec![0; 1 << 14];
     let mut out = LineBuf::new(&mut memory);
     let definition = Definition {

@@ -182,13 +182,13 @@ impl Registry {
     pub(super) fn write_hist(&mut self, at: &Writing<'_>, log: &mut dyn Log) -> Result {
         let (text, condition_text) = split_filter(at.definition)?;
         let attributes = Attributes::parse(text, log)?;
-        let mut is_event = |system: &[u8], event: &[u8]| {
+        let is_event = |system: &[u8], event: &[u8]| {
             let found = self.find(system, event);
             found.is_some()
         };
         let mut actions = Few::new(Action::NONE);
         let texts = attributes.actions();
-        Action::parse_all(texts, &mut is_event, log, &mut actions)?;
+        Action::parse_all(texts, &is_event, log, &mut actions)?;
         let all = (&attributes, &actions);
         let mut names = Names {
             registry: self,

@@ -103,7 +103,7 @@ impl HistTrigger {
         let attributes = Attributes::parse(&self.text, &mut Unlogged)?;
         let mut actions = Few::new(Action::NONE);
         let texts = attributes.actions();
-        Action::parse_all(texts, &mut |_, _| true, &mut Unlogged, &mut actions)?;
+        Action::parse_all(texts, &|_, _| true, &mut Unlogged, &mut actions)?;
         let definition = Definition {
             description: &self.description,
             text: &self.text,
