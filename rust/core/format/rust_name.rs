@@ -74,9 +74,9 @@ pub fn shown<'a>(symbol: &[u8], room: &'a mut Room) -> Option<&'a [u8]> {
     is_whole.then_some(text)
 }
 
-/// Room on the stack that [`shown`] may take in the kernel: the crate goes 20 levels deep
+/// Room on the stack that [`shown`] may take in the kernel: the crate goes 16 levels deep
 /// (`patches/0200-rustc-demangle-depth.patch`), each of up to 500 bytes.
-pub const STACK: usize = 11 * 1024 + 512;
+pub const STACK: usize = 9 * 1024 + 768;
 
 /// Whether a legacy name ends with the hash that only Rust's have.
 fn has_hash(name: &[u8]) -> bool {

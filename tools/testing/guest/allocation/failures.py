@@ -251,7 +251,7 @@ def operations():
     yield [few], write("/proc/sys/kernel/stack_tracer_enabled", "1"), [write("/proc/sys/kernel/stack_tracer_enabled", "0"), every]
     for name in ("available_events", "set_event", "trace_options", "events/header_page", "events/ftrace/print/format", "options/overwrite",
                  "saved_cmdlines", "saved_tgids", "enabled_functions", "trace_stat/function0", "printk_formats", "events/sched/sched_switch/format",
-                 "error_log", "stack_trace"):
+                 "error_log", "stack_trace", "untraceable_functions"):
         if os.path.exists(name):
             yield [], read(name), []
 
