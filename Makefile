@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro check-rt check-bpf check-selftest check-configs bench graft ungraft clean distclean
+.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-bpf check-selftest check-configs bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -59,6 +59,10 @@ check-distro: python
 # Suites in a kernel with PREEMPT_RT; it builds that one.
 check-rt: python
 	@FLAVOUR=rt python3 scripts/check.py
+
+# Suites in a kernel that watches over its memory (KASAN, kmemleak), with failing allocations; it builds that one.
+check-kasan: python
+	@FLAVOUR=kasan python3 scripts/check.py
 
 # BPF programs at events and functions; it builds one more kernel, with types (BTF).
 check-bpf: python

@@ -90,7 +90,6 @@ class Options:
             raise Stop(f"guest: unknown option {unknown[0]}", DIED)
         self.icount = get("ICOUNT") == "1"
         self.cpus = number("SMP", 1 if self.icount else 2)
-        self.memory = get("MEM") or "2G"
         self.append = get("APPEND") or ""
         self.bootconfig = get("BOOTCONFIG") or ""
         self.timeout = number("GUEST_TIMEOUT", 300)
@@ -101,6 +100,8 @@ class Options:
         if self.thread not in ("single", "multi"):
             raise Stop(f"THREAD={self.thread}: single or multi", DIED)
         self.kernel = kernel_directory(flavoured(get("KERNEL") or "rtrace", get("FLAVOUR")))
+        self.kasan = has_kasan(self.kernel)
+        self.memory = get("MEM") or ("4G" if self.kasan else "2G")
         self.interactive = not self.command
         if self.interactive and not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise Stop("without a terminal there is no shell: make guest CMD='…'", DIED)
@@ -126,6 +127,10 @@ def kernel_directory(name):
         how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" FLAVOUR={flavour}" if flavour else "")
         raise Stop(f"there is no {os.path.relpath(path)}/bzImage: {how}", DIED)
     return os.path.abspath(path)
+
+
+def has_kasan(directory):
+    return "\nCONFIG_KASAN=y\n" in read(os.path.join(directory, ".config"), "")
 
 
 def flavoured(kernel, flavour):
@@ -211,6 +216,9 @@ class Guest:
             machine = ["-accel", "kvm", "-cpu", "host"]
         if options.icount:
             machine = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0"]
+        if options.kasan:
+            # On the default machine such a kernel is too slow for the ACPI interpreter: its methods for interrupts time out.
+            machine += ["-machine", "q35"]
         console = f"console=ttyS0 panic=-1 no_timer_check {'' if options.icount else 'loglevel=7 '}{options.append}"
         if options.bootconfig:
             console += " bootconfig"

@@ -4,7 +4,8 @@
 
 All cases go to one run of the runner, whose start and end cost more than many a case. What the kernel complains of while a
 case runs is that case's failure. A case whose features the kernel does not have is skipped, and so is one that the runner
-calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on.
+calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on. In a
+kernel with kmemleak, memory that the cases have lost is a failure at the end.
 
 NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. CASE_LIMIT is how
 many seconds a case may take (900); TOGGLES, which is for one case, gives every case a second more for each.
@@ -20,12 +21,15 @@ import tempfile
 import time
 
 TRACING = "/sys/kernel/tracing"
+KMEMLEAK = "/sys/kernel/debug/kmemleak"
+YOUNG = 6  # seconds in which kmemleak takes nothing for lost
 LIMIT = int(os.environ.get("CASE_LIMIT") or 900) + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
 PLAN = re.compile(r"^1\.\.(\d+)$")
 RESULT = re.compile(r"^(ok|not ok) (\d+) *(.*?) *(?:# (SKIP|UNRESOLVED|XFAIL|error).*)?$")
 SHOWN = 60  # lines of a log
+LEAKS_SHOWN = 200
 
 
 class KernelLog:
@@ -112,6 +116,19 @@ class Suite:
         notes = {"SKIP": "SKIP not supported by this kernel", "UNRESOLVED": "SKIP unresolved"}
         self.say(good, title, notes.get(word, "") if good else "")
 
+    def report_leaks(self):
+        """What no pointer is found to any more."""
+        time.sleep(YOUNG)
+        # What has changed since the scan before is not reported yet.
+        for _ in range(2):
+            with open(KMEMLEAK, "w", encoding="ascii") as file:
+                file.write("scan")
+        with open(KMEMLEAK, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+        if lines:
+            self.explain("memory that nothing points to:", lines[:LEAKS_SHOWN])
+        self.say(not lines, "no memory is lost")
+
     @staticmethod
     def tail(logs, number):
         for path in glob.glob(f"{logs}/{number}-*-log.*"):
@@ -163,6 +180,8 @@ def entry():
             wanted.append(case)
     while wanted:
         wanted = suite.run(wanted)
+    if os.path.exists(KMEMLEAK):
+        suite.report_leaks()
     print(f"1..{suite.number}")
 
 
