@@ -31,7 +31,7 @@ pub(crate) struct Target<'a> {
 
 /// Whether there are programs at an event. Any context. A change may be seen late.
 #[inline(always)]
-fn has_programs(call: &Call) -> bool {
+pub(super) fn has_programs(call: &Call) -> bool {
     // SAFETY: the structure is complete, and the word is only compared.
     let programs = unsafe { (&raw const (*call.as_ptr()).prog_array).read_volatile() };
     !programs.is_null()

@@ -144,9 +144,10 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// An event of `owner`: as long as somebody holds it, its module stays, and the event itself, even
-    /// if it is not known any more. Task context, may sleep. `ENOMEM`.
+    /// if it is not known any more. To BPF programs it is that of a tracepoint. Task context, may sleep.
+    /// `ENOMEM`.
     pub(crate) fn owned(texts: Texts, owner: Owner, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
-        Self::make(texts, Call::OWNED, owner, ops)
+        Self::make(texts, Call::OWNED | Call::TRACEPOINT, owner, ops)
     }
 
     /// Takes a reference to an event, or gives one back.
@@ -201,7 +202,15 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
             (*head).prev = head;
 
             (*call).class = class;
-            (*call).__bindgen_anon_1.name = event.texts.name.as_char_ptr().cast_mut();
+            let name = event.texts.name.as_char_ptr();
+            match flags & Call::TRACEPOINT {
+                0 => (*call).__bindgen_anon_1.name = name.cast_mut(),
+                _ => {
+                    let tracepoint = event.head.tracepoint();
+                    (*tracepoint).name = name;
+                    (*call).__bindgen_anon_1.tp = tracepoint;
+                }
+            }
             (*call).event.funcs = &raw mut bindings::rtrace_dynamic_funcs;
             (*call).print_fmt = event.texts.print_fmt.as_char_ptr().cast_mut();
             (*call).flags = (Call::DYNAMIC | flags) as c_int;
@@ -500,7 +509,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         unsafe { perf_trace::submit(self.call(), regs, length(), fill) };
     }
 
-    /// [`DynamicEvent::submit`] with the registers of the caller.
+    /// [`DynamicEvent::submit`] with the registers of the caller. BPF programs at the event run first.
     #[cfg(CONFIG_PERF_EVENTS)]
     #[inline(always)]
     pub(crate) fn submit_here(

@@ -5,6 +5,8 @@
 //!
 //! C headers: `include/linux/perf_event.h`, `include/linux/trace_events.h`.
 
+#[cfg(CONFIG_BPF_EVENTS)]
+use super::bpf;
 use super::percpu::this_of;
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 use super::trace_event::COMMON;
@@ -325,11 +327,23 @@ pub(crate) unsafe fn submit_to(
 pub(crate) enum Seen {
     /// All of them.
     All(*mut bindings::pt_regs),
-    /// Those of the caller.
+    /// Those of the caller, who hits the event as a tracepoint does: BPF programs at the event see the
+    /// entry first, and may drop it.
     OfCaller,
     /// Those that are saved where functions are entered and left.
     #[cfg(CONFIG_FPROBE_EVENTS)]
     OfFunction(*mut bindings::ftrace_regs),
+}
+
+/// Whether BPF programs see an entry with these registers, also where perf's events do not listen.
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
+#[inline(always)]
+#[cfg_attr(not(CONFIG_BPF_EVENTS), expect(unused_variables))]
+fn is_for_programs(call: &Call, regs: Seen) -> bool {
+    #[cfg(CONFIG_BPF_EVENTS)]
+    return matches!(regs, Seen::OfCaller) && bpf::has_programs(call);
+    #[cfg(not(CONFIG_BPF_EVENTS))]
+    false
 }
 
 /// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
@@ -352,7 +366,8 @@ pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl F
         }
     };
     // SAFETY: the list of this CPU, of which the first word is read at once.
-    if unsafe { (&raw const (*list).first).read_volatile() }.is_null() {
+    let is_listened_to = unsafe { !(&raw const (*list).first).read_volatile().is_null() };
+    if !is_listened_to && !is_for_programs(call, regs) {
         return;
     }
     // Behind it perf puts 4 bytes, and the sum is to be whole words.
@@ -373,7 +388,16 @@ pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl F
             Seen::All(regs) => regs,
             Seen::OfCaller => {
                 bindings::perf_fetch_caller_regs(own);
-                own
+                return bindings::perf_trace_run_bpf_submit(
+                    start.cast(),
+                    size as c_int,
+                    context,
+                    raw,
+                    1,
+                    own,
+                    list.cast_mut(),
+                    null_mut(),
+                );
             }
             #[cfg(CONFIG_FPROBE_EVENTS)]
             Seen::OfFunction(saved) => {

@@ -405,9 +405,27 @@ impl Dynamic {
         let value = value
             .get(..value.len().min(room.saturating_sub(1)))
             .unwrap_or(&[]);
-        let end = value.iter().position(|&byte| byte == 0);
-        end.unwrap_or(value.len())
+        text_length(value)
     }
+}
+
+/// Where the first NUL of `text` is, or its end: by words, as this is part of each hit.
+#[inline(always)]
+fn text_length(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    let mut length = 0_usize;
+    while let Some(word) = text.get(length..).and_then(|rest| rest.first_chunk()) {
+        let word = u64::from_ne_bytes(*word);
+        // Has a byte borrowed that had no high bit: is it 0, or behind one that is?
+        if word.wrapping_sub(ONES) & !word & (ONES << 7) != 0 {
+            break;
+        }
+        length = length.wrapping_add(8);
+    }
+    while text.get(length).is_some_and(|byte| *byte != 0) {
+        length = length.wrapping_add(1);
+    }
+    length
 }
 
 /// How long the values of one hit are that are behind the fields.
@@ -460,15 +478,18 @@ impl Lengths {
             let (start, length) = (field.start(end), usize::from(kept));
             let past = start.wrapping_add(length);
             let text_end = usize::from(field.size == 0);
-            // The bytes before a number that begins at a multiple of its size, and the NUL of a text.
-            zero(to, end, start);
-            end = past.wrapping_add(text_end);
-            zero(to, past, end);
+            zero_gap(to, end, start);
             let place = to.get_mut(start.wrapping_sub(Common::SIZE)..);
             let place = place.and_then(|place| place.get_mut(..length));
             if let Some((place, value)) = place.zip(value.get(..length)) {
                 copy_short(place, value);
             }
+            if let Some(place) = to.get_mut(past.wrapping_sub(Common::SIZE)) {
+                if field.size == 0 {
+                    *place = 0;
+                }
+            }
+            end = past.wrapping_add(text_end);
             let length = length.wrapping_add(text_end);
             let word = (length as u32) << 16 | start as u32 & 0xffff;
             let place = to.get_mut(field.offset.wrapping_sub(Common::SIZE)..);
@@ -479,13 +500,19 @@ impl Lengths {
     }
 }
 
-/// Zeroes the bytes of an entry from `from` to `to`, of which `entry` has those behind the common
-/// fields.
+/// Zeroes the bytes of an entry from `from` to `to`, where a number begins: fewer than eight, and as many
+/// as a word where there is room, as what is behind them is written later. `entry` has the bytes behind
+/// the common fields.
 #[inline(always)]
-fn zero(entry: &mut [u8], from: usize, to: usize) {
-    let range = from.wrapping_sub(Common::SIZE)..to.wrapping_sub(Common::SIZE);
-    if let Some(place) = entry.get_mut(range) {
-        place.fill(0);
+fn zero_gap(entry: &mut [u8], from: usize, to: usize) {
+    if from == to {
+        return;
+    }
+    let place = entry.get_mut(from.wrapping_sub(Common::SIZE)..);
+    let place = place.unwrap_or(&mut []);
+    match place.first_chunk_mut() {
+        Some(word) => *word = [0; 8],
+        None => place.fill(0),
     }
 }
 
@@ -640,6 +667,23 @@ mod tests {
             entry_of(&[&long[..100], b"", b""]).len(),
             FIXED + 101 + 3 + 1
         );
+    }
+
+    #[test]
+    fn texts_end_at_their_first_nul() {
+        for length in 0..40 {
+            let mut text = vec![0xff; length];
+            assert_eq!(text_length(&text), length);
+            for nul in (0..length).rev() {
+                text[nul] = 0;
+                assert_eq!(text_length(&text), nul);
+                // What a borrow comes from, and what has the high bit.
+                if let Some(next) = text.get_mut(nul + 1) {
+                    *next = [1, 0x80, 0x81][nul % 3];
+                    assert_eq!(text_length(&text), nul);
+                }
+            }
+        }
     }
 
     #[test]

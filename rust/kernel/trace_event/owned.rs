@@ -16,6 +16,9 @@ use kernel::types::Opaque;
 #[repr(C)]
 pub(crate) struct Owned {
     call: Opaque<bindings::trace_event_call>,
+    /// The tracepoint that C code takes it for that of; nothing can be called by it. Those who attach BPF
+    /// programs to the event ask its name.
+    tracepoint: Opaque<bindings::tracepoint>,
     module: Owner,
     count: Count,
 }
@@ -34,6 +37,7 @@ impl Owned {
         // INVARIANT: by the precondition.
         Self {
             call: Opaque::zeroed(),
+            tracepoint: Opaque::zeroed(),
             module,
             count,
         }
@@ -42,6 +46,11 @@ impl Owned {
     /// The event's description.
     pub(in crate::kernel) fn call(&self) -> *mut bindings::trace_event_call {
         self.call.get()
+    }
+
+    /// What the description has for a tracepoint.
+    pub(in crate::kernel) fn tracepoint(&self) -> *mut bindings::tracepoint {
+        self.tracepoint.get()
     }
 
     /// Its module, as an address; 0 for the kernel. It may be gone, unless the event is known or held.

@@ -12,8 +12,8 @@ use super::registry::{self, EventId};
 use crate::core::event::declared::{
     is_name, Description, Dynamic, Field as FieldOf, Kind, Lengths, Piece as PieceOf,
 };
-use crate::core::format::Out;
-use crate::kernel::context::with_preemption_off;
+use crate::core::format::{copy_short, Out};
+use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::module::Owner;
 use crate::kernel::text::Text;
@@ -252,15 +252,29 @@ impl Declared {
     #[inline(always)]
     pub(crate) fn record<'a>(&self, fixed: &[u8], values: impl Iterator<Item = &'a [u8]> + Clone) {
         let Shape { dynamic, size, .. } = &*self.shape;
+        if dynamic.is_empty() {
+            return self.hit(*size, |to| {
+                if to.len() == fixed.len() {
+                    copy_short(to, fixed);
+                }
+            });
+        }
         let lengths = Lengths::of(*size, dynamic, values.clone());
-        let fill = |to: &mut [u8]| lengths.fill(to, fixed, dynamic, values.clone());
-        with_preemption_off(|stay| {
-            for file in self.event.hit_files(stay) {
-                recording::record_hit(stay, file, || lengths.entry, fill);
-            }
-            #[cfg(CONFIG_PERF_EVENTS)]
-            self.event.submit_here(stay, || lengths.entry, fill);
+        self.hit(lengths.entry, |to| {
+            lengths.fill(to, fixed, dynamic, values.clone());
         });
+    }
+
+    /// Records an entry of `length` bytes, of which `fill` writes those behind the common fields.
+    #[inline(always)]
+    fn hit(&self, length: usize, fill: impl Fn(&mut [u8])) {
+        // Not `with_preemption_off()`: what the common fields tell of preemption is that of the caller.
+        let stay = PreemptOff::new();
+        for file in self.event.hit_files(&stay) {
+            recording::record_hit(&stay, file, || length, &fill);
+        }
+        #[cfg(CONFIG_PERF_EVENTS)]
+        self.event.submit_here(&stay, || length, &fill);
     }
 
     /// Bytes of the fields of an entry, without the common ones.

@@ -173,6 +173,17 @@ if [ -e $off/enable ]; then
 	echo 0 > $off/enable
 fi
 
+# An event that Rust code declares: nobody wants it, then it is enabled when its module makes it. The module's own loop.
+if modprobe -q -n rtrace_event_cost; then
+	modprobe rtrace_event_cost
+	modprobe -r rtrace_event_cost
+	echo 'rtrace_cost:*:mod:rtrace_event_cost' > set_event
+	modprobe rtrace_event_cost
+	modprobe -r rtrace_event_cost
+	echo > set_event
+	dmesg | sed -n 's/.*rtrace_event_cost: \(event_rust[a-z_]* [0-9]*\)$/\1/p'
+fi
+
 # A function of the program that the loop calls. The trap is the kernel's own: uprobe_untaken, where nothing is recorded.
 place() { # function: where in the file it is
 	set -- $(readelf -sW "$program" | awk -v name="$1" '$8 == name { print $2; exit }') $(readelf -SW "$program" |

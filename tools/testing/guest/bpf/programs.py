@@ -93,6 +93,14 @@ one("sys_exit_getppid", lambda: PerfEvent.tracepoint("syscalls/sys_exit_getppid"
 # A tracepoint's program sees each process that ends.
 one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
 
+# The same of an event that a module in Rust declares.
+if os.path.exists(TRACING + "events/rtrace_sample/task_end"):
+    one("rtrace_sample:task_end", lambda: PerfEvent.tracepoint("rtrace_sample/task_end"), TRACEPOINT, run, 1)
+    at = PerfEvent.tracepoint("rtrace_sample/task_end").attach(Program(TRACEPOINT, 1))
+    expect("rtrace_sample:task_end: described", at.described()[:3], (1, "task_end", 0))
+    at.end()
+    not_for("a kprobe's program at an event in Rust", PerfEvent.tracepoint("rtrace_sample/task_end"), Program(KPROBE))
+
 # Probes of one of perf's events alone.
 for is_return in (False, True):
     for result in (1, 0):
