@@ -69,6 +69,7 @@ impl Shape {
     /// As C knows a field called `name` of this shape, which begins at `offset` behind the common
     /// fields.
     pub const fn field(&self, name: &'static CStr, offset: usize) -> bindings::rtrace_event_field {
+        let name = without_raw(name);
         if !is_name(name.to_bytes()) {
             panic!("a field of an event has a name of ASCII letters, digits and `_`");
         }
@@ -235,6 +236,7 @@ impl Description {
         fields: &'static [bindings::rtrace_event_field],
         pieces: &'static [bindings::rtrace_event_piece],
     ) -> Self {
+        let (system, name) = (without_raw(system), without_raw(name));
         if !is_name(system.to_bytes()) || !is_name(name.to_bytes()) {
             panic!("an event and its system have names of ASCII letters, digits and `_`");
         }
@@ -369,6 +371,15 @@ impl<F: Fields> Drop for Event<F> {
     fn drop(&mut self) {
         // SAFETY: it was registered, and nobody else has it.
         unsafe { bindings::rtrace_event_unregister(self.raw.declared) };
+    }
+}
+
+/// `name` without the `r#` of a word that Rust has for itself.
+const fn without_raw(name: &'static CStr) -> &'static CStr {
+    match name.to_bytes_with_nul() {
+        // SAFETY: the same end of the same string.
+        [b'r', b'#', plain @ ..] => unsafe { CStr::from_bytes_with_nul_unchecked(plain) },
+        _ => name,
     }
 }
 

@@ -50,9 +50,9 @@ rtrace::event! {
 }
 
 rtrace::event! {
-    /// Only a text.
-    struct Line<'a> = rtrace_check:line { line: &'a str }
-    print("{line}")
+    /// Only a text, with a name that Rust has for itself.
+    struct Line<'a> = rtrace_check:line { r#type: &'a str }
+    print("{type}")
 }
 
 rtrace::event! {
@@ -147,7 +147,7 @@ fn cut(module: &'static ThisModule, instance: &Instance) -> Result {
     let mut reader = instance.reader()?;
     for length in [0, 1, 100, 3000, 3800, 4100, 10_000] {
         let line = long.get(..length).ok_or(EINVAL)?;
-        lines.record(|| Line { line });
+        lines.record(|| Line { r#type: line });
         let shown = next(&mut reader, "line: ").map_or(0, |(text, _)| text.len());
         check!(shown == length || length > 3800 && shown >= 3800 && shown < 4000);
     }
@@ -177,8 +177,8 @@ fn held(module: &'static ThisModule, instance: &Instance) -> Result {
     enabled(instance, c"line")?;
     #[cfg(CONFIG_PERF_EVENTS)]
     let counter = Counter::new(file)?;
-    lines.record(|| Line { line: "one" });
-    lines.record(|| Line { line: "two" });
+    lines.record(|| Line { r#type: "one" });
+    lines.record(|| Line { r#type: "two" });
     #[cfg(CONFIG_PERF_EVENTS)]
     check!(counter.read() == 2);
     drop(lines);
@@ -186,9 +186,9 @@ fn held(module: &'static ThisModule, instance: &Instance) -> Result {
     // The next one of its name is another event.
     let lines = Event::<Line<'_>>::new(module)?;
     check!(!lines.is_wanted());
-    lines.record(|| Line { line: "three" });
+    lines.record(|| Line { r#type: "three" });
     enabled(instance, c"line")?;
-    lines.record(|| Line { line: "four" });
+    lines.record(|| Line { r#type: "four" });
     #[cfg(CONFIG_PERF_EVENTS)]
     check!(counter.read() == 2);
     drop(lines);
