@@ -3,9 +3,9 @@
 exact() {
 	tr 0123456789 OIZEASGTBQ
 }
-# rtrace has no tracer osnoise.
+# rtrace has no tracer osnoise. Rust Binder, which has events, is in its kernel alone.
 common() {
-	grep -v '^osnoise:'
+	grep -v -e '^osnoise:' -e '^rust_binder:'
 }
 # Which object comes first when the kernel is linked decides about the order.
 echo "== available_events =="
@@ -15,7 +15,7 @@ cat events/header_page events/header_event | exact
 for system in events/*/; do
 	name=$(basename $system)
 	# Of the core's own entries rtrace has those that it makes.
-	[ $name != ftrace ] && [ $name != osnoise ] || continue
+	[ $name != ftrace ] && [ $name != osnoise ] && [ $name != rust_binder ] || continue
 	echo "== formats of $name =="
 	ls $system | common
 	cat $(ls -d $system*/format | common) | grep -v '^ID: ' | exact
