@@ -244,6 +244,12 @@ __rust_helper void *rust_helper_rtrace_task_stack(void)
 	return task_stack_page(current);
 }
 
+/* A word of a stack, which may be one between variables that KASAN has poisoned. */
+__rust_helper unsigned long rust_helper_rtrace_stack_word(const unsigned long *word)
+{
+	return READ_ONCE_NOCHECK(*word);
+}
+
 __rust_helper bool rust_helper_rtrace_stack_overrun(void)
 {
 	return task_stack_end_corrupted(current);

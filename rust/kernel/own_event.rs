@@ -62,11 +62,14 @@ pub(crate) struct OwnField<'a> {
 /// # Invariants
 ///
 /// Both structures are complete, and the event names the class.
-pub(crate) struct OwnEvent {
-    call: KBox<Opaque<bindings::trace_event_call>>,
-    _class: KBox<Opaque<bindings::trace_event_class>>,
+pub(crate) struct OwnEvent(KBox<Parts>);
+
+/// One block, so that who finds the event finds all that belongs to it, as kmemleak does.
+struct Parts {
+    call: Opaque<bindings::trace_event_call>,
+    class: Opaque<bindings::trace_event_class>,
     /// What they point to.
-    _name: CString,
+    name: CString,
     texts: KVec<CString>,
 }
 
@@ -80,20 +83,25 @@ impl OwnEvent {
     /// may sleep. `ENOMEM`.
     pub(crate) fn new(system: &'static CStr, name: &str, kind: u16, class: Class) -> Result<Self> {
         let name = CString::try_from_fmt(fmt!("{name}"))?;
-        let call = KBox::new(Opaque::<bindings::trace_event_call>::zeroed(), GFP_KERNEL)?;
-        let its_class = KBox::new(Opaque::<bindings::trace_event_class>::zeroed(), GFP_KERNEL)?;
+        // Not `KBox::new()`, which would drop incomplete parts without memory.
+        let parts = KBox::new_uninit(GFP_KERNEL)?.write(Parts {
+            call: Opaque::zeroed(),
+            class: Opaque::zeroed(),
+            name,
+            texts: KVec::new(),
+        });
         // SAFETY: both are new. The list is empty, and is not moved with the box.
         unsafe {
-            let raw = its_class.get();
+            let raw = parts.class.get();
             (*raw).system = system.as_char_ptr();
             (*raw).reg = Some(class.reg);
             let head = &raw mut (*raw).fields;
             (*head).next = head;
             (*head).prev = head;
 
-            let event = call.get();
+            let event = parts.call.get();
             (*event).class = raw;
-            (*event).__bindgen_anon_1.name = name.as_char_ptr().cast_mut();
+            (*event).__bindgen_anon_1.name = parts.name.as_char_ptr().cast_mut();
             (*event).event.type_ = kind.into();
             (*event).flags = Call::IGNORE_ENABLE as c_int;
             #[cfg(CONFIG_PERF_EVENTS)]
@@ -102,12 +110,7 @@ impl OwnEvent {
             }
         }
         // INVARIANT: all that is asked of such an event was set.
-        Ok(Self {
-            call,
-            _class: its_class,
-            _name: name,
-            texts: KVec::new(),
-        })
+        Ok(Self(parts))
     }
 
     /// Defines one more field. Task context, may sleep. `ENOMEM`.
@@ -123,18 +126,32 @@ impl OwnEvent {
             filter: bindings::FILTER_OTHER as i32,
             len: 0,
         };
-        self.texts.push(ty, GFP_KERNEL)?;
-        self.texts.push(name, GFP_KERNEL)?;
+        self.0.texts.push(ty, GFP_KERNEL)?;
+        self.0.texts.push(name, GFP_KERNEL)?;
         // SAFETY: it is borrowed mutably, so nobody looks; the texts go when the event does.
         unsafe { (**self).define_field(raw) }
     }
+
+    /// Its call, which is then never freed.
+    pub(super) fn leak(self) -> &'static Call {
+        let parts: &'static Parts = KBox::leak(self.0);
+        parts.call()
+    }
 }
 
-impl Drop for OwnEvent {
+impl Parts {
+    fn call(&self) -> &Call {
+        // SAFETY: by the invariant of `OwnEvent` the description is complete; it stays as long as
+        // `self`.
+        unsafe { Call::from_raw(self.call.get()) }
+    }
+}
+
+impl Drop for Parts {
     fn drop(&mut self) {
         // SAFETY: the event is being dropped, so that nobody looks at the fields of its class any
         // more.
-        unsafe { (**self).forget_fields() };
+        unsafe { self.call().forget_fields() };
     }
 }
 
@@ -142,8 +159,6 @@ impl Deref for OwnEvent {
     type Target = Call;
 
     fn deref(&self) -> &Call {
-        // SAFETY: by the type invariant the description is complete; its box stays as long as
-        // `self`.
-        unsafe { Call::from_raw(self.call.get()) }
+        self.0.call()
     }
 }

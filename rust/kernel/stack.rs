@@ -187,10 +187,12 @@ impl Own {
 
     /// The first place from the `from`th word on where `value` is, as a number of words.
     pub(crate) fn find(&self, from: usize, value: usize) -> Option<usize> {
-        // SAFETY: by the type invariant a word of this task's stack. Other functions' variables
-        // change, but a word is read at once.
-        (from..self.count)
-            .find(|word| unsafe { self.start.wrapping_add(*word).read_volatile() } == value)
+        (from..self.count).find(|at| {
+            let word = self.start.wrapping_add(*at);
+            // SAFETY: by the type invariant a word of this task's stack. Other functions' variables
+            // change, but a word is read at once.
+            unsafe { bindings::rtrace_stack_word(word.cast()) as usize == value }
+        })
     }
 
     /// How deep the stack is at the `word`th word: bytes from there to its beginning.

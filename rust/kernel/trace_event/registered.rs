@@ -95,10 +95,9 @@ impl Registered {
     /// # Errors
     ///
     /// As [`Registered::new`].
-    pub(crate) fn own(event: KBox<OwnEvent>) -> Result<Self> {
-        let event: &'static OwnEvent = KBox::leak(event);
-        // SAFETY: the event is complete by its type, new as its box was here, and stays for ever.
-        unsafe { Self::new(NonNull::from(&**event).cast(), null_mut()) }
+    pub(crate) fn own(event: OwnEvent) -> Result<Self> {
+        // SAFETY: the event is complete by its type, new as it was owned here, and stays for ever.
+        unsafe { Self::new(NonNull::from(event.leak()).cast(), null_mut()) }
     }
 
     /// Keeps `owner`, which owns the call, as long as this.

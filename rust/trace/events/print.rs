@@ -64,7 +64,7 @@ impl Registry {
     /// Adds the event. Once, at boot. `ENOMEM`.
     pub(super) fn add_print(&mut self) -> Result {
         let event = own::described(Print::ID, Class::WITHOUT_PROBE)?;
-        self.add(Registered::own(KBox::new(event, GFP_KERNEL)?)?)?;
+        self.add(Registered::own(event)?)?;
         TRIGGERS_CHANGED.populate(triggers_changed);
         Ok(())
     }
