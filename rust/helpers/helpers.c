@@ -16,7 +16,8 @@
 #ifdef CONFIG_BPF_EVENTS
 #include "../../kernel/rtrace/rust/helpers/bpf.c"
 #endif
-#ifdef CONFIG_PROBE_EVENTS
+/* The interface for Rust code shows what a traced function returns. */
+#if defined(CONFIG_PROBE_EVENTS) || defined(CONFIG_FUNCTION_TRACER)
 #include "../../kernel/rtrace/rust/helpers/regs.c"
 #endif
 #ifdef CONFIG_KPROBE_EVENTS

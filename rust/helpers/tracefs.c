@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/fs_context.h>
 #include <linux/fsnotify.h>
 #include <linux/security.h>
+#include <linux/sysfs.h>
+
+#ifndef CONFIG_SYSFS
+__rust_helper int rust_helper_sysfs_create_mount_point(struct kobject *parent, const char *name)
+{
+	return sysfs_create_mount_point(parent, name);
+}
+#endif
+
+#ifndef CONFIG_DEBUG_FS
+__rust_helper struct dentry *rust_helper_debugfs_create_automount(const char *name, struct dentry *parent,
+								  debugfs_automount_t f, void *data)
+{
+	return debugfs_create_automount(name, parent, f, data);
+}
+#endif
 
 __rust_helper void rust_helper_inode_lock(struct inode *inode)
 {

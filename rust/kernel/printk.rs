@@ -28,6 +28,11 @@ pub(crate) fn default(text: &[u8]) {
     print(c"", text);
 }
 
+/// Without `CONFIG_PRINTK` nobody could read it.
+#[cfg(not(CONFIG_PRINTK))]
+fn print(_level: &CStr, _text: &[u8]) {}
+
+#[cfg(CONFIG_PRINTK)]
 fn print(level: &CStr, text: &[u8]) {
     let len = c_int::try_from(text.len()).unwrap_or(c_int::MAX);
     // SAFETY: the format is NUL-terminated and takes a string, and an `int` with a pointer to as
