@@ -77,17 +77,21 @@ __rust_helper void rust_helper_raw_local_irq_restore(unsigned long flags)
 	raw_local_irq_restore(flags);
 }
 
-#ifdef CONFIG_BRANCH_TRACER
-/* A CPU that goes watches longer than RCU waits for it. */
-__rust_helper bool rust_helper_rtrace_rcu_watches(void)
+/* With preemption off, and in line where the kernel has it so. */
+__rust_helper bool rust_helper_rtrace_rcu_watches_here(void)
 {
-	if (!cpu_online(raw_smp_processor_id()))
-		return false;
 #ifdef CONFIG_CONTEXT_TRACKING_IDLE
 	return rcu_is_watching_curr_cpu();
 #else
 	return rcu_is_watching();
 #endif
+}
+
+#ifdef CONFIG_BRANCH_TRACER
+/* A CPU that goes watches longer than RCU waits for it. */
+__rust_helper bool rust_helper_rtrace_rcu_watches(void)
+{
+	return cpu_online(raw_smp_processor_id()) && rust_helper_rtrace_rcu_watches_here();
 }
 
 __rust_helper unsigned long rust_helper_user_access_save(void)

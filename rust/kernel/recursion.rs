@@ -27,6 +27,14 @@ impl Guard {
         }
         Some(Guard(bit, NotThreadSafe))
     }
+
+    /// Does RCU watch this CPU, so that readers may look at what it protects? Any context.
+    #[cfg(CONFIG_FPROBE)]
+    #[inline(always)]
+    pub(crate) fn rcu_watches(&self) -> bool {
+        // SAFETY: the guard has preemption off.
+        unsafe { bindings::rtrace_rcu_watches_here() }
+    }
 }
 
 impl Drop for Guard {

@@ -53,12 +53,12 @@ fn pointer(data: &[Atomic<u64>]) -> *mut c_void {
 /// at `ip`.
 #[inline(always)]
 pub(crate) unsafe fn entry_alone(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
-    if !rcu_watches() {
-        return;
-    }
-    let Some(_guard) = Guard::enter(ip, parent_ip) else {
+    let Some(guard) = Guard::enter(ip, parent_ip) else {
         return;
     };
+    if !guard.rcu_watches() {
+        return;
+    }
     let call = Call {
         site: ip,
         ret: parent_ip,

@@ -122,8 +122,15 @@ impl Probe {
     #[inline(always)]
     pub(super) unsafe fn entered(self, call: Call) -> bool {
         if self.flags() & ftrace::FPROBE_KPROBE_SHARED != 0 {
+            // Not `call`, which would then lie in memory for every probe.
+            let Call {
+                site,
+                ret,
+                regs,
+                data,
+            } = call;
             // SAFETY: as the caller promises.
-            return unsafe { self.entered_alone(call) };
+            return unsafe { self.entered_alone(site, ret, regs, data) };
         }
         // SAFETY: as the caller promises.
         unsafe { self.call_entered(call) }
@@ -136,7 +143,19 @@ impl Probe {
     /// As there.
     #[cold]
     #[inline(never)]
-    unsafe fn entered_alone(self, call: Call) -> bool {
+    unsafe fn entered_alone(
+        self,
+        site: usize,
+        ret: usize,
+        regs: *mut ftrace_regs,
+        data: *mut c_void,
+    ) -> bool {
+        let call = Call {
+            site,
+            ret,
+            regs,
+            data,
+        };
         let Some(_busy) = Busy::new() else {
             self.missed();
             return true;

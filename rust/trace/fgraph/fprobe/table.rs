@@ -55,10 +55,10 @@ struct Row {
 ///
 /// # Invariants
 ///
-/// `starts` has one element more than there are buckets, which are a power of two; those of bucket
-/// `i` are the rows from `starts[i]` to before `starts[i + 1]`. `probes` are sorted by their
-/// numbers.
+/// `starts` has one element more than there are buckets; those of bucket `i` are the rows from
+/// `starts[i]` to before `starts[i + 1]`. `probes` are sorted by their numbers.
 pub(super) struct Table {
+    buckets: Buckets,
     starts: KVVec<u32>,
     rows: KVVec<Row>,
     probes: KVVec<Entry>,
@@ -77,18 +77,18 @@ impl Table {
             }
         }
         let count = u32::try_from(rows.len()).map_err(|_| ENOMEM)?;
-        let buckets = rows.len().next_power_of_two();
+        let buckets = Buckets::for_rows(rows.len());
         // The newest probe of a site comes first, as in C.
-        let key = |row: &Row| (bucket(row.site, buckets), row.site, Reverse(row.probe));
+        let key = |row: &Row| (buckets.of(row.site), row.site, Reverse(row.probe));
         sort_by(&mut rows, |a, b| key(a).cmp(&key(b)));
-        let mut starts = KVVec::with_capacity(buckets + 1, GFP_KERNEL)?;
+        let mut starts = KVVec::with_capacity(buckets.count() + 1, GFP_KERNEL)?;
         let mut at = 0;
-        for i in 0..buckets {
+        for i in 0..buckets.count() {
             starts.push(at, GFP_KERNEL)?;
             while at < count
                 && rows
                     .get(at as usize)
-                    .is_some_and(|row| bucket(row.site, buckets) == i)
+                    .is_some_and(|row| buckets.of(row.site) == i)
             {
                 at += 1;
             }
@@ -96,6 +96,7 @@ impl Table {
         starts.push(at, GFP_KERNEL)?;
         // INVARIANT: just so.
         Ok(Self {
+            buckets,
             starts,
             rows,
             probes,
@@ -105,13 +106,9 @@ impl Table {
     /// The probes at `site`, the newest first. Any context.
     #[inline]
     pub(super) fn at(&self, site: usize) -> impl Iterator<Item = &Entry> + Clone {
-        let i = bucket(site, self.starts.len().wrapping_sub(1));
-        let start = self.starts.get(i).map_or(0, |start| *start as usize);
-        let end = self
-            .starts
-            .get(i.wrapping_add(1))
-            .map_or(0, |end| *end as usize);
-        let rows = self.rows.get(start..end).unwrap_or(&[]);
+        let range = self.starts.get(self.buckets.of(site)..);
+        let [start, end] = *range.and_then(<[u32]>::first_chunk).unwrap_or(&[0; 2]);
+        let rows = self.rows.get(start as usize..end as usize).unwrap_or(&[]);
         rows.iter()
             .filter(move |row| row.site == site)
             .filter_map(|row| self.probes.get(row.probe as usize))
@@ -134,9 +131,30 @@ impl Table {
     }
 }
 
-/// Which of `buckets`, a power of two, a site is in: Fibonacci hashing, upper bits.
-#[inline]
-fn bucket(site: usize, buckets: usize) -> usize {
-    let mixed = u64::from((site as u32).wrapping_mul(0x9e37_79b1));
-    (mixed.wrapping_shl(buckets.trailing_zeros()) >> 32) as usize
+/// How sites are distributed to buckets, whose number is a power of two: Fibonacci hashing, upper bits.
+#[derive(Clone, Copy)]
+struct Buckets {
+    /// By how many bits a mixed site of 32 bits is shifted.
+    shift: u32,
+}
+
+impl Buckets {
+    /// As many as there are rows, or more.
+    fn for_rows(rows: usize) -> Self {
+        let bits = rows.next_power_of_two().trailing_zeros();
+        Self {
+            shift: 32_u32.saturating_sub(bits),
+        }
+    }
+
+    fn count(self) -> usize {
+        1 << 32_u32.saturating_sub(self.shift)
+    }
+
+    /// The bucket of `site`.
+    #[inline]
+    fn of(self, site: usize) -> usize {
+        let mixed = u64::from((site as u32).wrapping_mul(0x9e37_79b1));
+        mixed.wrapping_shr(self.shift) as usize
+    }
 }
