@@ -190,22 +190,21 @@ impl Line<'_> {
         if let Some(open) = state.at(call.depth) {
             *open = 0;
         }
-        self.duration(out, ret.rettime.wrapping_sub(ret.calltime))?;
-        indent(out, call.depth)?;
+        self.duration(out, ret.rettime.wrapping_sub(ret.calltime), call.depth)?;
         self.symbols.write_name(ret.func, out)?;
-        out.bytes(b"();")?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         if self.is(&RETVAL) || retaddr.is_some() {
-            out.bytes(b" /*")?;
+            out.bytes(b"(); /*")?;
             if let Some(retaddr) = retaddr {
                 self.retaddr(out, retaddr)?;
             }
             if self.is(&RETVAL) {
                 self.retval(out, ret)?;
             }
-            out.bytes(b" */")?;
+            out.bytes(b" */\n")?;
+        } else {
+            out.bytes(b"();\n")?;
         }
-        out.bytes(b"\n")?;
         self.irq(out, ret.func, Side::Leave)
     }
 
@@ -214,16 +213,16 @@ impl Line<'_> {
         if let Some(open) = state.at(call.depth) {
             *open = call.func;
         }
-        self.no_duration(out)?;
-        indent(out, call.depth)?;
+        self.no_duration(out, call.depth)?;
         self.symbols.write_name(call.func, out)?;
-        out.bytes(b"() {")?;
-        if let Some(retaddr) = call.retaddr.filter(|_| self.is(&RETADDR)) {
-            out.bytes(b" /*")?;
-            self.retaddr(out, retaddr)?;
-            out.bytes(b" */")?;
+        match call.retaddr.filter(|_| self.is(&RETADDR)) {
+            Some(retaddr) => {
+                out.bytes(b"() { /*")?;
+                self.retaddr(out, retaddr)?;
+                out.bytes(b" */\n")
+            }
+            None => out.bytes(b"() {\n"),
         }
-        out.bytes(b"\n")
     }
 
     /// Writes a return that does not follow its call.
@@ -241,21 +240,19 @@ impl Line<'_> {
         }
         self.task_change(out, state)?;
         self.columns(out)?;
-        self.duration(out, ret.rettime.wrapping_sub(ret.calltime))?;
-        indent(out, depth)?;
+        self.duration(out, ret.rettime.wrapping_sub(ret.calltime), depth)?;
         if self.is(&RETVAL) {
             out.bytes(b"} /* ")?;
             self.symbols.write_name(ret.func, out)?;
             self.retval(out, ret)?;
-            out.bytes(b" */")?;
+            out.bytes(b" */\n")?;
         } else if known && !self.is(&TAIL) {
-            out.bytes(b"}")?;
+            out.bytes(b"}\n")?;
         } else {
             out.bytes(b"} /* ")?;
             self.symbols.write_name(ret.func, out)?;
-            out.bytes(b" */")?;
+            out.bytes(b" */\n")?;
         }
-        out.bytes(b"\n")?;
         if self.is(&OVERRUN) {
             writeln!(out, " (Overruns: {})", ret.overrun)?;
         }
@@ -275,10 +272,11 @@ impl Line<'_> {
     ) -> fmt::Result {
         self.task_change(out, state)?;
         self.columns(out)?;
-        self.no_duration(out)?;
-        if state.depth > 0 {
-            indent(out, state.depth.wrapping_add(1))?;
-        }
+        let depth = match state.depth {
+            1.. => state.depth.wrapping_add(1),
+            _ => 0,
+        };
+        self.no_duration(out, depth)?;
         out.bytes(b"/* ")?;
         let mut text_out = HeldNewline { out, held: false };
         text(&mut text_out)?;
@@ -336,7 +334,7 @@ impl Line<'_> {
             let mut piece = Piece::<32>::new();
             piece.decimal(us / 1_000_000, 5, b' ');
             piece.byte(b'.');
-            piece.decimal(us % 1_000_000, 6, b'0');
+            piece.digits::<6>((us % 1_000_000) as u32);
             piece.text(b" |  ");
             out.bytes(piece.as_bytes())?;
         }
@@ -381,28 +379,32 @@ impl Line<'_> {
         out.fill(b' ', blanks - blanks / 2)
     }
 
-    fn no_duration(&self, out: &mut dyn Out) -> fmt::Result {
+    /// Writes the empty column of durations, and the blanks of `depth`.
+    fn no_duration(&self, out: &mut dyn Out, depth: i64) -> fmt::Result {
+        let mut piece = Piece::<64>::new();
         if self.is(&DURATION) && self.context() {
-            out.bytes(b"              |  ")?;
+            piece.blanks(14);
+            piece.text(b"|  ");
         }
-        Ok(())
+        indented(out, piece, depth)
     }
 
-    fn duration(&self, out: &mut dyn Out, ns: u64) -> fmt::Result {
+    /// Writes the column of durations with `ns`, and the blanks of `depth`.
+    fn duration(&self, out: &mut dyn Out, ns: u64, depth: i64) -> fmt::Result {
+        let mut piece = Piece::<64>::new();
         if !self.is(&DURATION) || !self.context() {
-            return Ok(());
+            return indented(out, piece, depth);
         }
         let mark = if self.is(&OVERHEAD) {
             line::delay_mark(ns)
         } else {
             b' '
         };
-        let mut piece = Piece::<40>::new();
         piece.byte(mark);
         piece.byte(b' ');
         put_duration(&mut piece, ns);
         piece.text(b"|  ");
-        out.bytes(piece.as_bytes())
+        indented(out, piece, depth)
     }
 
     fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
@@ -466,10 +468,16 @@ impl Out for HeldNewline<'_> {
     }
 }
 
-/// Two blanks for each level.
-fn indent(out: &mut dyn Out, depth: i64) -> fmt::Result {
+/// Writes `piece`, and two blanks for each level of `depth`: those that it has room for with it.
+fn indented<const N: usize>(out: &mut dyn Out, mut piece: Piece<N>, depth: i64) -> fmt::Result {
     let blanks = usize::try_from(depth).unwrap_or(0).saturating_mul(2);
-    out.fill(b' ', blanks)
+    let room = N.saturating_sub(piece.as_bytes().len());
+    piece.blanks(blanks);
+    out.bytes(piece.as_bytes())?;
+    match blanks.checked_sub(room) {
+        None | Some(0) => Ok(()),
+        Some(more) => out.fill(b' ', more),
+    }
 }
 
 /// Writes nanoseconds as microseconds in at most seven digits and a dot. ` us ` and blanks follow,
@@ -493,7 +501,10 @@ fn put_duration<const N: usize>(piece: &mut Piece<N>, ns: u64) {
         let shown = 3.min(7 - digits);
         let cut = [1, 100, 10, 1][shown];
         piece.byte(b'.');
-        piece.decimal(rest / cut, shown, b'0');
+        match shown {
+            3 => piece.digits::<3>(rest as u32),
+            _ => piece.decimal(rest / cut, shown, b'0'),
+        }
     }
     let len = piece.as_bytes().len().wrapping_sub(before);
     piece.text(b" us ");
@@ -636,6 +647,24 @@ mod tests {
              \x201)               |  /* a remark */\n\
              \x201) # 2000.001 us |  }\n"
         );
+    }
+
+    #[test]
+    fn calls_at_every_depth() {
+        for depth in 0..100 {
+            let mut state = CpuState::new();
+            let got = text(|out| {
+                let line = line(DEFAULT, 93);
+                line.entry(out, &mut state, &call(0x1004, depth), None)?;
+                line.ret(out, &mut state, &exit(0x1004, depth as u32, 37_986))
+            });
+            let blanks = " ".repeat(2 * depth as usize);
+            let [open, close] = [" 1)               |  ", " 1) + 37.986 us   |  "];
+            assert_eq!(
+                got,
+                std::format!("{open}{blanks}vfs_read() {{\n{close}{blanks}}}\n")
+            );
+        }
     }
 
     #[test]

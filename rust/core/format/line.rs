@@ -138,7 +138,7 @@ fn put_time<const N: usize>(piece: &mut Piece<N>, ts: u64, unit: Unit) {
             let us = microseconds(ts);
             piece.decimal(us / 1_000_000, 5, b' ');
             piece.byte(b'.');
-            piece.decimal(us % 1_000_000, 6, b'0');
+            piece.digits::<6>((us % 1_000_000) as u32);
         }
         Unit::Ticks => piece.decimal(ts, 12, b' '),
     }
@@ -234,7 +234,10 @@ impl Prefix<'_> {
             }
         }
         piece.byte(b'[');
-        piece.decimal(self.cpu.into(), 3, b'0');
+        match self.cpu {
+            0..=999 => piece.digits::<3>(self.cpu),
+            more => piece.decimal(more.into(), 0, b' '),
+        }
         piece.text(b"] ");
         if set.has(Flag::IrqInfo) {
             piece.text(&state(self.flags, self.preempt_count));

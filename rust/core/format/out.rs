@@ -49,6 +49,7 @@ pub fn copy_short(to: &mut [u8], from: &[u8]) {
         4..=7 => copy_ends::<4>(to, from),
         8..=15 => copy_ends::<8>(to, from),
         16..=32 => copy_ends::<16>(to, from),
+        33..=64 => copy_ends::<32>(to, from),
         _ => to.copy_from_slice(from),
     }
 }
@@ -203,6 +204,15 @@ impl<const N: usize> Piece<N> {
         }
     }
 
+    /// Appends `value`, which has at most `W` decimal digits, as so many. As their number is known to
+    /// the compiler, this is shorter than [`Piece::decimal`].
+    #[inline]
+    pub(super) fn digits<const W: usize>(&mut self, value: u32) {
+        let mut digits = [0; W];
+        put_pairs(&mut digits, value, |rest| (rest / 100, rest % 100));
+        self.text(&digits);
+    }
+
     /// Appends `value` in decimal digits, left-aligned in `width` columns.
     pub(super) fn decimal_left(&mut self, value: i64, width: usize) {
         let before = self.len;
@@ -314,6 +324,9 @@ mod tests {
         );
         assert_eq!(text(|piece| piece.decimal_left(-7, 5)), "-7   ");
         assert_eq!(text(|piece| piece.decimal_left(12345, 3)), "12345");
+        assert_eq!(text(|piece| piece.digits::<3>(7)), "007");
+        assert_eq!(text(|piece| piece.digits::<6>(123_456)), "123456");
+        assert_eq!(text(|piece| piece.digits::<6>(1_002)), "001002");
         let mut short = Piece::<4>::new();
         short.text(b"abc");
         short.decimal(56, 0, b' ');
@@ -322,9 +335,9 @@ mod tests {
 
     #[test]
     fn texts_of_every_length() {
-        let text: std::vec::Vec<u8> = (1..=40).collect();
+        let text: std::vec::Vec<u8> = (1..=70).collect();
         for len in 0..=text.len() {
-            let mut mem = [0; 42];
+            let mut mem = [0; 72];
             copy_short(&mut mem[1..=len], &text[..len]);
             assert_eq!(mem[1..=len], text[..len]);
             assert_eq!((mem[0], mem[len + 1]), (0, 0), "{len}");
