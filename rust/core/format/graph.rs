@@ -386,14 +386,14 @@ impl Line<'_> {
             piece.blanks(14);
             piece.text(b"|  ");
         }
-        indented(out, piece, depth)
+        indented(out, &mut piece, depth)
     }
 
     /// Writes the column of durations with `ns`, and the blanks of `depth`.
     fn duration(&self, out: &mut dyn Out, ns: u64, depth: i64) -> fmt::Result {
         let mut piece = Piece::<64>::new();
         if !self.is(&DURATION) || !self.context() {
-            return indented(out, piece, depth);
+            return indented(out, &mut piece, depth);
         }
         let mark = if self.is(&OVERHEAD) {
             line::delay_mark(ns)
@@ -404,7 +404,7 @@ impl Line<'_> {
         piece.byte(b' ');
         put_duration(&mut piece, ns);
         piece.text(b"|  ");
-        indented(out, piece, depth)
+        indented(out, &mut piece, depth)
     }
 
     fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
@@ -469,9 +469,9 @@ impl Out for HeldNewline<'_> {
 }
 
 /// Writes `piece`, and two blanks for each level of `depth`: those that it has room for with it.
-fn indented<const N: usize>(out: &mut dyn Out, mut piece: Piece<N>, depth: i64) -> fmt::Result {
+fn indented<const N: usize>(out: &mut dyn Out, piece: &mut Piece<N>, depth: i64) -> fmt::Result {
     let blanks = usize::try_from(depth).unwrap_or(0).saturating_mul(2);
-    let room = N.saturating_sub(piece.as_bytes().len());
+    let room = N.saturating_sub(piece.len());
     piece.blanks(blanks);
     out.bytes(piece.as_bytes())?;
     match blanks.checked_sub(room) {
@@ -493,20 +493,26 @@ pub fn write_duration(out: &mut dyn Out, ns: u64) -> fmt::Result {
 }
 
 fn put_duration<const N: usize>(piece: &mut Piece<N>, ns: u64) {
-    let before = piece.as_bytes().len();
-    let (us, rest) = (ns / 1000, ns % 1000);
+    let before = piece.len();
+    let (us, rest) = (ns / 1000, (ns % 1000) as u32);
     piece.decimal(us, 0, b' ');
-    let digits = piece.as_bytes().len().wrapping_sub(before);
-    if digits < 7 {
-        let shown = 3.min(7 - digits);
-        let cut = [1, 100, 10, 1][shown];
-        piece.byte(b'.');
-        match shown {
-            3 => piece.digits::<3>(rest as u32),
-            _ => piece.decimal(rest / cut, shown, b'0'),
+    // Seven digits, of which three at most are behind the dot.
+    match piece.len().wrapping_sub(before) {
+        ..=4 => {
+            piece.byte(b'.');
+            piece.digits::<3>(rest);
         }
+        5 => {
+            piece.byte(b'.');
+            piece.digits::<2>(rest / 10);
+        }
+        6 => {
+            piece.byte(b'.');
+            piece.digits::<1>(rest / 100);
+        }
+        _ => {}
     }
-    let len = piece.as_bytes().len().wrapping_sub(before);
+    let len = piece.len().wrapping_sub(before);
     piece.text(b" us ");
     piece.blanks(8usize.saturating_sub(len));
 }

@@ -147,13 +147,14 @@ fn put_time<const N: usize>(piece: &mut Piece<N>, ts: u64, unit: Unit) {
 /// The mark for a delay of `ns` nanoseconds until the next event.
 pub const fn delay_mark(ns: u64) -> u8 {
     match ns {
+        // Most are, and are found out first.
+        ..=10_000 => b' ',
         1_000_000_001.. => b'$',
         100_000_001.. => b'@',
         10_000_001.. => b'*',
         1_000_001.. => b'#',
         100_001.. => b'!',
         10_001.. => b'+',
-        _ => b' ',
     }
 }
 

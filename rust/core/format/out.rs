@@ -42,15 +42,22 @@ impl dyn Out + '_ {
 /// more than that.
 #[inline(always)]
 pub fn copy_short(to: &mut [u8], from: &[u8]) {
-    match from.len() {
-        0 => {}
-        1 => copy_ends::<1>(to, from),
-        2..=3 => copy_ends::<2>(to, from),
-        4..=7 => copy_ends::<4>(to, from),
-        8..=15 => copy_ends::<8>(to, from),
-        16..=32 => copy_ends::<16>(to, from),
-        33..=64 => copy_ends::<32>(to, from),
-        _ => to.copy_from_slice(from),
+    let len = from.len();
+    // Most names and entries have 8 to 32 bytes.
+    if len >= 16 {
+        match len {
+            ..=32 => copy_ends::<16>(to, from),
+            33..=64 => copy_ends::<32>(to, from),
+            _ => to.copy_from_slice(from),
+        }
+    } else if len >= 8 {
+        copy_ends::<8>(to, from);
+    } else if len >= 4 {
+        copy_ends::<4>(to, from);
+    } else if len >= 2 {
+        copy_ends::<2>(to, from);
+    } else if len == 1 {
+        copy_ends::<1>(to, from);
     }
 }
 
@@ -147,6 +154,12 @@ impl<const N: usize> Piece<N> {
         self.bytes.get(..self.len).unwrap_or(&[])
     }
 
+    /// Its length.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Appends one byte.
     #[inline]
     pub(super) fn byte(&mut self, byte: u8) {
@@ -156,12 +169,22 @@ impl<const N: usize> Piece<N> {
         }
     }
 
-    /// Appends `text`.
-    #[inline]
+    /// Appends `text`. One whose length is known to the compiler is a store or two.
+    #[inline(always)]
     pub(super) fn text(&mut self, text: &[u8]) {
+        match self.next(text.len()) {
+            Some(place) => copy_short(place, text),
+            None => self.cut(text),
+        }
+    }
+
+    /// Appends as much of `text` as there is room for.
+    #[cold]
+    #[inline(never)]
+    fn cut(&mut self, text: &[u8]) {
         let text = text.get(..N.wrapping_sub(self.len)).unwrap_or(text);
         if let Some(place) = self.next(text.len()) {
-            copy_short(place, text);
+            place.copy_from_slice(text);
         }
     }
 
