@@ -142,11 +142,15 @@ static struct notifier_block modules = {
 	.priority	= 1,
 };
 
+/*
+ * Later than the notifier of jump labels, which has this priority too: a key of a module that is switched on before jump labels know
+ * of its sites is on, and no site is patched.
+ */
 static int __init register_modules(void)
 {
 	return register_module_notifier(&modules);
 }
-early_initcall(register_modules);
+core_initcall(register_modules);
 #endif
 
 #ifdef CONFIG_BLOCK
