@@ -182,6 +182,11 @@ __rust_helper void rust_helper_tracepoint_synchronize_unregister(void)
 	tracepoint_synchronize_unregister();
 }
 
+__rust_helper void rust_helper_rtrace_expedite_probes(void)
+{
+	srcu_expedite_current(&tracepoint_srcu);
+}
+
 __rust_helper void rust_helper_rtrace_cpus_read_lock(void)
 {
 	cpus_read_lock();

@@ -6,6 +6,7 @@ use super::file::User;
 use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
 use super::systems::Systems;
+use crate::kernel::trace_event::expedite_probes;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines;
 use kernel::prelude::*;
@@ -14,12 +15,13 @@ use kernel::sync::Arc;
 impl Match<'_> {
     /// Whether `event` matches.
     pub(crate) fn matches(&self, event: &Event) -> bool {
-        let (system, name) = (event.system().to_bytes(), event.name().to_bytes());
-        let same = |wanted: Option<&[u8]>, its: &[u8]| wanted.is_none_or(|wanted| wanted == its);
+        // Where a name ends is found by reading it, so only names that are asked for are read.
+        let is_system = |wanted: &[u8]| wanted == event.system().to_bytes();
+        let is_name = |wanted: &[u8]| wanted == event.name().to_bytes();
         event.is_offered()
-            && self.either.is_none_or(|any| any == name || any == system)
-            && same(self.system, system)
-            && same(self.event, name)
+            && self.either.is_none_or(|any| is_name(any) || is_system(any))
+            && self.system.is_none_or(is_system)
+            && self.event.is_none_or(is_name)
             && self.module.is_none_or(|wanted| is_of(event, wanted))
     }
 }
@@ -119,7 +121,9 @@ impl Registry {
     /// sleeps.
     ///
     /// All are recorded from one moment on: when the last one is enabled. So the write itself, which
-    /// hits many events, is not recorded by those that were enabled first.
+    /// hits many events, is not recorded by those that were enabled first. Those that patching of the
+    /// kernel's text hits ([`Event::is_hit_by_patching`]) are enabled last and disabled first: else
+    /// their probes would be a third of the cost.
     ///
     /// # Errors
     ///
@@ -135,35 +139,41 @@ impl Registry {
         }
         let mut result = Err(EINVAL);
         let mut failed = Ok(());
-        let mut next = 0;
-        let has = |event: &Event| Systems::of(instance).has(event.system().to_bytes());
         if !on {
             self.record_matching(instance, wanted, false);
         }
-        while let Some(event) = self.events().get(next) {
-            next += 1;
-            if wanted.matches(event) && has(event) {
-                let id = event.id();
-                let switched = self.switch(instance, id, on, User::Later);
-                if failed.is_ok() {
-                    failed = switched;
+        for hit_by_patching in [!on, on] {
+            let mut next = 0;
+            while let Some(event) = self.events().get(next) {
+                next += 1;
+                if event.is_hit_by_patching() == hit_by_patching
+                    && wanted.matches(event)
+                    && Systems::of(instance).have(event)
+                {
+                    let id = event.id();
+                    let switched = self.switch(instance, id, on, User::Later);
+                    if failed.is_ok() {
+                        failed = switched;
+                    }
+                    result = failed;
                 }
-                result = failed;
             }
         }
         if on {
             self.record_matching(instance, wanted, true);
+        } else {
+            expedite_probes();
         }
         result
     }
 
     /// Lets those of the events that match `wanted` and are enabled be recorded, or no more.
     fn record_matching(&self, instance: &Arc<Instance>, wanted: &Match<'_>, on: bool) {
-        let has = |event: &Event| Systems::of(instance).has(event.system().to_bytes());
+        let systems = Systems::of(instance);
         let files = self.of(instance).map_or(&[][..], |at| at.files());
         for file in files {
             let event = self.event(file.event());
-            if event.is_some_and(|event| wanted.matches(event) && has(event)) {
+            if event.is_some_and(|event| wanted.matches(event) && systems.have(event)) {
                 file.record(on);
             }
         }

@@ -18,6 +18,17 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 
+/// The systems of the events that patching hits; see [`Event::is_hit_by_patching`].
+const HIT_BY_PATCHING: [&[u8]; 7] = [
+    b"csd",
+    b"ipi",
+    b"kmem",
+    b"lock",
+    b"preemptirq",
+    b"rcu",
+    b"tlb",
+];
+
 /// Identifies an event. A removed event and a new event of the same name have different ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct EventId(u32);
@@ -33,6 +44,7 @@ impl EventId {
 pub(crate) struct Event {
     id: EventId,
     call: Registered,
+    is_hit_by_patching: bool,
     /// What is told when it is enabled or disabled in an instance.
     pub(super) on_switch: Option<Arc<dyn OnSwitch>>,
 }
@@ -56,6 +68,13 @@ impl Event {
     /// Whether it can have triggers. `ftrace:print` can, though nobody can enable it.
     pub(crate) fn takes_triggers(&self) -> bool {
         self.is_offered() || self.call.id() == Print::ID
+    }
+
+    /// Whether it is hit when the kernel's text is patched, as happens when events are enabled: each
+    /// patch takes locks, turns interrupts off, loads another page table and interrupts other CPUs;
+    /// each probe is allocated and freed.
+    pub(super) fn is_hit_by_patching(&self) -> bool {
+        self.is_hit_by_patching
     }
 
     fn is_late(&self) -> bool {
@@ -122,8 +141,14 @@ impl InstanceEvents {
         &self.pids
     }
 
+    /// Where its file is, or would be. As long as no event was removed and all have files, that is the
+    /// place with the number of its id.
     fn place(&self, event: EventId) -> Result<usize, usize> {
-        self.files.binary_search_by_key(&event, EventFile::event)
+        let guess = event.0 as usize;
+        match self.files.get(guess) {
+            Some(file) if file.event() == event => Ok(guess),
+            _ => self.files.binary_search_by_key(&event, EventFile::event),
+        }
     }
 }
 
@@ -187,10 +212,12 @@ impl Registry {
     /// Adds an event. `ENOMEM`.
     pub(crate) fn add(&mut self, call: Registered) -> Result<EventId> {
         let id = EventId(self.next);
+        let is_hit_by_patching = HIT_BY_PATCHING.contains(&call.system().to_bytes());
         let on_switch = None;
         let event = Event {
             id,
             call,
+            is_hit_by_patching,
             on_switch,
         };
         self.events.push(event, GFP_KERNEL)?;
@@ -273,7 +300,7 @@ impl Registry {
         instance: &'a Instance,
     ) -> impl DoubleEndedIterator<Item = &'a Event> + Clone {
         let systems = Systems::of(instance);
-        let has = move |event: &&Event| systems.has(event.system().to_bytes());
+        let has = move |event: &&Event| systems.have(event);
         self.events.iter().filter(has)
     }
 
@@ -288,6 +315,11 @@ impl Registry {
 
     /// The event of this id, if it was not removed.
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
+        // As in `InstanceEvents::place`.
+        let guess = self.events.get(id.0 as usize);
+        if guess.is_some_and(|event| event.id == id) {
+            return guess;
+        }
         let at = self.events.binary_search_by_key(&id, Event::id).ok()?;
         self.events.get(at)
     }
@@ -300,7 +332,7 @@ impl Registry {
         name: &[u8],
     ) -> Option<&Event> {
         self.find(system, name)
-            .filter(|event| event.is_offered() && Systems::of(instance).has(system))
+            .filter(|event| event.is_offered() && Systems::of(instance).have(event))
     }
 
     /// The event called `name` in `system`.

@@ -3,6 +3,7 @@
 //! The systems whose events an instance has: all, unless its creator has named some.
 
 use crate::kernel::text::Text;
+use crate::kernel::trace_event::Call;
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
@@ -33,6 +34,11 @@ impl<'a> Systems<'a> {
         let between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
         self.0
             .is_none_or(|names| names.split(between).any(|name| name == system))
+    }
+
+    /// Whether the instance has `event`.
+    pub(crate) fn have(self, event: &Call) -> bool {
+        self.0.is_none() || self.has(event.system().to_bytes())
     }
 }
 
