@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-bpf check-selftest check-configs bench graft ungraft clean distclean
+.PHONY: help python setup kernel deb um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-bpf check-selftest check-configs check-deb bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
@@ -27,6 +27,9 @@ setup: python
 
 kernel: python
 	@python3 scripts/kernel.py
+
+deb: python
+	@python3 scripts/deb.py
 
 um: python
 	@python3 scripts/um.py
@@ -75,6 +78,10 @@ check-selftest: python
 # Random configurations must link; a few minutes each.
 check-configs: python
 	@FLAVOUR=configs python3 scripts/check.py
+
+# The packages of CONFIG=debian-cloud, or of another one, installed on the disk of a Debian and booted from there; it builds them.
+check-deb: python
+	@FLAVOUR=deb python3 scripts/check.py
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }

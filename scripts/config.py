@@ -2,7 +2,8 @@
 """Real configurations, CONFIG=name: those of Debian's own kernels, the running kernel's, or a file.
 
 Debian's come from the package linux-config-7.3, fetched as the kernel source is. What they say of Debian's signing keys is
-cleared, since nobody else has those.
+replaced, since nobody else has those. The kernel's release ends with what was built, so that it and its modules can lie beside
+the machine's own.
 """
 import gzip
 import lzma
@@ -14,8 +15,9 @@ from common import CACHE, SERIES, Stop, locked, need_space, say, scratch, write
 
 PACKAGE = f"linux-config-{SERIES}"
 DEBIAN = {"debian": "amd64_none_amd64", "debian-cloud": "amd64_none_cloud-amd64", "debian-rt": "amd64_none_rt-amd64"}
-# Files of the packager's that are named in a configuration.
-KEYS = ("SYSTEM_TRUSTED_KEYS", "SYSTEM_REVOCATION_KEYS", "MODULE_SIG_KEY")
+# Files of the packager's that are named in a configuration, and what is there instead: modules are signed with a key that the
+# build makes for itself, which is Kconfig's own default.
+KEYS = {"SYSTEM_TRUSTED_KEYS": '""', "SYSTEM_REVOCATION_KEYS": '""', "MODULE_SIG_KEY": '"certs/signing_key.pem"'}
 # What other tools than the packager's decide.
 TOOLS = re.compile(r"(AS|CC|LD|LLD|GCC|CLANG|RUSTC|BINDGEN|PAHOLE)_")
 # What rtrace is added with. It inlines C's helpers, which is an option for experts. Where modules have versions, Rust's symbols
@@ -84,9 +86,14 @@ def changed(text, values):
     return "\n".join(kept + said) + "\n"
 
 
+def suffix(config, trace):
+    """What the kernel's release ends with. It is part of a package's name, which has small letters only; uname has 64 bytes."""
+    return re.sub(r"[^a-z0-9.+-]", "-", f"-{trace}-{name_of(config)}".lower())[:40].rstrip(".+-")
+
+
 def prepare(config, trace):
     """The configuration to give to olddefconfig: CONFIG=config, for rtrace or for C."""
-    values = {name: '""' for name in KEYS}
+    values = dict(KEYS, LOCALVERSION=f'"{suffix(config, trace)}"')
     text = text_of(config)
     if trace == "rtrace":
         values.update(RTRACE)

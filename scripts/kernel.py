@@ -62,13 +62,16 @@ class Kernel:
         return ["make", "-C", self.tree, f"O={self.out}", f"-j{self.jobs}", *self.arch, *self.tools.make_variables(),
                 *targets]
 
+    def environment(self):
+        return self.tools.environment()
+
     def logged(self, command, **options):
         """Run a short step into the log; a failure shows its first errors."""
         with open(self.log, "a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
             done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                  env=self.tools.environment(), check=False, **options)
+                                  env=self.environment(), check=False, **options)
         if done.returncode:
             self.fail()
 
@@ -134,14 +137,17 @@ class Kernel:
         os.symlink("arch/x86/boot/bzImage", self.image)
 
     def compile(self):
-        """make, with a progress line made of kbuild's own short lines."""
         cold = not os.path.exists(os.path.join(self.out, "vmlinux"))
+        self.progress_of("kernel", self.command(*self.targets), self.lines_of_cold_build if cold else None)
+
+    def progress_of(self, what, command, lines):
+        """make, with a progress line made of kbuild's own short lines, and the share of `lines` where they are known."""
         verbose = os.environ.get("V") == "1"
-        command = self.command(*self.targets, *(["V=1"] if verbose else []))
-        name = os.path.basename(self.out)
+        command = command + ["V=1"] * verbose
+        name = f"{what} {os.path.basename(self.out)}"
         with open(self.log, "a", encoding="utf-8") as log, \
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                 env=self.tools.environment(), text=True, errors="replace") as make:
+                                 env=self.environment(), text=True, errors="replace") as make:
             steps = 0
             for line in make.stdout:
                 log.write(line)
@@ -149,7 +155,7 @@ class Kernel:
                     print(line, end="")
                 elif re.match(r"  [A-Z]", line):
                     steps += 1
-                    share = f" {min(99, 100 * steps // self.lines_of_cold_build)} %" if cold else ""
+                    share = f" {min(99, 100 * steps // lines)} %" if lines else ""
                     progress(f"building {name}:{share} {' '.join(line.split())}")
         clear_progress()
         if make.returncode:

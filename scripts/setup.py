@@ -82,6 +82,13 @@ def missing_packages(tools):
     return wanted
 
 
+def need(packages):
+    """What one command needs besides: package -> the program or file that shows it is there."""
+    missing = [package for package, mark in packages.items() if not present(mark)]
+    if missing:
+        install(missing, Toolchain())
+
+
 def install(packages, tools):
     """As root, apt-get; otherwise the line to type."""
     line = "apt-get install -y --no-install-recommends " + " ".join(packages)
