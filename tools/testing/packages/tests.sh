@@ -89,8 +89,11 @@ t_modules() { # a module's functions and events appear with it
 }
 
 t_all_functions() {
-	echo function >"$tracing/current_tracer" && sleep 1 && ls -lR /etc >/dev/null && echo nop >"$tracing/current_tracer"
-	grep '^ ' "$tracing/trace" | wc -l && [ "$(grep -vc '^#' "$tracing/trace")" -gt 1000 ]
+	echo function >"$tracing/current_tracer" && sleep 1 && ls -lR /etc >/dev/null || return 1
+	echo 0 >"$tracing/tracing_on"
+	# The next tracer begins with an empty buffer.
+	lines=$(grep -vc '^#' "$tracing/trace")
+	echo nop >"$tracing/current_tracer" && echo "$lines lines" && [ "$lines" -gt 1000 ]
 }
 
 t_all_events() {
