@@ -15,7 +15,8 @@ from common import ROOT, Stop, main, need_space, say
 from kernel import ConfiguredKernel
 
 # What kbuild needs for packages besides what it needs for a kernel.
-PACKAGES = {"dpkg-dev": "dpkg-buildpackage", "debhelper": "dh_builddeb", "rsync": "rsync"}
+PACKAGES = {"dpkg-dev": "dpkg-buildpackage", "debhelper": "dh_builddeb", "rsync": "rsync",
+            "libdw-dev": "/usr/include/elfutils/libdw.h"}
 # kbuild's packages of which nothing depends on the configuration.
 COMMON = "linux-libc-dev"
 

@@ -34,12 +34,15 @@ struct trace_event_functions rtrace_dynamic_funcs = {
 #ifdef CONFIG_KPROBE_EVENTS
 static char boot_kprobes[COMMAND_LINE_SIZE] __initdata;
 
-static int __init set_boot_kprobes(char *text)
+/* It may be given several times. */
+static int __init add_boot_kprobes(char *text)
 {
-	strscpy(boot_kprobes, text, sizeof(boot_kprobes));
+	if (*boot_kprobes)
+		strlcat(boot_kprobes, ";", sizeof(boot_kprobes));
+	strlcat(boot_kprobes, text, sizeof(boot_kprobes));
 	return 1;
 }
-__setup("kprobe_event=", set_boot_kprobes);
+__setup("kprobe_event=", add_boot_kprobes);
 
 static int __init make_boot_kprobes(void)
 {

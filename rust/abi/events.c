@@ -102,12 +102,15 @@ subsys_initcall(register_sysctls);
 
 static char boot_triggers[COMMAND_LINE_SIZE] __initdata;
 
-static int __init set_boot_triggers(char *text)
+/* It may be given several times. */
+static int __init add_boot_triggers(char *text)
 {
-	strscpy(boot_triggers, text, sizeof(boot_triggers));
+	if (*boot_triggers)
+		strlcat(boot_triggers, ",", sizeof(boot_triggers));
+	strlcat(boot_triggers, text, sizeof(boot_triggers));
 	return 1;
 }
-__setup("trace_trigger=", set_boot_triggers);
+__setup("trace_trigger=", add_boot_triggers);
 
 const char *__ref rtrace_boot_triggers(void)
 {
@@ -117,6 +120,8 @@ const char *__ref rtrace_boot_triggers(void)
 /* Events of system calls need a task that makes some. */
 static int __init enable_again(void)
 {
+	/* The first request initialises the lock that srcu_expedite_current() takes (rtrace_expedite_probes()). */
+	start_poll_synchronize_srcu(&tracepoint_srcu);
 	rtrace_events_again();
 	return 0;
 }

@@ -168,10 +168,10 @@ static FILES: &[Row] = &[
     row(c"set_event_pid", 0o640, Scope::Recorder, &EventPidFile(PidListKind::Only),
         "tasks whose events are recorded; none listed means all"),
     #[cfg(CONFIG_EVENT_TRACING)]
-    row(c"show_event_filters", 0o440, Scope::Instance, &ShowFilters,
+    row(c"show_event_filters", 0o440, Scope::Recorder, &ShowFilters,
         "the events with filters, and those"),
     #[cfg(CONFIG_EVENT_TRACING)]
-    row(c"show_event_triggers", 0o440, Scope::Instance, &ShowTriggers,
+    row(c"show_event_triggers", 0o440, Scope::Recorder, &ShowTriggers,
         "the events with triggers, and those"),
     row(c"snapshot", 0o640, Scope::Snapshot, &Trace::Snapshot,
         "1 keeps what was recorded up to now, to be read here, and recording goes on; 0 frees that memory, 2 clears it"),

@@ -77,9 +77,10 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
     }
     if let Some(text) = at.value(c"tracing_on") {
         attempt("tracing_on", text, |text| {
-            let on = number::nonzero(text).map_err(|_| EINVAL)?;
-            instance.set_tracing_on(on);
-            Ok(())
+            // As in C, what is no number switches it off.
+            let on = number::nonzero(text).map_err(|_| EINVAL);
+            instance.set_tracing_on(on.is_ok_and(|on| on));
+            on.map(drop)
         });
     }
     if let Some(text) = at.value(c"trace_clock") {
@@ -88,10 +89,12 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
     if let Some(text) = at.value(c"buffer_size") {
         attempt("buffer_size", text, |text| {
             let (size, _) = number::size(text);
+            // As in C, a size below a page is complained of and gives the smallest buffer.
+            instance.resize(None, size.try_into()?)?;
             if size < PAGE_SIZE as u64 {
                 return Err(EINVAL);
             }
-            instance.resize(None, size.try_into()?)
+            Ok(())
         });
     }
     if let Some(text) = at.value(c"cpumask") {
@@ -132,7 +135,7 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
 #[cfg(CONFIG_EVENT_TRACING)]
 fn enable(instance: &Arc<Instance>, wanted: &Match<'_>) -> Result {
     instance.expand()?;
-    registry::lock()?.enable_matching(instance, wanted, true)
+    registry::lock()?.enable_or_wait(instance, wanted, true)
 }
 
 /// Applies the keys below `event`: `GROUP.EVENT.…`, and `enable` at each level.

@@ -100,7 +100,8 @@ fn enable_all(wanted: &[u8], on: bool) {
     }
 }
 
-/// Enables the events of these names in `instance`. Boot. Errors are logged.
+/// Enables the events of these names in `instance`; those of a module that is not loaded when it is.
+/// Boot. Errors are logged.
 pub(crate) fn enable<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
     switch(instance, names, true);
 }
@@ -108,7 +109,7 @@ pub(crate) fn enable<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &
 fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, on: bool) {
     for name in names.filter(|name| !name.is_empty()) {
         let result = registry::lock()
-            .and_then(|mut registry| registry.enable_matching(instance, &Match::parse(name), on));
+            .and_then(|mut registry| registry.enable_or_wait(instance, &Match::parse(name), on));
         if on && result.is_err() {
             pr_warn!(
                 "Failed to enable trace event: {}\n",

@@ -110,7 +110,7 @@ impl EventsFeature {
 }
 
 impl EventPids {
-    /// Whether a list has pids. Task context.
+    /// Whether there is a list. Any context.
     pub(crate) fn is_active(&self) -> bool {
         !self.lists.is_empty()
     }

@@ -233,8 +233,8 @@ impl Registry {
         }
     }
 
-    /// Removes the events that `is` accepts, with their files. Also clears the buffers of instances
-    /// where one of them was ever enabled, since another event may get the same type number. Task
+    /// Removes the events that `is` accepts, with their files. Also clears the buffers and
+    /// snapshots of instances where one of them was ever enabled, since another event may get the same type number. Task
     /// context, sleeps. Works without memory: the events of a module must go with it.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
         let mut next = 0;
@@ -265,10 +265,14 @@ impl Registry {
         }
         FileBox::end_all(gone.into_iter().map(EventFile::into_hot));
         self.end_saving();
-        clear.iter().for_each(|instance| instance.buffer().reset());
+        let forget_records = |instance: &Arc<Instance>| {
+            instance.buffer().reset();
+            instance.snapshot().clear(None);
+        };
+        clear.iter().for_each(forget_records);
         if clears_all {
             let all = self.instances.iter();
-            all.for_each(|at| at.instance().buffer().reset());
+            all.for_each(|at| forget_records(at.instance()));
         }
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retract_all(going.map(|event| &mut event.call));

@@ -6,7 +6,7 @@
 //! One setting for all instances. A task keeps in its word ([`Var`]) whether it is inside a
 //! function that is wanted.
 
-use crate::core::parse::glob::Pattern;
+use crate::core::parse::glob::{Kind, Pattern};
 use crate::kernel::context::PreemptCount;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph::ret_stack::Current;
@@ -83,6 +83,10 @@ impl Edit {
     /// `EINVAL` when none matches, or none of them is there to be taken out; `ENOMEM`.
     pub(crate) fn apply(&mut self, word: &[u8]) -> Result {
         let pattern = Pattern::parse(word);
+        // Lines of `available_filter_functions` have numbers in `set_ftrace_filter` alone.
+        if pattern.kind == Kind::Index {
+            return Err(EINVAL);
+        }
         let found = matching_sites(&pattern)?;
         let mut done = !pattern.negated;
         for site in found.iter() {

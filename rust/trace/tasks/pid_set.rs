@@ -50,7 +50,7 @@ type Tree = Branches<Branches<Leaf>>;
 /// The set; see the head of this module.
 pub(super) struct PidSet {
     tree: SetOnce<Tree>,
-    count: Atomic<usize>,
+    in_force: Atomic<bool>,
 }
 
 /// The nodes that the tree lacks for a pid.
@@ -75,15 +75,16 @@ impl PidSet {
     pub(super) const fn new() -> Self {
         Self {
             tree: SetOnce::new(),
-            count: Atomic::new(0),
+            in_force: Atomic::new(false),
         }
     }
 
-    /// Whether the set is empty. Any context.
+    /// Whether there is a list. One whose tasks have all ended is empty and still there. Any
+    /// context.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        // Pairs with the release store in `set_count`.
-        self.count.load(Acquire) == 0
+    pub(super) fn is_in_force(&self) -> bool {
+        // Pairs with the release store in `put_in_force`.
+        self.in_force.load(Acquire)
     }
 
     /// Whether `pid` is in the set. Any context.
@@ -139,8 +140,8 @@ impl PidSet {
         })();
     }
 
-    /// Adds a pid whose nodes exist. One writer at a time. The writer calls [`PidSet::set_count`]
-    /// afterwards.
+    /// Adds a pid whose nodes exist. One writer at a time. The writer calls
+    /// [`PidSet::put_in_force`] afterwards.
     pub(super) fn insert(&self, pid: i32) {
         if let Some((word, bit)) = self.bit(pid) {
             word.store(word.load(Relaxed) | bit, Relaxed);
@@ -154,10 +155,10 @@ impl PidSet {
         }
     }
 
-    /// Sets the number of pids. The writer calls it after it has added pids, but sets 0 before it
-    /// removes the last pids.
-    pub(super) fn set_count(&self, count: usize) {
-        // Pairs with the acquire load in `is_empty`.
-        self.count.store(count, Release);
+    /// Says whether there is a list. The writer calls it after it has added pids, but before it
+    /// removes the last ones.
+    pub(super) fn put_in_force(&self, is: bool) {
+        // Pairs with the acquire load in `is_in_force`.
+        self.in_force.store(is, Release);
     }
 }

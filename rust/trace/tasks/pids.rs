@@ -24,7 +24,8 @@ use kernel::sync::{Arc, Mutex};
 /// Which of the two lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PidListKind {
-    /// Only these tasks are traced. An empty list means all tasks.
+    /// Only these tasks are traced. Without a list that is all tasks, but if all listed tasks have
+    /// ended ([`PidLists::forget`]), no task is traced.
     Only,
     /// These tasks are not traced.
     Not,
@@ -52,10 +53,6 @@ impl Lists {
             PidListKind::Only => &mut self.only,
             PidListKind::Not => &mut self.not,
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.only.is_empty() && self.not.is_empty()
     }
 }
 
@@ -101,20 +98,25 @@ impl PidLists {
     /// Whether the task `pid` is traced. Any context.
     #[inline]
     pub(crate) fn traces(&self, pid: i32) -> bool {
-        (self.only.is_empty() || self.only.has(pid)) && !self.not.has(pid)
+        (!self.only.is_in_force() || self.only.has(pid)) && !self.not.has(pid)
     }
 
     /// Whether a switch or wake-up between two tasks is traced. It is not if one list excludes both
     /// tasks. Any context.
     pub(crate) fn traces_either(&self, one: i32, other: i32) -> bool {
-        let is_in = |pid| self.only.is_empty() || self.only.has(pid);
+        let is_in = |pid| !self.only.is_in_force() || self.only.has(pid);
         let is_out = |pid| self.not.has(pid);
         !(is_out(one) && is_out(other)) && (is_in(one) || is_in(other))
     }
 
-    /// Whether both lists are empty. Task context.
+    /// Whether there is neither list. Any context.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lists.lock().is_empty()
+        !self.only.is_in_force() && !self.not.is_in_force()
+    }
+
+    /// Whether there is such a list. Any context.
+    pub(crate) fn is_in_force(&self, which: PidListKind) -> bool {
+        self.set(which).is_in_force()
     }
 
     /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
@@ -152,22 +154,23 @@ impl PidLists {
         Ok((new, used))
     }
 
-    /// Replaces a list by `new`. Returns whether both lists are empty now. Task context.
+    /// Replaces a list by `new`; an empty one is none. Returns whether there is neither list now.
+    /// Task context.
     pub(crate) fn replace(&self, which: PidListKind, new: List) -> bool {
         let set = self.set(which);
-        let (old, empty) = {
+        let old = {
             let mut lists = self.lists.lock();
             let list = lists.list(which);
             new.iter().for_each(|pid| set.insert(*pid));
             let old = core::mem::replace(list, new);
-            set.set_count(list.len());
+            set.put_in_force(!list.is_empty());
             old.iter()
                 .filter(|pid| !has(list, **pid))
                 .for_each(|pid| set.remove(*pid));
-            (old, lists.is_empty())
+            old
         };
         drop(old);
-        empty
+        self.is_empty()
     }
 
     /// Adds `child` to the lists that have `parent`. Without memory the child is not added, since
@@ -178,7 +181,8 @@ impl PidLists {
         }
     }
 
-    /// Removes a pid from both lists. Any context but NMI.
+    /// Removes a pid from both lists. A list without tasks stays in force: who asked for one task and
+    /// its children does not want all others when they have ended. Any context but NMI.
     pub(crate) fn forget(&self, pid: i32) {
         let mut lists = self.lists.lock();
         for which in [PidListKind::Only, PidListKind::Not] {
@@ -186,7 +190,6 @@ impl PidLists {
             if let Ok(place) = list.binary_search(&pid) {
                 let _ = list.remove(place);
                 self.set(which).remove(pid);
-                self.set(which).set_count(list.len());
             }
         }
     }
@@ -223,7 +226,6 @@ impl PidLists {
                         set.grow(child, growth);
                     }
                     set.insert(child);
-                    set.set_count(list.len());
                     return;
                 }
                 list.len()
@@ -294,7 +296,7 @@ impl PidFilter {
         }? Error)
     }
 
-    /// Whether a list has pids. Task context, may sleep.
+    /// Whether there is a list. Task context, may sleep.
     pub(crate) fn is_active(&self) -> bool {
         self.state.lock().switch.is_some()
     }
@@ -334,9 +336,11 @@ impl PidFilter {
         let _ = self.install(&mut state, which, List::new());
     }
 
-    /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: PidListKind) -> Result<List> {
-        self.shared.lists.pids(which)
+    /// A copy of a list, ascending; `None` if there is none. Task context, may sleep. `ENOMEM`.
+    pub(crate) fn pids(&self, which: PidListKind) -> Result<Option<List>> {
+        let lists = &self.shared.lists;
+        let pids = lists.pids(which)?;
+        Ok(lists.is_in_force(which).then_some(pids))
     }
 
     /// Handles option `function-fork`: a child is listed if its parent is, and a dead task is

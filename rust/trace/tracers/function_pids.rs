@@ -51,7 +51,7 @@ impl FunctionPids {
         let used = pids.write(which, text)?;
         instance
             .refresh_tracer()
-            .inspect_err(|_| pids.restore(which, before))?;
+            .inspect_err(|_| pids.restore(which, before.unwrap_or_default()))?;
         Ok(used)
     }
 

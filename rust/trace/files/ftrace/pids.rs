@@ -26,7 +26,7 @@ impl Node for PidFile {
         Opening::new(OpenPids {
             which: self.0,
             at: at.clone(),
-            pids: RawLock::new(KVVec::new()),
+            pids: RawLock::new(None),
         })
     }
 }
@@ -34,8 +34,8 @@ impl Node for PidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list at the start of a reading.
-    pids: RawLock<KVVec<i32>>,
+    /// The list at the start of a reading, if there was one.
+    pids: RawLock<Option<KVVec<i32>>>,
 }
 
 impl OpenFile for OpenPids {
@@ -65,13 +65,14 @@ impl Rows for OpenPids {
 
 impl Lines for OpenPids {
     fn seek(&self, at: u64) -> Option<u64> {
-        // An empty list is shown as one line that says so.
-        (at < self.pids.lock().len().max(1) as u64).then_some(at)
+        // Without a list there is one line that says so.
+        let lines = self.pids.lock().as_ref().map_or(1, |pids| pids.len());
+        (at < lines as u64).then_some(at)
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let pid = self.pids.lock().get(at).copied();
+        let pid = self.pids.lock().as_ref().and_then(|pids| pids.get(at).copied());
         match pid {
             Some(pid) => writeln!(out, "{pid}"),
             None => out.bytes(b"no pid\n"),
