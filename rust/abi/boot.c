@@ -49,9 +49,20 @@ const char *__ref rtrace_given(enum rtrace_param param)
 	}										\
 	__setup(name, give_##param)
 
+/* One whose words come together, however often it is given. */
+#define LIST_PARAM(param, name)								\
+	static int __init give_##param(char *text)					\
+	{										\
+		if (*given[RTRACE_PARAM_##param])					\
+			strlcat(given[RTRACE_PARAM_##param], ",", COMMAND_LINE_SIZE);	\
+		strlcat(given[RTRACE_PARAM_##param], text, COMMAND_LINE_SIZE);		\
+		return 1;								\
+	}										\
+	__setup(name, give_##param)
+
 PARAM(TRACER, "ftrace=");
 PARAM(CLOCK, "trace_clock=");
-PARAM(OPTIONS, "trace_options=");
+LIST_PARAM(OPTIONS, "trace_options=");
 PARAM(BUFFER_SIZE, "trace_buf_size=");
 PARAM(THRESHOLD, "tracing_thresh=");
 PARAM(OFF_AT_END, "traceoff_after_boot");
@@ -59,10 +70,10 @@ PARAM(INSTANCE, "trace_instance=");
 PARAM(SNAPSHOT, "alloc_snapshot");
 PARAM(BOOT_SNAPSHOT, "ftrace_boot_snapshot");
 #ifdef CONFIG_FUNCTION_TRACER
-PARAM(FILTER, "ftrace_filter=");
-PARAM(NOTRACE, "ftrace_notrace=");
-PARAM(GRAPH_FILTER, "ftrace_graph_filter=");
-PARAM(GRAPH_NOTRACE, "ftrace_graph_notrace=");
+LIST_PARAM(FILTER, "ftrace_filter=");
+LIST_PARAM(NOTRACE, "ftrace_notrace=");
+LIST_PARAM(GRAPH_FILTER, "ftrace_graph_filter=");
+LIST_PARAM(GRAPH_NOTRACE, "ftrace_graph_notrace=");
 PARAM(GRAPH_DEPTH, "ftrace_graph_max_depth=");
 #endif
 #ifdef CONFIG_STACK_TRACER

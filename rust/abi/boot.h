@@ -38,7 +38,7 @@ enum rtrace_param {
 	RTRACE_PARAMS
 };
 
-/* What the parameter was given each time, with a tab behind; as long as there is init memory. */
+/* What it was given each time, with a tab behind; a list with commas between. As long as there is init memory. */
 const char *rtrace_given(enum rtrace_param param);
 
 /* Settings of sysctls, and their handlers in Rust. */

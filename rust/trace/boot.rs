@@ -279,18 +279,14 @@ fn set_option(instance: &Arc<Instance>, request: &Request<'_>) -> Result {
     }
 }
 
-/// Parses a number of bytes, with `K`, `M` or `G` after it. The result is at least [`LEAST`].
+/// The size that `trace_buf_size=` gives, at least [`LEAST`]; [`SIZE`] without it.
 fn buffer_size(text: &[u8]) -> usize {
-    let (digits, shift) = match text.split_last() {
-        Some((b'k' | b'K', digits)) => (digits, 10),
-        Some((b'm' | b'M', digits)) => (digits, 20),
-        Some((b'g' | b'G', digits)) => (digits, 30),
-        _ => (text, 0),
-    };
-    let bytes = number::unsigned(digits, 0)
-        .ok()
-        .and_then(|n| usize::try_from(n).ok()?.checked_mul(1 << shift));
-    bytes.map_or(SIZE, |bytes| bytes.max(LEAST))
+    if text.is_empty() {
+        return SIZE;
+    }
+    // What follows the size does not matter, as in C.
+    let (bytes, _) = number::size(text);
+    usize::try_from(bytes).map_or(SIZE, |bytes| bytes.max(LEAST))
 }
 
 /// Prints bytes that should be text.

@@ -102,6 +102,11 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
         self.scratch
     }
 
+    /// The next event is told without what was lost before it.
+    pub fn forget_missed(&mut self) {
+        self.missed = 0;
+    }
+
     /// The next event, without moving on. `None` at the end of the committed events; there may be
     /// more later.
     ///

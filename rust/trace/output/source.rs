@@ -119,6 +119,9 @@ struct At {
     next: Option<u64>,
     /// Whether the position is still the oldest event.
     first: bool,
+    /// Whether an event was passed. What was lost before the first one is not told, as in C: the
+    /// buffer just has no older events.
+    begun: bool,
     /// The number of skipped events that are older than [`BufferIter::since`].
     skipped: u64,
 }
@@ -130,11 +133,15 @@ impl At {
     fn reset(&mut self) {
         self.iter.reset();
         (self.first, self.skipped, self.next) = (true, 0, None);
+        self.begun = false;
     }
 
     /// Finds the next event.
     fn peek(&mut self, reader: &ReaderGuard<'_>) {
         self.next = self.iter.next_time(reader);
+        if !self.begun {
+            self.iter.forget_missed();
+        }
     }
 
     /// The next event, if it is in the copy.
@@ -150,6 +157,7 @@ impl At {
     fn pass_copied(&mut self) -> bool {
         let passed = self.iter.pass_copied();
         if passed {
+            self.begun = true;
             self.next = self.iter.copied_time();
         }
         passed
@@ -196,6 +204,7 @@ impl BufferIter {
                         epoch: 0,
                         next: None,
                         first: true,
+                        begun: false,
                         skipped: 0,
                     })
                 }
@@ -333,6 +342,7 @@ impl Source for BufferIter {
         }
         self.at(cpu).is_some_and(|(at, reader)| {
             let passed = at.iter.pass(&reader);
+            at.begun |= passed;
             at.peek(&reader);
             passed
         })
@@ -357,7 +367,7 @@ impl Source for BufferIter {
             return None;
         }
         let head = copy_event(&event, into);
-        at.iter.pass(&reader);
+        at.begun |= at.iter.pass(&reader);
         at.peek(&reader);
         Some(head)
     }
