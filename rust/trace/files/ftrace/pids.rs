@@ -72,7 +72,11 @@ impl Lines for OpenPids {
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let pid = self.pids.lock().as_ref().and_then(|pids| pids.get(at).copied());
+        let pid = self
+            .pids
+            .lock()
+            .as_ref()
+            .and_then(|pids| pids.get(at).copied());
         match pid {
             Some(pid) => writeln!(out, "{pid}"),
             None => out.bytes(b"no pid\n"),
