@@ -25,17 +25,14 @@ class Packages(ConfiguredKernel):
     """The kernel, and packages of it."""
 
     def environment(self):
-        """dpkg's tools add flags for programs to what they find here, which a kernel must not be compiled with."""
         environment = super().environment()
-        for name in ("CFLAGS", "CPPFLAGS", "CXXFLAGS", "LDFLAGS"):
-            environment.pop(name, None)
         environment.update(DEB_BUILD_PROFILES="pkg.linux-upstream.nokerneldbg", KDEB_CHANGELOG_DIST="unstable", DEBFULLNAME="rtrace",
                            DEBEMAIL="rtrace@localhost", DPKG_DEB_THREADS_MAX=self.jobs)
         return environment
 
     def finish(self):
         super().finish()
-        need_space(self.out, 3, "making packages")
+        need_space(self.out, 1, "making packages")
         say("making packages")
         # kbuild leaves them beside its output folder, under names that the packages of another build may have.
         made = os.path.dirname(self.out)

@@ -40,6 +40,17 @@ const char *__ref rtrace_given(enum rtrace_param param)
 	return given[param];
 }
 
+void __init rtrace_add_given(char *list, char separator, const char *text)
+{
+	size_t len = strlen(list);
+
+	if (!*text || len + 1 + strlen(text) >= COMMAND_LINE_SIZE)
+		return;
+	if (len)
+		list[len++] = separator;
+	strscpy(list + len, text, COMMAND_LINE_SIZE - len);
+}
+
 #define PARAM(param, name)								\
 	static int __init give_##param(char *text)					\
 	{										\
@@ -53,9 +64,7 @@ const char *__ref rtrace_given(enum rtrace_param param)
 #define LIST_PARAM(param, name)								\
 	static int __init give_##param(char *text)					\
 	{										\
-		if (*given[RTRACE_PARAM_##param])					\
-			strlcat(given[RTRACE_PARAM_##param], ",", COMMAND_LINE_SIZE);	\
-		strlcat(given[RTRACE_PARAM_##param], text, COMMAND_LINE_SIZE);		\
+		rtrace_add_given(given[RTRACE_PARAM_##param], ',', text);		\
 		return 1;								\
 	}										\
 	__setup(name, give_##param)

@@ -41,6 +41,9 @@ enum rtrace_param {
 /* What it was given each time, with a tab behind; a list with commas between. As long as there is init memory. */
 const char *rtrace_given(enum rtrace_param param);
 
+/* Adds to what a parameter was given before, in COMMAND_LINE_SIZE bytes of init memory; what has no room is left out whole. */
+void rtrace_add_given(char *list, char separator, const char *text);
+
 /* Settings of sysctls, and their handlers in Rust. */
 #define RTRACE_DUMP_SETTING_MAX 100
 extern char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX];

@@ -14,6 +14,7 @@
 #include <asm/setup.h>
 #include <trace/events/mmflags.h>
 
+#include "boot.h"
 #include "dynamic.h"
 
 /* What prints returns an enum, which kCFI tells from an integer, and Rust does not: what a pointer leads to is C. */
@@ -37,9 +38,7 @@ static char boot_kprobes[COMMAND_LINE_SIZE] __initdata;
 /* It may be given several times. */
 static int __init add_boot_kprobes(char *text)
 {
-	if (*boot_kprobes)
-		strlcat(boot_kprobes, ";", sizeof(boot_kprobes));
-	strlcat(boot_kprobes, text, sizeof(boot_kprobes));
+	rtrace_add_given(boot_kprobes, ';', text);
 	return 1;
 }
 __setup("kprobe_event=", add_boot_kprobes);

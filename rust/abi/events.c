@@ -15,6 +15,7 @@
 #include <linux/trace_events.h>
 #include <asm/setup.h>
 
+#include "boot.h"
 #include "events.h"
 
 int trace_event_reg(struct trace_event_call *call, enum trace_reg what, void *data)
@@ -40,9 +41,7 @@ static char boot_events[COMMAND_LINE_SIZE] __initdata;
 /* It may be given several times. */
 static int __init add_boot_events(char *text)
 {
-	if (*boot_events)
-		strlcat(boot_events, ",", sizeof(boot_events));
-	strlcat(boot_events, text, sizeof(boot_events));
+	rtrace_add_given(boot_events, ',', text);
 	return 1;
 }
 __setup("trace_event=", add_boot_events);
@@ -105,9 +104,7 @@ static char boot_triggers[COMMAND_LINE_SIZE] __initdata;
 /* It may be given several times. */
 static int __init add_boot_triggers(char *text)
 {
-	if (*boot_triggers)
-		strlcat(boot_triggers, ",", sizeof(boot_triggers));
-	strlcat(boot_triggers, text, sizeof(boot_triggers));
+	rtrace_add_given(boot_triggers, ',', text);
 	return 1;
 }
 __setup("trace_trigger=", add_boot_triggers);

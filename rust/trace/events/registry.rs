@@ -233,9 +233,9 @@ impl Registry {
         }
     }
 
-    /// Removes the events that `is` accepts, with their files. Also clears the buffers and
-    /// snapshots of instances where one of them was ever enabled, since another event may get the same type number. Task
-    /// context, sleeps. Works without memory: the events of a module must go with it.
+    /// Removes the events that `is` accepts, with their files. Also clears the buffers and snapshots
+    /// of instances where one of them was ever enabled, since another event may get the same type
+    /// number. Task context, sleeps. Works without memory: the events of a module must go with it.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
         let mut next = 0;
         while let Some(event) = self.events.get(next) {

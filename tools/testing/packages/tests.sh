@@ -128,7 +128,7 @@ while systemctl is-system-running | grep -q starting && [ "$(systemctl list-jobs
 echo "# $(uname -r)"
 echo "# $(systemd-analyze time 2>&1 | head -n 1)"
 echo "# $(grep MemTotal /proc/meminfo) $(grep MemAvailable /proc/meminfo) $(grep Slab: /proc/meminfo)"
-echo "# $(dmesg | grep -m 1 'Memory:')"
+echo "# $(dmesg 2>/dev/null | grep 'Memory:' | head -n 1)"
 run "systemd has booted, and no unit failed" t_booted
 run "the root is the disk" t_disk
 run "tracefs is mounted and function_graph there" t_tracefs
