@@ -103,6 +103,16 @@ core_initcall_sync(rtrace_boot_config);
 #endif
 fs_initcall(rtrace_files_init);
 fs_initcall(rtrace_printk_start);
+#ifdef CONFIG_RV
+/* Runtime verification, which is C, has a directory in tracefs. */
+static int __init start_runtime_verification(void)
+{
+	if (rv_init_interface())
+		pr_err("RV: its files could not be made\n");
+	return 0;
+}
+fs_initcall(start_runtime_verification);
+#endif
 #ifdef CONFIG_KGDB_KDB
 static kdbtab_t ftdump = {
 	.name = "ftdump",

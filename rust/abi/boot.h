@@ -58,6 +58,8 @@ struct notifier_block;
 int rtrace_set_dump_on_oops(char *param);
 int rtrace_set_traceoff_on_warning(char *param);
 int rtrace_tracefs_init(void);
+/* Of kernel/trace/rv/rv.c: makes its files; not 0 if it can't. */
+int rv_init_interface(void);
 int rtrace_files_init(void);
 #ifdef CONFIG_RING_BUFFER_STARTUP_TEST
 int rtrace_ring_buffer_test(void);

@@ -8,7 +8,8 @@ calls unresolved (a program or a module is missing). A case that does not end is
 kernel with kmemleak, memory that the cases have lost is a failure at the end.
 
 NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. CASE_LIMIT is how
-many seconds a case may take (900); TOGGLES, which is for one case, gives every case a second more for each.
+many seconds a case may take (900); TOGGLES, which is for one case, gives every case a second more for each. RUNNER_OPTIONS
+are options for the runner.
 """
 import glob
 import os
@@ -24,6 +25,9 @@ TRACING = "/sys/kernel/tracing"
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
 YOUNG = 6  # seconds in which kmemleak takes nothing for lost
 LIMIT = int(os.environ.get("CASE_LIMIT") or 900) + int(os.environ.get("TOGGLES") or 0)  # seconds for a case
+OPTIONS = os.environ.get("RUNNER_OPTIONS", "").split()
+# The folder that `requires:` names files of.
+FILES = os.path.join(TRACING, "rv") if "--rv" in OPTIONS else TRACING
 COMPLAINT = re.compile(r"WARNING: |BUG: |Oops|Call Trace:|general protection|blocked for more|detected stall|rcu: INFO|"
                        "UBSAN|KASAN|KCSAN")
 PLAN = re.compile(r"^1\.\.(\d+)$")
@@ -79,7 +83,7 @@ class Suite:
     def run(self, cases):
         """Run `cases`; gives the ones that are left where one did not end. (Their repetitions in an instance are not.)"""
         with tempfile.TemporaryDirectory() as logs:
-            with subprocess.Popen(["sh", self.runner, "--ktap", "--keep", "--logdir", logs, *cases], stdin=subprocess.DEVNULL,
+            with subprocess.Popen(["sh", self.runner, "--ktap", "--keep", "--logdir", logs, *OPTIONS, *cases], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as process:
                 done = planned = 0
                 for line, seconds in lines_of(process, LIMIT):
@@ -158,7 +162,7 @@ def lacks(case, not_yet):
         requires = " ".join(re.findall(r"^#[ \t]*requires:(.*)", file.read(), re.M))
     # A text in quotes, of a file that should have it, is looked for by the runner.
     for name in re.findall(r"""(?:"[^"]*"|'[^']*'|\S)+""", requires):
-        if not re.search(r"[:\"']", name) and not os.path.exists(os.path.join(TRACING, name)):
+        if not re.search(r"[:\"']", name) and not os.path.exists(os.path.join(FILES, name)):
             return f"no {name}"
     return next((lack for path, lack in not_yet if f"/test.d/{path}" in case), None)
 
