@@ -12,6 +12,7 @@
 #include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/trace_printk.h>
+#include <linux/tracepoint.h>
 #include <asm/setup.h>
 #include "boot.h"
 
@@ -160,6 +161,8 @@ static struct notifier_block modules = { .notifier_call = rtrace_module_event };
 
 static int __init listen(void)
 {
+	/* The first request initialises the lock that srcu_expedite_current() takes (rtrace_expedite_probes()). */
+	start_poll_synchronize_srcu(&tracepoint_srcu);
 	atomic_notifier_chain_register(&panic_notifier_list, &panicked);
 	register_die_notifier(&died);
 	return register_module_notifier(&modules);

@@ -117,8 +117,6 @@ const char *__ref rtrace_boot_triggers(void)
 /* Events of system calls need a task that makes some. */
 static int __init enable_again(void)
 {
-	/* The first request initialises the lock that srcu_expedite_current() takes (rtrace_expedite_probes()). */
-	start_poll_synchronize_srcu(&tracepoint_srcu);
 	rtrace_events_again();
 	return 0;
 }

@@ -182,9 +182,16 @@ __rust_helper void rust_helper_tracepoint_synchronize_unregister(void)
 	tracepoint_synchronize_unregister();
 }
 
+__rust_helper void rust_helper_rtrace_synchronize_rcu_expedited(void)
+{
+	synchronize_rcu_expedited();
+}
+
 __rust_helper void rust_helper_rtrace_expedite_probes(void)
 {
-	srcu_expedite_current(&tracepoint_srcu);
+	/* rust/abi/boot.c has it initialised once the scheduler runs. */
+	if (rcu_scheduler_active)
+		srcu_expedite_current(&tracepoint_srcu);
 }
 
 __rust_helper void rust_helper_rtrace_cpus_read_lock(void)

@@ -31,6 +31,13 @@ pub(crate) fn wait_for_readers() {
     }
 }
 
+/// Waits for what runs now with interrupts or preemption off where RCU watches, for as short as
+/// possible: other CPUs get an interrupt for it. Task context, sleeps.
+pub(crate) fn wait_expedited() {
+    // SAFETY: task context, where sleeping is allowed.
+    unsafe { kernel::bindings::rtrace_synchronize_rcu_expedited() };
+}
+
 /// At most one `T`, to be looked at from any context.
 ///
 /// # Invariants

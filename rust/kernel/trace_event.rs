@@ -28,7 +28,7 @@ pub(crate) use call::Call;
 pub(crate) use fields::{Field, RawField, Reach};
 #[cfg(CONFIG_PERF_EVENTS)]
 pub(crate) use file::wait_for_probes;
-pub(crate) use file::{expedite_probes, flag, File, FileBox, FlagsHandle};
+pub(crate) use file::{flag, File, FileBox, FlagsHandle};
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 pub(super) use owned::Owned;
 pub(crate) use registered::{HeldCall, Registered};

@@ -302,9 +302,12 @@ impl<T: TaskProbe> Probes<T> {
         Ok(())
     }
 
-    /// Removes them without waiting: one may still run, until this is dropped. Task context, may
-    /// sleep.
+    /// Removes them without waiting: one may still run, until this is dropped. Whoever puts them in
+    /// place next waits for that, so it is made short. Task context, may sleep.
     pub(crate) fn pause(&mut self) {
+        if self.registered == 0 {
+            return;
+        }
         for point in self
             .points
             .iter()
@@ -321,6 +324,7 @@ impl<T: TaskProbe> Probes<T> {
                 );
             }
         }
+        expedite_probes();
     }
 
     fn address(&self) -> *mut c_void {
@@ -335,6 +339,13 @@ impl<T: TaskProbe> Drop for Probes<T> {
         // `bound` any more. SAFETY: task context, where sleeping is allowed.
         unsafe { bindings::tracepoint_synchronize_unregister() };
     }
+}
+
+/// Makes the grace period shorter that began when a probe was removed, and that the next new probe of
+/// any tracepoint waits for. Does not wait. Task context.
+pub(crate) fn expedite_probes() {
+    // SAFETY: task context; before the scheduler runs, nothing is done.
+    unsafe { bindings::rtrace_expedite_probes() };
 }
 
 /// # Safety

@@ -65,6 +65,7 @@ use crate::kernel::clock::{sched_is_native, ForeignClock, OwnClock};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::cpus::{self, CpuSet};
 use crate::kernel::percpu::PerCpu;
+use crate::kernel::rcu_slot;
 use crate::kernel::relaxed;
 use crate::kernel::wait_queue::WaitQueue;
 use core::ptr::NonNull;
@@ -72,7 +73,7 @@ use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::barrier::smp_mb;
-use kernel::sync::{new_mutex, rcu, Arc, Mutex};
+use kernel::sync::{new_mutex, Arc, Mutex};
 use lane::Lane;
 use ring::{Ring, Shape};
 
@@ -239,7 +240,7 @@ impl Buffer {
     pub(crate) fn set_clock(&self, row: usize) {
         let _rings = self.keep_rings();
         let _quiet = self.pause();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         self.clock.store(row, Relaxed);
         self.clock_in_line
             .store(row == clock::LOCAL && sched_is_native(), Relaxed);
@@ -360,7 +361,7 @@ impl Buffer {
     pub(crate) fn reset(&self) {
         let _rings = self.keep_rings();
         let _quiet = self.pause();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         self.empty(None);
     }
 
@@ -375,7 +376,7 @@ impl Buffer {
     pub(crate) fn reset_online(&self) {
         let _rings = self.keep_rings();
         let _quiet = self.pause();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         self.cpus()
             .filter(|part| cpus::is_online(part.cpu()))
             .for_each(|part| self.empty(Some(part.cpu())));
@@ -536,4 +537,10 @@ impl PinnedDrop for Buffer {
         // SAFETY: by the invariant of `Buffer`; it is borrowed by nobody.
         unsafe { free(&self.rings) };
     }
+}
+
+/// Waits until no writer is left that began before this. Where recording is paused events are lost
+/// meanwhile, so it is as short as possible. Task context, sleeps.
+fn wait_for_writers() {
+    rcu_slot::wait_expedited();
 }

@@ -256,10 +256,3 @@ pub(crate) fn wait_for_probes() {
     // SAFETY: task context, where sleeping is allowed.
     unsafe { bindings::tracepoint_synchronize_unregister() };
 }
-
-/// Makes the grace period shorter that began when a probe was removed, and that the next new probe of
-/// any tracepoint waits for. Does not wait. Task context.
-pub(crate) fn expedite_probes() {
-    // SAFETY: task context.
-    unsafe { bindings::rtrace_expedite_probes() };
-}

@@ -5,7 +5,7 @@
 use super::lane::Lane;
 use super::mapped::Shown;
 use super::ring::{Reading, Ring};
-use super::Buffer;
+use super::{wait_for_writers, Buffer};
 use crate::core::format::stats;
 use crate::core::ring_buffer::{Event, Moved, NoPage, Reader, Resize, Stats};
 use crate::kernel::context::PreemptOff;
@@ -15,7 +15,6 @@ use core::ops::Deref;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
-use kernel::sync::rcu;
 
 /// The reading side of one CPU's part, and its lock: interrupts are off while it lives.
 ///
@@ -244,7 +243,7 @@ impl<'a> Part<'a> {
     pub(crate) fn reset(self) {
         let _rings = self.buffer.keep_rings();
         self.disable();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         self.buffer.empty(Some(self.lane.cpu));
         // SAFETY: the one above.
         unsafe { self.enable() };

@@ -11,14 +11,13 @@
 
 use super::lane::Lane;
 use super::ring::{Ring, Shape};
-use super::{Buffer, Part, Sizes};
+use super::{wait_for_writers, Buffer, Part, Sizes};
 use crate::core::ring_buffer::{Moved, Resize};
 use crate::kernel::pages::{Bulk, Pages};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
-use kernel::sync::rcu;
 
 /// So many sub-buffers that readers have taken meanwhile may be left to the moment at which the
 /// ring's pointer changes.
@@ -130,7 +129,7 @@ impl Buffer {
         if self.with_ring(lane, |ring| !ring.is_in_region() && ring.shape() != shape) {
             let _rings = self.keep_rings();
             let old = self.replace(lane, Ring::new(cpu, shape)?);
-            rcu::synchronize_rcu();
+            wait_for_writers();
             drop(old);
         }
         lane.present.store(true, Relaxed);
@@ -171,14 +170,14 @@ impl Buffer {
 
         let _rings = self.keep_rings();
         let quiet = self.pause();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         for (lane, ring, fresh) in new {
             // There is room for each.
             let _ = old.push_within_capacity(self.move_ring(lane, ring, fresh));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
-        rcu::synchronize_rcu();
+        wait_for_writers();
         drop(old);
         Ok(())
     }
@@ -249,14 +248,14 @@ impl Buffer {
 
         let _rings = self.keep_rings();
         let quiet = self.pause();
-        rcu::synchronize_rcu();
+        wait_for_writers();
         for (lane, ring) in new {
             // There is room for each.
             let _ = old.push_within_capacity(self.replace(lane, ring));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
-        rcu::synchronize_rcu();
+        wait_for_writers();
         drop(old);
         Ok(())
     }

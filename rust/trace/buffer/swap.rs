@@ -16,7 +16,7 @@
 
 use super::lane::Lane;
 use super::ring::Ring;
-use super::Buffer;
+use super::{wait_for_writers, Buffer};
 use crate::kernel::raw_lock::RawLock;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -180,7 +180,7 @@ impl Buffer {
     /// was begun before the last swap is waited for. Task context, sleeps.
     pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
         let _rings = self.keep_rings();
-        kernel::sync::rcu::synchronize_rcu();
+        wait_for_writers();
         self.empty(cpu);
     }
 }

@@ -6,7 +6,7 @@ use super::file::User;
 use super::matching::Match;
 use super::registry::{Event, EventId, Registry};
 use super::systems::Systems;
-use crate::kernel::trace_event::expedite_probes;
+use crate::kernel::tracepoint::expedite_probes;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines;
 use kernel::prelude::*;
