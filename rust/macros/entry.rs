@@ -24,6 +24,7 @@ const INTEGERS: &[(&str, usize, bool, &str)] = &[
     ("u32", 4, false, "unsigned int"),
     ("i32", 4, true, "int"),
     ("u64", 8, false, "unsigned long long"),
+    ("i64", 8, true, "long long"),
     ("usize", 8, false, "unsigned long"),
 ];
 

@@ -15,6 +15,7 @@ mod branch;
 mod function;
 mod graph;
 mod message;
+mod noise;
 mod sched;
 mod stack;
 
@@ -26,6 +27,7 @@ pub use function::ARGUMENTS;
 pub use function::{FuncRepeats, Function};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
+pub use noise::{Hwlat, Osnoise, Timerlat};
 pub use rtrace_macros::Entry;
 pub use sched::{ContextSwitch, Wakeup};
 pub use stack::{KernelStack, UserStack, TRAMPOLINE};
@@ -62,6 +64,9 @@ table! {
     12 => FuncgraphRetaddrEntry, if cfg!(CONFIG_FUNCTION_GRAPH_RETADDR);
     13 => UserStack;
     15 => Bputs;
+    16 => Hwlat;
+    17 => Osnoise;
+    18 => Timerlat;
     19 => RawData;
     20 => FuncRepeats;
 }
@@ -151,7 +156,8 @@ macro_rules! integers {
     )* };
 }
 
-integers! { u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64, i32 as u32, }
+integers! { u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64, i32 as u32,
+i64 as u64, }
 
 /// An entry without its tail, in the layout of the buffer.
 pub trait Words: Copy {
@@ -547,6 +553,27 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
 ",
             ),
             (
+                "hwlat",
+                "\
+\tfield:u64 duration;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:u64 outer_duration;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:u64 nmi_total_ts;\toffset:24;\tsize:8;\tsigned:0;
+\tfield:s64 tv_sec;\toffset:32;\tsize:8;\tsigned:1;
+\tfield:long tv_nsec;\toffset:40;\tsize:8;\tsigned:1;
+\tfield:unsigned int nmi_count;\toffset:48;\tsize:4;\tsigned:0;
+\tfield:unsigned int seqnum;\toffset:52;\tsize:4;\tsigned:0;
+\tfield:unsigned int count;\toffset:56;\tsize:4;\tsigned:0;
+",
+            ),
+            (
+                "timerlat",
+                "\
+\tfield:unsigned int seqnum;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:int context;\toffset:12;\tsize:4;\tsigned:1;
+\tfield:u64 timer_latency;\toffset:16;\tsize:8;\tsigned:0;
+",
+            ),
+            (
                 "funcgraph_entry",
                 "\
 \tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
@@ -591,7 +618,10 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(own_fields(row), fields, "{name}");
         }
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
-        assert_eq!(ids, [1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 19, 20]);
+        assert_eq!(
+            ids,
+            [1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20]
+        );
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
             (16, 12, 16, 24)

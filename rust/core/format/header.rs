@@ -90,6 +90,84 @@ pub fn write_normal(out: &mut dyn Out, set: Set, counts: Counts) -> fmt::Result 
     )
 }
 
+/// Writes the column titles of the tracer `osnoise`, in a kernel with `PREEMPT_RT` or without; `tainted`
+/// says that the figures cannot be trusted.
+///
+/// # Errors
+///
+/// Only the errors of `out`.
+#[cfg(any(CONFIG_OSNOISE_TRACER, not(CONFIG_RTRACE)))]
+pub fn write_osnoise(out: &mut dyn Out, rt: bool, tainted: bool) -> fmt::Result {
+    if tainted {
+        out.bytes(b"# osnoise is tainted!\n")?;
+    }
+    out.bytes(if rt { OSNOISE_RT } else { OSNOISE })
+}
+
+/// Writes the column titles of the tracer `timerlat`. As [`write_osnoise`], but it does not mention
+/// taints.
+///
+/// # Errors
+///
+/// Only the errors of `out`.
+#[cfg(any(CONFIG_TIMERLAT_TRACER, not(CONFIG_RTRACE)))]
+pub fn write_timerlat(out: &mut dyn Out, rt: bool, _tainted: bool) -> fmt::Result {
+    out.bytes(if rt { TIMERLAT_RT } else { TIMERLAT })
+}
+
+#[cfg(any(CONFIG_OSNOISE_TRACER, not(CONFIG_RTRACE)))]
+const OSNOISE: &[u8] = b"\
+#                                _-----=> irqs-off\n\
+#                               / _----=> need-resched\n\
+#                              | / _---=> hardirq/softirq\n\
+#                              || / _--=> preempt-depth\n\
+#                              ||| / _-=> migrate-disable                         MAX\n\
+#                              |||| /     delay                                   SINGLE      Interference counters:\n\
+#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n\
+#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n\
+#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n";
+
+#[cfg(any(CONFIG_OSNOISE_TRACER, not(CONFIG_RTRACE)))]
+const OSNOISE_RT: &[u8] = b"\
+#                                _-------=> irqs-off\n\
+#                               / _------=> need-resched\n\
+#                              | / _-----=> need-resched-lazy\n\
+#                              || / _----=> hardirq/softirq\n\
+#                              ||| / _---=> preempt-depth\n\
+#                              |||| / _--=> preempt-lazy-depth\n\
+#                              ||||| / _-=> migrate-disable\n\
+#                              |||||| /                                               MAX\n\
+#                              ||||| /                                             SINGLE      Interference counters:\n\
+#                              |||||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n\
+#           TASK-PID      CPU# |||||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n\
+#              | |         |   |||||||      |           |             |    |            |      |      |      |      |      |\n";
+
+#[cfg(any(CONFIG_TIMERLAT_TRACER, not(CONFIG_RTRACE)))]
+const TIMERLAT: &[u8] = b"\
+#                                _-----=> irqs-off\n\
+#                               / _----=> need-resched\n\
+#                              | / _---=> hardirq/softirq\n\
+#                              || / _--=> preempt-depth\n\
+#                              ||| / _-=> migrate-disable\n\
+#                              |||| /     delay\n\
+#                              |||||            ACTIVATION\n\
+#           TASK-PID      CPU# |||||   TIMESTAMP   ID            CONTEXT                 LATENCY\n\
+#              | |         |   |||||      |         |                  |                       |\n";
+
+#[cfg(any(CONFIG_TIMERLAT_TRACER, not(CONFIG_RTRACE)))]
+const TIMERLAT_RT: &[u8] = b"\
+#                                _-------=> irqs-off\n\
+#                               / _------=> need-resched\n\
+#                              | / _-----=> need-resched-lazy\n\
+#                              || / _----=> hardirq/softirq\n\
+#                              ||| / _---=> preempt-depth\n\
+#                              |||| / _--=> preempt-lazy-depth\n\
+#                              ||||| / _-=> migrate-disable\n\
+#                              |||||| /\n\
+#                              |||||||             ACTIVATION\n\
+#           TASK-PID      CPU# |||||||   TIMESTAMP    ID            CONTEXT                LATENCY\n\
+#              | |         |   |||||||      |         |                  |                       |\n";
+
 /// Writes the text of an empty `snapshot`: whether it is allocated, and what can be written to the
 /// file, for one CPU or for all. The text is exactly C's, since scripts search for it.
 ///

@@ -382,6 +382,74 @@ mod tests {
     }
 
     #[test]
+    fn noise() {
+        let hwlat = entry::Hwlat {
+            duration: 12,
+            outer_duration: 345,
+            tv_sec: 1_700_000_000,
+            tv_nsec: 1_000,
+            seqnum: 7,
+            count: 2,
+            ..Default::default()
+        };
+        assert_eq!(
+            show(&record(hwlat, &[]), Set::DEFAULT),
+            "#7     inner/outer(us):   12/345   ts:1700000000.000001000 count:2\n"
+        );
+        assert_eq!(
+            show(&record(hwlat, &[]), with(&[Flag::Raw])),
+            "12 345 1700000000 000001000 7\n"
+        );
+        let with_nmi = entry::Hwlat {
+            nmi_total_ts: 9,
+            nmi_count: 3,
+            ..hwlat
+        };
+        assert!(show(&record(with_nmi, &[]), Set::DEFAULT)
+            .ends_with(" count:2 nmi-total:9 nmi-count:3\n"));
+        let osnoise = entry::Osnoise {
+            noise: 81,
+            runtime: 1_000_000,
+            max_sample: 20,
+            hw_count: 1,
+            nmi_count: 2,
+            irq_count: 1008,
+            softirq_count: 4,
+            thread_count: 5,
+            ..Default::default()
+        };
+        assert_eq!(
+            show(&record(osnoise, &[]), Set::DEFAULT),
+            "1000000         81  99.99190      20      1      2   1008      4      5\n"
+        );
+        assert_eq!(
+            show(&record(osnoise, &[]), with(&[Flag::Raw])),
+            "1000000 81 20 1 2 1008 4 5\n"
+        );
+        // C divides by zero there.
+        let nothing = entry::Osnoise::default();
+        assert_eq!(
+            show(&record(nothing, &[]), Set::DEFAULT),
+            "0          0   0.00000       0      0      0      0      0      0\n"
+        );
+        let timerlat = |context| entry::Timerlat {
+            seqnum: 21,
+            context,
+            timer_latency: 3205,
+        };
+        for (context, name) in [(0, "   irq"), (1, "thread"), (2, "user-ret"), (3, "     ?")] {
+            assert_eq!(
+                show(&record(timerlat(context), &[]), Set::DEFAULT),
+                std::format!("#21    context {name} timer_latency      3205 ns\n")
+            );
+        }
+        assert_eq!(
+            show(&record(timerlat(1), &[]), with(&[Flag::Raw])),
+            "21 1 3205\n"
+        );
+    }
+
+    #[test]
     fn stacks() {
         let callers: Vec<u8> = [0x1004, entry::TRAMPOLINE, 0x2000, usize::MAX, 0x3000]
             .iter()

@@ -32,6 +32,37 @@ pub fn parse(text: &[u8], mask: &mut [u64], bits: usize) -> Result {
     Ok(())
 }
 
+/// Writes the CPUs of `mask` below `bits` as a list, `0,2-5`, without a newline: as `%*pbl` prints them.
+///
+/// # Errors
+///
+/// Only the errors of `out`.
+#[cfg(any(CONFIG_OSNOISE_TRACER, not(CONFIG_RTRACE)))]
+pub fn write(
+    out: &mut dyn crate::core::format::Out,
+    mask: &[u64],
+    bits: usize,
+) -> core::fmt::Result {
+    let has = |cpu: usize| {
+        cpu < bits
+            && mask
+                .get(cpu / 64)
+                .is_some_and(|word| word >> (cpu % 64) & 1 != 0)
+    };
+    let mut gap = "";
+    let mut cpu = 0;
+    while let Some(start) = (cpu..bits).find(|cpu| has(*cpu)) {
+        let end = (start..bits).find(|cpu| !has(*cpu)).unwrap_or(bits);
+        write!(out, "{gap}{start}")?;
+        match end.saturating_sub(1) {
+            last if last > start => write!(out, "-{last}")?,
+            _ => {}
+        }
+        (gap, cpu) = (",", end);
+    }
+    Ok(())
+}
+
 /// `start-end:used/group`, both ends included.
 struct Region {
     start: u32,
@@ -157,6 +188,22 @@ mod tests {
         assert_eq!(read("", 8), Ok(Vec::new()));
         assert_eq!(read(",,\n", 8), Ok(Vec::new()));
         assert_eq!(read("1\0x", 8), Ok(Vec::from([1])));
+    }
+
+    #[test]
+    fn written() {
+        let show = |mask: [u64; 2], bits| {
+            let mut memory = [0; 200];
+            let mut out = crate::core::format::LineBuf::new(&mut memory);
+            write(&mut out, &mask, bits).unwrap();
+            String::from_utf8(out.as_bytes().to_vec()).unwrap()
+        };
+        assert_eq!(show([0, 0], 128), "");
+        assert_eq!(show([1, 0], 128), "0");
+        assert_eq!(show([0b1011_1011, 0], 128), "0-1,3-5,7");
+        assert_eq!(show([u64::MAX, u64::MAX], 100), "0-99");
+        assert_eq!(show([1 << 63, 1], 128), "63-64");
+        assert_eq!(show([0, 1 << 63], 128), "127");
     }
 
     #[test]
