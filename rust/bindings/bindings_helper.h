@@ -17,12 +17,14 @@
 #include <linux/fs_parser.h>
 #include <linux/fsnotify.h>
 #include <linux/ftrace.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #ifdef CONFIG_KGDB_KDB
 #include <linux/kdb.h>
 #endif
 #include <linux/kobject.h>
+#include <linux/kthread.h>
 #ifdef CONFIG_KPROBES
 #include <linux/kprobes.h>
 #endif
@@ -44,6 +46,10 @@
 #include <linux/splice.h>
 #include <linux/sysctl.h>
 #include <linux/sysfs.h>
+#ifdef CONFIG_OSNOISE_TRACER
+#include <linux/interrupt.h>
+#include <trace/events/irq.h>
+#endif
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
 #include <linux/trace_events.h>
@@ -75,6 +81,7 @@
 #endif
 #include "../../kernel/rtrace/rust/abi/events.h"
 #include "../../kernel/rtrace/rust/abi/latency.h"
+#include "../../kernel/rtrace/rust/abi/noise.h"
 #ifdef CONFIG_FTRACE_SYSCALLS
 #include <trace/syscall.h>
 #include <trace/events/syscalls.h>

@@ -6,6 +6,9 @@
 #include "../../kernel/rtrace/rust/helpers/ftrace.c"
 #endif
 #include "../../kernel/rtrace/rust/helpers/output.c"
+#if defined(CONFIG_HWLAT_TRACER) || defined(CONFIG_OSNOISE_TRACER)
+#include "../../kernel/rtrace/rust/helpers/noise.c"
+#endif
 #ifdef CONFIG_BOOTTIME_TRACING
 #include "../../kernel/rtrace/rust/helpers/bootconfig.c"
 #endif

@@ -81,6 +81,25 @@ pub(crate) fn mono() -> u64 {
     unsafe { bindings::ktime_get_mono_fast_ns() }
 }
 
+/// `CLOCK_MONOTONIC` as timers go by it. Any context but NMI.
+#[cfg(CONFIG_OSNOISE_TRACER)]
+pub(crate) fn timers() -> u64 {
+    // SAFETY: no preconditions.
+    unsafe { bindings::ktime_get() as u64 }
+}
+
+/// The wall time: seconds, and nanoseconds. Any context but NMI.
+#[cfg(CONFIG_HWLAT_TRACER)]
+pub(crate) fn wall() -> (i64, i64) {
+    let mut time = bindings::timespec64 {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is live.
+    unsafe { bindings::ktime_get_real_ts64(&mut time) };
+    (time.tv_sec, time.tv_nsec as i64)
+}
+
 /// `CLOCK_MONOTONIC_RAW`, NMI-safe reading.
 pub(crate) fn mono_raw() -> u64 {
     // SAFETY: no preconditions.

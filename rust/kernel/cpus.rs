@@ -46,6 +46,35 @@ impl CpuSet {
         }
     }
 
+    /// The CPUs in the set, the lowest first.
+    #[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
+        all().filter(|&cpu| self.contains(cpu))
+    }
+
+    /// The mask as C has it.
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    pub(crate) fn as_ptr(&self) -> *const bindings::cpumask {
+        self.0.as_ptr().cast()
+    }
+
+    /// A copy of a mask that may be changing.
+    ///
+    /// # Safety
+    ///
+    /// `mask` is there.
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    pub(crate) unsafe fn read(mask: *const bindings::cpumask) -> Self {
+        // With many possible CPUs a mask may be allocated, and then only its first words are there.
+        let words = (nr_cpu_ids() as usize).div_ceil(WORD);
+        let mut set = Self::EMPTY;
+        for (i, word) in set.0.iter_mut().enumerate().take(words) {
+            // SAFETY: `mask` is there, with a bit for each CPU there could be.
+            *word = unsafe { mask.cast::<u64>().add(i).read_volatile() };
+        }
+        set
+    }
+
     /// The words of the mask, lowest CPUs first.
     pub(crate) fn words(&self) -> &[u64] {
         &self.0

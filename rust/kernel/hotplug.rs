@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A callback for CPUs that are about to come up, and a lock against CPU hotplug.
+//! Callbacks for CPUs that come up and go down, and a lock against CPU hotplug.
 //!
 //! C header: `include/linux/cpuhotplug.h`.
 
@@ -61,4 +61,93 @@ extern "C" fn prepare(cpu: c_uint) -> c_int {
         HANDLER.as_ref().map_or(Ok(()), |handler| handler(cpu))?;
         Ok(0)
     })
+}
+
+/// Who is told of CPUs that have come up and are about to go down.
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+pub(crate) trait Follower: 'static {
+    /// The name of the step.
+    const NAME: &'static CStr;
+
+    /// `cpu` has come up. A work item, which does not hold up hotplug: the CPU may have gone again.
+    /// Sleeps.
+    fn came_up(cpu: CpuId);
+
+    /// `cpu` goes down. A thread of that CPU, which holds up hotplug. Sleeps.
+    fn goes_down(cpu: CpuId);
+}
+
+/// Has `F` told from now on. Once for an `F`, in task context.
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+pub(crate) fn follow<F: Follower>() -> Result {
+    extern "C" fn up<F: Follower>(cpu: c_uint) -> c_int {
+        from_result(|| {
+            let cpu = CpuId::from_u32(cpu).ok_or(EINVAL)?;
+            arrival::queue(cpu, F::came_up)?;
+            Ok(0)
+        })
+    }
+
+    extern "C" fn down<F: Follower>(cpu: c_uint) -> c_int {
+        if let Some(cpu) = CpuId::from_u32(cpu) {
+            F::goes_down(cpu);
+        }
+        0
+    }
+
+    // SAFETY: the name lives forever, and the functions may be called with any CPU.
+    let state = unsafe {
+        bindings::__cpuhp_setup_state(
+            bindings::cpuhp_state_CPUHP_AP_ONLINE_DYN,
+            F::NAME.as_char_ptr(),
+            false,
+            Some(up::<F>),
+            Some(down::<F>),
+            false,
+        )
+    };
+    // The number of the step, or an error.
+    to_result(state.min(0))
+}
+
+/// CPUs that have come up, as work items.
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+mod arrival {
+    use super::super::queues;
+    use kernel::cpu::CpuId;
+    use kernel::prelude::*;
+    use kernel::sync::Arc;
+    use kernel::workqueue::{self, new_work, WorkItem};
+
+    #[pin_data]
+    struct Arrival {
+        cpu: CpuId,
+        tell: fn(CpuId),
+        #[pin]
+        work: workqueue::Work<Self>,
+    }
+
+    workqueue::impl_has_work! {
+        impl HasWork<Self> for Arrival { self.work }
+    }
+
+    impl WorkItem for Arrival {
+        type Pointer = Arc<Self>;
+
+        fn run(this: Arc<Self>) {
+            (this.tell)(this.cpu);
+        }
+    }
+
+    /// Has `tell` called. May sleep. `ENOMEM`.
+    pub(super) fn queue(cpu: CpuId, tell: fn(CpuId)) -> Result {
+        let arrival = pin_init!(Arrival {
+            cpu,
+            tell,
+            work <- new_work!("rtrace::arrival"),
+        });
+        // A new item is in no queue.
+        let _ = queues::any_cpu().enqueue(Arc::pin_init(arrival, GFP_KERNEL)?);
+        Ok(())
+    }
 }

@@ -37,13 +37,22 @@ pub(crate) mod kdb;
 pub(crate) mod kprobe;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod kprobes;
-#[cfg(any(CONFIG_FTRACE_STARTUP_TEST, CONFIG_RING_BUFFER_STARTUP_TEST))]
+#[cfg(any(
+    CONFIG_FTRACE_STARTUP_TEST,
+    CONFIG_RING_BUFFER_STARTUP_TEST,
+    CONFIG_HWLAT_TRACER,
+    CONFIG_OSNOISE_TRACER
+))]
 pub(crate) mod kthread;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
 pub(crate) mod module;
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+pub(crate) mod nmi_callback;
 pub(crate) mod nofault;
+#[cfg(CONFIG_OSNOISE_TRACER)]
+pub(crate) mod osnoise;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod own_event;
 pub(crate) mod pages;
@@ -51,6 +60,8 @@ pub(crate) mod per_context;
 pub(crate) mod percpu;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 pub(crate) mod perf_trace;
+#[cfg(CONFIG_TIMERLAT_TRACER)]
+pub(crate) mod pinned_timer;
 pub(crate) mod printk;
 pub(crate) mod queues;
 pub(crate) mod raw_lock;
@@ -73,6 +84,8 @@ pub(crate) mod stack;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(crate) mod syscall;
 pub(crate) mod text;
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+pub(crate) mod this_task;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod trace_event;
 #[cfg(CONFIG_EVENT_TRACING)]

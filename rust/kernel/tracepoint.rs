@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Probes on the scheduler's tracepoints.
+//! Probes on the tracepoints of the scheduler and of interrupts.
 //!
-//! C headers: `include/linux/tracepoint.h`, `include/trace/events/sched.h`.
+//! C headers: `include/linux/tracepoint.h`, `include/trace/events/sched.h`,
+//! `include/trace/events/irq.h`.
 
+#[cfg(CONFIG_OSNOISE_TRACER)]
+use super::osnoise::Name;
 use super::stack::Caller;
 use core::ffi::c_void;
 use core::ptr::NonNull;
@@ -162,7 +165,8 @@ pub(crate) fn pid_max() -> usize {
 
 /// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock:
 /// in `switched`, `woken` and `migrated` preemption is off, and nearly always a lock of the
-/// scheduler's is held with interrupts off. In `forked` and `freed` preemption may be on.
+/// scheduler's is held with interrupts off. In `forked` and `freed` preemption may be on. The
+/// last ones are called in interrupts.
 pub(crate) trait TaskProbe: Send + Sync + 'static {
     /// `sched_switch`.
     fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
@@ -182,6 +186,18 @@ pub(crate) trait TaskProbe: Send + Sync + 'static {
     fn forked(&self, _parent: TaskView<'_>, _child: TaskView<'_>) {}
     /// `sched_process_free`.
     fn freed(&self, _task: TaskView<'_>) {}
+    /// `irq_handler_entry`: a handler of interrupt `irq` begins.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    fn irq_entered(&self, _irq: i32) {}
+    /// `irq_handler_exit`: it ends; its action is called `name`.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    fn irq_left(&self, _irq: i32, _name: Name) {}
+    /// `softirq_entry`: a softirq begins.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    fn softirq_entered(&self, _vector: u32) {}
+    /// `softirq_exit`: it ends.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    fn softirq_left(&self, _vector: u32) {}
 }
 
 /// Where probes can be put.
@@ -201,6 +217,18 @@ pub(crate) enum Point {
     Fork,
     /// A task is freed.
     Free,
+    /// A handler of an interrupt begins.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    IrqEntry,
+    /// A handler of an interrupt ends.
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    IrqExit,
+    /// A softirq begins.
+    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+    SoftirqEntry,
+    /// A softirq ends.
+    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+    SoftirqExit,
 }
 
 impl Point {
@@ -213,6 +241,14 @@ impl Point {
             Self::Migrate => &raw mut bindings::__tracepoint_sched_migrate_task,
             Self::Fork => &raw mut bindings::__tracepoint_sched_process_fork,
             Self::Free => &raw mut bindings::__tracepoint_sched_process_free,
+            #[cfg(CONFIG_OSNOISE_TRACER)]
+            Self::IrqEntry => &raw mut bindings::__tracepoint_irq_handler_entry,
+            #[cfg(CONFIG_OSNOISE_TRACER)]
+            Self::IrqExit => &raw mut bindings::__tracepoint_irq_handler_exit,
+            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+            Self::SoftirqEntry => &raw mut bindings::__tracepoint_softirq_entry,
+            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+            Self::SoftirqExit => &raw mut bindings::__tracepoint_softirq_exit,
         }
     }
 
@@ -226,6 +262,14 @@ impl Point {
             Self::Migrate => on_migrate::<T> as *mut c_void,
             Self::Fork => on_fork::<T> as *mut c_void,
             Self::Free => on_free::<T> as *mut c_void,
+            #[cfg(CONFIG_OSNOISE_TRACER)]
+            Self::IrqEntry => on_irq_entry::<T> as *mut c_void,
+            #[cfg(CONFIG_OSNOISE_TRACER)]
+            Self::IrqExit => on_irq_exit::<T> as *mut c_void,
+            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+            Self::SoftirqEntry => on_softirq_entry::<T> as *mut c_void,
+            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+            Self::SoftirqExit => on_softirq_exit::<T> as *mut c_void,
         }
     }
 }
@@ -428,4 +472,53 @@ unsafe extern "C" fn on_free<T: TaskProbe>(data: *mut c_void, task: *mut binding
     // SAFETY: `data` is the live `Bound<T>` that it was registered with; the task stays during the
     // probe.
     unsafe { (*data.cast::<Bound<T>>()).data.freed(TaskView::new(task)) };
+}
+
+/// # Safety
+///
+/// As a probe of `irq_handler_entry` that was registered with the address of a live `Bound<T>`.
+#[cfg(CONFIG_OSNOISE_TRACER)]
+unsafe extern "C" fn on_irq_entry<T: TaskProbe>(
+    data: *mut c_void,
+    irq: c_int,
+    _action: *mut bindings::irqaction,
+) {
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
+    unsafe { (*data.cast::<Bound<T>>()).data.irq_entered(irq) };
+}
+
+/// # Safety
+///
+/// As a probe of `irq_handler_exit` that was registered with the address of a live `Bound<T>`.
+#[cfg(CONFIG_OSNOISE_TRACER)]
+unsafe extern "C" fn on_irq_exit<T: TaskProbe>(
+    data: *mut c_void,
+    irq: c_int,
+    action: *mut bindings::irqaction,
+    _ret: c_int,
+) {
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the action and its name stay
+    // during the probe.
+    unsafe {
+        let name = Name::new((*action).name);
+        (*data.cast::<Bound<T>>()).data.irq_left(irq, name);
+    }
+}
+
+/// # Safety
+///
+/// As a probe of `softirq_entry` that was registered with the address of a live `Bound<T>`.
+#[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+unsafe extern "C" fn on_softirq_entry<T: TaskProbe>(data: *mut c_void, vector: c_uint) {
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
+    unsafe { (*data.cast::<Bound<T>>()).data.softirq_entered(vector) };
+}
+
+/// # Safety
+///
+/// As a probe of `softirq_exit` that was registered with the address of a live `Bound<T>`.
+#[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
+unsafe extern "C" fn on_softirq_exit<T: TaskProbe>(data: *mut c_void, vector: c_uint) {
+    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
+    unsafe { (*data.cast::<Bound<T>>()).data.softirq_left(vector) };
 }

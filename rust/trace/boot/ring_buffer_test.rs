@@ -10,7 +10,7 @@
 use crate::kernel::context::PreemptOff;
 use crate::kernel::cpus;
 use crate::kernel::fs::lockdown::check_lockdown;
-use crate::kernel::kthread::{Place, Thread};
+use crate::kernel::kthread::{Place, ThisThread, Thread};
 use crate::trace::buffer::{Buffer, Part};
 use kernel::cpu::{self, CpuId};
 use kernel::prelude::*;
@@ -94,7 +94,7 @@ fn write(test: Test) -> Result<Arc<Test>> {
     let mut threads = KVec::new();
     for cpu in cpus::online() {
         let test = test.clone();
-        let work = move || test.write_as_task();
+        let work = move |_: &ThisThread| test.write_as_task();
         threads.push(
             Thread::run(c"rtrace-buffer", Place::On(cpu), work)?,
             GFP_KERNEL,

@@ -183,7 +183,7 @@ fn filtered(top: &Arc<Instance>) -> Result<(), &'static str> {
     let count = || top.buffer().cpus().map(|part| part.entries()).sum::<u64>();
     let others = count();
     for _ in 0..CALLS {
-        drop(Thread::run(c"rtrace-selftest", Place::Any, || ()));
+        drop(Thread::run(c"rtrace-selftest", Place::Any, |_| ()));
     }
     top.set_tracing_on(false);
     let found = count();
@@ -249,5 +249,5 @@ fn wake() {
             fsleep(Delta::from_millis(2));
         }
     }
-    drop(Thread::run(c"rtrace-selftest", Place::Urgent, sleep));
+    drop(Thread::run(c"rtrace-selftest", Place::Urgent, |_| sleep()));
 }
