@@ -135,6 +135,7 @@ late_initcall(rtrace_ring_buffer_test);
 #ifdef CONFIG_FTRACE_STARTUP_TEST
 late_initcall(rtrace_startup_tests);
 #endif
+late_initcall(rtrace_tasks_are_there);
 late_initcall_sync(rtrace_end_of_boot);
 
 char rtrace_dump_on_oops[RTRACE_DUMP_SETTING_MAX] = "0";

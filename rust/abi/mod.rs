@@ -46,6 +46,8 @@ mod kdb;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
 mod module_tracer;
+#[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+mod noise;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]
 mod perf_event;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS, CONFIG_FUNCTION_TRACER))]

@@ -179,6 +179,15 @@ pub(crate) extern "C" fn rtrace_startup_tests() -> c_int {
     0
 }
 
+/// The initcall that starts what has threads.
+#[no_mangle]
+pub(crate) extern "C" fn rtrace_tasks_are_there() -> c_int {
+    // SAFETY: the command line has been parsed, and initcalls run before init memory goes.
+    let tracer = unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_TRACER) };
+    boot::late(tracer.last());
+    0
+}
+
 /// The initcall that ends boot, behind all others: stops recording if the command line says so.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {
@@ -232,5 +241,6 @@ crate::abi::same_in_c! {
     fn tracing_snapshot();
     fn tracing_snapshot_alloc();
     fn ftrace_boot_snapshot();
+    fn rtrace_tasks_are_there() -> _;
     fn rtrace_end_of_boot() -> _;
 }

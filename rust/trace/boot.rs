@@ -21,11 +21,16 @@ use super::fgraph::ret_stack;
 use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
 use super::instance::latency::{self, Latencies};
+use super::instance::tracer::Tracer;
 use super::instance::{list, snapshot, Instance};
 use super::output::{self, export, printk};
 use super::tasks::{cmdlines, stack};
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::tracers::branch;
+#[cfg(CONFIG_HWLAT_TRACER)]
+use super::tracers::hwlat;
+#[cfg(CONFIG_OSNOISE_TRACER)]
+use super::tracers::osnoise;
 use super::tracers::{self, TRACERS};
 use crate::core::parse::boot_instance::{BootInstance, Where};
 use crate::core::parse::number;
@@ -106,9 +111,32 @@ pub(crate) fn early(parameters: &Parameters<'_>) {
     // Options of the tracer exist only while it is current. The other options must be set before it
     // starts.
     options(top, parameters.options);
-    if !parameters.tracer.is_empty() {
-        start(top, parameters.tracer);
+    let tracer = parameters.tracer;
+    if !tracer.is_empty() && !needs_tasks(tracer) {
+        start(top, tracer);
         options(top, parameters.options);
+    }
+}
+
+/// Whether `name` is that of a tracer which starts at [`late`].
+fn needs_tasks(name: &[u8]) -> bool {
+    let is_it = |tracer: &&&dyn Tracer| tracer.name().as_bytes() == name.trim_ascii();
+    TRACERS
+        .iter()
+        .find(is_it)
+        .is_some_and(|tracer| tracer.needs_tasks())
+}
+
+/// There are tasks now: what waits for them starts, such as `tracer`, that of `ftrace=`. Task context.
+pub(crate) fn late(tracer: &[u8]) {
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    hwlat::late_init();
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    osnoise::workload::late_init();
+    if let Ok(top) = Instance::top() {
+        if needs_tasks(tracer) {
+            start(top, tracer);
+        }
     }
 }
 
@@ -222,6 +250,10 @@ fn make(size: usize) -> Result<&'static Arc<Instance>> {
     stack::init()?;
     #[cfg(CONFIG_BRANCH_TRACER)]
     branch::recording::init()?;
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    hwlat::init()?;
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    osnoise::workload::init()?;
     feature::register(Registry {
         features: FEATURES,
         tracers: TRACERS,

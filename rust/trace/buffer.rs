@@ -212,6 +212,13 @@ impl Buffer {
         self.settle_all();
     }
 
+    /// Whether `cpu` may record. Any context.
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    pub(crate) fn is_allowed(&self, cpu: CpuId) -> bool {
+        self.lane(cpu)
+            .is_some_and(|lane| lane.allowed.load(Relaxed))
+    }
+
     /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
     pub(crate) fn set_overwrite(&self, overwrite: bool) {
         self.overwrite.store(overwrite, Relaxed);

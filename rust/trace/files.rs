@@ -19,6 +19,7 @@
 //! | [`printk_formats`], `eval_map` | the files of these names |
 //! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
+//! | `hwlat`, `osnoise` | the files of `hwlat_detector/` and `osnoise/` |
 //! | `stack_tracer` | `stack_trace`, `stack_max_size`, `stack_trace_filter` |
 //! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
 //! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile`, `synthetic_events` |
@@ -53,11 +54,15 @@ mod eval_map;
 mod events;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(super) mod ftrace;
+#[cfg(CONFIG_HWLAT_TRACER)]
+mod hwlat;
 mod latency;
 pub(crate) mod listing;
 pub(crate) mod marker;
 pub(crate) mod node;
 mod options;
+#[cfg(CONFIG_OSNOISE_TRACER)]
+mod osnoise;
 mod per_cpu;
 mod persistent;
 mod printk_formats;
@@ -107,6 +112,14 @@ static TABLES: &[&[Row]] = &[
     ftrace::FILES,
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     dynamic::FILES,
+];
+
+/// Directories of the top instance with files of one tracer.
+static FOLDERS: &[(&CStr, &[Row])] = &[
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    (c"hwlat_detector", hwlat::FILES),
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    (c"osnoise", osnoise::FILES),
 ];
 
 /// Functions that create files in `trace_stat/`.
@@ -267,7 +280,24 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
         let stat = dir.create_dir(c"trace_stat")?;
         STATISTICS.iter().try_for_each(|create| create(&stat))?;
     }
+    for (name, folder) in FOLDERS.iter().filter(|_| instance.is_top()) {
+        let dir = dir.create_dir(name)?;
+        let here = |at: &Place, dir: &Dir| {
+            let rows = folder.iter().filter(|row| row.scope.includes(at));
+            rows.for_each(|row| row.create(dir, at));
+        };
+        here(&all, &dir);
+        if folder.iter().any(|row| row.scope == Scope::PerCpu) {
+            create_per_cpu(&dir, instance, here)?;
+        }
+    }
+    create_per_cpu(dir, instance, |at, dir| {
+        rows(at).for_each(|row| row.create(dir, at));
+    })
+}
 
+/// Creates `per_cpu/` in `dir`, with a directory for each CPU, which `fill` fills.
+fn create_per_cpu(dir: &Dir, instance: &Arc<Instance>, fill: impl Fn(&Place, &Dir)) -> Result {
     let per_cpu = dir.create_dir(c"per_cpu")?;
     for cpu in cpus::possible() {
         let name = CString::try_from_fmt(fmt!("cpu{}", cpu.as_u32()))?;
@@ -276,7 +306,7 @@ fn create_all(dir: &Dir, instance: &Arc<Instance>) -> Result {
             instance: instance.clone(),
             cpu: Some(cpu),
         };
-        rows(&at).for_each(|row| row.create(&dir, &at));
+        fill(&at, &dir);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! names exactly the files that exist. Selftests read it to learn which features exist.
 
 use super::control::{shown, Control, Text};
-use super::{rows, Place, Row};
+use super::{rows, Place, Row, Scope, FOLDERS};
 use crate::core::format::Out;
 use crate::kernel::cpus;
 use crate::trace::instance::list;
@@ -68,6 +68,18 @@ fn write(top: &Place, out: &mut Text) -> fmt::Result {
     out.write_str(DIRECTORIES)?;
     for row in rows(&of_cpu(top)) {
         write_row(out, "\t", row, ": ")?;
+    }
+    for (name, folder) in FOLDERS {
+        out.write_str("\n  ")?;
+        out.bytes(name.to_bytes())?;
+        out.write_str("/\n")?;
+        for row in *folder {
+            out.write_str("\t")?;
+            if row.scope == Scope::PerCpu {
+                out.write_str("per_cpu/cpuN/")?;
+            }
+            write_row(out, "", row, ": ")?;
+        }
     }
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     for piece in super::dynamic::SYNTAX {

@@ -123,6 +123,17 @@ impl Latency {
         self.longest.store(nanoseconds, Relaxed);
     }
 
+    /// Makes `nanoseconds` the longest latency if it is, and says so to those who watch the file. Any
+    /// context.
+    #[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
+    pub(crate) fn raise(&self, nanoseconds: u64) {
+        if nanoseconds > self.longest() {
+            self.set_longest(nanoseconds);
+            #[cfg(CONFIG_FSNOTIFY)]
+            self.announcer.announce();
+        }
+    }
+
     /// Whether a latency of `nanoseconds` is recorded. Any context.
     #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]

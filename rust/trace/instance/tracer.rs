@@ -62,6 +62,11 @@ pub(crate) trait Tracer: Send + Sync {
         true
     }
 
+    /// Whether it has threads, so that it cannot start before there are tasks.
+    fn needs_tasks(&self) -> bool {
+        false
+    }
+
     /// Whether it keeps its worst trace in the snapshot. Then `trace` shows the snapshot, and no
     /// other user may take one.
     fn uses_snapshot(&self) -> bool {

@@ -102,12 +102,16 @@ pub(crate) fn record_in(buffer: &Buffer, context: Context, from: usize) {
 /// Records the stack for an entry that was made in `context`, from the frame of the function that
 /// contains `ip`. If there is no such frame, records the whole stack. Any context.
 pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
+    write(buffer, context, |calls| first_caller(calls, ip));
+}
+
+/// The index of the frame of the function that contains `ip` in `calls`. 0 if there is none.
+#[inline(always)]
+fn first_caller(calls: &[usize], ip: usize) -> usize {
     let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
-    write(buffer, context, |calls| {
-        let is_caller =
-            |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
-        calls.iter().position(is_caller).unwrap_or(0)
-    });
+    let is_caller =
+        |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
+    calls.iter().position(is_caller).unwrap_or(0)
 }
 
 /// Records the stack for an entry that was made in `context`. Each of `callees` is an address in a
@@ -184,6 +188,26 @@ const NMI: u32 = 3;
 #[cfg(CONFIG_EVENT_TRACING)]
 static READING_USER: SetOnce<PerCpu<Atomic<bool>>> = SetOnce::new();
 
+/// Gives `f` the stack from the frame of the function that contains `ip` on; all of it if there is no
+/// such frame. Any context; `f` runs with preemption off.
+#[cfg(CONFIG_TIMERLAT_TRACER)]
+pub(crate) fn with_caller(ip: usize, f: impl FnOnce(&[usize])) {
+    let Some(stacks) = STACKS.as_ref() else {
+        return;
+    };
+    stacks.with_current(|calls| f(calls.get(first_caller(calls, ip)..).unwrap_or(&[])));
+}
+
+/// Records `calls`, which were saved before, for an entry that was made in `context`. Any context.
+#[cfg(CONFIG_TIMERLAT_TRACER)]
+pub(crate) fn record_saved(
+    buffer: &Buffer,
+    context: Context,
+    calls: impl ExactSizeIterator<Item = usize>,
+) {
+    write_words(buffer, context, calls);
+}
+
 /// The index of the frame at `from` in `calls`. 0 if there is none.
 fn frame_of(calls: &[usize], from: usize) -> usize {
     calls
@@ -205,19 +229,29 @@ fn write(buffer: &Buffer, context: Context, first: impl Fn(&[usize]) -> usize) {
 
 /// Records `calls`.
 fn write_calls(buffer: &Buffer, context: Context, calls: &[usize]) {
+    write_words(buffer, context, calls.iter().copied());
+}
+
+#[inline(always)]
+fn write_words(buffer: &Buffer, context: Context, calls: impl ExactSizeIterator<Item = usize>) {
+    let count = calls.len();
     // If there is no room, the ring buffer counts the loss.
-    let _ = buffer.write_with(context, size_of_val(calls), |_, tail| {
-        store_words(
-            tail,
-            calls.iter().map(|call| match Trampolines::has(*call) {
-                true => TRAMPOLINE,
-                false => *call,
-            }),
-        );
-        KernelStack {
-            // The number of calls is far below `i32::MAX`.
-            size: calls.len() as i32,
-            _pad: 0,
-        }
-    });
+    let _ = buffer.write_with(
+        context,
+        count.wrapping_mul(size_of::<usize>()),
+        |_, tail| {
+            store_words(
+                tail,
+                calls.map(|call| match Trampolines::has(call) {
+                    true => TRAMPOLINE,
+                    false => call,
+                }),
+            );
+            KernelStack {
+                // The number of calls is far below `i32::MAX`.
+                size: count as i32,
+                _pad: 0,
+            }
+        },
+    );
 }

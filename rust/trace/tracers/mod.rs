@@ -20,9 +20,13 @@ pub(crate) mod function_graph;
 pub(crate) mod function_pids;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 mod functions;
+#[cfg(CONFIG_HWLAT_TRACER)]
+pub(crate) mod hwlat;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod irqsoff;
 mod nop;
+#[cfg(CONFIG_OSNOISE_TRACER)]
+pub(crate) mod osnoise;
 #[cfg(CONFIG_SCHED_TRACER)]
 mod wakeup;
 
@@ -31,6 +35,12 @@ use super::output::tracer::Row;
 
 /// The tracers there are, in the order of `available_tracers`. Every instance starts with the last.
 pub(crate) static TRACERS: &[&dyn Tracer] = &[
+    #[cfg(CONFIG_TIMERLAT_TRACER)]
+    &osnoise::Noise(osnoise::workload::Kind::Timerlat),
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    &osnoise::Noise(osnoise::workload::Kind::Osnoise),
+    #[cfg(CONFIG_HWLAT_TRACER)]
+    &hwlat::Hwlat,
     #[cfg(CONFIG_BRANCH_TRACER)]
     &branch::Branch,
     #[cfg(CONFIG_FUNCTION_TRACER)]
@@ -54,6 +64,10 @@ pub(crate) static TRACERS: &[&dyn Tracer] = &[
 
 /// Those that print in a way of their own.
 pub(crate) static OUTPUTS: &[Row] = &[
+    #[cfg(CONFIG_TIMERLAT_TRACER)]
+    ("timerlat", osnoise::timerlat_output),
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    ("osnoise", osnoise::output),
     #[cfg(CONFIG_BRANCH_TRACER)]
     ("branch", branch::output),
     #[cfg(CONFIG_FUNCTION_TRACER)]
