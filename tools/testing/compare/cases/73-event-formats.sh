@@ -3,9 +3,9 @@
 exact() {
 	tr 0123456789 OIZEASGTBQ
 }
-# rtrace has no tracer osnoise. Rust Binder, which has events, is in its kernel alone.
+# Rust Binder, which has events, is in rtrace's kernel alone.
 common() {
-	grep -v -e '^osnoise:' -e '^rust_binder:'
+	grep -v '^rust_binder:'
 }
 # Which object comes first when the kernel is linked decides about the order.
 echo "== available_events =="
@@ -15,13 +15,14 @@ cat events/header_page events/header_event | exact
 for system in events/*/; do
 	name=$(basename $system)
 	# Of the core's own entries rtrace has those that it makes.
-	[ $name != ftrace ] && [ $name != osnoise ] && [ $name != rust_binder ] || continue
+	[ $name != ftrace ] && [ $name != rust_binder ] || continue
 	echo "== formats of $name =="
 	ls $system | common
 	cat $(ls -d $system*/format | common) | grep -v '^ID: ' | exact
 done
 echo "== formats of the core's own entries =="
-for entry in function funcgraph_entry funcgraph_exit kernel_stack user_stack bprint print bputs raw_data wakeup context_switch; do
+for entry in function funcgraph_entry funcgraph_exit kernel_stack user_stack bprint print bputs raw_data wakeup context_switch \
+	hwlat osnoise timerlat; do
 	exact < events/ftrace/$entry/format
 done
 echo "== names in formats =="
