@@ -15,6 +15,8 @@ macro_rules! same_in_c {
 pub(crate) use same_in_c;
 
 mod api;
+#[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+mod blk;
 #[cfg(all(CONFIG_BLOCK, CONFIG_EVENT_TRACING))]
 mod block;
 mod boot;
@@ -45,6 +47,8 @@ mod hits;
 mod kdb;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod latency;
+#[cfg(CONFIG_MMIOTRACE)]
+mod mmiotrace;
 mod module_tracer;
 #[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
 mod noise;

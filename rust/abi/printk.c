@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
+#include <linux/mmiotrace.h>
 #include <linux/string.h>
 #include <linux/trace.h>
 #include <linux/trace_printk.h>
@@ -96,3 +97,10 @@ int trace_array_printk(struct trace_array *tr, unsigned long ip, const char *fmt
 	return ret;
 }
 EXPORT_SYMBOL_GPL(trace_array_printk);
+
+#ifdef CONFIG_MMIOTRACE
+int mmio_trace_printk(const char *fmt, va_list args)
+{
+	return trace_vprintk(0, fmt, args);
+}
+#endif

@@ -7,6 +7,9 @@
 #ifdef CONFIG_BPF_EVENTS
 #include <linux/btf.h>
 #endif
+#ifdef CONFIG_BLK_DEV_IO_TRACE
+#include <linux/cgroup.h>
+#endif
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/execmem.h>
@@ -30,6 +33,10 @@
 #endif
 #include <linux/magic.h>
 #include <linux/memory.h>
+#ifdef CONFIG_MMIOTRACE
+#include <linux/mmiotrace.h>
+#include <linux/pci.h>
+#endif
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/mount.h>
@@ -74,6 +81,9 @@
 #include <asm/timer.h>
 #endif
 #include "../../kernel/rtrace/rust/abi/api.h"
+#ifdef CONFIG_BLK_DEV_IO_TRACE
+#include "../../kernel/rtrace/rust/abi/blk.h"
+#endif
 #include "../../kernel/rtrace/rust/abi/boot.h"
 #include "../../kernel/rtrace/rust/abi/branch.h"
 #ifdef CONFIG_DYNAMIC_EVENTS

@@ -29,6 +29,9 @@
 #ifdef CONFIG_UPROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/uprobes.c"
 #endif
+#ifdef CONFIG_MMIOTRACE
+#include "../../kernel/rtrace/rust/helpers/pci.c"
+#endif
 #ifdef CONFIG_USER_EVENTS
 #include "../../kernel/rtrace/rust/helpers/user_events.c"
 #endif

@@ -10,6 +10,8 @@ pub(crate) mod bpf;
 pub(crate) mod branch_sites;
 #[cfg(CONFIG_PROBE_EVENTS_BTF_ARGS)]
 pub(crate) mod btf;
+#[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
+pub(crate) mod cgroup;
 pub(crate) mod clock;
 pub(crate) mod context;
 pub(crate) mod cpus;
@@ -47,6 +49,8 @@ pub(crate) mod kthread;
 pub(crate) mod mapped;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod memory;
+#[cfg(CONFIG_MMIOTRACE)]
+pub(crate) mod mmiotrace;
 pub(crate) mod module;
 #[cfg(any(CONFIG_HWLAT_TRACER, CONFIG_OSNOISE_TRACER))]
 pub(crate) mod nmi_callback;
@@ -56,6 +60,8 @@ pub(crate) mod osnoise;
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) mod own_event;
 pub(crate) mod pages;
+#[cfg(CONFIG_MMIOTRACE)]
+pub(crate) mod pci;
 pub(crate) mod per_context;
 pub(crate) mod percpu;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS))]

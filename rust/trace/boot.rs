@@ -21,10 +21,12 @@ use super::fgraph::ret_stack;
 use super::files::{self, marker};
 use super::instance::feature::{self, make as feature_of, MakeFeature, Registry};
 use super::instance::latency::{self, Latencies};
-use super::instance::tracer::Tracer;
+use super::instance::tracer::{self, Tracer};
 use super::instance::{list, snapshot, Instance};
 use super::output::{self, export, printk};
 use super::tasks::{cmdlines, stack};
+#[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+use super::tracers::blk;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use super::tracers::branch;
 #[cfg(CONFIG_HWLAT_TRACER)]
@@ -55,6 +57,8 @@ static FEATURES: &[&[MakeFeature]] = &[
         feature_of::<printk::PrintkOptions>,
         #[cfg(CONFIG_BRANCH_TRACER)]
         feature_of::<branch::BesideTracer>,
+        #[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+        feature_of::<blk::Options>,
     ],
     #[cfg(CONFIG_FUNCTION_TRACER)]
     ftrace::FEATURES,
@@ -283,8 +287,17 @@ pub(crate) fn end_with_snapshot(ip: usize) {
     }
 }
 
+/// Makes the tracer called `name` the current one, unless boot must not start it. Errors as
+/// [`Instance::set_tracer`].
+fn set_tracer(instance: &Arc<Instance>, name: &[u8]) -> Result {
+    if !tracer::may_start_at_boot(name) {
+        return Err(EINVAL);
+    }
+    instance.set_tracer(name)
+}
+
 fn start(top: &Arc<Instance>, name: &[u8]) {
-    match top.set_tracer(name) {
+    match set_tracer(top, name) {
         Ok(()) => pr_info!("starting tracer '{}'\n", Text(name)),
         Err(error) => pr_warn!("tracer '{}' not started: {:?}\n", Text(name), error),
     }

@@ -11,14 +11,20 @@
 //! To add an entry, add such a struct and a row to [`TABLE`]. To record it, pass the struct to the
 //! buffer, which adds the common fields.
 
+#[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
+mod blk;
 mod branch;
 mod function;
 mod graph;
 mod message;
+#[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
+pub mod mmio;
 mod noise;
 mod sched;
 mod stack;
 
+#[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
+pub use blk::Blk;
 pub use branch::Branch;
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub use branch::BranchSite;
@@ -41,13 +47,13 @@ use core::fmt;
 /// The built-in types: their numbers, which are ABI and are defined only here, and whether
 /// `events/` shows them.
 macro_rules! table {
-    ($($number:literal => $Type:ty $(, if $offered:expr)?;)*) => {
-        $(impl Number for $Type {
+    ($($(#[$cfg:meta])* $number:literal => $Type:ty $(, if $offered:expr)?;)*) => {
+        $($(#[$cfg])* impl Number for $Type {
             const NUMBER: u16 = $number;
         })*
 
         /// The built-in types, sorted by number.
-        pub const TABLE: &[Row] = &[$(Row::of::<$Type>(true $(&& $offered)?)),*];
+        pub const TABLE: &[Row] = &[$($(#[$cfg])* Row::of::<$Type>(true $(&& $offered)?)),*];
     };
 }
 
@@ -58,11 +64,17 @@ table! {
     4 => KernelStack;
     5 => Print;
     6 => Bprint;
+    #[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
+    7 => mmio::MmioRw;
+    #[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
+    8 => mmio::MmioMap;
     9 => Branch, if cfg!(CONFIG_BRANCH_TRACER);
     10 => FuncgraphExit;
     11 => FuncgraphEntry;
     12 => FuncgraphRetaddrEntry, if cfg!(CONFIG_FUNCTION_GRAPH_RETADDR);
     13 => UserStack;
+    #[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
+    14 => Blk, if Blk::LISTED;
     15 => Bputs;
     16 => Hwlat;
     17 => Osnoise;
@@ -280,6 +292,8 @@ pub trait Entry: Copy {
 pub trait Show: Entry {
     /// Whether it needs [`Env::strings`](super::print::Env::strings).
     const NEEDS_STRINGS: bool = false;
+    /// Whether it has a text. If not, only the tracer that records it prints it.
+    const HAS_TEXT: bool = true;
 
     /// Writes the normal form, newline included.
     ///
@@ -334,9 +348,9 @@ fn no_form<E: Entry>(out: &mut dyn Out) -> Result<(), Error> {
 }
 
 /// Writes a record of `E` in the form that the options ask for. Returns false if its strings are
-/// missing.
+/// missing, or it has no text.
 fn show<E: Show>(line: &Line<'_>, out: &mut dyn Out) -> Result<bool, Error> {
-    if E::NEEDS_STRINGS && line.env.strings.is_none() {
+    if !E::HAS_TEXT || E::NEEDS_STRINGS && line.env.strings.is_none() {
         return Ok(false);
     }
     let set = line.env.set;
@@ -430,7 +444,7 @@ impl Row {
 
     /// Writes a record of this type in the form that the options ask for, with its newline.
     ///
-    /// Returns `false` and writes nothing if it needs strings that are missing.
+    /// Returns `false` and writes nothing if it needs strings that are missing, or has no text.
     ///
     /// # Errors
     ///
@@ -582,6 +596,17 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
 ",
             ),
             (
+                "mmiotrace_rw",
+                "\
+\tfield:resource_size_t phys;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:unsigned long value;\toffset:16;\tsize:8;\tsigned:0;
+\tfield:unsigned long pc;\toffset:24;\tsize:8;\tsigned:0;
+\tfield:int map_id;\toffset:32;\tsize:4;\tsigned:1;
+\tfield:unsigned char opcode;\toffset:36;\tsize:1;\tsigned:0;
+\tfield:unsigned char width;\toffset:37;\tsize:1;\tsigned:0;
+",
+            ),
+            (
                 "user_stack",
                 "\
 \tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;
@@ -620,7 +645,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
         let ids: Vec<_> = TABLE.iter().map(|row| row.id).collect();
         assert_eq!(
             ids,
-            [1, 2, 3, 4, 5, 6, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20]
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
         );
         assert_eq!(
             (Print::SIZE, RawData::SIZE, KernelStack::SIZE, Bputs::SIZE),
@@ -675,7 +700,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(Row::find(row.id).map(|found| found.name), Some(row.name));
         }
         assert_eq!((Function::ID, FuncRepeats::ID, Branch::ID), (1, 20, 9));
-        assert!(Row::find(7).is_none());
+        assert!(Row::find(16).is_none());
     }
 
     #[test]

@@ -74,6 +74,15 @@ pub trait Tasks {
         addr: usize,
         out: &mut dyn Out,
     ) -> core::result::Result<bool, fmt::Error>;
+
+    /// Writes the path of the cgroup with the given id. Returns false and writes nothing if cgroups
+    /// are shown by their ids.
+    ///
+    /// # Errors
+    ///
+    /// Only the errors of `out`.
+    #[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
+    fn write_cgroup(&self, id: u64, out: &mut dyn Out) -> core::result::Result<bool, fmt::Error>;
 }
 
 /// Everything that printing needs besides the record.
@@ -189,7 +198,7 @@ impl Line<'_> {
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
-mod tests {
+pub(super) mod tests {
     use super::super::entry::{self, Entry, Words};
     use super::super::symbol::tests::{text, Names};
     use super::super::LineBuf;
@@ -198,7 +207,8 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    struct Numbered;
+    /// Names made of numbers.
+    pub(in super::super) struct Numbered;
 
     impl Tasks for Numbered {
         fn write_name(&self, pid: i32, out: &mut dyn Out) -> fmt::Result {
@@ -215,6 +225,17 @@ mod tests {
                 return Ok(false);
             }
             write!(out, "/bin/cat[+{:#x}]", addr - 0x2000).map(|()| true)
+        }
+
+        fn write_cgroup(
+            &self,
+            id: u64,
+            out: &mut dyn Out,
+        ) -> core::result::Result<bool, fmt::Error> {
+            if id != 1 {
+                return Ok(false);
+            }
+            out.bytes(b"/group").map(|()| true)
         }
     }
 

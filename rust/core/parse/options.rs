@@ -238,6 +238,39 @@ pub const NOP_REFUSE: TracerOption = TracerOption {
 /// The options of the nop tracer. All are off by default.
 pub const NOP_TRACER: &[TracerOption] = &[NOP_ACCEPT, NOP_REFUSE];
 
+/// The options of the tracer `blk`. All are off by default.
+#[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
+pub mod blk {
+    use super::TracerOption;
+
+    /// Prints lines as blkparse does.
+    pub const CLASSIC: TracerOption = TracerOption {
+        name: "blk_classic",
+        bit: 1,
+    };
+    /// Records the cgroup of a request.
+    #[cfg(any(CONFIG_BLK_CGROUP, not(CONFIG_RTRACE)))]
+    pub const CGROUP: TracerOption = TracerOption {
+        name: "blk_cgroup",
+        bit: 2,
+    };
+    /// Prints the path of a cgroup in place of its id.
+    #[cfg(any(CONFIG_BLK_CGROUP, not(CONFIG_RTRACE)))]
+    pub const CGROUP_PATH: TracerOption = TracerOption {
+        name: "blk_cgname",
+        bit: 4,
+    };
+
+    /// All options.
+    pub const OPTIONS: &[TracerOption] = &[
+        CLASSIC,
+        #[cfg(any(CONFIG_BLK_CGROUP, not(CONFIG_RTRACE)))]
+        CGROUP,
+        #[cfg(any(CONFIG_BLK_CGROUP, not(CONFIG_RTRACE)))]
+        CGROUP_PATH,
+    ];
+}
+
 /// The options of function_graph. Those for output also apply to older entries.
 pub mod graph {
     use super::TracerOption;

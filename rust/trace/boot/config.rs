@@ -124,7 +124,7 @@ fn apply_to(instance: &Arc<Instance>, at: Key<'_>) {
         }
     }
     if let Some(text) = at.value(c"tracer") {
-        attempt("tracer", text, |text| instance.set_tracer(text));
+        attempt("tracer", text, |text| super::set_tracer(instance, text));
     }
     // This comes after the tracer, since a tracer may have freed the snapshot.
     if at.key(c"alloc_snapshot").is_some() {

@@ -14,10 +14,12 @@ use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{
     OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
 };
+use crate::trace::instance::Instance;
 use crate::trace::output::cursor::{Ahead, Cursor, Room};
 use crate::trace::output::source::Consume;
 use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{line, Style, LINE_ROOM};
+use core::fmt;
 use kernel::{new_mutex, prelude::*, sync::Mutex};
 
 /// The row of the file.
@@ -26,7 +28,7 @@ pub(crate) struct TracePipe;
 impl Node for TracePipe {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
         let claim = Claim::new(at)?;
-        let pipe = Pipe {
+        let mut pipe = Pipe {
             style: Style::of(&at.instance),
             output: tracer::new(at.instance.tracer().name())?,
             read_before: false,
@@ -38,6 +40,7 @@ impl Node for TracePipe {
             line: KVVec::from_elem(0, LINE_ROOM, GFP_KERNEL)?,
             held: 0,
         };
+        pipe.print(|output, text| output.pipe_opened(text));
         Opening::pin_init(try_pin_init!(OpenPipe { pipe <- new_mutex!(pipe), claim }? Error))
     }
 }
@@ -117,6 +120,9 @@ impl OpenFile for OpenPipe {
             if copied > 0 || call.is_empty() {
                 return Ok(copied);
             }
+            if self.pipe.lock().precede(&self.at().instance) {
+                continue;
+            }
             if self.at().instance.begin_if_empty() || !self.wait(call.nonblock())? {
                 return Ok(0);
             }
@@ -158,6 +164,29 @@ impl Pipe {
         let done = call.put(text)?;
         self.copied = self.copied.saturating_add(done);
         Ok(done)
+    }
+
+    /// Fills `text` with what the tracer prints.
+    fn print(
+        &mut self,
+        f: impl FnOnce(&mut (dyn TracerOutput + 'static), &mut LineBuf<'_>) -> fmt::Result,
+    ) {
+        let mut text = LineBuf::new(&mut self.text);
+        if let Some(output) = self.output.as_deref_mut() {
+            // The room is larger than what a tracer prints here.
+            let _ = f(output, &mut text);
+        }
+        (self.copied, self.len) = (0, text.as_bytes().len());
+    }
+
+    /// Prints what the tracer wants this read to return before events. Returns false if that is
+    /// nothing.
+    fn precede(&mut self, instance: &Instance) -> bool {
+        if self.held != 0 {
+            return false;
+        }
+        self.print(|output, text| output.pipe_read(instance, text));
+        self.has_text()
     }
 
     /// Prints events until there are `wanted` bytes, the room is full or the buffer is empty.

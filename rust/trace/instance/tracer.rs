@@ -67,6 +67,11 @@ pub(crate) trait Tracer: Send + Sync {
         false
     }
 
+    /// Whether the command line and the boot configuration may start it.
+    fn at_boot(&self) -> bool {
+        true
+    }
+
     /// Whether it keeps its worst trace in the snapshot. Then `trace` shows the snapshot, and no
     /// other user may take one.
     fn uses_snapshot(&self) -> bool {
@@ -194,6 +199,12 @@ pub(crate) fn each(mut f: impl FnMut(&dyn Tracer) -> Result) -> Result {
         added.iter().rev().try_for_each(|tracer| f(&**tracer))?;
     }
     all().iter().try_for_each(|tracer| f(*tracer))
+}
+
+/// Whether boot may start the tracer called `name`, if there is one. Any context.
+pub(crate) fn may_start_at_boot(name: &[u8]) -> bool {
+    let mut tracers = all().iter();
+    !tracers.any(|tracer| tracer.name().as_bytes() == name.trim_ascii() && !tracer.at_boot())
 }
 
 /// The tracer in `row`. `EINVAL` if there is none.

@@ -13,11 +13,15 @@ use crate::core::format::print::{self, Env};
 use crate::core::format::Out;
 use crate::core::parse::options::Flag;
 use crate::core::parse::parser::until_nul;
+#[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
+use crate::kernel::cgroup;
 use crate::kernel::context::{irqs_off, PreemptCount};
 use crate::kernel::mapped;
 use crate::trace::output::printk;
 use crate::trace::tasks::cmdlines;
 use core::fmt;
+#[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
 /// Prints types that are registered at run time.
@@ -39,6 +43,10 @@ pub(crate) trait Printer: Send + Sync {
 /// The printer of types that are not built in. Set when the first such type exists.
 pub(crate) static EVENT_PRINTER: SetOnce<&'static dyn Printer> = SetOnce::new();
 
+/// Whether cgroups are shown by their paths, and not by their ids.
+#[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
+pub(crate) static CGROUP_PATHS: Atomic<bool> = Atomic::new(false);
+
 /// The saved names of tasks.
 struct SavedNames;
 
@@ -57,6 +65,20 @@ impl print::Tasks for SavedNames {
             write!(out, "[+{offset:#x}]")
         })
         .map_or(Ok(false), |written| written.map(|()| true))
+    }
+
+    #[cfg(all(CONFIG_BLK_DEV_IO_TRACE, CONFIG_BLK_CGROUP))]
+    fn write_cgroup(&self, id: u64, out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        // The look-up takes locks, which a dump must not.
+        if !CGROUP_PATHS.load(Relaxed) || PreemptCount::read().is_atomic() || irqs_off() {
+            return Ok(false);
+        }
+        cgroup::with_path(id, |path| out.bytes(path)).map(|()| true)
+    }
+
+    #[cfg(all(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_BLK_CGROUP)))]
+    fn write_cgroup(&self, _id: u64, _out: &mut dyn Out) -> Result<bool, fmt::Error> {
+        Ok(false)
     }
 }
 
@@ -135,7 +157,8 @@ pub(crate) fn prefix(
     prefix.write(out, style.set, latency)
 }
 
-fn env(style: &Style) -> Env<'_> {
+/// What printing needs besides the record.
+pub(crate) fn env(style: &Style) -> Env<'_> {
     // Addresses from another kernel's boot must not be dereferenced. Such buffers hold whole texts
     // instead.
     let strings: Option<&dyn print::Strings> = if !style.symbols.is_of_previous_boot() {

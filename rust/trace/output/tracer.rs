@@ -45,6 +45,20 @@ pub(crate) trait TracerOutput: Send {
         let _ = (record, style, neighbours, out);
         Ok(Printed::Unhandled)
     }
+
+    /// Prints what `trace_pipe` begins with, when it is opened. Task context. Errors only when `out`
+    /// is full.
+    fn pipe_opened(&mut self, out: &mut dyn Out) -> fmt::Result {
+        let _ = out;
+        Ok(())
+    }
+
+    /// Prints what a read of `trace_pipe` returns instead of events. If that is nothing, the read
+    /// returns events. Task context, may sleep. Errors only when `out` is full.
+    fn pipe_read(&mut self, instance: &Instance, out: &mut dyn Out) -> fmt::Result {
+        let _ = (instance, out);
+        Ok(())
+    }
 }
 
 /// The name of a tracer, and the function that makes its output for one open file (`ENOMEM`).

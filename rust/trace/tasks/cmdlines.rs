@@ -212,7 +212,7 @@ impl Saver {
 }
 
 /// Saves the name of `task`, if names are wanted and the table is not locked. Any context but NMI.
-#[cfg(CONFIG_TRACER_MAX_TRACE)]
+#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_BLK_DEV_IO_TRACE))]
 pub(crate) fn remember(task: TaskView<'_>) {
     Saver::save(task);
 }

@@ -6,6 +6,8 @@
 //! [`TRACERS`] says what exists, and [`OUTPUTS`] which of them print in a way of their own; `boot.rs`
 //! hands both over. To add a tracer: a file with its [`Tracer`], and a row here.
 
+#[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+pub(crate) mod blk;
 #[cfg(CONFIG_BRANCH_TRACER)]
 pub(crate) mod branch;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
@@ -24,6 +26,8 @@ mod functions;
 pub(crate) mod hwlat;
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
 mod irqsoff;
+#[cfg(CONFIG_MMIOTRACE)]
+pub(crate) mod mmiotrace;
 mod nop;
 #[cfg(CONFIG_OSNOISE_TRACER)]
 pub(crate) mod osnoise;
@@ -41,8 +45,12 @@ pub(crate) static TRACERS: &[&dyn Tracer] = &[
     &osnoise::Noise(osnoise::workload::Kind::Osnoise),
     #[cfg(CONFIG_HWLAT_TRACER)]
     &hwlat::Hwlat,
+    #[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+    &blk::Requests,
     #[cfg(CONFIG_BRANCH_TRACER)]
     &branch::Branch,
+    #[cfg(CONFIG_MMIOTRACE)]
+    &mmiotrace::Accesses,
     #[cfg(CONFIG_FUNCTION_TRACER)]
     &function_graph::FunctionGraph,
     #[cfg(CONFIG_SCHED_TRACER)]
@@ -68,6 +76,10 @@ pub(crate) static OUTPUTS: &[Row] = &[
     ("timerlat", osnoise::timerlat_output),
     #[cfg(CONFIG_OSNOISE_TRACER)]
     ("osnoise", osnoise::output),
+    #[cfg(CONFIG_BLK_DEV_IO_TRACE)]
+    ("blk", blk::output),
+    #[cfg(CONFIG_MMIOTRACE)]
+    ("mmiotrace", mmiotrace::output),
     #[cfg(CONFIG_BRANCH_TRACER)]
     ("branch", branch::output),
     #[cfg(CONFIG_FUNCTION_TRACER)]
