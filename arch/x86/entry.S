@@ -151,8 +151,43 @@ SYM_FUNC_START(ftrace_gated_caller)
 	CALL_DEPTH_ACCOUNT
 .Lgated_return:
 	RET
-.Lgated_end:
 SYM_FUNC_END(ftrace_gated_caller)
+
+/*
+ * For a function that hooks returns and looks at no registers: its arguments are the site and where the return address is on
+ * the stack. A model only, and copied with the others. A copy begins with a NOP if it has such a function to call, or else
+ * with a jump to the copy of ftrace_caller, so that what the ops calls may change without patching its sites.
+ */
+SYM_FUNC_START(ftrace_hook_caller)
+	ANNOTATE_NOENDBR
+.Lhook:
+	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+	pushq	%rax
+	CALL_DEPTH_ACCOUNT
+	movq	7*8(%rsp), %rdi
+	subq	$SITE_SIZE, %rdi
+	leaq	8*8(%rsp), %rsi
+	CALL_DEPTH_ACCOUNT
+.Lhook_call:
+	call	ftrace_stub
+
+	popq	%rax
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+.Lhook_return:
+	RET
+.Lhook_end:
+SYM_FUNC_END(ftrace_hook_caller)
 
 SYM_FUNC_START(ftrace_regs_caller)
 	ANNOTATE_NOENDBR
@@ -245,15 +280,18 @@ SYM_FUNC_END(ftrace_stub_direct_tramp)
 SYM_DATA_START(rtrace_models)
 	/*
 	 * Size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call;
-	 * of both RETs; of the entry with a gate, which begins with the movabsq of its word, and of its RET.
+	 * of both RETs; of the entry with a gate, which begins with the movabsq of its word, and of its RET; of the entry for what
+	 * hooks returns, which begins with the NOP, of its call and of its RET.
 	 */
-	.quad	.Lgated_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
+	.quad	.Lhook_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
 	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller
 	.quad	.Lreturn - ftrace_caller, .Lplain_return - ftrace_caller
 	.quad	.Lgate - ftrace_caller, .Lgated_return - ftrace_caller
+	.quad	.Lhook - ftrace_caller, .Lhook_call - ftrace_caller, .Lhook_return - ftrace_caller
 	.quad	.Lregs_end - ftrace_regs_caller, 0
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_return - ftrace_regs_caller, .Lregs_balanced_return - ftrace_regs_caller
 	.quad	0, 0
+	.quad	0, 0, 0
 SYM_DATA_END(rtrace_models)

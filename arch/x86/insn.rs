@@ -23,6 +23,11 @@ pub const NOP: Insn = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 /// The NOP that rustc puts at a function's entry with `-Zpatchable-function-entry=5`.
 pub const RUSTC_NOP: Insn = [0x0f, 0x1f, 0x44, 0x00, 0x08];
 
+/// Where an indirect branch may go: `endbr64`.
+const ENDBR: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// The NOP that the kernel puts in its place where no indirect branch goes (`gen_endbr_poison()`).
+const SEALED: [u8; 4] = [0x0f, 0x1f, 0x40, 0xd6];
+
 const CALL: u8 = 0xe8;
 const JMP: u8 = 0xe9;
 const RET: u8 = 0xc3;
@@ -61,6 +66,17 @@ pub fn call_target(at: usize, insn: &Insn) -> Option<usize> {
     };
     let disp = i32::from_le_bytes([d0, d1, d2, d3]) as isize;
     Some(at.wrapping_add(SITE_SIZE).wrapping_add_signed(disp))
+}
+
+/// How many bytes at the start of a function mean something to indirect branches alone, so that a
+/// call can leave them out; `start` is what the function begins with.
+pub fn indirect_prefix(start: &Insn) -> usize {
+    let [start @ .., _] = start;
+    if *start == ENDBR || *start == SEALED {
+        ENDBR.len()
+    } else {
+        0
+    }
 }
 
 fn relative(opcode: u8, at: usize, target: usize) -> Option<Insn> {
@@ -116,6 +132,16 @@ mod tests {
         assert_eq!(ret(TEXT, 0), Some([0xc3, 0xcc, 0xcc, 0xcc, 0xcc]));
         assert_eq!(ret(MODULE, TEXT), jmp(MODULE, TEXT));
         assert_eq!(ret(TEXT, 0xffff_8880_0000_0000), None);
+    }
+
+    #[test]
+    fn a_call_leaves_out_what_is_for_indirect_branches() {
+        assert_eq!(indirect_prefix(&[0xf3, 0x0f, 0x1e, 0xfa, 0x55]), 4);
+        assert_eq!(indirect_prefix(&[0x0f, 0x1f, 0x40, 0xd6, 0xe8]), 4);
+        // `endbr32`, a site without a prefix, and a function that begins otherwise.
+        assert_eq!(indirect_prefix(&[0xf3, 0x0f, 0x1e, 0xfb, 0x55]), 0);
+        assert_eq!(indirect_prefix(&NOP), 0);
+        assert_eq!(indirect_prefix(&[0x55, 0xf3, 0x0f, 0x1e, 0xfa]), 0);
     }
 
     #[test]

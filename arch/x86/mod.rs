@@ -14,7 +14,7 @@ mod text;
 #[path = "trampoline.rs"]
 mod trampoline;
 
-use crate::trace::ftrace::arch::{Arch, Found, IdleSite, Machine, Trampoline};
+use crate::trace::ftrace::arch::{Arch, Callees, Found, IdleSite, Machine, Trampoline};
 use core::ops::RangeInclusive;
 use kernel::{bindings, prelude::*};
 
@@ -49,13 +49,13 @@ impl Arch for Machine {
         trampoline::model(regs)
     }
 
-    fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
-        trampoline::make(ops, func, regs)
+    fn make_trampoline(ops: usize, to: Callees, regs: bool) -> Result<Trampoline> {
+        trampoline::make(ops, to, regs)
     }
 
-    unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
+    unsafe fn renew_trampoline(addr: usize, ops: usize, to: Callees, regs: bool) -> Result {
         // SAFETY: `make_trampoline` made it with these arguments, and nothing runs in it.
-        unsafe { trampoline::renew(addr, ops, func, regs) }
+        unsafe { trampoline::renew(addr, ops, to, regs) }
     }
 
     fn renew_list_callers() -> Result {
@@ -70,24 +70,18 @@ impl Arch for Machine {
         addr.wrapping_add(trampoline::gated_offset())
     }
 
-    fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
-        let [at, _] = trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
-        insn::call_target(at, &text::read(at)?)
+    fn hook_entry(addr: usize) -> usize {
+        addr.wrapping_add(trampoline::hook_offset())
     }
 
-    unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result {
-        let [first, second] =
-            trampoline::call_offsets(regs).map(|offset| addr.wrapping_add(offset));
-        let calls = insn::call(first, func)
-            .zip(insn::call(second, func))
-            .ok_or(ERANGE)?;
-        let patcher = text::Patcher::lock();
-        // SAFETY: `addr` is a trampoline of ours, and so calls are at both places.
-        unsafe {
-            patcher.replace(first, &calls.0);
-            patcher.replace(second, &calls.1);
-        }
-        Ok(())
+    fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
+        let at = addr.wrapping_add(trampoline::call_offset(regs));
+        insn::call_target(at, &text::read(at)?).map(trampoline::called)
+    }
+
+    unsafe fn retarget_trampoline(addr: usize, to: Callees, regs: bool) -> Result {
+        // SAFETY: `make_trampoline` made it with these `regs`, and it was not freed.
+        unsafe { trampoline::retarget(addr, to, regs) }
     }
 
     fn own_text() -> RangeInclusive<usize> {

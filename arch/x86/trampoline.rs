@@ -3,15 +3,15 @@
 //! Trampolines for one ops: copies of the models in `entry.S`.
 //!
 //! A copy differs from its model in places of the same length: the ops's address in each `movabs`
-//! that loads the third argument, each call's target, and the RETs, since a mitigation may want
-//! another one at another address. References relative to the instruction pointer are adjusted by
+//! that loads the third argument, each call's target, the NOP or jump before the call of what hooks
+//! returns, and the RETs, since a mitigation may want another one at another address. References relative to the instruction pointer are adjusted by
 //! the kernel's own `text_poke_apply_relocation()`, which also covers what else was patched into
 //! the model at boot; copies that were made before that are written anew then ([`renew`]).
 
 use super::insn;
-use super::text::Patcher;
-use crate::kernel::ftrace::gate_of;
-use crate::trace::ftrace::arch::Trampoline;
+use super::text::{self, Patcher};
+use crate::kernel::ftrace::{gate_of, stub};
+use crate::trace::ftrace::arch::{Callees, Trampoline};
 use kernel::{bindings, page, prelude::*};
 
 /// A model's numbers, made by the assembler.
@@ -27,6 +27,9 @@ struct Model {
     /// Offsets of the entry with a gate, which begins with `movabs $gate, %r11`, and of its RET; 0
     /// if there is none.
     gated: [usize; 2],
+    /// Offsets of the entry for what hooks returns, which begins with a NOP, of its call and of its
+    /// RET; 0 if there is none.
+    hook: [usize; 3],
 }
 
 /// Where a copy differs from its model.
@@ -67,10 +70,10 @@ pub(super) fn model(regs: bool) -> usize {
     }
 }
 
-/// Where in a trampoline the calls are.
-pub(super) fn call_offsets(regs: bool) -> [usize; 2] {
-    let [call, plain] = &numbers(regs).calls;
-    [call.at, plain.at]
+/// Where in a trampoline the call is that saves registers for its function.
+pub(super) fn call_offset(regs: bool) -> usize {
+    let [call, _] = &numbers(regs).calls;
+    call.at
 }
 
 /// Where a trampoline that does not save all registers is entered if none are to be saved.
@@ -81,6 +84,73 @@ pub(super) fn plain_offset() -> usize {
 /// Where a trampoline that does not save all registers is entered if there is a gate.
 pub(super) fn gated_offset() -> usize {
     numbers(false).gated[0]
+}
+
+/// Where a trampoline that does not save all registers is entered if there is a function to hook
+/// returns.
+pub(super) fn hook_offset() -> usize {
+    numbers(false).hook[0]
+}
+
+/// Where a call of the function at `func` leads: past what is for indirect branches.
+fn callable(func: usize) -> usize {
+    let prefix = text::read(func).map_or(0, |start| insn::indirect_prefix(&start));
+    func.wrapping_add(prefix)
+}
+
+/// The function that a call leads into at `at`: what [`callable`] was asked.
+pub(super) fn called(at: usize) -> usize {
+    let before = at.wrapping_sub(4);
+    match text::read(before).map(|start| insn::indirect_prefix(&start)) {
+        None | Some(0) => at,
+        Some(_) => before,
+    }
+}
+
+/// The instructions in the trampoline at `addr` that say what is called, with their offsets.
+/// `ERANGE` when a function is out of a call's reach.
+fn calls(addr: usize, to: Callees, regs: bool) -> Result<[Option<(usize, insn::Insn)>; 4]> {
+    let Model { calls, hook, .. } = numbers(regs);
+    let call = |offset: usize, func: usize| {
+        let insn = insn::call(addr.wrapping_add(offset), callable(func)).ok_or(ERANGE)?;
+        Ok::<_, Error>(Some((offset, insn)))
+    };
+    let [first, second] = calls;
+    let [entry, hooking, _] = *hook;
+    let mut all = [
+        call(first.at, to.func)?,
+        call(second.at, to.func)?,
+        None,
+        None,
+    ];
+    if let ([.., of_hook, start], true) = (&mut all, hooking != 0) {
+        *of_hook = call(hooking, to.hooking.unwrap_or_else(stub))?;
+        let insn = match to.hooking {
+            Some(_) => insn::NOP,
+            None => insn::jmp(addr.wrapping_add(entry), addr).ok_or(ERANGE)?,
+        };
+        *start = Some((entry, insn));
+    }
+    Ok(all)
+}
+
+/// Makes the trampoline at `addr` call other functions, also while it runs. Errors as of [`calls`].
+///
+/// # Safety
+///
+/// It was made by [`make`] with the same `regs`, and not freed.
+pub(super) unsafe fn retarget(addr: usize, to: Callees, regs: bool) -> Result {
+    let mut calls = calls(addr, to, regs)?;
+    if to.hooking.is_none() {
+        // The jump comes before the call behind it calls nothing, else hits would be lost.
+        calls.reverse();
+    }
+    let patcher = Patcher::lock();
+    for (offset, insn) in calls.iter().flatten() {
+        // SAFETY: a trampoline of ours has a NOP, call or jump of five bytes there.
+        unsafe { patcher.replace(addr.wrapping_add(*offset), insn) };
+    }
+    Ok(())
 }
 
 /// Memory for a trampoline, given back when dropped.
@@ -97,14 +167,15 @@ impl Drop for Memory {
 ///
 /// # Errors
 ///
-/// `ENOMEM`; `ERANGE` when `func` is out of a call's reach; `EINVAL` when the model is not what it
-/// should be.
-fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>> {
+/// `ENOMEM`; `ERANGE` when a function is out of a call's reach; `EINVAL` when the model is not what
+/// it should be.
+fn code_at(addr: usize, ops: usize, to: Callees, regs: bool) -> Result<KVec<u8>> {
     let Model {
         size,
-        calls,
+        calls: places,
         returns,
         gated,
+        hook,
         ..
     } = numbers(regs);
     let mut code = KVec::from_elem(0, *size, GFP_KERNEL)?;
@@ -125,10 +196,11 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
             *size,
         )
     };
-    for place in calls {
-        let call = insn::call(addr.wrapping_add(place.at), func).ok_or(ERANGE)?;
+    for place in places {
         load(&mut code, place.ops, MOVABS_RDX, ops)?;
-        put(&mut code, place.at, &call)?;
+    }
+    for (offset, insn) in calls(addr, to, regs)?.iter().flatten() {
+        put(&mut code, *offset, insn)?;
     }
     let [gate, gated_return] = *gated;
     if gate != 0 {
@@ -137,9 +209,11 @@ fn code_at(addr: usize, ops: usize, func: usize, regs: bool) -> Result<KVec<u8>>
     if cfg!(CONFIG_MITIGATION_RETHUNK) {
         let [plain, balanced] = *returns;
         put(&mut code, plain, &return_at(addr.wrapping_add(plain))?)?;
-        if gate != 0 {
-            let at = addr.wrapping_add(gated_return);
-            put(&mut code, gated_return, &return_at(at)?)?;
+        let [_, _, hook_return] = *hook;
+        for further in [gated_return, hook_return] {
+            if further != 0 {
+                put(&mut code, further, &return_at(addr.wrapping_add(further))?)?;
+            }
         }
         // Where calls are counted, what the model has there is right at any address.
         // SAFETY: it reads what kind of CPU this is.
@@ -183,7 +257,7 @@ fn put(code: &mut [u8], at: usize, insn: &insn::Insn) -> Result {
 }
 
 /// Makes a trampoline. Errors as of [`code_at`].
-pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
+pub(super) fn make(ops: usize, to: Callees, regs: bool) -> Result<Trampoline> {
     let size = numbers(regs).size;
     // SAFETY: a plain allocation.
     let memory = Memory(
@@ -193,7 +267,7 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
         return Err(ENOMEM);
     }
     let addr = memory.0 as usize;
-    let code = code_at(addr, ops, func, regs)?;
+    let code = code_at(addr, ops, to, regs)?;
     // SAFETY: `size` writable bytes were allocated, which nobody else knows of.
     unsafe { core::slice::from_raw_parts_mut(memory.0, size) }.copy_from_slice(&code);
 
@@ -212,8 +286,8 @@ pub(super) fn make(ops: usize, func: usize, regs: bool) -> Result<Trampoline> {
 /// # Safety
 ///
 /// It was made by [`make`] with the same arguments, and no task or CPU is in it.
-pub(super) unsafe fn renew(addr: usize, ops: usize, func: usize, regs: bool) -> Result {
-    let code = code_at(addr, ops, func, regs)?;
+pub(super) unsafe fn renew(addr: usize, ops: usize, to: Callees, regs: bool) -> Result {
+    let code = code_at(addr, ops, to, regs)?;
     let _text = Patcher::lock();
     // SAFETY: `text_mutex` is held; the code has the length that was allocated, and as no task or
     // CPU is in it, nobody meets it half written.

@@ -11,7 +11,8 @@ use crate::kernel::kprobes::no_kprobe;
 use crate::trace::fgraph::fprobe::{self, hit, ProbeSymbols};
 use crate::trace::fgraph::graph_user::{self, GraphSymbols};
 use crate::trace::fgraph::recorder::Recorder;
-use crate::trace::fgraph::{self, plain, shared, user, HookSymbols};
+use crate::trace::fgraph::{self, plain, shared, user, EntryFuncs, HookSymbols};
+use crate::trace::ftrace::arch::{Arch, Hooking, Machine};
 use crate::trace::ftrace::ops::{self, list, thunk, CallbackSymbol, Entry, Func, ListSymbols};
 use crate::trace::profilers::function::shared::Profile;
 use crate::trace::profilers::function::{self as profile, hot, HotSymbols};
@@ -101,37 +102,38 @@ unsafe extern "C" fn ftrace_graph_func(
     unsafe { shared::hit(ip, parent_ip, fregs) }
 }
 
-/// A site of `function_graph` alone and without wishes.
-///
-/// # Safety
-///
-/// As [`ftrace_graph_func`].
-#[no_mangle]
-unsafe extern "C" fn ftrace_graph_plain(
-    ip: usize,
-    _parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
-    // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
-    unsafe { plain::hit(ip, fregs) }
+/// Names the two functions of a site of a graph user alone: for the list, and for trampolines that save
+/// no registers.
+macro_rules! hooking {
+    ($symbol:ident, $hooking:ident: $hit:path) => {
+        /// # Safety
+        ///
+        /// As [`ftrace_graph_func`].
+        #[no_mangle]
+        unsafe extern "C" fn $symbol(
+            ip: usize,
+            _parent_ip: usize,
+            _op: *mut ftrace_ops,
+            fregs: *mut ftrace_regs,
+        ) {
+            // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
+            unsafe { $hooking(ip, Machine::return_address(fregs)) }
+        }
+
+        /// # Safety
+        ///
+        /// For trampolines: the function at `ip` is entered, and `retp` is where its return address
+        /// is on the stack.
+        #[no_mangle]
+        unsafe extern "C" fn $hooking(ip: usize, retp: *mut usize) {
+            // SAFETY: the trampoline says where the return address of the function at `ip` is.
+            unsafe { $hit(ip, retp) }
+        }
+    };
 }
 
-/// A site of the function profiler alone.
-///
-/// # Safety
-///
-/// As [`ftrace_graph_func`].
-#[no_mangle]
-unsafe extern "C" fn ftrace_graph_profile(
-    ip: usize,
-    _parent_ip: usize,
-    _op: *mut ftrace_ops,
-    fregs: *mut ftrace_regs,
-) {
-    // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
-    unsafe { hot::hit(ip, fregs) }
-}
+hooking!(ftrace_graph_plain, ftrace_graph_plain_hook: plain::hit);
+hooking!(ftrace_graph_profile, ftrace_graph_profile_hook: hot::hit);
 
 /// What the return hook calls: where the function returns to.
 ///
@@ -152,19 +154,25 @@ no_kprobe!(
     function_trace_probe_call,
     ftrace_graph_func,
     ftrace_graph_plain,
+    ftrace_graph_plain_hook,
     ftrace_graph_profile,
+    ftrace_graph_profile_hook,
     ftrace_return_to_handler,
 );
 
 impl HookSymbols for fgraph::Symbols {
     const SHARED: Func = ftrace_graph_func;
     const PLAIN: Func = ftrace_graph_plain;
+    const PLAIN_HOOKING: Hooking = ftrace_graph_plain_hook;
     const RETURNS: unsafe extern "C" fn(*mut ftrace_regs, usize) -> usize =
         ftrace_return_to_handler;
 }
 
 impl HotSymbols for profile::Symbols {
-    const ENTRY: Func = ftrace_graph_profile;
+    const ENTRY: EntryFuncs = EntryFuncs {
+        func: ftrace_graph_profile,
+        hooking: Some(ftrace_graph_profile_hook),
+    };
 }
 
 /// Names the functions of the graph user whose callback is a `$of`.

@@ -52,7 +52,7 @@ pub use cpu_buffer::{BadParts, CpuBuffer, Parts};
 pub use env::{Env, Step};
 pub use iter::{Iter, IterEvent};
 pub use meta::{Meta, MetaReader};
-pub use plain::{Payload, Plain};
+pub use plain::{Headless, Payload, Plain};
 pub use read_page::{MappedPage, NoPage};
 pub use reader::{Event, Reader};
 pub use recover::{place_of, SavedBuffer, ValidSubBuffer, Validation};

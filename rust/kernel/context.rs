@@ -11,6 +11,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
 use core::sync::atomic::{compiler_fence, Ordering};
+use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
@@ -48,6 +49,15 @@ impl PreemptCount {
     #[inline(always)]
     pub(crate) fn before_probe(self) -> Self {
         Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPTION))))
+    }
+
+    /// The count as it was before a guard turned preemption off, which nothing else has done since.
+    #[inline(always)]
+    pub(crate) fn before(self, _stay: &PreemptOff) -> Self {
+        Self(
+            self.0
+                .wrapping_sub(u64::from(cfg!(CONFIG_PREEMPT_COUNT))),
+        )
     }
 
     /// A task that holds preemption off at most 15 deep, with nothing else to report?
@@ -159,6 +169,20 @@ pub(crate) fn irqs_off() -> bool {
     unsafe { bindings::arch_local_save_flags() & IRQS_ON == 0 }
 }
 
+/// 1 if interrupts are off on this CPU, else 0: as a bit that is to be shifted, and not a decision.
+/// Any context.
+#[inline(always)]
+pub(crate) fn irqs_off_bit() -> u64 {
+    #[cfg(CONFIG_X86)]
+    {
+        // SAFETY: no preconditions.
+        let flags = unsafe { bindings::arch_local_save_flags() } as u64;
+        flags >> bindings::X86_EFLAGS_IF_BIT & 1 ^ 1
+    }
+    #[cfg(not(CONFIG_X86))]
+    irqs_off().into()
+}
+
 /// Which kinds of reschedule the current task is asked for: `TIF_NEED_RESCHED`,
 /// `TIF_NEED_RESCHED_LAZY`.
 #[inline(always)]
@@ -202,6 +226,41 @@ pub(crate) fn current_pid() -> i32 {
     // SAFETY: `current` is a live task whenever code runs, and its pid does not change while it
     // runs.
     unsafe { (*bindings::get_current()).pid }
+}
+
+/// The current task, for code that has no register in which it could stay since it was read before.
+/// Any context.
+#[inline(always)]
+pub(crate) fn current_anew() -> NonNull<bindings::task_struct> {
+    #[cfg(all(CONFIG_X86, CONFIG_SMP))]
+    {
+        let task;
+        // SAFETY: the word has the CPU's current task, and is only read. The compiler takes it for a
+        // constant, and would keep it.
+        unsafe {
+            core::arch::asm!(
+                "mov {task}, gs:[rip + {current}]",
+                task = out(reg) task,
+                current = sym bindings::current_task,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        // SAFETY: there is a task whenever code runs.
+        unsafe { NonNull::new_unchecked(task) }
+    }
+    #[cfg(not(all(CONFIG_X86, CONFIG_SMP)))]
+    // SAFETY: there is a task whenever code runs.
+    unsafe {
+        NonNull::new_unchecked(bindings::get_current())
+    }
+}
+
+/// [`current_pid`] of [`current_anew`].
+#[inline(always)]
+pub(crate) fn current_pid_anew() -> i32 {
+    // SAFETY: `current` is a live task whenever code runs, and its pid does not change while it
+    // runs.
+    unsafe { (*current_anew().as_ptr()).pid }
 }
 
 /// The addresses of the current task and of its name. Any context.

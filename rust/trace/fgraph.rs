@@ -41,6 +41,7 @@ pub(crate) mod user;
 
 #[cfg(not(CONFIG_FPROBE))]
 use super::ftrace::modules;
+use super::ftrace::arch::Hooking;
 use super::ftrace::ops::{self, Func};
 use crate::kernel::ftrace::ftrace_regs;
 use kernel::prelude::*;
@@ -59,22 +60,40 @@ pub(crate) enum EntryPath {
     /// By [`plain`].
     Plain(plain::TargetRef),
     /// By an entry function of its own, whose frames are [`shared::Alone`]'s.
-    Alone(Func),
+    Alone(EntryFuncs),
+}
+
+/// The manager's function.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryFuncs {
+    /// What the list calls, and trampolines if there is no other.
+    pub(crate) func: Func,
+    /// The same where no registers are needed.
+    pub(crate) hooking: Option<Hooking>,
 }
 
 impl EntryPath {
     /// The manager's function for it, which is ready to be called then.
-    fn take(self) -> Func {
+    fn take(self) -> EntryFuncs {
         match self {
-            EntryPath::Shared => Symbols::SHARED,
+            EntryPath::Shared => SHARED,
             EntryPath::Plain(target) => {
                 target.take();
-                Symbols::PLAIN
+                EntryFuncs {
+                    func: Symbols::PLAIN,
+                    hooking: Some(Symbols::PLAIN_HOOKING),
+                }
             }
-            EntryPath::Alone(func) => func,
+            EntryPath::Alone(funcs) => funcs,
         }
     }
 }
+
+/// Those of users that look at registers.
+const SHARED: EntryFuncs = EntryFuncs {
+    func: Symbols::SHARED,
+    hooking: None,
+};
 
 /// The functions that sites and the return hook call, by their C names: the C interface has them.
 pub(crate) struct Symbols;
@@ -85,6 +104,8 @@ pub(crate) trait HookSymbols {
     const SHARED: Func;
     /// Calls [`plain::hit`].
     const PLAIN: Func;
+    /// Calls it without registers.
+    const PLAIN_HOOKING: Hooking;
     /// Calls [`shared::returns`]; what the architecture's return hook calls.
     const RETURNS: unsafe extern "C" fn(*mut ftrace_regs, usize) -> usize;
 }
@@ -124,10 +145,10 @@ fn only(users: &[Option<Registered>; USERS]) -> Option<&Registered> {
 }
 
 /// The function for the users there are; none without any.
-fn func(users: &[Option<Registered>; USERS]) -> Option<Func> {
+fn funcs(users: &[Option<Registered>; USERS]) -> Option<EntryFuncs> {
     match only(users) {
         Some(registered) => Some(registered.path.take()),
-        None => users.iter().any(Option::is_some).then_some(Symbols::SHARED),
+        None => users.iter().any(Option::is_some).then_some(SHARED),
     }
 }
 
@@ -159,8 +180,8 @@ pub(crate) fn register(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64
     if let Some(since) = SINCE.get(place) {
         since.store(number, Relaxed);
     }
-    let func = func(&users).ok_or(EINVAL)?;
-    manager::add(place, user.ops(), func).inspect_err(|_| forget(&mut users, place))
+    let funcs = funcs(&users).ok_or(EINVAL)?;
+    manager::add(place, user.ops(), funcs).inspect_err(|_| forget(&mut users, place))
 }
 
 fn forget(users: &mut [Option<Registered>; USERS], place: usize) {
@@ -184,7 +205,7 @@ pub(crate) fn unregister(user: UserRef) {
         return;
     };
     forget(&mut users, place);
-    manager::remove(place, func(&users));
+    manager::remove(place, funcs(&users));
 }
 
 /// Changes how a registered user is traced when it is alone. Task context, sleeps.
@@ -194,8 +215,8 @@ pub(crate) fn set_entry_path(user: UserRef, path: EntryPath) {
         return;
     };
     registered.path = path;
-    if let Some(func) = func(&users) {
-        manager::set_func(func);
+    if let Some(funcs) = funcs(&users) {
+        manager::change_funcs(funcs);
     }
 }
 

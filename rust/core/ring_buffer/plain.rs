@@ -48,6 +48,28 @@ pub trait Payload {
     unsafe fn put(self, at: *mut u8);
 }
 
+/// A payload whose first word somebody else stores.
+pub trait Headless: Payload {
+    /// Stores the payload without its first word.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Payload::put`].
+    unsafe fn put_rest(self, at: *mut u8);
+}
+
+impl<const N: usize> Headless for [u64; N] {
+    #[inline(always)]
+    unsafe fn put_rest(self, at: *mut u8) {
+        for (i, word) in self.iter().enumerate() {
+            if i != 0 {
+                // SAFETY: there is room for `Self` at `at`, in an event that has not ended.
+                unsafe { at.cast::<u64>().add(i).write_unaligned(*word) };
+            }
+        }
+    }
+}
+
 impl<const N: usize> Payload for [u64; N] {
     const LENGTH: usize = 8 * N;
 
@@ -74,14 +96,8 @@ impl<const N: usize> Payload for ([u64; N], u32) {
 }
 
 impl Writer<'_> {
-    /// Writes an event with the payload `words`, if the fast path is possible.
-    #[inline(always)]
-    pub fn write_plain<E: Env, const N: usize>(&self, env: &E, words: &[u64; N]) -> Plain {
-        self.write_plain_at(env, |_| *words)
-    }
-
-    /// As [`write_plain`](Self::write_plain), for a payload that depends on the time of the event.
-    /// `payload` is called once with the time.
+    /// Writes an event with the payload that `payload` makes of its time, if the fast path is
+    /// possible. `payload` is called once.
     #[inline(always)]
     pub fn write_plain_at<E: Env, P: Payload>(
         &self,

@@ -7,7 +7,7 @@
 
 use crate::core::bits::fields;
 use crate::core::format::line::flag;
-use crate::kernel::context::{self, PreemptCount};
+use crate::kernel::context::{self, PreemptCount, PreemptOff};
 use kernel::types::NotThreadSafe;
 
 /// Whether this CPU has made an entry since the names of its tasks were last saved.
@@ -63,6 +63,11 @@ impl Context {
         Self::of_count(PreemptCount::read().before_probe())
     }
 
+    /// The complete context as it was before `stay`. Any context.
+    pub(crate) fn capture_before(stay: &PreemptOff) -> Self {
+        Self::of_count(PreemptCount::read().before(stay)).rest()
+    }
+
     #[inline(always)]
     fn of_count(count: PreemptCount) -> Self {
         let irqs = if context::irqs_off() {
@@ -87,10 +92,7 @@ impl Context {
     /// Whether this is task context with nothing to say beyond what [`Context::capture`] reads.
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
-        self.count.is_plain_task()
-            && context::resched_flags().none()
-            && context::migrate_disabled() == 0
-            && context::task_softirqs() == 0
+        PlainCount::of(self.count).is_some()
     }
 
     /// It, if it [is](Context::is_plain_task) such a task.
@@ -167,4 +169,44 @@ impl PlainTask {
     pub(crate) fn header(self, kind: u16) -> u64 {
         self.0.header(kind)
     }
+}
+
+/// The preemption count of a plain task: all of its context that may change before an entry is
+/// written. The rest of the header is read then. It stays within that task, as long as that turns
+/// interrupts neither on nor off.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainCount(PreemptCount, NotThreadSafe);
+
+impl PlainCount {
+    /// The `count` of the task that runs this, if there is nothing to say of it beyond what
+    /// [`Context::capture`] reads.
+    #[inline(always)]
+    pub(crate) fn of(count: PreemptCount) -> Option<Self> {
+        let is_plain = count.is_plain_task()
+            && context::resched_flags().none()
+            && context::migrate_disabled() == 0
+            && context::task_softirqs() == 0;
+        match is_plain {
+            true => Some(Self(count, NotThreadSafe)),
+            false => None,
+        }
+    }
+
+    /// The header of an entry of type `kind`, as its parts are stored.
+    #[inline(always)]
+    pub(crate) fn header(self, kind: u16) -> Parts {
+        const { assert!(flag::IRQS_OFF == 1) };
+        Parts {
+            kind_and_flags: (u64::from(kind) | context::irqs_off_bit() << u16::BITS) as u32,
+            preempt_depth: self.0.depth() as u8,
+        }
+    }
+}
+
+/// The header of a plain task's entry, but for the pid.
+pub(crate) struct Parts {
+    /// For the first four bytes.
+    pub(crate) kind_and_flags: u32,
+    /// For the last of them.
+    pub(crate) preempt_depth: u8,
 }

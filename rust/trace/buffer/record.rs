@@ -12,16 +12,15 @@ use super::Buffer;
 use crate::core::format::entry::{Entry, Words};
 #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
 use crate::core::ring_buffer::validate::Mismatch;
-use crate::core::ring_buffer::{Context as Level, Env, Payload, Plain, Reservation, Wake, Writer};
+use crate::core::ring_buffer::{
+    Context as Level, Env, Headless, Payload, Plain, Reservation, Wake, Writer,
+};
 use crate::kernel::clock as sys;
-use crate::kernel::context::{Pinned, PreemptOff};
-use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade, PlainTask};
+use crate::kernel::context::{current_pid_anew, Pinned, PreemptCount, PreemptOff};
+use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade, PlainCount, PlainTask};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
-
-/// The level of tasks among contexts, see [`Context::level`].
-const TASK: u32 = 0;
 
 /// The buffer's clock, whichever it is. For writers, which have preemption off.
 ///
@@ -157,6 +156,37 @@ impl<S: Pinned> Unfinished<S> {
     }
 }
 
+/// An entry of a plain task, whose header and words are read as they are stored, so that no register
+/// has to keep them.
+struct Headed<F> {
+    count: PlainCount,
+    /// Reads the pid, and makes the entry.
+    made: F,
+}
+
+impl<F, E> Payload for Headed<F>
+where
+    F: FnOnce() -> (i32, E),
+    E: Entry<Words: Headless>,
+{
+    const LENGTH: usize = <E::Words as Payload>::LENGTH;
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        const { assert!(<E::Words as Payload>::LENGTH >= size_of::<u64>()) };
+        let header = self.count.header(E::ID);
+        // SAFETY: there is room for `LENGTH` bytes at `at`, eight of them for the header, in an event
+        // that has not ended.
+        unsafe {
+            at.cast::<u32>().write_unaligned(header.kind_and_flags);
+            at.add(3).write(header.preempt_depth);
+            let (pid, entry) = (self.made)();
+            at.add(4).cast::<i32>().write_unaligned(pid);
+            entry.words(0).put_rest(at);
+        }
+    }
+}
+
 impl Buffer {
     /// Reads the clock. Preemption is off.
     #[cfg(CONFIG_SCHED_TRACER)]
@@ -182,22 +212,58 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn record<E: Entry<Words = [u64; 3]>>(&self, entry: E) {
         let [_, one, two] = entry.words(0);
-        let context = Context::capture().of_kind(E::ID);
+        let count = PreemptCount::read();
         let stay = PreemptOff::new();
-        if !context.is_plain_task() {
-            return Self::record_any(one, two, self, stay, context);
-        }
-        let header = context.word();
+        let Some(count) = PlainCount::of(count) else {
+            return Self::record_any(one, two, self, stay, E::ID);
+        };
         let ring = self.this_ring();
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
         // task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        match writer.write_plain(&InLine, &[header, one, two]) {
+        let headed = |_| Headed {
+            count,
+            made: || (current_pid_anew(), entry),
+        };
+        match writer.write_plain_at(&InLine, headed) {
             Plain::Done => EntryMade::set(true),
             Plain::Wanted => self.wake(stay, ring),
             Plain::Unpublished => self.publish(stay, ring),
-            Plain::Not => Self::record_at(one, two, self, stay, TASK, header),
-            Plain::Abandoned => Self::record_again(one, two, self, stay, ring, header),
+            Plain::Not => Self::record_any(one, two, self, stay, E::ID),
+            Plain::Abandoned => Self::record_again(one, two, self, stay, ring, E::ID),
+        }
+    }
+
+    /// Records an entry made by a plain task, which may depend on its time, if this is the plain
+    /// case; `made` reads the task's pid, too. Then `done` is called with that time, else `rest` with what is left to do: before
+    /// anything else is recorded here, it has to call [`Buffer::complete`]. Preemption is off in both.
+    #[inline(always)]
+    pub(crate) fn record_headed<E: Entry<Words: Headless>, S: Pinned, R>(
+        &self,
+        stay: S,
+        count: PlainCount,
+        made: impl FnOnce(u64) -> (i32, E),
+        done: impl FnOnce(S, u64) -> R,
+        rest: impl FnOnce(Unfinished<S>, u64) -> R,
+    ) -> R {
+        let ring = self.this_ring();
+        // SAFETY: `stay` has preemption off while `writer` lives, the ring is this CPU's, and by
+        // `count` this is a task.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        let mut time = 0;
+        let headed = |now| {
+            time = now;
+            Headed {
+                count,
+                made: move || made(now),
+            }
+        };
+        match writer.write_plain_at(&InLine, headed) {
+            Plain::Done => {
+                EntryMade::set(true);
+                done(stay, time)
+            }
+            outcome => rest(Unfinished::of(ring, outcome, stay), time),
         }
     }
 
@@ -271,33 +337,33 @@ impl Buffer {
         true
     }
 
-    /// [`Buffer::record`] in interrupts, of tasks about which there is more to say, and with other
-    /// clocks.
+    /// [`Buffer::record`] in every case.
     #[cold]
     #[inline(never)]
-    fn record_any(one: u64, two: u64, buffer: &Self, stay: PreemptOff, context: Context) {
-        let context = context.rest();
-        Self::record_at(one, two, buffer, stay, context.level(), context.word());
+    fn record_any(one: u64, two: u64, buffer: &Self, stay: PreemptOff, kind: u16) {
+        // Recording may be off for long, with the tracer on.
+        if buffer.is_recording_here(&stay) {
+            let context = Context::capture_before(&stay).of_kind(kind);
+            Self::record_at(one, two, buffer, &stay, context);
+        }
     }
 
     /// [`Buffer::record`] of an event after a long time, or that was interrupted.
     #[cold]
     #[inline(never)]
-    fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, header: u64) {
+    fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, kind: u16) {
         // If somebody is to be woken, the entry that comes now does it.
         // SAFETY: `stay` has preemption off since the attempt that a task made on this ring, and
         // that ended so.
         let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
-        Self::record_at(one, two, buffer, stay, TASK, header);
+        Self::record_any(one, two, buffer, stay, kind);
     }
 
-    /// Records in every case.
-    #[cold]
-    #[inline(never)]
-    fn record_at(one: u64, two: u64, buffer: &Self, _stay: PreemptOff, level: u32, header: u64) {
+    /// Records an entry made in `context`, which is complete and for the entry's type.
+    fn record_at(one: u64, two: u64, buffer: &Self, _stay: &PreemptOff, context: Context) {
+        let (level, header) = (context.level(), context.word());
         let ring = buffer.this_ring();
-        // Recording may be off for long, with the tracer on.
-        if !ring.core.is_recording() || Clocked::is_read(ring, level) {
+        if Clocked::is_read(ring, level) {
             return;
         }
         // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
@@ -341,7 +407,7 @@ impl Buffer {
     /// [`Buffer::record`] of an entry made in `context`, which is complete. Any context.
     pub(crate) fn record_in<E: Entry<Words = [u64; 3]>>(&self, context: Context, entry: E) {
         let [_, one, two] = entry.words(0);
-        Self::record_any(one, two, self, PreemptOff::new(), context.of_kind(E::ID));
+        Self::record_at(one, two, self, &PreemptOff::new(), context.of_kind(E::ID));
     }
 
     /// Records `entry` and the parts of its tail one after the other. Any context.

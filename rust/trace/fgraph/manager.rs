@@ -6,17 +6,21 @@
 //! The *manager* is an ops in the list like any other; its *parts*, the ops of the users, are not,
 //! but their sets say what the manager covers. Its function looks at the parts itself.
 
-use super::{UserRef, USERS};
+use super::{EntryFuncs, UserRef, USERS};
 use crate::kernel::kallsyms::SymbolOffset;
+use crate::trace::ftrace::arch::Hooking;
 use crate::trace::ftrace::ops::{
-    ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Func, Manager, OpsRef,
-    Parts, StaticOps, FTRACE,
+    ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Manager, OpsRef, Parts,
+    StaticOps, FTRACE,
 };
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 static MANAGER: StaticOps = StaticOps::new();
+
+/// [`EntryFuncs::hooking`] of its function, 0 for none. Holders of the ftrace lock use it.
+static HOOKING: Atomic<usize> = Atomic::new(0);
 
 static TABLE: [AtomicOps; USERS] = [const { AtomicOps::none() }; USERS];
 
@@ -33,6 +37,13 @@ fn put(i: usize, part: Option<OpsRef>) {
     place.set(part);
     let others = TAKEN.load(Relaxed) & !(1 << i);
     TAKEN.store(others | u64::from(part.is_some()) << i, Relaxed);
+}
+
+/// Sets what hits call. The caller holds the ftrace lock, and makes the trampoline fit.
+fn set_funcs(funcs: EntryFuncs) {
+    MANAGER.get().set_func(Some(funcs.func));
+    let hooking = funcs.hooking.map_or(0, |f| f as *const () as usize);
+    HOOKING.store(hooking, Relaxed);
 }
 
 /// The numbers of the bits that are set in `mask`, the lowest first.
@@ -57,6 +68,11 @@ impl Parts for Manager {
     #[inline]
     fn is(op: OpsRef) -> bool {
         MANAGER.is(op)
+    }
+
+    fn hooking() -> Option<Hooking> {
+        // SAFETY: `set_funcs` stores such functions, or 0 for none.
+        unsafe { core::mem::transmute::<usize, Option<Hooking>>(HOOKING.load(Relaxed)) }
     }
 
     #[inline]
@@ -99,12 +115,12 @@ pub(crate) fn parts() -> impl Iterator<Item = OpsRef> {
     (0..USERS).filter_map(part)
 }
 
-/// Adds `new` as part `i`, which is free; hits at any part's sites call `func` from now on.
+/// Adds `new` as part `i`, which is free; hits at any part's sites call `funcs` from now on.
 ///
 /// # Errors
 ///
 /// `ENODEV` when ftrace is disarmed.
-pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
+pub(crate) fn add(i: usize, new: OpsRef, funcs: EntryFuncs) -> Result {
     let manager = MANAGER.get();
     let mut state = FTRACE.lock();
     if is_dead() {
@@ -116,7 +132,7 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
     new.init();
     new.set(flag::ENABLED);
     put(i, Some(new));
-    manager.set_func(Some(func));
+    set_funcs(funcs);
     if manager.has(flag::ENABLED) {
         ensure_trampoline(&state, manager);
         sync_ops(&mut state, new);
@@ -128,18 +144,18 @@ pub(crate) fn add(i: usize, new: OpsRef, func: Func) -> Result {
     })
 }
 
-/// Takes part `i` out. `func` is for those that are left; without, there are none. Hits may still
+/// Takes part `i` out. `funcs` are for those that are left; without, there are none. Hits may still
 /// use it.
-pub(crate) fn remove(i: usize, func: Option<Func>) {
+pub(crate) fn remove(i: usize, funcs: Option<EntryFuncs>) {
     let manager = MANAGER.get();
     let Some(old) = part(i) else { return };
     let mut state = FTRACE.lock();
     put(i, None);
     old.clear(flag::ENABLED);
-    match func {
+    match funcs {
         None => stop(&mut state, manager, old),
-        Some(func) => {
-            manager.set_func(Some(func));
+        Some(funcs) => {
+            set_funcs(funcs);
             ensure_trampoline(&state, manager);
             sync_ops(&mut state, old);
         }
@@ -147,11 +163,11 @@ pub(crate) fn remove(i: usize, func: Option<Func>) {
 }
 
 /// Changes what hits call.
-pub(crate) fn set_func(func: Func) {
+pub(crate) fn change_funcs(funcs: EntryFuncs) {
     let manager = MANAGER.get();
     let state = FTRACE.lock();
-    if manager.func_addr() != func as *const () as usize {
-        manager.set_func(Some(func));
+    if manager.func_addr() != funcs.func as *const () as usize {
+        set_funcs(funcs);
         if manager.has(flag::ENABLED) && !is_dead() {
             ensure_trampoline(&state, manager);
         }

@@ -7,9 +7,8 @@
 
 use crate::core::format::entry::{FuncgraphEntry, FuncgraphExit};
 use crate::kernel::clock;
-use crate::kernel::context::PreemptOff;
-use crate::kernel::ftrace::ftrace_regs;
-use crate::trace::buffer::entry::Context;
+use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::trace::buffer::entry::{Context, PlainCount};
 use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
@@ -106,7 +105,7 @@ fn target<'a>() -> &'a Target {
     unsafe { &*TARGET.load(Acquire) }
 }
 
-crate::kernel::kprobes::no_kprobe!(enter_any, leave, leave_any);
+crate::kernel::kprobes::no_kprobe!(enter_any, leave_any);
 
 /// The manager's function while the tracer is alone and plain.
 ///
@@ -115,46 +114,41 @@ crate::kernel::kprobes::no_kprobe!(enter_any, leave, leave_any);
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
-/// at `ip`.
+/// For trampolines and the list: the function at `ip` is entered, and the word at `retp` is where it
+/// returns to.
 #[inline(always)]
-pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
+pub(crate) unsafe fn hit(ip: usize, retp: *mut usize) {
     let (target, current) = (target(), Current::get());
     let top = target.top();
     if top.0 == 0 || current.is_paused() {
         return;
     }
-    let depth = current.depth().wrapping_add(1);
-    current.set_depth(depth);
+    current.set_depth(current.depth().wrapping_add(1));
     let stay = PreemptOff::new();
-    let context = Context::capture();
+    let count = PlainCount::of(PreemptCount::read());
+    let Some(count) = count.filter(|_| current.has_room()) else {
+        // SAFETY: it is passed on as it came.
+        return unsafe { enter_any(ip, retp, target, Unfinished::no_attempt(stay), 0) };
+    };
     // SAFETY: by the invariant of `Target` it lives, as its `top` was not 0.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let (left, time) = match context.plain_task().zip(current.room()) {
-        Some((context, room)) => {
-            let (left, time) = buffer.record_fast(stay, context, |_| call(ip, depth));
-            if left.is_done() {
-                // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
-                return unsafe {
-                    hook(
-                        room,
-                        fregs,
-                        Frame {
-                            retp: 0,
-                            ret: 0,
-                            func: ip,
-                            data: time,
-                            top,
-                        },
-                    )
-                };
-            }
-            (left, time)
-        }
-        None => (Unfinished::no_attempt(stay), 0),
+    let done = |_stay, time| {
+        // SAFETY: there was room above, and recording has put nothing there.
+        let room = unsafe { current.room_again() };
+        let frame = Frame {
+            retp: 0,
+            ret: 0,
+            func: ip,
+            data: time,
+            top,
+        };
+        // SAFETY: the function that returns by the word at `retp` is entered just now.
+        unsafe { hook(room, retp, frame) };
     };
     // SAFETY: it is passed on as it came.
-    unsafe { enter_any(ip, fregs, target, left, time) }
+    let rest = |left, time| unsafe { enter_any(ip, retp, target, left, time) };
+    let made = |_| (current.pid(), call(ip, current.depth()));
+    buffer.record_headed(stay, count, made, done, rest);
 }
 
 /// [`hit`] in every case, from where it ended with something `left`.
@@ -166,7 +160,7 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
 #[inline(never)]
 unsafe fn enter_any(
     ip: usize,
-    fregs: *mut ftrace_regs,
+    retp: *mut usize,
     target: &Target,
     left: Unfinished<PreemptOff>,
     time: u64,
@@ -192,11 +186,11 @@ unsafe fn enter_any(
     let (Some(room), Some(time)) = (room, time) else {
         return current.set_depth(depth.wrapping_sub(1));
     };
-    // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
+    // SAFETY: the function that returns by the word at `retp` is entered just now.
     unsafe {
         hook(
             room,
-            fregs,
+            retp,
             Frame {
                 retp: 0,
                 ret: 0,
@@ -224,18 +218,15 @@ pub(super) fn call(ip: usize, depth: i32) -> FuncgraphEntry {
     }
 }
 
-/// Keeps `frame`, all of which is there but where it returns by and where to, and exchanges that for
-/// the hook. Where to is read here, since another callback at the same site may have exchanged it
-/// already, as kretprobes do.
+/// Keeps `frame`, all of which is there but where it returns by, the word at `retp`, and where to,
+/// and exchanges that for the hook. Where to is read here, since another callback at the same site
+/// may have exchanged it already, as kretprobes do.
 ///
 /// # Safety
 ///
-/// `fregs` is what the trampoline saved at the entry of the frame's function.
+/// The frame's function is entered just now, and returns by the word at `retp`.
 #[inline(always)]
-pub(crate) unsafe fn hook(room: Room<'_>, fregs: *mut ftrace_regs, frame: Frame) {
-    // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
-    // stack.
-    let retp = unsafe { Machine::return_address(fregs) };
+pub(crate) unsafe fn hook(room: Room<'_>, retp: *mut usize, frame: Frame) {
     let frame = Frame {
         retp: retp as usize,
         // SAFETY: the word that the function returns by.
@@ -255,37 +246,44 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
     (target.top() == top).then_some(target)
 }
 
-/// The return of the function of the frame at `at`, one of `target`: where it goes.
+/// The return of the function of the innermost frame, one of `target`: where it goes.
 ///
 /// All but the case that nearly always holds leaves by a call at the end, as in
 /// [`hit`].
 ///
 /// # Safety
 ///
-/// There is that frame, the innermost one, and `target` is its [`owner`].
-#[inline(never)]
-pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval: usize) -> usize {
+/// [`Current::innermost`] gave the frame, and `target` is its [`owner`].
+#[inline(always)]
+pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();
-    // SAFETY: there is a frame at `at`, which nobody has popped.
-    let frame = unsafe { current.frame_at(at) };
-    let context = Context::capture();
+    let Some(count) = PlainCount::of(PreemptCount::read()) else {
+        // SAFETY: it is passed on as it came.
+        return unsafe { leave_any(target, retval, Unfinished::no_attempt(stay)) };
+    };
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
-    let left = match context.plain_task() {
-        Some(context) => {
-            let exit = exit(current, &frame, retval);
-            buffer
-                .record_fast(stay, context, |rettime| FuncgraphExit { rettime, ..exit })
-                .0
-        }
-        None => Unfinished::no_attempt(stay),
+    // From here on the task and its frame are looked up again where they are needed: so few registers
+    // are in use that none has to be saved.
+    let made = |rettime| {
+        let current = Current::get_anew();
+        // SAFETY: the caller has got the frame, and it is popped at the end.
+        let frame = unsafe { current.innermost_again() };
+        let exit = FuncgraphExit {
+            rettime,
+            ..exit(current, &frame, retval)
+        };
+        (current.pid(), exit)
     };
-    if !left.is_done() {
-        // SAFETY: it is passed on as it came.
-        return unsafe { leave_any(current, at, target, retval, left) };
-    }
-    // SAFETY: the frame is the innermost one, and its function returns there.
-    unsafe { done(current, &frame) }
+    let done = |_stay, _| {
+        let current = Current::get_anew();
+        // SAFETY: the caller has got the frame, which is the innermost one; its function returns
+        // there.
+        unsafe { done(current, &current.innermost_again()) }
+    };
+    // SAFETY: it is passed on as it came.
+    let rest = |left, _| unsafe { leave_any(target, retval, left) };
+    buffer.record_headed(stay, count, made, done, rest)
 }
 
 /// [`leave`] in every case, from where it ended with something `left`.
@@ -295,15 +293,10 @@ pub(super) unsafe fn leave(current: Current, at: usize, target: &Target, retval:
 /// As there.
 #[cold]
 #[inline(never)]
-unsafe fn leave_any(
-    current: Current,
-    at: usize,
-    target: &Target,
-    retval: usize,
-    left: Unfinished<PreemptOff>,
-) -> usize {
-    // SAFETY: the caller has found a frame at `at`, and nobody has popped it since.
-    let frame = unsafe { current.frame_at(at) };
+unsafe fn leave_any(target: &Target, retval: usize, left: Unfinished<PreemptOff>) -> usize {
+    let current = Current::get();
+    // SAFETY: the caller has got it, and nobody has popped it since.
+    let frame = unsafe { current.innermost_again() };
     // SAFETY: by the invariant of `Target` it lives, as its `top` was that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
     let (made, _stay) = buffer.complete(left);

@@ -181,7 +181,7 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
         let top = frame.top();
         if let Some(target) = plain::owner(top) {
             // SAFETY: it was found just now, as the innermost one.
-            return unsafe { plain::leave(current, frame.at(), target, retval) };
+            return unsafe { plain::leave(target, retval) };
         }
         if Alone::owns(top) {
             // SAFETY: the frame was found just now, as the innermost one, and is the room's own.

@@ -110,12 +110,26 @@ impl IdleSite<'_> {
 /// Code made for one ops: calls its function with the arguments of `ftrace_func_t`.
 #[derive(Clone, Copy)]
 pub(crate) struct Trampoline {
-    /// Where it starts; what a site calls, if not its [`Arch::plain_entry`] or
-    /// [`Arch::gated_entry`].
+    /// Where it starts; what a site calls, if not its [`Arch::plain_entry`],
+    /// [`Arch::gated_entry`] or [`Arch::hook_entry`].
     pub(crate) addr: usize,
     /// Its bytes.
     pub(crate) size: usize,
 }
+
+/// What a trampoline calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Callees {
+    /// The function with the arguments of `ftrace_func_t`.
+    pub(crate) func: usize,
+    /// A function that does the same of less, a [`Hooking`]: for sites that enter the trampoline by
+    /// [`Arch::hook_entry`].
+    pub(crate) hooking: Option<usize>,
+}
+
+/// A function that hooks returns: of the site, and of where the traced function's return address is
+/// on the stack.
+pub(crate) type Hooking = unsafe extern "C" fn(usize, *mut usize);
 
 /// The architecture. All of it is for task context; patching and trampolines may sleep.
 pub(crate) trait Arch {
@@ -138,9 +152,9 @@ pub(crate) trait Arch {
     /// registers.
     fn list_caller(regs: bool) -> usize;
 
-    /// Makes a trampoline that calls `func` with `ops` as its third argument. `ENOMEM`; `ERANGE`
+    /// Makes a trampoline that calls a function with `ops` as its third argument. `ENOMEM`; `ERANGE`
     /// out of reach.
-    fn make_trampoline(ops: usize, func: usize, regs: bool) -> Result<Trampoline>;
+    fn make_trampoline(ops: usize, to: Callees, regs: bool) -> Result<Trampoline>;
 
     /// Writes the trampoline at `addr` anew, after the kernel's text was adapted to the CPU. Errors
     /// as of [`Arch::make_trampoline`].
@@ -149,7 +163,7 @@ pub(crate) trait Arch {
     ///
     /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same arguments, and no task
     /// or CPU is in it.
-    unsafe fn renew_trampoline(addr: usize, ops: usize, func: usize, regs: bool) -> Result;
+    unsafe fn renew_trampoline(addr: usize, ops: usize, to: Callees, regs: bool) -> Result;
 
     /// Makes [`Arch::list_caller`]s what they have to be after the kernel's text was adapted to the
     /// CPU, even while they run. `ERANGE`.
@@ -163,15 +177,19 @@ pub(crate) trait Arch {
     /// [gate](crate::kernel::ftrace::gate_of) of its ops is open.
     fn gated_entry(addr: usize) -> usize;
 
+    /// Where a site enters it if its ops may have a function that hooks returns ([`Callees`]).
+    fn hook_entry(addr: usize) -> usize;
+
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;
 
-    /// Makes the trampoline at `addr` call `func` from now on, even while it runs. `ERANGE`.
+    /// Makes the trampoline at `addr` call this from now on, even while it runs; who is in it may
+    /// still call what was there before. `ENOMEM`, `ERANGE`.
     ///
     /// # Safety
     ///
     /// `addr` is a trampoline made by [`Arch::make_trampoline`] with the same `regs` and not freed.
-    unsafe fn retarget_trampoline(addr: usize, func: usize, regs: bool) -> Result;
+    unsafe fn retarget_trampoline(addr: usize, to: Callees, regs: bool) -> Result;
 
     /// The first and the last of the tracing core's own functions in the kernel's text, but for those
     /// that seldom run. The order of objects in the build says so.

@@ -20,8 +20,8 @@ mod table;
 
 use crate::kernel::clock;
 use crate::trace::fgraph::graph_user::GraphUser;
-use crate::trace::fgraph::{EntryPath, Sleepless};
-use crate::trace::ftrace::ops::{Func, Ops};
+use crate::trace::fgraph::{EntryFuncs, EntryPath, Sleepless};
+use crate::trace::ftrace::ops::Ops;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -50,8 +50,8 @@ pub(crate) struct Symbols;
 
 /// What [`Symbols`] are.
 pub(crate) trait HotSymbols {
-    /// Calls [`hot::enter`].
-    const ENTRY: Func;
+    /// Call [`hot::hit`].
+    const ENTRY: EntryFuncs;
 }
 
 fn entry_path() -> EntryPath {

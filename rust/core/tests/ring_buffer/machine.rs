@@ -189,7 +189,7 @@ impl Machine {
         let value = self.plains.get() << 32;
         self.moved.borrow_mut()[depth] = None;
         self.plain.borrow_mut()[depth] = Some(value);
-        let plain = writer.write_plain(self, &[value]);
+        let plain = writer.write_plain_at(self, |_| [value]);
         self.plain.borrow_mut()[depth] = None;
         let written = self.moved.borrow_mut()[depth].take().is_some();
         assert_eq!(written, !matches!(plain, Plain::Not | Plain::Abandoned));

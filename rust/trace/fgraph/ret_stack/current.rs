@@ -4,6 +4,7 @@
 
 use super::layout::{Frame, Top, DATA, FRAME, FUNC, LAST, MAX_USERS, RET, RETP, TOP, VARS, WORDS};
 use super::task::{field, innermost_return, Task};
+use crate::kernel::context::current_anew;
 use crate::kernel::ftrace::running_task;
 use core::ptr::NonNull;
 use core::sync::atomic::{compiler_fence, Ordering};
@@ -19,6 +20,19 @@ impl Current {
     #[inline(always)]
     pub(crate) fn get() -> Self {
         Self(Task(running_task()), NotThreadSafe)
+    }
+
+    /// [`Current::get`] for code that has no register in which it could stay since then.
+    #[inline(always)]
+    pub(crate) fn get_anew() -> Self {
+        Self(Task(current_anew()), NotThreadSafe)
+    }
+
+    /// Its pid.
+    #[inline(always)]
+    pub(crate) fn pid(&self) -> i32 {
+        // It does not change while the task runs.
+        field!(self.0, pid as i32).load(Relaxed)
     }
 
     /// Has the task, or the code that suspends the machine, paused graph tracing of it?
@@ -54,16 +68,36 @@ impl Current {
     /// then.
     #[inline(always)]
     pub(crate) fn room(&self) -> Option<Room<'_>> {
-        let base = self.0.stack().load(Relaxed);
-        let at = self.0.used().load(Relaxed) as usize;
-        if base.is_null() || at > LAST {
-            return None;
-        }
-        Some(Room {
+        let at = self.0.used().load(Relaxed) as u32 as usize;
+        (at <= LAST).then(|| self.room_at(at))
+    }
+
+    /// Is there a [`Current::room`]?
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.0.used().load(Relaxed) as u32 <= LAST as u32
+    }
+
+    /// The room that there is.
+    ///
+    /// # Safety
+    ///
+    /// [`Current::has_room`] said so, and no frame or data came since.
+    #[inline(always)]
+    pub(crate) unsafe fn room_again(&self) -> Room<'_> {
+        // An interrupt leaves the stack as it found it.
+        self.room_at(self.0.used().load(Relaxed) as u32 as usize)
+    }
+
+    /// The room at `at`, which is how much is used, and at most `LAST`.
+    #[inline(always)]
+    fn room_at(&self, at: usize) -> Room<'_> {
+        // There is a stack, by the invariant of `Task`.
+        Room {
             task: &self.0,
-            base,
+            base: self.0.stack().load(Relaxed),
             at,
-        })
+        }
     }
 
     /// [`Current::room`], if there are `words` left above the frame, too.
@@ -98,16 +132,21 @@ impl Current {
     /// be.
     #[inline(always)]
     pub(crate) fn innermost(&self) -> Option<Held<'_>> {
-        let base = self.0.stack().load(Relaxed);
-        let at = (self.0.used().load(Relaxed) as usize).wrapping_sub(FRAME);
-        if base.is_null() || at > LAST {
-            return None;
-        }
-        Some(Held {
-            task: &self.0,
-            base,
-            at,
-        })
+        let at = (self.0.used().load(Relaxed) as u32 as usize).wrapping_sub(FRAME);
+        // SAFETY: there is a frame, or words as above.
+        (at <= LAST).then(|| unsafe { self.frame_at(at) })
+    }
+
+    /// What [`Current::innermost`] gives.
+    ///
+    /// # Safety
+    ///
+    /// It has given something, and no frame or data has come or gone since.
+    #[inline(always)]
+    pub(crate) unsafe fn innermost_again(&self) -> Held<'_> {
+        let at = (self.0.used().load(Relaxed) as u32 as usize).wrapping_sub(FRAME);
+        // SAFETY: there is that frame still: an interrupt leaves the stack as it found it.
+        unsafe { self.frame_at(at) }
     }
 
     /// The frame that begins at `at`.
@@ -115,6 +154,7 @@ impl Current {
     /// # Safety
     ///
     /// There is one, as [`Held::at`] said, and it was not popped since.
+    #[inline(always)]
     pub(crate) unsafe fn frame_at(&self, at: usize) -> Held<'_> {
         Held {
             task: &self.0,

@@ -15,6 +15,9 @@ pub(super) const FRAME: usize = 5;
 /// A frame can begin here at most.
 pub(super) const LAST: usize = WORDS - VARS - FRAME;
 
+/// What a task without a stack uses: more than one has, so that there is room for nothing.
+pub(super) const NO_STACK: i32 = WORDS as i32;
+
 pub(super) const RETP: usize = 0;
 pub(super) const RET: usize = 1;
 pub(super) const FUNC: usize = 2;

@@ -14,18 +14,20 @@ use kernel::sync::SetOnce;
 const SPARES: usize = 4;
 
 impl Current {
-    /// Takes a spare stack for a task that has none.
+    /// Takes a spare stack for a task that has none; tracing of it is paused.
     pub(super) fn take_spare(&self) {
         let Some(page) = SPARE.as_ref().and_then(|spare| spare.take()) else {
             return;
         };
         let page = KBox::into_raw(page).cast();
-        if self
+        let taken = self
             .0
             .stack()
-            .cmpxchg(ptr::null_mut(), page, ordering::Full)
-            .is_err()
-        {
+            .cmpxchg(ptr::null_mut(), page, ordering::Full);
+        if taken.is_ok() {
+            // INVARIANT: it has a stack now.
+            self.0.used().store(0, Relaxed);
+        } else {
             // An interrupt was traced meanwhile, and has taken another.
             // SAFETY: it came from `KBox::into_raw` just now, and nobody else has it.
             let page = unsafe { KBox::from_raw(page.cast::<Page>()) };

@@ -2,7 +2,9 @@
 
 //! Any task's shadow stack: how its words are reached, its frames for unwinders, and its life.
 
-use super::layout::{Frame, Page, Top, DATA, FRAME, FUNC, LAST, RET, RETP, TOP, WORDS};
+use super::layout::{
+    Frame, Page, Top, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS,
+};
 use super::Current;
 use crate::kernel::ftrace::{self, running_task, task_struct};
 use crate::kernel::tracepoint::TaskView;
@@ -15,7 +17,8 @@ use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 ///
 /// # Invariants
 ///
-/// It stays as long as this is used.
+/// It stays as long as this is used. Once it runs, [`Task::used`] is at most [`LAST`] and a frame if
+/// it has a stack, and else [`NO_STACK`].
 #[derive(Clone, Copy)]
 pub(super) struct Task(pub(super) NonNull<task_struct>);
 
@@ -29,6 +32,17 @@ macro_rules! field {
 pub(super) use field;
 
 impl Task {
+    /// It is in no traced function.
+    fn begin(&self) {
+        let used = match self.stack().load(Relaxed).is_null() {
+            true => NO_STACK,
+            false => 0,
+        };
+        // INVARIANT: just so.
+        self.used().store(used, Relaxed);
+        field!(self, curr_ret_depth as i32).store(-1, Relaxed);
+    }
+
     #[inline(always)]
     pub(super) fn used(&self) -> &Atomic<i32> {
         field!(self, curr_ret_stack as i32)
@@ -187,11 +201,9 @@ pub(crate) unsafe fn begin(task: *mut task_struct) {
     let Some(task) = NonNull::new(task).map(Task) else {
         return;
     };
-    if task.0 == running_task() {
-        return;
+    if task.0 != running_task() {
+        task.begin();
     }
-    task.used().store(0, Relaxed);
-    field!(task, curr_ret_depth as i32).store(-1, Relaxed);
 }
 
 /// The running task hibernates the machine, or has done so: nothing of it is traced between, when
@@ -217,7 +229,7 @@ pub(crate) fn begin_idle(cpu: CpuId) {
 /// [`init`] was not called for the boot CPU's task, as nobody forked it. It is in no traced
 /// function now. At boot, before anything is traced.
 pub(crate) fn begin_boot_task() {
-    Current::get().set_depth(-1);
+    Current::get().0.begin();
 }
 
 /// Frees the stack of a task that is gone.

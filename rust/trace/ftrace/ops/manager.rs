@@ -3,6 +3,7 @@
 //! The one ops that stands for others.
 
 use super::OpsRef;
+use crate::trace::ftrace::arch::Hooking;
 use core::fmt;
 
 /// An ops that covers what its parts cover, which are in no list themselves. [`Parts`] says which
@@ -13,6 +14,10 @@ pub(crate) struct Manager;
 pub(crate) trait Parts {
     /// Whether it is `op`. Any context.
     fn is(op: OpsRef) -> bool;
+
+    /// What does the same as its function where no registers are needed, if there is such a
+    /// function. The ftrace lock is held.
+    fn hooking() -> Option<Hooking>;
 
     /// Its parts. Any context; each is alive while a caller in a hit stays in it, or holds what
     /// keeps parts from going.

@@ -218,6 +218,8 @@ impl OpsRef {
             Machine::plain_entry(self.trampoline())
         } else if ours && self.has(flag::GATED) {
             Machine::gated_entry(self.trampoline())
+        } else if ours && Manager::is(self) {
+            Machine::hook_entry(self.trampoline())
         } else {
             self.trampoline()
         }

@@ -2,11 +2,12 @@
 
 //! The trampolines that are made for ops: making them, taking them elsewhere, freeing them.
 
+use super::manager::{Manager, Parts};
 use super::raw::{flag, OpsRef};
 use super::retire::wait_for_trampolines;
 use super::{list, ListSymbols, State, Symbols, FTRACE};
 use crate::kernel::{ftrace, memory};
-use crate::trace::ftrace::arch::{Arch, Machine};
+use crate::trace::ftrace::arch::{Arch, Callees, Machine};
 use kernel::prelude::*;
 
 /// The function that the trampoline of `op` calls: its own, or the one that protects it.
@@ -18,6 +19,23 @@ fn trampoline_func(op: OpsRef) -> usize {
     }
 }
 
+/// What the trampoline of `op` calls for `func`, that of [`trampoline_func`].
+fn callees(op: OpsRef, func: usize) -> Callees {
+    let hooking = match Manager::is(op) {
+        true => Manager::hooking().map(|f| f as *const () as usize),
+        false => None,
+    };
+    Callees { func, hooking }
+}
+
+/// What it calls while it calls nothing.
+fn nothing() -> Callees {
+    Callees {
+        func: ftrace::stub(),
+        hooking: None,
+    }
+}
+
 /// Gives an ops a trampoline, unless it brought one, has one that fits, or is a direct caller.
 /// Without memory it goes without: sites then call it by the list.
 pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
@@ -25,12 +43,13 @@ pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
         return;
     }
     let (regs, func) = (op.wants_regs(), trampoline_func(op));
+    let to = callees(op, func);
     if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
         if Machine::trampoline_calls(op.trampoline(), regs) == Some(func) {
             return;
         }
         // SAFETY: it was made for this ops, by its flag with these `regs`.
-        if unsafe { Machine::retarget_trampoline(op.trampoline(), func, regs) }.is_ok() {
+        if unsafe { Machine::retarget_trampoline(op.trampoline(), to, regs) }.is_ok() {
             return;
         }
     }
@@ -40,7 +59,7 @@ pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
         wait_for_trampolines();
         release_trampoline(state, op);
     }
-    if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, func, regs) {
+    if let Ok(trampoline) = Machine::make_trampoline(op.as_ptr() as usize, to, regs) {
         op.set_trampoline(trampoline.addr, trampoline.size);
         op.set(if regs {
             flag::ALLOC_TRAMP | flag::ALL_SAVED
@@ -65,11 +84,11 @@ pub(crate) unsafe fn renew_trampolines() {
     let state = FTRACE.lock();
     list::for_each_trampoline(&state.key, |op| {
         let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
+        let to = callees(op, trampoline_func(op));
         // SAFETY: it was made for this ops, by its flag with these `regs`; there is one task, and
         // it is in no trampoline.
-        let result = unsafe {
-            Machine::renew_trampoline(addr, op.as_ptr() as usize, trampoline_func(op), regs)
-        };
+        let result =
+            unsafe { Machine::renew_trampoline(addr, op.as_ptr() as usize, to, regs) };
         warn_if_not_renewed(result);
     });
     warn_if_not_renewed(Machine::renew_list_callers());
@@ -84,26 +103,26 @@ fn warn_if_not_renewed(result: Result) {
     }
 }
 
-/// Makes the trampoline of `op` call `func` instead of what it calls now; false if it has none, or
+/// Makes the trampoline of `op` call this instead of what it calls now; false if it has none, or
 /// one that was not made here.
-fn retarget(op: OpsRef, func: usize) -> bool {
+fn retarget(op: OpsRef, to: Callees) -> bool {
     if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
         return false;
     }
     let (addr, regs) = (op.trampoline(), op.has(flag::ALL_SAVED));
     // SAFETY: it was made for this ops, by its flag with these `regs`.
-    unsafe { Machine::retarget_trampoline(addr, func, regs) }.is_ok()
+    unsafe { Machine::retarget_trampoline(addr, to, regs) }.is_ok()
 }
 
 /// Makes the trampoline of `op` call nothing, until [`call_again`] or the next registration.
 pub(super) fn call_nothing(op: OpsRef) {
     // If it cannot be done, hits go on.
-    let _ = retarget(op, ftrace::stub());
+    let _ = retarget(op, nothing());
 }
 
 /// Makes the trampoline of `op` call what it is for.
 pub(super) fn call_again(op: OpsRef) {
-    if op.trampoline() != 0 && !retarget(op, trampoline_func(op)) {
+    if op.trampoline() != 0 && !retarget(op, callees(op, trampoline_func(op))) {
         kernel::warn_on!(op.has(flag::ALLOC_TRAMP));
     }
 }
@@ -114,7 +133,7 @@ pub(super) fn cut_off(state: &State, op: OpsRef) {
     if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
         return;
     }
-    kernel::warn_on!(!retarget(op, ftrace::stub()));
+    kernel::warn_on!(!retarget(op, nothing()));
     list::remove_trampoline(&state.key, op);
     op.set_trampoline(0, 0);
     op.clear(flag::ALLOC_TRAMP | flag::ALL_SAVED);

@@ -6,7 +6,6 @@
 use super::table::{self, Table};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
-use crate::kernel::ftrace::ftrace_regs;
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
@@ -50,10 +49,10 @@ crate::kernel::kprobes::no_kprobe!(enter_any, <Alone as OwnFrames>::leave, leave
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `fregs` is what the trampoline saved at the entry of the function
-/// at `ip`.
+/// For trampolines and the list: the function at `ip` is entered, and the word at `retp` is where it
+/// returns to.
 #[inline(always)]
-pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
+pub(crate) unsafe fn hit(ip: usize, retp: *mut usize) {
     let top = Top(TOP.load(Acquire));
     let current = Current::get();
     if top.0 == 0 || current.is_paused() {
@@ -73,13 +72,13 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
             };
             // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as
             // it came.
-            return unsafe { hook(room, fregs, frame) };
+            return unsafe { hook(room, retp, frame) };
         }
     }
     core::mem::forget(stay);
     // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as it
     // came.
-    unsafe { enter_any(ip, fregs) }
+    unsafe { enter_any(ip, retp) }
 }
 
 /// [`hit`] in every case.
@@ -89,7 +88,7 @@ pub(crate) unsafe fn hit(ip: usize, fregs: *mut ftrace_regs) {
 /// As there; the caller has forgotten a guard that holds preemption off.
 #[cold]
 #[inline(never)]
-unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
+unsafe fn enter_any(ip: usize, retp: *mut usize) {
     // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
@@ -113,8 +112,8 @@ unsafe fn enter_any(ip: usize, fregs: *mut ftrace_regs) {
         data: now(&stay),
         top,
     };
-    // SAFETY: the trampoline saved `fregs` at the entry of the frame's function.
-    unsafe { hook(room, fregs, frame) }
+    // SAFETY: the function that returns by the word at `retp` is entered just now.
+    unsafe { hook(room, retp, frame) }
 }
 
 impl OwnFrames for Alone {
