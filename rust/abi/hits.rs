@@ -16,6 +16,7 @@ use crate::trace::ftrace::arch::{Arch, Hooking, Machine};
 use crate::trace::ftrace::ops::{self, list, thunk, CallbackSymbol, Entry, Func, ListSymbols};
 use crate::trace::profilers::function::shared::Profile;
 use crate::trace::profilers::function::{self as profile, hot, HotSymbols};
+use crate::trace::tracers::function::Careful;
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
 use kernel::ffi::c_int;
 
@@ -82,7 +83,8 @@ macro_rules! callback {
 }
 
 callback!(function_trace_call: crate::trace::instance::Instance);
-callback!(function_careful_trace_call: crate::trace::tracers::function::Careful);
+callback!(function_careful_trace_call: Careful<ops::Nothing>);
+callback!(function_args_trace_call: Careful<ops::Arguments>);
 callback!(function_trace_probe_call: crate::trace::commands::Probe);
 
 /// A site of several graph users, or of one that is not traced alone.
@@ -151,6 +153,7 @@ no_kprobe!(
     ftrace_ops_assist_func,
     function_trace_call,
     function_careful_trace_call,
+    function_args_trace_call,
     function_trace_probe_call,
     ftrace_graph_func,
     ftrace_graph_plain,

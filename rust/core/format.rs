@@ -12,7 +12,7 @@
 //! | [`event`] | the `format` files of other events |
 //! | [`symbol`], [`mod@line`], [`header`], [`print`] | addresses, prefixes, headers and events in `trace` |
 //! | [`rust_name`], [`rust_crate`] | the names of Rust functions as people read them; the crates in them |
-//! | [`graph`] | the call graph of `function_graph` |
+//! | [`graph`], [`arguments`] | the call graph of `function_graph`; the arguments of calls |
 //! | [`stack_depth`] | `stack_trace` |
 //! | [`branch`] | `trace_stat/branch_annotated`, `branch_all`, the branch tracer's entries |
 //! | [`values`] | values of event fields: flags, symbols, arrays, masks |
@@ -26,6 +26,8 @@
 mod error;
 mod out;
 
+#[cfg(any(CONFIG_FUNCTION_TRACE_ARGS, not(CONFIG_RTRACE)))]
+pub mod arguments;
 #[cfg(any(CONFIG_TRACE_BRANCH_PROFILING, not(CONFIG_RTRACE)))]
 pub mod branch;
 pub mod entry;

@@ -6,6 +6,8 @@
 
 use super::text::Text;
 use crate::core::event::probe::kernel_types::{Function, Member, Parameter, Shape, TypeId, Types};
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::core::format::arguments::{self, Kind, Prototype};
 use crate::core::format::Out;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
@@ -58,6 +60,17 @@ impl<'a> Record<'a> {
     fn size(&self) -> u32 {
         // SAFETY: both variants are a number.
         unsafe { self.record.__bindgen_anon_1.size }
+    }
+
+    /// Whether it is a number with a sign.
+    fn is_signed(&self) -> bool {
+        if self.kind() != bindings::BTF_KIND_INT {
+            return false;
+        }
+        let behind = core::ptr::from_ref(self.record).wrapping_add(1);
+        // SAFETY: behind the record of a number is a word that says how it is to be read.
+        let how = unsafe { *behind.cast::<u32>() };
+        how >> 24 & bindings::BTF_INT_SIGNED != 0
     }
 
     fn name(&self, offset: u32) -> &'a [u8] {
@@ -205,13 +218,10 @@ impl Types for KernelTypes {
         };
         let size = record.size();
         match record.kind() {
-            bindings::BTF_KIND_INT => {
-                let behind = core::ptr::from_ref(record.record).wrapping_add(1);
-                // SAFETY: behind the record of a number is a word that says how it is to be read.
-                let how = unsafe { *behind.cast::<u32>() };
-                let signed = how >> 24 & bindings::BTF_INT_SIGNED != 0;
-                Shape::Number { size, signed }
-            }
+            bindings::BTF_KIND_INT => Shape::Number {
+                size,
+                signed: record.is_signed(),
+            },
             bindings::BTF_KIND_ENUM | bindings::BTF_KIND_ENUM64 => {
                 let signed = true;
                 Shape::Number { size, signed }
@@ -226,5 +236,80 @@ impl Types for KernelTypes {
             bindings::BTF_KIND_STRUCT | bindings::BTF_KIND_UNION => Shape::Structure,
             _ => Shape::Other,
         }
+    }
+}
+
+/// The prototype of a function, with the BTF that it is in.
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+pub(crate) struct KnownPrototype {
+    types: KernelTypes,
+    function: Function,
+}
+
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+impl KnownPrototype {
+    /// That of the function whose symbol is `name`; none if BTF does not know it. Task context, may
+    /// sleep.
+    pub(crate) fn of(name: &[u8]) -> Option<Self> {
+        let mut types = KernelTypes::new();
+        let function = types.function(name)?;
+        Some(Self { types, function })
+    }
+
+    /// The record of the type of a parameter.
+    fn record(&self, at: usize) -> Option<Record<'_>> {
+        let parameter = self.types.parameter(self.function.id, at)?;
+        self.types.record(parameter.ty)
+    }
+}
+
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+impl Prototype for KnownPrototype {
+    fn count(&self) -> usize {
+        self.function.parameters
+    }
+
+    fn parameter(&self, at: usize) -> Option<arguments::Parameter<'_>> {
+        let parameter = self.types.parameter(self.function.id, at)?;
+        let record = self.types.record(parameter.ty);
+        Some(arguments::Parameter {
+            name: parameter.name,
+            kind: record.map_or(Kind::Unknown, |record| record.printed()),
+        })
+    }
+
+    fn enumerator(&self, at: usize, value: usize) -> Option<&[u8]> {
+        let record = self.record(at)?;
+        if record.kind() != bindings::BTF_KIND_ENUM {
+            return None;
+        }
+        // SAFETY: the parts of an enumeration are its values.
+        let mut all = (0..).map_while(|at| unsafe { record.part::<bindings::btf_enum>(at) });
+        let found = all.find(|one| one.val as usize == value)?;
+        Some(record.name(found.name_off))
+    }
+}
+
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+impl Record<'_> {
+    /// How a parameter of this type is printed.
+    fn printed(&self) -> Kind {
+        let name = match self.kind() {
+            bindings::BTF_KIND_UNKN => return Kind::Unknown,
+            bindings::BTF_KIND_PTR => return Kind::Pointer,
+            bindings::BTF_KIND_ENUM => return Kind::Enumeration,
+            bindings::BTF_KIND_INT if self.is_signed() => return Kind::Signed,
+            bindings::BTF_KIND_INT => return Kind::Unsigned,
+            bindings::BTF_KIND_ARRAY => "ARRAY",
+            bindings::BTF_KIND_STRUCT => "STRUCT",
+            bindings::BTF_KIND_UNION => "UNION",
+            bindings::BTF_KIND_FWD => "FWD",
+            bindings::BTF_KIND_FUNC_PROTO => "FUNC_PROTO",
+            bindings::BTF_KIND_FLOAT => "FLOAT",
+            bindings::BTF_KIND_ENUM64 => "ENUM64",
+            _ => "UNKNOWN",
+        };
+        let size = self.size();
+        Kind::Other { name, size }
     }
 }

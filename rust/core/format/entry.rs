@@ -28,9 +28,7 @@ pub use blk::Blk;
 pub use branch::Branch;
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub use branch::BranchSite;
-#[cfg(any(CONFIG_FUNCTION_TRACER, not(CONFIG_RTRACE)))]
-pub use function::ARGUMENTS;
-pub use function::{FuncRepeats, Function};
+pub use function::{arguments, FuncRepeats, Function, ARGUMENTS};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
 pub use noise::{Hwlat, Osnoise, Timerlat};

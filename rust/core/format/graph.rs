@@ -11,7 +11,10 @@
 //! order. Each CPU has a [`CpuState`] between lines: the task and the depth of its last line, and
 //! the open function at each depth.
 
-use super::entry::{Common, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
+use super::entry::{
+    arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
+    ARGUMENTS,
+};
 use super::out::Piece;
 use super::symbol::{self, Style, Symbols};
 use super::{line, Out};
@@ -75,25 +78,40 @@ pub struct Call {
     pub depth: i64,
     /// The return address, if it was recorded.
     pub retaddr: Option<usize>,
+    /// The arguments, if they were recorded.
+    pub args: Option<[usize; ARGUMENTS]>,
 }
 
-impl From<FuncgraphEntry> for Call {
-    fn from(entry: FuncgraphEntry) -> Self {
-        Self {
-            func: entry.func,
-            depth: entry.depth as i64,
+impl Call {
+    /// The call in `record`, a [`FuncgraphEntry`].
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`] if the record is too short.
+    #[inline]
+    pub fn of(record: &[u8]) -> Result<Self, Truncated> {
+        let FuncgraphEntry { func, depth } = FuncgraphEntry::parse(record)?;
+        Ok(Self {
+            func,
+            depth: depth as i64,
             retaddr: None,
-        }
+            args: arguments(FuncgraphEntry::tail(record)),
+        })
     }
-}
 
-impl From<FuncgraphRetaddrEntry> for Call {
-    fn from(entry: FuncgraphRetaddrEntry) -> Self {
-        Self {
+    /// The call in `record`, a [`FuncgraphRetaddrEntry`].
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`] if the record is too short.
+    pub fn with_retaddr(record: &[u8]) -> Result<Self, Truncated> {
+        let entry = FuncgraphRetaddrEntry::parse(record)?;
+        Ok(Self {
             func: entry.func,
             depth: entry.depth as i64,
             retaddr: Some(entry.retaddr),
-        }
+            args: arguments(FuncgraphRetaddrEntry::tail(record)),
+        })
     }
 }
 
@@ -193,8 +211,20 @@ impl Line<'_> {
         self.duration(out, ret.rettime.wrapping_sub(ret.calltime), call.depth)?;
         self.symbols.write_name(ret.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
-        if self.is(&RETVAL) || retaddr.is_some() {
-            out.bytes(b"(); /*")?;
+        let comments = self.is(&RETVAL) || retaddr.is_some();
+        if let Some(args) = &call.args {
+            self.symbols.write_arguments(ret.func, args, out)?;
+            out.bytes(match comments {
+                true => &b"; /*"[..],
+                false => b";\n",
+            })?;
+        } else {
+            out.bytes(match comments {
+                true => &b"(); /*"[..],
+                false => b"();\n",
+            })?;
+        }
+        if comments {
             if let Some(retaddr) = retaddr {
                 self.retaddr(out, retaddr)?;
             }
@@ -202,8 +232,6 @@ impl Line<'_> {
                 self.retval(out, ret)?;
             }
             out.bytes(b" */\n")?;
-        } else {
-            out.bytes(b"();\n")?;
         }
         self.irq(out, ret.func, Side::Leave)
     }
@@ -215,13 +243,26 @@ impl Line<'_> {
         }
         self.no_duration(out, call.depth)?;
         self.symbols.write_name(call.func, out)?;
-        match call.retaddr.filter(|_| self.is(&RETADDR)) {
+        let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
+        let comment = retaddr.is_some();
+        if let Some(args) = &call.args {
+            self.symbols.write_arguments(call.func, args, out)?;
+            out.bytes(match comment {
+                true => &b" { /*"[..],
+                false => b" {\n",
+            })?;
+        } else {
+            out.bytes(match comment {
+                true => &b"() { /*"[..],
+                false => b"() {\n",
+            })?;
+        }
+        match retaddr {
             Some(retaddr) => {
-                out.bytes(b"() { /*")?;
                 self.retaddr(out, retaddr)?;
                 out.bytes(b" */\n")
             }
-            None => out.bytes(b"() {\n"),
+            None => Ok(()),
         }
     }
 
@@ -628,6 +669,7 @@ mod tests {
             func,
             depth,
             retaddr: None,
+            args: None,
         }
     }
 

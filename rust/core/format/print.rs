@@ -7,7 +7,7 @@
 //! newline. [`write()`] writes the event, with the [`Show`](super::entry::Show) of the entry's
 //! type.
 
-use super::entry::{Common, Row, Truncated};
+use super::entry::{Common, Row, Truncated, ARGUMENTS};
 use super::line::{Form, Unit};
 use super::symbol::{self, Style, Symbols};
 use super::Out;
@@ -179,15 +179,21 @@ impl Line<'_> {
         symbol::write(out, self.env.symbols, addr, Style::of(self.env.set))
     }
 
-    /// Writes a call. Recorded arguments are only indicated, since their types are unknown.
+    /// Writes a call, with its arguments if they were recorded.
     ///
     /// # Errors
     ///
     /// Only the errors of `out`.
-    pub fn call(&self, out: &mut dyn Out, ip: usize, args: bool, parent: usize) -> fmt::Result {
+    pub fn call(
+        &self,
+        out: &mut dyn Out,
+        ip: usize,
+        args: Option<&[usize; ARGUMENTS]>,
+        parent: usize,
+    ) -> fmt::Result {
         self.symbol(out, ip)?;
-        if args {
-            out.bytes(b"()")?;
+        if let Some(args) = args {
+            self.env.symbols.write_arguments(ip, args, out)?;
         }
         if parent == 0 || !self.env.set.has(Flag::PrintParent) {
             return Ok(());

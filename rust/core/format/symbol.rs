@@ -2,6 +2,7 @@
 
 //! Kernel addresses as text, in the style that the options ask for.
 
+use super::entry::ARGUMENTS;
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
@@ -42,6 +43,21 @@ pub trait Symbols {
             true => Ok(()),
             false => write!(out, "0x{addr:x}"),
         }
+    }
+
+    /// Writes the recorded `arguments` of the function at `addr` by its parameters, which are looked
+    /// up after [`current_addr`](Self::current_addr); `()` if they are unknown.
+    ///
+    /// # Errors
+    ///
+    /// Only the errors of `out`.
+    fn write_arguments(
+        &self,
+        _addr: usize,
+        _arguments: &[usize; ARGUMENTS],
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        out.bytes(b"()")
     }
 }
 

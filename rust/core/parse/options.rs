@@ -222,8 +222,18 @@ pub const FUNC_NO_REPEATS: TracerOption = TracerOption {
     name: "func-no-repeats",
     bit: 2,
 };
+/// The function tracer records the arguments of each call.
+pub const FUNC_ARGS: TracerOption = TracerOption {
+    name: "func-args",
+    bit: 4,
+};
 /// The options of the function tracer. All are off by default.
-pub const FUNCTION_TRACER: &[TracerOption] = &[FUNC_STACK_TRACE, FUNC_NO_REPEATS];
+pub const FUNCTION_TRACER: &[TracerOption] = &[
+    FUNC_STACK_TRACE,
+    FUNC_NO_REPEATS,
+    #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+    FUNC_ARGS,
+];
 
 /// An option for tests that the nop tracer accepts.
 pub const NOP_ACCEPT: TracerOption = TracerOption {
@@ -304,6 +314,8 @@ pub mod graph {
     pub const RETVAL_HEX: TracerOption = option("funcgraph-retval-hex", 0x1000);
     /// Records and prints return addresses.
     pub const RETADDR: TracerOption = option("funcgraph-retaddr", 0x2000);
+    /// Records and prints the arguments of functions.
+    pub const ARGS: TracerOption = option("funcgraph-args", 0x4000);
     /// Counts the time in which the task was not running.
     pub const SLEEP_TIME: TracerOption = option("sleep-time", 0x200);
 
@@ -321,6 +333,8 @@ pub mod graph {
         RETVAL_HEX,
         #[cfg(CONFIG_FUNCTION_GRAPH_RETADDR)]
         RETADDR,
+        #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+        ARGS,
         SLEEP_TIME,
     ];
 

@@ -4,9 +4,12 @@
 
 use super::user::{Entry, Return, UserRef};
 use super::{register, set_entry_path, unregister, wait, EntryPath};
-use crate::kernel::ftrace::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
+use crate::core::format::entry::ARGUMENTS;
+use crate::kernel::ftrace::{
+    arguments, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs,
+};
 use crate::trace::ftrace::ops::OpsRef;
-use core::marker::PhantomPinned;
+use core::marker::{PhantomData, PhantomPinned};
 use kernel::ffi::c_int;
 use kernel::prelude::*;
 use kernel::types::Opaque;
@@ -16,13 +19,29 @@ use kernel::types::Opaque;
 pub(crate) trait GraphCallback: Send + Sync + Sized + 'static {
     /// The traced function at `func` is entered, as the `depth`th of those that have not returned.
     /// Something, if its return is to be told.
-    fn enter(&self, place: usize, func: usize, depth: i32) -> Option<()>;
+    fn enter(&self, place: usize, func: usize, depth: i32, regs: EntryRegs<'_>) -> Option<()>;
 
     /// A function returns for which [`GraphCallback::enter`] gave something.
     fn leave(&self, place: usize, ret: &ftrace_graph_ret) -> Option<()>;
 
     /// The user goes: called before the last hits are waited for. Task context.
     fn goes(&self) {}
+}
+
+/// The registers at a function's entry.
+///
+/// # Invariants
+///
+/// A trampoline saved them, those of arguments among them.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryRegs<'a>(*mut ftrace_regs, PhantomData<&'a ftrace_regs>);
+
+impl EntryRegs<'_> {
+    /// The registers of the function's first arguments, whether it has so many or not.
+    pub(crate) fn arguments(self) -> [usize; ARGUMENTS] {
+        // SAFETY: by the type invariant these registers were saved.
+        unsafe { arguments(self.0) }
+    }
 }
 
 /// The C functions of a [`GraphCallback`]: its [`entry`] and [`returned`]. Those with known C names
@@ -129,20 +148,23 @@ impl<T: GraphCallback> Drop for GraphUser<T> {
 ///
 /// # Safety
 ///
-/// For [`super::shared`]: `user` is that of a `GraphUser<T>`, and was registered.
+/// For [`super::shared`]: `user` is that of a `GraphUser<T>`, and was registered; `fregs` is what the
+/// trampoline saved.
 #[inline(always)]
 pub(crate) unsafe extern "C" fn entry<T: GraphCallback>(
     trace: *mut ftrace_graph_ent,
     user: *mut fgraph_ops,
-    _: *mut ftrace_regs,
+    fregs: *mut ftrace_regs,
 ) -> c_int {
     // SAFETY: the user lies at the beginning of a `GraphUser<T>`, which stays until hits are out;
     // the entry is the caller's own.
     let (this, trace) = unsafe { (&*user.cast::<GraphUser<T>>(), &*trace) };
     let place = this.user().place();
+    // INVARIANT: the manager's function has what its trampoline saved, and that saves them.
+    let regs = EntryRegs(fregs, PhantomData);
     let told = this
         .callback
-        .enter(place, trace.func as usize, trace.depth as i32);
+        .enter(place, trace.func as usize, trace.depth as i32, regs);
     c_int::from(told.is_some())
 }
 
@@ -150,7 +172,7 @@ pub(crate) unsafe extern "C" fn entry<T: GraphCallback>(
 ///
 /// # Safety
 ///
-/// As [`entry`].
+/// For [`super::shared`]: `user` is that of a `GraphUser<T>`, and was registered.
 #[inline(always)]
 pub(crate) unsafe extern "C" fn returned<T: GraphCallback>(
     trace: *mut ftrace_graph_ret,

@@ -7,7 +7,7 @@
 //! its like hold.
 
 use super::filter::{Var, Verdict};
-use super::graph_user::{GraphCallback, GraphSymbols, GraphUser};
+use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
 use super::plain::{call, exit_any};
 use super::{graph_user, user, EntryPath};
 use crate::core::format::entry::FuncgraphExit;
@@ -71,7 +71,7 @@ unsafe impl<T: Measurement> GraphSymbols for Measured<T> {
 
 impl<T: Measurement> GraphCallback for Measured<T> {
     #[inline(always)]
-    fn enter(&self, place: usize, func: usize, depth: i32) -> Option<()> {
+    fn enter(&self, place: usize, func: usize, depth: i32, _: EntryRegs<'_>) -> Option<()> {
         let current = Current::get();
         match Var::of(&current, place)?.enter(func, depth) {
             Verdict::Ignore => return None,

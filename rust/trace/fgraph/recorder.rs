@@ -8,11 +8,11 @@
 //! functions are here.
 
 use super::filter::{self, Var, Verdict};
-use super::graph_user::{GraphCallback, GraphSymbols, GraphUser};
+use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
 use super::plain::{call, exit_any, Target, TargetRef};
 use super::EntryPath;
-use crate::core::format::entry::{FuncgraphExit, FuncgraphRetaddrEntry};
-use crate::core::parse::options::graph::{IRQS, RETADDR, SLEEP_TIME};
+use crate::core::format::entry::{store_words, Entry, FuncgraphExit, FuncgraphRetaddrEntry};
+use crate::core::parse::options::graph::{ARGS, IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
 use crate::kernel::ftrace::ftrace_graph_ret;
@@ -137,7 +137,7 @@ impl Recorder {
     /// The entry path with the tracer's options `flags`.
     fn entry_path(&self, pids: &PidFilter, flags: u32) -> EntryPath {
         let has_options = flags & (IRQS.bit | SLEEP_TIME.bit) != IRQS.bit | SLEEP_TIME.bit
-            || flags & RETADDR.bit != 0
+            || flags & (RETADDR.bit | ARGS.bit) != 0
             || filter::is_active()
             || pids.is_active()
             || self.threshold.load(Relaxed) != 0;
@@ -166,9 +166,49 @@ impl Recorder {
     }
 }
 
+/// Records a call, made in `context`, with its return address or its arguments, as `flags` say.
+#[inline(never)]
+fn write_more(
+    buffer: &Buffer,
+    context: Context,
+    flags: u32,
+    ip: usize,
+    depth: i32,
+    regs: EntryRegs<'_>,
+) -> Option<()> {
+    if flags & RETADDR.bit == 0 {
+        return write_call(buffer, context, flags, regs, call(ip, depth));
+    }
+    let ret = Current::get().innermost_return(Machine::return_hook());
+    let entry = FuncgraphRetaddrEntry {
+        func: ip,
+        depth: depth as usize,
+        retaddr: ret.unwrap_or(0),
+    };
+    write_call(buffer, context, flags, regs, entry)
+}
+
+/// Records `entry`, with the arguments if `flags` say so.
+fn write_call(
+    buffer: &Buffer,
+    context: Context,
+    flags: u32,
+    regs: EntryRegs<'_>,
+    entry: impl Entry,
+) -> Option<()> {
+    if flags & ARGS.bit == 0 {
+        return buffer.write_in(context, entry, []);
+    }
+    let arguments = regs.arguments();
+    buffer.write_with(context, size_of_val(&arguments), |_, tail| {
+        store_words(tail, arguments);
+        entry
+    })
+}
+
 impl GraphCallback for Recorder {
     #[inline(always)]
-    fn enter(&self, place: usize, ip: usize, depth: i32) -> Option<()> {
+    fn enter(&self, place: usize, ip: usize, depth: i32, regs: EntryRegs<'_>) -> Option<()> {
         let buffer = self.buffer()?;
         let flags = self.flags.load(Relaxed);
         if self.pids.load(Relaxed) && !self.pid_filter()?.traces_current() {
@@ -194,16 +234,8 @@ impl GraphCallback for Recorder {
             return Some(());
         }
         let context = Context::capture_all();
-        if flags & RETADDR.bit != 0 {
-            let ret = current
-                .innermost_return(Machine::return_hook())
-                .unwrap_or(0);
-            let entry = FuncgraphRetaddrEntry {
-                func: ip,
-                depth: depth as usize,
-                retaddr: ret,
-            };
-            return buffer.write_in(context, entry, []);
+        if flags & (RETADDR.bit | ARGS.bit) != 0 {
+            return write_more(buffer, context, flags, ip, depth, regs);
         }
         buffer.write_in(context, call(ip, depth), [])
     }

@@ -40,9 +40,9 @@ pub(crate) use list::{
     any as any_registered, for_each as for_each_registered, nth_trampoline, trampoline_at, Key,
 };
 pub(crate) use manager::{Manager, Parts};
-#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
-pub(crate) use owner::Arguments;
-pub(crate) use owner::{thunk, Callback, CallbackSymbol, Entry, Flags, Hit, Nothing, Ops};
+pub(crate) use owner::{
+    thunk, Arguments, Callback, CallbackSymbol, Entry, Flags, Hit, Nothing, Ops, Saved,
+};
 pub(crate) use raw::{flag, AtomicOps, FilterKind, Func, OpsRef, StaticOps};
 pub(crate) use register::{
     change_set, free_sets, register, register_locked, start, stop, sync_ops, unregister, Shared,

@@ -199,8 +199,8 @@ fn write_record(
     match record.id() {
         id @ (FuncgraphEntry::ID | FuncgraphRetaddrEntry::ID) => {
             let call = match id {
-                FuncgraphEntry::ID => FuncgraphEntry::parse(record.data).map(Call::from),
-                _ => FuncgraphRetaddrEntry::parse(record.data).map(Call::from),
+                FuncgraphEntry::ID => Call::of(record.data),
+                _ => Call::with_retaddr(record.data),
             };
             let Ok(call) = call else {
                 return Ok(Printed::Unhandled);

@@ -2,9 +2,17 @@
 
 //! Names of addresses.
 
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::core::format::arguments;
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::core::format::entry::ARGUMENTS;
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::kernel::btf::KnownPrototype;
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::kernel::context::{irqs_off, PreemptCount};
 use crate::kernel::kallsyms::{ShownOffset, Symbol};
 use crate::trace::instance::persistent::PreviousBoot;
 use core::fmt;
@@ -72,5 +80,23 @@ impl Symbols for Kallsyms {
             out.bytes(b"]")
         });
         written.unwrap_or_else(|| write!(out, "0x{addr:x}"))
+    }
+
+    #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+    fn write_arguments(
+        &self,
+        addr: usize,
+        values: &[usize; ARGUMENTS],
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        // The look-up may sleep, which a dump must not.
+        if PreemptCount::read().is_atomic() || irqs_off() {
+            return out.bytes(b"()");
+        }
+        let addr = self.current_addr(addr);
+        match Symbol::with(addr, |symbol| KnownPrototype::of(symbol.name())).flatten() {
+            Some(prototype) => arguments::write(out, &prototype, values),
+            None => out.bytes(b"()"),
+        }
     }
 }

@@ -4,28 +4,31 @@
 //!
 //! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is
 //! all inline and on one screen (`Buffer::record`). [`Careful`] is the one for options, pid lists
-//! and exports. Which of them is in place changes only while the ops is not registered, so neither
-//! looks at what the other needs.
+//! and exports; for arguments there is another one of it, whose trampolines save registers. Which of
+//! them is in place changes only while the ops is not registered, so none looks at what another
+//! needs.
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
-use crate::core::format::entry::{self, Entry as _, FuncRepeats, Words as _};
+use crate::core::format::entry::{self, store_words, Entry as _, FuncRepeats, Words as _, ARGUMENTS};
 use crate::core::parse::options::{
-    TracerOption, FUNCTION_TRACER, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
+    TracerOption, FUNCTION_TRACER, FUNC_ARGS, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
-use crate::trace::ftrace::ops::{Callback, Hit, Nothing, Ops};
+use crate::trace::buffer::Buffer;
+use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Nothing, Ops, Saved};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
 use crate::trace::output::export;
 use crate::trace::tasks::cmdlines::{self, Saving};
 use crate::trace::tasks::pids::PidFilter;
 use crate::trace::tasks::stack;
+use core::marker::PhantomData;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -50,9 +53,9 @@ impl Tracer for Function {
             },
             GFP_KERNEL,
         )?;
-        let asked = Asked::of(&tracing.pids, flags);
-        let careful = tracing.prepare(asked)?;
-        tracing.install(asked, careful)?;
+        let asked = Asked::of(&tracing.pids, flags)?;
+        let ready = tracing.prepare(asked)?;
+        tracing.install(asked, ready)?;
         Ok(tracing)
     }
 
@@ -74,6 +77,7 @@ struct Tracing {
 /// What is asked for beside entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Asked {
+    args: bool,
     stacks: bool,
     no_repeats: bool,
     pids: bool,
@@ -81,32 +85,52 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(pids: &PidFilter, flags: u32) -> Option<Self> {
+    /// None where it is nothing. `EINVAL` for arguments together with stacks or repeats, as in C.
+    fn of(pids: &PidFilter, flags: u32) -> Result<Option<Self>> {
         let asked = Self {
+            args: flags & FUNC_ARGS.bit != 0,
             stacks: flags & FUNC_STACK_TRACE.bit != 0,
             no_repeats: flags & FUNC_NO_REPEATS.bit != 0,
             pids: pids.is_active(),
             exports: export::wanted(Export::FUNCTION),
         };
-        let any = asked.stacks || asked.no_repeats || asked.pids || asked.exports;
-        any.then_some(asked)
+        if asked.args && (asked.stacks || asked.no_repeats) {
+            return Err(EINVAL);
+        }
+        let any =
+            asked.args || asked.stacks || asked.no_repeats || asked.pids || asked.exports;
+        Ok(any.then_some(asked))
     }
 }
 
+/// A callback that is not in place yet.
+enum Ready {
+    Plain,
+    Careful(Arc<Careful<Nothing>>),
+    WithArguments(Arc<Careful<Arguments>>),
+}
+
 impl Tracing {
-    /// What the callback for `asked` needs. `ENOMEM`.
-    fn prepare(&self, asked: Option<Asked>) -> Result<Option<Arc<Careful>>> {
-        let careful = |asked| Careful::new(&self.instance, &self.pids, asked);
-        asked
-            .map(|asked| Ok(Arc::new(careful(asked)?, GFP_KERNEL)?))
-            .transpose()
+    /// The callback for `asked`. `ENOMEM`.
+    fn prepare(&self, asked: Option<Asked>) -> Result<Ready> {
+        Ok(match asked {
+            None => Ready::Plain,
+            Some(asked) if asked.args => Ready::WithArguments(self.careful(asked)?),
+            Some(asked) => Ready::Careful(self.careful(asked)?),
+        })
     }
 
-    /// Puts the callback for `asked` in place, with what was prepared for it, and starts it.
-    fn install(&mut self, asked: Option<Asked>, careful: Option<Arc<Careful>>) -> Result {
-        match careful {
-            None => self.ops.set_callback(self.instance.clone())?,
-            Some(careful) => self.ops.set_callback(careful)?,
+    fn careful<S: Recorded>(&self, asked: Asked) -> Result<Arc<Careful<S>>> {
+        let careful = Careful::new(&self.instance, &self.pids, asked)?;
+        Ok(Arc::new(careful, GFP_KERNEL)?)
+    }
+
+    /// Puts the callback that was prepared for `asked` in place, and starts it.
+    fn install(&mut self, asked: Option<Asked>, ready: Ready) -> Result {
+        match ready {
+            Ready::Plain => self.ops.set_callback(self.instance.clone())?,
+            Ready::Careful(careful) => self.ops.set_callback(careful)?,
+            Ready::WithArguments(careful) => self.ops.set_callback(careful)?,
         }
         self.careful = asked;
         self.ops.register()
@@ -115,14 +139,14 @@ impl Tracing {
 
 impl Running for Tracing {
     fn changed(&mut self, flags: u32) -> Result {
-        let asked = Asked::of(&self.pids, flags);
+        let asked = Asked::of(&self.pids, flags)?;
         if asked == self.careful {
             return Ok(());
         }
         // Before the old one goes: without memory all stays as it is.
-        let careful = self.prepare(asked)?;
+        let ready = self.prepare(asked)?;
         self.ops.unregister()?;
-        self.install(asked, careful)
+        self.install(asked, ready)
     }
 
     fn switched(&mut self, on: bool) {
@@ -154,20 +178,73 @@ impl Callback for Instance {
 
 /// The entry of a call.
 #[inline(always)]
-fn call(hit: &Hit<'_, Nothing>) -> entry::Function {
+fn call<S: Saved>(hit: &Hit<'_, S>) -> entry::Function {
     entry::Function {
         ip: hit.ip,
         parent_ip: hit.parent_ip,
     }
 }
 
-/// The callback that looks at tasks, compresses repeats and records stacks, as far as was asked
-/// for.
-pub(crate) struct Careful {
+/// What is recorded of a call, by what the trampoline saves.
+pub(crate) trait Recorded: Saved + Sized + Send + Sync + 'static {
+    /// Records the call, made in `context`. Any context.
+    fn record(buffer: &Buffer, context: Context, hit: &Hit<'_, Self>);
+
+    /// Hands the same entry to who exports entries. Any context.
+    fn export(context: Context, hit: &Hit<'_, Self>);
+}
+
+impl Recorded for Nothing {
+    #[inline(always)]
+    fn record(buffer: &Buffer, context: Context, hit: &Hit<'_, Self>) {
+        buffer.record_in(context, call(hit));
+    }
+
+    fn export(context: Context, hit: &Hit<'_, Self>) {
+        export_call::<{ entry::Function::SIZE }, _>(context, hit, []);
+    }
+}
+
+impl Recorded for Arguments {
+    fn record(buffer: &Buffer, context: Context, hit: &Hit<'_, Self>) {
+        let arguments = hit.arguments();
+        // Where there is no room the buffer counts it.
+        let _ = buffer.write_with(context, size_of_val(&arguments), |_, tail| {
+            store_words(tail, arguments);
+            call(hit)
+        });
+    }
+
+    fn export(context: Context, hit: &Hit<'_, Self>) {
+        const SIZE: usize = entry::Function::SIZE + ARGUMENTS * size_of::<usize>();
+        export_call::<SIZE, _>(context, hit, hit.arguments());
+    }
+}
+
+/// Exports the entry of a call with `tail` after it, which is `SIZE` bytes with that.
+fn export_call<const SIZE: usize, S: Saved>(
+    context: Context,
+    hit: &Hit<'_, S>,
+    tail: impl IntoIterator<Item = usize>,
+) {
+    let mut entry = [0; SIZE];
+    call(hit)
+        .words(context.header(entry::Function::ID))
+        .store(&mut entry);
+    if let Some(place) = entry.get_mut(entry::Function::SIZE..) {
+        store_words(place, tail);
+    }
+    export::write(Export::FUNCTION, &entry);
+}
+
+/// The callback that records arguments, looks at tasks, compresses repeats and records stacks, as far
+/// as was asked for.
+pub(crate) struct Careful<S> {
     instance: Arc<Instance>,
     pids: Arc<PidFilter>,
     asked: Asked,
     cpus: PerCpu<Here>,
+    _recorded: PhantomData<S>,
 }
 
 /// What [`Careful`] keeps on each CPU. Only that CPU looks at it; a context that interrupts another
@@ -191,17 +268,18 @@ impl Here {
     };
 }
 
-impl Careful {
+impl<S: Recorded> Careful<S> {
     fn new(instance: &Arc<Instance>, pids: &Arc<PidFilter>, asked: Asked) -> Result<Self> {
         Ok(Self {
             instance: instance.clone(),
             pids: pids.clone(),
             asked,
             cpus: PerCpu::new(|_| Here::NEW)?,
+            _recorded: PhantomData,
         })
     }
 
-    fn record(&self, here: &Here, context: Context, hit: &Hit<'_, Nothing>) {
+    fn record(&self, here: &Here, context: Context, hit: &Hit<'_, S>) {
         let buffer = self.instance.buffer();
         if self.asked.no_repeats {
             if !buffer.is_on() || self.repeats(here, hit) {
@@ -209,13 +287,9 @@ impl Careful {
             }
             self.end_repeats(here, context, hit);
         }
-        buffer.record_in(context, call(hit));
+        S::record(buffer, context, hit);
         if self.asked.exports && buffer.is_on() {
-            let mut entry = [0; entry::Function::SIZE];
-            call(hit)
-                .words(context.header(entry::Function::ID))
-                .store(&mut entry);
-            export::write(Export::FUNCTION, &entry);
+            S::export(context, hit);
         }
         if self.asked.stacks {
             stack::record_in(buffer, context, hit.ip);
@@ -223,7 +297,7 @@ impl Careful {
     }
 
     /// Whether it is the same call as the last one. Then it is counted.
-    fn repeats(&self, here: &Here, hit: &Hit<'_, Nothing>) -> bool {
+    fn repeats(&self, here: &Here, hit: &Hit<'_, S>) -> bool {
         let same = here.ip.load(Relaxed) == hit.ip && here.parent_ip.load(Relaxed) == hit.parent_ip;
         let count = here.repeats.load(Relaxed);
         if !same || count >= u16::MAX.into() {
@@ -235,7 +309,7 @@ impl Careful {
     }
 
     /// Another call: says how often the last one was repeated, and remembers this one.
-    fn end_repeats(&self, here: &Here, context: Context, hit: &Hit<'_, Nothing>) {
+    fn end_repeats(&self, here: &Here, context: Context, hit: &Hit<'_, S>) {
         let (ip, parent_ip) = (here.ip.load(Relaxed), here.parent_ip.load(Relaxed));
         let (count, last) = (here.repeats.load(Relaxed), here.last.load(Relaxed));
         if count != 0 {
@@ -257,10 +331,10 @@ impl Careful {
     }
 }
 
-impl Callback for Careful {
-    type Saved = Nothing;
+impl<S: Recorded> Callback for Careful<S> {
+    type Saved = S;
 
-    fn hit(&self, hit: &Hit<'_, Nothing>) {
+    fn hit(&self, hit: &Hit<'_, S>) {
         let context = Context::capture_all();
         let bit = 1 << PreemptCount::read().level();
         let _stay = PreemptOff::new();

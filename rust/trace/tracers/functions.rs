@@ -3,12 +3,11 @@
 //! The functions that are called while a latency is measured: options `function-trace` and
 //! `display-graph`.
 
+use super::function::Recorded as _;
 use super::function_filter::FunctionFilter;
-use crate::core::format::entry::{store_words, Function};
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::entry::Context;
-use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{thunk, Arguments, Callback, CallbackSymbol, Entry, Hit, Ops};
 use crate::trace::instance::Instance;
@@ -142,7 +141,8 @@ impl<T: Measures> Calls<T> {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
         if self.0.is_measuring() {
-            record_with_arguments(self.0.buffer(), context, hit);
+            // The arguments, too, wanted or not, as ftrace does for these tracers.
+            Arguments::record(self.0.buffer(), context, hit);
         }
     }
 }
@@ -157,18 +157,4 @@ impl<T: Measures> Callback for Calls<T> {
             self.record(hit);
         }
     }
-}
-
-/// Records a call, made in `context`, with the function's first arguments, wanted or not, as ftrace
-/// does for these tracers. Any context.
-fn record_with_arguments(buffer: &Buffer, context: Context, hit: &Hit<'_, Arguments>) {
-    let arguments = hit.arguments();
-    // Where there is no room the buffer counts it.
-    let _ = buffer.write_with(context, size_of_val(&arguments), |_, tail| {
-        store_words(tail, arguments);
-        Function {
-            ip: hit.ip,
-            parent_ip: hit.parent_ip,
-        }
-    });
 }

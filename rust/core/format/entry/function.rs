@@ -7,8 +7,18 @@ use crate::core::format::line::write_time;
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 
-/// The number of arguments in a [`Function`] entry that has arguments.
+/// The number of arguments in the tail of an entry that has arguments.
 pub const ARGUMENTS: usize = 6;
+
+/// The arguments in a tail, if they were recorded.
+pub fn arguments(tail: &[u8]) -> Option<[usize; ARGUMENTS]> {
+    let mut arguments = [0; ARGUMENTS];
+    let stored = tail.first_chunk::<{ ARGUMENTS * size_of::<usize>() }>()?;
+    for (place, word) in arguments.iter_mut().zip(words(stored)) {
+        *place = word;
+    }
+    Some(arguments)
+}
 
 /// A call of a function. Its arguments follow if they are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
@@ -27,8 +37,8 @@ pub struct Function {
 
 impl Show for Function {
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        let args = words(Self::tail(line.record)).count() >= ARGUMENTS;
-        line.call(out, self.ip, args, self.parent_ip)?;
+        let args = arguments(Self::tail(line.record));
+        line.call(out, self.ip, args.as_ref(), self.parent_ip)?;
         Ok(out.bytes(b"\n")?)
     }
 
@@ -90,7 +100,7 @@ impl FuncRepeats {
 
 impl Show for FuncRepeats {
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        line.call(out, self.ip, false, self.parent_ip)?;
+        line.call(out, self.ip, None, self.parent_ip)?;
         write!(out, " (repeats: {}, last_ts:", self.count)?;
         write_time(out, line.ts.wrapping_sub(self.delta()), line.env.unit)?;
         Ok(out.bytes(b")\n")?)

@@ -8,7 +8,6 @@ use super::retire::{after_hits, wait_for_trampolines, HitsOut};
 use super::trampoline::free_trampoline;
 use super::{register, FTRACE};
 use crate::core::format::entry::ARGUMENTS;
-#[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::kernel::ftrace::arguments;
 #[cfg(CONFIG_STACK_TRACER)]
 use crate::kernel::ftrace::stack_pointer;
@@ -29,10 +28,6 @@ pub(crate) struct Hit<'a, S: Saved> {
     /// Return address of the traced function.
     pub(crate) parent_ip: usize,
     /// Where the trampoline saved registers, if it did.
-    #[cfg_attr(
-        not(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER)),
-        expect(dead_code)
-    )]
     regs: *mut ftrace_regs,
     _saved: PhantomData<(&'a ftrace_regs, S)>,
 }
@@ -51,18 +46,14 @@ impl Saved for Nothing {
 }
 
 /// The callback may look at the function's arguments and at the stack pointer.
-#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 pub(crate) enum Arguments {}
 
-#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 impl Saved for Arguments {
     const NOTHING: bool = false;
 }
 
-#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_STACK_TRACER))]
 impl Hit<'_, Arguments> {
     /// The registers of the function's first arguments, whether it has so many or not.
-    #[cfg(CONFIG_TRACER_MAX_TRACE)]
     #[inline(always)]
     pub(crate) fn arguments(&self) -> [usize; ARGUMENTS] {
         // SAFETY: the trampoline saved these registers.

@@ -6,7 +6,7 @@ use super::{table, GRAPH_TIME, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::ftrace::ftrace_graph_ret;
-use crate::trace::fgraph::graph_user::GraphCallback;
+use crate::trace::fgraph::graph_user::{EntryRegs, GraphCallback};
 use crate::trace::fgraph::ret_stack::Current;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
@@ -70,7 +70,7 @@ impl<'a> Open<'a> {
 
 impl GraphCallback for Profile {
     #[inline(always)]
-    fn enter(&self, place: usize, func: usize, _depth: i32) -> Option<()> {
+    fn enter(&self, place: usize, func: usize, _: i32, _: EntryRegs<'_>) -> Option<()> {
         let stay = PreemptOff::new();
         let (table, site) = (table::this(&stay)?, func as u64);
         table.find(site).or_else(|| table.add(site))?.hit();
