@@ -71,7 +71,7 @@ pub(crate) fn apply(instance: &Arc<Instance>, token: &[u8]) -> Result {
     let command = find(name).ok_or(EINVAL)?;
     let probes = Probes::of(instance)?;
     match pattern.strip_prefix(b"!") {
-        Some(pattern) => probes.remove(command, command.counted(params), pattern),
+        Some(pattern) => probes.remove(instance, command, params, pattern),
         None => probes.add(instance, command, params, pattern),
     }
 }

@@ -13,6 +13,11 @@ use kernel::sync::Arc;
 
 /// The action of a command with its parameters.
 pub(crate) trait Action: Send + Sync {
+    /// The count that all sites share; none if each has its own.
+    fn shared(&self) -> Option<&HitCount> {
+        None
+    }
+
     /// Runs at the hit of a site whose `count` is not used up.
     ///
     /// Any context, NMI included. It must not sleep or allocate.
@@ -37,6 +42,11 @@ pub(crate) trait Command: Sync {
         params.is_some()
     }
 
+    /// Whether a removal may have these parameters. Task context, may sleep. `EINVAL` if not.
+    fn check_removal(&self, _instance: &Instance, _params: Option<&[u8]>) -> Result {
+        Ok(())
+    }
+
     /// Parses the parameters and makes the action. Task context, may sleep.
     ///
     /// # Errors
@@ -49,38 +59,54 @@ pub(crate) trait Command: Sync {
     ) -> Result<(KBox<dyn Action>, Count)>;
 }
 
-/// The remaining count at one site.
+/// One site of a probe.
 pub(crate) struct SiteCount {
     /// The address of the function.
     pub(super) addr: usize,
-    /// The count. `None` for an unlimited probe.
-    pub(super) count: Option<Atomic<i64>>,
+    /// The remaining count at this site.
+    pub(super) count: HitCount,
     /// Whether the command still acts at this site.
     pub(super) live: Atomic<bool>,
 }
 
-impl SiteCount {
+/// How often a command acts yet. `None` if it is unlimited.
+pub(crate) struct HitCount(Option<Atomic<i64>>);
+
+impl HitCount {
+    /// The count that a command starts with.
+    pub(super) fn new(count: Count) -> Self {
+        Self(match count {
+            Count::Unlimited => None,
+            Count::Times(n) => Some(Atomic::new(n)),
+        })
+    }
+
+    /// The number that is left, if it is limited. Any context.
+    pub(super) fn left(&self) -> Option<i64> {
+        self.0.as_ref().map(|count| count.load(Relaxed))
+    }
+
     /// Whether the count allows one more action. Any context.
     pub(crate) fn any(&self) -> bool {
-        self.count
-            .as_ref()
-            .is_none_or(|count| count.load(Relaxed) > 0)
+        self.left().is_none_or(|left| left > 0)
     }
 
-    /// Whether the count started below 0 (a colon without a number). Any context.
-    pub(crate) fn endless(&self) -> bool {
-        self.count
-            .as_ref()
-            .is_some_and(|count| count.load(Relaxed) < 0)
-    }
-
-    /// Decrements the count if that is possible. Two CPUs never take the same unit. Any context.
+    /// Decrements the count if it is above 0. Two CPUs never take the same unit. Any context.
     pub(crate) fn spend(&self) -> bool {
-        let Some(count) = &self.count else {
+        self.spend_if(|left| left > 0)
+    }
+
+    /// Decrements the count if it is not 0: one below 0 never ends. As [`HitCount::spend`].
+    pub(crate) fn spend_signed(&self) -> bool {
+        self.spend_if(|left| left != 0)
+    }
+
+    fn spend_if(&self, is_left: impl Fn(i64) -> bool) -> bool {
+        let Some(count) = &self.0 else {
             return true;
         };
         let mut now = count.load(Relaxed);
-        while now > 0 {
+        while is_left(now) {
             match count.cmpxchg(now, now.wrapping_sub(1), Relaxed) {
                 Ok(_) => return true,
                 Err(other) => now = other,

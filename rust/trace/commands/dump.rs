@@ -51,8 +51,8 @@ impl Command for Dump {
 }
 
 impl Action for Dump {
-    fn hit(&self, _: &Instance, count: &SiteCount) {
-        if count.spend() {
+    fn hit(&self, _: &Instance, site: &SiteCount) {
+        if site.count.spend() {
             dump::top(if self.all {
                 dump::Cpus::All
             } else {

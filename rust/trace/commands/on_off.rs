@@ -40,8 +40,8 @@ impl Command for OnOff {
 }
 
 impl Action for OnOff {
-    fn hit(&self, instance: &Instance, count: &SiteCount) {
-        let buffer = instance.buffer();
+    fn hit(&self, instance: &Instance, site: &SiteCount) {
+        let (buffer, count) = (instance.buffer(), &site.count);
         if count.any() && buffer.is_on() != self.on && buffer.set_on(self.on) != self.on {
             // Only the CPU that has changed the state gets here.
             count.spend();

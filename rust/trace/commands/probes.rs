@@ -13,9 +13,8 @@
 //!
 //! Lock order: the mutex of [`Probes`], then those of `ftrace::ops`. Callbacks take no lock.
 
-use super::command::{Action, Command, SiteCount};
+use super::command::{Action, Command, HitCount, SiteCount};
 use crate::core::format::Out;
-use crate::core::parse::command::Count;
 use crate::core::parse::glob::Pattern;
 use crate::core::parse::options::Flag;
 use crate::kernel::kallsyms::{self, Symbol};
@@ -66,8 +65,9 @@ impl Probe {
         kallsyms::write_name(site.addr, demangle, &mut out)?;
         out.bytes(b":")?;
         self.action.write(out)?;
-        match &site.count {
-            Some(count) => writeln!(out, ":count={}", count.load(Relaxed)),
+        let count = self.action.shared().unwrap_or(&site.count);
+        match count.left() {
+            Some(left) => writeln!(out, ":count={left}"),
             None => out.bytes(b":unlimited\n"),
         }
     }
@@ -185,14 +185,10 @@ impl Probes {
             if kind.any(|e| e.probe.acts_at(addr)) {
                 continue;
             }
-            let count = match count {
-                Count::Unlimited => None,
-                Count::Times(n) => Some(Atomic::new(n)),
-            };
             sites.push(
                 SiteCount {
                     addr,
-                    count,
+                    count: HitCount::new(count),
                     live: Atomic::new(true),
                 },
                 GFP_KERNEL,
@@ -223,7 +219,11 @@ impl Probes {
         }
         edit.commit()?;
         ops.register()?;
-        entries.push(Entry { probe, ops, live }, GFP_KERNEL)?;
+        // The listing has the kinds one after the other, as C.
+        let same = |entry: &Entry| entry.probe.is_kind(command, counted);
+        let last = entries.iter().rposition(same);
+        let at = last.map_or(entries.len(), |last| last.wrapping_add(1));
+        let _ = entries.insert_within_capacity(at, Entry { probe, ops, live });
         Ok(())
     }
 
@@ -231,8 +231,17 @@ impl Probes {
     ///
     /// # Errors
     ///
-    /// `ENODEV` and `EINVAL` if no such command exists at these functions.
-    pub(super) fn remove(&self, command: &dyn Command, counted: bool, pattern: &[u8]) -> Result {
+    /// `ENODEV` and `EINVAL` if no such command exists at these functions; `EINVAL` if it cannot have
+    /// these parameters.
+    pub(super) fn remove(
+        &self,
+        instance: &Instance,
+        command: &dyn Command,
+        params: Option<&[u8]>,
+        pattern: &[u8],
+    ) -> Result {
+        command.check_removal(instance, params)?;
+        let counted = command.counted(params);
         let all = pattern.is_empty() || pattern == b"*";
         let pattern = Pattern::parse(pattern);
         let literal = pattern.literal();
@@ -289,7 +298,7 @@ impl Probes {
     pub(crate) fn write(&self, index: usize, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         let entries = self.entries.lock();
         let mut left = index;
-        // The newest first.
+        // The newest kind first.
         for entry in entries.iter().rev() {
             if let Some(site) = entry.line(left) {
                 return entry.probe.write(site, out).map(|()| true);

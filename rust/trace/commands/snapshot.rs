@@ -30,8 +30,8 @@ impl Command for TakeSnapshot {
 }
 
 impl Action for Armed {
-    fn hit(&self, instance: &Instance, count: &SiteCount) {
-        if count.spend() {
+    fn hit(&self, instance: &Instance, site: &SiteCount) {
+        if site.count.spend() {
             snapshot::take_or_report(instance);
         }
     }

@@ -11,7 +11,7 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The command. A colon without a number means no limit, as in C.
+/// The command. A colon without a number means no limit, as in C, and is counted from -1 downwards.
 #[derive(Clone, Copy)]
 pub(super) struct StackTrace;
 
@@ -26,9 +26,9 @@ impl Command for StackTrace {
 }
 
 impl Action for StackTrace {
-    fn hit(&self, instance: &Instance, count: &SiteCount) {
-        if instance.tracing_on() && (count.spend() || count.endless()) {
-            stack::record(instance.buffer(), count.addr);
+    fn hit(&self, instance: &Instance, site: &SiteCount) {
+        if instance.tracing_on() && site.count.spend_signed() {
+            stack::record(instance.buffer(), site.addr);
         }
     }
 

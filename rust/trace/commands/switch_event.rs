@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `enable_event` and `disable_event`: start or stop the recording of an event of the instance.
-//! Only a change of the state uses up the count.
+//! Only a change of the state uses up the count, which all functions of the command share.
 
-use super::command::{refused, Action, Command, SiteCount};
+use super::command::{refused, Action, Command, HitCount, SiteCount};
 use crate::core::format::Out;
 use crate::core::parse::command::{Count, EventParams};
 use crate::trace::events::registry;
@@ -31,6 +31,13 @@ impl Command for SwitchEvent {
         EventParams::parse(params).is_ok_and(|params| params.count.is_some())
     }
 
+    fn check_removal(&self, instance: &Instance, params: Option<&[u8]>) -> Result {
+        let params = EventParams::parse(params).map_err(|_| EINVAL)?;
+        let registry = registry::lock()?;
+        let event = registry.find_in(instance, params.system, params.event);
+        event.map(drop).ok_or(EINVAL)
+    }
+
     fn arm(
         &self,
         instance: &Arc<Instance>,
@@ -43,6 +50,11 @@ impl Command for SwitchEvent {
         let armed = KBox::new(
             Armed {
                 event,
+                count: HitCount::new(match count {
+                    // This one is no limit, as in C.
+                    Count::Times(-1) => Count::Unlimited,
+                    other => other,
+                }),
                 instance: instance.clone(),
                 is_attached: Atomic::new(false),
             },
@@ -52,22 +64,27 @@ impl Command for SwitchEvent {
         // The drop of the event takes this lock.
         drop(registry);
         armed.is_attached.store(result.is_ok(), Relaxed);
-        result.map(|()| (armed as KBox<dyn Action>, count))
+        result.map(|()| (armed as KBox<dyn Action>, Count::Unlimited))
     }
 }
 
 struct Armed {
     event: Switched,
+    count: HitCount,
     /// A reference cycle, like that of the probe.
     instance: Arc<Instance>,
     is_attached: Atomic<bool>,
 }
 
 impl Action for Armed {
-    fn hit(&self, _: &Instance, count: &SiteCount) {
-        // Only the CPU that has changed the state uses up a count.
-        if count.any() && !self.event.is_done() && self.event.switch() {
-            count.spend();
+    fn shared(&self) -> Option<&HitCount> {
+        Some(&self.count)
+    }
+
+    fn hit(&self, _: &Instance, _: &SiteCount) {
+        // Only the CPU that has changed the state uses up a count. One below 0 never ends.
+        if self.count.left() != Some(0) && !self.event.is_done() && self.event.switch() {
+            self.count.spend_signed();
         }
     }
 
