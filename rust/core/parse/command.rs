@@ -14,7 +14,7 @@
 //! The caller has the table of commands and knows their parameters. [`split`], [`count`] and
 //! [`EventParams`] parse the parameters that ftrace's own commands share.
 
-use super::glob::Pattern;
+use super::glob::{Kind, Pattern};
 use super::number;
 use crate::core::format::{Error, Result};
 
@@ -49,6 +49,16 @@ impl<'a> ModuleRule<'a> {
     /// means every module.
     pub fn module_pattern(&self) -> Pattern<'a> {
         Pattern::parse(self.module)
+    }
+
+    /// The name of the module that the rule waits for, if none matches now. A module that comes is
+    /// compared with it exactly. A star at the end is not a part of it; other characters of patterns
+    /// are, as in C.
+    pub fn awaited(&self) -> &'a [u8] {
+        match self.module_pattern().kind {
+            Kind::Front | Kind::Middle => self.module.strip_suffix(b"*").unwrap_or(self.module),
+            _ => self.module,
+        }
     }
 
     /// Whether the rule matches a function of `module` (`None` for the kernel image), which `is` asks
@@ -209,7 +219,6 @@ impl<'a> EventParams<'a> {
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
-    use super::super::glob::Kind;
     use super::*;
     use proptest::prelude::*;
 
@@ -261,6 +270,14 @@ mod tests {
         assert!(has(&any, b"x", Some(b"bogus")) && !has(&any, b"x", None));
         let none = module(":mod:!");
         assert!(has(&none, b"x", None) && !has(&none, b"x", Some(b"bogus")));
+        let awaited = |token| module(token).awaited();
+        assert_eq!(awaited("x:mod:bogus"), b"bogus");
+        assert_eq!(awaited("x:mod:bo*"), b"bo");
+        assert_eq!(awaited("x:mod:*og*"), b"*og");
+        assert_eq!(awaited("x:mod:*us"), b"*us");
+        assert_eq!(awaited("x:mod:b*s"), b"b*s");
+        assert_eq!(awaited("x:mod:!bogus"), b"!bogus");
+
         // In C, too, a module name that starts with a digit is an index.
         assert!(!has(&module(":mod:9p"), b"x", Some(b"9p")));
         assert_eq!(Rule::parse(b"x:mod"), Rule::parse(b"x"));

@@ -17,7 +17,7 @@ use kernel::prelude::*;
 pub(crate) struct Pending {
     /// The functions' pattern, its `!` included.
     pub(crate) functions: KVec<u8>,
-    /// The module, as written.
+    /// The name of the module.
     pub(crate) module: KVec<u8>,
 }
 

@@ -92,7 +92,7 @@ impl Edit {
         }
         if let Some(written) = rule.written.strip_prefix(b"!") {
             let gone = |p: &Pending| {
-                p.module.as_slice() == rule.module
+                p.module.as_slice() == rule.awaited()
                     && (written == b"*" || p.functions.as_slice() == written)
             };
             if !self.set.pending().iter().any(gone) {
@@ -101,11 +101,11 @@ impl Edit {
             self.set.retain_pending(|p| !gone(p));
             return Ok(());
         }
-        if module::exists(rule.module) {
+        if module::exists(rule.awaited()) {
             return Err(EINVAL);
         }
         self.set
-            .push_pending(Pending::new(rule.written, rule.module)?)
+            .push_pending(Pending::new(rule.written, rule.awaited())?)
     }
 
     fn put_matching(&mut self, remove: bool, wanted: &Wanted<'_>) -> Result<usize> {
@@ -261,15 +261,15 @@ fn match_table(
     Ok(found)
 }
 
-/// A module has come whose sites are in live tables: what its name matches of the waiting patterns
-/// becomes sites. For holders of the ftrace lock.
+/// A module has come whose sites are in live tables: the patterns that wait for it become sites. For
+/// holders of the ftrace lock.
 pub(crate) fn apply_pending(
     key: &Key,
     set: &SiteSet,
     module: &[u8],
     mine: impl Fn(&table::Table) -> bool,
 ) -> Result<Option<SiteSet>> {
-    let due = |p: &Pending| Pattern::parse(&p.module).matches(module);
+    let due = |p: &Pending| p.module.as_slice() == module;
     if !set.pending().iter().any(due) {
         return Ok(None);
     }
