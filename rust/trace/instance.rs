@@ -268,7 +268,7 @@ impl Instance {
     /// buffer first. Task context, sleeps. Errors as [`Snapshot::command`], and `ENOMEM`.
     pub(crate) fn command_snapshot(&self, cpu: Option<CpuId>, number: u64) -> Result {
         let _state = self.state.lock();
-        self.snapshot.command(&self.buffer, cpu, number)
+        self.snapshot.command(self, cpu, number)
     }
 
     /// Allocates the snapshot. Task context, sleeps. `ENOMEM`.

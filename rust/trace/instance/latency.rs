@@ -21,7 +21,7 @@ use crate::kernel::tracepoint::TaskView;
 use crate::kernel::tracepoint::COMM;
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 use crate::trace::tasks::cmdlines;
-#[cfg(CONFIG_TRACER_MAX_TRACE)]
+#[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_FUNCTION_TRACER))]
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -62,6 +62,8 @@ impl Instance {
 pub(crate) struct Latency {
     longest: Atomic<u64>,
     worst: RawLock<Worst>,
+    /// See [`Latency::note_start`].
+    started_on: Atomic<u32>,
     /// The file `tracing_max_latency`.
     #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
     file: Arc<Watched>,
@@ -100,6 +102,7 @@ impl Latency {
         Ok(Self {
             longest: Atomic::new(0),
             worst: RawLock::new(Worst::NONE),
+            started_on: Atomic::new(0),
             #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
             announcer: Announcer::new(file.clone())?,
             #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
@@ -144,9 +147,24 @@ impl Latency {
         }
     }
 
-    /// The data of the latency whose trace is in the snapshot. Any context but NMI.
+    /// The data of the latency whose trace is in the snapshot, or of who took the snapshot. Any
+    /// context but NMI.
     pub(crate) fn worst(&self) -> Worst {
         *self.worst.lock()
+    }
+
+    /// The function tracer starts on this CPU, which the latency format shows from now on, as in C.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn note_start(&self) {
+        self.started_on.store(CpuId::current().as_u32(), Relaxed);
+    }
+
+    /// What the latency format shows where nothing was measured.
+    pub(crate) fn unmeasured(&self) -> Worst {
+        Worst {
+            cpu: self.started_on.load(Relaxed),
+            ..Worst::NONE
+        }
     }
 }
 
@@ -196,6 +214,20 @@ pub(crate) struct Found<'a> {
 
 #[cfg(CONFIG_TRACER_MAX_TRACE)]
 impl Latency {
+    /// The current task has taken a snapshot, whose header shows the task and this CPU. Any context
+    /// but NMI.
+    pub(super) fn note_snapshot(&self) {
+        let cpu = CpuId::current().as_u32();
+        let latency = self.longest();
+        TaskView::with_current(|task| {
+            *self.worst.lock() = Worst {
+                cpu,
+                latency,
+                ..Worst::of(task)
+            };
+        });
+    }
+
     /// Makes `found` the longest latency of `instance`, and makes the trace of `cpu`, or of all
     /// CPUs, the snapshot. Nothing happens while recording is paused, for example by a reader of
     /// the current worst trace. Interrupts are off. Any context but NMI.

@@ -211,7 +211,8 @@ impl Snapshot {
     /// `EBUSY` while the current tracer or an owner uses the snapshot, or when a reader blocks a
     /// resize;
     /// `EINVAL` for 0 with one CPU; `ENOMEM`.
-    pub(crate) fn command(&self, live: &Buffer, cpu: Option<CpuId>, number: u64) -> Result {
+    pub(crate) fn command(&self, instance: &Instance, cpu: Option<CpuId>, number: u64) -> Result {
+        let live = instance.buffer();
         if self.is_owned_by_tracer() || self.has_owner() {
             return Err(EBUSY);
         }
@@ -223,7 +224,7 @@ impl Snapshot {
                     self.spare.shape_like(live, cpu)?;
                 }
                 self.arm(live)?;
-                let taken = self.take(live, cpu);
+                let taken = take_here(instance, cpu);
                 self.disarm();
                 taken?;
             }
@@ -231,6 +232,19 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// Takes a snapshot of `instance`, of all CPUs or of `cpu`, for the current task, which the header of
+/// the snapshot then shows. Context and errors as of [`Snapshot::take`].
+fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
+    let live = instance.buffer();
+    if live.is_paused() {
+        return Ok(());
+    }
+    instance.snapshot().take(live, cpu)?;
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
+    instance.latency()?.note_snapshot();
+    Ok(())
 }
 
 /// A user that may take snapshots of an instance at any time. Dropping it disarms the snapshot.
@@ -260,7 +274,7 @@ pub(crate) fn take_or_report(instance: &Instance) {
     if !refusal(instance) && !snapshot.has_owner() {
         // `EBUSY` means that a buffer is being cleared or resized; the events are dropped anyway
         // then.
-        let _ = snapshot.take(instance.buffer(), None);
+        let _ = take_here(instance, None);
     }
 }
 

@@ -78,13 +78,14 @@ fn counts(iter: &mut BufferIter) -> Counts {
     }
 }
 
-/// The longest latency, if `iter` reads the snapshot. All fields are zero otherwise.
+/// The longest latency, if `iter` reads the snapshot. All fields but the CPU are zero otherwise.
 fn worst(instance: &Instance, iter: &BufferIter) -> Worst {
+    let Ok(latency) = instance.latency() else {
+        return Worst::NONE;
+    };
     match iter.side() {
-        Side::Live => Worst::NONE,
-        Side::Snapshot => instance
-            .latency()
-            .map_or(Worst::NONE, |latency| latency.worst()),
+        Side::Live => latency.unmeasured(),
+        Side::Snapshot => latency.worst(),
     }
 }
 

@@ -54,6 +54,7 @@ impl Tracer for Function {
             GFP_KERNEL,
         )?;
         let asked = Asked::of(&tracing.pids, flags)?;
+        instance.latency()?.note_start();
         let ready = tracing.prepare(asked)?;
         tracing.install(asked, ready)?;
         Ok(tracing)

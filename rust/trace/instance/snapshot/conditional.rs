@@ -5,7 +5,7 @@
 //! owner, nobody else takes snapshots of the instance, and no tracer may keep its worst trace
 //! there. So what the owner has noted always belongs to the snapshot.
 
-use super::{refusal, Conditional};
+use super::{refusal, take_here, Conditional};
 use crate::kernel::context::IrqsOff;
 use crate::trace::instance::Instance;
 use core::any::Any;
@@ -80,7 +80,7 @@ impl Instance {
                 }
                 decide(&*now.owner, &|| {
                     // While the buffer is paused, nothing is exchanged.
-                    !self.buffer.is_paused() && self.snapshot.take(&self.buffer, None).is_ok()
+                    !self.buffer.is_paused() && take_here(self, None).is_ok()
                 });
                 now.deciding.store(0, ordering::Release);
             });
