@@ -18,6 +18,7 @@
 //! | [`map`] | the table of entries: no locks, all memory given at creation |
 //! | [`plain`] | the same for the usual definition, in fewer instructions |
 //! | [`print`] | the text of a definition, of entries and of totals |
+//! | [`same`] | which definitions are the same |
 //! | [`error`] | C's error texts and their positions |
 //!
 //! Words: an *element* is the memory of one row of the table: its key, its sums and its variables.
@@ -34,6 +35,7 @@ pub mod evaluate;
 pub mod map;
 pub mod plain;
 pub mod print;
+pub mod same;
 
 /// The most keys.
 pub const KEYS: usize = 3;

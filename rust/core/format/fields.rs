@@ -146,8 +146,9 @@ fn write_number(
 ) -> fmt::Result {
     match *bytes {
         [byte] => {
-            if is_print(byte) {
-                write!(out, "'{}'", char::from(byte))?;
+            // The kernel's `isprint()` goes by Latin-1.
+            if is_print(byte) || byte >= 0xa0 {
+                out.bytes(&[b'\'', byte, b'\''])?;
             }
             write!(out, "({byte})")
         }
@@ -212,7 +213,7 @@ mod tests {
         let mut whole = vec![0; 8];
         whole.extend_from_slice(entry);
         write(&field, &whole, 0x100, &Numbers, &mut line).unwrap();
-        String::from_utf8(line.as_bytes().to_vec()).unwrap()
+        String::from_utf8_lossy(line.as_bytes()).into_owned()
     }
 
     #[test]
@@ -220,6 +221,8 @@ mod tests {
         let number = |name, bytes: &[u8]| shown(name, bytes.len(), Shown::Number, bytes);
         assert_eq!(number("a", b"x"), " a='x'(120)");
         assert_eq!(number("a", &[7]), " a=(7)");
+        assert_eq!(number("a", &[0x9f]), " a=(159)");
+        assert_eq!(number("a", &[0xff]), " a='\u{fffd}'(255)");
         assert_eq!(number("a", &258u16.to_ne_bytes()), " a=0x102 (258)");
         assert_eq!(number("a", &(-1i32).to_ne_bytes()), " a=0xffffffff (-1)");
         assert_eq!(

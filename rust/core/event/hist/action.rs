@@ -201,33 +201,46 @@ impl<'a> Action<'a> {
     ///
     /// Only the errors of `out`.
     pub fn write(&self, out: &mut dyn Out) -> fmt::Result {
-        match self.handler {
-            Handler::Match { system, event } => {
-                out.bytes(b":onmatch(")?;
-                out.bytes(system)?;
-                out.bytes(b".")?;
-                out.bytes(event)?;
-            }
-            Handler::Max(variable) => {
-                out.bytes(b":onmax(")?;
-                out.bytes(variable)?;
-            }
-            Handler::Change(variable) => {
-                out.bytes(b":onchange(")?;
-                out.bytes(variable)?;
-            }
-        }
+        self.write_handler(out)?;
         out.bytes(b").")?;
-        out.bytes(self.name)?;
-        out.bytes(b"(")?;
         let event = (self.skipped != 0).then_some(self.event);
-        for (at, text) in event.into_iter().chain(self.parameters()).enumerate() {
+        self.write_call(out, self.name, event)
+    }
+
+    /// Writes what counts for what is the same: `trace(EVENT,…)` is as `EVENT(…)`.
+    pub(super) fn write_same(&self, out: &mut dyn Out) -> fmt::Result {
+        self.write_handler(out)?;
+        write!(out, ").{:?} ", self.kind)?;
+        self.write_call(out, self.event, None)
+    }
+
+    /// Writes `NAME(…)`, with `first` before the parameters.
+    fn write_call(&self, out: &mut dyn Out, name: &[u8], first: Option<&[u8]>) -> fmt::Result {
+        out.bytes(name)?;
+        out.bytes(b"(")?;
+        for (at, text) in first.into_iter().chain(self.parameters()).enumerate() {
             if at > 0 {
                 out.bytes(b",")?;
             }
             out.bytes(text)?;
         }
         out.bytes(b")")
+    }
+
+    /// Writes the handler, without its closing parenthesis.
+    fn write_handler(&self, out: &mut dyn Out) -> fmt::Result {
+        let (word, variable): (&[u8], &[u8]) = match self.handler {
+            Handler::Match { system, event } => {
+                out.bytes(b":onmatch(")?;
+                out.bytes(system)?;
+                out.bytes(b".")?;
+                return out.bytes(event);
+            }
+            Handler::Max(variable) => (b":onmax(", variable),
+            Handler::Change(variable) => (b":onchange(", variable),
+        };
+        out.bytes(word)?;
+        out.bytes(variable)
     }
 }
 

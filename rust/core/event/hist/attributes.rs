@@ -5,7 +5,7 @@
 use super::error::{Errno, Log, Reason};
 use super::{ACTIONS, DEFAULT_BITS, VARIABLES};
 use crate::core::parse::number;
-use crate::core::parse::parser::{is_space, trim};
+use crate::core::parse::parser::trim;
 
 /// The parts of a definition. Nothing in them is resolved.
 #[derive(Clone, Copy, Debug)]
@@ -162,9 +162,8 @@ pub fn split_filter(text: &[u8]) -> Result<(&[u8], Option<&[u8]>), Errno> {
     Ok((text, None))
 }
 
-/// `filter`, which begins with `if`, without that word.
+/// `filter`, which begins with `if`, without that word and the blank after it. More blanks are the
+/// filter's, and are shown.
 pub fn condition(filter: &[u8]) -> &[u8] {
-    let rest = filter.get(2..).unwrap_or(&[]);
-    let start = rest.iter().position(|c| !is_space(*c)).unwrap_or(0);
-    rest.get(start..).unwrap_or(&[])
+    filter.get(3..).unwrap_or(&[])
 }

@@ -247,11 +247,13 @@ impl<'a> Parser<'a, '_> {
                     )
             }
         };
-        if bad && !matches!(node.value, Value::Reference(_)) {
+        let refers = matches!(node.value, Value::Reference(_));
+        let is_stack = purpose == Use::Value && node.form == Form::Stack;
+        if bad && !refers || is_stack {
             return self.refuse(Reason::BadModifier, text);
         }
         // Its number is an address.
-        if purpose == Use::Value && node.form != Form::Number && !node.is_text() {
+        if purpose == Use::Value && node.form == Form::Text && refers {
             return self.refuse(Reason::InvalidTextOperand, text);
         }
         Ok(id)
@@ -315,7 +317,7 @@ impl<'a> Parser<'a, '_> {
             let (token, after) = cut(text, b',');
             rest = after;
             let id = match token {
-                b"stacktrace" => self.push(stack(Span::of(self.text, token)))?,
+                b"stacktrace" => self.push(stack(Span::of(self.text, token), Modifier::Plain))?,
                 _ => self.expression(token, Use::Key, &mut 0)?,
             };
             if self.refers(id) {
@@ -325,7 +327,9 @@ impl<'a> Parser<'a, '_> {
             let words = match node.value {
                 Value::Text(Place::Array { size, .. }) => usize::from(size).div_ceil(8),
                 Value::Text(_) => TEXT / 8,
-                Value::Stack | Value::StackField(_) => DEPTH,
+                Value::Stack => DEPTH,
+                // C has room for a text, though a stack is one word shorter.
+                Value::StackField(_) => TEXT / 8,
                 _ => 1,
             };
             let end = words.checked_add(first).filter(|end| *end <= KEY_WORDS);
@@ -450,14 +454,26 @@ impl<'a> Parser<'a, '_> {
             (Some(a), Some(b)) => Value::Constant(operator.apply(a, b)),
             _ => Value::Operation(operator, left, right),
         };
-        self.push(Node {
+        self.push_operation(Node {
             value,
             ty: a.ty,
             size: a.size,
             signed: a.signed,
+            timestamp: a.timestamp,
             usecs: a.usecs,
             ..Node::NONE
         })
+    }
+
+    /// A new operation, the text of which has to fit into C's memory for it.
+    fn push_operation(&mut self, node: Node) -> Result<NodeId> {
+        let id = self.push(node)?;
+        let mut memory = [0; TEXT - 1];
+        let mut line = LineBuf::new(&mut memory);
+        match print::field_name(&mut line, self.into, self.text, id) {
+            Ok(()) => Ok(id),
+            Err(_) => Err(Errno::TooLong),
+        }
     }
 
     /// The number that a node always has.
@@ -501,14 +517,16 @@ impl<'a> Parser<'a, '_> {
         }
         let operand = self.operand(inner.get(..end).unwrap_or(&[]), count)?;
         let node = *self.into.node(operand);
-        if matches!(node.value, Value::Negative(_)) {
+        let is_changed = matches!(node.modifier, Modifier::Log2 | Modifier::Buckets(_));
+        if matches!(node.value, Value::Negative(_)) || is_changed {
             return Err(Errno::Invalid);
         }
-        self.push(Node {
+        self.push_operation(Node {
             value: Value::Negative(operand),
             ty: node.ty,
             size: node.size,
             signed: node.signed,
+            timestamp: node.timestamp,
             usecs: node.usecs,
             ..Node::NONE
         })
@@ -574,6 +592,7 @@ impl<'a> Parser<'a, '_> {
             ty: found.node.ty,
             size: found.node.size,
             signed: found.node.signed,
+            timestamp: found.node.timestamp,
             usecs: found.node.usecs,
             ..Node::NONE
         };
@@ -643,6 +662,7 @@ impl<'a> Parser<'a, '_> {
             modifier,
             name: span,
             size,
+            usecs: modifier == Modifier::Usecs,
             ..Node::NONE
         };
         let chars = |place: Place, ty: TypeName, size: u16| Node {
@@ -658,14 +678,13 @@ impl<'a> Parser<'a, '_> {
         let node = match name {
             b"common_timestamp" => {
                 self.into.timestamps = true;
-                let usecs = modifier == Modifier::Usecs;
-                self.into.usecs |= usecs;
+                self.into.usecs |= modifier == Modifier::Usecs;
                 Node {
-                    usecs,
+                    timestamp: true,
                     ..plain(Value::Timestamp, 8)
                 }
             }
-            b"common_stacktrace" => stack(span),
+            b"common_stacktrace" => stack(span, modifier),
             b"common_cpu" => cpu,
             b"common_comm" => chars(Place::Comm, CHARS, text_of),
             b"hitcount" => plain(Value::Hitcount, 8),
@@ -680,7 +699,7 @@ impl<'a> Parser<'a, '_> {
                 match field.kind {
                     Kind::Cpu => cpu,
                     Kind::Comm => chars(Place::Comm, CHARS, text_of),
-                    Kind::Stacktrace if field.size == 0 => stack(span),
+                    Kind::Stacktrace if field.size == 0 => stack(span, modifier),
                     Kind::Stacktrace => Node {
                         form: Form::Stack,
                         ty,
@@ -698,7 +717,6 @@ impl<'a> Parser<'a, '_> {
                         1 | 2 | 4 | 8 => Node {
                             ty,
                             signed: field.signed,
-                            usecs: modifier == Modifier::Usecs,
                             ..plain(
                                 Value::Number {
                                     offset: field.offset,
@@ -758,10 +776,12 @@ impl<'a> Parser<'a, '_> {
 const CHARS: TypeName = TypeName::of(b"char[]");
 
 /// The node of the stack.
-fn stack(name: Span) -> Node {
+fn stack(name: Span, modifier: Modifier) -> Node {
     Node {
         value: Value::Stack,
+        modifier,
         name,
+        usecs: matches!(modifier, Modifier::Usecs),
         form: Form::Stack,
         ty: TypeName::of(b"unsigned long[]"),
         size: (DEPTH * 8) as u16,

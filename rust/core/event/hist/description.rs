@@ -217,6 +217,8 @@ pub struct Node {
     pub size: u16,
     /// Whether the number is signed.
     pub signed: bool,
+    /// Whether it is a time, or begins with one.
+    pub timestamp: bool,
     /// Whether it is a time in microseconds.
     pub usecs: bool,
 }
@@ -231,6 +233,7 @@ impl Node {
         ty: TypeName::of(b"u64"),
         size: 8,
         signed: false,
+        timestamp: false,
         usecs: false,
     };
 
@@ -356,6 +359,11 @@ impl<T: Copy, const N: usize> Few<T, N> {
             items: [filler; N],
             len: 0,
         }
+    }
+
+    /// Removes all items but the first `len`.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(u8::try_from(len).unwrap_or(u8::MAX));
     }
 
     /// Appends an item and returns its index. `None` if the list is full.

@@ -4,7 +4,7 @@
 
 use super::description::{Description, Modifier, NodeId, Place, Value, Variable};
 use super::map::{Element, Map, Steps};
-use super::TEXT;
+use super::{DEPTH, TEXT};
 use crate::core::parse::parser::until_nul;
 use crate::core::sys::Shared;
 use core::ops::Deref;
@@ -188,7 +188,9 @@ impl<H: Hit> Evaluation<'_, H> {
             };
             match self.description.node(key.node).value {
                 Value::Text(text) => self.with_text(text, None, |text| pack(text, place)),
-                value @ (Value::Stack | Value::StackField(_)) => self.stack(value, place),
+                value @ (Value::Stack | Value::StackField(_)) => {
+                    self.stack(value, place.get_mut(..DEPTH).unwrap_or(&mut []));
+                }
                 _ => {
                     if let Some(word) = place.first_mut() {
                         *word = self.number(key.node);

@@ -12,7 +12,7 @@
 
 use super::TEXT;
 use crate::core::sys::Shared;
-use core::ops::Deref;
+use core::ops::{Deref, Range};
 
 /// Words of a text in an element.
 const TEXT_WORDS: usize = TEXT / 8;
@@ -338,6 +338,11 @@ impl<S: Deref<Target = [Shared]>> Map<S> {
     pub fn elements(&self) -> impl Iterator<Item = Element> + '_ {
         let slots = self.slots.iter().map(Shared::load_acquire);
         slots.filter(|slot| *slot != 0).map(Self::element_of)
+    }
+
+    /// The words of a key.
+    pub fn key_words(&self) -> Range<usize> {
+        0..self.layout.key
     }
 
     /// A word of the key of `element`.

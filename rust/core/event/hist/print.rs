@@ -3,7 +3,7 @@
 //! The text of a definition, and that of entries.
 
 use super::action::Effect;
-use super::description::{Description, Form, Modifier, NodeId, Place, SortBy, Span, Value};
+use super::description::{Description, Form, Modifier, NodeId, Place, Sort, SortBy, Span, Value};
 use super::map::{Element, Map};
 use super::{DEPTH, TEXT, VALUES};
 use crate::core::format::symbol::Symbols;
@@ -13,7 +13,7 @@ use crate::core::sys::Shared;
 use core::cell::Cell;
 use core::cmp::Ordering;
 use core::fmt;
-use core::ops::Deref;
+use core::ops::{Deref, Range};
 
 /// Prints addresses and system calls by name.
 pub trait Names: Symbols {
@@ -111,8 +111,33 @@ pub fn field_name(
     }
 }
 
-/// Writes a node as it is in a definition.
+/// Writes a node as it is in an expression.
 fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
+    let node = description.node(id);
+    write_node(out, description, text, id)?;
+    match node.is_stack() {
+        true if node.modifier == Modifier::Plain => out.bytes(b".stacktrace"),
+        true => write!(out, ".{}", node.modifier.name()),
+        false => Ok(()),
+    }
+}
+
+/// Writes a node as it is among keys.
+fn key_node(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
+    write_node(out, description, text, id)?;
+    match description.node(id).value {
+        Value::StackField(_) => out.bytes(b".stacktrace"),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a node as it is among values, variables and sort fields. A stack has no modifier there.
+fn write_node(
+    out: &mut dyn Out,
+    description: &Description,
+    text: &[u8],
+    id: NodeId,
+) -> fmt::Result {
     let node = description.node(id);
     match node.value {
         Value::Constant(number) => return write!(out, "{number}"),
@@ -126,10 +151,7 @@ fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId
             }
             return field_name(out, description, text, id);
         }
-        Value::StackField(_) => {
-            out.bytes(node.name.within(text))?;
-            return out.bytes(b".stacktrace");
-        }
+        Value::Stack | Value::StackField(_) => return field_name(out, description, text, id),
         _ => field_name(out, description, text, id)?,
     }
     if node.modifier != Modifier::Plain {
@@ -141,8 +163,8 @@ fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId
     Ok(())
 }
 
-/// Writes `items`, with `separator` between two.
-fn list<T>(
+/// Writes `items`, with commas between them.
+pub(super) fn list<T>(
     out: &mut dyn Out,
     items: impl Iterator<Item = T>,
     mut each: impl FnMut(&mut dyn Out, T) -> fmt::Result,
@@ -161,20 +183,19 @@ pub fn keys(out: &mut dyn Out, description: &Description, text: &[u8]) -> fmt::R
     out.bytes(b"keys=")?;
     let keys = description.keys.as_slice().iter();
     list(out, keys, |out, key| {
-        operand(out, description, text, key.node)
+        key_node(out, description, text, key.node)
     })
 }
 
-/// Writes keys, values, variables and the order: `keys=…:vals=…[:VAR=…]:sort=…`. Two definitions
-/// for which this and the actions are the same with `hitcount` are the same. Errors only when `out`
-/// is full.
+/// Writes keys, values, variables and the order: `keys=…:vals=…[:VAR=…]:sort=…`. Errors only when
+/// `out` is full.
 pub fn definition(
     out: &mut dyn Out,
     description: &Description,
     text: &[u8],
     hitcount: bool,
 ) -> fmt::Result {
-    let node = |out: &mut dyn Out, id: NodeId| operand(out, description, text, id);
+    let node = |out: &mut dyn Out, id: NodeId| write_node(out, description, text, id);
     keys(out, description, text)?;
     out.bytes(b":vals=")?;
     let hitcount = hitcount.then_some(None);
@@ -193,7 +214,12 @@ pub fn definition(
         list(out, variables, |out, variable| {
             out.bytes(variable.name.within(text))?;
             out.bytes(b"=")?;
-            node(out, variable.node)
+            node(out, variable.node)?;
+            let known = description.node(variable.node);
+            match known.value {
+                Value::Reference(_) if known.usecs => out.bytes(b".usecs"),
+                _ => Ok(()),
+            }
         })?;
     }
     out.bytes(b":sort=")?;
@@ -355,9 +381,14 @@ pub fn key<S: Deref<Target = [Shared]>>(
         let node = description.node(key.node);
         let first = usize::from(key.first);
         let value = map.key_word(element, first);
+        // C looks at these modifiers before it asks what the key is.
+        let is_number = matches!(
+            node.modifier,
+            Modifier::Hex | Modifier::Sym | Modifier::SymOffset | Modifier::Syscall
+        );
         match node.value {
-            Value::Stack => out.bytes(b"common_stacktrace:\n")?,
-            Value::StackField(_) => {
+            Value::Stack if !is_number => out.bytes(b"common_stacktrace:\n")?,
+            Value::StackField(_) if !is_number => {
                 out.bytes(node.name.within(text))?;
                 out.bytes(b".stacktrace")?;
             }
@@ -366,7 +397,7 @@ pub fn key<S: Deref<Target = [Shared]>>(
                 out.bytes(b": ")?;
             }
         }
-        if node.is_stack() {
+        if node.is_stack() && !is_number {
             for word in 0..DEPTH {
                 match map.key_word(element, first.wrapping_add(word)) {
                     0 => break,
@@ -380,7 +411,7 @@ pub fn key<S: Deref<Target = [Shared]>>(
             lines = true;
             continue;
         }
-        if node.is_text() && node.modifier != Modifier::Hex {
+        if node.is_text() && !is_number {
             let mut memory = [0; TEXT];
             let len = usize::from(key.words).saturating_mul(8).min(TEXT);
             map.key_bytes(element, first, memory.get_mut(..len).unwrap_or(&mut []));
@@ -428,37 +459,68 @@ fn address(out: &mut dyn Out, names: &dyn Names, address: u64, offset: bool) -> 
     }
 }
 
-/// The order of two entries in the output.
-pub fn order<S: Deref<Target = [Shared]>>(
-    description: &Description,
+/// Sorts entries for the output by `sort_by`, which is not stable. Those that are the same by the
+/// definition's order are in the order of C, which has the same sort, and sorts by the bytes of the
+/// whole key first.
+pub fn sort<S: Deref<Target = [Shared]>>(
+    what: (&Description, &[u8]),
     map: &Map<S>,
-    a: Element,
-    b: Element,
-) -> Ordering {
-    for sort in description.sort.as_slice() {
-        let order = match sort.by {
-            SortBy::Hitcount => map.sum(a, 0).cmp(&map.sum(b, 0)),
-            SortBy::Value(at) => {
-                let sum = usize::from(at).wrapping_add(1);
-                map.sum(a, sum).cmp(&map.sum(b, sum))
-            }
-            SortBy::Key(at) => order_of_keys(description, map, (a, b), at),
-        };
-        let order = if sort.descending {
-            order.reverse()
-        } else {
-            order
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
+    elements: &mut [Element],
+    sort_by: impl Fn(&mut [Element], &dyn Fn(&Element, &Element) -> Ordering),
+) {
+    sort_by(elements, &|a, b| {
+        order_of_words(map, (*a, *b), map.key_words())
+    });
+    let mut sorts = what.0.sort.as_slice().iter();
+    let Some(first) = sorts.next() else {
+        return;
+    };
+    sort_by(elements, &|a, b| order(what, map, first, (*a, *b)));
+    let Some(second) = sorts.next() else {
+        return;
+    };
+    let same = |a: &Element, b: &Element| order(what, map, first, (*a, *b)).is_eq();
+    for part in elements.chunk_by_mut(same) {
+        sort_by(part, &|a, b| order(what, map, second, (*a, *b)));
     }
-    // C sorts by the bytes of the key first, with a sort that is not stable.
-    a.cmp(&b)
+}
+
+/// The order of two entries by one sort field.
+fn order<S: Deref<Target = [Shared]>>(
+    what: (&Description, &[u8]),
+    map: &Map<S>,
+    sort: &Sort,
+    (a, b): (Element, Element),
+) -> Ordering {
+    let order = match sort.by {
+        SortBy::Hitcount => map.sum(a, 0).cmp(&map.sum(b, 0)),
+        SortBy::Value(at) => {
+            let sum = usize::from(at).wrapping_add(1);
+            map.sum(a, sum).cmp(&map.sum(b, sum))
+        }
+        SortBy::Key(at) => order_of_keys(what, map, (a, b), at),
+    };
+    match sort.descending {
+        true => order.reverse(),
+        false => order,
+    }
+}
+
+/// The order of two entries by the bytes of some words of their keys.
+fn order_of_words<S: Deref<Target = [Shared]>>(
+    map: &Map<S>,
+    (a, b): (Element, Element),
+    words: Range<usize>,
+) -> Ordering {
+    let words = words.map(|word| (map.key_word(a, word), map.key_word(b, word)));
+    let mut orders = words.map(|(a, b)| a.to_ne_bytes().cmp(&b.to_ne_bytes()));
+    orders
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 fn order_of_keys<S: Deref<Target = [Shared]>>(
-    description: &Description,
+    (description, text): (&Description, &[u8]),
     map: &Map<S>,
     (a, b): (Element, Element),
     at: u8,
@@ -468,16 +530,14 @@ fn order_of_keys<S: Deref<Target = [Shared]>>(
     };
     let node = description.node(key.node);
     let first = usize::from(key.first);
-    if node.is_stack() {
+    // C does not sort by the name of the current task, unless it is asked for as a field.
+    let is_unsorted = node.is_text() && node.name.within(text) == b"common_comm";
+    if node.is_stack() || is_unsorted {
         return Ordering::Equal;
     }
     if node.is_text() {
-        let words = (first..).take(key.words.into());
-        let words = words.map(|word| (map.key_word(a, word), map.key_word(b, word)));
-        let mut orders = words.map(|(a, b)| a.to_ne_bytes().cmp(&b.to_ne_bytes()));
-        return orders
-            .find(|order| *order != Ordering::Equal)
-            .unwrap_or(Ordering::Equal);
+        let words = first..first.wrapping_add(key.words.into());
+        return order_of_words(map, (a, b), words);
     }
     let (a, b) = (map.key_word(a, first), map.key_word(b, first));
     match node.signed {

@@ -10,6 +10,7 @@ use super::error::{position, Errno, Log, Reason};
 use super::evaluate::{Evaluation, Hit};
 use super::map::{Element, Layout, Map, Steps};
 use super::print::{self, Names};
+use super::same;
 use super::{KEY_WORDS, TEXT};
 use crate::core::event::field::{Field, Kind};
 use crate::core::format::symbol::Symbols;
@@ -595,7 +596,8 @@ fn variables_are_set() {
 
 #[test]
 fn orders() {
-    let description = compiled("keys=s32:vals=u64:sort=u64.descending,s32").unwrap();
+    let text = "keys=s32:vals=u64:sort=u64.descending,s32";
+    let description = compiled(text).unwrap();
     assert_eq!(description.sort.as_slice()[0].by, SortBy::Value(0));
     assert_eq!(description.nodes.as_slice()[0].modifier, Modifier::Plain);
     let map = map_of(&description, 3);
@@ -604,7 +606,8 @@ fn orders() {
         map.add(element, 1, value);
     }
     let mut elements: Vec<_> = map.elements().collect();
-    elements.sort_by(|a, b| print::order(&description, &map, *a, *b));
+    let what = (&description, text.as_bytes());
+    print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
     let keys: Vec<_> = elements
         .iter()
         .map(|at| map.key_word(*at, 0) as i64)
@@ -793,4 +796,71 @@ fn largest_definition() {
         text += &std::format!(":v{variable}={sum}");
     }
     compiled(&text).unwrap();
+}
+
+/// What counts of a definition for what is the same.
+fn counted(text: &str) -> Vec<u8> {
+    let mut kept = Kept::default();
+    let description = compiled(text).unwrap();
+    let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
+    let mut actions = Few::new(Action::NONE);
+    let texts = attributes.actions();
+    Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
+    let mut memory = [0; 1000];
+    let mut line = LineBuf::new(&mut memory);
+    same::identity(&mut line, &description, text.as_bytes(), &actions).unwrap();
+    line.as_bytes().to_vec()
+}
+
+#[test]
+fn same_definitions() {
+    for (one, other) in [
+        ("keys=u64.buckets=5", "keys=u64.buckets=7:size=256"),
+        ("keys=u64:vals=1", "keys=u64:vals=2"),
+        ("keys=u64:vals=u64+1", "keys=u64:vals=u64*u64"),
+        ("keys=u64:x=u64", "keys=u64:x=u64:pause"),
+        ("keys=cpu", "keys=common_cpu"),
+    ] {
+        assert_eq!(counted(one), counted(other), "{one} {other}");
+    }
+    let different = [
+        "keys=u64",
+        "keys=s32",
+        "keys=u64.hex",
+        "keys=u64:vals=u64",
+        "keys=u64:vals=1",
+        "keys=u64:vals=s32+1",
+        "keys=u64:vals=u64+1",
+        "keys=u64:x=u64",
+        "keys=u64:y=u64",
+        "keys=u64:x=common_timestamp",
+        "keys=u64:x=common_timestamp.usecs",
+        "keys=u64:sort=hitcount.descending",
+        "keys=u64:sort=u64",
+        "keys=u64,s32",
+        "keys=s32,u64",
+    ];
+    for (at, one) in different.iter().enumerate() {
+        for other in &different[..at] {
+            assert_ne!(counted(one), counted(other), "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn ties_are_sorted_by_the_bytes_of_the_key_first() {
+    let description = compiled("keys=s32").unwrap();
+    let map = map_of(&description, 3);
+    for key in [0x0100u64, 2, 0x0201, 1] {
+        map.insert(&[key], &(), |_, _| {}).unwrap();
+    }
+    let mut elements: Vec<_> = map.elements().collect();
+    print::sort(
+        (&description, b"keys=s32"),
+        &map,
+        &mut elements,
+        |part, order| part.sort_by(order),
+    );
+    let keys: Vec<_> = elements.iter().map(|at| map.key_word(*at, 0)).collect();
+    assert_eq!(keys, [0x0100, 1, 0x0201, 2]);
 }

@@ -74,6 +74,8 @@ pub(super) struct Histogram {
     referred: KVec<Arc<Histogram>>,
     /// The length of the longest chain of tables that begins here.
     chain: u8,
+    /// A table with variables or references keeps the instance in which it was made.
+    _kept: Option<instance::Held>,
 }
 
 /// The definition of a table as it is printed.
@@ -103,6 +105,7 @@ impl Histogram {
         bits: u8,
         face: Face,
         referred: KVec<Arc<Histogram>>,
+        kept: Option<instance::Held>,
     ) -> Result<Arc<Self>> {
         let chain = referred.iter().map(|table| table.chain).max().unwrap_or(0);
         if chain >= CHAIN {
@@ -124,6 +127,7 @@ impl Histogram {
             face,
             referred,
             chain: chain.wrapping_add(1),
+            _kept: kept,
         };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
@@ -149,8 +153,7 @@ pub(crate) struct HistTrigger {
     number: u64,
     /// The definition as it was written, without its filter. Names are parts of it.
     text: KVec<u8>,
-    /// The definition as it is printed, with the hit count, but without size, clock and
-    /// `nohitcount`. Two triggers with the same one are the same.
+    /// What counts for what is the same: see `core::event::hist::same`.
     identity: KVec<u8>,
     /// `name=NAME`.
     name: Option<KVec<u8>>,
@@ -164,8 +167,6 @@ pub(crate) struct HistTrigger {
     snapshot: Option<KVec<u8>>,
     /// Whether it was made for a field in an action. It goes with its last reader.
     is_implied: bool,
-    /// A trigger with variables or references keeps its instance.
-    _kept: Option<instance::Held>,
     paused: Atomic<bool>,
     limits: Limits,
 }

@@ -2,7 +2,7 @@
 
 //! Adds, changes and removes `hist` triggers.
 
-use super::super::{Command, EventId, Key, Kind, Limits, Registry, Trigger};
+use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger};
 use super::scope::Names;
 use super::{actions, waiting, Face, HistTrigger, Histogram};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
@@ -11,7 +11,7 @@ use crate::core::event::hist::compile::{compile, compile_actions};
 use crate::core::event::hist::description::{Description, Few};
 use crate::core::event::hist::error::{position, Log, Reason};
 use crate::core::event::hist::plain::Plain;
-use crate::core::event::hist::print;
+use crate::core::event::hist::{print, same};
 use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::trace::events::filter::{self, Filter};
@@ -112,15 +112,13 @@ struct Named {
     histogram: Arc<Histogram>,
     description: Arc<Description>,
     identity: KVec<u8>,
+    /// Its definition as it is printed, with the hit count.
+    definition: KVec<u8>,
 }
 
-/// Writes the definition as triggers are compared by it. `ENOMEM`.
-fn identity(description: &Description, text: &[u8], actions: &Actions<'_>) -> Result<KVec<u8>> {
-    Text::of(|out| {
-        print::definition(out, description, text, true)?;
-        let mut actions = actions.as_slice().iter();
-        actions.try_for_each(|action| action.write(out))
-    })
+/// Writes the definition as it is printed, with the hit count. `ENOMEM`.
+fn definition(description: &Description, text: &[u8]) -> Result<KVec<u8>> {
+    Text::of(|out| print::definition(out, description, text, true))
 }
 
 /// Writes the definition as files show it. `ENOMEM`.
@@ -208,7 +206,7 @@ impl Registry {
             }
             None => None,
         };
-        let identity = identity(&description, text, &actions)?;
+        let identity = Text::of(|out| same::identity(out, &description, text, &actions))?;
         let named = match attributes.name {
             Some(name) => names.registry.named_hist(name)?,
             None => None,
@@ -227,33 +225,15 @@ impl Registry {
             };
         }
         let is_new_name = attributes.name.is_some() && named.is_none();
-        let found = found.filter(|_| !is_new_name);
-        let refuse_name = |log: &mut dyn Log| {
-            log.log(Reason::NamedMismatch, attributes.name.unwrap_or(&[]));
-            Err(EINVAL)
-        };
-        if named
-            .as_ref()
-            .is_some_and(|named| named.identity != identity)
-        {
-            return refuse_name(log);
-        }
+        let exists = found.filter(|_| !is_new_name);
         let changes = attributes.pause || attributes.resume || attributes.clear;
-        if let Some(key) = found {
-            if changes {
-                names
-                    .registry
-                    .change_hist(at.instance, at.event, key, &attributes);
-                return Ok(());
-            }
-            log.log(Reason::Exists, &[]);
-            return Err(EEXIST);
-        }
-        if attributes.resume || attributes.clear {
-            log.log(Reason::NothingToClear, &[]);
-            return Err(ENOENT);
+        if let Some(key) = exists.filter(|_| changes) {
+            let registry = names.registry;
+            registry.change_hist(at.instance, at.event, key, &attributes);
+            return Ok(());
         }
 
+        // As in C, the errors of actions come before those of the trigger as a whole.
         let compiled = compile_actions(text, all, &mut names, log, &mut description);
         let Names {
             registry,
@@ -261,17 +241,32 @@ impl Registry {
             events,
             ..
         } = names;
+        let exists = exists.is_some();
         let result = compiled.map_err(Error::from).and_then(|()| {
-            // The first one is the owner of the instance's snapshot.
+            // An instance's snapshot has one owner.
             let snapshots = actions.as_slice().iter();
-            let snapshots = snapshots.filter(|action| action.kind == Does::Snapshot);
-            if snapshots.count() > 1 {
+            let mut snapshots = snapshots.filter(|action| action.kind == Does::Snapshot);
+            let is_owned = at.instance.snapshot().has_owner();
+            if snapshots.next().is_some() && (is_owned || snapshots.next().is_some()) {
                 return Err(EBUSY);
             }
+            let printed = definition(&description, text)?;
             // A field of the same name may be stored in another way in another event.
-            let fits = |named: &Named| description.fits(&named.description);
+            let fits = |named: &Named| {
+                let same = (&named.identity, &named.definition) == (&identity, &printed);
+                same && description.fits(&named.description)
+            };
             if named.as_ref().is_some_and(|named| !fits(named)) {
-                return refuse_name(log);
+                log.log(Reason::NamedMismatch, attributes.name.unwrap_or(&[]));
+                return Err(EINVAL);
+            }
+            if exists {
+                log.log(Reason::Exists, &[]);
+                return Err(EEXIST);
+            }
+            if attributes.resume || attributes.clear {
+                log.log(Reason::NothingToClear, &[]);
+                return Err(ENOENT);
             }
             if description.timestamps {
                 let clock = attributes.clock;
@@ -282,15 +277,13 @@ impl Registry {
                 Some(named) => named.histogram,
                 None => {
                     let face = face(&description, text, all)?;
-                    Histogram::new(&description, attributes.bits, face, found)?
+                    let is_linked =
+                        !description.variables.is_empty() || !description.references.is_empty();
+                    let kept = is_linked.then(|| at.instance.hold()).transpose()?;
+                    Histogram::new(&description, attributes.bits, face, found, kept)?
                 }
             };
             description.no_hitcount = histogram.face.no_hitcount;
-            let is_linked = !description.variables.is_empty() || !description.references.is_empty();
-            let kept = match is_linked {
-                true => Some(at.instance.hold()?),
-                false => None,
-            };
             waiting::prepare()?;
             actions::prepare()?;
             let trigger = HistTrigger {
@@ -304,7 +297,6 @@ impl Registry {
                 events,
                 snapshot: snapshot(&actions)?,
                 is_implied: at.is_implied,
-                _kept: kept,
                 paused: Atomic::new(attributes.pause),
                 limits: Limits { left: None, filter },
             };
@@ -328,6 +320,7 @@ impl Registry {
                     histogram: hist.histogram.clone(),
                     description: hist.description.clone(),
                     identity: Text::copy(&hist.identity)?,
+                    definition: definition(&hist.description, &hist.text)?,
                 }));
             }
         }
@@ -414,21 +407,20 @@ impl Registry {
         }
     }
 
-    /// Removes all `hist` triggers of `event`, because its `trigger` file was opened for writing
-    /// anew. Task context, sleeps. `ENOMEM`.
+    /// Removes all `hist` triggers of `event`, and those that continue or pause others, because its
+    /// `trigger` file was opened for writing anew. Task context, sleeps. `ENOMEM`.
     pub(crate) fn remove_hists(&mut self, instance: &Arc<Instance>, event: EventId) -> Result {
-        let mut keys: KVec<Key> = KVec::new();
-        if let Some(list) = self.triggers_of(instance, event) {
-            for hist in list.of::<HistTrigger>() {
-                keys.push(hist.key(), GFP_KERNEL)?;
-            }
-        }
-        // As in C, one that is referred to keeps all.
-        if keys
-            .iter()
-            .any(|key| self.is_referred(instance, event, *key))
-        {
+        let Some(list) = self.triggers_of(instance, event) else {
             return Ok(());
+        };
+        // As in C, a histogram that is referred to keeps all of them.
+        let mut hists = list.of::<HistTrigger>().map(HistTrigger::key);
+        let keep = hists.any(|key| self.is_referred(instance, event, key));
+        let mut keys: KVec<Key> = KVec::new();
+        for key in list.all().map(|trigger| trigger.key()) {
+            if key.sort == Sort::Hist && !keep || key.sort == Sort::HistSwitch {
+                keys.push(key, GFP_KERNEL)?;
+            }
         }
         for key in keys {
             self.remove_trigger(instance, event, key)?;

@@ -37,7 +37,8 @@ impl Symbols for Known {
 impl Names for Known {
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     fn syscall(&self, number: u64) -> Option<&[u8]> {
-        let call = syscalls::call(usize::try_from(number).ok()?)?;
+        // A number of a system call is an `int`.
+        let call = syscalls::call(usize::try_from(number as i32).ok()?)?;
         Some(call.metadata.function())
     }
 
@@ -91,8 +92,9 @@ impl HistTrigger {
         for element in map.elements() {
             elements.push(element, GFP_KERNEL)?;
         }
-        let description = &*self.description;
-        sort_by(&mut elements, |a, b| print::order(description, map, *a, *b));
+        print::sort((&*self.description, &*self.text), map, &mut elements, |part, order| {
+            sort_by(part, order);
+        });
         self.write_table(instance, out, &elements)
             .map_err(|_| ENOMEM)
     }
