@@ -46,11 +46,20 @@ impl FunctionClass for Classes {
 #[export]
 pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event) -> c_int {
     from_result(|| {
-        // SAFETY: `event` is live and new; it stays until `perf_trace_destroy`.
+        // SAFETY: `event` is live and new; it stays until `perf_trace_destroy`. Its parent, if it has
+        // one, was initialised here, and is not destroyed before it.
         unsafe {
-            perf::begin::<Classes>((*event).attr.config, |in_use, call| {
-                in_use.begin(call, event)
-            })
+            let parent = (*event).parent;
+            if parent.is_null() {
+                perf::begin::<Classes>((*event).attr.config, |in_use, call| {
+                    in_use.begin(call, event)
+                })
+            } else {
+                // A new task has what its parent has. If that has ended, nothing has its type any
+                // more, or something else.
+                let call = Call::from_raw((*parent).tp_event);
+                perf::begin_with(call, |in_use, call| in_use.begin(call, event))
+            }
         }?;
         Ok(0)
     })
@@ -139,7 +148,7 @@ pub(crate) unsafe extern "C" fn perf_kprobe_init(
         };
         kprobe::create_local(place, is_retprobe, |call| {
             // SAFETY: `event` is live and new; it stays until `perf_kprobe_destroy`.
-            perf::begin_local(call, |in_use, call| unsafe { in_use.begin(call, event) })
+            perf::begin_with(call, |in_use, call| unsafe { in_use.begin(call, event) })
         })?;
         Ok(0)
     })
@@ -211,7 +220,7 @@ pub(crate) unsafe extern "C" fn perf_uprobe_init(
         let counter = ref_ctr_offset as u64;
         uprobe::create_local(&path, offset, counter, is_retprobe, |call| {
             // SAFETY: `event` is live and new; it stays until `perf_uprobe_destroy`.
-            perf::begin_local(call, |in_use, call| unsafe { in_use.begin(call, event) })
+            perf::begin_with(call, |in_use, call| unsafe { in_use.begin(call, event) })
         })?;
         Ok(0)
     })

@@ -58,10 +58,10 @@ pub(crate) fn begin<C: FunctionClass>(
     Ok(())
 }
 
-/// Runs `begin` on an event that is in no list. If that succeeds, the event is held until [`end`].
-/// Task context, sleeps. Errors as `begin`'s.
-#[cfg(CONFIG_PROBE_EVENTS)]
-pub(crate) fn begin_local(call: &Call, begin: impl FnOnce(&mut InUse, &Call) -> Result) -> Result {
+/// Runs `begin` on an event that may be in no list: one that is perf's alone, or that has ended
+/// since perf has it. If that succeeds, the event is held until [`end`]. Task context, sleeps. Errors
+/// as `begin`'s.
+pub(crate) fn begin_with(call: &Call, begin: impl FnOnce(&mut InUse, &Call) -> Result) -> Result {
     let mut registry = registry::lock()?;
     let held = HeldCall::new(call).ok_or(EINVAL)?;
     begin(&mut registry.perf, &held)?;

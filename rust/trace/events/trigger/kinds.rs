@@ -157,7 +157,6 @@ impl Registry {
     }
 
     /// The triggers of `event` in `instance`.
-    #[cfg(CONFIG_HIST_TRIGGERS)]
     pub(super) fn triggers_of(
         &self,
         instance: &Instance,

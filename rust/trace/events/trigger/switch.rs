@@ -7,6 +7,7 @@
 
 use super::{Command, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
 use crate::core::format::Out;
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, FlagsHandle, HeldCall};
 use crate::trace::events::file::Hot;
 use crate::trace::events::registry::EventId;
@@ -30,6 +31,16 @@ impl Kind for Switch {
     fn key(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Key> {
         let target = command.target().map_err(|_| EINVAL)?;
         let (registry, instance) = (place.registry, place.instance);
+        if command.remove {
+            // The other event may have ended, and its name may be that of a new one.
+            let known = registry.triggers_of(instance, place.event);
+            for trigger in known.iter().flat_map(|list| list.all()) {
+                let shown = Text::of(|out| trigger.show(out))?;
+                if is_for(&shown, target.system, target.event) {
+                    return Ok(trigger.key());
+                }
+            }
+        }
         let event = registry.find_in(instance, target.system, target.event);
         let event = event.ok_or(EINVAL)?;
         Ok(Key {
@@ -60,6 +71,17 @@ const fn name(on: bool) -> &'static str {
     } else {
         "disable_event"
     }
+}
+
+/// Whether a trigger that is shown so is of this kind, for this event.
+fn is_for(shown: &[u8], system: &[u8], event: &[u8]) -> bool {
+    let target = [true, false].into_iter().find_map(|on| {
+        let rest = shown.strip_prefix(name(on).as_bytes())?;
+        rest.strip_prefix(b":")?
+            .strip_prefix(system)?
+            .strip_prefix(b":")
+    });
+    target == Some(event)
 }
 
 /// An event that hits of other events start or stop recording.
