@@ -2,9 +2,13 @@
 
 //! `include/linux/tracefs.h`: tracefs for C.
 //!
-//! The `eventfs_*` functions of that header come with events.
+//! Functions named `rtrace_*` are behind those of `tracefs.c`, which can be traced. Of the
+//! `eventfs_*` there is what makes an event's directory; no other file of the kernel on x86 has
+//! events of its own to show.
 
 use crate::kernel::fs::tracefs;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::fs::tracefs::eventfs;
 use crate::kernel::interop::errno;
 use crate::trace::files;
 use core::ptr;
@@ -23,7 +27,7 @@ fn or_null(made: Result<*mut bindings::dentry>) -> *mut bindings::dentry {
 /// operations that can deal with `data` as the inode's `i_private` and that stay until the file is
 /// removed and closed.
 #[export]
-pub(crate) unsafe extern "C" fn tracefs_create_file(
+pub(crate) unsafe extern "C" fn rtrace_make_file(
     name: *const c_char,
     mode: bindings::umode_t,
     parent: *mut bindings::dentry,
@@ -41,7 +45,7 @@ pub(crate) unsafe extern "C" fn tracefs_create_file(
 ///
 /// `name` is a string, `parent` null (the root) or a directory of tracefs.
 #[export]
-pub(crate) unsafe extern "C" fn tracefs_create_dir(
+pub(crate) unsafe extern "C" fn rtrace_make_dir(
     name: *const c_char,
     parent: *mut bindings::dentry,
 ) -> *mut bindings::dentry {
@@ -54,7 +58,7 @@ pub(crate) unsafe extern "C" fn tracefs_create_dir(
 ///
 /// # Safety
 ///
-/// As for [`tracefs_create_dir`]; the functions stay callable and create and remove the directory
+/// As for [`rtrace_make_dir`]; the functions stay callable and create and remove the directory
 /// themselves.
 #[export]
 pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
@@ -80,12 +84,29 @@ pub(crate) unsafe extern "C" fn tracefs_create_instance_dir(
 ///
 /// `dentry` is null, an error pointer or the result of a function above, not removed yet.
 #[export]
-pub(crate) unsafe extern "C" fn tracefs_remove(dentry: *mut bindings::dentry) {
+pub(crate) unsafe extern "C" fn rtrace_remove_entry(dentry: *mut bindings::dentry) {
     if let Ok(dentry) = kernel::error::from_err_ptr(dentry) {
         if !dentry.is_null() {
             // SAFETY: `dentry` was made here and not removed yet.
             unsafe { tracefs::remove(dentry) };
         }
+    }
+}
+
+/// Creates the directory that `parent` stands for; see `eventfs.rs`. Task context, may sleep.
+///
+/// # Safety
+///
+/// `parent` comes from `eventfs::create_dir`, which waits for this call.
+#[cfg(CONFIG_EVENT_TRACING)]
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_make_event_dir(
+    parent: *mut bindings::eventfs_inode,
+) -> *mut bindings::eventfs_inode {
+    // SAFETY: `eventfs::create_dir` is waiting for this call and has passed `parent`.
+    match unsafe { eventfs::run(parent) } {
+        Ok(()) => parent,
+        Err(error) => error.to_ptr(),
     }
 }
 

@@ -100,6 +100,7 @@
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
+#include "../../kernel/rtrace/rust/abi/tracefs.h"
 
 /* Constants behind casts, which bindgen does not see. */
 const fmode_t RUST_CONST_HELPER_FMODE_READ = FMODE_READ;

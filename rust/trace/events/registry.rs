@@ -8,6 +8,7 @@ use super::matching::Waiting;
 use super::pids::{EventPids, EventsFeature, PidProbes};
 use super::systems::Systems;
 use crate::core::format::entry::{Entry as _, Print};
+use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
@@ -16,6 +17,7 @@ use crate::trace::tasks::cmdlines::Saving;
 use core::ops::Deref;
 use kernel::new_mutex;
 use kernel::prelude::*;
+use kernel::str::CString;
 use kernel::sync::{Arc, Mutex, MutexGuard, SetOnce};
 
 /// The systems of the events that patching hits; see [`Event::is_hit_by_patching`].
@@ -214,13 +216,14 @@ impl Registry {
         let id = EventId(self.next);
         let is_hit_by_patching = HIT_BY_PATCHING.contains(&call.system().to_bytes());
         let on_switch = None;
+        let name = CString::try_from(call.name())?;
         let event = Event {
             id,
             call,
             is_hit_by_patching,
             on_switch,
         };
-        self.events.push(event, GFP_KERNEL)?;
+        eventfs::create_dir(&name, || Ok(self.events.push(event, GFP_KERNEL)?))?;
         self.next = self.next.checked_add(1).ok_or(EOVERFLOW)?;
         Ok(id)
     }
