@@ -233,8 +233,7 @@ impl<H: Handler> Probe<H> {
     }
 
     /// The symbol and the bytes behind it, as they were asked for, and the address of the instruction, 0
-    /// before it is known.
-    #[cfg(CONFIG_BPF_EVENTS)]
+    /// before it is known. That of a probe by address may have moved behind an `ENDBR`.
     pub(crate) fn place(&self) -> (Option<&CStr>, u32, usize) {
         let raw = self.raw();
         // SAFETY: words, each read at once.

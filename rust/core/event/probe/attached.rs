@@ -8,8 +8,9 @@
 //!
 //! `$FIELD` and `FIELD` are a field of the other event.
 
+use super::argument::ARGUMENTS_MAX;
 use super::command::{event_name, No};
-use super::error::{Reason, Refused};
+use super::error::{Errno, Reason, Refused};
 
 /// A definition, but for its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,10 @@ impl<'a> Definition<'a> {
         };
         let all = rest.clone().count();
         let arguments = rest.position(|word| word == b"if");
+        if arguments.unwrap_or(all) > ARGUMENTS_MAX {
+            let refused = Refused::new(Reason::TooManyArguments, 0).in_word(2);
+            return Err(refused.with(Errno::TooLong).into());
+        }
         Ok(Self {
             group,
             event: event.unwrap_or(of_event),

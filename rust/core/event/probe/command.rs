@@ -38,6 +38,20 @@ pub fn is_name(name: &[u8]) -> bool {
     is_good(name, false)
 }
 
+/// What stands for `byte` of a symbol, or of the path of a Rust function, in the name of an event. As
+/// in C, the other characters of a glob stay.
+pub(super) fn in_name(byte: u8, of_path: bool) -> u8 {
+    let fits = match of_path {
+        true => byte.is_ascii_alphanumeric() || byte == b'_',
+        false => !matches!(byte, b':' | b'.' | b'*'),
+    };
+    if fits {
+        byte
+    } else {
+        b'_'
+    }
+}
+
 /// Where a probe is, as far as arguments ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
@@ -220,28 +234,19 @@ impl<'a> Definition<'a> {
         })
     }
 
-    /// Writes the name that the event has if the definition gives none.
+    /// Writes the name that the event has if the definition gives none, of a probe at so many bytes
+    /// behind a symbol.
     ///
     /// # Errors
     ///
     /// Only the errors of `out`.
-    pub fn write_name(&self, out: &mut dyn Out) -> fmt::Result {
-        let kind = if self.is_return { 'r' } else { 'p' };
-        match self.place {
-            Place::Address(address) => write!(out, "{kind}_0x{address:016x}"),
-            Place::Symbol { symbol, offset } => {
-                write!(out, "{kind}_")?;
-                let is_path = is_path(symbol);
-                for byte in symbol {
-                    let in_names = match is_path {
-                        true => byte.is_ascii_alphanumeric(),
-                        false => !matches!(byte, b':' | b'.' | b'*'),
-                    };
-                    out.bytes(&[if in_names { *byte } else { b'_' }])?;
-                }
-                write!(out, "_{offset}")
-            }
+    pub fn write_name(&self, symbol: &[u8], offset: u32, out: &mut dyn Out) -> fmt::Result {
+        out.bytes(if self.is_return { b"r_" } else { b"p_" })?;
+        let is_path = is_path(symbol);
+        for byte in symbol {
+            out.bytes(&[in_name(*byte, is_path)])?;
         }
+        write!(out, "_{offset}")
     }
 }
 

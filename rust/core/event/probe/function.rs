@@ -9,9 +9,10 @@
 //!
 //! A function may be a glob. With `$retval` among the arguments its return is probed.
 
-use super::command::{check_arguments, event_name, No, Spot, NAME_ROOM};
+use super::command::{check_arguments, event_name, in_name, No, Spot, NAME_ROOM};
 use super::error::{Reason, Refused};
 use crate::core::format::Out;
+use crate::core::parse::glob::is_path;
 use core::fmt;
 
 /// A definition, but for its arguments.
@@ -91,10 +92,15 @@ impl<'a> Definition<'a> {
             (false, true) => b"__exit",
             (false, false) => b"__entry",
         };
+        let is_path = is_path(self.target);
         let bytes = self.target.iter().chain(behind);
-        for byte in bytes.take(NAME_ROOM.wrapping_sub(1)) {
-            let in_names = byte.is_ascii_alphanumeric() || *byte == b'_';
-            out.bytes(&[if in_names { *byte } else { b'_' }])?;
+        for (at, byte) in bytes.take(NAME_ROOM.wrapping_sub(1)).enumerate() {
+            // C leaves the first one as it is.
+            let byte = match at {
+                0 if !is_path => *byte,
+                _ => in_name(*byte, is_path),
+            };
+            out.bytes(&[byte])?;
         }
         Ok(())
     }

@@ -67,6 +67,16 @@ pub enum FieldValue {
     Behind,
 }
 
+impl FieldValue {
+    /// A number of so many bytes. As in C, one byte has no sign: it is read as the kernel's `char`.
+    pub const fn number(size: u8, signed: bool) -> Self {
+        Self::Number {
+            size,
+            signed: signed && size != 1,
+        }
+    }
+}
+
 impl Field {
     /// Its value in `entry`; 0 for an entry that is too short. Addresses are those of bytes in it.
     #[inline]

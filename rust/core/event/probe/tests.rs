@@ -348,7 +348,13 @@ fn of_another_kind() {
 #[test]
 fn definitions() {
     let parse = |line: &'static str| Definition::parse(words(line.as_bytes()), &World).expect(line);
-    let name = |line| text(|out| parse(line).write_name(out));
+    let name = |line| {
+        let definition = parse(line);
+        let Place::Symbol { symbol, offset } = definition.place else {
+            panic!("{line}");
+        };
+        text(|out| definition.write_name(symbol, offset, out))
+    };
     let all = parse("r10:grp-1/ev vfs_read");
     assert!(all.is_return && all.maxactive == 10 && all.spot == Spot::Return);
     assert_eq!(
@@ -369,7 +375,6 @@ fn definitions() {
     assert_eq!(name("p vfs_read+0x10"), "p_vfs_read_16");
     assert_eq!(name("r vfs_read"), "r_vfs_read_0");
     assert_eq!(name("p mod:a.b"), "p_mod_a_b_0");
-    assert_eq!(name("p 0x1234"), "p_0x0000000000001234");
 }
 
 #[test]
@@ -387,6 +392,8 @@ fn functions() {
     assert_eq!(name("f vfs_read a=$retval:s32"), "vfs_read__exit");
     assert_eq!(name("f vfs_read $retvals"), "vfs_read__entry");
     assert_eq!(name("f vfs_rea*"), "vfs_rea___entry");
+    assert_eq!(name("f *vfs_r?a[d]"), "*vfs_r?a[d]__entry");
+    assert_eq!(name("f <a::B<[u8]>>::c*"), "_a__B__u8____c___entry");
     assert_eq!(name("t 9p_msg"), "_9p_msg");
     assert_eq!(parse("p vfs_read"), Err(No::Other));
     assert_eq!(parse("f"), Err(No::Other));
@@ -417,6 +424,20 @@ fn attached() {
     let plain = parse("e sched.sched_switch a=$prev_pid b=prev_comm").unwrap();
     assert_eq!((plain.group, plain.event), (None, &b"sched_switch"[..]));
     assert_eq!((plain.arguments, plain.filter), (2, None));
+    let many = |count| format!("e a.b{} if c", " d=$e".repeat(count));
+    assert_eq!(
+        Definition::parse(words(many(128).as_bytes()))
+            .unwrap()
+            .arguments,
+        128
+    );
+    let refused = Refused::new(Reason::TooManyArguments, 0)
+        .in_word(2)
+        .with(Errno::TooLong);
+    assert_eq!(
+        Definition::parse(words(many(129).as_bytes())),
+        Err(No::Refused(refused))
+    );
     for line in ["e a.", "e .b", "e ab"] {
         let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
         assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
@@ -430,11 +451,13 @@ fn fields_of_entries() {
     entry[8..12].copy_from_slice(&(-3_i32).to_ne_bytes());
     entry[12..16].copy_from_slice(&(4_u32 << 16 | 20).to_ne_bytes());
     let value = |offset, value| Field { offset, value }.value(&entry);
-    let number = |size, signed| FieldValue::Number { size, signed };
+    let number = FieldValue::number;
     let address = |at: usize| entry[at..].as_ptr() as u64;
     assert_eq!(value(8, number(4, true)), -3_i64 as u64);
     assert_eq!(value(8, number(4, false)), 0xffff_fffd);
     assert_eq!(value(8, number(1, false)), 0xfd);
+    assert_eq!(value(8, number(1, true)), 0xfd);
+    assert_eq!(value(8, number(2, true)), -3_i64 as u64);
     assert_eq!(value(20, number(8, false)), 0);
     assert_eq!(value(8, FieldValue::Address), address(8));
     assert_eq!(value(12, FieldValue::Elsewhere), address(20));

@@ -224,10 +224,7 @@ impl Machine for Fields<'_> {
             (FieldKind::DataLoc, _) => FieldValue::Elsewhere,
             (FieldKind::RelLoc, _) => FieldValue::Behind,
             (FieldKind::Array, _) => FieldValue::Address,
-            (_, 1 | 2 | 4 | 8) => FieldValue::Number {
-                size: field.size as u8,
-                signed: field.signed,
-            },
+            (_, 1 | 2 | 4 | 8) => FieldValue::number(field.size as u8, field.signed),
             _ => FieldValue::Address,
         };
         Some(Field {

@@ -23,6 +23,7 @@ use crate::core::parse::glob::is_path;
 #[cfg(CONFIG_BPF_EVENTS)]
 use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::hashed_pointer::HashedPointer;
 use crate::kernel::kallsyms;
 use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as ProbeTarget};
 use crate::kernel::percpu::PerCpu;
@@ -122,19 +123,6 @@ impl Spot {
             Self::Address(address) => ProbeTarget::Address(*address),
             Self::Symbol(symbol, offset) => ProbeTarget::Symbol(known(symbol)?, *offset),
         })
-    }
-
-    fn show(&self, out: &mut dyn Out) -> fmt::Result {
-        match self {
-            Self::Address(address) => write!(out, "0x{address:016x}"),
-            Self::Symbol(symbol, offset) => {
-                out.bytes(symbol)?;
-                match offset {
-                    0 => Ok(()),
-                    offset => write!(out, "+{offset}"),
-                }
-            }
-        }
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -336,7 +324,16 @@ impl Probed for Kprobe {
     }
 
     fn show_place(&self, out: &mut dyn Out) -> fmt::Result {
-        self.spot.show(out)
+        match &self.spot {
+            Spot::Address(_) => write!(out, "0x{}", HashedPointer::at(self.probe.place().2)),
+            Spot::Symbol(symbol, offset) => {
+                out.bytes(symbol)?;
+                match offset {
+                    0 => Ok(()),
+                    offset => write!(out, "+{offset}"),
+                }
+            }
+        }
     }
 
     fn is_same_place(&self, other: &Self) -> bool {
@@ -519,7 +516,16 @@ fn name_of(definition: &Definition<'_>) -> Result<KVec<u8>> {
     match definition.event {
         Some(name) => Text::copy(name),
         None => {
-            let mut name = Text::of(|out| definition.write_name(out))?;
+            let mut name = Text::of(|out| {
+                let out: &mut dyn Out = out;
+                match definition.place {
+                    Place::Address(address) => {
+                        let kind = if definition.is_return { 'r' } else { 'p' };
+                        write!(out, "{kind}_0x{}", HashedPointer::at(address as usize))
+                    }
+                    Place::Symbol { symbol, offset } => definition.write_name(symbol, offset, out),
+                }
+            })?;
             name.truncate(NAME_ROOM - 1);
             Ok(name)
         }
