@@ -42,6 +42,9 @@ pub trait Layout {
 
     /// The field called `name`.
     fn find(&self, name: &[u8]) -> Option<Field>;
+
+    /// Whether the field called `name` says where in the entry a value lies.
+    fn is_location(&self, name: &[u8]) -> bool;
 }
 
 /// The values of a field that holds a pointer to a text.
@@ -103,6 +106,8 @@ pub fn write(
                 put_text(entry, &mut length, field, text, addresses)?;
                 behind
             }
+            // Who prints the entry would follow it to where the entry is not.
+            _ if layout.is_location(name) => return Err(Error::Invalid),
             _ => {
                 let (digits, behind) = split(value, |byte| is_space(*byte));
                 put(entry, field, value_of(field, digits)?)?;
@@ -233,7 +238,7 @@ mod tests {
         refused: 0x5555_6666_7777_8888,
     };
     /// The end of the fields of `Event`.
-    const FIXED: usize = 48;
+    const FIXED: usize = 56;
 
     struct Event;
 
@@ -255,6 +260,8 @@ mod tests {
         ("rel", field(Kind::RelLoc, 28, 4, false)),
         ("ptr", field(Kind::Pointer, 32, 8, false)),
         ("fn", field(Kind::Function, 40, 8, false)),
+        ("words", field(Kind::Number, 48, 4, false)),
+        ("mask", field(Kind::CpuMask, 52, 4, false)),
     ];
 
     impl Layout for Event {
@@ -267,6 +274,10 @@ mod tests {
                 .iter()
                 .find(|row| row.0.as_bytes() == name)
                 .map(|row| row.1)
+        }
+
+        fn is_location(&self, name: &[u8]) -> bool {
+            matches!(name, b"dyn" | b"rel" | b"words" | b"mask")
         }
     }
 
@@ -320,6 +331,10 @@ mod tests {
             ("array='abc", Error::Invalid),
             ("numbers=1", Error::Invalid),
             ("fn=1", Error::Invalid),
+            ("dyn=1", Error::Invalid),
+            ("words=0xffffffff", Error::Invalid),
+            ("words=0", Error::Invalid),
+            ("mask=0xffffffff", Error::Invalid),
             ("int=99999999999999999999", Error::Range),
         ] {
             assert_eq!(written(text), Err(error), "{text}");

@@ -9,7 +9,7 @@ use super::registry::{EventId, Registry};
 use crate::core::event::field::Field;
 use crate::core::event::inject::{write, Addresses, Error as Refused, Layout};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::trace_event::{Call, COMMON};
+use crate::kernel::trace_event::{flag, Call, Field as FieldOf, COMMON};
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -22,14 +22,29 @@ const REFUSED: &CStr = c"STATIC STRING CAN NOT BE INJECTED";
 
 struct Shape<'a>(&'a Call);
 
+impl Shape<'_> {
+    /// The last one, if several have the name.
+    fn named(&self, name: &[u8]) -> Option<FieldOf<'_>> {
+        let named = |field: &FieldOf<'_>| field.name.to_bytes() == name;
+        self.0.fields().filter(named).last()
+    }
+}
+
 impl Layout for Shape<'_> {
     fn each(&self, f: &mut dyn FnMut(Field)) {
         self.0.fields().for_each(|field| f(seen(field)));
     }
 
     fn find(&self, name: &[u8]) -> Option<Field> {
-        let named = |field: &crate::kernel::trace_event::Field<'_>| field.name.to_bytes() == name;
-        self.0.fields().filter(named).last().map(seen)
+        self.named(name).map(seen)
+    }
+
+    fn is_location(&self, name: &[u8]) -> bool {
+        self.named(name).is_some_and(|field| {
+            let ty = field.ty.to_bytes();
+            let has = |part: &[u8]| ty.windows(part.len()).any(|found| found == part);
+            has(b"__data_loc") || has(b"__rel_loc")
+        })
     }
 }
 
@@ -67,6 +82,8 @@ impl Registry {
         let made = entry.get(COMMON..length).ok_or(EINVAL)?;
 
         let file = self.file_made(instance, event)?;
+        // The entry has to go when the event does: another event may get its type.
+        file.hot().set(flag::WAS_ENABLED, true);
         let stay = PreemptOff::new();
         recording::record(&stay, file.hot(), length, |fields| {
             fields.copy_from_slice(made);
