@@ -76,6 +76,7 @@ pub(crate) mod rcu_list;
 pub(crate) mod rcu_slot;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod recursion;
+pub(crate) mod registrations;
 #[cfg(CONFIG_PROBE_EVENTS)]
 pub(crate) mod regs;
 pub(crate) mod relaxed;

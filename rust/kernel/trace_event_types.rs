@@ -5,8 +5,13 @@
 //!
 //! Printing looks a type up in any context. Unregistering a type waits for that.
 //!
+//! A record that was copied out of a buffer may outlast its event, and the type be another event's by
+//! the time the copy is printed. So each event has the number of its registration, and a record the
+//! [`Moment`] in which it was looked for.
+//!
 //! C header: `include/linux/trace_events.h`.
 
+use super::registrations::{self, Moment};
 use super::trace_event::Call;
 use core::mem::offset_of;
 use core::ptr::{null_mut, NonNull};
@@ -19,10 +24,20 @@ use kernel::sync::rcu;
 pub(crate) const FIRST: u16 = 21;
 
 const CHUNK: usize = 256;
-type Chunk = [Atomic<usize>; CHUNK];
+type Chunk = [Slot; CHUNK];
 
-/// By type: the `struct trace_event`, with [`IS_CALL`] if it is part of a `struct
-/// trace_event_call`. Chunks come when they are first needed, and stay.
+/// What a type has.
+struct Slot {
+    /// The `struct trace_event`, with [`IS_CALL`] if it is part of a `struct trace_event_call`.
+    event: Atomic<usize>,
+    /// The number of its registration, or a later one. Set before the event is.
+    registration: Atomic<u64>,
+}
+
+// SAFETY: zeroes are valid: no event, and a number.
+unsafe impl pin_init::Zeroable for Slot {}
+
+/// By type. Chunks come when they are first needed, and stay.
 static CHUNKS: [Atomic<*mut Chunk>; CHUNK] = [const { Atomic::new(null_mut()) }; CHUNK];
 
 const IS_CALL: usize = 1;
@@ -30,12 +45,12 @@ const IS_CALL: usize = 1;
 /// No type below is free; a type that was freed lowers it.
 static FREE_FROM: Atomic<u32> = Atomic::new(FIRST as u32);
 
-/// Where a type's entry is; with `make`, its chunk comes if it is not there. `ENOMEM`.
-fn entry(id: u16, make: bool) -> Result<Option<&'static Atomic<usize>>> {
+/// Where a type's slot is; with `make`, its chunk comes if it is not there. `ENOMEM`.
+fn slot(id: u16, make: bool) -> Result<Option<&'static Slot>> {
     let place = &CHUNKS[usize::from(id) / CHUNK];
     let mut chunk = place.load(ordering::Acquire);
     if chunk.is_null() && make {
-        let new: KBox<Chunk> = KBox::new(core::array::from_fn(|_| Atomic::new(0)), GFP_KERNEL)?;
+        let new = KBox::<Chunk>::zeroed(GFP_KERNEL)?;
         let new = KBox::into_raw(new);
         chunk = match place.cmpxchg(null_mut(), new, ordering::Full) {
             Ok(_) => new,
@@ -48,6 +63,23 @@ fn entry(id: u16, make: bool) -> Result<Option<&'static Atomic<usize>>> {
     }
     // SAFETY: null, or a chunk that stays.
     Ok(unsafe { chunk.as_ref() }.and_then(|chunk| chunk.get(usize::from(id) % CHUNK)))
+}
+
+impl Slot {
+    /// Puts an event there, unless one is.
+    fn put(&self, word: usize, registration: u64) -> Option<()> {
+        // The number is never too low. If it is that of another, who does not get the slot, the event is
+        // hidden from records that were looked for before it was registered.
+        let mut known = self.registration.load(Relaxed);
+        while known < registration {
+            match self.registration.cmpxchg(known, registration, Relaxed) {
+                Ok(_) => break,
+                Err(now) => known = now,
+            }
+        }
+        // Pairs with the acquire load in `with`.
+        self.event.cmpxchg(0, word, ordering::Full).ok().map(drop)
+    }
 }
 
 /// Gives `event` a type, the lowest that is free, if it has none. Task context, may sleep.
@@ -65,6 +97,7 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
     let event = event.as_ptr();
     let tag = if is_call { IS_CALL } else { 0 };
     let word = event as usize | tag;
+    let registration = registrations::next();
     // SAFETY: `event` stays until it is unregistered.
     let wanted = unsafe { (*event).type_ };
     if wanted != 0 {
@@ -72,18 +105,18 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
         if id > FIRST {
             return Err(EINVAL);
         }
-        let place = entry(id, true)?.ok_or(EINVAL)?;
-        place.cmpxchg(0, word, ordering::Full).map_err(|_| EBUSY)?;
+        let slot = slot(id, true)?.ok_or(EINVAL)?;
+        slot.put(word, registration).ok_or(EBUSY)?;
         return Ok(id);
     }
     let from = FREE_FROM.load(Relaxed).max(FIRST.into()) as u16;
     for id in from..u16::MAX {
-        let Some(place) = entry(id, true)? else { break };
-        if place.load(Relaxed) == 0 {
+        let Some(slot) = slot(id, true)? else { break };
+        if slot.event.load(Relaxed) == 0 {
             // SAFETY: `event` stays until it is unregistered, and cannot be found before the next
             // line.
             unsafe { (*event).type_ = id.into() };
-            if place.cmpxchg(0, word, ordering::Full).is_ok() {
+            if slot.put(word, registration).is_some() {
                 FREE_FROM.store(u32::from(id) + 1, Relaxed);
                 return Ok(id);
             }
@@ -97,8 +130,8 @@ pub(crate) unsafe fn register(event: NonNull<bindings::trace_event>, is_call: bo
 /// Takes an event's type away. Somebody may still print by it, until
 /// [`wait_for_readers`](super::rcu_slot::wait_for_readers). Task context.
 pub(crate) fn unregister(id: u16) {
-    if let Ok(Some(place)) = entry(id, false) {
-        place.store(0, Relaxed);
+    if let Ok(Some(slot)) = slot(id, false) {
+        slot.event.store(0, Relaxed);
         if id >= FIRST && u32::from(id) < FREE_FROM.load(Relaxed) {
             FREE_FROM.store(id.into(), Relaxed);
         }
@@ -122,8 +155,22 @@ impl<'a> Event<'a> {
 /// Runs `f` on the event that prints entries of type `id`, if there is one. Any context; `f` must
 /// not sleep.
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(Event<'_>) -> R) -> Option<R> {
+    with_known_at(id, Moment::END, f)
+}
+
+/// [`with`] for a record that was looked for at `moment`: an event that has got the type since then
+/// has not made it.
+pub(crate) fn with_known_at<R>(
+    id: u16,
+    moment: Moment,
+    f: impl FnOnce(Event<'_>) -> R,
+) -> Option<R> {
     let _read = rcu::read_lock();
-    let word = entry(id, false).ok()??.load(ordering::Acquire);
+    let slot = slot(id, false).ok()??;
+    let word = slot.event.load(ordering::Acquire);
+    if !moment.is_behind(slot.registration.load(Relaxed)) {
+        return None;
+    }
     let event = (word & !IS_CALL) as *const bindings::trace_event;
     // SAFETY: null, or an event that stays while RCU is held here.
     let raw = unsafe { event.as_ref() }?;

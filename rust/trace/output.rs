@@ -31,6 +31,7 @@
 
 use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
+use crate::kernel::registrations::Moment;
 use crate::trace::instance::{Instance, Side};
 use core::num::NonZero;
 use kernel::cpu::CpuId;
@@ -65,6 +66,12 @@ pub(crate) struct Record<'a> {
     pub(crate) lost: Option<NonZero<u64>>,
     /// The number of the event in this reading. `trace` counts from 0, the other files from 1.
     pub(crate) index: u64,
+    /// A moment before it was copied out of the buffer, after which its type may be another's.
+    #[cfg_attr(
+        not(CONFIG_EVENT_TRACING),
+        allow(dead_code, reason = "there are no types but the core's own")
+    )]
+    pub(crate) moment: Moment,
     /// The payload: the eight bytes of common fields, then the fields of its type.
     pub(crate) data: &'a [u8],
 }

@@ -156,7 +156,7 @@ impl Printer for Events {
         // Entries of another kernel's boot must not be printed by code of this kernel.
         let by_fields = set.has(Flag::Fields) || style.symbols.is_of_previous_boot();
         let printed = with_printing(|printing| {
-            types::with(record.id(), |event| {
+            types::with_known_at(record.id(), record.moment, |event| {
                 if let Some(call) = event.call().filter(|_| by_fields && form == Form::Text) {
                     return write_fields(call, record.data, style, out);
                 }

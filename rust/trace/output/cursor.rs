@@ -7,6 +7,7 @@
 //! may consume an event between the two steps. The copy decides which event is printed.
 
 use super::{Neighbours, Record};
+use crate::kernel::registrations::Moment;
 use core::num::NonZero;
 use kernel::{cpu::CpuId, prelude::*};
 
@@ -74,6 +75,8 @@ pub(crate) struct Cursor<S> {
     only: Option<CpuId>,
     /// The number of the next event.
     index: u64,
+    /// When an event was looked for last.
+    moment: Moment,
 }
 
 impl<S: Source> Cursor<S> {
@@ -84,6 +87,7 @@ impl<S: Source> Cursor<S> {
             source,
             only,
             index,
+            moment: Moment::now(),
         }
     }
 
@@ -125,6 +129,7 @@ impl<S: Source> Cursor<S> {
     /// Skips an event that is too long for `store`.
     pub(crate) fn next(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head)> {
         let mut wanted = 0;
+        self.moment = Moment::now();
         loop {
             let (cpu, _) = self.earliest()?;
             let Some(room) = store.room(wanted) else {
@@ -147,6 +152,7 @@ impl<S: Source> Cursor<S> {
     ///
     /// Skips an event that is too long for `store`.
     pub(crate) fn take(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head, u64)> {
+        self.moment = Moment::now();
         let (cpu, _) = self.earliest()?;
         let taken = store
             .room(0)
@@ -173,6 +179,7 @@ impl<S: Source> Cursor<S> {
             ts: head.ts,
             lost: head.lost,
             index: self.index,
+            moment: self.moment,
             data,
         }
     }
