@@ -184,7 +184,7 @@ impl Dir {
             bindings::inode_lock(parent);
             bindings::inc_nlink(parent);
             bindings::inode_unlock(parent);
-            lazy::enter_root(root)
+            lazy::enter_root(root).inspect_err(|_| drop(Pin::take_back()))
         }
     }
 

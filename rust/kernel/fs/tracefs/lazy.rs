@@ -180,12 +180,14 @@ unsafe fn become_dir(inode: *mut bindings::inode) {
     }
 }
 
-/// The root is in its place. `ENOMEM`, and then it cannot be removed.
+/// The root is in its place. Task context, sleeps. `ENOMEM`, and then it was removed, with the tree's
+/// reference.
 ///
 /// # Safety
 ///
-/// `dentry` is that of an inode that [`become_root`] was called for, and the tree's reference on it
-/// is owned by this module from now on.
+/// `dentry` is that of an inode that [`become_root`] was called for, counted among the links of its
+/// directory, and the tree's reference on it is owned by this module from now on. No lock of tracefs
+/// is held.
 pub(super) unsafe fn enter_root(dentry: *mut bindings::dentry) -> Result {
     // SAFETY: `dentry` is positive, and its inode one that `become_root` was called for.
     let part = unsafe { part((*dentry).d_inode) }.ok_or(EINVAL)?;
@@ -194,7 +196,36 @@ pub(super) unsafe fn enter_root(dentry: *mut bindings::dentry) -> Result {
         tree: part.tree.clone(),
     };
     let roots = ROOTS.as_ref().ok_or(ENODEV)?;
-    Ok(roots.list.lock().0.push(root, GFP_KERNEL)?)
+    let mut list = roots.list.lock();
+    if let Err(error) = list.0.reserve(1, GFP_KERNEL) {
+        drop(list);
+        // Somebody may have looked into it already: what is made then must not outlive it.
+        // SAFETY: the root is in its directory and in no list, and no lock is held.
+        unsafe { root.end() };
+        return Err(error.into());
+    }
+    list.0.push_within_capacity(root).map_err(|_| ENOMEM)
+}
+
+impl Root {
+    /// Takes the root out of its directory. Task context, sleeps.
+    ///
+    /// # Safety
+    ///
+    /// It is in no list, and no lock of tracefs is held.
+    unsafe fn end(self) {
+        self.tree.is_removed.store(true, Relaxed);
+        // SAFETY: by the type invariant the root was not removed, and so its directory is there; its
+        // reference is this module's, which goes here.
+        unsafe {
+            let parent = (*(*self.dentry).d_parent).d_inode;
+            bindings::inode_lock(parent);
+            bindings::drop_nlink(parent);
+            bindings::inode_unlock(parent);
+            bindings::d_invalidate(self.dentry);
+            bindings::d_make_discardable(self.dentry);
+        }
+    }
 }
 
 /// Removes the trees whose roots are right below `parent`; says how many there were. What is still
@@ -220,15 +251,8 @@ pub(super) unsafe fn remove_below(parent: *mut bindings::dentry) -> usize {
         let Some(root) = root else {
             return removed;
         };
-        root.tree.is_removed.store(true, Relaxed);
-        // SAFETY: the root is valid, and its reference is this module's, which goes here.
-        unsafe {
-            bindings::inode_lock((*parent).d_inode);
-            bindings::drop_nlink((*parent).d_inode);
-            bindings::inode_unlock((*parent).d_inode);
-            bindings::d_invalidate(root.dentry);
-            bindings::d_make_discardable(root.dentry);
-        }
+        // SAFETY: it was taken out of the list, and the caller holds no lock.
+        unsafe { root.end() };
         removed += 1;
     }
 }
