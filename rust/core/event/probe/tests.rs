@@ -424,7 +424,7 @@ fn attached() {
     let plain = parse("e sched.sched_switch a=$prev_pid b=prev_comm").unwrap();
     assert_eq!((plain.group, plain.event), (None, &b"sched_switch"[..]));
     assert_eq!((plain.arguments, plain.filter), (2, None));
-    let many = |count| format!("e a.b{} if c", " d=$e".repeat(count));
+    let many = |count| std::format!("e a.b{} if c", " d=$e".repeat(count));
     assert_eq!(
         Definition::parse(words(many(128).as_bytes()))
             .unwrap()
