@@ -48,10 +48,7 @@ MODIFIERS = {
 }
 ANY = [".execname", ".stacktrace", ".buckets", ".buckets=0", ".buckets=x", ".descending", ".foo", ".", ".percentage", ".hexa", ".log2",
        ".sym", ".graph", ".syscall"]
-
-
-class Failed(Exception):
-    """A round that cannot be made."""
+UNCHANGED = ["common_stacktrace", "stacktrace", "STACKTRACE", "hitcount", "common_comm", "comm", "COMM"]
 
 
 def put(path, text, flags=os.O_WRONLY | os.O_APPEND):
@@ -152,7 +149,8 @@ class Grammar:
             name = self.one(*NUMBERS) if event not in REAL else name
         if name == "common_pid" and use == KEY and self.chance(30):
             return "common_pid.execname"
-        if not self.chance(share):
+        # C warns of a name that it cannot find for these with .log2 and .buckets.
+        if not self.chance(share) or name in UNCHANGED:
             return name
         return name + (self.one(*MODIFIERS[use]) if self.chance(93) else self.one(*ANY))
 
@@ -247,7 +245,7 @@ class Grammar:
         good = [f"lat({value},{pid},{word})", f"trace(lat,{value},{pid},{word})", f"one({value})", f"trace(one,{value})",
                 f"syn({value},name,common_stacktrace)"]
         if not handler.startswith("onmatch"):
-            good += ["snapshot()", f"save({value})", f"save({self.listed(lambda: self.one(*NUMBERS, 'txt', 'rel', 'name', 'comm', 'nosuch', 'cpu'), 4)})"]
+            good += ["snapshot()", "save(a64)", f"save({self.listed(lambda: self.one(*NUMBERS, 'txt', 'rel', 'name', 'comm', 'nosuch', 'cpu'), 4)})"]
         if self.chance(85):
             return f"{handler}.{self.one(*good)}"
         parameters = self.listed(lambda: variable if self.chance(40) else self.one(*NUMBERS, *TEXTS, "nosuch"), 4)
@@ -267,8 +265,11 @@ class Grammar:
         mine = []
         for _ in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             name = self.one("x", "y", "z", "ts0", "lat", "a8", "w")
-            mine.append(name)
-            parts.append(f"{name}={self.expression(event, VARIABLE, known + mine[:-1])}" + (",k=a8" if self.chance(5) else ""))
+            expression = self.expression(event, VARIABLE, known + mine)
+            parts.append(f"{name}={expression}" + (",k=a8" if self.chance(5) else ""))
+            # C shows where a text lies if it is used as a number.
+            if not re.search(r"name|txt|rel|comm|COMM|stack|STACK|\bst\b|\bt\b|execname", expression):
+                mine.append(name)
         if self.chance(40):
             names = [part.split(".")[0] for part in f"{keys},{values or 'hitcount'},hitcount".split(",")]
             sort = self.listed(lambda: self.one(*names) + self.one("", "", ".descending", ".ascending", ".foo"), 3)

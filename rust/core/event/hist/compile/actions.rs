@@ -141,6 +141,7 @@ impl<'a> Parser<'a, '_> {
 
     /// A variable for a field of the event.
     fn of_field(&mut self, name: &'a [u8]) -> Result<Variable> {
+        let nodes = self.into.nodes.len();
         let id = self.atom(name, Use::Variable);
         let id = id.inspect_err(|_| self.log.log(Reason::FieldNotParsed, name))?;
         let variable = match self.is_taken(name) {
@@ -149,7 +150,10 @@ impl<'a> Parser<'a, '_> {
         };
         match variable {
             Some(variable) => Ok(variable),
-            None => self.refuse(Reason::VariableNotMade, name),
+            None => {
+                self.into.nodes.truncate(nodes);
+                self.refuse(Reason::VariableNotMade, name)
+            }
         }
     }
 
