@@ -93,10 +93,8 @@ impl Buffer {
     fn mark(&self, lane: &Lane, percent: u32) -> bool {
         loop {
             let (marked, enough) = self.with_ring(lane, |ring| {
-                let enough = || match percent {
-                    0 => ring.core.entries() != 0,
-                    _ => lane::filled(ring, percent),
-                };
+                let any = || ring.core.entries() != 0;
+                let enough = || any() && (percent == 0 || lane::filled(ring, percent));
                 let enough = enough() || {
                     lane.want(ring, percent);
                     enough()

@@ -54,9 +54,8 @@ use kernel::prelude::*;
 
 #[cfg(CONFIG_FPROBE_EVENTS)]
 pub(crate) use list::Change;
-#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-pub(crate) use list::List;
-pub(crate) use list::{command, lock, Dynamic, Kind};
+
+pub(crate) use list::{command, lock, Dynamic, Kind, List};
 
 /// The kinds.
 static KINDS: &[&'static dyn Kind] = &[

@@ -54,7 +54,7 @@ impl<'a> Match<'a> {
 }
 
 /// Events that an instance enables when a module is loaded.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     /// The address of the instance. It is removed together with the instance.
     instance: usize,
     module: KVec<u8>,
@@ -106,7 +106,7 @@ impl Waiting {
     }
 
     /// Writes it as `set_event` shows it. Errors only of `out`.
-    pub(super) fn write(&self, out: &mut dyn Out) -> fmt::Result {
+    pub(crate) fn write(&self, out: &mut dyn Out) -> fmt::Result {
         let part = |part: &Option<KVec<u8>>, out: &mut dyn Out| match part {
             Some(name) => out.bytes(name),
             None => out.bytes(b"*"),

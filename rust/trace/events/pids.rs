@@ -87,7 +87,7 @@ impl Feature for EventsFeature {
 
 impl EventsFeature {
     /// The pid lists.
-    pub(super) fn pids(&self) -> &Arc<EventPids> {
+    pub(crate) fn pids(&self) -> &Arc<EventPids> {
         &self.pids
     }
 
@@ -121,9 +121,9 @@ impl EventPids {
         self.ignores.this().load(Relaxed)
     }
 
-    /// A copy of a list, ascending. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn pids(&self, which: PidListKind) -> Result<KVVec<i32>> {
-        self.lists.pids(which)
+    /// The first pid of a list that is `from` or more. Task context.
+    pub(crate) fn next(&self, which: PidListKind, from: i32) -> Option<i32> {
+        self.lists.next(which, from)
     }
 
     fn decide(&self, task: TaskView<'_>) {

@@ -137,12 +137,6 @@ impl InstanceEvents {
     pub(crate) fn files(&self) -> &[EventFile] {
         &self.files
     }
-
-    /// The pid lists.
-    pub(crate) fn pids(&self) -> &EventPids {
-        &self.pids
-    }
-
     /// Where its file is, or would be. As long as no event was removed and all have files, that is the
     /// place with the number of its id.
     fn place(&self, event: EventId) -> Result<usize, usize> {
@@ -314,10 +308,42 @@ impl Registry {
     /// The events that can be enabled in `instance`, in the order of `available_events`: first
     /// those of modules, the newest first.
     pub(crate) fn listed<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a Event> {
-        let events = self.events_in(instance);
-        let late = events.clone().rev().filter(|event| event.is_late());
-        let early = events.filter(|event| !event.is_late());
-        Iterator::chain(late, early).filter(|event| event.is_offered())
+        self.listed_from(instance, 0).map(|(_, event)| event)
+    }
+
+    /// Those of [`Registry::listed`] at place `start` and behind it, with their places. A place
+    /// stays the same as long as no event is added or removed.
+    pub(crate) fn listed_from<'a>(
+        &'a self,
+        instance: &'a Instance,
+        start: usize,
+    ) -> impl Iterator<Item = (usize, &'a Event)> {
+        let systems = Systems::of(instance);
+        let at = move |place: usize| {
+            let is_late = place < self.events.len();
+            let at = match is_late {
+                true => self.events.len().wrapping_sub(place).wrapping_sub(1),
+                false => place.wrapping_sub(self.events.len()),
+            };
+            let event = self.events.get(at)?;
+            let is_here = event.is_late() == is_late && event.is_offered() && systems.have(event);
+            is_here.then_some((place, event))
+        };
+        (start..self.places()).filter_map(at)
+    }
+
+    /// The number of places of [`Registry::listed_from`]: each event takes one of two, as those of
+    /// modules come first, the newest first.
+    pub(crate) fn places(&self) -> usize {
+        self.events.len().saturating_mul(2)
+    }
+
+    /// The event at a place of [`Registry::listed_from`].
+    pub(crate) fn listed_at<'a>(&'a self, instance: &'a Instance, place: usize) -> Option<&'a Event> {
+        let mut from = self.listed_from(instance, place);
+        from.next()
+            .filter(|(at, _)| *at == place)
+            .map(|(_, event)| event)
     }
 
     /// The event of this id, if it was not removed.

@@ -8,11 +8,9 @@ use super::registry::Registry;
 use super::registry::{Event, EventId, InstanceEvents};
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use super::systems::Systems;
-use crate::core::format::Out;
 use crate::kernel::module::exists;
 use crate::kernel::text::Text;
 use crate::trace::instance::Instance;
-use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -88,14 +86,12 @@ impl Registry {
         self.waiting.retain(|waiting| !waiting.is_of(instance));
     }
 
-    /// Writes the requests of `instance`, the newest first. Errors only of `out`.
-    pub(crate) fn write_waiting(&self, instance: &Instance, out: &mut dyn Out) -> fmt::Result {
-        let mut its = self
-            .waiting
-            .iter()
-            .rev()
-            .filter(|waiting| waiting.is_of(instance));
-        its.try_for_each(|waiting| waiting.write(out))
+    /// The request of `instance` that was made before `at` newer ones.
+    pub(crate) fn waiting(&self, instance: &Instance, at: usize) -> Option<&Waiting> {
+        let newest_first = self.waiting.iter().rev();
+        newest_first
+            .filter(|waiting| waiting.is_of(instance))
+            .nth(at)
     }
 
     /// Enables a new event of a module where one of its requests selects it. They stay, as the module

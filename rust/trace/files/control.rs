@@ -2,14 +2,15 @@
 
 //! Small control files: a read returns a short text, a write takes one line.
 //!
-//! The text is made anew for each read. Each write is parsed alone, whatever the file offset is, as
-//! C does for such files.
+//! The text is made anew for each read, or for each one at the start. Each write is parsed alone,
+//! whatever the file offset is, as C does for such files.
 
 use super::listing::through_memory;
 use super::{Node, Place};
 use crate::core::format;
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 #[cfg(all(CONFIG_FSNOTIFY, CONFIG_TRACER_MAX_TRACE))]
 use crate::kernel::fs::watched::Watched;
 use core::{fmt, ops::Deref};
@@ -38,6 +39,17 @@ pub(crate) trait Control: Sync {
     /// If true, a read fails with `EINVAL` when the reader's memory cannot hold the whole text.
     fn is_read_whole(&self) -> bool {
         false
+    }
+
+    /// If true, the text is made anew only for a read at the start, and the file cannot be written at
+    /// an offset.
+    fn is_listing(&self) -> bool {
+        false
+    }
+
+    /// How far a write of `len` bytes moves the file offset.
+    fn advance(&self, len: usize) -> usize {
+        len
     }
 
     /// How long a line may be.
@@ -104,7 +116,44 @@ struct OpenControl<C> {
     at: Place,
 }
 
+impl<C: Deref<Target: Control> + Send + Sync> Rows for OpenControl<C> {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        whole(at, |text| self.control.show(&self.at, text))
+    }
+}
+
+/// Implements [`Rows::start`] for a file whose text, which `show` writes, is one row.
+pub(super) fn whole<'a>(
+    at: u64,
+    show: impl Fn(&mut Text) -> Result + 'a,
+) -> Result<Option<KBox<dyn Cursor + 'a>>> {
+    if at != 0 {
+        return Ok(None);
+    }
+    Ok(Some(KBox::new(Whole(show), GFP_KERNEL)?))
+}
+
+struct Whole<F>(F);
+
+impl<F: Fn(&mut Text) -> Result> Cursor for Whole<F> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
+        let mut text = Text::new();
+        let result = (self.0)(&mut text);
+        out.bytes(text.written_with(result)?);
+        Ok(())
+    }
+
+    fn next(&mut self) -> bool {
+        false
+    }
+}
+
 impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
+    fn rows(&self) -> Option<&dyn Rows> {
+        let is_listing = self.control.is_listing();
+        is_listing.then_some(self as &dyn Rows)
+    }
+
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         let result = self.control.show(&self.at, &mut text);
@@ -125,6 +174,7 @@ impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
         let mut line = KVec::from_elem(0, take, GFP_KERNEL)?;
         call.reader().read_slice(&mut line)?;
         self.control.store(&self.at, &line)?;
+        *call.pos = call.pos.wrapping_add(self.control.advance(len) as i64);
         Ok(len)
     }
 }

@@ -4,29 +4,25 @@
 //! `synthetic_events`.
 //!
 //! A line is a command; the text after `#` is ignored. `O_TRUNC` removes all events, or those of
-//! the file's kind, unless one of them is in use. A reader sees the events that there were when the
-//! file was opened.
+//! the file's kind, unless one of them is in use. A read holds the list while it goes through it.
 
-use super::control::Text;
 use super::node::row;
 #[cfg(CONFIG_USER_EVENTS)]
 use super::user_events;
 use super::{Node, Place, Row, Scope};
-#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 use crate::core::format::Out;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::trace::events::dynamic::kprobe::{self, Kprobes};
 #[cfg(CONFIG_SYNTH_EVENTS)]
 use crate::trace::events::dynamic::synthetic::Synthetics;
 #[cfg(CONFIG_UPROBE_EVENTS)]
 use crate::trace::events::dynamic::uprobe::{self, Uprobes};
-#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-use crate::trace::events::dynamic::List;
-use crate::trace::events::dynamic::{self, Kind};
-#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
+use crate::trace::events::dynamic::{self, Dynamic, Kind, List};
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::MutexGuard;
 
 /// Room for a command, its end included.
 const ROOM: usize = 4096;
@@ -40,7 +36,7 @@ pub(super) static FILES: &[Row] = &[
     row(c"kprobe_events", 0o640, Scope::Top, &Events(Some(&Kprobes)),
         "Create/append/remove/show those of kprobes"),
     #[cfg(CONFIG_KPROBE_EVENTS)]
-    row(c"kprobe_profile", 0o440, Scope::Top, &Profile(kprobe::show_profile),
+    row(c"kprobe_profile", 0o440, Scope::Top, &Profile(&Kprobes, kprobe::show_profile),
         "their names, how often each was hit, and how often it was missed"),
     #[cfg(CONFIG_SYNTH_EVENTS)]
     row(c"synthetic_events", 0o640, Scope::Top, &Events(Some(&Synthetics)),
@@ -49,7 +45,7 @@ pub(super) static FILES: &[Row] = &[
     row(c"uprobe_events", 0o640, Scope::Top, &Events(Some(&Uprobes)),
         "Create/append/remove/show those of uprobes, in programs"),
     #[cfg(CONFIG_UPROBE_EVENTS)]
-    row(c"uprobe_profile", 0o440, Scope::Top, &Profile(uprobe::show_profile),
+    row(c"uprobe_profile", 0o440, Scope::Top, &Profile(&Uprobes, uprobe::show_profile),
         "their files and names, and how often each was hit"),
     #[cfg(CONFIG_USER_EVENTS)]
     row(c"user_events_data", 0o640, Scope::Top, &user_events::Data,
@@ -125,40 +121,92 @@ struct Events(Option<&'static dyn Kind>);
 
 impl Node for Events {
     fn open(&'static self, _at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let mut list = dynamic::lock()?;
         if how.write && how.trunc {
-            list.clear(self.0)?;
+            dynamic::lock()?.clear(self.0)?;
         }
-        let mut text = Text::new();
-        let is_ours = |one: &dyn dynamic::Dynamic| self.0.is_none_or(|kind| kind.has(one));
-        for one in list.iter().filter(|one| how.read && is_ours(*one)) {
-            match self.0 {
-                None => one.show(&mut text)?,
-                Some(_) => one.show_alone(&mut text)?,
-            }
-        }
-        drop(list);
-        Opening::new(Open { kind: self.0, text })
+        let lines = match self.0 {
+            None => Lines {
+                kind: None,
+                show: |one, out| one.show(out),
+            },
+            kind => Lines {
+                kind,
+                show: |one, out| one.show_alone(out),
+            },
+        };
+        Opening::new(Open(lines))
     }
 }
 
-struct Open {
+/// Lines of definitions, of all kinds or of one.
+struct Lines {
     kind: Option<&'static dyn Kind>,
-    text: Text,
+    show: fn(&dyn Dynamic, &mut dyn Out) -> fmt::Result,
 }
+
+impl Rows for Lines {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        let list = dynamic::lock()?;
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let Some((at, _)) = list.seek(self.kind, at) else {
+            return Ok(None);
+        };
+        let lines = self;
+        Ok(Some(KBox::new(InList { list, lines, at }, GFP_KERNEL)?))
+    }
+}
+
+/// A place in the list, which is locked meanwhile.
+struct InList<'a> {
+    list: MutexGuard<'static, List>,
+    lines: &'a Lines,
+    at: usize,
+}
+
+impl Cursor for InList<'_> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
+        let Some((_, one)) = self.list.seek(self.lines.kind, self.at) else {
+            return Ok(());
+        };
+        // A `SeqOut` never fails, so the error comes from the line itself.
+        (self.lines.show)(one, out).map_err(|fmt::Error| ENOMEM)
+    }
+
+    fn next(&mut self) -> bool {
+        let next = self.list.seek(self.lines.kind, self.at.saturating_add(1));
+        let Some((at, _)) = next else {
+            return false;
+        };
+        self.at = at;
+        true
+    }
+
+    fn number(&self) -> Option<u64> {
+        Some(self.at as u64)
+    }
+}
+
+struct Open(Lines);
 
 impl Open {
-    /// Runs the command of a line.
+    /// Runs the command of a line. `EINVAL` for a NUL in it, as for a line that does not end.
     fn line(&self, line: &[u8]) -> Result {
-        let is_end = |byte: &u8| matches!(byte, b'#' | 0);
-        let command = line.split(is_end).next().unwrap_or(&[]);
-        dynamic::command(command, self.kind)
+        if line.contains(&0) {
+            return Err(too_long());
+        }
+        let command = line.split(|&byte| byte == b'#').next().unwrap_or(&[]);
+        dynamic::command(command, self.0.kind)
     }
+}
+
+fn too_long() -> Error {
+    pr_warn!("Line length is too long: Should be less than {}\n", ROOM - 2);
+    EINVAL
 }
 
 impl OpenFile for Open {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.text.finish()?)
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(&self.0)
     }
 
     /// Runs the commands of all lines, up to the first that is refused.
@@ -188,11 +236,7 @@ impl OpenFile for Open {
             }
             let start = filled - rest.len();
             if start == 0 {
-                pr_warn!(
-                    "Line length is too long: Should be less than {}\n",
-                    ROOM - 2
-                );
-                return Err(EINVAL);
+                return Err(too_long());
             }
             room.copy_within(start..filled, 0);
             kept = filled - start;
@@ -200,27 +244,30 @@ impl OpenFile for Open {
     }
 }
 
-/// `kprobe_profile` or `uprobe_profile`: what this function writes of the list.
+/// `kprobe_profile` or `uprobe_profile`: what this function writes of each definition of the kind.
 #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-struct Profile(fn(&List, &mut dyn Out) -> fmt::Result);
+struct Profile(
+    &'static dyn Kind,
+    fn(&dyn Dynamic, &mut dyn Out) -> fmt::Result,
+);
 
 #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 impl Node for Profile {
     fn open(&'static self, _at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        let mut text = Text::new();
-        let list = dynamic::lock()?;
-        (self.0)(&list, &mut text)?;
-        drop(list);
-        Opening::new(Shown(text))
+        let lines = Lines {
+            kind: Some(self.0),
+            show: self.1,
+        };
+        Opening::new(Counts(lines))
     }
 }
 
 #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-struct Shown(Text);
+struct Counts(Lines);
 
 #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
-impl OpenFile for Shown {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.0.finish()?)
+impl OpenFile for Counts {
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(&self.0)
     }
 }

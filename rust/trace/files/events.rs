@@ -11,6 +11,7 @@
 //! | [`enable`] | `enable` of an event, of a system, and of all events |
 //! | [`describe`] | `format` and `id` |
 //! | [`rules`] | `filter`, `trigger` and `inject`, `show_event_filters`, `show_event_triggers` |
+//! | [`event_list`] | what files that list events have in common |
 //! | [`set_event`] | `set_event`, `available_events` |
 //! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
 //!
@@ -25,6 +26,8 @@ mod describe;
 mod directories;
 #[cfg(CONFIG_EVENT_TRACING)]
 mod enable;
+#[cfg(CONFIG_EVENT_TRACING)]
+mod event_list;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 mod hist;
 mod layout;

@@ -68,4 +68,8 @@ impl Control for Microseconds {
     fn limit(&self) -> Limit {
         Limit::NUMBER
     }
+
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
 }

@@ -42,6 +42,10 @@ impl Control for TraceOptions {
     fn limit(&self) -> Limit {
         Limit::Refuse(WRITE_MAX)
     }
+
+    fn is_listing(&self) -> bool {
+        true
+    }
 }
 
 /// Whether any tracer has an option called `name`.

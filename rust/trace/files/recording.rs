@@ -15,7 +15,6 @@ use crate::trace::instance::{tracer, Instance};
 use core::fmt::Write;
 use kernel::{
     cpu::{nr_cpu_ids, CpuId},
-    page::PAGE_SIZE,
     prelude::*,
     sync::Arc,
 };
@@ -36,6 +35,10 @@ impl Control for TracingOn {
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
+    }
+
+    fn advance(&self, _len: usize) -> usize {
+        1
     }
 }
 
@@ -103,6 +106,10 @@ impl Control for TraceClock {
     fn is_read_only_in_copies(&self) -> bool {
         true
     }
+
+    fn is_listing(&self) -> bool {
+        true
+    }
 }
 
 /// `timestamp_mode`: whether events carry the time since the event before, or an absolute time.
@@ -114,6 +121,10 @@ impl Control for TimestampMode {
             false => b"[delta] absolute\n",
             true => b"delta [absolute]\n",
         }))
+    }
+
+    fn is_listing(&self) -> bool {
+        true
     }
 }
 
@@ -146,11 +157,16 @@ impl Control for CpuMask {
     }
 
     fn limit(&self) -> Limit {
-        Limit::Refuse(PAGE_SIZE)
+        // The most that C allocates for it.
+        Limit::Refuse(4 << 20)
     }
 
     fn is_read_only_in_copies(&self) -> bool {
         true
+    }
+
+    fn advance(&self, _len: usize) -> usize {
+        0
     }
 }
 

@@ -87,6 +87,10 @@ impl Control for SubBufferSize {
     fn is_read_only_in_copies(&self) -> bool {
         true
     }
+
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
 }
 
 /// The file `buffer_percent`.
@@ -104,6 +108,10 @@ impl Control for BufferPercent {
 
     fn limit(&self) -> Limit {
         Limit::NUMBER
+    }
+
+    fn advance(&self, _len: usize) -> usize {
+        1
     }
 }
 

@@ -69,6 +69,10 @@ impl Control for StackMaxSize {
     fn limit(&self) -> Limit {
         Limit::NUMBER
     }
+
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
 }
 
 /// `stack_trace_filter`: the functions at whose entry the stack depth is measured.

@@ -133,6 +133,14 @@ impl PidLists {
         Ok(copy)
     }
 
+    /// The first pid of a list that is `from` or more. Task context.
+    pub(crate) fn next(&self, which: PidListKind, from: i32) -> Option<i32> {
+        let mut lists = self.lists.lock();
+        let list = lists.list(which);
+        let (Ok(at) | Err(at)) = list.binary_search(&from);
+        list.get(at).copied()
+    }
+
     /// A list with the added pids of one write, all or none, and the number of bytes taken. Task
     /// context, may sleep.
     ///
@@ -341,6 +349,16 @@ impl PidFilter {
         let lists = &self.shared.lists;
         let pids = lists.pids(which)?;
         Ok(lists.is_in_force(which).then_some(pids))
+    }
+
+    /// Whether there is such a list. Any context.
+    pub(crate) fn is_in_force(&self, which: PidListKind) -> bool {
+        self.shared.lists.is_in_force(which)
+    }
+
+    /// The first pid of a list that is `from` or more. Task context.
+    pub(crate) fn next(&self, which: PidListKind, from: i32) -> Option<i32> {
+        self.shared.lists.next(which, from)
     }
 
     /// Handles option `function-fork`: a child is listed if its parent is, and a dead task is

@@ -8,7 +8,7 @@
 use super::arguments::{Arguments, No as NoArguments};
 use super::expanded::{expand, Argument};
 use super::hit::AtHit;
-use super::list::{self, Dynamic, Kind as EventKind, List};
+use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Event, Probed, Record, Title};
 use super::types::Known;
 use super::words::Words;
@@ -251,18 +251,18 @@ impl Kprobe {
 }
 
 /// Writes the lines of `kprobe_profile`.
-pub(crate) fn show_profile(list: &List, out: &mut dyn Out) -> fmt::Result {
-    for kprobe in list.of::<Defined<Kprobe>>() {
-        let name = kprobe.event().name();
-        out.bytes(b"  ")?;
-        out.bytes(name)?;
-        for _ in name.len()..44 {
-            out.bytes(b" ")?;
-        }
-        let probe = &kprobe.probe().probe;
-        writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())?;
+pub(crate) fn show_profile(one: &dyn Dynamic, out: &mut dyn Out) -> fmt::Result {
+    let Some(kprobe) = one.as_any().downcast_ref::<Defined<Kprobe>>() else {
+        return Ok(());
+    };
+    let name = kprobe.event().name();
+    out.bytes(b"  ")?;
+    out.bytes(name)?;
+    for _ in name.len()..44 {
+        out.bytes(b" ")?;
     }
-    Ok(())
+    let probe = &kprobe.probe().probe;
+    writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())
 }
 
 /// Whether the function at `address` must not be traced. A part that the compiler has split off is

@@ -173,6 +173,16 @@ impl List {
         self.all.iter().map(|dynamic| &**dynamic)
     }
 
+    /// The first of `kind`, or of any, at index `from` or behind it, with its index.
+    pub(crate) fn seek(
+        &self,
+        kind: Option<&dyn Kind>,
+        from: usize,
+    ) -> Option<(usize, &dyn Dynamic)> {
+        let mut all = self.iter().enumerate().skip(from);
+        all.find(|(_, one)| kind.is_none_or(|kind| kind.has(*one)))
+    }
+
     /// Those of one type.
     pub(crate) fn of<T: 'static>(&self) -> impl Iterator<Item = &T> {
         self.iter().filter_map(|any| any.as_any().downcast_ref())

@@ -7,7 +7,7 @@
 //! anything is reserved.
 
 use super::arguments::{Arguments, No as NoArguments};
-use super::list::{self, Dynamic, Kind as EventKind, List};
+use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Event, Probed, Title};
 use super::types::Known;
 use super::words::Words;
@@ -313,20 +313,20 @@ impl Probed for Uprobe {
 }
 
 /// Writes the lines of `uprobe_profile`.
-pub(crate) fn show_profile(list: &List, out: &mut dyn Out) -> fmt::Result {
-    for uprobe in list.of::<Defined<Uprobe>>() {
-        let name = uprobe.event().name();
-        let Uprobe { path, probe } = uprobe.probe();
-        out.bytes(b"  ")?;
-        out.bytes(path.to_bytes())?;
+pub(crate) fn show_profile(one: &dyn Dynamic, out: &mut dyn Out) -> fmt::Result {
+    let Some(uprobe) = one.as_any().downcast_ref::<Defined<Uprobe>>() else {
+        return Ok(());
+    };
+    let name = uprobe.event().name();
+    let Uprobe { path, probe } = uprobe.probe();
+    out.bytes(b"  ")?;
+    out.bytes(path.to_bytes())?;
+    out.bytes(b" ")?;
+    out.bytes(name)?;
+    for _ in name.len()..44 {
         out.bytes(b" ")?;
-        out.bytes(name)?;
-        for _ in name.len()..44 {
-            out.bytes(b" ")?;
-        }
-        writeln!(out, " {:15}", probe.handler().count())?;
     }
-    Ok(())
+    writeln!(out, " {:15}", probe.handler().count())
 }
 
 /// A program, as definitions ask the machine.

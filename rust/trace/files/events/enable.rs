@@ -15,9 +15,9 @@ use core::fmt::Write;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// Parses 0 or 1 in decimal digits.
-fn parse(line: &[u8]) -> Result<bool> {
-    match number::unsigned(line, 10).map_err(errno)? {
+/// `EINVAL` for a number but 0 and 1.
+fn zero_or_one(number: u64) -> Result<bool> {
+    match number {
         0 => Ok(false),
         1 => Ok(true),
         _ => Err(EINVAL),
@@ -46,7 +46,7 @@ impl TextFile<EventPlace> for EnableEvent {
     }
 
     fn store(&self, at: &EventPlace, line: &[u8]) -> Result {
-        let on = parse(line)?;
+        let on = zero_or_one(number::unsigned(line, 10).map_err(errno)?)?;
         at.instance.expand()?;
         registry::lock()?.enable(&at.instance, at.event, on)
     }
@@ -81,8 +81,9 @@ fn show(instance: &Instance, out: &mut Text, is: impl Fn(&Event) -> bool) -> Res
 }
 
 fn store(instance: &Arc<Instance>, line: &[u8], system: Option<&[u8]>) -> Result {
-    let on = parse(line)?;
+    let number = number::unsigned(line, 10).map_err(errno)?;
     instance.expand()?;
+    let on = zero_or_one(number)?;
     let wanted = Match {
         system,
         ..Match::default()

@@ -156,6 +156,7 @@ impl<P: EventsPlace> OpenFile for OpenTextFile<P> {
         let mut line = KVec::from_elem(0, len.min(NUMBER_MAX), GFP_KERNEL)?;
         call.reader().read_slice(&mut line)?;
         self.line.store(&self.at, &line)?;
+        *call.pos = call.pos.wrapping_add(len as i64);
         Ok(len)
     }
 }

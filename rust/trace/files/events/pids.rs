@@ -2,13 +2,18 @@
 
 //! The tasks whose events are recorded: `set_event_pid` and `set_event_notrace_pid`.
 
-use super::super::control::{read_numbers, Text};
+use super::super::control::read_numbers;
+use super::super::listing::{self, Lines};
 use super::super::{Node, Place};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::core::format::Out;
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::trace::events::pids::{EventPids, EventsFeature};
 use crate::trace::events::registry;
 use crate::trace::tasks::pids::PidListKind;
-use core::fmt::Write;
+use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::Arc;
 
 /// The file of one of the two pid lists.
 pub(in super::super) struct EventPidFile(pub(in super::super) PidListKind);
@@ -16,21 +21,14 @@ pub(in super::super) struct EventPidFile(pub(in super::super) PidListKind);
 impl Node for EventPidFile {
     /// `O_TRUNC` clears the list.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let mut registry = registry::lock()?;
         if how.write && how.trunc {
-            registry.clear_pids(&at.instance, self.0);
+            registry::lock()?.clear_pids(&at.instance, self.0);
         }
-        let mut text = Text::new();
-        if let Some(events) = registry.of(&at.instance).filter(|_| how.read) {
-            for pid in events.pids().pids(self.0)? {
-                writeln!(text, "{pid}")?;
-            }
-        }
-        drop(registry);
+        let pids = at.instance.feature::<EventsFeature>()?.pids().clone();
         Opening::new(OpenPids {
             which: self.0,
             at: at.clone(),
-            text,
+            pids,
         })
     }
 }
@@ -38,13 +36,30 @@ impl Node for EventPidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list at the time of the open.
-    text: Text,
+    pids: Arc<EventPids>,
+}
+
+/// A line is known by its pid.
+impl Lines for OpenPids {
+    fn seek(&self, at: u64) -> Option<u64> {
+        let pid = self.pids.next(self.which, i32::try_from(at).ok()?)?;
+        u64::try_from(pid).ok()
+    }
+
+    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
+        writeln!(out, "{at}")
+    }
+}
+
+impl Rows for OpenPids {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        listing::rows(self, at)
+    }
 }
 
 impl OpenFile for OpenPids {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.text.finish()?)
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
     }
 
     /// A write takes all of its pids or none. At most a page is taken; the caller writes the rest

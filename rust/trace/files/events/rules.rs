@@ -3,13 +3,15 @@
 //! Rules for events: `filter` and `trigger` of an event, `filter` of a system, `inject` of an
 //! event, and the lists `show_event_filters` and `show_event_triggers`.
 
-use super::super::control::{shown, Control, Text};
-use super::super::Place;
+use super::super::control::{shown, whole, Text};
+use super::super::{Node, Place};
+use super::event_list::{self, EventList};
 use super::node::{EventNode, EventPlace, EventsPlace, SystemPlace};
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::events::filter::OF_SYSTEM;
-use crate::trace::events::registry::{self, Event};
+use crate::trace::events::registry::{self, Event, Registry};
 use crate::trace::events::trigger;
 use core::fmt;
 use kernel::prelude::*;
@@ -24,6 +26,16 @@ trait Rule<P: EventsPlace>: Sync {
 
     /// Handles the bytes of one `write(2)`. Task context, sleeps.
     fn store(&self, at: &P, text: &[u8]) -> Result;
+
+    /// Whether a write of no bytes does nothing. Else it is a text without words.
+    fn ignores_nothing(&self) -> bool {
+        true
+    }
+
+    /// As [`Control::is_listing`](super::super::control::Control::is_listing).
+    fn is_listing(&self) -> bool {
+        false
+    }
 }
 
 fn open<P: EventsPlace>(rule: &'static dyn Rule<P>, at: &P) -> Result<Opening> {
@@ -36,7 +48,18 @@ struct OpenRule<P: EventsPlace> {
     at: P,
 }
 
+impl<P: EventsPlace> Rows for OpenRule<P> {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        whole(at, |text| self.rule.show(&self.at, text))
+    }
+}
+
 impl<P: EventsPlace> OpenFile for OpenRule<P> {
+    fn rows(&self) -> Option<&dyn Rows> {
+        let is_listing = self.rule.is_listing();
+        is_listing.then_some(self as &dyn Rows)
+    }
+
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
         let mut text = Text::new();
         let result = self.rule.show(&self.at, &mut text);
@@ -48,12 +71,13 @@ impl<P: EventsPlace> OpenFile for OpenRule<P> {
         if len > LIMIT {
             return Err(EINVAL);
         }
-        if len == 0 {
+        if len == 0 && self.rule.ignores_nothing() {
             return Ok(0);
         }
         let mut text = KVec::from_elem(0, len, GFP_KERNEL)?;
         call.reader().read_slice(&mut text)?;
         self.rule.store(&self.at, &text)?;
+        *call.pos = call.pos.wrapping_add(len as i64);
         Ok(len)
     }
 }
@@ -80,6 +104,10 @@ impl Rule<EventPlace> for EventFilter {
 
     fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
         registry::lock()?.write_filter(&at.instance, at.event, text)
+    }
+
+    fn ignores_nothing(&self) -> bool {
+        false
     }
 }
 
@@ -111,6 +139,10 @@ impl Rule<EventPlace> for EventTrigger {
 
     fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
         registry::lock()?.write_trigger(&at.instance, at.event, text)
+    }
+
+    fn is_listing(&self) -> bool {
+        true
     }
 }
 
@@ -162,34 +194,58 @@ impl Rule<SystemPlace> for SystemFilter {
 /// The file `show_event_filters`.
 pub(crate) struct ShowFilters;
 
-impl Control for ShowFilters {
-    fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let registry = registry::lock()?;
-        for event in registry.listed(&at.instance) {
-            if registry.has_filter(&at.instance, event.id()) {
-                shown(name(event, out))?;
-                shown(registry.show_filter(&at.instance, event.id(), out))?;
+impl Node for ShowFilters {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        event_list::open(self, at)
+    }
+}
+
+impl EventList for ShowFilters {
+    fn show(
+        &self,
+        registry: &Registry,
+        at: &Place,
+        place: usize,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        let instance = &at.instance;
+        let event = registry.listed_at(instance, place);
+        match event.filter(|event| registry.has_filter(instance, event.id())) {
+            Some(event) => {
+                name(event, out)?;
+                registry.show_filter(instance, event.id(), out)
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
 /// The file `show_event_triggers`.
 pub(crate) struct ShowTriggers;
 
-impl Control for ShowTriggers {
-    fn show(&self, at: &Place, out: &mut Text) -> Result {
-        let registry = registry::lock()?;
-        for event in registry.listed(&at.instance) {
-            let line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
-                name(event, out)?;
-                trigger.line(out)
-            };
-            let any = registry.show_set_triggers(&at.instance, event.id(), &line, out);
-            shown(any.map(drop))?;
-        }
-        Ok(())
+impl Node for ShowTriggers {
+    fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
+        event_list::open(self, at)
+    }
+}
+
+impl EventList for ShowTriggers {
+    fn show(
+        &self,
+        registry: &Registry,
+        at: &Place,
+        place: usize,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        let Some(event) = registry.listed_at(&at.instance, place) else {
+            return Ok(());
+        };
+        let line = |out: &mut dyn Out, trigger: &dyn trigger::Trigger| {
+            name(event, out)?;
+            trigger.line(out)
+        };
+        let any = registry.show_set_triggers(&at.instance, event.id(), &line, out);
+        any.map(drop)
     }
 }
 

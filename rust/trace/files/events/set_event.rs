@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! `set_event` and `available_events`: events by name.
-//!
-//! A reader sees the events that existed when it opened the file.
 
-use super::super::control::{errno, shown, Text};
+use super::super::control::errno;
 use super::super::{Node, Place};
+use super::event_list::{self, EventList};
 use crate::core::format::Out;
 use crate::core::parse::parser::Parser;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::trace::events::matching::Match;
-use crate::trace::events::registry::{self, Event};
+use crate::trace::events::registry::{self, Event, Registry};
 use core::fmt;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
@@ -30,21 +30,20 @@ pub(in super::super) struct AvailableEvents;
 
 impl Node for AvailableEvents {
     fn open(&'static self, at: &Place, _how: &OpenFlags) -> Result<Opening> {
-        let mut text = Text::new();
-        let registry = registry::lock()?;
-        for event in registry.listed(&at.instance) {
-            shown(write_name(&mut text, event))?;
-        }
-        drop(registry);
-        Opening::new(Listing(text))
+        event_list::open(self, at)
     }
 }
 
-struct Listing(Text);
-
-impl OpenFile for Listing {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.0.finish()?)
+impl EventList for AvailableEvents {
+    fn show(
+        &self,
+        registry: &Registry,
+        at: &Place,
+        place: usize,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        let event = registry.listed_at(&at.instance, place);
+        event.map_or(Ok(()), |event| write_name(out, event))
     }
 }
 
@@ -54,35 +53,57 @@ pub(in super::super) struct SetEvent;
 impl Node for SetEvent {
     /// `O_TRUNC` disables all events.
     fn open(&'static self, at: &Place, how: &OpenFlags) -> Result<Opening> {
-        let mut registry = registry::lock()?;
         if how.write && how.trunc {
-            registry.disable_all(&at.instance)?;
+            registry::lock()?.disable_all(&at.instance)?;
         }
-        let mut text = Text::new();
-        if let Some(files) = registry.of(&at.instance).filter(|_| how.read) {
-            let is_enabled =
-                |event: &&Event| files.file(event.id()).is_some_and(|file| file.is_enabled());
-            for event in registry.listed(&at.instance).filter(is_enabled) {
-                shown(write_name(&mut text, event))?;
-            }
-        }
-        if how.read {
-            shown(registry.write_waiting(&at.instance, &mut text))?;
-        }
-        drop(registry);
-        let at = at.clone();
-        Opening::new(OpenSetEvent { at, text })
+        Opening::new(OpenSetEvent(at.clone()))
     }
 }
 
-struct OpenSetEvent {
-    at: Place,
-    text: Text,
+/// The enabled events, and behind them what waits for modules.
+impl EventList for SetEvent {
+    fn seek(&self, registry: &Registry, at: &Place, place: usize) -> Option<usize> {
+        let files = registry.of(&at.instance);
+        let is_enabled = |event: &Event| {
+            let file = files.and_then(|files| files.file(event.id()));
+            file.is_some_and(|file| file.is_enabled())
+        };
+        let mut events = registry.listed_from(&at.instance, place);
+        let event = events.find(|(_, event)| is_enabled(event));
+        event.map(|(place, _)| place).or_else(|| {
+            let place = place.max(registry.places());
+            let request = place.wrapping_sub(registry.places());
+            registry.waiting(&at.instance, request).map(|_| place)
+        })
+    }
+
+    fn show(
+        &self,
+        registry: &Registry,
+        at: &Place,
+        place: usize,
+        out: &mut dyn Out,
+    ) -> fmt::Result {
+        if let Some(request) = place.checked_sub(registry.places()) {
+            let waiting = registry.waiting(&at.instance, request);
+            return waiting.map_or(Ok(()), |waiting| waiting.write(out));
+        }
+        let event = registry.listed_at(&at.instance, place);
+        event.map_or(Ok(()), |event| write_name(out, event))
+    }
+}
+
+struct OpenSetEvent(Place);
+
+impl Rows for OpenSetEvent {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        event_list::start(&SetEvent, &self.0, at)
+    }
 }
 
 impl OpenFile for OpenSetEvent {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.text.finish()?)
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
     }
 
     /// Takes one name of a write. The caller writes the rest again.
@@ -90,7 +111,7 @@ impl OpenFile for OpenSetEvent {
         if call.len() == 0 {
             return Ok(0);
         }
-        let instance = &self.at.instance;
+        let instance = &self.0.instance;
         instance.expand()?;
         let mut text = KVec::from_elem(0, call.len().min(PAGE_SIZE), GFP_KERNEL)?;
         call.reader().read_slice(&mut text)?;

@@ -5,14 +5,14 @@
 use crate::core::format::Out;
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows};
-use crate::kernel::raw_lock::RawLock;
 use crate::trace::files::control::read_numbers;
 use crate::trace::files::listing::{self, Lines};
 use crate::trace::files::{Node, Place};
-use crate::trace::tasks::pids::PidListKind;
+use crate::trace::tasks::pids::{PidFilter, PidListKind};
 use crate::trace::tracers::function_pids::FunctionPids;
 use core::fmt;
 use kernel::prelude::*;
+use kernel::sync::Arc;
 
 /// The file of one of the two pid lists.
 pub(super) struct PidFile(pub(super) PidListKind);
@@ -23,10 +23,11 @@ impl Node for PidFile {
         if how.write && how.trunc {
             FunctionPids::clear(&at.instance, self.0)?;
         }
+        let filter = FunctionPids::of(&at.instance)?.clone();
         Opening::new(OpenPids {
             which: self.0,
             at: at.clone(),
-            pids: RawLock::new(None),
+            filter,
         })
     }
 }
@@ -34,8 +35,7 @@ impl Node for PidFile {
 struct OpenPids {
     which: PidListKind,
     at: Place,
-    /// The list at the start of a reading, if there was one.
-    pids: RawLock<Option<KVVec<i32>>>,
+    filter: Arc<PidFilter>,
 }
 
 impl OpenFile for OpenPids {
@@ -54,32 +54,24 @@ impl OpenFile for OpenPids {
 
 impl Rows for OpenPids {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
-        if at == 0 {
-            let now = FunctionPids::of(&self.at.instance)?.pids(self.which)?;
-            let before = core::mem::replace(&mut *self.pids.lock(), now);
-            drop(before);
-        }
         listing::rows(self, at)
     }
 }
 
+/// A line is known by its pid. Without a list there is one line that says so.
 impl Lines for OpenPids {
     fn seek(&self, at: u64) -> Option<u64> {
-        // Without a list there is one line that says so.
-        let lines = self.pids.lock().as_ref().map_or(1, |pids| pids.len());
-        (at < lines as u64).then_some(at)
+        if !self.filter.is_in_force(self.which) {
+            return (at == 0).then_some(0);
+        }
+        let pid = self.filter.next(self.which, i32::try_from(at).ok()?)?;
+        u64::try_from(pid).ok()
     }
 
     fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
-        let pid = self
-            .pids
-            .lock()
-            .as_ref()
-            .and_then(|pids| pids.get(at).copied());
-        match pid {
-            Some(pid) => writeln!(out, "{pid}"),
-            None => out.bytes(b"no pid\n"),
+        if !self.filter.is_in_force(self.which) {
+            return out.bytes(b"no pid\n");
         }
+        writeln!(out, "{at}")
     }
 }
