@@ -56,15 +56,14 @@ impl Buffer {
         (!sizes.expanded).then_some(sizes.full)
     }
 
-    /// Shrinks to the least there can be, and forgets the data. Task context, sleeps. `ENOMEM`,
-    /// `EBUSY`.
+    /// Shrinks to the least there can be, which keeps the newest events. Task context, sleeps.
+    /// `ENOMEM`, `EBUSY`.
     pub(crate) fn shrink(&self) -> Result {
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, sizes.order)?;
         self.check_unheld(|_| true)?;
         self.move_pages(None, |_| shape)?;
         sizes.expanded = true;
-        self.reset();
         Ok(())
     }
 

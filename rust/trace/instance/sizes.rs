@@ -89,8 +89,8 @@ impl Instance {
         Ok(())
     }
 
-    /// The effect of closing `free_buffer`: shrinks the buffer to the least size and drops the
-    /// events. With option `disable_on_free` it also turns recording off. Task context, sleeps.
+    /// The effect of closing `free_buffer`: shrinks the buffer to the least size, which keeps only
+    /// the newest events. With option `disable_on_free` it also turns recording off. Task context, sleeps.
     ///
     /// # Errors
     ///
