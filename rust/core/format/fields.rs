@@ -44,6 +44,17 @@ pub struct Field<'a> {
     pub shown: Shown,
 }
 
+/// Texts in memory.
+pub trait Texts {
+    /// Writes `:TEXT` for the text at `addr`, as the event was recorded with that address. Writes
+    /// nothing if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Only the errors of `out`.
+    fn write(&self, addr: usize, out: &mut dyn Out) -> fmt::Result;
+}
+
 /// Printed for a field that is outside the entry.
 const OVERFLOW: &[u8] = b"<OVERFLOW>";
 
@@ -58,6 +69,7 @@ pub fn write(
     entry: &[u8],
     text: usize,
     symbols: &dyn Symbols,
+    texts: &dyn Texts,
     out: &mut dyn Out,
 ) -> fmt::Result {
     out.bytes(b" ")?;
@@ -91,7 +103,11 @@ pub fn write(
             Some(bytes) => write_bytes(bytes, b",", out),
             None => out.bytes(OVERFLOW),
         },
-        Shown::Pointer => write!(out, "(0x{word:016x})"),
+        Shown::Pointer => {
+            write!(out, "(0x{word:016x}")?;
+            texts.write(word, out)?;
+            out.bytes(b")")
+        }
         Shown::Function => write_symbol(symbols, word, out),
         Shown::Number => write_number(field.name, bytes, text, symbols, out),
         Shown::Invalid => out.bytes(b"<INVALID-TYPE>"),
@@ -201,6 +217,17 @@ mod tests {
         }
     }
 
+    struct Hundred;
+
+    impl Texts for Hundred {
+        fn write(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+            match addr {
+                100 => out.bytes(b":hundred"),
+                _ => Ok(()),
+            }
+        }
+    }
+
     fn shown(name: &str, size: usize, shown: Shown, entry: &[u8]) -> String {
         let mut mem = [0; 200];
         let mut line = LineBuf::new(&mut mem);
@@ -212,8 +239,11 @@ mod tests {
         };
         let mut whole = vec![0; 8];
         whole.extend_from_slice(entry);
-        write(&field, &whole, 0x100, &Numbers, &mut line).unwrap();
-        String::from_utf8_lossy(line.as_bytes()).into_owned()
+        write(&field, &whole, 0x100, &Numbers, &Hundred, &mut line).unwrap();
+        line.as_bytes()
+            .iter()
+            .map(|&byte| char::from(byte))
+            .collect()
     }
 
     #[test]
@@ -222,7 +252,7 @@ mod tests {
         assert_eq!(number("a", b"x"), " a='x'(120)");
         assert_eq!(number("a", &[7]), " a=(7)");
         assert_eq!(number("a", &[0x9f]), " a=(159)");
-        assert_eq!(number("a", &[0xff]), " a='\u{fffd}'(255)");
+        assert_eq!(number("a", &[0xe4]), " a='ä'(228)");
         assert_eq!(number("a", &258u16.to_ne_bytes()), " a=0x102 (258)");
         assert_eq!(number("a", &(-1i32).to_ne_bytes()), " a=0xffffffff (-1)");
         assert_eq!(
@@ -231,6 +261,13 @@ mod tests {
         );
         assert_eq!(number("a", &16u64.to_ne_bytes()), " a=sym_10 (16)");
         assert_eq!(number("a", b"abc"), " a=<INVALID-SIZE>");
+    }
+
+    #[test]
+    fn pointers() {
+        let pointer = |addr: u64| shown("s", 8, Shown::Pointer, &addr.to_ne_bytes());
+        assert_eq!(pointer(100), " s=(0x0000000000000064:hundred)");
+        assert_eq!(pointer(7), " s=(0x0000000000000007)");
     }
 
     #[test]

@@ -10,8 +10,10 @@ use super::check;
 use crate::core::event::field::Kind;
 use crate::core::format::entry::Common;
 use crate::core::format::fields::{self, Shown};
+use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};
+use crate::kernel::nofault;
 use crate::kernel::reserved;
 use crate::kernel::trace_event::Call;
 use crate::kernel::trace_event_print::{Entry, Form, Printing};
@@ -79,6 +81,22 @@ pub(super) fn shown(kind: Kind, ty: &[u8], size: usize) -> Shown {
     }
 }
 
+/// Texts that fields point to, in the memory of now.
+pub(super) struct TextAt<'a>(pub(super) &'a Kallsyms);
+
+impl fields::Texts for TextAt<'_> {
+    fn write(&self, addr: usize, out: &mut dyn Out) -> fmt::Result {
+        let mut room = [0; 128];
+        match nofault::text(&mut room, self.0.current_addr(addr), false) {
+            Some(text) => {
+                out.bytes(b":")?;
+                out.bytes(text)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// Prints an entry field by field.
 fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> fmt::Result {
     out.bytes(call.name().to_bytes())?;
@@ -92,7 +110,8 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
             size: field.size,
             shown: shown(field.kind, field.ty.to_bytes(), field.size),
         };
-        fields::write(&field, entry, reserved::text_start(), &style.symbols, out)?;
+        let text = reserved::text_start();
+        fields::write(&field, entry, text, &style.symbols, &TextAt(&style.symbols), out)?;
     }
     if !any {
         out.bytes(b"No fields found")?;
@@ -153,11 +172,16 @@ impl Printer for Events {
             instance: style.instance,
             symbol_flags: symbol_flags | demangle,
         };
-        // Entries of another kernel's boot must not be printed by code of this kernel.
-        let by_fields = set.has(Flag::Fields) || style.symbols.is_of_previous_boot();
+        // Entries of another kernel's boot must not be printed by code of this kernel, except system
+        // calls, which rtrace prints itself.
+        let by_fields = |call: &Call| {
+            let is_own = call.system() == c"syscalls";
+            set.has(Flag::Fields) || style.symbols.is_of_previous_boot() && !is_own
+        };
         let printed = with_printing(|printing| {
             types::with_known_at(record.id(), record.moment, |event| {
-                if let Some(call) = event.call().filter(|_| by_fields && form == Form::Text) {
+                let is_text = form == Form::Text;
+                if let Some(call) = event.call().filter(|call| is_text && by_fields(call)) {
                     return write_fields(call, record.data, style, out);
                 }
                 match printing.print(event, entry, form) {

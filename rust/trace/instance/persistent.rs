@@ -46,6 +46,8 @@ struct Module {
 pub(crate) struct PreviousBoot {
     /// Whether the instance still holds events of that boot.
     holds: Atomic<bool>,
+    /// Whether the buffer was cleared after that.
+    cleared: Atomic<bool>,
     text: usize,
     delta: usize,
     /// The modules, sorted by address.
@@ -94,6 +96,7 @@ impl PreviousBoot {
         let this = KBox::new(
             Self {
                 holds: Atomic::new(true),
+                cleared: Atomic::new(false),
                 text,
                 delta,
                 modules,
@@ -106,6 +109,12 @@ impl PreviousBoot {
     /// Whether the instance still holds events of the last boot. Any context.
     pub(crate) fn holds(&self) -> bool {
         self.holds.load(Relaxed)
+    }
+
+    /// Whether no reader that begins now finds events of the last boot. Any context.
+    pub(crate) fn is_cleared(&self) -> bool {
+        // Pairs with the release store in `note_text`.
+        self.cleared.load(ordering::Acquire)
     }
 
     /// The address in this boot of the code that was at `addr` in the last boot. `addr` itself if
@@ -244,9 +253,11 @@ impl Persistent {
         true
     }
 
-    /// Saves the start of this kernel's text for the next kernel.
+    /// The buffer was cleared: saves the start of this kernel's text for the next kernel.
     pub(crate) fn note_text(&self) {
         self.set(TEXT, reserved::text_start() as u64);
+        // Pairs with the acquire load in `is_cleared`.
+        self.last.cleared.store(true, ordering::Release);
     }
 
     fn add(&self, name: &[u8], text: usize) {

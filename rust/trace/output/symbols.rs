@@ -27,10 +27,11 @@ pub(crate) struct Kallsyms {
 }
 
 impl Kallsyms {
-    /// In the style that the options ask for; `previous` is the boot that the events may be of.
+    /// In the style that the options ask for; `previous` is the boot that the events may be of. For a
+    /// reading that begins now.
     pub(crate) fn new(set: Set, previous: Option<&'static PreviousBoot>) -> Self {
         Self {
-            previous,
+            previous: previous.filter(|previous| !previous.is_cleared()),
             demangle: set.has(Flag::RustDemangle),
         }
     }

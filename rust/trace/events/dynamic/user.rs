@@ -186,7 +186,8 @@ impl Ops for SharedOps {
                 size,
                 shown: printer::shown(FieldKind::of_type(ty), ty, size),
             };
-            by_field::write(&field, entry, reserved::text_start(), &symbols, out)?;
+            let (text, texts) = (reserved::text_start(), printer::TextAt(&symbols));
+            by_field::write(&field, entry, text, &symbols, &texts, out)?;
         }
         if self.0.fields.is_empty() {
             out.bytes(b"No fields found")?;
