@@ -8,6 +8,7 @@
 use crate::core::format::entry::Print;
 use crate::trace::instance::Instance;
 use crate::trace::output::dump::{self, Cpus};
+use crate::trace::output::printk;
 use core::ffi::{c_void, CStr};
 use kernel::{
     bindings,
@@ -77,22 +78,32 @@ pub(crate) extern "C" fn rtrace_panicked(
     bindings::NOTIFY_DONE as c_int
 }
 
-/// Stops recording at a `WARN()` if the user wants that, and says so in the buffer. Any context.
+/// Stops recording at a `WARN()` if the user wants that, and says so in the buffer: in the top
+/// instance, and where `trace_printk()` goes. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn disable_trace_on_warning() {
     // SAFETY: a static `int` that the sysctl writes whole.
     let wanted =
         unsafe { core::ptr::read_volatile(&raw const bindings::rtrace_traceoff_on_warning) } != 0;
-    if wanted {
-        if let Ok(top) = Instance::top() {
-            let ip = disable_trace_on_warning as extern "C" fn() as usize;
-            // Where there is no room for it, the warning itself still tells.
-            let _ = top
-                .buffer()
-                .write(Print { ip }, [b"Disabling tracing due to warning\n\0"]);
-            top.buffer().set_on(false);
-        }
+    if !wanted {
+        return;
     }
+    let stop = |instance: &Instance| {
+        let ip = disable_trace_on_warning as extern "C" fn() as usize;
+        // Where there is no room for it, the warning itself still tells.
+        let _ = instance
+            .buffer()
+            .write(Print { ip }, [b"Disabling tracing due to warning\n\0"]);
+        instance.buffer().set_on(false);
+    };
+    if let Ok(top) = Instance::top() {
+        stop(top);
+    }
+    printk::with_destination(|instance| {
+        if !instance.is_top() {
+            stop(instance);
+        }
+    });
 }
 
 /// Boot parameter `ftrace_dump_on_oops[=SETTING]` or `ftrace_dump_on_oops,INSTANCE…`.

@@ -348,6 +348,12 @@ pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_
     }
 }
 
+/// The text of `trace_trigger=`. Boot, before init memory is freed.
+pub(super) fn boot_triggers() -> &'static [u8] {
+    // SAFETY: the command line has been parsed, and init memory is still there.
+    unsafe { CStr::from_char_ptr(bindings::rtrace_boot_triggers()) }.to_bytes()
+}
+
 /// The events of the kernel itself become known. Boot, behind the top instance.
 pub(super) fn start() {
     // SAFETY: the command line has been parsed, and init memory is still there.
@@ -356,9 +362,7 @@ pub(super) fn start() {
     let calls = unsafe { calls::built_in() };
     // SAFETY: the kernel's own, which are new and stay.
     let events = calls.map(|call| unsafe { Registered::new(call, null_mut()) });
-    // SAFETY: the command line has been parsed, and init memory is still there.
-    let triggers = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_triggers()) }.to_bytes();
-    boot::start(events, wanted, triggers);
+    boot::start(events, wanted, boot_triggers());
     // SAFETY: the command line has been parsed, and init memory is still there.
     if unsafe { bindings::rtrace_printk_at_boot() } {
         rtrace_tracepoint_printk(true);

@@ -13,6 +13,7 @@ use crate::trace::files::marker::TracingMarkWrite;
 use crate::trace::instance::message::EntryFunction;
 use crate::trace::instance::snapshot::{self, SnapshotRefused};
 use crate::trace::instance::Instance;
+use crate::trace::output::printk;
 use crate::trace::tasks::stack;
 use kernel::bindings;
 use kernel::ffi::{c_int, c_ulong, c_void};
@@ -53,9 +54,14 @@ pub(crate) extern "C" fn trace_init() {
         given(bindings::rtrace_param_RTRACE_PARAM_SNAPSHOT),
         given(bindings::rtrace_param_RTRACE_PARAM_BOOT_SNAPSHOT),
     );
+    #[cfg(CONFIG_EVENT_TRACING)]
+    let triggers = super::events::boot_triggers();
+    #[cfg(not(CONFIG_EVENT_TRACING))]
+    let triggers = &[];
     boot::instances(
         given(bindings::rtrace_param_RTRACE_PARAM_INSTANCE),
         snapshots.filter_map(|text| text.strip_prefix(b"=")),
+        triggers,
     );
 }
 
@@ -188,22 +194,28 @@ pub(crate) extern "C" fn rtrace_tasks_are_there() -> c_int {
     0
 }
 
-/// The initcall that ends boot, behind all others: stops recording if the command line says so.
+/// The initcall that ends boot, behind all others: stops recording if the command line says so, and
+/// chooses a clock if it does not.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_end_of_boot() -> c_int {
     // SAFETY: the command line has been parsed, and initcalls run before init memory goes.
     if unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_OFF_AT_END) }.is_given() {
         tracing_off();
     }
+    // SAFETY: as above.
+    if !unsafe { Given::of(bindings::rtrace_param_RTRACE_PARAM_CLOCK) }.is_given() {
+        boot::choose_clock();
+    }
     0
 }
 
-/// Records the stack from the frame that returns to `from`, or `skip` frames on. Any context.
+/// Records the stack where `trace_printk()` goes, from the frame that returns to `from`, or `skip`
+/// frames on. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_dump_stack(from: c_ulong, skip: c_int) {
-    if let Ok(top) = Instance::top() {
-        stack::record_skipping(top.buffer(), from, skip.try_into().unwrap_or(0));
-    }
+    printk::with_destination(|to| {
+        stack::record_skipping(to.buffer(), from, skip.try_into().unwrap_or(0));
+    });
 }
 
 /// The name of what is written to `trace_marker`: entries carry its address. It gives its name, as

@@ -30,6 +30,17 @@ pub(crate) fn sched() -> u64 {
     unsafe { bindings::sched_clock() }
 }
 
+/// Whether [`sched`] is coherent between CPUs. Known at the end of boot.
+pub(crate) fn sched_is_stable() -> bool {
+    #[cfg(CONFIG_HAVE_UNSTABLE_SCHED_CLOCK)]
+    {
+        // SAFETY: no preconditions.
+        unsafe { bindings::sched_clock_stable() != 0 }
+    }
+    #[cfg(not(CONFIG_HAVE_UNSTABLE_SCHED_CLOCK))]
+    true
+}
+
 /// `local_clock()`, which perf uses, too: nanoseconds since boot, between CPUs off by a jiffy at
 /// most.
 pub(crate) fn perf() -> u64 {

@@ -37,6 +37,8 @@ use super::tracers::{self, TRACERS};
 use crate::core::parse::boot_instance::{BootInstance, Where};
 use crate::core::parse::number;
 use crate::core::parse::options::{Flag, Request, Target};
+use crate::kernel::clock;
+use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::hotplug;
 use crate::kernel::reserved::Reserved;
 use kernel::cpu::CpuId;
@@ -145,17 +147,20 @@ pub(crate) fn late(tracer: &[u8]) {
 }
 
 /// Creates the instances of `parameters`, the texts of `trace_instance=`. Those in `snapshots` get
-/// an allocated snapshot. Boot. Errors are logged, and the instance is then missing or incomplete.
+/// an allocated snapshot, and all get the `triggers` of `trace_trigger=`. Boot. Errors are logged, and
+/// the instance is then missing or incomplete.
 pub(crate) fn instances<'a>(
     parameters: impl Iterator<Item = &'a [u8]> + Clone,
     snapshots: impl Iterator<Item = &'a [u8]> + Clone,
+    triggers: &[u8],
 ) {
     let parameters = parameters.filter(|text| !text.is_empty());
     for text in parameters.clone() {
         let wanted = BootInstance::parse(text);
         let snapshot = snapshots.clone().any(|name| name == wanted.name);
-        if let Err(error) = boot_instance(&wanted, snapshot) {
-            pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error);
+        match boot_instance(&wanted, snapshot) {
+            Ok(instance) => set_triggers(&instance, triggers),
+            Err(error) => pr_warn!("instance {} not made: {:?}\n", Text(wanted.name), error),
         }
     }
     // This comes last: an instance may hold a copy of another one's events, made before that one
@@ -183,26 +188,38 @@ fn enable_events<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [
     events::boot::enable(instance, names);
 }
 
+#[cfg(CONFIG_EVENT_TRACING)]
+fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
+    events::boot::set_triggers(instance, triggers);
+}
+
+#[cfg(not(CONFIG_EVENT_TRACING))]
+fn set_triggers(_instance: &Arc<Instance>, _triggers: &[u8]) {}
+
 #[cfg(not(CONFIG_EVENT_TRACING))]
 fn enable_events<'a>(_instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>) {
     names.for_each(|event| pr_warn!("Failed to enable trace event: {}\n", Text(event)));
 }
 
-fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
+fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result<Arc<Instance>> {
+    if list::find(wanted.name).is_some() {
+        pr_warn!("Instance {} already exists\n", Text(wanted.name));
+        return Err(EEXIST);
+    }
     let name = CString::try_from_fmt(fmt!("{}", Text(wanted.name)))?;
     let copy = wanted.copy_of.map(copy_of).transpose()?;
     for flag in wanted.unknown_flags() {
         pr_info!(
-            "instance {}: unknown flag {}\n",
-            Text(wanted.name),
-            Text(flag)
+            "Invalid instance flag '{}' for {}\n",
+            Text(flag),
+            Text(wanted.name)
         );
     }
     let instance = match (wanted.memory, copy) {
         (None, None) => list::create(&name)?,
         (None, Some(copy)) => list::create_persistent(&name, copy)?,
         (Some(memory), _) => {
-            let memory = memory_of(memory)?;
+            let memory = memory_of(memory, wanted.name)?;
             pr_info!(
                 "instance {} has {} bytes of memory that outlives the kernel\n",
                 Text(wanted.name),
@@ -220,7 +237,7 @@ fn boot_instance(wanted: &BootInstance<'_>, snapshot: bool) -> Result {
     if wanted.printk && !instance.is_copy() {
         instance.set_option(Flag::TracePrintkDest, true)?;
     }
-    Ok(())
+    Ok(instance)
 }
 
 /// A copy of the memory of the instance called `name` from the last boot.
@@ -230,7 +247,8 @@ fn copy_of(name: &[u8]) -> Result<Reserved> {
     copy.inspect_err(|_| pr_warn!("no copy can be made of instance {}\n", Text(name)))
 }
 
-fn memory_of(memory: Where<'_>) -> Result<Reserved> {
+fn memory_of(memory: Where<'_>, instance: &[u8]) -> Result<Reserved> {
+    let instance = Text(instance);
     match memory {
         Where::Name(name) => {
             let name = CString::try_from_fmt(fmt!("{}", Text(name)))?;
@@ -240,7 +258,18 @@ fn memory_of(memory: Where<'_>) -> Result<Reserved> {
         Where::Address { start, size } => Reserved::by_address(start, size).inspect_err(|_| {
             pr_warn!("no memory is kept from the kernel at {:#x}\n", start);
         }),
-        Where::NoAddress | Where::NoSize => Err(EINVAL),
+        Where::NoAddress => {
+            pr_warn!("Invalid boot instance address for {instance}\n");
+            Err(EINVAL)
+        }
+        Where::NoSize => {
+            pr_warn!("No size specified for instance {instance}\n");
+            Err(EINVAL)
+        }
+        Where::BadSize => {
+            pr_warn!("Invalid boot instance size for {instance}\n");
+            Err(EINVAL)
+        }
     }
 }
 
@@ -294,6 +323,26 @@ fn set_tracer(instance: &Arc<Instance>, name: &[u8]) -> Result {
         return Err(EINVAL);
     }
     instance.set_tracer(name)
+}
+
+/// The end of boot without `trace_clock=`: a clock that differs between CPUs is no default. Task
+/// context.
+pub(crate) fn choose_clock() {
+    if clock::sched_is_stable() {
+        return;
+    }
+    if check_lockdown().is_err() {
+        return pr_warn!("Can not set tracing clock due to lockdown\n");
+    }
+    pr_warn!(
+        "Unstable clock detected, switching default tracing clock to \"global\"\n\
+         If you want to keep using the local clock, then add:\n  \
+         \"trace_clock=local\"\non the kernel command line\n"
+    );
+    let set = Instance::top().and_then(|top| top.set_clock(b"global"));
+    if let Err(error) = set {
+        pr_warn!("the clock stays: {:?}\n", error);
+    }
 }
 
 fn start(top: &Arc<Instance>, name: &[u8]) {

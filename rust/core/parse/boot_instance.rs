@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Parses `trace_instance=`: `NAME[^FLAG...][@WHERE][,EVENT...]`. WHERE is the name of memory that
-//! `reserve_mem=` has reserved, or `ADDRESS:SIZE`. Also reads and writes the module list for the
+//! Parses `trace_instance=`: `NAME[^FLAG...][@WHERE][,EVENT...]`, where the flags may also stand behind
+//! WHERE. WHERE is the name of memory that `reserve_mem=` has reserved, or `ADDRESS:SIZE`. Also reads and writes the module list for the
 //! next kernel.
+
+use super::number;
 
 /// One instance to create at boot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,8 +37,10 @@ pub enum Where<'a> {
     },
     /// The address is invalid.
     NoAddress,
-    /// The size after the address is missing or invalid.
+    /// No size follows the address.
     NoSize,
+    /// The size is invalid.
+    BadSize,
 }
 
 impl<'a> BootInstance<'a> {
@@ -44,8 +48,15 @@ impl<'a> BootInstance<'a> {
     pub fn parse(text: &'a [u8]) -> Self {
         let (head, events) = split(text, b',');
         let (head, copy_of) = split(head, b'=');
-        let (head, memory) = split(head, b'@');
-        let (name, flags) = split(head, b'^');
+        let (front, memory) = split(head, b'@');
+        let (name, flags) = split(front, b'^');
+        let (memory, flags) = match (memory, flags) {
+            (Some(memory), None) => {
+                let (memory, flags) = split(memory, b'^');
+                (Some(memory), flags)
+            }
+            both => both,
+        };
         let flags = flags.unwrap_or(b"");
         let has = |names: &[&[u8]]| {
             flags
@@ -88,30 +99,18 @@ impl<'a> Where<'a> {
         if !text.first().is_some_and(u8::is_ascii_digit) {
             return Self::Name(text);
         }
-        let (start, size) = split(text, b':');
-        let Some(start) = bytes(start).filter(|start| *start != 0) else {
+        let (start, rest) = number::size(text);
+        if start == 0 {
             return Self::NoAddress;
+        }
+        let Some(rest) = rest.strip_prefix(b":") else {
+            return Self::NoSize;
         };
-        match size.and_then(bytes).filter(|size| *size != 0) {
-            Some(size) => Self::Address { start, size },
-            None => Self::NoSize,
+        match number::size(rest) {
+            (0, _) => Self::BadSize,
+            (size, _) => Self::Address { start, size },
         }
     }
-}
-
-/// Parses a number of bytes: decimal, octal after `0` or hexadecimal after `0x`, with `K`, `M`, `G`
-/// or `T` after it.
-pub fn bytes(text: &[u8]) -> Option<u64> {
-    let (digits, shift) = match text.split_last()? {
-        (b'k' | b'K', digits) => (digits, 10),
-        (b'm' | b'M', digits) => (digits, 20),
-        (b'g' | b'G', digits) => (digits, 30),
-        (b't' | b'T', digits) => (digits, 40),
-        _ => (text, 0),
-    };
-    super::number::unsigned(digits, 0)
-        .ok()?
-        .checked_mul(1 << shift)
 }
 
 fn split(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
@@ -189,6 +188,17 @@ mod tests {
         assert!(all.unknown_flags().eq([&b"no"[..]]));
         assert!(all.events().eq([&b"sched"[..], b"irq:irq_handler_entry"]));
 
+        let behind = BootInstance::parse(b"a@12@x^traceoff^b@c^printk,sched");
+        assert_eq!(
+            (behind.name, behind.memory),
+            (&b"a"[..], Some(Where::NoSize))
+        );
+        assert!(behind.traceoff && behind.printk && behind.unknown_flags().eq([&b"b@c"[..]]));
+        // Only the first `^` begins flags.
+        let both = BootInstance::parse(b"a^traceoff@m^printk");
+        assert_eq!(both.memory, Some(Where::Name(b"m^printk")));
+        assert!(both.traceoff && !both.printk);
+
         assert!(
             BootInstance::parse(b"a^printk").printk
                 && BootInstance::parse(b"a^trace_printk").printk
@@ -213,18 +223,22 @@ mod tests {
                 size: 4096
             }
         );
+        // What follows a size does not matter.
         assert_eq!(
-            (memory(b"a@0:12M"), memory(b"a@1x:1M")),
-            (Where::NoAddress, Where::NoAddress)
+            memory(b"a@4K:1Mb"),
+            Where::Address {
+                start: 4096,
+                size: 1 << 20
+            }
+        );
+        assert_eq!(memory(b"a@0:12M"), Where::NoAddress);
+        assert_eq!(
+            (memory(b"a@1x:1M"), memory(b"a@1M")),
+            (Where::NoSize, Where::NoSize)
         );
         assert_eq!(
-            (memory(b"a@1M"), memory(b"a@1M:0"), memory(b"a@1M:")),
-            (Where::NoSize, Where::NoSize, Where::NoSize)
-        );
-        assert_eq!(memory(b"a@1M:99999999999999999999T"), Where::NoSize);
-        assert_eq!(
-            (bytes(b"8388608T"), bytes(b"16777216T"), bytes(b"")),
-            (Some(1 << 63), None, None)
+            (memory(b"a@1M:0"), memory(b"a@1M:"), memory(b"a@1M:x")),
+            (Where::BadSize, Where::BadSize, Where::BadSize)
         );
     }
 

@@ -9,6 +9,7 @@ use super::evals;
 use super::matching::Match;
 use super::printer::{self, Events};
 use super::registry::{self, Registry};
+use super::systems::Systems;
 use crate::core::format::event::replace_evals;
 use crate::kernel::sort::sort_by;
 use crate::kernel::trace_event::{Eval, Registered};
@@ -36,40 +37,38 @@ pub(crate) fn start(
     }
 }
 
-/// Sets triggers for all events of the given names. The text is a list of `EVENT.TRIGGER`,
-/// separated by commas.
-fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
-    let texts = triggers.split(|&byte| byte == b',');
-    for text in texts.filter(|text| !text.is_empty()) {
+/// Sets triggers in `instance` for all events of the given names. The text is a list of
+/// `EVENT.TRIGGER`, separated by commas; what has no point is left out. Boot. Errors are logged.
+pub(crate) fn set_triggers(instance: &Arc<Instance>, triggers: &[u8]) {
+    for text in triggers.split(|&byte| byte == b',') {
         let dot = text.iter().position(|&byte| byte == b'.');
-        let (name, trigger) = match dot {
-            Some(at) => (text.get(..at), text.get(at + 1..)),
-            None => (None, None),
-        };
-        let result = match name.zip(trigger) {
-            Some((name, trigger)) => set_trigger(instance, name, trigger),
-            None => Err(EINVAL),
-        };
-        if result.is_err() {
-            let text = core::str::from_utf8(text).unwrap_or("?");
-            pr_warn!("Failed to set trace trigger: {text}\n");
+        if let Some((name, trigger)) = dot.and_then(|at| text.split_at_checked(at)) {
+            set_trigger(instance, name, trigger.get(1..).unwrap_or(&[]));
         }
     }
 }
 
-/// `EINVAL` if there is no such event. Otherwise the last error of [`Registry::write_trigger`].
-fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) -> Result {
-    let mut registry = registry::lock()?;
-    let mut result = Err(EINVAL);
+fn set_trigger(instance: &Arc<Instance>, name: &[u8], trigger: &[u8]) {
+    let Ok(mut registry) = registry::lock() else {
+        return;
+    };
     let mut next = 0;
     while let Some(event) = registry.events().get(next) {
         next += 1;
-        if event.is_offered() && event.name().to_bytes() == name {
-            let id = event.id();
-            result = registry.write_trigger(instance, id, trigger);
+        let has = event.is_offered() && Systems::of(instance).have(event);
+        if !has || event.name().to_bytes() != name {
+            continue;
+        }
+        let id = event.id();
+        if registry.write_trigger(instance, id, trigger).is_err() {
+            let text = |text| core::str::from_utf8(text).unwrap_or("?");
+            pr_err!(
+                "Failed to register trigger '{}' on event {}\n",
+                text(trigger),
+                text(name)
+            );
         }
     }
-    result
 }
 
 fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {

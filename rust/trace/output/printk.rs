@@ -69,7 +69,7 @@ impl Feature for PrintkOptions {
 }
 
 /// Runs `f` on the instance that texts are recorded in. `None` before there is one. Any context.
-fn with_destination<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
+pub(crate) fn with_destination<R>(f: impl FnOnce(&Instance) -> R) -> Option<R> {
     DESTINATION.with(|other| match other {
         Some(instance) => Some(f(instance)),
         None => Instance::top().ok().map(|top| f(top)),

@@ -7,6 +7,8 @@
  *	skip	anything: faults_outer() goes on after faults_middle() and faults_inner(), which do not return
  *	inside	anything: the writer is in three faults_inside() until somebody writes to the next file
  *	release	anything
+ *	dump	anything: the stack is recorded by trace_dump_stack()
+ *	warn	anything: a WARN()
  *	stacks	reads a line `pid bytes` for each task that has a shadow stack
  *	unwind	reads a line `offset hits callers`: for each instruction of return_to_handler() how often a faults_deep() below
  *		the reader came by, and how often the reader was found in the stack from there
@@ -22,6 +24,7 @@
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/trace_printk.h>
 #include <linux/wait.h>
 #include <asm/processor-flags.h>
 #include <asm/unwind.h>
@@ -98,6 +101,18 @@ static ssize_t skip_write(struct file *file, const char __user *text, size_t cou
 static ssize_t inside_write(struct file *file, const char __user *text, size_t count, loff_t *pos)
 {
 	return faults_inside(3) ?: count;
+}
+
+static ssize_t dump_write(struct file *file, const char __user *text, size_t count, loff_t *pos)
+{
+	trace_dump_stack(0);
+	return count;
+}
+
+static ssize_t warn_write(struct file *file, const char __user *text, size_t count, loff_t *pos)
+{
+	WARN(1, "asked for\n");
+	return count;
 }
 
 static ssize_t release_write(struct file *file, const char __user *text, size_t count, loff_t *pos)
@@ -274,6 +289,8 @@ OPERATIONS(deep);
 OPERATIONS(skip);
 OPERATIONS(inside);
 OPERATIONS(release);
+OPERATIONS(dump);
+OPERATIONS(warn);
 
 static struct dentry *dir;
 
@@ -284,6 +301,8 @@ static int __init faults_init(void)
 	debugfs_create_file("skip", 0200, dir, NULL, &skip_fops);
 	debugfs_create_file("inside", 0200, dir, NULL, &inside_fops);
 	debugfs_create_file("release", 0200, dir, NULL, &release_fops);
+	debugfs_create_file("dump", 0200, dir, NULL, &dump_fops);
+	debugfs_create_file("warn", 0200, dir, NULL, &warn_fops);
 	debugfs_create_file("stacks", 0400, dir, NULL, &stacks_fops);
 	debugfs_create_file("unwind", 0400, dir, NULL, &unwind_fops);
 	debugfs_create_file("steps", 0400, dir, NULL, &steps_fops);
