@@ -4,8 +4,6 @@
 //!
 //! C header: `include/linux/kthread.h`.
 
-#[cfg(CONFIG_HWLAT_TRACER)]
-use super::cpus::CpuSet;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use kernel::bindings;
@@ -23,7 +21,7 @@ use kernel::types::NotThreadSafe;
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     /// On any CPU, like other tasks.
-    #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+    #[cfg(any(CONFIG_FTRACE_STARTUP_TEST, CONFIG_HWLAT_TRACER))]
     Any,
     /// On any CPU, with a real-time priority.
     #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
@@ -35,9 +33,6 @@ pub(crate) enum Place {
         CONFIG_OSNOISE_TRACER
     ))]
     On(CpuId),
-    /// On these CPUs, or on others if none of them is up.
-    #[cfg(CONFIG_HWLAT_TRACER)]
-    Among(CpuSet),
 }
 
 /// What a thread does.
@@ -106,7 +101,7 @@ impl<W: Work> Thread<W> {
         unsafe {
             bindings::rtrace_get_task(task.as_ptr());
             match place {
-                #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+                #[cfg(any(CONFIG_FTRACE_STARTUP_TEST, CONFIG_HWLAT_TRACER))]
                 Place::Any => {}
                 #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
                 Place::Urgent => bindings::sched_set_fifo(task.as_ptr()),
@@ -116,11 +111,6 @@ impl<W: Work> Thread<W> {
                     CONFIG_OSNOISE_TRACER
                 ))]
                 Place::On(cpu) => bindings::kthread_bind(task.as_ptr(), cpu.as_u32()),
-                #[cfg(CONFIG_HWLAT_TRACER)]
-                // If no CPU of them is up, the thread may run anywhere.
-                Place::Among(cpus) => {
-                    bindings::set_cpus_allowed_ptr(task.as_ptr(), cpus.as_ptr());
-                }
             }
             bindings::wake_up_process(task.as_ptr());
         }

@@ -328,7 +328,7 @@ impl State {
             target: self.target()?.clone(),
             cpus: Some(cpus),
         };
-        self.single = Some(Thread::run(c"hwlatd", Place::Among(cpus), sampler)?);
+        self.single = Some(Thread::run(c"hwlatd", Place::Any, sampler)?);
         Ok(())
     }
 
@@ -390,6 +390,11 @@ struct Sampler {
 impl Work for Sampler {
     fn run(&self, thread: &ThisThread) {
         let mut cpus = self.cpus;
+        if let Some(cpus) = &cpus {
+            // A new thread has the CPUs of all threads, whatever it was given before. If none of these
+            // is up, it keeps them.
+            let _ = this_task::move_to(cpus);
+        }
         while !thread.should_stop() {
             if let Some(cpus) = &mut cpus {
                 if mode() == Mode::RoundRobin && self.target.move_on(cpus).is_none() {
