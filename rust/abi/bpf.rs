@@ -7,7 +7,7 @@ use crate::kernel::bpf;
 use crate::kernel::bpf::Target;
 use crate::kernel::dynamic_event::DynamicEvent;
 #[cfg(CONFIG_KPROBE_EVENTS)]
-use crate::kernel::kprobe::{entry_of, is_entry, Entry};
+use crate::kernel::kprobe::{entry_at, entry_of, Entry};
 use crate::trace::events::file::Hot;
 use core::ptr::null;
 use kernel::bindings;
@@ -47,7 +47,7 @@ pub(crate) unsafe extern "C" fn trace_kprobe_on_func_entry(
 ) -> bool {
     let is_entry = |target: &Target<'_>| match (target.address, target.name) {
         (0, Some(symbol)) => entry_of(symbol, target.offset as usize) == Entry::Yes,
-        (address, _) => is_entry(address as usize),
+        (address, _) => entry_at(address as usize, 0) == Entry::Yes,
     };
     // SAFETY: `call` is of a kprobe's event, which stays as long as perf uses it.
     unsafe { with_target(call, is_entry) }.unwrap_or(false)

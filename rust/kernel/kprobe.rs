@@ -31,19 +31,23 @@ pub(crate) enum Entry {
 /// Whether a function is entered at `offset` behind `symbol`. Task context.
 pub(crate) fn entry_of(symbol: &CStr, offset: usize) -> Entry {
     // SAFETY: a name and an offset, as an alternative to an address.
-    match unsafe { bindings::kprobe_on_func_entry(null_mut(), symbol.as_char_ptr(), offset) } {
+    told(unsafe { bindings::kprobe_on_func_entry(null_mut(), symbol.as_char_ptr(), offset) })
+}
+
+/// Whether a function is entered at `offset` behind `address`, which is not 0. Task context.
+pub(crate) fn entry_at(address: usize, offset: usize) -> Entry {
+    let address = address as *mut bindings::kprobe_opcode_t;
+    // SAFETY: an address and an offset, as an alternative to a name.
+    told(unsafe { bindings::kprobe_on_func_entry(address, core::ptr::null(), offset) })
+}
+
+/// What `kprobe_on_func_entry()` says.
+fn told(result: c_int) -> Entry {
+    match result {
         0 => Entry::Yes,
         error if error == EINVAL.to_errno() => Entry::No,
         _ => Entry::Unknown,
     }
-}
-
-/// Whether a function is entered at `address`. Task context.
-#[cfg(CONFIG_BPF_EVENTS)]
-pub(crate) fn is_entry(address: usize) -> bool {
-    let address = address as *mut bindings::kprobe_opcode_t;
-    // SAFETY: an address, as an alternative to a name.
-    unsafe { bindings::kprobe_on_func_entry(address, core::ptr::null(), 0) == 0 }
 }
 
 /// Checks that probes may be made now. Task context. `EPERM` where the kernel is locked down.

@@ -14,7 +14,8 @@ pub(crate) struct Text(KVec<u8>);
 impl Text {
     /// What `write` writes. Task context, may sleep. `ENOMEM`.
     pub(crate) fn of(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<KVec<u8>> {
-        let mut text = Self(KVec::new());
+        // What is written piece by piece then seldom has to move.
+        let mut text = Self(KVec::with_capacity(64, GFP_KERNEL)?);
         write(&mut text).map_err(|fmt::Error| ENOMEM)?;
         Ok(text.0)
     }
@@ -30,7 +31,9 @@ impl Text {
 
     /// A copy of `bytes`. `ENOMEM`.
     pub(crate) fn copy(bytes: &[u8]) -> Result<KVec<u8>> {
-        Self::of(|out| out.bytes(bytes))
+        let mut copy = KVec::with_capacity(bytes.len(), GFP_KERNEL)?;
+        copy.extend_from_slice(bytes, GFP_KERNEL)?;
+        Ok(copy)
     }
 }
 

@@ -364,7 +364,7 @@ impl Probed for Kprobe {
         let Spot::Symbol(symbol, _) = &self.spot else {
             return;
         };
-        let found = match count(Some(name), split_module(symbol).1) {
+        let found = match symbols(Some(name), split_module(symbol).1).0 {
             0 => Err(ENOENT),
             1 => self.begin(event.event().is_in_use()),
             _ => Err(EADDRNOTAVAIL),
@@ -391,28 +391,32 @@ impl kernel::fmt::Display for Bytes<'_> {
     }
 }
 
-/// How many symbols have this name: in one module, or in the kernel, or else in all modules.
-fn count(module: Option<&[u8]>, name: &[u8]) -> usize {
-    let mut found = 0_usize;
-    let mut one_more = || found = found.saturating_add(1);
+/// How many symbols have this name: in one module, or in the kernel, or else in all modules; and the
+/// address of the last of them, where that is told.
+fn symbols(module: Option<&[u8]>, name: &[u8]) -> (usize, Option<usize>) {
+    let (mut found, mut last) = (0_usize, None);
+    let mut one_more = |address| {
+        found = found.saturating_add(1);
+        last = address;
+    };
     if is_path(name) {
-        kallsyms::for_each_of_path(name, module, |_, _| one_more());
-        return found;
+        kallsyms::for_each_of_path(name, module, |_, address| one_more(Some(address)));
+        return (found, last);
     }
     match module {
         Some(module) => {
             if let Ok(module) = Text::string(|out| out.bytes(module)) {
-                kallsyms::for_each_in_modules(Some(&module), name, one_more);
+                kallsyms::for_each_in_modules(Some(&module), name, || one_more(None));
             }
         }
         None => {
-            kallsyms::for_each_named(name, |_| one_more());
+            kallsyms::for_each_named(name, |address| one_more(Some(address)));
             if found == 0 {
                 kallsyms::for_each_in_modules(None, name, || found = found.saturating_add(1));
             }
         }
     }
-    found
+    (found, last)
 }
 
 /// The kernel, as definitions ask it.
@@ -421,15 +425,23 @@ struct Kernel;
 impl command::Symbols for Kernel {
     fn find(&self, symbol: &[u8], offset: u64) -> Result<Found, NotFound> {
         let (of_module, name) = split_module(symbol);
+        let mut address = None;
         if of_module.is_none_or(module::exists) {
-            match count(of_module, name) {
-                0 => return Err(NotFound::Missing),
-                1 => {}
+            match symbols(of_module, name) {
+                (0, _) => return Err(NotFound::Missing),
+                (1, found) => address = found,
                 _ => return Err(NotFound::NotUnique),
             }
         }
-        let symbol = known(symbol).map_err(|_| NotFound::Missing)?;
-        Ok(match kprobe::entry_of(&symbol, offset as usize) {
+        let entry = match address {
+            // What is known need not be looked up by its name again.
+            Some(address) => kprobe::entry_at(address, offset as usize),
+            None => {
+                let symbol = known(symbol).map_err(|_| NotFound::Missing)?;
+                kprobe::entry_of(&symbol, offset as usize)
+            }
+        };
+        Ok(match entry {
             Entry::Yes => Found::Entry,
             Entry::No => Found::Inside,
             Entry::Unknown => Found::Later,
@@ -622,7 +634,7 @@ pub(crate) fn create_local(
 ) -> Result {
     if let Place::Symbol { symbol, .. } = place {
         let (of_module, name) = split_module(symbol);
-        match count(of_module, name) {
+        match symbols(of_module, name).0 {
             _ if !of_module.is_none_or(module::exists) => {}
             0 => return Err(ENOENT),
             1 => {}
