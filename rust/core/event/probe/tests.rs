@@ -393,7 +393,7 @@ fn functions() {
     assert_eq!(name("f vfs_read $retvals"), "vfs_read__entry");
     assert_eq!(name("f vfs_rea*"), "vfs_rea___entry");
     assert_eq!(name("f *vfs_r?a[d]"), "*vfs_r?a[d]__entry");
-    assert_eq!(name("f <a::B<[u8]>>::c*"), "_a__B__u8____c___entry");
+    assert_eq!(name("f <a::B<[u8]>>::c*"), "_a__B__u8_____c___entry");
     assert_eq!(name("t 9p_msg"), "_9p_msg");
     assert_eq!(parse("p vfs_read"), Err(No::Other));
     assert_eq!(parse("f"), Err(No::Other));
