@@ -265,6 +265,8 @@ pub(super) fn run(thread: &ThisThread, cpu: CpuId) {
         wait(&timer, activation, || thread.should_stop());
     }
     account.sampling.store(false, Relaxed);
+    // A program may come in its place.
+    account.pid.store(0, Relaxed);
 }
 
 /// `task` is about to go to `cpu`: if it is a program's task that a timer wakes, the figures of its CPU
