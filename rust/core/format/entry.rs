@@ -698,7 +698,7 @@ print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip
             assert_eq!(Row::find(row.id).map(|found| found.name), Some(row.name));
         }
         assert_eq!((Function::ID, FuncRepeats::ID, Branch::ID), (1, 20, 9));
-        assert!(Row::find(16).is_none());
+        assert!(Row::find(21).is_none());
     }
 
     #[test]
