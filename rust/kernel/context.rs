@@ -9,9 +9,9 @@
 use core::marker::PhantomData;
 #[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS))]
 use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
 use core::sync::atomic::{compiler_fence, Ordering};
-use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
@@ -54,10 +54,7 @@ impl PreemptCount {
     /// The count as it was before a guard turned preemption off, which nothing else has done since.
     #[inline(always)]
     pub(crate) fn before(self, _stay: &PreemptOff) -> Self {
-        Self(
-            self.0
-                .wrapping_sub(u64::from(cfg!(CONFIG_PREEMPT_COUNT))),
-        )
+        Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPT_COUNT))))
     }
 
     /// A task that holds preemption off at most 15 deep, with nothing else to report?

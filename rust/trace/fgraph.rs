@@ -39,9 +39,9 @@ pub(crate) mod sleep;
 #[allow(unsafe_code, reason = "C's structure")]
 pub(crate) mod user;
 
+use super::ftrace::arch::Hooking;
 #[cfg(not(CONFIG_FPROBE))]
 use super::ftrace::modules;
-use super::ftrace::arch::Hooking;
 use super::ftrace::ops::{self, Func};
 use crate::kernel::ftrace::ftrace_regs;
 use kernel::prelude::*;

@@ -28,7 +28,7 @@ pub use blk::Blk;
 pub use branch::Branch;
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub use branch::BranchSite;
-pub use function::{arguments, FuncRepeats, Function, ARGUMENTS};
+pub use function::{arguments, FuncRepeats, Function};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
 pub use noise::{Hwlat, Osnoise, Timerlat};

@@ -11,9 +11,9 @@
 //! order. Each CPU has a [`CpuState`] between lines: the task and the depth of its last line, and
 //! the open function at each depth.
 
+use super::arguments::ARGUMENTS;
 use super::entry::{
     arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
-    ARGUMENTS,
 };
 use super::out::Piece;
 use super::symbol::{self, Style, Symbols};

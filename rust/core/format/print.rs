@@ -7,7 +7,8 @@
 //! newline. [`write()`] writes the event, with the [`Show`](super::entry::Show) of the entry's
 //! type.
 
-use super::entry::{Common, Row, Truncated, ARGUMENTS};
+use super::arguments::ARGUMENTS;
+use super::entry::{Common, Row, Truncated};
 use super::line::{Form, Unit};
 use super::symbol::{self, Style, Symbols};
 use super::Out;
@@ -328,7 +329,7 @@ pub(super) mod tests {
             &[],
         );
         assert_eq!(show(&orphan, Set::DEFAULT), "vfs_read\n");
-        let with_arguments = [call(), [0; 8 * entry::ARGUMENTS].to_vec()].concat();
+        let with_arguments = [call(), [0; 8 * ARGUMENTS].to_vec()].concat();
         assert_eq!(
             show(&with_arguments, Set::DEFAULT),
             "vfs_read() <-ksys_read\n"

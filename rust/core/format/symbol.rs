@@ -2,7 +2,7 @@
 
 //! Kernel addresses as text, in the style that the options ask for.
 
-use super::entry::ARGUMENTS;
+use super::arguments::ARGUMENTS;
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;

@@ -111,7 +111,14 @@ fn write_fields(call: &Call, entry: &[u8], style: &Style, out: &mut dyn Out) -> 
             shown: shown(field.kind, field.ty.to_bytes(), field.size),
         };
         let text = reserved::text_start();
-        fields::write(&field, entry, text, &style.symbols, &TextAt(&style.symbols), out)?;
+        fields::write(
+            &field,
+            entry,
+            text,
+            &style.symbols,
+            &TextAt(&style.symbols),
+            out,
+        )?;
     }
     if !any {
         out.bytes(b"No fields found")?;

@@ -339,7 +339,11 @@ impl Registry {
     }
 
     /// The event at a place of [`Registry::listed_from`].
-    pub(crate) fn listed_at<'a>(&'a self, instance: &'a Instance, place: usize) -> Option<&'a Event> {
+    pub(crate) fn listed_at<'a>(
+        &'a self,
+        instance: &'a Instance,
+        place: usize,
+    ) -> Option<&'a Event> {
         let mut from = self.listed_from(instance, place);
         from.next()
             .filter(|(at, _)| *at == place)

@@ -200,7 +200,10 @@ impl Open {
 }
 
 fn too_long() -> Error {
-    pr_warn!("Line length is too long: Should be less than {}\n", ROOM - 2);
+    pr_warn!(
+        "Line length is too long: Should be less than {}\n",
+        ROOM - 2
+    );
     EINVAL
 }
 

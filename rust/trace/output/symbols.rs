@@ -5,7 +5,7 @@
 #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
 use crate::core::format::arguments;
 #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
-use crate::core::format::entry::ARGUMENTS;
+use crate::core::format::arguments::ARGUMENTS;
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};

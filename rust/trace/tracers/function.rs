@@ -12,7 +12,9 @@
 
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
-use crate::core::format::entry::{self, store_words, Entry as _, FuncRepeats, Words as _, ARGUMENTS};
+use crate::core::format::entry::{
+    self, store_words, Entry as _, FuncRepeats, Words as _, ARGUMENTS,
+};
 use crate::core::parse::options::{
     TracerOption, FUNCTION_TRACER, FUNC_ARGS, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };
@@ -98,8 +100,7 @@ impl Asked {
         if asked.args && (asked.stacks || asked.no_repeats) {
             return Err(EINVAL);
         }
-        let any =
-            asked.args || asked.stacks || asked.no_repeats || asked.pids || asked.exports;
+        let any = asked.args || asked.stacks || asked.no_repeats || asked.pids || asked.exports;
         Ok(any.then_some(asked))
     }
 }

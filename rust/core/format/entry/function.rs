@@ -3,12 +3,10 @@
 //! Function calls: the entries of the function tracer.
 
 use super::{words, Entry, Show};
+use crate::core::format::arguments::ARGUMENTS;
 use crate::core::format::line::write_time;
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
-
-/// The number of arguments in the tail of an entry that has arguments.
-pub const ARGUMENTS: usize = 6;
 
 /// The arguments in a tail, if they were recorded.
 pub fn arguments(tail: &[u8]) -> Option<[usize; ARGUMENTS]> {

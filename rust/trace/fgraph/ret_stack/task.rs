@@ -2,9 +2,7 @@
 
 //! Any task's shadow stack: how its words are reached, its frames for unwinders, and its life.
 
-use super::layout::{
-    Frame, Page, Top, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS,
-};
+use super::layout::{Frame, Page, Top, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS};
 use super::Current;
 use crate::kernel::ftrace::{self, running_task, task_struct};
 use crate::kernel::tracepoint::TaskView;

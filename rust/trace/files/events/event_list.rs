@@ -21,13 +21,8 @@ pub(super) trait EventList: Sync {
     }
 
     /// Writes the lines of the row at `place`. Errors only of `out`.
-    fn show(
-        &self,
-        registry: &Registry,
-        at: &Place,
-        place: usize,
-        out: &mut dyn Out,
-    ) -> fmt::Result;
+    fn show(&self, registry: &Registry, at: &Place, place: usize, out: &mut dyn Out)
+        -> fmt::Result;
 }
 
 /// Opens a list that cannot be written. `ENOMEM`.

@@ -87,8 +87,7 @@ pub(crate) unsafe fn renew_trampolines() {
         let to = callees(op, trampoline_func(op));
         // SAFETY: it was made for this ops, by its flag with these `regs`; there is one task, and
         // it is in no trampoline.
-        let result =
-            unsafe { Machine::renew_trampoline(addr, op.as_ptr() as usize, to, regs) };
+        let result = unsafe { Machine::renew_trampoline(addr, op.as_ptr() as usize, to, regs) };
         warn_if_not_renewed(result);
     });
     warn_if_not_renewed(Machine::renew_list_callers());

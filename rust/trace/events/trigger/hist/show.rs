@@ -92,9 +92,14 @@ impl HistTrigger {
         for element in map.elements() {
             elements.push(element, GFP_KERNEL)?;
         }
-        print::sort((&*self.description, &*self.text), map, &mut elements, |part, order| {
-            sort_by(part, order);
-        });
+        print::sort(
+            (&*self.description, &*self.text),
+            map,
+            &mut elements,
+            |part, order| {
+                sort_by(part, order);
+            },
+        );
         self.write_table(instance, out, &elements)
             .map_err(|_| ENOMEM)
     }
