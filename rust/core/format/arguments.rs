@@ -5,11 +5,9 @@
 //! The registers of a call say nothing about its parameters; a [`Prototype`] does. The forms are
 //! those of ftrace: each register is printed whole, whatever the size of the parameter.
 
+use super::symbol::ARGUMENTS;
 use super::Out;
 use core::fmt;
-
-/// The number of arguments that a recorded call has.
-pub const ARGUMENTS: usize = 6;
 
 /// How a parameter is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,11 @@
 //! order. Each CPU has a [`CpuState`] between lines: the task and the depth of its last line, and
 //! the open function at each depth.
 
-use super::arguments::ARGUMENTS;
 use super::entry::{
     arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
 };
 use super::out::Piece;
-use super::symbol::{self, Style, Symbols};
+use super::symbol::{self, Style, Symbols, ARGUMENTS};
 use super::{line, Out};
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::{Flag, Set};

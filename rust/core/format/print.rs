@@ -7,10 +7,9 @@
 //! newline. [`write()`] writes the event, with the [`Show`](super::entry::Show) of the entry's
 //! type.
 
-use super::arguments::ARGUMENTS;
 use super::entry::{Common, Row, Truncated};
 use super::line::{Form, Unit};
-use super::symbol::{self, Style, Symbols};
+use super::symbol::{self, Style, Symbols, ARGUMENTS};
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;

@@ -2,10 +2,12 @@
 
 //! Kernel addresses as text, in the style that the options ask for.
 
-use super::arguments::ARGUMENTS;
 use super::Out;
 use crate::core::parse::options::{Flag, Set};
 use core::fmt;
+
+/// The number of arguments that a recorded call has.
+pub const ARGUMENTS: usize = 6;
 
 /// Prints kernel addresses as symbols.
 pub trait Symbols {

@@ -4,7 +4,7 @@
 
 use super::user::{Entry, Return, UserRef};
 use super::{register, set_entry_path, unregister, wait, EntryPath};
-use crate::core::format::arguments::ARGUMENTS;
+use crate::core::format::symbol::ARGUMENTS;
 use crate::kernel::ftrace::{
     arguments, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs,
 };

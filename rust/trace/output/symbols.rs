@@ -4,9 +4,9 @@
 
 #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
 use crate::core::format::arguments;
-#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
-use crate::core::format::arguments::ARGUMENTS;
 use crate::core::format::symbol::Symbols;
+#[cfg(CONFIG_FUNCTION_TRACE_ARGS)]
+use crate::core::format::symbol::ARGUMENTS;
 use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};
 #[cfg(CONFIG_FUNCTION_TRACE_ARGS)]

@@ -12,9 +12,8 @@
 
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
-use crate::core::format::entry::{
-    self, store_words, Entry as _, FuncRepeats, Words as _, ARGUMENTS,
-};
+use crate::core::format::entry::{self, store_words, Entry as _, FuncRepeats, Words as _};
+use crate::core::format::symbol::ARGUMENTS;
 use crate::core::parse::options::{
     TracerOption, FUNCTION_TRACER, FUNC_ARGS, FUNC_NO_REPEATS, FUNC_STACK_TRACE,
 };

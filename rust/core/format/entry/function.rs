@@ -3,9 +3,9 @@
 //! Function calls: the entries of the function tracer.
 
 use super::{words, Entry, Show};
-use crate::core::format::arguments::ARGUMENTS;
 use crate::core::format::line::write_time;
 use crate::core::format::print::{Error, Line};
+use crate::core::format::symbol::ARGUMENTS;
 use crate::core::format::Out;
 
 /// The arguments in a tail, if they were recorded.

@@ -7,7 +7,7 @@ use super::raw::{flag, FilterKind, OpsRef, StaticOps};
 use super::retire::{after_hits, wait_for_trampolines, HitsOut};
 use super::trampoline::free_trampoline;
 use super::{register, FTRACE};
-use crate::core::format::arguments::ARGUMENTS;
+use crate::core::format::symbol::ARGUMENTS;
 use crate::kernel::ftrace::arguments;
 #[cfg(CONFIG_STACK_TRACER)]
 use crate::kernel::ftrace::stack_pointer;
