@@ -67,7 +67,7 @@ check-rt: python
 check-kasan: python
 	@FLAVOUR=kasan python3 scripts/check.py
 
-# The tracer of disks, compared with C's; it builds two more kernels.
+# Tracers of disks and of devices' memory, compared with C's; it builds two more kernels.
 check-block: python
 	@FLAVOUR=block python3 scripts/check.py
 

@@ -14,6 +14,7 @@ use crate::kernel::pci::{Device, Devices};
 use crate::trace::buffer::entry::Context;
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::{Instance, Side};
+use crate::trace::output::printk;
 use crate::trace::output::tracer::TracerOutput;
 use crate::trace::output::{Neighbours, Printed, Record, Style};
 use core::fmt;
@@ -71,6 +72,8 @@ impl Tracer for Accesses {
     }
 
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
+        // The marks of drivers are formatted there.
+        printk::alloc_scratch()?;
         let mut tracing = KBox::new(
             Tracing {
                 instance: instance.clone(),
