@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""suite.py FTRACETEST CASE...: in the guest, run test cases by upstream's own runner, one KTAP line a result.
+"""suite.py FTRACETEST CASE...: in the guest, run test cases, or folders of them, by upstream's own runner, one KTAP line a result.
 
 All cases go to one run of the runner, whose start and end cost more than many a case. What the kernel complains of while a
 case runs is that case's failure. A case whose features the kernel does not have is skipped, and so is one that the runner
@@ -158,7 +158,9 @@ def lines_of(process, limit):
 
 
 def lacks(case, not_yet):
-    """What the kernel lacks for a case, or None: a file of its `requires:`, or what NOT_YET says."""
+    """What the kernel lacks for a case, or None: a file of its `requires:`, or what NOT_YET says. The runner looks for a folder's."""
+    if os.path.isdir(case):
+        return None
     with open(case, encoding="utf-8") as file:
         requires = " ".join(re.findall(r"^#[ \t]*requires:(.*)", file.read(), re.M))
     # A text in quotes, of a file that should have it, is looked for by the runner.
