@@ -107,6 +107,9 @@ SYM_FUNC_END(ftrace_caller)
 /*
  * The same for a callback that looks at no registers. It is a model only, right behind ftrace_caller, and a trampoline is a
  * copy of both: so the one ops can be entered by either, and the unwinder finds its way in both.
+ *
+ * It saves what may hold an argument. No function has one in rax: the kernel's variadic functions do not ask it how many
+ * vector registers are in use, as none are.
  */
 SYM_FUNC_START(ftrace_plain_caller)
 	ANNOTATE_NOENDBR
@@ -116,18 +119,16 @@ SYM_FUNC_START(ftrace_plain_caller)
 	pushq	%rcx
 	pushq	%r8
 	pushq	%r9
-	pushq	%rax
 	CALL_DEPTH_ACCOUNT
-	movq	7*8(%rsp), %rdi
+	movq	6*8(%rsp), %rdi
 	subq	$SITE_SIZE, %rdi
-	movq	8*8(%rsp), %rsi
+	movq	7*8(%rsp), %rsi
 	CALL_DEPTH_ACCOUNT
 .Lplain_ops:
 	movabsq	$0, %rdx
 .Lplain_call:
 	call	ftrace_stub
 
-	popq	%rax
 	popq	%r9
 	popq	%r8
 	popq	%rcx
@@ -168,16 +169,14 @@ SYM_FUNC_START(ftrace_hook_caller)
 	pushq	%rcx
 	pushq	%r8
 	pushq	%r9
-	pushq	%rax
 	CALL_DEPTH_ACCOUNT
-	movq	7*8(%rsp), %rdi
+	movq	6*8(%rsp), %rdi
 	subq	$SITE_SIZE, %rdi
-	leaq	8*8(%rsp), %rsi
+	leaq	7*8(%rsp), %rsi
 	CALL_DEPTH_ACCOUNT
 .Lhook_call:
 	call	ftrace_stub
 
-	popq	%rax
 	popq	%r9
 	popq	%r8
 	popq	%rcx

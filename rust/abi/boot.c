@@ -26,6 +26,8 @@ DEFINE_PER_CPU(bool, rtrace_entry_made);
 
 DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER_SEEN };
 
+DEFINE_PER_CPU(struct rtrace_profile, rtrace_profile);
+
 /* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
 static int __init forget_scale(void)
 {

@@ -17,6 +17,17 @@ struct rtrace_scale {
 #define RTRACE_SCALE_NEVER_SEEN 0xfffffffd
 DECLARE_PER_CPU(struct rtrace_scale, rtrace_scale);
 
+/*
+ * Where hits of the function profiler look (rust/trace/profilers/function/): what the frames of this CPU end in, 0 while it is
+ * off; where its table begins, and which bits of a hash are a place in it.
+ */
+struct rtrace_profile {
+	u64 top;
+	void *records;
+	u64 mask;
+} __aligned(32);
+DECLARE_PER_CPU(struct rtrace_profile, rtrace_profile);
+
 /* Boot parameters. */
 enum rtrace_param {
 	RTRACE_PARAM_TRACER,

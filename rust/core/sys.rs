@@ -307,6 +307,52 @@ pub fn apart(number: u64) -> u64 {
     local::apart(number)
 }
 
+/// A constant in a register, put there where this stands and not before: for what a fast path passes
+/// to a slow path that it seldom leaves to.
+#[allow(dead_code, reason = "not all configurations have a user")]
+#[inline(always)]
+pub fn constant<const NUMBER: u32>() -> u64 {
+    local::constant::<NUMBER>()
+}
+
+/// Whether word `index` of those at `base`, `AHEAD` further, is `value`. The compiler moves no memory
+/// access across it.
+///
+/// # Safety
+///
+/// There is such a word, aligned. If it changes meanwhile, one instruction changes it.
+#[allow(dead_code, reason = "not all configurations have a user")]
+#[inline(always)]
+pub unsafe fn word_holds<const AHEAD: isize>(base: *const u64, index: usize, value: u64) -> bool {
+    // SAFETY: the caller says so.
+    unsafe { local::word_holds::<AHEAD>(base, index, value) }
+}
+
+/// Whether the word at offset `AT` of a structure is `value`. Later accesses stay after it.
+///
+/// # Safety
+///
+/// There is such a word, aligned. If it changes meanwhile, one instruction changes it.
+#[allow(dead_code, reason = "not all configurations have a user")]
+#[inline(always)]
+pub unsafe fn acquires<const AT: usize, T>(structure: &T, value: u64) -> bool {
+    // SAFETY: the caller says so.
+    unsafe { local::acquires::<AT, T>(structure, value) }
+}
+
+/// Adds a constant to the 32-bit word at offset `AT` of a structure. On the owning CPU only, atomic
+/// against interrupts. The compiler moves no memory access across it.
+///
+/// # Safety
+///
+/// There is such a word, aligned; other CPUs do not change it.
+#[allow(dead_code, reason = "not all configurations have a user")]
+#[inline(always)]
+pub unsafe fn add_here<const AT: usize, const VALUE: i32, T>(structure: *mut T) {
+    // SAFETY: the caller says so.
+    unsafe { local::add_here::<AT, VALUE, T>(structure) }
+}
+
 /// A pointer that several CPUs read. It changes only while one of them owns its page.
 #[repr(transparent)]
 pub struct SharedPtr(imp::AtomicPtr<u8>);

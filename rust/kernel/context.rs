@@ -58,9 +58,12 @@ impl PreemptCount {
     }
 
     /// A task that holds preemption off at most 15 deep, with nothing else to report?
+    ///
+    /// Where "need to reschedule" has a word of its own above the count, it is not looked at: it is set
+    /// after the flag of the task ([`resched_flags`]) and cleared right after it.
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
-        self.0 & !0xf == Self::NO_RESCHED
+        self.0 as u32 <= 0xf
     }
 
     /// Whether this is an interrupt or NMI handler, or preemption or softirqs are held off.

@@ -150,6 +150,69 @@ pub(crate) fn this_address(address: usize) -> usize {
     address.wrapping_add(this_offset())
 }
 
+/// One instruction (and its jump) with a word of this CPU's copy of static data that C code has made,
+/// `symbol`, `at` bytes into it:
+///
+/// - `this_word!(load symbol, at)`: the word,
+/// - `this_word!(and value, symbol, at)`, `this_word!(add value, symbol, at)`: a number combined with it,
+/// - `this_word!(is value, symbol, at)`: whether the word is that number.
+///
+/// The words are 64 bits, and the compiler moves no memory access across it.
+#[cfg(all(CONFIG_FUNCTION_PROFILER, CONFIG_X86))]
+macro_rules! this_word {
+    (load $symbol:path, $at:expr) => {{
+        let value: u64;
+        // SAFETY: the symbol is per-CPU data, of which `gs` has this CPU's copy; it is only read.
+        unsafe {
+            core::arch::asm!(
+                "mov {value}, gs:[rip + {symbol} + {at}]",
+                value = lateout(reg) value,
+                symbol = sym $symbol,
+                at = const $at,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        value
+    }};
+    (is $value:expr, $symbol:path, $at:expr) => {'is: {
+        let value: u64 = $value;
+        // SAFETY: as above.
+        unsafe {
+            core::arch::asm!(
+                "cmp {value}, gs:[rip + {symbol} + {at}]",
+                "jne {other}",
+                value = in(reg) value,
+                symbol = sym $symbol,
+                at = const $at,
+                other = label { break 'is false },
+                options(nostack, readonly),
+            );
+        }
+        true
+    }};
+    ($instruction:ident $value:expr, $symbol:path, $at:expr) => {{
+        let mut value: u64 = $value;
+        // SAFETY: as above.
+        unsafe {
+            core::arch::asm!(
+                concat!(stringify!($instruction), " {value}, gs:[rip + {symbol} + {at}]"),
+                value = inout(reg) value,
+                symbol = sym $symbol,
+                at = const $at,
+                options(nostack, readonly),
+            );
+        }
+        value
+    }};
+}
+#[cfg(all(CONFIG_FUNCTION_PROFILER, CONFIG_X86))]
+pub(crate) use this_word;
+
+/// Where `cpu`'s copy of static per-CPU data is that C code has made; `symbol` is its address there.
+pub(crate) fn static_of<T>(symbol: *const T, cpu: CpuId) -> *mut T {
+    symbol.wrapping_byte_add(offset_of(cpu)).cast_mut()
+}
+
 /// Where `cpu`'s copy of a per-CPU allocation lies.
 fn copy_of<T>(base: NonNull<T>, cpu: CpuId) -> *mut T {
     base.as_ptr().wrapping_byte_add(offset_of(cpu))

@@ -127,6 +127,52 @@ pub(super) fn plus_words<const MORE: i32>(sum: u64, words: u64) -> u64 {
 }
 
 #[inline(always)]
+pub(super) fn constant<const NUMBER: u32>() -> u64 {
+    NUMBER.into()
+}
+
+/// # Safety
+///
+/// The word is there.
+#[inline(always)]
+pub(super) unsafe fn word_holds<const AHEAD: isize>(
+    base: *const u64,
+    index: usize,
+    value: u64,
+) -> bool {
+    let at = base.wrapping_add(index).wrapping_offset(AHEAD);
+    // SAFETY: the word is there.
+    let same = unsafe { at.read_volatile() } == value;
+    super::barrier();
+    same
+}
+
+/// # Safety
+///
+/// The word is there.
+#[inline(always)]
+pub(super) unsafe fn acquires<const AT: usize, T>(structure: &T, value: u64) -> bool {
+    let at = core::ptr::from_ref(structure)
+        .wrapping_byte_add(AT)
+        .cast_mut();
+    // SAFETY: the word is there.
+    let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at.cast()) };
+    word.load(core::sync::atomic::Ordering::Acquire) == value
+}
+
+/// # Safety
+///
+/// The word is there, and no other CPU changes it.
+#[inline(always)]
+pub(super) unsafe fn add_here<const AT: usize, const VALUE: i32, T>(structure: *mut T) {
+    // SAFETY: the word is there.
+    let word =
+        unsafe { core::sync::atomic::AtomicI32::from_ptr(structure.wrapping_byte_add(AT).cast()) };
+    word.fetch_add(VALUE, core::sync::atomic::Ordering::Relaxed);
+    super::barrier();
+}
+
+#[inline(always)]
 pub(super) fn apart(number: u64) -> u64 {
     number
 }

@@ -230,6 +230,71 @@ pub(super) fn computed(number: u64) -> u64 {
 }
 
 #[inline(always)]
+pub(super) fn constant<const NUMBER: u32>() -> u64 {
+    let number;
+    // SAFETY: it only makes a value. Not `pure`: it keeps its place among the others.
+    unsafe {
+        asm!(
+            "mov {number:e}, {constant}",
+            number = lateout(reg) number,
+            constant = const NUMBER,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    number
+}
+
+/// # Safety
+///
+/// The word is there.
+#[inline(always)]
+pub(super) unsafe fn word_holds<const AHEAD: isize>(
+    base: *const u64,
+    index: usize,
+    value: u64,
+) -> bool {
+    // SAFETY: the word is there; it is only read.
+    unsafe {
+        asm!(
+            "cmp qword ptr [{base} + {index} * 8 + {ahead} * 8], {value}",
+            "jne {other}",
+            base = in(reg) base,
+            index = in(reg) index,
+            ahead = const AHEAD,
+            value = in(reg) value,
+            other = label { return other() },
+            options(nostack, readonly),
+        );
+    }
+    true
+}
+
+/// # Safety
+///
+/// The word is there.
+#[inline(always)]
+pub(super) unsafe fn acquires<const AT: usize, T>(structure: &T, value: u64) -> bool {
+    compare!("qword" at AT, in structure, jump "jne", with in(reg) value)
+}
+
+/// # Safety
+///
+/// The word is there, and no other CPU changes it.
+#[inline(always)]
+pub(super) unsafe fn add_here<const AT: usize, const VALUE: i32, T>(structure: *mut T) {
+    // SAFETY: the instruction changes the word, which is there, and the flags.
+    unsafe {
+        asm!(
+            "add dword ptr [{structure} + {at}], {value}",
+            structure = in(reg) structure,
+            at = const AT,
+            value = const VALUE,
+            options(nostack),
+        );
+    }
+}
+
+#[inline(always)]
 pub(super) fn apart(number: u64) -> u64 {
     let copy;
     // SAFETY: it only copies a value.

@@ -15,6 +15,7 @@ use crate::core::ring_buffer::validate::Mismatch;
 use crate::core::ring_buffer::{
     Context as Level, Env, Headless, Payload, Plain, Reservation, Wake, Writer,
 };
+use crate::core::sys::constant;
 use crate::kernel::clock as sys;
 use crate::kernel::context::{current_pid_anew, Pinned, PreemptCount, PreemptOff};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade, PlainCount, PlainTask};
@@ -134,10 +135,18 @@ impl<S: Pinned> Unfinished<S> {
 
     #[inline(always)]
     fn of(ring: &Ring, outcome: Plain, stay: S) -> Self {
+        // (Each number where it is needed: a register that had it before could have nothing else.)
+        let number = match outcome {
+            Plain::Done => constant::<{ Plain::Done as u32 }>(),
+            Plain::Wanted => constant::<{ Plain::Wanted as u32 }>(),
+            Plain::Unpublished => constant::<{ Plain::Unpublished as u32 }>(),
+            Plain::Not => constant::<{ Plain::Not as u32 }>(),
+            Plain::Abandoned => constant::<{ Plain::Abandoned as u32 }>(),
+        };
         const { assert!(Self::OUTCOMES.len() <= Self::MASK) };
         // INVARIANT: the numbers are those of `OUTCOMES`, and below the alignment.
         Self {
-            word: core::ptr::from_ref(ring) as usize | outcome as usize,
+            word: core::ptr::from_ref(ring) as usize | number as usize,
             stay,
         }
     }
@@ -164,17 +173,43 @@ struct Headed<F> {
     made: F,
 }
 
-impl<F, E> Payload for Headed<F>
-where
-    F: FnOnce() -> (i32, E),
-    E: Entry<Words: Headless>,
-{
-    const LENGTH: usize = <E::Words as Payload>::LENGTH;
+/// An entry that can be stored without its header.
+pub(crate) trait Body {
+    /// The type's number.
+    const KIND: u16;
+    /// The length in bytes, header included.
+    const SIZE: usize;
+
+    /// Stores what follows the header.
+    ///
+    /// # Safety
+    ///
+    /// At `at` is room for [`SIZE`](Self::SIZE) bytes, in an event that has not ended.
+    unsafe fn put(self, at: *mut u8);
+}
+
+impl<E: Entry<Words: Headless>> Body for E {
+    const KIND: u16 = E::ID;
+    const SIZE: usize = <E::Words as Payload>::LENGTH;
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
-        const { assert!(<E::Words as Payload>::LENGTH >= size_of::<u64>()) };
-        let header = self.count.header(E::ID);
+        // SAFETY: there is room for the words at `at`, in an event that has not ended.
+        unsafe { self.words(0).put_rest(at) };
+    }
+}
+
+impl<F, E> Payload for Headed<F>
+where
+    F: FnOnce() -> (i32, E),
+    E: Body,
+{
+    const LENGTH: usize = E::SIZE;
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        const { assert!(E::SIZE >= size_of::<u64>()) };
+        let header = self.count.header(E::KIND);
         // SAFETY: there is room for `LENGTH` bytes at `at`, eight of them for the header, in an event
         // that has not ended.
         unsafe {
@@ -182,7 +217,7 @@ where
             at.add(3).write(header.preempt_depth);
             let (pid, entry) = (self.made)();
             at.add(4).cast::<i32>().write_unaligned(pid);
-            entry.words(0).put_rest(at);
+            entry.put(at);
         }
     }
 }
@@ -238,7 +273,7 @@ impl Buffer {
     /// case; `made` reads the task's pid, too. Then `done` is called with that time, else `rest` with what is left to do: before
     /// anything else is recorded here, it has to call [`Buffer::complete`]. Preemption is off in both.
     #[inline(always)]
-    pub(crate) fn record_headed<E: Entry<Words: Headless>, S: Pinned, R>(
+    pub(crate) fn record_headed<E: Body, S: Pinned, R>(
         &self,
         stay: S,
         count: PlainCount,
@@ -263,7 +298,10 @@ impl Buffer {
                 EntryMade::set(true);
                 done(stay, time)
             }
-            outcome => rest(Unfinished::of(ring, outcome, stay), time),
+            Plain::Wanted => rest(Unfinished::of(ring, Plain::Wanted, stay), time),
+            Plain::Unpublished => rest(Unfinished::of(ring, Plain::Unpublished, stay), time),
+            Plain::Not => rest(Unfinished::of(ring, Plain::Not, stay), time),
+            Plain::Abandoned => rest(Unfinished::of(ring, Plain::Abandoned, stay), time),
         }
     }
 

@@ -5,13 +5,15 @@
 //! Nothing here is traced or calls what is, but at the ends that are marked cold: so there is no
 //! guard against recursion. Any context, NMI included. See `Documentation/function-graph.md`.
 
-use crate::core::format::entry::{FuncgraphEntry, FuncgraphExit};
+use crate::core::format::entry::{Entry as _, FuncgraphEntry, FuncgraphExit};
+use crate::core::sys::{acquires, barrier};
 use crate::kernel::clock;
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::trace::buffer::entry::{Context, PlainCount};
-use crate::trace::buffer::{Buffer, Unfinished};
+use crate::trace::buffer::{Body, Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
+use core::mem::offset_of;
 use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed, Release};
 
 /// Where the hot path records.
@@ -242,8 +244,11 @@ pub(crate) unsafe fn hook(room: Room<'_>, retp: *mut usize, frame: Frame) {
 /// The target whose frames end in `top`, if it is open.
 #[inline(always)]
 pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
+    const AT: usize = offset_of!(Target, top);
     let target = target();
-    (target.top() == top).then_some(target)
+    // Pairs with the release store in `open`, as the load in `top` does.
+    // SAFETY: the word is there; each change of it is one instruction's.
+    unsafe { acquires::<AT, _>(target, top.0) }.then_some(target)
 }
 
 /// The return of the function of the innermost frame, one of `target`: where it goes.
@@ -259,7 +264,7 @@ pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();
     let Some(count) = PlainCount::of(PreemptCount::read()) else {
         // SAFETY: it is passed on as it came.
-        return unsafe { leave_any(target, retval, Unfinished::no_attempt(stay)) };
+        return unsafe { leave_any(Unfinished::no_attempt(stay), retval, target) };
     };
     // SAFETY: by the invariant of `Target` it lives, as its `top` is that of a frame.
     let buffer = unsafe { &*target.buffer.load(Relaxed) };
@@ -267,13 +272,13 @@ pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
     // are in use that none has to be saved.
     let made = |rettime| {
         let current = Current::get_anew();
-        // SAFETY: the caller has got the frame, and it is popped at the end.
-        let frame = unsafe { current.innermost_again() };
-        let exit = FuncgraphExit {
+        // The caller has got the frame, and it is popped at the end.
+        let body = ExitBody {
+            current,
+            retval,
             rettime,
-            ..exit(current, &frame, retval)
         };
-        (current.pid(), exit)
+        (current.pid(), body)
     };
     let done = |_stay, _| {
         let current = Current::get_anew();
@@ -282,7 +287,7 @@ pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
         unsafe { done(current, &current.innermost_again()) }
     };
     // SAFETY: it is passed on as it came.
-    let rest = |left, _| unsafe { leave_any(target, retval, left) };
+    let rest = |left, _| unsafe { leave_any(left, retval, target) };
     buffer.record_headed(stay, count, made, done, rest)
 }
 
@@ -293,7 +298,7 @@ pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
 /// As there.
 #[cold]
 #[inline(never)]
-unsafe fn leave_any(target: &Target, retval: usize, left: Unfinished<PreemptOff>) -> usize {
+unsafe fn leave_any(left: Unfinished<PreemptOff>, retval: usize, target: &Target) -> usize {
     let current = Current::get();
     // SAFETY: the caller has got it, and nobody has popped it since.
     let frame = unsafe { current.innermost_again() };
@@ -320,10 +325,57 @@ unsafe fn leave_any(target: &Target, retval: usize, left: Unfinished<PreemptOff>
 pub(crate) unsafe fn done(current: Current, frame: &Held<'_>) -> usize {
     let ret = frame.ret();
     // SAFETY: the frame is the innermost one, and its function returns to where the frame says.
-    unsafe { current.pop(frame.at()) };
+    unsafe { current.pop_innermost() };
     current.set_depth(current.depth().wrapping_sub(1));
     ret
 }
+
+/// A [`FuncgraphExit`] whose parts are read as they are stored, one after the other, so that one
+/// register is enough for them.
+struct ExitBody {
+    current: Current,
+    retval: usize,
+    rettime: u64,
+}
+
+impl Body for ExitBody {
+    const KIND: u16 = FuncgraphExit::ID;
+    const SIZE: usize = HEADER + size_of::<FuncgraphExit>();
+
+    #[inline(always)]
+    unsafe fn put(self, at: *mut u8) {
+        let Self {
+            current,
+            retval,
+            rettime,
+        } = self;
+        // SAFETY: whoever made this has got the frame, and pops it afterwards.
+        let frame = unsafe { current.innermost_call() };
+        // SAFETY: the fields are in the `SIZE` bytes at `at`.
+        unsafe {
+            let at = at.add(HEADER);
+            let func = at.add(offset_of!(FuncgraphExit, func));
+            func.cast::<usize>().write_unaligned(frame.func());
+            barrier();
+            let place = at.add(offset_of!(FuncgraphExit, retval));
+            place.cast::<usize>().write_unaligned(retval);
+            let depth = at.add(offset_of!(FuncgraphExit, depth));
+            depth.cast::<i32>().write_unaligned(current.depth());
+            barrier();
+            let overrun = at.add(offset_of!(FuncgraphExit, overrun));
+            overrun.cast::<u32>().write_unaligned(current.overrun());
+            barrier();
+            let calltime = at.add(offset_of!(FuncgraphExit, calltime));
+            calltime.cast::<u64>().write_unaligned(frame.data());
+            barrier();
+            let place = at.add(offset_of!(FuncgraphExit, rettime));
+            place.cast::<u64>().write_unaligned(rettime);
+        }
+    }
+}
+
+/// Bytes of an entry's header.
+const HEADER: usize = size_of::<u64>();
 
 /// The entry of a frame's return, but for when it happens.
 #[inline(always)]

@@ -21,15 +21,20 @@ pub(crate) struct Alone;
 
 /// What [`Alone`] does at returns. Any context, NMI included; nothing of it is traced.
 pub(crate) trait OwnFrames {
-    /// Is a frame that ends in `top` one of its own?
-    fn owns(top: Top) -> bool;
-
-    /// The return of the function of the frame at `at`, one of its own: where it goes.
+    /// The return of the function of `frame`, which ends in `top`: where it goes. None if this is not
+    /// one of its own, made on this CPU.
     ///
     /// # Safety
     ///
-    /// There is that frame, the innermost one.
-    unsafe fn leave(current: Current, at: usize) -> usize;
+    /// It is the innermost one.
+    unsafe fn leave_here(current: Current, frame: &Held<'_>, top: Top) -> Option<usize>;
+
+    /// [`OwnFrames::leave_here`] of a frame that any CPU has made. None if it is not one of its own.
+    ///
+    /// # Safety
+    ///
+    /// It is the innermost one.
+    unsafe fn leave(current: Current, frame: &Held<'_>) -> Option<usize>;
 }
 
 /// Words that a tracer keeps of a call, the one that ends them included.
@@ -177,19 +182,20 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
     let current = Current::get();
     // SAFETY: the return hook saved `fregs`.
     let retp = unsafe { Machine::hooked_address(fregs) };
-    if let Some(frame) = current.innermost().filter(|frame| frame.retp() == retp) {
+    // SAFETY: the hook has run, so the function has a frame.
+    if let Some(frame) = unsafe { current.innermost_of(retp) } {
         let top = frame.top();
         if let Some(target) = plain::owner(top) {
             // SAFETY: it was found just now, as the innermost one.
             return unsafe { plain::leave(target, retval) };
         }
-        if Alone::owns(top) {
-            // SAFETY: the frame was found just now, as the innermost one, and is the room's own.
-            return unsafe { Alone::leave(current, frame.at()) };
+        // SAFETY: the frame was found just now, as the innermost one.
+        if let Some(ret) = unsafe { Alone::leave_here(current, &frame, top) } {
+            return ret;
         }
     }
     // SAFETY: the return hook saved `fregs`, and `retp` was read from there.
-    unsafe { leave(current, fregs, retp, retval) }
+    unsafe { leave(fregs, retval, retp) }
 }
 
 /// # Safety
@@ -197,7 +203,8 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
 /// As for [`returns`].
 #[cold]
 #[inline(never)]
-unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: usize) -> usize {
+unsafe fn leave(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
+    let current = Current::get();
     let Some(Returning {
         frame,
         skipped,
@@ -214,6 +221,10 @@ unsafe fn leave(current: Current, fregs: *mut ftrace_regs, retp: usize, retval: 
         unsafe { current.pop(end) };
         // SAFETY: the return hook saved `fregs`.
         return unsafe { Symbols::RETURNS(fregs, retval) };
+    }
+    // SAFETY: it is the innermost frame.
+    if let Some(ret) = unsafe { Alone::leave(current, &frame) } {
+        return ret;
     }
     let ret = frame.ret();
     if let Some(_guard) = Guard::enter(frame.func(), ret) {

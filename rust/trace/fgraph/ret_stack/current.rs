@@ -4,6 +4,7 @@
 
 use super::layout::{Frame, Top, DATA, FRAME, FUNC, LAST, MAX_USERS, RET, RETP, TOP, VARS, WORDS};
 use super::task::{field, innermost_return, Task};
+use crate::core::sys::{computed, word_holds};
 use crate::kernel::context::current_anew;
 use crate::kernel::ftrace::running_task;
 use core::ptr::NonNull;
@@ -127,17 +128,28 @@ impl Current {
         room
     }
 
-    /// The innermost frame, if there is no data above it; else something whose words make no frame
-    /// that returns by any word of the stack. None if there is none, or the stack is not as it must
-    /// be.
+    /// The innermost frame, if it is that of the function that returned by the word at `retp`. None
+    /// if there are others or data above that.
+    ///
+    /// # Safety
+    ///
+    /// The function's return was hooked, and its frame is there.
     #[inline(always)]
-    pub(crate) fn innermost(&self) -> Option<Held<'_>> {
-        let at = (self.0.used().load(Relaxed) as u32 as usize).wrapping_sub(FRAME);
-        // SAFETY: there is a frame, or words as above.
-        (at <= LAST).then(|| unsafe { self.frame_at(at) })
+    pub(crate) unsafe fn innermost_of(&self, retp: usize) -> Option<Held<'_>> {
+        let (used, base) = (self.0.used().load(Relaxed), self.0.stack().load(Relaxed));
+        let used = used as u32 as usize;
+        // SAFETY: there is a frame, and so there are as many words below what is used as it has. Words
+        // of data above it may hold anything, but end in a `Top` that is not that of a frame.
+        let is_it =
+            unsafe { word_holds::<{ RETP as isize - FRAME as isize }>(base, used, retp as u64) };
+        is_it.then(|| Held {
+            task: &self.0,
+            base,
+            at: used.wrapping_sub(FRAME),
+        })
     }
 
-    /// What [`Current::innermost`] gives.
+    /// What [`Current::innermost_of`] gives.
     ///
     /// # Safety
     ///
@@ -215,6 +227,31 @@ impl Current {
     pub(crate) unsafe fn pop(&self, at: usize) {
         compiler_fence(Ordering::SeqCst);
         self.0.used().store(at as i32, Relaxed);
+    }
+
+    /// Gives up the innermost frame.
+    ///
+    /// # Safety
+    ///
+    /// There is no data above it, and its function returns to where it is really called from.
+    #[inline(always)]
+    pub(crate) unsafe fn pop_innermost(&self) {
+        // SAFETY: there is a frame, which is as long.
+        unsafe { self.0.change_used::<{ -(FRAME as i32) }>() };
+    }
+
+    /// [`Held::func`] and [`Held::data`] of [`Current::innermost_again`], by one register.
+    ///
+    /// # Safety
+    ///
+    /// As of that.
+    #[inline(always)]
+    pub(crate) unsafe fn innermost_call(&self) -> Call {
+        let used = self.0.used().load(Relaxed) as u32 as usize;
+        let end = self.0.stack().load(Relaxed).wrapping_add(used);
+        Call {
+            end: computed(end.expose_provenance() as u64),
+        }
     }
 
     /// Memory of `bytes` above the innermost frame, kept until that is popped; none if there is not
@@ -301,6 +338,33 @@ pub(crate) struct Returning<'a> {
     pub(crate) end: usize,
 }
 
+/// The innermost frame of the running task, by its end.
+pub(crate) struct Call {
+    end: u64,
+}
+
+impl Call {
+    #[inline(always)]
+    fn word(&self, of: usize) -> &Atomic<u64> {
+        let end: *mut u64 = core::ptr::with_exposed_provenance_mut(self.end as usize);
+        // SAFETY: whoever made this found the stack, which stays while the task runs, and a frame that
+        // ends there.
+        unsafe { Atomic::from_ptr(end.wrapping_sub(FRAME - of)) }
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn func(&self) -> usize {
+        self.word(FUNC).load(Relaxed) as usize
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn data(&self) -> u64 {
+        self.word(DATA).load(Relaxed)
+    }
+}
+
 /// A frame of the running task.
 pub(crate) struct Held<'a> {
     task: &'a Task,
@@ -381,13 +445,13 @@ impl Room<'_> {
         first.store(frame.retp as u64, Relaxed);
         compiler_fence(Ordering::SeqCst);
         self.fill(frame);
-        compiler_fence(Ordering::SeqCst);
-        self.task
-            .used()
-            .store((self.at.wrapping_add(FRAME)) as i32, Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        if first.load(Relaxed) != frame.retp as u64 {
-            self.push_again(frame);
+        // SAFETY: only the task changes its word, and interrupts leave it as it was; the frame's
+        // first word is in the stack, which stays.
+        unsafe {
+            self.task.change_used::<{ FRAME as i32 }>();
+            if !word_holds::<{ RETP as isize }>(self.base, self.at, frame.retp as u64) {
+                self.push_again(frame);
+            }
         }
     }
 

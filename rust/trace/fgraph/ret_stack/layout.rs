@@ -30,7 +30,7 @@ pub(super) type Page = [u64; WORDS];
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Top(pub(crate) u64);
 
-fields!(Top: u64 {
+fields!(pub(crate) Top: u64 {
     /// [`Self::IS_FRAME`], [`Self::IS_DATA`], or 0 for neither.
     kind / with_kind: 0, 2;
     /// Whose data it is.
@@ -53,7 +53,7 @@ impl Top {
         data.with_user(user as u64).with_number(words as u64)
     }
 
-    pub(super) const fn is_frame(self) -> bool {
+    pub(crate) const fn is_frame(self) -> bool {
         self.kind() == Self::IS_FRAME
     }
 

@@ -4,8 +4,10 @@
 
 use super::layout::{Frame, Page, Top, DATA, FRAME, FUNC, LAST, NO_STACK, RET, RETP, TOP, WORDS};
 use super::Current;
+use crate::core::sys::add_here;
 use crate::kernel::ftrace::{self, running_task, task_struct};
 use crate::kernel::tracepoint::TaskView;
+use core::mem::offset_of;
 use core::ptr::{self, NonNull};
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -44,6 +46,18 @@ impl Task {
     #[inline(always)]
     pub(super) fn used(&self) -> &Atomic<i32> {
         field!(self, curr_ret_stack as i32)
+    }
+
+    /// Changes [`Task::used`] by a number, in one instruction.
+    ///
+    /// # Safety
+    ///
+    /// The task runs this, and there is room for so much, or so much above the place that remains.
+    #[inline(always)]
+    pub(super) unsafe fn change_used<const BY: i32>(&self) {
+        const AT: usize = offset_of!(task_struct, curr_ret_stack);
+        // SAFETY: by the invariant the task stays, and only itself changes the word.
+        unsafe { add_here::<AT, BY, _>(self.0.as_ptr()) };
     }
 
     #[inline(always)]

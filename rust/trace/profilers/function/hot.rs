@@ -3,27 +3,59 @@
 //! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here
 //! is traced.
 
-use super::table::{self, Table};
+//!
+//! A frame keeps the address of the function's record in the table of the CPU that made it, and its
+//! [`Top`] says which CPU that is. So a return on the same CPU, as nearly all are, looks up nothing.
+
+use super::table::{self, Hot, Record};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::cpus;
 use crate::trace::fgraph::plain::{done, hook};
-use crate::trace::fgraph::ret_stack::{Current, Frame, Top};
+use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
-use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
+use core::ptr;
+use kernel::bindings;
+use kernel::cpu::CpuId;
+use kernel::sync::atomic::{Atomic, Relaxed, Release};
 
-/// What frames end in that are made here; 0, which none does, while it is off.
-static TOP: Atomic<u64> = Atomic::new(0);
+/// The registration that frames are made of now; 0, which none has, while it is off.
+static NUMBER: Atomic<u64> = Atomic::new(0);
+
+/// The bits of a frame's number that are the CPU's. Those above are the registration's.
+const CPU_BITS: u32 = 16;
+
+/// Set in the numbers of these frames; those of other kinds do not come so far.
+const OWN: u64 = 1 << 55;
+
+const _: () = assert!(bindings::CONFIG_NR_CPUS as u64 <= 1 << CPU_BITS);
+
+/// What the frames of registration `number` end in on `cpu`.
+fn top_of(number: u64, cpu: CpuId) -> Top {
+    Top::frame(OWN | number << CPU_BITS | u64::from(cpu.as_u32()))
+}
+
+/// Does a frame of registration `number` end in `top`, whatever CPU has made it?
+fn is_of(top: Top, number: u64) -> bool {
+    top.is_frame() && top.number() >> CPU_BITS == (OWN >> CPU_BITS | number)
+}
 
 /// Frames are made as of registration `number` from now on. The tables are prepared, and the clock
 /// can be read in line.
 pub(super) fn open(number: u64) {
-    // Pairs with the acquire loads: who finds it finds the tables, which were stored before.
-    TOP.store(Top::frame(number).0, Release);
+    NUMBER.store(number, Relaxed);
+    for cpu in cpus::possible() {
+        // Pairs with the acquire loads: who finds it finds the tables, which were stored before.
+        Hot::of(cpu).top.store(top_of(number, cpu).0, Release);
+    }
 }
 
 /// No more are made, and those that were do not count.
 pub(super) fn close() {
-    TOP.store(0, Relaxed);
+    NUMBER.store(0, Relaxed);
+    for cpu in cpus::possible() {
+        Hot::of(cpu).top.store(0, Relaxed);
+    }
 }
 
 /// The time. Preemption is off.
@@ -33,14 +65,18 @@ fn now(_stay: &PreemptOff) -> u64 {
     unsafe { clock::sched_native() }
 }
 
-/// This CPU's table. The caller has seen [`TOP`] other than 0, or a frame that ends in it.
+/// The record that a frame of ours keeps in the place of its function.
+///
+/// # Safety
+///
+/// The frame was made by [`hit`] or [`enter_any`].
 #[inline(always)]
-fn table_here(stay: &PreemptOff) -> &'static Table {
-    // SAFETY: `open` says so.
-    unsafe { table::here(stay) }
+unsafe fn record_of(frame: &Held<'_>) -> &'static Record {
+    // SAFETY: they put the address of a record there, and records stay.
+    unsafe { &*ptr::with_exposed_provenance(frame.func()) }
 }
 
-crate::kernel::kprobes::no_kprobe!(enter_any, <Alone as OwnFrames>::leave, leave_any,);
+crate::kernel::kprobes::no_kprobe!(enter_any);
 
 /// The manager's function while the profiler is alone.
 ///
@@ -53,25 +89,25 @@ crate::kernel::kprobes::no_kprobe!(enter_any, <Alone as OwnFrames>::leave, leave
 /// returns to.
 #[inline(always)]
 pub(crate) unsafe fn hit(ip: usize, retp: *mut usize) {
-    let top = Top(TOP.load(Acquire));
+    let stay = PreemptOff::new();
+    let top = Hot::top_here();
     let current = Current::get();
     if top.0 == 0 || current.is_paused() {
         return;
     }
-    let stay = PreemptOff::new();
-    if let Some(record) = table_here(&stay).find_near(ip as u64) {
+    // SAFETY: `open` says so, whose `top` was found.
+    if let Some(record) = unsafe { table::find_near(ip as u64, &stay) } {
         if let Some(room) = current.room() {
             record.hit();
             current.set_depth(current.depth().wrapping_add(1));
             let frame = Frame {
                 retp: 0,
                 ret: 0,
-                func: ip,
+                func: ptr::from_ref(record).expose_provenance(),
                 data: now(&stay),
                 top,
             };
-            // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as
-            // it came.
+            // SAFETY: the function that returns by the word at `retp` is entered just now.
             return unsafe { hook(room, retp, frame) };
         }
     }
@@ -92,11 +128,10 @@ unsafe fn enter_any(ip: usize, retp: *mut usize) {
     // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
-    let top = Top(TOP.load(Acquire));
-    if top.0 == 0 {
+    let top = Hot::top_here();
+    let Some(table) = table::this(&stay).filter(|_| top.0 != 0) else {
         return;
-    }
-    let table = table_here(&stay);
+    };
     let Some(record) = table.find(ip as u64).or_else(|| table.add(ip as u64)) else {
         return;
     };
@@ -108,7 +143,7 @@ unsafe fn enter_any(ip: usize, retp: *mut usize) {
     let frame = Frame {
         retp: 0,
         ret: 0,
-        func: ip,
+        func: ptr::from_ref(record).expose_provenance(),
         data: now(&stay),
         top,
     };
@@ -118,44 +153,31 @@ unsafe fn enter_any(ip: usize, retp: *mut usize) {
 
 impl OwnFrames for Alone {
     #[inline(always)]
-    fn owns(top: Top) -> bool {
-        // The task has found the tables when it made the frame.
-        top == Top(TOP.load(Relaxed))
-    }
-
-    #[inline(never)]
-    unsafe fn leave(current: Current, at: usize) -> usize {
+    unsafe fn leave_here(current: Current, frame: &Held<'_>, top: Top) -> Option<usize> {
         let stay = PreemptOff::new();
-        // SAFETY: there is a frame at `at`, the innermost one, which nobody has popped.
-        let frame = unsafe { current.frame_at(at) };
-        let Some(record) = table_here(&stay).find_near(frame.func() as u64) else {
-            core::mem::forget(stay);
-            // SAFETY: the guard that it takes over was forgotten just now; the rest is passed on as
-            // it came.
-            return unsafe { leave_any(current, at) };
-        };
-        record.took(now(&stay).wrapping_sub(frame.data()));
+        if !Hot::is_here(top, &stay) {
+            return None;
+        }
+        let time = now(&stay).wrapping_sub(frame.data());
+        // SAFETY: a frame that ends so was made there, by this CPU.
+        unsafe { record_of(frame) }.took(time);
         // SAFETY: the frame is the innermost one, and its function returns there.
-        unsafe { done(current, &frame) }
+        Some(unsafe { done(current, frame) })
     }
-}
 
-/// [`OwnFrames::leave`] in every case.
-///
-/// # Safety
-///
-/// As there; a guard that holds preemption off was forgotten since.
-#[cold]
-#[inline(never)]
-unsafe fn leave_any(current: Current, at: usize) -> usize {
-    // SAFETY: preemption is off, by a guard that was forgotten before this call.
-    let stay = unsafe { PreemptOff::assume() };
-    let time = now(&stay);
-    // SAFETY: there is a frame at `at`, which nobody has popped.
-    let frame = unsafe { current.frame_at(at) };
-    if let Some(record) = table_here(&stay).find(frame.func() as u64) {
-        record.took(time.wrapping_sub(frame.data()));
+    unsafe fn leave(current: Current, frame: &Held<'_>) -> Option<usize> {
+        let number = NUMBER.load(Relaxed);
+        if number == 0 || !is_of(frame.top(), number) {
+            return None;
+        }
+        let stay = PreemptOff::new();
+        let time = now(&stay).wrapping_sub(frame.data());
+        // SAFETY: a frame that ends so was made there, by another CPU.
+        let site = unsafe { record_of(frame) }.site();
+        if let Some(record) = table::this(&stay).and_then(|table| table.find(site)) {
+            record.took(time);
+        }
+        // SAFETY: the frame is the innermost one, and its function returns there.
+        Some(unsafe { done(current, frame) })
     }
-    // SAFETY: the frame is the innermost one, and its function returns there.
-    unsafe { done(current, &frame) }
 }

@@ -7,18 +7,21 @@
 //! those that modules bring later, what finds no place is not counted. Only the CPU's own contexts
 //! write, each word in one instruction, so that they may interrupt each other.
 
-use crate::core::sys::{word, Local};
+use crate::core::sys::{computed, word, Local};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::percpu::{this_of, PerCpu};
+use crate::kernel::percpu::{static_of, this_word, PerCpu};
 use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::sort::sort_by;
+use crate::trace::fgraph::ret_stack::Top;
 use crate::trace::ftrace::sites;
+use core::mem::offset_of;
+use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed, Release};
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
-/// So many places [`Table::find_near`] looks at.
+/// So many places [`find_near`] looks at.
 const NEAR: usize = 4;
 
 /// Bytes of a [`Record`].
@@ -34,6 +37,11 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// The function's patch site.
+    pub(super) fn site(&self) -> u64 {
+        self.site.get()
+    }
+
     fn free() -> Self {
         Self {
             site: Local::new(0),
@@ -81,8 +89,46 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 static TABLES: SetOnce<PerCpu<Table>> = SetOnce::new();
-/// Where hits look: the base of the tables once they are there.
-static HOT: Atomic<*mut Table> = Atomic::new(core::ptr::null_mut());
+
+/// What hits look at on each CPU, in per-CPU data of C's, since Rust has none that is static.
+#[repr(C)]
+pub(super) struct Hot {
+    /// What the frames end in that the CPU makes; 0, which none does, while the profiler is off.
+    pub(super) top: Atomic<u64>,
+    /// [`Table::records`] and [`Table::mask`], once there are tables.
+    records: Atomic<*mut Record>,
+    mask: Atomic<u64>,
+}
+
+const _: () = {
+    assert!(size_of::<Hot>() <= size_of::<bindings::rtrace_profile>());
+    assert!(align_of::<Hot>() <= align_of::<bindings::rtrace_profile>());
+    assert!(offset_of!(Hot, top) == offset_of!(bindings::rtrace_profile, top));
+    assert!(offset_of!(Hot, records) == offset_of!(bindings::rtrace_profile, records));
+    assert!(offset_of!(Hot, mask) == offset_of!(bindings::rtrace_profile, mask));
+};
+
+impl Hot {
+    /// That of a possible CPU.
+    pub(super) fn of(cpu: CpuId) -> &'static Self {
+        let symbol = (&raw const bindings::rtrace_profile).cast();
+        // SAFETY: per-CPU data of this layout, as asserted above, which only Rust code uses, by atomic
+        // accesses.
+        unsafe { &*static_of(symbol, cpu) }
+    }
+
+    /// This CPU's [`Hot::top`].
+    #[inline(always)]
+    pub(super) fn top_here() -> Top {
+        Top(this_word!(load bindings::rtrace_profile, offset_of!(Hot, top)))
+    }
+
+    /// Is this CPU's [`Hot::top`] `top`?
+    #[inline(always)]
+    pub(super) fn is_here(top: Top, _stay: &PreemptOff) -> bool {
+        this_word!(is top.0, bindings::rtrace_profile, offset_of!(Hot, top))
+    }
+}
 
 impl Table {
     /// A table in which a search begins in one of so many places, a power of two.
@@ -107,27 +153,9 @@ impl Table {
         })
     }
 
-    /// Where the search for `site` begins, in bytes: Fibonacci hashing by 32 bits, of which these
-    /// are the highest if the table has 2^11 places; of larger ones, the next above, too, which are
-    /// as good.
-    #[inline(always)]
+    /// Where the search for `site` begins, in bytes.
     fn start(&self, site: u64) -> u64 {
-        site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 16 & self.mask
-    }
-
-    /// The record of `site`, if it is in one of the first places that are looked at, as nine of ten
-    /// are when all functions are counted.
-    #[inline(always)]
-    pub(super) fn find_near(&self, site: u64) -> Option<&Record> {
-        // SAFETY: by the type invariant elements begin there and `NEAR` places on.
-        let near = unsafe {
-            &*self
-                .records
-                .wrapping_byte_add(self.start(site) as usize)
-                .cast::<[Record; NEAR]>()
-        };
-        near.iter()
-            .find(|&record| word!(record: Record, site holds site))
+        hash(site) & self.mask
     }
 
     /// The records in the order of a search for `site`, with their places.
@@ -175,16 +203,33 @@ impl Table {
     }
 }
 
-/// This CPU's table. The caller has preemption off.
+/// Fibonacci hashing by 32 bits. Of these the mask leaves the highest if the table has 2^11 places;
+/// of larger ones, the next above, too, which are as good.
+#[inline(always)]
+fn hash(site: u64) -> u64 {
+    site.wrapping_mul(0x9e37_79b1_u32 as i32 as u64) >> 16
+}
+
+/// The record of `site` in this CPU's table, if it is in one of the first places that are looked at,
+/// as nine of ten are when all functions are counted. The caller has preemption off.
 ///
 /// # Safety
 ///
 /// [`prepare`] has made the tables, which stay.
 #[inline(always)]
-pub(super) unsafe fn here(_stay: &PreemptOff) -> &'static Table {
-    // SAFETY: `prepare` has stored the base of `TABLES`, which stay; what it leads to was there
-    // before.
-    unsafe { this_of(HOT.load(Relaxed)) }
+pub(super) unsafe fn find_near(site: u64, _stay: &PreemptOff) -> Option<&'static Record> {
+    let start = this_word!(and hash(site), bindings::rtrace_profile, offset_of!(Hot, mask));
+    let mut at = this_word!(add start, bindings::rtrace_profile, offset_of!(Hot, records));
+    for _ in 0..NEAR {
+        // SAFETY: by the invariant of `Table` elements begin where a search does and `NEAR` places on.
+        let record = unsafe { &*(at as *const Record) };
+        if word!(record: Record, site holds site) {
+            return Some(record);
+        }
+        // (As a number, so that the address is in one register throughout.)
+        at = computed(at.wrapping_add(SIZE as u64));
+    }
+    None
 }
 
 /// This CPU's table, if there are any. The caller has preemption off.
@@ -207,12 +252,11 @@ pub(super) fn prepare() -> Result {
         .next_power_of_two()
         .max(64);
     TABLES.populate(PerCpu::try_new(|_| Table::new(places))?);
-    HOT.store(
-        TABLES
-            .as_ref()
-            .map_or(core::ptr::null_mut(), |tables| tables.base().as_ptr()),
-        Release,
-    );
+    for (cpu, table) in TABLES.as_ref().into_iter().flat_map(PerCpu::iter) {
+        let hot = Hot::of(cpu);
+        hot.records.store(table.records.cast_mut(), Relaxed);
+        hot.mask.store(table.mask, Relaxed);
+    }
     Ok(())
 }
 
