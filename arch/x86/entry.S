@@ -21,9 +21,13 @@
 #include <linux/linkage.h>
 #include <asm/asm-offsets.h>
 #include <asm/nospec-branch.h>
+#include <asm/percpu.h>
+#include <asm/processor-flags.h>
 #include <asm/ptrace.h>
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
+#include "record.h"
+#include "record-offsets.h"
 
 #define SITE_SIZE	5
 
@@ -113,6 +117,7 @@ SYM_FUNC_END(ftrace_caller)
  */
 SYM_FUNC_START(ftrace_plain_caller)
 	ANNOTATE_NOENDBR
+.Lplain:
 	pushq	%rdi
 	pushq	%rsi
 	pushq	%rdx
@@ -185,8 +190,171 @@ SYM_FUNC_START(ftrace_hook_caller)
 	popq	%rdi
 .Lhook_return:
 	RET
-.Lhook_end:
 SYM_FUNC_END(ftrace_hook_caller)
+
+#if RTRACE_RECORDS_IN_ENTRY
+/*
+ * The function tracer's entry where nothing else is asked for. This does what the callback in Rust does, Buffer::record() with
+ * write_plain_at(), but saves three registers instead of seven. A model only, and copied with the others. Each step is
+ * explained there, and the words in Documentation/ring-buffer.md. The order of the steps matters.
+ *
+ * What is not the case that nearly always holds is left to the callback, as long as nothing was written, and after that to
+ * function_trace_rest(), which gets the ring and how far this came.
+ */
+SYM_FUNC_START(ftrace_record_caller)
+	ANNOTATE_NOENDBR
+	/* Is this a plain task? */
+	movq	PER_CPU_VAR(current_task), %rax
+	testb	$RTRACE_TASK_RESCHED, RTRACE_TASK_FLAGS(%rax)
+	jne	.Lplain
+	cmpw	$0, RTRACE_TASK_MIGRATION(%rax)
+	jne	.Lplain
+	cmpl	$0xf, PER_CPU_VAR(__preempt_count)
+	ja	.Lplain
+
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%rsi
+	pushq	PER_CPU_VAR(__preempt_count)
+	incq	PER_CPU_VAR(__preempt_count)
+
+	/* rcx: this CPU's ring; r11: its position; r10: the bytes used. */
+.Lrings:
+	movabsq	0, %rax
+	movq	%gs:(%rax), %rcx
+	movq	RTRACE_RING_POSITION(%rcx), %r11
+	movl	%r11d, %r10d
+	andl	$RTRACE_POSITION_USED, %r10d
+	leaq	RTRACE_EVENT_PAYLOAD(%r10), %rax
+	cmpq	%rax, RTRACE_RING_LIMIT(%rcx)
+	jle	.Llimit
+	cmpq	$0, RTRACE_RING_CONTEXT(%rcx)
+	jne	.Lundo
+
+	/* rdx: the time, as sched_native() reads it. */
+	rdtsc
+	shlq	$(32 + RTRACE_CLOCK_MORE), %rdx
+	leaq	(%rdx, %rax, 1 << RTRACE_CLOCK_MORE), %rax
+	movl	PER_CPU_VAR(rtrace_scale + RTRACE_SCALE_SEEN), %esi
+	mulq	PER_CPU_VAR(rtrace_scale + RTRACE_SCALE_FACTOR)
+	addq	PER_CPU_VAR(cyc2ns + RTRACE_CYC2NS_OFFSET), %rdx
+	cmpl	PER_CPU_VAR(cyc2ns + RTRACE_CYC2NS_SEQUENCE), %esi
+	jne	.Lundo
+
+	/* rsi: the time since the last event; r10: where the event goes; r11: the position after it. */
+	movq	$RTRACE_CONTEXT_TASK, RTRACE_RING_CONTEXT(%rcx)
+	cmpq	%r11, RTRACE_RING_STAMP_POSITION(%rcx)
+	jne	.Labandoned
+	movq	%rdx, %rsi
+	subq	RTRACE_RING_STAMP(%rcx), %rsi
+	addq	RTRACE_RING_RECORDS(%rcx), %r10
+	movq	%r11, %rax
+	cmpq	$RTRACE_EVENT_LAST_DELTA, %rsi
+	ja	.Labandoned
+	addq	$RTRACE_POSITION_STEP, %r11
+	cmpxchgq %r11, RTRACE_RING_POSITION(%rcx)
+	jne	.Labandoned
+	movq	%rdx, RTRACE_RING_STAMP(%rcx)
+	movq	%r11, RTRACE_RING_STAMP_POSITION(%rcx)
+
+	/* The event's header, the entry's header, the site, and where the function returns to. */
+	shll	$RTRACE_EVENT_TYPE_BITS, %esi
+	orl	$RTRACE_EVENT_TYPE, %esi
+	movl	%esi, (%r10)
+	pushfq
+	popq	%rax
+	shll	$(16 - X86_EFLAGS_IF_BIT), %eax
+	andl	$(1 << 16), %eax
+	xorl	$(1 << 16 | RTRACE_ENTRY_TYPE), %eax
+	movl	%eax, 4(%r10)
+	popq	%rax
+	movb	%al, 7(%r10)
+	movq	PER_CPU_VAR(current_task), %rax
+	movl	RTRACE_TASK_PID(%rax), %eax
+	movl	%eax, 8(%r10)
+	movq	3*8(%rsp), %rax
+	subq	$SITE_SIZE, %rax
+	movq	%rax, 12(%r10)
+	movq	4*8(%rsp), %rax
+	movq	%rax, 20(%r10)
+
+	movq	%r11, RTRACE_RING_COMMIT(%rcx)
+	andq	$RTRACE_CONTEXT_LEFT, RTRACE_RING_CONTEXT(%rcx)
+	cmpq	%r11, RTRACE_RING_POSITION(%rcx)
+	jne	.Lunpublished
+	cmpl	$0, RTRACE_RING_WAITERS(%rcx)
+	jne	.Lwanted
+	movb	$1, PER_CPU_VAR(rtrace_entry_made)
+
+.Lrecord_end:
+	CALL_DEPTH_ACCOUNT
+	popq	%rsi
+	popq	%rcx
+	popq	%rdx
+	decq	PER_CPU_VAR(__preempt_count)
+	je	.Lresched
+.Lrecord_return:
+	RET
+
+	/* Recording may be off for long, with the tracer on. */
+.Llimit:
+	xorl	%eax, %eax
+	subl	RTRACE_RING_LIMIT + 4(%rcx), %eax
+	testl	$~RTRACE_LIMIT_RECORDS, %eax
+	popq	%rax
+	jne	.Lrecord_end
+	pushq	%rax
+
+	/* Nothing was written. The callback turns preemption off again, and schedules at its end if need be. */
+.Lundo:
+	popq	%rax
+	popq	%rsi
+	popq	%rcx
+	popq	%rdx
+	decq	PER_CPU_VAR(__preempt_count)
+	jmp	.Lplain
+
+.Labandoned:
+	popq	%rax
+	movl	$RTRACE_ATTEMPT_ABANDONED, %eax
+	jmp	.Lrest
+.Lunpublished:
+	movl	$RTRACE_ATTEMPT_UNPUBLISHED, %eax
+	jmp	.Lrest
+.Lresched:
+	incq	PER_CPU_VAR(__preempt_count)
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%rsi
+	xorl	%ecx, %ecx
+	movl	$RTRACE_ATTEMPT_NOTHING, %eax
+	jmp	.Lrest
+.Lwanted:
+	movl	$RTRACE_ATTEMPT_WANTED, %eax
+.Lrest:
+	CALL_DEPTH_ACCOUNT
+	orq	%rax, %rcx
+	pushq	%rdi
+	pushq	%r8
+	pushq	%r9
+	movq	6*8(%rsp), %rdi
+	subq	$SITE_SIZE, %rdi
+	movq	7*8(%rsp), %rsi
+.Lrecord_ops:
+	movabsq	$0, %rdx
+	call	function_trace_rest
+
+	popq	%r9
+	popq	%r8
+	popq	%rdi
+	popq	%rsi
+	popq	%rcx
+	popq	%rdx
+.Lrest_return:
+	RET
+SYM_FUNC_END(ftrace_record_caller)
+#endif
+.Lmodel_end:
 
 SYM_FUNC_START(ftrace_regs_caller)
 	ANNOTATE_NOENDBR
@@ -280,17 +448,26 @@ SYM_DATA_START(rtrace_models)
 	/*
 	 * Size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call;
 	 * of both RETs; of the entry with a gate, which begins with the movabsq of its word, and of its RET; of the entry for what
-	 * hooks returns, which begins with the NOP, of its call and of its RET.
+	 * hooks returns, which begins with the NOP, of its call and of its RET; of the entry that records, which may not be there, of what
+	 * loads the rings' place and the ops, and of both RETs.
 	 */
-	.quad	.Lhook_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
+	.quad	.Lmodel_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
 	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller
 	.quad	.Lreturn - ftrace_caller, .Lplain_return - ftrace_caller
 	.quad	.Lgate - ftrace_caller, .Lgated_return - ftrace_caller
 	.quad	.Lhook - ftrace_caller, .Lhook_call - ftrace_caller, .Lhook_return - ftrace_caller
+#if RTRACE_RECORDS_IN_ENTRY
+	.quad	ftrace_record_caller - ftrace_caller, .Lrings - ftrace_caller, .Lrecord_ops - ftrace_caller
+	.quad	.Lrecord_return - ftrace_caller, .Lrest_return - ftrace_caller
+#else
+	.quad	0, 0, 0
+	.quad	0, 0
+#endif
 	.quad	.Lregs_end - ftrace_regs_caller, 0
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_ops - ftrace_regs_caller, .Lregs_call - ftrace_regs_caller
 	.quad	.Lregs_return - ftrace_regs_caller, .Lregs_balanced_return - ftrace_regs_caller
 	.quad	0, 0
 	.quad	0, 0, 0
+	.quad	0, 0, 0, 0, 0
 SYM_DATA_END(rtrace_models)

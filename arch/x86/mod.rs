@@ -74,6 +74,10 @@ impl Arch for Machine {
         addr.wrapping_add(trampoline::hook_offset())
     }
 
+    fn record_entry(addr: usize) -> Option<usize> {
+        Some(addr.wrapping_add(trampoline::record_offset()?))
+    }
+
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize> {
         let at = addr.wrapping_add(trampoline::call_offset(regs));
         insn::call_target(at, &text::read(at)?).map(trampoline::called)

@@ -10,7 +10,7 @@
 
 use super::insn;
 use super::text::{self, Patcher};
-use crate::kernel::ftrace::{gate_of, stub};
+use crate::kernel::ftrace::{gate_of, rings_of, stub};
 use crate::trace::ftrace::arch::{Callees, Trampoline};
 use kernel::{bindings, page, prelude::*};
 
@@ -30,6 +30,21 @@ struct Model {
     /// Offsets of the entry for what hooks returns, which begins with a NOP, of its call and of its
     /// RET; 0 if there is none.
     hook: [usize; 3],
+    /// The entry that records; 0 if there is none.
+    record: Record,
+}
+
+/// Of a model's entry that records.
+#[repr(C)]
+struct Record {
+    /// Its offset.
+    entry: usize,
+    /// Offset of `movabs rings, %rax`, a load of the word at that address.
+    rings: usize,
+    /// Offset of `movabs $ops, %rdx`.
+    ops: usize,
+    /// Offsets of the RETs.
+    returns: [usize; 2],
 }
 
 /// Where a copy differs from its model.
@@ -50,6 +65,9 @@ extern "C" {
 const MOVABS_RDX: [u8; 2] = [0x48, 0xba];
 /// And `movabs $imm64, %r11` with these.
 const MOVABS_R11: [u8; 2] = [0x49, 0xbb];
+
+/// And `movabs moffs64, %rax` with these.
+const MOVABS_TO_RAX: [u8; 2] = [0x48, 0xa1];
 
 fn numbers(regs: bool) -> &'static Model {
     // SAFETY: read-only data that the assembler laid out as `[Model; 2]`.
@@ -90,6 +108,11 @@ pub(super) fn gated_offset() -> usize {
 /// returns.
 pub(super) fn hook_offset() -> usize {
     numbers(false).hook[0]
+}
+
+/// Where a trampoline that does not save all registers is entered to record; none if it cannot be.
+pub(super) fn record_offset() -> Option<usize> {
+    Some(numbers(false).record.entry).filter(|offset| *offset != 0)
 }
 
 /// Where a call of the function at `func` leads: past what is for indirect branches.
@@ -176,6 +199,7 @@ fn code_at(addr: usize, ops: usize, to: Callees, regs: bool) -> Result<KVec<u8>>
         returns,
         gated,
         hook,
+        record,
         ..
     } = numbers(regs);
     let mut code = KVec::from_elem(0, *size, GFP_KERNEL)?;
@@ -206,11 +230,18 @@ fn code_at(addr: usize, ops: usize, to: Callees, regs: bool) -> Result<KVec<u8>>
     if gate != 0 {
         load(&mut code, gate, MOVABS_R11, gate_of(ops))?;
     }
+    let mut further_returns = [0; 2];
+    if record.entry != 0 {
+        load(&mut code, record.rings, MOVABS_TO_RAX, rings_of(ops))?;
+        load(&mut code, record.ops, MOVABS_RDX, ops)?;
+        further_returns = record.returns;
+    }
     if cfg!(CONFIG_MITIGATION_RETHUNK) {
         let [plain, balanced] = *returns;
         put(&mut code, plain, &return_at(addr.wrapping_add(plain))?)?;
         let [_, _, hook_return] = *hook;
-        for further in [gated_return, hook_return] {
+        let [recorded, rest] = further_returns;
+        for further in [gated_return, hook_return, recorded, rest] {
             if further != 0 {
                 put(&mut code, further, &return_at(addr.wrapping_add(further))?)?;
             }

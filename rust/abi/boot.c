@@ -28,6 +28,10 @@ DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER
 
 DEFINE_PER_CPU(struct rtrace_profile, rtrace_profile);
 
+/* All zeros: its limit is below the end of any event. It is as long as what is read of a ring before that is seen. */
+static const u64 no_ring[16];
+DEFINE_PER_CPU(const void *, rtrace_no_ring) = no_ring;
+
 /* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
 static int __init forget_scale(void)
 {

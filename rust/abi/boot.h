@@ -28,6 +28,9 @@ struct rtrace_profile {
 } __aligned(32);
 DECLARE_PER_CPU(struct rtrace_profile, rtrace_profile);
 
+/* The address of a ring that takes nothing, for trampolines that are to record nothing. */
+DECLARE_PER_CPU(const void *, rtrace_no_ring);
+
 /* Boot parameters. */
 enum rtrace_param {
 	RTRACE_PARAM_TRACER,

@@ -6,7 +6,9 @@
 //! Each does what a function of a room says, in line. The rooms get their addresses by the traits
 //! that are implemented here.
 
+use crate::kernel::context::PreemptOff;
 use crate::kernel::kprobes::no_kprobe;
+use crate::trace::buffer::Unfinished;
 #[cfg(CONFIG_FPROBE)]
 use crate::trace::fgraph::fprobe::{self, hit, ProbeSymbols};
 use crate::trace::fgraph::graph_user::{self, GraphSymbols};
@@ -14,9 +16,10 @@ use crate::trace::fgraph::recorder::Recorder;
 use crate::trace::fgraph::{self, plain, shared, user, EntryFuncs, HookSymbols};
 use crate::trace::ftrace::arch::{Arch, Hooking, Machine};
 use crate::trace::ftrace::ops::{self, list, thunk, CallbackSymbol, Entry, Func, ListSymbols};
+use crate::trace::instance::Instance;
 use crate::trace::profilers::function::shared::Profile;
 use crate::trace::profilers::function::{self as profile, hot, HotSymbols};
-use crate::trace::tracers::function::Careful;
+use crate::trace::tracers::function::{self, Careful};
 use kernel::bindings::{fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_ops, ftrace_regs};
 use kernel::ffi::c_int;
 
@@ -87,6 +90,28 @@ callback!(function_careful_trace_call: Careful<ops::Nothing>);
 callback!(function_args_trace_call: Careful<ops::Arguments>);
 callback!(function_trace_probe_call: crate::trace::commands::Probe);
 
+/// What is left of a hit that `ftrace_record_caller` in `arch/x86/entry.S` has begun.
+///
+/// # Safety
+///
+/// For trampolines: `op` is an ops whose callback is an `Instance`. Preemption is off by the trampoline,
+/// which does not turn it on. `word` says what is left, as of [`Unfinished`].
+#[no_mangle]
+unsafe extern "C" fn function_trace_rest(
+    ip: usize,
+    parent_ip: usize,
+    op: *mut ftrace_ops,
+    word: usize,
+) {
+    // SAFETY: the trampoline has turned preemption off and leaves the rest to this, with what it says
+    // of this CPU's ring; its ops is registered with such a callback.
+    unsafe {
+        let left = Unfinished::handed_on(word, PreemptOff::assume());
+        let instance = ops::callback_of::<Instance>(op);
+        function::finish(&instance, ip, parent_ip, left);
+    }
+}
+
 /// A site of several graph users, or of one that is not traced alone.
 ///
 /// # Safety
@@ -152,6 +177,7 @@ no_kprobe!(
     arch_ftrace_ops_list_func,
     ftrace_ops_assist_func,
     function_trace_call,
+    function_trace_rest,
     function_careful_trace_call,
     function_args_trace_call,
     function_trace_probe_call,

@@ -57,6 +57,8 @@ mod perf_event;
 #[cfg(all(CONFIG_EVENT_TRACING, CONFIG_PERF_EVENTS, CONFIG_FUNCTION_TRACER))]
 mod perf_function;
 mod printk;
+#[cfg(all(CONFIG_FUNCTION_TRACER, CONFIG_X86))]
+mod record;
 mod ring_buffer;
 mod ring_buffer_map;
 mod ring_buffer_read;

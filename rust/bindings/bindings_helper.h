@@ -85,6 +85,9 @@
 #include "../../kernel/rtrace/rust/abi/blk.h"
 #endif
 #include "../../kernel/rtrace/rust/abi/boot.h"
+#ifdef CONFIG_X86
+#include "../../kernel/rtrace/arch/x86/record.h"
+#endif
 #include "../../kernel/rtrace/rust/abi/branch.h"
 #ifdef CONFIG_DYNAMIC_EVENTS
 #include "../../kernel/rtrace/rust/abi/dynamic.h"

@@ -28,6 +28,8 @@
 // of them.
 #![cfg_attr(CONFIG_RTRACE, allow(unreachable_pub, unused_imports))]
 
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub mod assembly;
 mod cpu_buffer;
 mod discard;
 mod env;

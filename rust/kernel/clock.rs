@@ -12,6 +12,8 @@ mod x86;
 
 #[cfg(CONFIG_UML)]
 pub(crate) use um::{sched_is_native, sched_native};
+#[cfg(all(CONFIG_X86, CONFIG_FUNCTION_TRACER))]
+pub(crate) use x86::scale;
 #[cfg(CONFIG_X86)]
 pub(crate) use x86::{cycles, sched_is_native, sched_native};
 

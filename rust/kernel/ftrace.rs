@@ -233,6 +233,22 @@ pub(crate) fn panic(why: &'static core::ffi::CStr) -> ! {
     unsafe { bindings::panic(c"%s".as_ptr().cast(), why.as_ptr()) }
 }
 
+/// The address of a word of the `struct ftrace_ops` at `ops` where trampolines find the rings in which
+/// they record, if they do that. It is a half of a list head that C has no use for here.
+pub(crate) fn rings_of(ops: usize) -> usize {
+    ops.wrapping_add(offset_of!(ftrace_ops, subop_list) + offset_of!(list_head, next))
+}
+
+/// The same of where those are while it is not to record.
+pub(crate) fn kept_rings_of(ops: usize) -> usize {
+    ops.wrapping_add(offset_of!(ftrace_ops, subop_list) + offset_of!(list_head, prev))
+}
+
+/// The place of rings that take nothing.
+pub(crate) fn no_rings() -> usize {
+    (&raw const bindings::rtrace_no_ring) as usize
+}
+
 /// The address of a word of the `struct ftrace_ops` at `ops` that is its gate: where trampolines have
 /// one, they call its function only while that is not 0. It is a half of C's list head, for which
 /// there is no other use.

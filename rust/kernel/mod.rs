@@ -25,6 +25,8 @@ pub(crate) mod fprobe;
 pub(crate) mod fs;
 #[cfg(CONFIG_FUNCTION_TRACER)]
 pub(crate) mod ftrace;
+#[cfg(CONFIG_FUNCTION_PROFILER)]
+pub(crate) mod function_profile;
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
 pub(crate) mod hashed_pointer;
 #[cfg(all(CONFIG_HIBERNATION, CONFIG_FUNCTION_GRAPH_TRACER))]

@@ -82,6 +82,7 @@ impl<T> PerCpu<T> {
     }
 
     /// Where the values are, for hot paths.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
     pub(crate) fn base(&self) -> NonNull<T> {
         self.base
     }
@@ -209,6 +210,7 @@ macro_rules! this_word {
 pub(crate) use this_word;
 
 /// Where `cpu`'s copy of static per-CPU data is that C code has made; `symbol` is its address there.
+#[cfg(CONFIG_FUNCTION_PROFILER)]
 pub(crate) fn static_of<T>(symbol: *const T, cpu: CpuId) -> *mut T {
     symbol.wrapping_byte_add(offset_of(cpu)).cast_mut()
 }

@@ -128,9 +128,9 @@ const COUNT: u32 = LONG_CLOCK - 1;
 /// The flag that turns recording off, independent of the count (`RB_BUFFER_OFF`).
 const OFF: u32 = 1 << 30;
 /// The flag for absolute timestamps on all events.
-const ABSOLUTE: u32 = 1 << 29;
+pub(super) const ABSOLUTE: u32 = 1 << 29;
 /// The flag for a clock that the fast path cannot read.
-const LONG_CLOCK: u32 = 1 << 28;
+pub(super) const LONG_CLOCK: u32 = 1 << 28;
 
 /// The value of `SetupLine::limit` for `capacity` and `reasons`. `reasons` is below 2^31.
 const fn limit(capacity: u32, reasons: u32) -> u64 {

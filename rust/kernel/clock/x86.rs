@@ -25,7 +25,7 @@ pub(crate) fn sched_is_native() -> bool {
 }
 
 /// How many of the counter's upper bits the product leaves out.
-const MORE: u32 = 2;
+pub(crate) const MORE: u32 = 2;
 
 /// [`sched`](super::sched), in line. Where the counter is not the clock, the reading means nothing.
 ///
@@ -135,6 +135,22 @@ const _: () = {
     assert!(offset_of!(ScaleData, offset) == offset_of!(bindings::cyc2ns_data, cyc2ns_offset));
     assert!(offset_of!(Scale, sequence) == offset_of!(bindings::cyc2ns, seq));
 };
+
+/// What code in assembly must know to read the clock as [`sched_native`] does.
+#[cfg(CONFIG_FUNCTION_TRACER)]
+pub(crate) mod scale {
+    use super::{bindings, offset_of, Scale, ScaleData};
+
+    pub(crate) use super::MORE;
+    /// Offset of the factor in `rtrace_scale`.
+    pub(crate) const FACTOR: usize = offset_of!(bindings::rtrace_scale, factor);
+    /// Of the sequence that it was made at.
+    pub(crate) const SEEN: usize = offset_of!(bindings::rtrace_scale, seen);
+    /// Of the time's offset in `cyc2ns`.
+    pub(crate) const OFFSET: usize = offset_of!(ScaleData, offset);
+    /// Of its sequence.
+    pub(crate) const SEQUENCE: usize = offset_of!(Scale, sequence);
+}
 
 /// This CPU's scale.
 fn this_scale() -> &'static Scale {

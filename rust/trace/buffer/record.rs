@@ -116,7 +116,7 @@ pub(crate) struct Unfinished<S: Pinned> {
 
 impl<S: Pinned> Unfinished<S> {
     /// The entry is there.
-    const NOTHING: usize = 1;
+    pub(crate) const NOTHING: usize = 1;
     const OUTCOMES: [Plain; 5] = [
         Plain::Done,
         Plain::Wanted,
@@ -155,6 +155,18 @@ impl<S: Pinned> Unfinished<S> {
     #[inline(always)]
     pub(crate) fn is_done(&self) -> bool {
         self.word == Self::NOTHING
+    }
+
+    /// What code in assembly hands on.
+    ///
+    /// # Safety
+    ///
+    /// `word` is as the type's invariants say, by what this CPU's ring was since `stay`.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    #[inline(always)]
+    pub(crate) unsafe fn handed_on(word: usize, stay: S) -> Self {
+        // INVARIANT: the caller says so.
+        Self { word, stay }
     }
 
     fn get(&self) -> Option<(&Ring, Plain)> {
@@ -266,6 +278,27 @@ impl Buffer {
             Plain::Unpublished => self.publish(stay, ring),
             Plain::Not => Self::record_any(one, two, self, stay, E::ID),
             Plain::Abandoned => Self::record_again(one, two, self, stay, ring, E::ID),
+        }
+    }
+
+    /// Where the pointers to this CPU's and the other CPUs' rings are, for code in assembly, which records
+    /// as [`Buffer::record`] does.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn rings(&self) -> usize {
+        self.rings.base().as_ptr() as usize
+    }
+
+    /// Does what is `left` of such an attempt to record `entry`.
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    pub(crate) fn finish<E: Entry<Words = [u64; 3]>>(
+        &self,
+        left: Unfinished<PreemptOff>,
+        entry: E,
+    ) {
+        let (made, stay) = self.complete(left);
+        if !made {
+            let [_, one, two] = entry.words(0);
+            Self::record_any(one, two, self, stay, E::ID);
         }
     }
 

@@ -180,6 +180,10 @@ pub(crate) trait Arch {
     /// Where a site enters it if its ops may have a function that hooks returns ([`Callees`]).
     fn hook_entry(addr: usize) -> usize;
 
+    /// Where a site enters it if all that its ops wants is entries of the function tracer, in the rings
+    /// whose place [is kept](crate::kernel::ftrace::rings_of) in the ops. None if there is no such entry.
+    fn record_entry(addr: usize) -> Option<usize>;
+
     /// What the trampoline at `addr` calls; `None` when its call cannot be read.
     fn trampoline_calls(addr: usize, regs: bool) -> Option<usize>;
 

@@ -41,7 +41,7 @@ pub(crate) use list::{
 };
 pub(crate) use manager::{Manager, Parts};
 pub(crate) use owner::{
-    thunk, Arguments, Callback, CallbackSymbol, Entry, Flags, Hit, Nothing, Ops, Saved,
+    callback_of, thunk, Arguments, Callback, CallbackSymbol, Entry, Flags, Hit, Nothing, Ops, Saved,
 };
 pub(crate) use raw::{flag, AtomicOps, FilterKind, Func, OpsRef, StaticOps};
 pub(crate) use register::{

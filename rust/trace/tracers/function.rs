@@ -21,7 +21,7 @@ use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
-use crate::trace::buffer::Buffer;
+use crate::trace::buffer::{Buffer, Unfinished};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Nothing, Ops, Saved};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
@@ -171,10 +171,27 @@ impl Drop for Tracing {
 impl Callback for Instance {
     type Saved = Nothing;
 
+    fn records_in(&self) -> Option<usize> {
+        Some(self.buffer().rings())
+    }
+
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
         self.buffer().record(call(hit));
     }
+}
+
+/// What is left of a call of `ip` that the trampoline has tried to record: [`Buffer::finish`].
+#[inline(always)]
+pub(crate) fn finish(
+    instance: &Instance,
+    ip: usize,
+    parent_ip: usize,
+    left: Unfinished<PreemptOff>,
+) {
+    instance
+        .buffer()
+        .finish(left, entry::Function { ip, parent_ip });
 }
 
 /// The entry of a call.

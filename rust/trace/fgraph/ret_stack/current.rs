@@ -388,12 +388,6 @@ impl Held<'_> {
 
     /// See [`Frame`].
     #[inline(always)]
-    pub(crate) fn retp(&self) -> usize {
-        self.word(RETP).load(Relaxed) as usize
-    }
-
-    /// See [`Frame`].
-    #[inline(always)]
     pub(crate) fn ret(&self) -> usize {
         self.word(RET).load(Relaxed) as usize
     }

@@ -17,7 +17,7 @@ use core::ptr;
 use kernel::{
     new_mutex,
     prelude::*,
-    sync::{Arc, Mutex, SetOnce},
+    sync::{Arc, ArcBorrow, Mutex, SetOnce},
     types::{ForeignOwnable, Opaque},
 };
 
@@ -79,6 +79,13 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     /// Is it to be called only while the gate is open ([`Ops::set_gate`])? Where several ops share a
     /// site it is called all the same.
     const GATED: bool = false;
+
+    /// The place of the rings ([`Buffer::rings`](crate::trace::buffer::Buffer::rings)), if all that it does
+    /// is to record entries of the function tracer there. Then trampolines may do that instead of calling
+    /// it.
+    fn records_in(&self) -> Option<usize> {
+        None
+    }
 
     /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the
     /// traced code has it.
@@ -241,6 +248,7 @@ impl Ops {
     pub(crate) fn set_callback<T: CallbackSymbol>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
+        let rings = callback.records_in();
         let data = callback.into_foreign();
         if let Some(past) = held.past.take() {
             let same = past.entry == T::ENTRY as *const () as usize && past.data == data.cast();
@@ -252,9 +260,13 @@ impl Ops {
         self.raw.set_func(Some(T::ENTRY));
         {
             let _state = FTRACE.lock();
+            if let Some(rings) = rings {
+                self.raw.set_rings(rings);
+            }
             for (flag, set) in [
                 (flag::PLAIN, T::Saved::NOTHING),
                 (flag::GATED, T::GATED && !T::Saved::NOTHING),
+                (flag::RECORDS, rings.is_some()),
             ] {
                 match set {
                     true => self.raw.set(flag),
@@ -376,6 +388,21 @@ unsafe fn release<T: Callback>(data: *mut c_void) {
     drop(unsafe { Arc::<T>::from_foreign(data.cast()) });
 }
 
+/// The callback of an ops.
+///
+/// # Safety
+///
+/// `op` is the C structure of an [`Ops`] whose callback is a `T`, which is hit meanwhile.
+#[inline(always)]
+pub(crate) unsafe fn callback_of<'a, T: Callback>(op: *mut ftrace_ops) -> ArcBorrow<'a, T> {
+    // SAFETY: a registered ops, to which `set_callback` gave the data, that lives until no hit can
+    // be here.
+    unsafe {
+        let private: *mut c_void = ptr::read(&raw const (*op).private);
+        <Arc<T> as ForeignOwnable>::borrow(private.cast())
+    }
+}
+
 /// What trampolines call: [`Callback::hit`] of `T`.
 ///
 /// # Safety
@@ -389,12 +416,8 @@ pub(crate) unsafe extern "C" fn thunk<T: Callback>(
     op: *mut ftrace_ops,
     fregs: *mut ftrace_regs,
 ) {
-    // SAFETY: a registered ops, to which `set_callback` gave the data, that lives until no hit can
-    // be here.
-    let callback = unsafe {
-        let private: *mut c_void = ptr::read(&raw const (*op).private);
-        <Arc<T> as ForeignOwnable>::borrow(private.cast())
-    };
+    // SAFETY: it is the C structure of such an ops, whose trampoline calls this.
+    let callback = unsafe { callback_of::<T>(op) };
     callback.hit(&Hit {
         ip,
         parent_ip,

@@ -33,6 +33,8 @@ pub(crate) mod flag {
     pub(crate) const OWNED: usize = 1 << 61;
     /// The callback is called only while the gate is open.
     pub(crate) const GATED: usize = 1 << 60;
+    /// The callback records entries of the function tracer, and does nothing else.
+    pub(crate) const RECORDS: usize = 1 << 59;
     /// The trampoline made for it saves all registers.
     pub(crate) const ALL_SAVED: usize = 1 << 62;
 }
@@ -174,6 +176,29 @@ impl OpsRef {
         gate.store(open.into(), Relaxed);
     }
 
+    /// Sets where the rings are that its trampoline records in. Before its registration, while no hit is
+    /// in the trampoline.
+    pub(super) fn set_rings(self, place: usize) {
+        self.rings(ftrace::kept_rings_of).store(place, Relaxed);
+        self.record_in_rings(true);
+    }
+
+    /// Makes its trampoline record where [`OpsRef::set_rings`] has said, or nowhere. For holders of the
+    /// ftrace lock.
+    pub(super) fn record_in_rings(self, on: bool) {
+        let place = match on {
+            true => self.rings(ftrace::kept_rings_of).load(Relaxed),
+            false => ftrace::no_rings(),
+        };
+        self.rings(ftrace::rings_of).store(place, Relaxed);
+    }
+
+    fn rings(self, at: fn(usize) -> usize) -> &'static Atomic<usize> {
+        // SAFETY: by the type's invariant the structure is alive, and the word, half of a list head, is
+        // in it.
+        unsafe { Atomic::from_ptr(at(self.as_ptr() as usize) as *mut usize) }
+    }
+
     /// Address of its function, 0 if none.
     #[inline]
     pub(crate) fn func_addr(self) -> usize {
@@ -215,7 +240,11 @@ impl OpsRef {
     pub(super) fn entry(self) -> usize {
         let ours = self.has(flag::ALLOC_TRAMP) && !self.wants_regs();
         if ours && self.has(flag::PLAIN) {
-            Machine::plain_entry(self.trampoline())
+            let plain = Machine::plain_entry(self.trampoline());
+            match self.has(flag::RECORDS) && !self.has(flag::RECURSION | flag::RCU) {
+                true => Machine::record_entry(self.trampoline()).unwrap_or(plain),
+                false => plain,
+            }
         } else if ours && self.has(flag::GATED) {
             Machine::gated_entry(self.trampoline())
         } else if ours && Manager::is(self) {

@@ -42,6 +42,9 @@ pub(crate) fn ensure_trampoline(state: &State, op: OpsRef) {
     if op.has(flag::DIRECT) || (op.trampoline() != 0 && !op.has(flag::ALLOC_TRAMP)) {
         return;
     }
+    if op.has(flag::RECORDS) {
+        op.record_in_rings(true);
+    }
     let (regs, func) = (op.wants_regs(), trampoline_func(op));
     let to = callees(op, func);
     if op.trampoline() != 0 && op.has(flag::ALL_SAVED) == regs {
@@ -105,6 +108,9 @@ fn warn_if_not_renewed(result: Result) {
 /// Makes the trampoline of `op` call this instead of what it calls now; false if it has none, or
 /// one that was not made here.
 fn retarget(op: OpsRef, to: Callees) -> bool {
+    if op.has(flag::RECORDS) {
+        op.record_in_rings(to.func != ftrace::stub());
+    }
     if op.trampoline() == 0 || !op.has(flag::ALLOC_TRAMP) {
         return false;
     }

@@ -7,17 +7,17 @@
 //! A frame keeps the address of the function's record in the table of the CPU that made it, and its
 //! [`Top`] says which CPU that is. So a return on the same CPU, as nearly all are, looks up nothing.
 
-use super::table::{self, Hot, Record};
+use super::table::{self, Record};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::cpus;
+use crate::kernel::function_profile::{is_top_here, top_here, HotWords, CPUS};
 use crate::trace::fgraph::plain::{done, hook};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
 use core::ptr;
-use kernel::bindings;
 use kernel::cpu::CpuId;
-use kernel::sync::atomic::{Atomic, Relaxed, Release};
+use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The registration that frames are made of now; 0, which none has, while it is off.
 static NUMBER: Atomic<u64> = Atomic::new(0);
@@ -28,7 +28,7 @@ const CPU_BITS: u32 = 16;
 /// Set in the numbers of these frames; those of other kinds do not come so far.
 const OWN: u64 = 1 << 55;
 
-const _: () = assert!(bindings::CONFIG_NR_CPUS as u64 <= 1 << CPU_BITS);
+const _: () = assert!(CPUS <= 1 << CPU_BITS);
 
 /// What the frames of registration `number` end in on `cpu`.
 fn top_of(number: u64, cpu: CpuId) -> Top {
@@ -45,8 +45,7 @@ fn is_of(top: Top, number: u64) -> bool {
 pub(super) fn open(number: u64) {
     NUMBER.store(number, Relaxed);
     for cpu in cpus::possible() {
-        // Pairs with the acquire loads: who finds it finds the tables, which were stored before.
-        Hot::of(cpu).top.store(top_of(number, cpu).0, Release);
+        HotWords::of(cpu).set_top(top_of(number, cpu).0);
     }
 }
 
@@ -54,7 +53,7 @@ pub(super) fn open(number: u64) {
 pub(super) fn close() {
     NUMBER.store(0, Relaxed);
     for cpu in cpus::possible() {
-        Hot::of(cpu).top.store(0, Relaxed);
+        HotWords::of(cpu).set_top(0);
     }
 }
 
@@ -90,7 +89,7 @@ crate::kernel::kprobes::no_kprobe!(enter_any);
 #[inline(always)]
 pub(crate) unsafe fn hit(ip: usize, retp: *mut usize) {
     let stay = PreemptOff::new();
-    let top = Hot::top_here();
+    let top = Top(top_here(&stay));
     let current = Current::get();
     if top.0 == 0 || current.is_paused() {
         return;
@@ -128,7 +127,7 @@ unsafe fn enter_any(ip: usize, retp: *mut usize) {
     // SAFETY: preemption is off, by a guard that was forgotten before this call.
     let stay = unsafe { PreemptOff::assume() };
     let current = Current::get();
-    let top = Hot::top_here();
+    let top = Top(top_here(&stay));
     let Some(table) = table::this(&stay).filter(|_| top.0 != 0) else {
         return;
     };
@@ -155,7 +154,7 @@ impl OwnFrames for Alone {
     #[inline(always)]
     unsafe fn leave_here(current: Current, frame: &Held<'_>, top: Top) -> Option<usize> {
         let stay = PreemptOff::new();
-        if !Hot::is_here(top, &stay) {
+        if !is_top_here(top.0, &stay) {
             return None;
         }
         let time = now(&stay).wrapping_sub(frame.data());

@@ -9,16 +9,13 @@
 
 use crate::core::sys::{computed, word, Local};
 use crate::kernel::context::PreemptOff;
-use crate::kernel::percpu::{static_of, this_word, PerCpu};
+use crate::kernel::function_profile::{place_here, HotWords};
+use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::sort::sort_by;
-use crate::trace::fgraph::ret_stack::Top;
 use crate::trace::ftrace::sites;
-use core::mem::offset_of;
-use kernel::bindings;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
 
 /// So many places [`find_near`] looks at.
@@ -89,46 +86,6 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 static TABLES: SetOnce<PerCpu<Table>> = SetOnce::new();
-
-/// What hits look at on each CPU, in per-CPU data of C's, since Rust has none that is static.
-#[repr(C)]
-pub(super) struct Hot {
-    /// What the frames end in that the CPU makes; 0, which none does, while the profiler is off.
-    pub(super) top: Atomic<u64>,
-    /// [`Table::records`] and [`Table::mask`], once there are tables.
-    records: Atomic<*mut Record>,
-    mask: Atomic<u64>,
-}
-
-const _: () = {
-    assert!(size_of::<Hot>() <= size_of::<bindings::rtrace_profile>());
-    assert!(align_of::<Hot>() <= align_of::<bindings::rtrace_profile>());
-    assert!(offset_of!(Hot, top) == offset_of!(bindings::rtrace_profile, top));
-    assert!(offset_of!(Hot, records) == offset_of!(bindings::rtrace_profile, records));
-    assert!(offset_of!(Hot, mask) == offset_of!(bindings::rtrace_profile, mask));
-};
-
-impl Hot {
-    /// That of a possible CPU.
-    pub(super) fn of(cpu: CpuId) -> &'static Self {
-        let symbol = (&raw const bindings::rtrace_profile).cast();
-        // SAFETY: per-CPU data of this layout, as asserted above, which only Rust code uses, by atomic
-        // accesses.
-        unsafe { &*static_of(symbol, cpu) }
-    }
-
-    /// This CPU's [`Hot::top`].
-    #[inline(always)]
-    pub(super) fn top_here() -> Top {
-        Top(this_word!(load bindings::rtrace_profile, offset_of!(Hot, top)))
-    }
-
-    /// Is this CPU's [`Hot::top`] `top`?
-    #[inline(always)]
-    pub(super) fn is_here(top: Top, _stay: &PreemptOff) -> bool {
-        this_word!(is top.0, bindings::rtrace_profile, offset_of!(Hot, top))
-    }
-}
 
 impl Table {
     /// A table in which a search begins in one of so many places, a power of two.
@@ -217,12 +174,11 @@ fn hash(site: u64) -> u64 {
 ///
 /// [`prepare`] has made the tables, which stay.
 #[inline(always)]
-pub(super) unsafe fn find_near(site: u64, _stay: &PreemptOff) -> Option<&'static Record> {
-    let start = this_word!(and hash(site), bindings::rtrace_profile, offset_of!(Hot, mask));
-    let mut at = this_word!(add start, bindings::rtrace_profile, offset_of!(Hot, records));
+pub(super) unsafe fn find_near(site: u64, stay: &PreemptOff) -> Option<&'static Record> {
+    let mut at = place_here(hash(site), stay);
     for _ in 0..NEAR {
         // SAFETY: by the invariant of `Table` elements begin where a search does and `NEAR` places on.
-        let record = unsafe { &*(at as *const Record) };
+        let record = unsafe { &*core::ptr::with_exposed_provenance::<Record>(at as usize) };
         if word!(record: Record, site holds site) {
             return Some(record);
         }
@@ -253,9 +209,7 @@ pub(super) fn prepare() -> Result {
         .max(64);
     TABLES.populate(PerCpu::try_new(|_| Table::new(places))?);
     for (cpu, table) in TABLES.as_ref().into_iter().flat_map(PerCpu::iter) {
-        let hot = Hot::of(cpu);
-        hot.records.store(table.records.cast_mut(), Relaxed);
-        hot.mask.store(table.mask, Relaxed);
+        HotWords::of(cpu).set_table(table.records.expose_provenance(), table.mask);
     }
     Ok(())
 }
