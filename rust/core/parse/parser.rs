@@ -87,6 +87,11 @@ impl<const N: usize> Parser<N> {
         Ok(blank.saturating_add(size).saturating_add(ended.into()))
     }
 
+    /// Whether [`take`](Self::take) has a token.
+    pub fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
     /// Completes a held token when the file is closed. An error in it cannot be reported.
     pub fn finish(&mut self) {
         if self.state == State::Held {
@@ -96,8 +101,7 @@ impl<const N: usize> Parser<N> {
 
     /// The token, if it is complete and not empty. The parser is then ready for the next one.
     pub fn take(&mut self) -> Option<&[u8]> {
-        let ready = self.state == State::Ready;
-        if !ready {
+        if !self.is_ready() {
             return None;
         }
         self.state = State::Empty;

@@ -164,7 +164,7 @@ pub(crate) trait OpenFile: Send + Sync {
     }
 
     /// Can it be waited for by [`Self::poll`]? Others are always ready; `epoll_ctl(2)` of them is
-    /// `EPERM`. Asked once, right after the open; those with [`Self::pages`] can.
+    /// `EPERM`. Asked once, right after the open.
     fn polls(&self) -> bool {
         false
     }
@@ -373,15 +373,24 @@ static SEQ_OPERATIONS: Operations = Table(bindings::file_operations {
     ..COMMON
 });
 
-/// The operations of an open file that gives away pages; put in place by [`open`].
+/// The operations of an open file that gives away pages and can be waited for; put in place by
+/// [`open`].
 static PAGE_OPERATIONS: Operations = Table(bindings::file_operations {
+    poll: Some(poll),
+    ..PAGES
+});
+
+/// The operations of an open file that gives away pages and is always ready; put in place by
+/// [`open`].
+static READY_PAGES: Operations = Table(PAGES);
+
+const PAGES: bindings::file_operations = bindings::file_operations {
     llseek: Some(bindings::generic_file_llseek),
     read_iter: Some(read_iter),
     splice_read: Some(splice_read),
-    poll: Some(poll),
     mmap: Some(mmap),
     ..COMMON
-});
+};
 
 /// The operations of an open file that takes vectors whole; put in place by [`open`].
 static VECTOR_OPERATIONS: Operations = Table(bindings::file_operations {
@@ -479,8 +488,12 @@ unsafe fn install(
 ) -> Result {
     let seek = opened.file.seek();
     if opened.file.pages().is_some() {
+        let operations = match opened.file.polls() {
+            true => &PAGE_OPERATIONS,
+            false => &READY_PAGES,
+        };
         // SAFETY: `file` is not yet shared; neither table has a module.
-        unsafe { (*file).f_op = &PAGE_OPERATIONS.0 };
+        unsafe { (*file).f_op = &operations.0 };
     } else if opened.file.takes_vectors() {
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &VECTOR_OPERATIONS.0 };

@@ -227,10 +227,12 @@ impl OpenFile for Raw {
         Seek::Onward
     }
 
+    /// Nobody waits for a snapshot.
+    fn polls(&self) -> bool {
+        self.side == Side::Live
+    }
+
     fn poll<'f>(&'f self, call: &PollCall<'f>) -> PollEvents {
-        if self.side == Side::Snapshot {
-            return PollEvents::READABLE.and(PollEvents::WRITABLE);
-        }
         if self.instance().options().has(Flag::Block) {
             return PollEvents::READABLE;
         }

@@ -12,7 +12,6 @@ use crate::core::parse::command::{self, Rule};
 use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::commands::{self, Probes};
-use crate::trace::files::listing::Lines;
 use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::ops::{Edit, FilterKind, List, Ops};
 use crate::trace::instance::Instance;
@@ -59,10 +58,9 @@ pub(in crate::trace::files) fn open(
         true => Some(ops.edit(which, how.trunc)?),
         false => None,
     };
-    let list = if how.read {
-        Some(ops.list(which)?)
-    } else {
-        None
+    let list = match edit {
+        Some(_) => None,
+        None => Some(ops.list(which)?),
     };
     let set = FilterSet {
         which,
@@ -77,10 +75,25 @@ pub(in crate::trace::files) fn open(
 struct FilterSet {
     which: FilterKind,
     owner: Owner,
-    /// The hash at the time of the open. `None` if the file is not open for reading.
+    /// The hash at the time of the open. `None` if the file is not only open for reading.
     list: Option<List>,
     /// Rust functions are shown as paths.
     demangle: bool,
+}
+
+/// What a read shows of a hash: as it was at the open, or the private copy as it is now.
+enum Shown<'a> {
+    Opened(&'a List),
+    Edited(List),
+}
+
+impl Shown<'_> {
+    fn list(&self) -> &List {
+        match self {
+            Self::Opened(list) => list,
+            Self::Edited(list) => list,
+        }
+    }
 }
 
 impl FilterSet {
@@ -149,26 +162,29 @@ impl TokenSet for FilterSet {
     fn commit(&self, edit: Edit) -> Result {
         edit.commit()
     }
-}
 
-impl Lines for FilterSet {
-    fn seek(&self, at: u64) -> Option<u64> {
-        let list = self.list.as_ref()?;
-        let lines = self.rules(list) + self.commands();
-        (at < lines as u64).then_some(at)
+    type Shown<'a> = Shown<'a>;
+
+    fn shown(&self, edit: Option<&Edit>) -> Result<Shown<'_>> {
+        match (edit, &self.list) {
+            (Some(edit), _) => edit.list().map(Shown::Edited),
+            (None, Some(list)) => Ok(Shown::Opened(list)),
+            (None, None) => Err(EBADF),
+        }
     }
 
-    fn show(&self, at: u64, out: &mut dyn Out) -> fmt::Result {
-        match (&self.list, usize::try_from(at)) {
-            (Some(list), Ok(line)) => match line.checked_sub(self.rules(list)) {
-                Some(command) => match &self.owner {
-                    Owner::Instance(instance) => Probes::of(instance)
-                        .map_or(Ok(()), |probes| probes.write(command, out).map(drop)),
-                    Owner::Silent | Owner::Nobody => Ok(()),
-                },
-                None => self.show_rule(list, line, out),
-            },
-            _ => Ok(()),
+    fn count(&self, shown: &Shown<'_>) -> usize {
+        self.rules(shown.list()).saturating_add(self.commands())
+    }
+
+    fn show(&self, shown: &Shown<'_>, line: usize, out: &mut dyn Out) -> fmt::Result {
+        let list = shown.list();
+        match (line.checked_sub(self.rules(list)), &self.owner) {
+            (None, _) => self.show_rule(list, line, out),
+            (Some(command), Owner::Instance(instance)) => {
+                Probes::of(instance).map_or(Ok(()), |probes| probes.write(command, out).map(drop))
+            }
+            (Some(_), Owner::Silent | Owner::Nobody) => Ok(()),
         }
     }
 }

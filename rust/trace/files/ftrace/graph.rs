@@ -13,7 +13,6 @@ use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::files::control::{errno, shown, Control, Limit, Text};
-use crate::trace::files::listing::Lines;
 use crate::trace::files::{Node, Place};
 use crate::trace::ftrace::sites::Site;
 use crate::trace::instance::list;
@@ -30,15 +29,9 @@ impl Node for GraphFile {
             true => Some(Edit::open(self.0, how.trunc)?),
             false => None,
         };
-        let list = if how.read {
-            Some(filter::list(self.0)?)
-        } else {
-            None
-        };
         token_file::open(
             GraphSet {
                 which: self.0,
-                list,
                 demangle: at.instance.options().has(Flag::RustPaths),
             },
             edit,
@@ -49,8 +42,6 @@ impl Node for GraphFile {
 /// The hash of an open file.
 struct GraphSet {
     which: GraphFilterKind,
-    /// The hash at the time of the open. `None` if the file is not open for reading.
-    list: Option<KVVec<Site>>,
     /// Rust functions are shown as paths.
     demangle: bool,
 }
@@ -66,20 +57,20 @@ impl TokenSet for GraphSet {
         edit.commit()?;
         tell_tracers()
     }
-}
 
-impl Lines for GraphSet {
-    fn seek(&self, at: u64) -> Option<u64> {
-        let list = self.list.as_ref()?;
-        (at < list.len().max(1) as u64).then_some(at)
+    type Shown<'a> = KVVec<Site>;
+
+    /// Each read shows the hash that is current then, and not the private copy.
+    fn shown(&self, _edit: Option<&Edit>) -> Result<KVVec<Site>> {
+        filter::list(self.which)
     }
 
-    fn show(&self, at: u64, mut out: &mut dyn Out) -> fmt::Result {
-        match self
-            .list
-            .as_ref()
-            .and_then(|list| list.get(usize::try_from(at).ok()?))
-        {
+    fn count(&self, shown: &KVVec<Site>) -> usize {
+        shown.len().max(1)
+    }
+
+    fn show(&self, shown: &KVVec<Site>, line: usize, mut out: &mut dyn Out) -> fmt::Result {
+        match shown.get(line) {
             Some(site) => {
                 site.write_name(self.demangle, &mut out)?;
                 out.bytes(b"\n")

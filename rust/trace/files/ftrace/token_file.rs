@@ -4,21 +4,37 @@
 //! changes a private copy of the hash, which the close makes current. If a token could not be taken
 //! because there was no memory, the hash stays as it was.
 
+use crate::core::format::Out;
 use crate::core::parse::parser::Parser;
 use crate::kernel::fs::pseudo_fs::{OpenFile, Opening, WriteCall};
-use crate::kernel::fs::seq_file::{Cursor, Rows};
+use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use crate::kernel::kallsyms::SYMBOL_TOKEN;
 use crate::trace::files::control::errno;
-use crate::trace::files::listing::{self, Lines};
+use core::fmt;
 use kernel::{new_mutex, page::PAGE_SIZE, prelude::*, sync::Mutex};
 
 /// Room for one token: a symbol with offset and module as C prints it, and some spare bytes.
 const ROOM: usize = SYMBOL_TOKEN;
 
-/// A hash that a file shows and changes. Its lines are those of the hash at the time of the open.
-pub(super) trait TokenSet: Lines + 'static {
+/// A hash that a file shows and changes.
+pub(super) trait TokenSet: Send + Sync + 'static {
     /// The private copy.
     type Edit: Send + Unpin + 'static;
+
+    /// What one `read(2)` shows.
+    type Shown<'a>
+    where
+        Self: 'a;
+
+    /// What a read shows; `edit` is the private copy of a file that is open for writing, too. Task
+    /// context, may sleep. `ENOMEM`.
+    fn shown(&self, edit: Option<&Self::Edit>) -> Result<Self::Shown<'_>>;
+
+    /// The number of lines.
+    fn count(&self, shown: &Self::Shown<'_>) -> usize;
+
+    /// Prints the line with this number, counted from 0.
+    fn show(&self, shown: &Self::Shown<'_>, line: usize, out: &mut dyn Out) -> fmt::Result;
 
     /// Changes the copy by one token. Task context, may sleep.
     ///
@@ -70,7 +86,32 @@ impl<S: TokenSet> OpenFile for OpenSet<S> {
 
 impl<S: TokenSet> Rows for OpenSet<S> {
     fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
-        listing::rows(&self.set, at)
+        let writing = self.writing.lock();
+        let shown = self.set.shown(writing.as_ref().map(|file| &file.edit))?;
+        let line = usize::try_from(at).map_err(|_| EINVAL)?;
+        if line >= self.set.count(&shown) {
+            return Ok(None);
+        }
+        let set = &self.set;
+        Ok(Some(KBox::new(Line { set, shown, line }, GFP_KERNEL)?))
+    }
+}
+
+struct Line<'a, S: TokenSet> {
+    set: &'a S,
+    shown: S::Shown<'a>,
+    line: usize,
+}
+
+impl<S: TokenSet> Cursor for Line<'_, S> {
+    fn show(&mut self, out: &mut SeqOut<'_>) -> Result {
+        let shown = self.set.show(&self.shown, self.line, out);
+        shown.map_err(|fmt::Error| EIO)
+    }
+
+    fn next(&mut self) -> bool {
+        self.line = self.line.saturating_add(1);
+        self.line < self.set.count(&self.shown)
     }
 }
 
@@ -126,11 +167,20 @@ impl<E> TokenFile<E> {
         call: &mut WriteCall<'_>,
         apply: impl FnOnce(&mut E, &[u8]) -> Result,
     ) -> Result<usize> {
-        let text = read(call)?;
         if *call.pos == 0 {
             self.parser.clear();
         }
-        let used = self.parser.feed(&text).map_err(errno)?;
+        let mut used = 0usize;
+        loop {
+            let text = read(call)?;
+            let taken = self.parser.feed(&text).map_err(errno)?;
+            used = used.wrapping_add(taken);
+            // A token goes on, or comes, in the next page. A NUL ends even an empty one.
+            let goes_on = taken == text.len() && !text.ends_with(b"\0");
+            if call.len() == 0 || !goes_on || self.parser.is_ready() {
+                break;
+            }
+        }
         *call.pos = call.pos.wrapping_add(used as i64);
         if let Some(word) = self.parser.take() {
             apply(&mut self.edit, word)?;

@@ -136,6 +136,12 @@ impl Edit {
         }
     }
 
+    /// The changed set, for a file that shows it before it is current. `ENOMEM`.
+    pub(crate) fn list(&self) -> Result<List> {
+        let state = FTRACE.lock();
+        List::of_set(Some(&self.set), &state.key)
+    }
+
     /// Makes the set current and patches what differs, in one batch. Errors as of
     /// [`change_set`](super::register::change_set).
     pub(crate) fn commit(mut self) -> Result {
@@ -316,16 +322,20 @@ pub(crate) struct List {
 impl List {
     pub(super) fn of(op: OpsRef, which: FilterKind) -> Result<List> {
         let state = FTRACE.lock();
+        List::of_set(op.set_of(which, &state.key), &state.key)
+    }
+
+    fn of_set(set: Option<&SiteSet>, key: &Key) -> Result<List> {
         let mut list = List {
             sites: KVVec::new(),
             patterns: SiteSet::new(),
             everything: true,
         };
-        let Some(set) = op.set_of(which, &state.key) else {
+        let Some(set) = set else {
             return Ok(list);
         };
         list.everything = set.is_empty();
-        for table in table::under_lock(&state.key) {
+        for table in table::under_lock(key) {
             for site in (0..table.len()).filter_map(|i| Site::of(table, i)) {
                 if set.contains(site.addr()) {
                     list.sites.push(site, GFP_KERNEL)?;
