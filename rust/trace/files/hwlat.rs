@@ -61,4 +61,8 @@ impl Control for Mode {
         let found = MODES.iter().find(|(known, _)| known.as_bytes() == name);
         hwlat::set_mode(found.ok_or(EINVAL)?.1)
     }
+
+    fn is_listing(&self) -> bool {
+        true
+    }
 }

@@ -135,6 +135,10 @@ impl Control for Options {
         workload::set_option(found.ok_or(EINVAL)?.1, on)
     }
 
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn limit(&self) -> Limit {
         Limit::Refuse(255)
     }

@@ -79,6 +79,10 @@ impl Control for AvailableTracers {
         })?;
         shown(out.bytes(b"\n"))
     }
+
+    fn is_listing(&self) -> bool {
+        true
+    }
 }
 
 /// `trace_clock`: all clocks, the current one in brackets.

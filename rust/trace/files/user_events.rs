@@ -5,13 +5,14 @@
 //! A program registers events by `ioctl(2)` of `user_events_data`, which numbers them for the open
 //! file. A write is the number of an event and an entry without its common fields.
 
-use super::control::Text;
+use super::control::whole;
 use super::{Node, Place};
 use crate::core::event::user::command::DEFINITION_MAX;
 use crate::core::event::user::request::{
     Bit, Register, REGISTER_INDEX, REGISTER_SIZE, UNREGISTER_SIZE,
 };
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, ReadCall, VectorCall, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, VectorCall, WriteCall};
+use crate::kernel::fs::seq_file::{Cursor, Rows};
 use crate::kernel::user_memory;
 use crate::trace::events::dynamic::user::{self, enablers, Held, Sort};
 use kernel::ioctl::{_IOW, _IOWR};
@@ -223,9 +224,13 @@ impl Node for Status {
 struct OpenStatus;
 
 impl OpenFile for OpenStatus {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        let mut text = Text::new();
-        let result = user::write_status(&mut text);
-        call.put_from(text.written_with(result)?)
+    fn rows(&self) -> Option<&dyn Rows> {
+        Some(self)
+    }
+}
+
+impl Rows for OpenStatus {
+    fn start(&self, at: u64) -> Result<Option<KBox<dyn Cursor + '_>>> {
+        whole(at, |text| user::write_status(text))
     }
 }
