@@ -141,10 +141,13 @@ pub(crate) struct Syscalls {
 
 impl Feature for Syscalls {
     fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+        // A new instance begins with what the top instance has. That has nothing while it is made.
+        let top = Instance::top().and_then(|top| of(top));
+        let user_bytes = top.map_or(DEFAULT_USER_BYTES, |top| top.user_bytes());
         let new = Self {
             enter: FileTable::new(CALLS),
             exit: FileTable::new(CALLS),
-            user_bytes: Atomic::new(DEFAULT_USER_BYTES),
+            user_bytes: Atomic::new(user_bytes),
         };
         Ok(Arc::new(new, GFP_KERNEL)?)
     }
