@@ -25,7 +25,7 @@ const SIZE: usize =
 
 /// How perf reaches the event.
 pub(super) const CLASS: Class = Class {
-    reg: bindings::rtrace_perf_function_class_reg,
+    reg: Some(bindings::rtrace_perf_function_class_reg),
     may_see: Some(may_see),
 };
 

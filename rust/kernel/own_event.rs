@@ -28,7 +28,8 @@ pub(crate) type MaySee =
 #[derive(Clone, Copy)]
 pub(crate) struct Class {
     /// See [`Reg`].
-    pub(crate) reg: Reg,
+    /// `None`: the event only describes the entries.
+    pub(crate) reg: Option<Reg>,
     /// What is asked before perf sees hits, beside what is asked for all events.
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(crate) may_see: Option<MaySee>,
@@ -37,7 +38,14 @@ pub(crate) struct Class {
 impl Class {
     /// Has no probe: whoever records the entries hits the event.
     pub(crate) const WITHOUT_PROBE: Self = Self {
-        reg: bindings::rtrace_own_event_reg,
+        reg: Some(bindings::rtrace_own_event_reg),
+        #[cfg(CONFIG_PERF_EVENTS)]
+        may_see: None,
+    };
+
+    /// Is not hit as an event.
+    pub(crate) const DESCRIBED: Self = Self {
+        reg: None,
         #[cfg(CONFIG_PERF_EVENTS)]
         may_see: None,
     };
@@ -55,6 +63,8 @@ pub(crate) struct OwnField<'a> {
     pub(crate) size: usize,
     /// Whether it is signed.
     pub(crate) signed: bool,
+    /// Whether it is the address of a traced function.
+    pub(crate) is_function: bool,
 }
 
 /// One of these events. Nobody can enable it in an instance.
@@ -94,7 +104,7 @@ impl OwnEvent {
         unsafe {
             let raw = parts.class.get();
             (*raw).system = system.as_char_ptr();
-            (*raw).reg = Some(class.reg);
+            (*raw).reg = class.reg;
             let head = &raw mut (*raw).fields;
             (*head).next = head;
             (*head).prev = head;
@@ -123,7 +133,10 @@ impl OwnEvent {
             offset: u32::try_from(field.offset)?,
             size: u32::try_from(field.size)?,
             signed: field.signed,
-            filter: bindings::FILTER_OTHER as i32,
+            filter: match field.is_function {
+                true => bindings::FILTER_TRACE_FN as i32,
+                false => bindings::FILTER_OTHER as i32,
+            },
             len: 0,
         };
         self.0.texts.push(ty, GFP_KERNEL)?;

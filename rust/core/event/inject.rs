@@ -155,13 +155,17 @@ fn value_of(field: Field, digits: &[u8]) -> Result<u64, Error> {
     let begins = digits
         .first()
         .is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-');
-    if !begins || field.kind.is_text() || field.kind == Kind::Function {
+    if !begins || field.kind.is_text() {
         return Err(Error::Invalid);
     }
-    Ok(match field.signed {
+    let value = match field.signed {
         true => number::signed(digits, 0)? as u64,
         false => number::unsigned(digits, 0)?,
-    })
+    };
+    match field.kind {
+        Kind::Function => Err(Error::Invalid),
+        _ => Ok(value),
+    }
 }
 
 /// The location word of a text at `at` of an entry, with this length.

@@ -17,7 +17,7 @@ mod branch;
 mod function;
 mod graph;
 mod message;
-#[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
+#[cfg_attr(not(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE))), allow(dead_code))]
 pub mod mmio;
 mod noise;
 mod sched;
@@ -42,8 +42,8 @@ use super::Out;
 use crate::core::parse::options::Flag;
 use core::fmt;
 
-/// The built-in types: their numbers, which are ABI and are defined only here, and whether
-/// `events/` shows them.
+/// The built-in types: their numbers, which are ABI and are defined only here, and whether this
+/// kernel has them.
 macro_rules! table {
     ($($(#[$cfg:meta])* $number:literal => $Type:ty $(, if $offered:expr)?;)*) => {
         $($(#[$cfg])* impl Number for $Type {
@@ -62,23 +62,51 @@ table! {
     4 => KernelStack;
     5 => Print;
     6 => Bprint;
-    #[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
     7 => mmio::MmioRw;
-    #[cfg(any(CONFIG_MMIOTRACE, not(CONFIG_RTRACE)))]
     8 => mmio::MmioMap;
-    9 => Branch, if cfg!(CONFIG_BRANCH_TRACER);
+    9 => Branch;
     10 => FuncgraphExit;
     11 => FuncgraphEntry;
     12 => FuncgraphRetaddrEntry, if cfg!(CONFIG_FUNCTION_GRAPH_RETADDR);
     13 => UserStack;
     #[cfg(any(CONFIG_BLK_DEV_IO_TRACE, not(CONFIG_RTRACE)))]
-    14 => Blk, if Blk::LISTED;
+    14 => Blk;
     15 => Bputs;
     16 => Hwlat;
     17 => Osnoise;
     18 => Timerlat;
     19 => RawData;
     20 => FuncRepeats;
+}
+
+/// The types in the order of `events/ftrace/`. It does not show the others.
+const LISTED: [u16; 19] = [
+    Function::NUMBER,
+    FuncgraphEntry::NUMBER,
+    FuncgraphRetaddrEntry::NUMBER,
+    FuncgraphExit::NUMBER,
+    ContextSwitch::NUMBER,
+    Wakeup::NUMBER,
+    KernelStack::NUMBER,
+    UserStack::NUMBER,
+    Bprint::NUMBER,
+    Print::NUMBER,
+    RawData::NUMBER,
+    Bputs::NUMBER,
+    mmio::MmioRw::NUMBER,
+    mmio::MmioMap::NUMBER,
+    Branch::NUMBER,
+    Hwlat::NUMBER,
+    FuncRepeats::NUMBER,
+    Osnoise::NUMBER,
+    Timerlat::NUMBER,
+];
+
+/// The types that `events/ftrace/` shows, in its order. As in C, some are there that this kernel
+/// cannot record.
+pub fn listed() -> impl Iterator<Item = &'static Row> {
+    let rows = LISTED.iter().filter_map(|id| Row::find(*id));
+    rows.filter(|row| row.offered)
 }
 
 const _: () = {
@@ -401,7 +429,7 @@ pub struct Row {
     pub fields: &'static [Field],
     /// See [`Entry::PRINT`].
     pub print: &'static str,
-    /// Whether this kernel can record it.
+    /// Whether this kernel has it.
     pub offered: bool,
     show: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,
     message: fn(&Line<'_>, &mut dyn Out) -> Result<bool, Error>,

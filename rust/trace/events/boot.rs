@@ -7,6 +7,7 @@ use super::check;
 #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]
 use super::evals;
 use super::matching::Match;
+use super::print;
 use super::printer::{self, Events};
 use super::registry::{self, Registry};
 use super::systems::Systems;
@@ -81,7 +82,10 @@ fn take_in(events: impl Iterator<Item = Result<Registered>>) -> Result {
         check::look_at(&mut event);
         registry.add(event)?;
     }
-    registry.add_print()
+    registry.add_own()?;
+    registry.end_of_built_in();
+    print::init();
+    Ok(())
 }
 
 /// Enables the events of `wanted` again. Some are only hit if they are enabled when the first task

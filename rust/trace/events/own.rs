@@ -2,8 +2,10 @@
 
 //! Descriptions of the core's own entries as events, for the parts that handle them as such.
 
-use crate::core::format::entry;
+use super::registry::Registry;
+use crate::core::format::entry::{self, Entry as _, Function, Print};
 use crate::kernel::own_event::{Class, OwnEvent, OwnField};
+use crate::kernel::trace_event::Registered;
 use kernel::prelude::*;
 
 /// Makes the event for entries of type `kind`. Task context, may sleep. `EINVAL` without such a
@@ -20,7 +22,29 @@ pub(super) fn described(kind: u16, class: Class) -> Result<OwnEvent> {
             offset: field.offset,
             size: field.size,
             signed: field.signed,
+            is_function: kind == Function::ID && matches!(field.name, "ip" | "parent_ip"),
         })?;
     }
     Ok(event)
+}
+
+/// How C code reaches the entries of type `kind` as events.
+fn class_of(kind: u16) -> Class {
+    match kind {
+        Function::ID if cfg!(CONFIG_FUNCTION_TRACER) => Class::WITHOUT_PROBE,
+        Print::ID => Class::WITHOUT_PROBE,
+        _ => Class::DESCRIBED,
+    }
+}
+
+impl Registry {
+    /// Adds the events of system `ftrace`: the core's own entries. None of them can be enabled.
+    /// Once, at boot. `ENOMEM`.
+    pub(super) fn add_own(&mut self) -> Result {
+        for row in entry::listed() {
+            let event = described(row.id, class_of(row.id))?;
+            self.add(Registered::own(event)?)?;
+        }
+        Ok(())
+    }
 }

@@ -18,7 +18,7 @@ use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::trace_event::flag;
 use crate::kernel::tracepoint::{Point, Probes, TaskProbe, TaskView, BEFORE_EVENTS, BEHIND_EVENTS};
 use crate::trace::instance::feature::{Feature, OptionEffect};
-use crate::trace::instance::Instance;
+use crate::trace::instance::{list, Instance};
 use crate::trace::tasks::pids::{PidListKind, PidLists};
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -46,19 +46,24 @@ pub(crate) struct EventPids {
 pub(crate) struct EventsFeature {
     pids: Arc<EventPids>,
     print: RcuSlot<HotFile>,
+    /// See [`EventsFeature::events_before`].
+    events_before: Option<u32>,
     #[pin]
     forks: Mutex<Option<Probes<Forks>>>,
 }
 
 impl Feature for EventsFeature {
-    fn new(_name: Option<&CStr>) -> Result<Arc<Self>> {
+    fn new(name: Option<&CStr>) -> Result<Arc<Self>> {
+        let is_late = name.is_some() && list::has_directory();
+        let registry = is_late.then(registry::lock).and_then(Result::ok);
+        let events_before = registry.map(|registry| registry.next_id());
         let pids = EventPids {
             lists: PidLists::new(),
             ignores: PerCpu::new(|_| Atomic::new(false))?,
         };
         let pids = Arc::new(pids, GFP_KERNEL)?;
         Arc::pin_init(
-            pin_init!(Self { pids, print: RcuSlot::new(), forks <- new_mutex!(None) }),
+            pin_init!(Self { pids, print: RcuSlot::new(), events_before, forks <- new_mutex!(None) }),
             GFP_KERNEL,
         )
     }
@@ -89,6 +94,12 @@ impl EventsFeature {
     /// The pid lists.
     pub(crate) fn pids(&self) -> &Arc<EventPids> {
         &self.pids
+    }
+
+    /// The events with a smaller number were there when the instance was made. `None` for the top
+    /// instance and those of the command line.
+    pub(super) fn events_before(&self) -> Option<u32> {
+        self.events_before
     }
 
     /// The file of `ftrace:print`, as long as it has triggers.

@@ -4,12 +4,9 @@
 //! only runs its triggers.
 
 use super::file::{Hot, TRIGGERS_CHANGED};
-use super::own;
 use super::pids::EventsFeature;
-use super::registry::Registry;
 use crate::core::format::entry::{Entry as _, Print};
-use crate::kernel::own_event::Class;
-use crate::kernel::trace_event::{FileBox, Registered};
+use crate::kernel::trace_event::FileBox;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -60,12 +57,7 @@ fn triggers_changed(file: &FileBox<Hot>, any: bool) {
     }
 }
 
-impl Registry {
-    /// Adds the event. Once, at boot. `ENOMEM`.
-    pub(super) fn add_print(&mut self) -> Result {
-        let event = own::described(Print::ID, Class::WITHOUT_PROBE)?;
-        self.add(Registered::own(event)?)?;
-        TRIGGERS_CHANGED.populate(triggers_changed);
-        Ok(())
-    }
+/// Has [`is_triggered`] follow the triggers of the event. Once, at boot.
+pub(super) fn init() {
+    TRIGGERS_CHANGED.populate(triggers_changed);
 }

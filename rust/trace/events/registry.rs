@@ -78,10 +78,6 @@ impl Event {
     pub(super) fn is_hit_by_patching(&self) -> bool {
         self.is_hit_by_patching
     }
-
-    fn is_late(&self) -> bool {
-        self.call.module() != 0 || self.call.has(Call::DYNAMIC)
-    }
 }
 
 impl Deref for Event {
@@ -165,6 +161,8 @@ pub(crate) struct Registry {
     /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
     next: u32,
+    /// The events with a smaller id are those of the kernel image.
+    built_in: u32,
 }
 
 static REGISTRY: SetOnce<Pin<KBox<Mutex<Registry>>>> = SetOnce::new();
@@ -182,6 +180,7 @@ pub(super) fn init() -> Result {
         named: KVec::new(),
         waiting: KVec::new(),
         next: 0,
+        built_in: 0,
     };
     REGISTRY.populate(KBox::pin_init(new_mutex!(empty), GFP_KERNEL)?);
     Ok(())
@@ -220,6 +219,36 @@ impl Registry {
         eventfs::create_dir(&name, || Ok(self.events.push(event, GFP_KERNEL)?))?;
         self.next = self.next.checked_add(1).ok_or(EOVERFLOW)?;
         Ok(id)
+    }
+
+    /// All events of the kernel image have been added.
+    pub(super) fn end_of_built_in(&mut self) {
+        self.built_in = self.next;
+    }
+
+    /// The events with a smaller id were there when `instance` was made, or before the top instance
+    /// got its files.
+    fn first_late(&self, instance: &Instance) -> EventId {
+        let feature = instance.feature::<EventsFeature>().ok();
+        EventId(
+            feature
+                .and_then(|feature| feature.events_before())
+                .unwrap_or(self.built_in),
+        )
+    }
+
+    /// The id that the next event gets, as a number.
+    pub(super) fn next_id(&self) -> u32 {
+        self.next
+    }
+
+    /// The place of `event` among the directories of events in `instance`. An instance got those
+    /// that were there when it was made in reverse order.
+    pub(crate) fn order(&self, instance: &Instance, event: EventId) -> u64 {
+        let feature = instance.feature::<EventsFeature>().ok();
+        let before = feature.and_then(|feature| feature.events_before());
+        let reversed = before.and_then(|before| before.checked_sub(event.0)?.checked_sub(1));
+        reversed.unwrap_or(event.0).into()
     }
 
     /// Has `on_switch` told when the event is enabled or disabled.
@@ -306,7 +335,7 @@ impl Registry {
     }
 
     /// The events that can be enabled in `instance`, in the order of `available_events`: first
-    /// those of modules, the newest first.
+    /// those that came later than the instance, the newest first.
     pub(crate) fn listed<'a>(&'a self, instance: &'a Instance) -> impl Iterator<Item = &'a Event> {
         self.listed_from(instance, 0).map(|(_, event)| event)
     }
@@ -319,6 +348,7 @@ impl Registry {
         start: usize,
     ) -> impl Iterator<Item = (usize, &'a Event)> {
         let systems = Systems::of(instance);
+        let first_late = self.first_late(instance);
         let at = move |place: usize| {
             let is_late = place < self.events.len();
             let at = match is_late {
@@ -326,14 +356,15 @@ impl Registry {
                 false => place.wrapping_sub(self.events.len()),
             };
             let event = self.events.get(at)?;
-            let is_here = event.is_late() == is_late && event.is_offered() && systems.have(event);
+            let is_here =
+                (event.id >= first_late) == is_late && event.is_offered() && systems.have(event);
             is_here.then_some((place, event))
         };
         (start..self.places()).filter_map(at)
     }
 
-    /// The number of places of [`Registry::listed_from`]: each event takes one of two, as those of
-    /// modules come first, the newest first.
+    /// The number of places of [`Registry::listed_from`]: each event takes one of two, as later
+    /// ones come first, the newest first.
     pub(crate) fn places(&self) -> usize {
         self.events.len().saturating_mul(2)
     }
@@ -381,12 +412,33 @@ impl Registry {
 
     /// The names of the systems, each once, in the order of their first events.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &CStr> {
+        self.first_of_systems().map(|event| event.system())
+    }
+
+    /// Of each system that `instance` has, an event that tells the place of the system by
+    /// [`Registry::order`]: the first one that the instance got of those that are still there.
+    pub(crate) fn firsts_in<'a>(
+        &'a self,
+        instance: &'a Instance,
+    ) -> impl Iterator<Item = &'a Event> {
+        let of_system = |first: &'a Event| {
+            let mine = move |event: &&Event| event.system() == first.system();
+            let its = self.events.iter().filter(mine);
+            its.min_by_key(|event| self.order(instance, event.id))
+        };
+        let systems = Systems::of(instance);
+        let has = move |event: &&Event| systems.have(event);
+        self.first_of_systems().filter(has).filter_map(of_system)
+    }
+
+    /// The first event of each system.
+    fn first_of_systems(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().enumerate().filter_map(|(at, event)| {
             let system = event.system();
             let is_new = |before: &Event| {
                 before.system_key() != event.system_key() && before.system() != system
             };
-            self.events.get(..at)?.iter().all(is_new).then_some(system)
+            self.events.get(..at)?.iter().all(is_new).then_some(event)
         })
     }
 

@@ -86,8 +86,8 @@ static FILES: &[Row] = &[
 /// The files of a system. The index of a row is the number of its file.
 #[cfg(CONFIG_EVENT_TRACING)]
 static SYSTEM_FILES: &[FileRow<SystemPlace>] = &[
-    FileRow::new(b"enable", 0o640, &EnableSystem),
     FileRow::new(b"filter", 0o640, &SystemFilter),
+    FileRow::new(b"enable", 0o640, &EnableSystem),
 ];
 
 /// The files of an event. The index of a row is the number of its file.

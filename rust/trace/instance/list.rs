@@ -24,6 +24,7 @@ use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// An instance with its serial number. The list is sorted by that number.
@@ -43,6 +44,8 @@ struct Directories {
     /// Bytes of buffer per CPU for a new instance.
     size: usize,
 }
+
+static HAS_DIRECTORY: Atomic<bool> = Atomic::new(false);
 
 static DIRECTORIES: SetOnce<Pin<KBox<Mutex<Directories>>>> = SetOnce::new();
 
@@ -323,7 +326,13 @@ pub(crate) fn create_directory(root: &Dir) -> Result {
         *directory = Some(populate(&parent, instance)?);
     }
     directories.parent = Some(parent);
+    HAS_DIRECTORY.store(true, Relaxed);
     Ok(())
+}
+
+/// Whether `instances/` is there: an instance gets its directory when it is made. Any context.
+pub(crate) fn has_directory() -> bool {
+    HAS_DIRECTORY.load(Relaxed)
 }
 
 /// Handles `mkdir` and `rmdir` in `instances/`.

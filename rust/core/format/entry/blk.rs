@@ -97,9 +97,6 @@ impl fmt::Display for Device {
 }
 
 impl Blk {
-    /// Whether `events/ftrace` shows the type. In C it does not, either.
-    pub const LISTED: bool = false;
-
     /// Whether this is a note, and no step of a request.
     pub fn is_note(&self) -> bool {
         self.categories() & category::NOTIFY != 0

@@ -5,7 +5,7 @@
 //! A *tree* is such a directory with all below it. Its root stays in the file system; what is below
 //! has an inode and a dentry only while somebody uses it, and is made from what a [`LazyDir`] finds
 //! under a name. A number stands for each entry as long as the tree is there, whence its inode
-//! number and its place in a listing. What users change about an entry (mode, owner) is kept with
+//! number. What users change about an entry (mode, owner) is kept with
 //! the tree, by that number, so that it is there when the entry is made anew.
 //!
 //! A directory whose [`LazyDir`] is gone is not found any more, also where somebody has it open; a
@@ -37,7 +37,7 @@ pub(crate) trait LazyDir: Send + Sync {
     /// What is called `name`, if there is such an entry. Any error.
     fn find(&self, name: &[u8]) -> Result<Option<Found>>;
 
-    /// All entries, in the order of their numbers. Any error.
+    /// All entries, in the order of their places. Any error.
     fn list(&self) -> Result<KVec<Listed>>;
 
     /// Whether what the directory stood for has gone.
@@ -66,6 +66,9 @@ pub(crate) enum Entry {
 pub(crate) struct Listed {
     /// As in [`Found`].
     pub(crate) number: u64,
+    /// Its place in the listing, which no other entry of the directory has. A listing that is read
+    /// in parts goes on behind the place of its last entry.
+    pub(crate) place: u64,
     /// Its name.
     pub(crate) name: KVec<u8>,
     /// Whether it is a directory.
@@ -501,7 +504,7 @@ unsafe fn list(file: *mut bindings::file, context: *mut bindings::dir_context) -
         }
         let from = u64::try_from((*context).pos).map_err(|_| EINVAL)?;
         for entry in dir.list()? {
-            let place = entry.number.wrapping_add(DOTS);
+            let place = entry.place.wrapping_add(DOTS);
             if place < from {
                 continue;
             }

@@ -2,7 +2,8 @@
 
 //! The directories of `events/`, and the inode numbers of their entries.
 //!
-//! A listing has the files first, then the subdirectories, each in the order of their numbers.
+//! A listing has the files first, then the subdirectories in the order in which the instance got
+//! them.
 
 use super::layout::BuiltinDir;
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -17,6 +18,9 @@ use kernel::prelude::*;
 
 /// Inode numbers of one directory: its own number, then those of its files.
 const NUMBERS_PER_DIR: u64 = 16;
+
+/// Places of files in the listing of a directory; those of subdirectories are behind them.
+const FILE_PLACES: u64 = NUMBERS_PER_DIR;
 
 /// A kind of directory.
 #[derive(Clone, Copy)]
@@ -52,10 +56,11 @@ impl Numbers {
         }
     }
 
-    /// The directory as an entry of a listing.
-    pub(super) fn listed(self, name: &[u8]) -> Result<Listed> {
+    /// The directory as an entry of a listing, the `place`-th of the subdirectories.
+    pub(super) fn listed(self, place: u64, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0,
+            place: FILE_PLACES.wrapping_add(place),
             name: Text::copy(name)?,
             is_dir: true,
         })
@@ -73,6 +78,7 @@ impl Numbers {
     pub(super) fn listed_file(self, number: u64, name: &[u8]) -> Result<Listed> {
         Ok(Listed {
             number: self.0.wrapping_add(number),
+            place: number,
             name: Text::copy(name)?,
             is_dir: false,
         })
@@ -112,9 +118,6 @@ impl LazyDir for EventsDir {
         for (number, row) in self.files() {
             list.push(TOP.listed_file(number, row.name.to_bytes())?, GFP_KERNEL)?;
         }
-        if systems::has_own(&self.0.instance) {
-            list.push(SYSTEMS.directory(0).listed(FTRACE)?, GFP_KERNEL)?;
-        }
         systems::list(&self.0.instance, &mut list)?;
         Ok(list)
     }
@@ -135,7 +138,8 @@ mod systems {
         true
     }
 
-    pub(super) fn list(_: &Instance, _: &mut KVec<Listed>) -> Result {
-        Ok(())
+    pub(super) fn list(_: &Instance, list: &mut KVec<Listed>) -> Result {
+        let own = super::SYSTEMS.directory(0).listed(0, super::FTRACE)?;
+        Ok(list.push(own, GFP_KERNEL)?)
     }
 }

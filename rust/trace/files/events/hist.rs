@@ -7,7 +7,7 @@ use super::super::control::Text;
 use super::node::{open_text_file, TextFile};
 use super::node::{EventNode, EventPlace};
 use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall};
-use crate::trace::events::registry::{self, Event};
+use crate::trace::events::registry;
 use crate::trace::events::trigger::hist::waiting;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -80,10 +80,6 @@ impl EventNode<EventPlace> for Hist {
             }),
         }? Error))
     }
-
-    fn is_there(&self, event: &Event) -> bool {
-        event.takes_triggers()
-    }
 }
 
 #[pin_data]
@@ -154,10 +150,6 @@ pub(super) struct HistDebug;
 impl EventNode<EventPlace> for HistDebug {
     fn open(&'static self, at: &EventPlace, _: &OpenFlags) -> Result<Opening> {
         open_text_file(self, at)
-    }
-
-    fn is_there(&self, event: &Event) -> bool {
-        event.takes_triggers()
     }
 }
 

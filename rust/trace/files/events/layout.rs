@@ -17,6 +17,8 @@ use crate::core::format::entry::{self, Entry as _};
 use crate::core::ring_buffer::{Header, HEADER_SIZE};
 use crate::kernel::fs::pseudo_fs::{FileType, OpenFile, OpenFlags, Opening, ReadCall};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::trace::events::registry::Event;
 use crate::trace::instance::Instance;
 use core::fmt::Write;
 use kernel::prelude::*;
@@ -71,11 +73,9 @@ impl Control for HeaderPage {
     }
 }
 
-/// The built-in entries that this kernel can record.
+/// The built-in entries, with the inode numbers of their directories.
 fn entries() -> impl Iterator<Item = (&'static entry::Row, Numbers)> {
-    let made = |(_, entry): &(u64, &entry::Row)| entry.offered;
-    let numbered = (0..).zip(entry::TABLE).filter(made);
-    numbered.map(|(at, entry)| (entry, ENTRIES.directory(at)))
+    entry::listed().map(|entry| (entry, ENTRIES.directory(entry.id.into())))
 }
 
 /// The directory `events/ftrace/` of an instance.
@@ -84,26 +84,51 @@ pub(super) struct BuiltinDir(pub(super) Arc<Instance>);
 impl LazyDir for BuiltinDir {
     fn find(&self, name: &[u8]) -> Result<Option<Found>> {
         let found = entries().find(|(entry, _)| entry.name.as_bytes() == name);
-        found
-            .map(|(entry, numbers)| {
-                let dir = BuiltinEntryDir {
-                    entry,
-                    numbers,
-                    #[cfg(CONFIG_EVENT_TRACING)]
-                    event: systems::place(&self.0, FTRACE, name)?,
-                };
-                let dir = KBox::new(dir, GFP_KERNEL)?;
-                Ok(numbers.found(Entry::Dir(dir)))
-            })
-            .transpose()
+        let Some((entry, numbers)) = found else {
+            return self.find_other(name);
+        };
+        let dir = BuiltinEntryDir {
+            entry,
+            numbers,
+            #[cfg(CONFIG_EVENT_TRACING)]
+            event: systems::place(&self.0, FTRACE, name)?,
+        };
+        let dir = KBox::new(dir, GFP_KERNEL)?;
+        Ok(Some(numbers.found(Entry::Dir(dir))))
     }
 
+    #[cfg(CONFIG_EVENT_TRACING)]
     fn list(&self) -> Result<KVec<Listed>> {
         let mut list = KVec::new();
-        for (entry, numbers) in entries() {
-            list.push(numbers.listed(entry.name.as_bytes())?, GFP_KERNEL)?;
+        let numbers = |event: &Event| {
+            let kind = event.registered().id();
+            let own = entries().find(|(entry, _)| entry.id == kind);
+            own.map_or(systems::numbers_of(event.id()), |(_, numbers)| numbers)
+        };
+        systems::list_events(&self.0, FTRACE, numbers, &mut list)?;
+        Ok(list)
+    }
+
+    #[cfg(not(CONFIG_EVENT_TRACING))]
+    fn list(&self) -> Result<KVec<Listed>> {
+        let mut list = KVec::new();
+        for (place, (entry, numbers)) in (0..).zip(entries()) {
+            list.push(numbers.listed(place, entry.name.as_bytes())?, GFP_KERNEL)?;
         }
         Ok(list)
+    }
+}
+
+impl BuiltinDir {
+    /// [`LazyDir::find`] among events that somebody has put into this system.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    fn find_other(&self, name: &[u8]) -> Result<Option<Found>> {
+        systems::find_event(&self.0, FTRACE, name)
+    }
+
+    #[cfg(not(CONFIG_EVENT_TRACING))]
+    fn find_other(&self, _: &[u8]) -> Result<Option<Found>> {
+        Ok(None)
     }
 }
 

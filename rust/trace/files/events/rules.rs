@@ -157,7 +157,7 @@ impl EventNode<EventPlace> for Inject {
     }
 
     fn is_there(&self, event: &Event) -> bool {
-        event.is_offered()
+        event.can_record()
     }
 }
 
@@ -169,6 +169,11 @@ impl Rule<EventPlace> for Inject {
 
     fn store(&self, at: &EventPlace, text: &[u8]) -> Result {
         registry::lock()?.inject(&at.instance, at.event, text)
+    }
+
+    /// All fields of the entry are 0 or empty then.
+    fn ignores_nothing(&self) -> bool {
+        false
     }
 }
 

@@ -11,7 +11,7 @@ use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
 use crate::kernel::sort::sort_by;
 use crate::kernel::text::Text;
-use crate::trace::events::registry::{self, Event};
+use crate::trace::events::registry::{self, Event, EventId};
 use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
@@ -45,29 +45,64 @@ pub(super) fn has_own(instance: &Instance) -> bool {
 /// Adds the systems to the listing of `events/`.
 pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     let mut registry = registry::lock()?;
-    let mut numbered: KVec<(u64, KVec<u8>)> = KVec::new();
-    for system in registry.systems() {
-        numbered.push((0, Text::copy(system.to_bytes())?), GFP_KERNEL)?;
-    }
-    for (number, name) in numbered.iter_mut() {
-        *number = registry.system_number(name)?;
-    }
-    drop(registry);
-    let systems = Systems::of(instance);
-    let mut order: KVec<(u64, usize)> = KVec::with_capacity(numbered.len(), GFP_KERNEL)?;
-    for (at, (number, _)) in numbered.iter().enumerate() {
-        order.push((*number, at), GFP_KERNEL)?;
+    let mut order: KVec<(u64, EventId)> = KVec::new();
+    for event in registry.firsts_in(instance) {
+        let place = registry.order(instance, event.id());
+        order.push((place, event.id()), GFP_KERNEL)?;
     }
     sort_by(&mut order, Ord::cmp);
-    for (number, name) in order
-        .iter()
-        .filter_map(|(_, at)| numbered.get(*at))
-        .filter(|(_, name)| name.as_slice() != FTRACE && systems.has(name))
-    {
-        let numbers = SYSTEMS.directory(number.wrapping_add(1));
-        list.push(numbers.listed(name)?, GFP_KERNEL)?;
+    for (place, event) in order {
+        let event = registry.event(event).ok_or(ENODEV)?;
+        let name = Text::copy(event.system().to_bytes())?;
+        let number = match name.as_slice() {
+            FTRACE => 0,
+            name => registry.system_number(name)?.wrapping_add(1),
+        };
+        list.push(SYSTEMS.directory(number).listed(place, &name)?, GFP_KERNEL)?;
     }
     Ok(())
+}
+
+/// Adds the events of `system` to the listing of its directory, which `numbers` gives inodes.
+pub(super) fn list_events(
+    instance: &Instance,
+    system: &[u8],
+    numbers: impl Fn(&Event) -> Numbers,
+    list: &mut KVec<Listed>,
+) -> Result {
+    let registry = registry::lock()?;
+    let mut order: KVec<(u64, EventId)> = KVec::new();
+    let mine = |event: &&Event| event.system().to_bytes() == system;
+    for event in registry.events().iter().filter(mine) {
+        let place = registry.order(instance, event.id());
+        order.push((place, event.id()), GFP_KERNEL)?;
+    }
+    sort_by(&mut order, Ord::cmp);
+    for (place, event) in order {
+        let event = registry.event(event).ok_or(ENODEV)?;
+        let listed = numbers(event).listed(place, event.name().to_bytes())?;
+        list.push(listed, GFP_KERNEL)?;
+    }
+    Ok(())
+}
+
+/// The inode numbers of the directory of an event.
+pub(super) fn numbers_of(event: EventId) -> Numbers {
+    EVENTS.directory(event.number())
+}
+
+/// Looks up the directory of the event called `name` of `system`. `None` if there is none.
+pub(super) fn find_event(
+    instance: &Arc<Instance>,
+    system: &[u8],
+    name: &[u8],
+) -> Result<Option<Found>> {
+    let Some(at) = place(instance, system, name)? else {
+        return Ok(None);
+    };
+    let numbers = numbers_of(at.event);
+    let dir = KBox::new(EventDir { at, numbers }, GFP_KERNEL)?;
+    Ok(Some(numbers.found(Entry::Dir(dir))))
 }
 
 /// The rows of a table that exist at a place, each with the number of its file.
@@ -104,12 +139,7 @@ impl LazyDir for SystemDir {
         if let Some(found) = files.find(|(_, row)| row.name == name) {
             return file(found, &self.at, self.numbers).map(Some);
         }
-        let Some(at) = place(&self.at.instance, &self.at.system, name)? else {
-            return Ok(None);
-        };
-        let numbers = EVENTS.directory(at.event.number());
-        let dir = KBox::new(EventDir { at, numbers }, GFP_KERNEL)?;
-        Ok(Some(numbers.found(Entry::Dir(dir))))
+        find_event(&self.at.instance, &self.at.system, name)
     }
 
     fn list(&self) -> Result<KVec<Listed>> {
@@ -117,12 +147,8 @@ impl LazyDir for SystemDir {
         for (number, row) in rows(SYSTEM_FILES, &self.at.instance, |_| true) {
             list.push(self.numbers.listed_file(number, row.name)?, GFP_KERNEL)?;
         }
-        let registry = registry::lock()?;
-        let mine = |event: &&Event| event.system().to_bytes() == self.at.system.as_slice();
-        for event in registry.events().iter().filter(mine) {
-            let numbers = EVENTS.directory(event.id().number());
-            list.push(numbers.listed(event.name().to_bytes())?, GFP_KERNEL)?;
-        }
+        let (instance, system) = (&self.at.instance, &self.at.system);
+        list_events(instance, system, |event| numbers_of(event.id()), &mut list)?;
         Ok(list)
     }
 
