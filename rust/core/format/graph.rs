@@ -65,6 +65,9 @@ impl Default for CpuState {
     }
 }
 
+/// The start of a line, up to the blanks of its depth, if it has room for them.
+type Start = Piece<80>;
+
 /// A task's name with its NUL.
 pub type Comm = [u8; 16];
 
@@ -188,10 +191,11 @@ impl Line<'_> {
     ) -> fmt::Result {
         self.task_change(out, state)?;
         self.irq(out, call.func, Side::Enter)?;
-        self.columns(out)?;
+        let mut start = Start::new();
+        self.start(out, &mut start)?;
         match leaf {
-            Some(ret) => self.leaf(out, state, call, ret),
-            None => self.opened(out, state, call),
+            Some(ret) => self.leaf(out, state, &mut start, call, ret),
+            None => self.opened(out, state, &mut start, call),
         }
     }
 
@@ -199,6 +203,7 @@ impl Line<'_> {
         &self,
         out: &mut dyn Out,
         state: &mut CpuState,
+        start: &mut Start,
         call: &Call,
         ret: &FuncgraphExit,
     ) -> fmt::Result {
@@ -207,7 +212,8 @@ impl Line<'_> {
         if let Some(open) = state.at(call.depth) {
             *open = 0;
         }
-        self.duration(out, ret.rettime.wrapping_sub(ret.calltime), call.depth)?;
+        let ns = ret.rettime.wrapping_sub(ret.calltime);
+        self.duration(out, start, ns, call.depth)?;
         self.symbols.write_name(ret.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comments = self.is(&RETVAL) || retaddr.is_some();
@@ -235,12 +241,18 @@ impl Line<'_> {
         self.irq(out, ret.func, Side::Leave)
     }
 
-    fn opened(&self, out: &mut dyn Out, state: &mut CpuState, call: &Call) -> fmt::Result {
+    fn opened(
+        &self,
+        out: &mut dyn Out,
+        state: &mut CpuState,
+        start: &mut Start,
+        call: &Call,
+    ) -> fmt::Result {
         state.depth = call.depth;
         if let Some(open) = state.at(call.depth) {
             *open = call.func;
         }
-        self.no_duration(out, call.depth)?;
+        self.no_duration(out, start, call.depth)?;
         self.symbols.write_name(call.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comment = retaddr.is_some();
@@ -279,8 +291,10 @@ impl Line<'_> {
             known = core::mem::take(open) == ret.func;
         }
         self.task_change(out, state)?;
-        self.columns(out)?;
-        self.duration(out, ret.rettime.wrapping_sub(ret.calltime), depth)?;
+        let mut start = Start::new();
+        self.start(out, &mut start)?;
+        let ns = ret.rettime.wrapping_sub(ret.calltime);
+        self.duration(out, &mut start, ns, depth)?;
         if self.is(&RETVAL) {
             out.bytes(b"} /* ")?;
             self.symbols.write_name(ret.func, out)?;
@@ -311,12 +325,13 @@ impl Line<'_> {
         text: &dyn Fn(&mut dyn Out) -> fmt::Result,
     ) -> fmt::Result {
         self.task_change(out, state)?;
-        self.columns(out)?;
+        let mut start = Start::new();
+        self.start(out, &mut start)?;
         let depth = match state.depth {
             1.. => state.depth.wrapping_add(1),
             _ => 0,
         };
-        self.no_duration(out, depth)?;
+        self.no_duration(out, &mut start, depth)?;
         out.bytes(b"/* ")?;
         let mut text_out = HeldNewline { out, held: false };
         text(&mut text_out)?;
@@ -364,6 +379,18 @@ impl Line<'_> {
         out.bytes(b"\n")
     }
 
+    /// Puts into `start` what comes before the duration, if that is the CPU alone; else writes it.
+    #[inline]
+    fn start(&self, out: &mut dyn Out, start: &mut Start) -> fmt::Result {
+        let others = ABS_TIME.bit | REL_TIME | PROC.bit;
+        if self.own & others != 0 || self.set.has(Flag::LatencyFormat) {
+            self.columns(out)?;
+        } else if self.is(&CPU) && self.context() {
+            self.put_cpu(start);
+        }
+        Ok(())
+    }
+
     /// Writes the columns before the duration.
     fn columns(&self, out: &mut dyn Out) -> fmt::Result {
         if !self.context() {
@@ -398,10 +425,15 @@ impl Line<'_> {
 
     fn cpu(&self, out: &mut dyn Out) -> fmt::Result {
         let mut piece = Piece::<32>::new();
+        self.put_cpu(&mut piece);
+        out.bytes(piece.as_bytes())
+    }
+
+    #[inline]
+    fn put_cpu<const N: usize>(&self, piece: &mut Piece<N>) {
         piece.byte(b' ');
         piece.decimal(self.cpu.into(), self.cpu_width, b' ');
         piece.text(b") ");
-        out.bytes(piece.as_bytes())
     }
 
     fn task(&self, out: &mut dyn Out, pid: i32) -> fmt::Result {
@@ -419,21 +451,19 @@ impl Line<'_> {
         out.fill(b' ', blanks - blanks / 2)
     }
 
-    /// Writes the empty column of durations, and the blanks of `depth`.
-    fn no_duration(&self, out: &mut dyn Out, depth: i64) -> fmt::Result {
-        let mut piece = Piece::<64>::new();
+    /// Writes the `piece` before it, the empty column of durations, and the blanks of `depth`.
+    fn no_duration(&self, out: &mut dyn Out, piece: &mut Start, depth: i64) -> fmt::Result {
         if self.is(&DURATION) && self.context() {
             piece.blanks(14);
             piece.text(b"|  ");
         }
-        indented(out, &mut piece, depth)
+        indented(out, piece, depth)
     }
 
-    /// Writes the column of durations with `ns`, and the blanks of `depth`.
-    fn duration(&self, out: &mut dyn Out, ns: u64, depth: i64) -> fmt::Result {
-        let mut piece = Piece::<64>::new();
+    /// Writes the `piece` before it, the column of durations with `ns`, and the blanks of `depth`.
+    fn duration(&self, out: &mut dyn Out, piece: &mut Start, ns: u64, depth: i64) -> fmt::Result {
         if !self.is(&DURATION) || !self.context() {
-            return indented(out, &mut piece, depth);
+            return indented(out, piece, depth);
         }
         let mark = if self.is(&OVERHEAD) {
             line::delay_mark(ns)
@@ -442,9 +472,9 @@ impl Line<'_> {
         };
         piece.byte(mark);
         piece.byte(b' ');
-        put_duration(&mut piece, ns);
+        put_duration(piece, ns);
         piece.text(b"|  ");
-        indented(out, &mut piece, depth)
+        indented(out, piece, depth)
     }
 
     fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {

@@ -177,6 +177,8 @@ fn hash(site: u64) -> u64 {
 pub(super) unsafe fn find_near(site: u64, stay: &PreemptOff) -> Option<&'static Record> {
     let mut at = place_here(hash(site), stay);
     for _ in 0..NEAR {
+        // SAFETY: elements are at no address that is 0.
+        unsafe { core::hint::assert_unchecked(at != 0) };
         // SAFETY: by the invariant of `Table` elements begin where a search does and `NEAR` places on.
         let record = unsafe { &*core::ptr::with_exposed_provenance::<Record>(at as usize) };
         if word!(record: Record, site holds site) {
