@@ -298,10 +298,10 @@ SYM_FUNC_START(ftrace_record_caller)
 
 	/* Recording may be off for long, with the tracer on. */
 .Llimit:
-	xorl	%eax, %eax
-	subl	RTRACE_RING_LIMIT + 4(%rcx), %eax
-	testl	$~RTRACE_LIMIT_RECORDS, %eax
 	popq	%rax
+	cmpl	$-RTRACE_LIMIT_RECORDS, RTRACE_RING_LIMIT + 4(%rcx)
+	jl	.Lrecord_end
+	testl	$RTRACE_LIMIT_COUNT, RTRACE_RING_LIMIT + 4(%rcx)
 	jne	.Lrecord_end
 	pushq	%rax
 

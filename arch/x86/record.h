@@ -24,8 +24,13 @@
 #define RTRACE_RING_WAITERS		0x68
 #define RTRACE_RING_COMMIT		0x80
 
-/* The upper half of the limit is the negation of reasons; with these there is recording all the same. */
+/*
+ * The upper half of the limit is the negation of reasons: flags with which there is recording all the same, above a count; and
+ * above these the flag of recording that is off.
+ */
+#define RTRACE_LIMIT_COUNT		0x0fffffff
 #define RTRACE_LIMIT_RECORDS		0x30000000
+#define RTRACE_LIMIT_OFF		0x40000000
 
 /* A position: its bits for the bytes used, and one event of 28 bytes more. */
 #define RTRACE_POSITION_USED		0xfffff

@@ -15,6 +15,9 @@
 #include <linux/tracepoint.h>
 #include <asm/setup.h>
 #include "boot.h"
+#ifdef CONFIG_X86
+#include "../../arch/x86/record.h"
+#endif
 
 #ifdef CONFIG_FUNCTION_TRACER
 /* The number of its type, which entry.S puts before it, is made where C takes its address; Rust does not make it. */
@@ -28,9 +31,11 @@ DEFINE_PER_CPU(struct rtrace_scale, rtrace_scale) = { .seen = RTRACE_SCALE_NEVER
 
 DEFINE_PER_CPU(struct rtrace_profile, rtrace_profile);
 
-/* All zeros: its limit is below the end of any event. It is as long as what is read of a ring before that is seen. */
-static const u64 no_ring[16];
+#ifdef CONFIG_X86
+/* It is off. It is as long as what is read of a ring before that is seen. */
+static const u64 no_ring[] = { [RTRACE_RING_LIMIT / 8] = -(u64)RTRACE_LIMIT_OFF << 32 };
 DEFINE_PER_CPU(const void *, rtrace_no_ring) = no_ring;
+#endif
 
 /* tsc_init() has the boot CPU's sequences begin anew, and so one that was seen before may come again. */
 static int __init forget_scale(void)

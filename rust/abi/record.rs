@@ -18,7 +18,10 @@ const _: () = {
     assert!(ring::LIMIT == bindings::RTRACE_RING_LIMIT as usize);
     assert!(ring::WAITERS == bindings::RTRACE_RING_WAITERS as usize);
     assert!(ring::COMMIT == bindings::RTRACE_RING_COMMIT as usize);
+    assert!(ring::COUNT == bindings::RTRACE_LIMIT_COUNT);
     assert!(ring::RECORDS_WITH == bindings::RTRACE_LIMIT_RECORDS);
+    assert!(ring::OFF == bindings::RTRACE_LIMIT_OFF);
+    assert!(ring::OFF > ring::RECORDS_WITH + ring::COUNT);
     assert!(ring::USED == bindings::RTRACE_POSITION_USED as u64);
     assert!(ring::WRITING == bindings::RTRACE_CONTEXT_TASK as u64);
     assert!(ring::LEFT as i64 == bindings::RTRACE_CONTEXT_LEFT as i64);

@@ -29,6 +29,11 @@ pub const COMMIT: usize = offset_of!(CpuBuffer, commit.commit);
 /// The reasons in the limit with which events are recorded all the same.
 pub const RECORDS_WITH: u32 = cpu_buffer::ABSOLUTE | cpu_buffer::LONG_CLOCK;
 
+/// The bits of these reasons that are a count.
+pub const COUNT: u32 = cpu_buffer::COUNT;
+/// The reason that recording is off.
+pub const OFF: u32 = cpu_buffer::OFF;
+
 /// The bits of a position that are the used bytes.
 pub const USED: u64 = Position(!0).used();
 /// The context word while a task writes.

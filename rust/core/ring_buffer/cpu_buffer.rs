@@ -124,9 +124,9 @@ unsafe impl Send for CpuBuffer {}
 unsafe impl Sync for CpuBuffer {}
 
 /// The bits that count disables.
-const COUNT: u32 = LONG_CLOCK - 1;
+pub(super) const COUNT: u32 = LONG_CLOCK - 1;
 /// The flag that turns recording off, independent of the count (`RB_BUFFER_OFF`).
-const OFF: u32 = 1 << 30;
+pub(super) const OFF: u32 = 1 << 30;
 /// The flag for absolute timestamps on all events.
 pub(super) const ABSOLUTE: u32 = 1 << 29;
 /// The flag for a clock that the fast path cannot read.
