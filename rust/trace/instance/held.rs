@@ -10,6 +10,11 @@ use kernel::sync::atomic::{ordering, Relaxed};
 use kernel::sync::Arc;
 
 impl Instance {
+    /// Whether it is being created or has been removed. Any context.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.users.load(Relaxed) == CLOSED
+    }
+
     /// Blocks the removal of the instance. Any context. `ENODEV` while it is being created or
     /// removed.
     pub(crate) fn hold(self: &Arc<Self>) -> Result<Held> {

@@ -26,7 +26,11 @@ impl EventNode<EventPlace> for Format {
 }
 
 impl TextFile<EventPlace> for Format {
+    /// `ENODEV` after the instance was removed.
     fn show(&self, at: &EventPlace, out: &mut Text) -> Result {
+        if at.instance.is_closed() {
+            return Err(ENODEV);
+        }
         let registry = registry::lock()?;
         shown(format::write(registry.event(at.event).ok_or(ENODEV)?, out))
     }

@@ -88,6 +88,7 @@ impl LazyDir for BuiltinDir {
             return self.find_other(name);
         };
         let dir = BuiltinEntryDir {
+            instance: self.0.clone(),
             entry,
             numbers,
             #[cfg(CONFIG_EVENT_TRACING)]
@@ -134,6 +135,7 @@ impl BuiltinDir {
 
 /// The directory of a built-in entry.
 struct BuiltinEntryDir {
+    instance: Arc<Instance>,
     entry: &'static entry::Row,
     numbers: Numbers,
     /// The event of these entries, if the entry is one.
@@ -182,8 +184,12 @@ impl LazyDir for BuiltinEntryDir {
         let Some((_, number, show)) = self.files().find(|(known, ..)| *known == name) else {
             return self.find_row(name);
         };
-        let entry = self.entry;
-        let file = KBox::new(EntryFile { entry, show }, GFP_KERNEL)?;
+        let file = EntryFile {
+            instance: self.instance.clone(),
+            entry: self.entry,
+            show,
+        };
+        let file = KBox::new(file, GFP_KERNEL)?;
         Ok(Some(self.numbers.file(number, Entry::File(0o440, file))))
     }
 
@@ -200,36 +206,38 @@ impl LazyDir for BuiltinEntryDir {
     }
 }
 
-type Show = fn(&entry::Row, &mut Text) -> Result;
+type Show = fn(&entry::Row, &Instance, &mut Text) -> Result;
 
 /// A file of a built-in entry.
+#[derive(Clone)]
 struct EntryFile {
+    instance: Arc<Instance>,
     entry: &'static entry::Row,
     show: Show,
 }
 
 impl FileType for EntryFile {
     fn open(&self, _how: &OpenFlags) -> Result<Opening> {
-        let mut text = Text::new();
-        let result = (self.show)(self.entry, &mut text);
-        text.written_with(result)?;
-        Opening::new(FixedText(text))
+        Opening::new(self.clone())
     }
 }
 
-fn show_format(entry: &entry::Row, out: &mut Text) -> Result {
+impl OpenFile for EntryFile {
+    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        let mut text = Text::new();
+        let result = (self.show)(self.entry, &self.instance, &mut text);
+        call.put_from(text.written_with(result)?)
+    }
+}
+
+/// `ENODEV` after the instance was removed.
+fn show_format(entry: &entry::Row, instance: &Instance, out: &mut Text) -> Result {
+    if instance.is_closed() {
+        return Err(ENODEV);
+    }
     Ok(entry.write_format(out)?)
 }
 
-fn show_id(entry: &entry::Row, out: &mut Text) -> Result {
+fn show_id(entry: &entry::Row, _: &Instance, out: &mut Text) -> Result {
     Ok(writeln!(out, "{}", entry.id)?)
-}
-
-/// An open file with a fixed text.
-struct FixedText(Text);
-
-impl OpenFile for FixedText {
-    fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
-        call.put_from(self.0.finish()?)
-    }
 }

@@ -45,3 +45,18 @@ cat set_event
 echo 0 > events/ftrace/foo/enable
 echo > kprobe_events
 ls -d events/ftrace/foo || true
+echo "== description of an instance that is gone =="
+mkdir instances/gone
+python3 - <<'PY'
+import errno
+import os
+
+for name in "sched/sched_switch/format", "ftrace/print/format", "sched/sched_switch/id", "ftrace/print/id":
+    os.makedirs("instances/gone", exist_ok=True)
+    file = os.open(f"instances/gone/events/{name}", os.O_RDONLY)
+    os.rmdir("instances/gone")
+    try:
+        print(name, os.read(file, 6))
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+PY
