@@ -48,8 +48,11 @@ impl<'a> Definition<'a> {
             Some(start) => event_name(head.get(start..).unwrap_or(&[]), start)?,
             None => (None, None),
         };
-        let Ok((Some(of_system), Some(of_event))) = event_name(place, 0) else {
-            return Err(Refused::new(Reason::NoEventInfo, 0).in_word(1).into());
+        let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
+        let (of_system, of_event) = match event_name(place, 0) {
+            Ok((Some(system), Some(event))) => (system, event),
+            Ok(_) => return Err(refused.into()),
+            Err(cause) => return Err(refused.because(cause).into()),
         };
         let all = rest.clone().count();
         let arguments = rest.position(|word| word == b"if");

@@ -103,6 +103,8 @@ pub struct Refused {
     pub offset: usize,
     /// What the write returns.
     pub errno: Errno,
+    /// A reason in the same word that is told first, and where.
+    pub cause: Option<(Reason, usize)>,
 }
 
 impl Refused {
@@ -113,6 +115,15 @@ impl Refused {
             word: 0,
             offset,
             errno: Errno::Invalid,
+            cause: None,
+        }
+    }
+
+    /// The same, where what is wrong with the word is told first.
+    pub const fn because(self, cause: Self) -> Self {
+        Self {
+            cause: Some((cause.reason, cause.offset)),
+            ..self
         }
     }
 

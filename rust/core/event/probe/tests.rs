@@ -438,8 +438,15 @@ fn attached() {
         Definition::parse(words(many(129).as_bytes())),
         Err(No::Refused(refused))
     );
-    for line in ["e a.", "e .b", "e ab"] {
-        let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
+    let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
+    for line in ["e a.", "e ab"] {
+        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+    }
+    for (line, reason, offset) in [
+        ("e .b", Reason::NoGroupName, 0),
+        ("e a.1", Reason::BadEventName, 2),
+    ] {
+        let refused = refused.because(Refused::new(reason, offset));
         assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
     }
 }

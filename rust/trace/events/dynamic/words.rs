@@ -59,10 +59,16 @@ impl Words {
             Ok(())
         });
         if let (Ok(command), Ok(top)) = (command, Instance::top()) {
-            let column = refused.column(self.iter());
-            let message = refused.reason.text();
-            top.errors()
-                .push(self.kind.as_bytes(), &command, column, message);
+            let tell = |refused: &Refused| {
+                let column = refused.column(self.iter());
+                let message = refused.reason.text();
+                top.errors()
+                    .push(self.kind.as_bytes(), &command, column, message);
+            };
+            if let Some((reason, offset)) = refused.cause {
+                tell(&Refused::new(reason, offset).in_word(refused.word));
+            }
+            tell(refused);
         }
         Err(refused.errno.into())
     }
