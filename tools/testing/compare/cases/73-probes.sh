@@ -102,4 +102,6 @@ define("uprobe_events", f"p:x {FILE}:0x10", f"p:x {FILE}:0x10", f"p:x {FILE}:0x2
 part("all kinds")
 for text in ("r:x foo", "p:x foo", "x:y z", "-", "-:", "-:none", "!p:x foo", "# p vfs_read", "p vfs_read # text"):
     define("dynamic_events", text)
+for text in ("/sched_switch", "1a/sched_switch", "sched/1a", "sched/", "sched", ".a", "/", "a/b/c", "a/b-c", "g" * 70 + "/a", "sched/" + "e" * 70):
+    define("dynamic_events", f"e:x {text}")
 PYTHON
