@@ -8,10 +8,9 @@
  *
  * ftrace_caller and ftrace_regs_caller are two things at once. They serve, as they stand, the sites with
  * several ops, by arch_ftrace_ops_list_func(). And they are the models of the trampolines made for one ops:
- * trampoline.rs copies them whole (ftrace_caller with ftrace_plain_caller, which is nothing else), with the ops's address
- * and the call's target filled in. The unwinder looks up
- * an address in such a copy at the same offset in the model, so the copies must not differ in length or
- * in what is on the stack where.
+ * trampoline.rs copies them whole (ftrace_caller with the entries behind it, which are nothing else), with the ops's
+ * address and the call's target filled in. The unwinder looks up an address in such a copy at the same offset in the
+ * model, so the copies must not differ in length or in what is on the stack where.
  *
  * Both make a struct pt_regs on the stack, which is x86's struct ftrace_regs (<asm/ftrace.h>): ftrace_caller
  * fills the arguments, rax, rbp, rsp and rip, and leaves cs 0, which says that the rest is not there.
@@ -195,7 +194,7 @@ SYM_FUNC_END(ftrace_hook_caller)
 #if RTRACE_RECORDS_IN_ENTRY
 /*
  * The function tracer's entry where nothing else is asked for. This does what the callback in Rust does, Buffer::record() with
- * write_plain_at(), but saves three registers instead of seven. A model only, and copied with the others. Each step is
+ * write_plain_at(), but saves three registers instead of six. A model only, and copied with the others. Each step is
  * explained there, and the words in Documentation/ring-buffer.md. The order of the steps matters.
  *
  * What is not the case that nearly always holds is left to the callback, as long as nothing was written, and after that to
@@ -209,7 +208,7 @@ SYM_FUNC_START(ftrace_record_caller)
 	jne	.Lplain
 	cmpw	$0, RTRACE_TASK_MIGRATION(%rax)
 	jne	.Lplain
-	cmpl	$0xf, PER_CPU_VAR(__preempt_count)
+	cmpl	$RTRACE_PLAIN_DEPTH, PER_CPU_VAR(__preempt_count)
 	ja	.Lplain
 
 	pushq	%rdx
@@ -261,22 +260,23 @@ SYM_FUNC_START(ftrace_record_caller)
 	shll	$RTRACE_EVENT_TYPE_BITS, %esi
 	orl	$RTRACE_EVENT_TYPE, %esi
 	movl	%esi, (%r10)
+	/* (Not where Xen has a flag of its own: there the clock is never native, and recording is left to the callback.) */
 	pushfq
 	popq	%rax
-	shll	$(16 - X86_EFLAGS_IF_BIT), %eax
-	andl	$(1 << 16), %eax
-	xorl	$(1 << 16 | RTRACE_ENTRY_TYPE), %eax
-	movl	%eax, 4(%r10)
+	shll	$(RTRACE_ENTRY_IRQS_BIT - X86_EFLAGS_IF_BIT), %eax
+	andl	$(1 << RTRACE_ENTRY_IRQS_BIT), %eax
+	xorl	$(1 << RTRACE_ENTRY_IRQS_BIT | RTRACE_ENTRY_TYPE), %eax
+	movl	%eax, RTRACE_EVENT_HEADER(%r10)
 	popq	%rax
-	movb	%al, 7(%r10)
+	movb	%al, RTRACE_ENTRY_PREEMPT(%r10)
 	movq	PER_CPU_VAR(current_task), %rax
 	movl	RTRACE_TASK_PID(%rax), %eax
-	movl	%eax, 8(%r10)
+	movl	%eax, RTRACE_ENTRY_PID(%r10)
 	movq	3*8(%rsp), %rax
 	subq	$SITE_SIZE, %rax
-	movq	%rax, 12(%r10)
+	movq	%rax, RTRACE_ENTRY_IP(%r10)
 	movq	4*8(%rsp), %rax
-	movq	%rax, 20(%r10)
+	movq	%rax, RTRACE_ENTRY_PARENT(%r10)
 
 	movq	%r11, RTRACE_RING_COMMIT(%rcx)
 	andq	$RTRACE_CONTEXT_LEFT, RTRACE_RING_CONTEXT(%rcx)
@@ -328,11 +328,13 @@ SYM_FUNC_START(ftrace_record_caller)
 	pushq	%rsi
 	xorl	%ecx, %ecx
 	movl	$RTRACE_ATTEMPT_NOTHING, %eax
-	jmp	.Lrest
+	/* The call of the site is counted already. */
+	jmp	.Lrest_counted
 .Lwanted:
 	movl	$RTRACE_ATTEMPT_WANTED, %eax
 .Lrest:
 	CALL_DEPTH_ACCOUNT
+.Lrest_counted:
 	orq	%rax, %rcx
 	pushq	%rdi
 	pushq	%r8
@@ -448,8 +450,8 @@ SYM_DATA_START(rtrace_models)
 	/*
 	 * Size; offset of the entry for callbacks that look at no registers; twice, of the movabsq of the ops and of the call;
 	 * of both RETs; of the entry with a gate, which begins with the movabsq of its word, and of its RET; of the entry for what
-	 * hooks returns, which begins with the NOP, of its call and of its RET; of the entry that records, which may not be there, of what
-	 * loads the rings' place and the ops, and of both RETs.
+	 * hooks returns, which begins with the NOP, of its call and of its RET; of the entry that records, which may not be there,
+	 * of what loads the rings' place and the ops, and of both RETs.
 	 */
 	.quad	.Lmodel_end - ftrace_caller, ftrace_plain_caller - ftrace_caller
 	.quad	.Lops - ftrace_caller, .Lcall - ftrace_caller, .Lplain_ops - ftrace_caller, .Lplain_call - ftrace_caller

@@ -14,6 +14,9 @@
 #define RTRACE_RECORDS_IN_ENTRY 0
 #endif
 
+/* How deep preemption may be off in a plain task. */
+#define RTRACE_PLAIN_DEPTH		0xf
+
 /* Words of a ring. */
 #define RTRACE_RING_POSITION		0x00
 #define RTRACE_RING_STAMP		0x08
@@ -43,6 +46,14 @@
 #define RTRACE_EVENT_TYPE_BITS		5
 #define RTRACE_EVENT_LAST_DELTA		0x7ffffff
 #define RTRACE_ENTRY_TYPE		1
+
+/* Where the parts of the entry are in the event, and the bit of the first word of its header for interrupts that are off. */
+#define RTRACE_EVENT_HEADER		4
+#define RTRACE_ENTRY_PREEMPT		7
+#define RTRACE_ENTRY_PID		8
+#define RTRACE_ENTRY_IP			12
+#define RTRACE_ENTRY_PARENT		20
+#define RTRACE_ENTRY_IRQS_BIT		16
 
 /* The context word while a task writes, and what it keeps then. */
 #define RTRACE_CONTEXT_TASK		0x80

@@ -62,7 +62,7 @@ impl ListSymbols for ops::Symbols {
 
 /// Names the function that trampolines call for the callback `$of`.
 macro_rules! callback {
-    ($symbol:ident: $of:ty) => {
+    ($symbol:ident: $of:ty $(, $item:item)?) => {
         /// # Safety
         ///
         /// For trampolines and the list, as [`thunk`].
@@ -81,11 +81,15 @@ macro_rules! callback {
         // SAFETY: the function calls the thunk of `$of`.
         unsafe impl CallbackSymbol for $of {
             const ENTRY: Entry = $symbol;
+            $($item)?
         }
     };
 }
 
-callback!(function_trace_call: crate::trace::instance::Instance);
+callback!(
+    function_trace_call: Instance,
+    const RINGS: Option<fn(&Self) -> usize> = Some(|instance| instance.buffer().rings());
+);
 callback!(function_careful_trace_call: Careful<ops::Nothing>);
 callback!(function_args_trace_call: Careful<ops::Arguments>);
 callback!(function_trace_probe_call: crate::trace::commands::Probe);
@@ -104,7 +108,7 @@ unsafe extern "C" fn function_trace_rest(
     word: usize,
 ) {
     // SAFETY: the trampoline has turned preemption off and leaves the rest to this, with what it says
-    // of this CPU's ring; its ops is registered with such a callback.
+    // of this CPU's ring; only an ops whose callback is an `Instance` has rings.
     unsafe {
         let left = Unfinished::handed_on(word, PreemptOff::assume());
         let instance = ops::callback_of::<Instance>(op);

@@ -2,11 +2,13 @@
 
 //! What `ftrace_record_caller` in `arch/x86/entry.S` knows, held to what it is.
 
-use crate::core::format::entry::{Entry, Function};
+use crate::core::format::entry::{Common, Entry, Function};
+use crate::core::format::line::flag;
 use crate::core::ring_buffer::assembly as ring;
 use crate::kernel::clock::scale;
-use crate::kernel::context::PreemptOff;
+use crate::kernel::context::{PreemptCount, PreemptOff};
 use crate::trace::buffer::Unfinished;
+use core::mem::offset_of;
 use kernel::bindings;
 
 const _: () = {
@@ -34,6 +36,17 @@ const _: () = {
     assert!(event.last_delta == bindings::RTRACE_EVENT_LAST_DELTA as u64);
     assert!(Function::SIZE == bindings::RTRACE_EVENT_PAYLOAD as usize);
     assert!(Function::ID as u32 == bindings::RTRACE_ENTRY_TYPE);
+
+    // The parts of an entry as `Common` has them; its type and flags are written at once.
+    let entry = ring::HEADER;
+    assert!(entry == bindings::RTRACE_EVENT_HEADER as usize);
+    assert!(entry + 3 == bindings::RTRACE_ENTRY_PREEMPT as usize);
+    assert!(entry + 4 == bindings::RTRACE_ENTRY_PID as usize);
+    let fields = entry + Common::SIZE;
+    assert!(fields + offset_of!(Function, ip) == bindings::RTRACE_ENTRY_IP as usize);
+    assert!(fields + offset_of!(Function, parent_ip) == bindings::RTRACE_ENTRY_PARENT as usize);
+    assert!(u16::BITS + flag::IRQS_OFF.trailing_zeros() == bindings::RTRACE_ENTRY_IRQS_BIT);
+    assert!(PreemptCount::PLAIN_DEPTH == bindings::RTRACE_PLAIN_DEPTH);
 
     assert!(ring::Plain::Wanted as u32 == bindings::RTRACE_ATTEMPT_WANTED);
     assert!(ring::Plain::Unpublished as u32 == bindings::RTRACE_ATTEMPT_UNPUBLISHED);

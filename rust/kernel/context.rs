@@ -57,13 +57,16 @@ impl PreemptCount {
         Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPT_COUNT))))
     }
 
+    /// How deep preemption may be off in [a plain task](Self::is_plain_task).
+    pub(crate) const PLAIN_DEPTH: u32 = 0xf;
+
     /// A task that holds preemption off at most 15 deep, with nothing else to report?
     ///
     /// Where "need to reschedule" has a word of its own above the count, it is not looked at: it is set
     /// after the flag of the task ([`resched_flags`]) and cleared right after it.
     #[inline(always)]
     pub(crate) fn is_plain_task(self) -> bool {
-        self.0 as u32 <= 0xf
+        self.0 as u32 <= Self::PLAIN_DEPTH
     }
 
     /// Whether this is an interrupt or NMI handler, or preemption or softirqs are held off.

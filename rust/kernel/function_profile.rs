@@ -47,7 +47,11 @@ impl HotWords {
     }
 
     /// Sets where the CPU's table begins, and the bits of a hash that are a place in it.
-    pub(crate) fn set_table(&self, records: usize, mask: u64) {
+    ///
+    /// # Safety
+    ///
+    /// The table stays, and at each place that `mask` leaves of a hash are the records that hits look at.
+    pub(crate) unsafe fn set_table(&self, records: usize, mask: u64) {
         self.records.store(records, Relaxed);
         self.mask.store(mask, Relaxed);
     }

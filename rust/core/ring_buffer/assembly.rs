@@ -26,6 +26,9 @@ pub const WAITERS: usize = offset_of!(CpuBuffer, setup.waiters);
 /// Of the commit position.
 pub const COMMIT: usize = offset_of!(CpuBuffer, commit.commit);
 
+/// Bytes before the payload of a small event.
+pub const HEADER: usize = size_of::<u32>();
+
 /// The reasons in the limit with which events are recorded all the same.
 pub const RECORDS_WITH: u32 = cpu_buffer::ABSOLUTE | cpu_buffer::LONG_CLOCK;
 

@@ -102,6 +102,9 @@ pub(super) struct Ring {
     memory: Memory,
 }
 
+// Code in assembly takes the address of a ring for that of its core (`ring_buffer/assembly.rs`).
+const _: () = assert!(core::mem::offset_of!(Ring, core) == 0);
+
 /// Whose memory a ring is made of.
 pub(super) enum Memory {
     /// Its own.

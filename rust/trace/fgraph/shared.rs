@@ -227,7 +227,9 @@ unsafe fn leave(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
         return ret;
     }
     let ret = frame.ret();
-    if let Some(_guard) = Guard::enter(frame.func(), ret) {
+    // (A frame of another kind has something else in the place of its function.)
+    let shared = frame.top() == SHARED;
+    if let Some(_guard) = shared.then(|| Guard::enter(frame.func(), ret)).flatten() {
         // SAFETY: the return hook saved `fregs`.
         unsafe { Machine::set_return(fregs, ret) };
         // SAFETY: the return hook saved `fregs`.
@@ -239,15 +241,12 @@ unsafe fn leave(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
     ret
 }
 
-/// Calls the users' return functions.
+/// Calls the users' return functions. The frame ends in [`SHARED`].
 ///
 /// # Safety
 ///
 /// `fregs` is what the return hook saved.
 unsafe fn report(current: Current, frame: &Held<'_>, fregs: *mut ftrace_regs, retval: usize) {
-    if frame.top() != SHARED {
-        return;
-    }
     let wanted = Wanted(frame.data());
     let mut trace = ftrace_graph_ret {
         func: frame.func(),

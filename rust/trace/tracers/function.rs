@@ -171,10 +171,6 @@ impl Drop for Tracing {
 impl Callback for Instance {
     type Saved = Nothing;
 
-    fn records_in(&self) -> Option<usize> {
-        Some(self.buffer().rings())
-    }
-
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
         self.buffer().record(call(hit));

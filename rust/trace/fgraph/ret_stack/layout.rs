@@ -74,7 +74,7 @@ pub(crate) struct Frame {
     pub(crate) retp: usize,
     /// Where it returns to.
     pub(crate) ret: usize,
-    /// Its patch site.
+    /// Its patch site, or what its kind of frame has instead.
     pub(crate) func: usize,
     /// What its kind of frame needs.
     pub(crate) data: u64,

@@ -80,13 +80,6 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
     /// site it is called all the same.
     const GATED: bool = false;
 
-    /// The place of the rings ([`Buffer::rings`](crate::trace::buffer::Buffer::rings)), if all that it does
-    /// is to record entries of the function tracer there. Then trampolines may do that instead of calling
-    /// it.
-    fn records_in(&self) -> Option<usize> {
-        None
-    }
-
     /// Runs at every hit of every site in the filter, in any context up to NMI, preemption as the
     /// traced code has it.
     ///
@@ -100,10 +93,17 @@ pub(crate) trait Callback: Send + Sync + Sized + 'static {
 ///
 /// # Safety
 ///
-/// [`CallbackSymbol::ENTRY`] is [`thunk`] of the type, or calls that alone.
+/// [`CallbackSymbol::ENTRY`] is [`thunk`] of the type, or calls that alone. Only
+/// [`Instance`](crate::trace::instance::Instance) has [`CallbackSymbol::RINGS`]: what is left of a hit that a
+/// trampoline has begun takes the callback for one.
 pub(crate) unsafe trait CallbackSymbol: Callback {
     /// [`thunk`].
     const ENTRY: Entry;
+
+    /// The place of the rings ([`Buffer::rings`](crate::trace::buffer::Buffer::rings)), which live as long as
+    /// the callback, if all that it does is to record entries of the function tracer there. Then
+    /// trampolines may do that instead of calling it.
+    const RINGS: Option<fn(&Self) -> usize> = None;
 }
 
 /// A callback's function as C sees it, `ftrace_func_t`.
@@ -214,6 +214,7 @@ impl Ops {
 
     fn adopt(raw: OpsRef, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
         raw.init();
+        raw.record_in_rings(false);
         raw.set(flag::OWNED);
         let held = Held {
             bound: None,
@@ -248,7 +249,7 @@ impl Ops {
     pub(crate) fn set_callback<T: CallbackSymbol>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
-        let rings = callback.records_in();
+        let rings = T::RINGS.map(|of| of(&callback));
         let data = callback.into_foreign();
         if let Some(past) = held.past.take() {
             let same = past.entry == T::ENTRY as *const () as usize && past.data == data.cast();

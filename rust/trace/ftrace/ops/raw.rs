@@ -176,11 +176,11 @@ impl OpsRef {
         gate.store(open.into(), Relaxed);
     }
 
-    /// Sets where the rings are that its trampoline records in. Before its registration, while no hit is
-    /// in the trampoline.
+    /// Sets where the rings are that its trampoline will record in. It does so only after
+    /// [`OpsRef::record_in_rings`]: where ftrace is disarmed, sites may still lead to a trampoline of an
+    /// ops that is not registered.
     pub(super) fn set_rings(self, place: usize) {
         self.rings(ftrace::kept_rings_of).store(place, Relaxed);
-        self.record_in_rings(true);
     }
 
     /// Makes its trampoline record where [`OpsRef::set_rings`] has said, or nowhere. For holders of the

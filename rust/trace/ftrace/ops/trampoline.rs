@@ -121,7 +121,7 @@ fn retarget(op: OpsRef, to: Callees) -> bool {
 
 /// Makes the trampoline of `op` call nothing, until [`call_again`] or the next registration.
 pub(super) fn call_nothing(op: OpsRef) {
-    // If it cannot be done, hits go on.
+    // If it cannot be done, hits go on, but for those that would be recorded by the trampoline itself.
     let _ = retarget(op, nothing());
 }
 

@@ -2,7 +2,6 @@
 
 //! The profiler alone: the hot path, from entry to return. Any context, NMI included; nothing here
 //! is traced.
-
 //!
 //! A frame keeps the address of the function's record in the table of the CPU that made it, and its
 //! [`Top`] says which CPU that is. So a return on the same CPU, as nearly all are, looks up nothing.
@@ -165,11 +164,12 @@ impl OwnFrames for Alone {
     }
 
     unsafe fn leave(current: Current, frame: &Held<'_>) -> Option<usize> {
+        // First: who finds the number is waited for before the tables are emptied.
+        let stay = PreemptOff::new();
         let number = NUMBER.load(Relaxed);
         if number == 0 || !is_of(frame.top(), number) {
             return None;
         }
-        let stay = PreemptOff::new();
         let time = now(&stay).wrapping_sub(frame.data());
         // SAFETY: a frame that ends so was made there, by another CPU.
         let site = unsafe { record_of(frame) }.site();

@@ -122,12 +122,12 @@ impl Table {
         Iterator::chain(from(start), from(0).take(start))
     }
 
-    /// The record of `site`, if there is one.
+    /// The record of `site`, which is not 0, if there is one.
     pub(super) fn find(&self, site: u64) -> Option<&Record> {
         let (_, record) = self.search(site).find(
             |(_, record)| matches!(record.site.get(), found if found == 0 || found == site),
         )?;
-        (record.site.get() == site).then_some(record)
+        (site != 0 && record.site.get() == site).then_some(record)
     }
 
     /// The record of `site`, new if need be; none if there is no place.
@@ -211,7 +211,8 @@ pub(super) fn prepare() -> Result {
         .max(64);
     TABLES.populate(PerCpu::try_new(|_| Table::new(places))?);
     for (cpu, table) in TABLES.as_ref().into_iter().flat_map(PerCpu::iter) {
-        HotWords::of(cpu).set_table(table.records.expose_provenance(), table.mask);
+        // SAFETY: the table stays, and by its invariant the bits of `mask` are a place in it.
+        unsafe { HotWords::of(cpu).set_table(table.records.expose_provenance(), table.mask) };
     }
     Ok(())
 }
