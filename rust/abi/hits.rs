@@ -88,7 +88,7 @@ macro_rules! callback {
 
 callback!(
     function_trace_call: Instance,
-    const RINGS: Option<fn(&Self) -> usize> = Some(|instance| instance.buffer().rings());
+    const RINGS: fn(&Self) -> Option<usize> = |instance| instance.buffer().rings();
 );
 callback!(function_careful_trace_call: Careful<ops::Nothing>);
 callback!(function_args_trace_call: Careful<ops::Arguments>);

@@ -282,10 +282,12 @@ impl Buffer {
     }
 
     /// Where the pointers to this CPU's and the other CPUs' rings are, for code in assembly, which records
-    /// as [`Buffer::record`] does.
+    /// as [`Buffer::record`] does. `None` while it would always leave that to the callback: the clock
+    /// cannot be read in line, or all entries carry their full time.
     #[cfg(CONFIG_FUNCTION_TRACER)]
-    pub(crate) fn rings(&self) -> usize {
-        self.rings.base().as_ptr() as usize
+    pub(crate) fn rings(&self) -> Option<usize> {
+        let usual = self.clock_in_line.load(Relaxed) && !self.absolute.load(Relaxed);
+        usual.then(|| self.rings.base().as_ptr() as usize)
     }
 
     /// Does what is `left` of such an attempt to record `entry`.

@@ -101,9 +101,9 @@ pub(crate) unsafe trait CallbackSymbol: Callback {
     const ENTRY: Entry;
 
     /// The place of the rings ([`Buffer::rings`](crate::trace::buffer::Buffer::rings)), which live as long as
-    /// the callback, if all that it does is to record entries of the function tracer there. Then
-    /// trampolines may do that instead of calling it.
-    const RINGS: Option<fn(&Self) -> usize> = None;
+    /// the callback, if all that it does is to record entries of the function tracer there, and trampolines
+    /// are to do that instead of calling it. It is asked once, when the callback is set.
+    const RINGS: fn(&Self) -> Option<usize> = |_| None;
 }
 
 /// A callback's function as C sees it, `ftrace_func_t`.
@@ -249,7 +249,7 @@ impl Ops {
     pub(crate) fn set_callback<T: CallbackSymbol>(&self, callback: Arc<T>) -> Result {
         let mut held = self.held.lock();
         self.release_callback(&mut held)?;
-        let rings = T::RINGS.map(|of| of(&callback));
+        let rings = T::RINGS(&callback);
         let data = callback.into_foreign();
         if let Some(past) = held.past.take() {
             let same = past.entry == T::ENTRY as *const () as usize && past.data == data.cast();
