@@ -56,3 +56,8 @@ mkdir instances/values
 echo nop > current_tracer
 echo 1410 > buffer_size_kb
 rmdir instances/values
+for list in set_ftrace_pid set_ftrace_notrace_pid set_ftrace_notrace set_ftrace_filter set_event_pid set_event_notrace_pid; do
+	echo > $list
+done
+echo 1 > options/overwrite
+echo 1 > tracing_on

@@ -13,7 +13,7 @@ profile() { # filter
 }
 echo "== profile, before =="
 cat function_profile_enabled
-cat trace_stat/function0
+head -n 2 trace_stat/function0
 ls trace_stat
 profile 'proc_reg_open proc_reg_release'
 echo "== profile, default =="
