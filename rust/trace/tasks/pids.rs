@@ -316,6 +316,11 @@ impl PidFilter {
         self.shared.here.this().load(Relaxed) == context::current_pid()
     }
 
+    /// The same, whether the filter is active or not. Any context, preemption off.
+    pub(crate) fn traces_here(&self) -> bool {
+        self.shared.lists.is_empty() || self.traces_current()
+    }
+
     /// Adds the pids of one write, all or none. Returns the number of bytes taken. Task context,
     /// may sleep.
     ///

@@ -5,12 +5,14 @@
 
 use super::function::Recorded as _;
 use super::function_filter::FunctionFilter;
+use super::function_pids::FunctionPids;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
 use crate::trace::buffer::entry::Context;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{thunk, Arguments, Callback, CallbackSymbol, Entry, Hit, Ops};
 use crate::trace::instance::Instance;
+use crate::trace::tasks::pids::PidFilter;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -43,7 +45,8 @@ impl<T: Measures> Functions<T> {
     pub(super) fn start(what: Arc<T>) -> Result<Self> {
         let ops = FunctionFilter::of(what.instance())?.clone();
         let options = what.instance().options();
-        let calls = Arc::new(Calls(what), GFP_KERNEL)?;
+        let pids = FunctionPids::of(what.instance())?.clone();
+        let calls = Arc::new(Calls { what, pids }, GFP_KERNEL)?;
         let mut functions = Self {
             ops,
             calls,
@@ -56,7 +59,7 @@ impl<T: Measures> Functions<T> {
 
     /// What measures.
     pub(super) fn what(&self) -> &Arc<T> {
-        &self.calls.0
+        &self.calls.what
     }
 
     /// As [`Running::option`](crate::trace::instance::tracer::Running::option). Errors as
@@ -125,8 +128,11 @@ impl<T: Measures> Drop for Functions<T> {
     }
 }
 
-/// Records calls.
-struct Calls<T>(Arc<T>);
+/// Records the calls of the tasks that the instance traces.
+struct Calls<T> {
+    what: Arc<T>,
+    pids: Arc<PidFilter>,
+}
 
 #[allow(unsafe_code, reason = "the thunk of the type")]
 // SAFETY: it is the thunk of the type.
@@ -140,9 +146,9 @@ impl<T: Measures> Calls<T> {
     fn record(&self, hit: &Hit<'_, Arguments>) {
         let context = Context::capture_all();
         let _stay = PreemptOff::new();
-        if self.0.is_measuring() {
+        if self.what.is_measuring() && self.pids.traces_here() {
             // The arguments, too, wanted or not, as ftrace does for these tracers.
-            Arguments::record(self.0.buffer(), context, hit);
+            Arguments::record(self.what.buffer(), context, hit);
         }
     }
 }
@@ -153,7 +159,7 @@ impl<T: Measures> Callback for Calls<T> {
     const GATED: bool = T::GATED;
 
     fn hit(&self, hit: &Hit<'_, Arguments>) {
-        if self.0.may_measure() {
+        if self.what.may_measure() {
             self.record(hit);
         }
     }

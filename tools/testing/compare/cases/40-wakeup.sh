@@ -58,5 +58,11 @@ echo 1 > options/function-trace
 wake wakeup_rt
 trace | grep '() <-' | sed 's/.*us.: //' | sort -u
 echo nop > current_tracer
+echo "== functions of tasks that are not traced =="
+echo 1 > set_ftrace_pid
+wake wakeup_rt
+trace | grep -c '() <-'
+echo nop > current_tracer
+echo > set_ftrace_pid
 echo > set_ftrace_filter
 echo 1 > tracing_on
