@@ -29,6 +29,7 @@
 //! held for one look at an event, or for its removal. Lock order: file mutex, the instance's
 //! `Readers`, reader lock.
 
+use crate::core::format::entry::Common;
 use crate::core::format::line::Unit;
 use crate::core::parse::options::{Flag, Set};
 use crate::kernel::registrations::Moment;
@@ -77,28 +78,31 @@ pub(crate) struct Record<'a> {
 }
 
 impl Record<'_> {
-    fn byte(&self, at: usize) -> u8 {
-        self.data.get(at).copied().unwrap_or(0)
+    /// The common fields. All are 0 if the payload is too short, which no event is.
+    #[inline]
+    pub(crate) fn common(&self) -> Common {
+        Common::parse(self.data).unwrap_or_default()
     }
 
-    /// The type: a built-in id, or the `id` of an event. 0 if the payload is too short.
+    /// The type: a built-in id, or the `id` of an event.
+    #[inline]
     pub(crate) fn id(&self) -> u16 {
-        u16::from_ne_bytes([self.byte(0), self.byte(1)])
+        self.common().id
     }
 
     /// The `TRACE_FLAG_*` bits of the common header.
     pub(crate) fn flags(&self) -> u8 {
-        self.byte(2)
+        self.common().flags
     }
 
     /// Preemption depth (low nibble) and migrate-disable depth (high nibble).
     pub(crate) fn preempt_count(&self) -> u8 {
-        self.byte(3)
+        self.common().preempt_count
     }
 
     /// The task that recorded it.
     pub(crate) fn pid(&self) -> i32 {
-        i32::from_ne_bytes([self.byte(4), self.byte(5), self.byte(6), self.byte(7)])
+        self.common().pid
     }
 }
 

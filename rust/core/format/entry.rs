@@ -28,7 +28,7 @@ pub use blk::Blk;
 pub use branch::Branch;
 #[cfg(any(CONFIG_BRANCH_TRACER, not(CONFIG_RTRACE)))]
 pub use branch::BranchSite;
-pub use function::{arguments, FuncRepeats, Function};
+pub use function::{Arguments, FuncRepeats, Function};
 pub use graph::{FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry};
 pub use message::{Bprint, Bputs, Print, RawData};
 pub use noise::{Hwlat, Osnoise, Timerlat};
@@ -261,6 +261,7 @@ impl Common {
     /// # Errors
     ///
     /// [`Truncated`] for less than 8 bytes.
+    #[inline]
     pub fn parse(record: &[u8]) -> Result<Self, Truncated> {
         let [a, b, flags, preempt_count, pid @ ..] =
             *record.first_chunk::<{ Self::SIZE }>().ok_or(Truncated)?;

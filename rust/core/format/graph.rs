@@ -12,10 +12,10 @@
 //! the open function at each depth.
 
 use super::entry::{
-    arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
+    Arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
 };
 use super::out::Piece;
-use super::symbol::{self, Style, Symbols, ARGUMENTS};
+use super::symbol::{self, Style, Symbols};
 use super::{line, Out};
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::{Flag, Set};
@@ -73,7 +73,7 @@ pub type Comm = [u8; 16];
 
 /// The call of a function.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub struct Call<'a> {
     /// The address of the function.
     pub func: usize,
     /// The number of traced functions around it.
@@ -81,23 +81,23 @@ pub struct Call {
     /// The return address, if it was recorded.
     pub retaddr: Option<usize>,
     /// The arguments, if they were recorded.
-    pub args: Option<[usize; ARGUMENTS]>,
+    pub args: Option<Arguments<'a>>,
 }
 
-impl Call {
+impl<'a> Call<'a> {
     /// The call in `record`, a [`FuncgraphEntry`].
     ///
     /// # Errors
     ///
     /// [`Truncated`] if the record is too short.
     #[inline]
-    pub fn of(record: &[u8]) -> Result<Self, Truncated> {
+    pub fn of(record: &'a [u8]) -> Result<Self, Truncated> {
         let FuncgraphEntry { func, depth } = FuncgraphEntry::parse(record)?;
         Ok(Self {
             func,
             depth: depth as i64,
             retaddr: None,
-            args: arguments(FuncgraphEntry::tail(record)),
+            args: Arguments::of(FuncgraphEntry::tail(record)),
         })
     }
 
@@ -106,13 +106,13 @@ impl Call {
     /// # Errors
     ///
     /// [`Truncated`] if the record is too short.
-    pub fn with_retaddr(record: &[u8]) -> Result<Self, Truncated> {
+    pub fn with_retaddr(record: &'a [u8]) -> Result<Self, Truncated> {
         let entry = FuncgraphRetaddrEntry::parse(record)?;
         Ok(Self {
             func: entry.func,
             depth: entry.depth as i64,
             retaddr: Some(entry.retaddr),
-            args: arguments(FuncgraphRetaddrEntry::tail(record)),
+            args: Arguments::of(FuncgraphRetaddrEntry::tail(record)),
         })
     }
 }
@@ -158,7 +158,7 @@ impl Line<'_> {
     }
 
     /// Whether the entry of `call` is hidden because it is in an interrupt.
-    pub fn hides_entry(&self, state: &mut CpuState, call: &Call) -> bool {
+    pub fn hides_entry(&self, state: &mut CpuState, call: &Call<'_>) -> bool {
         if self.is(&IRQS) || state.irq.is_none() && !self.irqs.contains(&call.func) {
             return false;
         }
@@ -186,7 +186,7 @@ impl Line<'_> {
         &self,
         out: &mut dyn Out,
         state: &mut CpuState,
-        call: &Call,
+        call: &Call<'_>,
         leaf: Option<&FuncgraphExit>,
     ) -> fmt::Result {
         self.task_change(out, state)?;
@@ -204,7 +204,7 @@ impl Line<'_> {
         out: &mut dyn Out,
         state: &mut CpuState,
         start: &mut Start,
-        call: &Call,
+        call: &Call<'_>,
         ret: &FuncgraphExit,
     ) -> fmt::Result {
         // Comments are printed one level deeper than this.
@@ -217,8 +217,9 @@ impl Line<'_> {
         self.symbols.write_name(ret.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comments = self.is(&RETVAL) || retaddr.is_some();
-        if let Some(args) = &call.args {
-            self.symbols.write_arguments(ret.func, args, out)?;
+        if let Some(args) = call.args {
+            let args = args.words();
+            self.symbols.write_arguments(ret.func, &args, out)?;
             out.bytes(match comments {
                 true => &b"; /*"[..],
                 false => b";\n",
@@ -246,7 +247,7 @@ impl Line<'_> {
         out: &mut dyn Out,
         state: &mut CpuState,
         start: &mut Start,
-        call: &Call,
+        call: &Call<'_>,
     ) -> fmt::Result {
         state.depth = call.depth;
         if let Some(open) = state.at(call.depth) {
@@ -256,8 +257,9 @@ impl Line<'_> {
         self.symbols.write_name(call.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comment = retaddr.is_some();
-        if let Some(args) = &call.args {
-            self.symbols.write_arguments(call.func, args, out)?;
+        if let Some(args) = call.args {
+            let args = args.words();
+            self.symbols.write_arguments(call.func, &args, out)?;
             out.bytes(match comment {
                 true => &b" { /*"[..],
                 false => b" {\n",
@@ -693,7 +695,7 @@ mod tests {
         }
     }
 
-    fn call(func: usize, depth: i64) -> Call {
+    fn call(func: usize, depth: i64) -> Call<'static> {
         Call {
             func,
             depth,

@@ -36,8 +36,8 @@ pub struct Iter<S> {
     /// Bytes of records in `scratch`.
     filled: usize,
     cursor: Cursor,
-    /// The event at `cursor` and the place behind it, if that event was found already.
-    found: Option<(Found, Cursor)>,
+    /// The event at `cursor`, if it was found already.
+    found: Option<Found>,
     /// The content in the copy. `None` at the start.
     sequence: Option<Sequence>,
     /// The number of the next event, to detect missed events.
@@ -125,24 +125,23 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// buffer. `None` tells nothing about the buffer.
     #[inline]
     pub fn copied(&mut self) -> Option<IterEvent<'_>> {
-        let (found, _) = self.upcoming_copied()?;
-        Some(self.at(&found, self.missed))
+        self.find_copied();
+        let found = self.before_limit()?;
+        Some(self.at(found, self.missed))
     }
 
     /// The time of the event that [`copied`](Self::copied) returns.
     #[inline]
     pub fn copied_time(&mut self) -> Option<u64> {
-        self.upcoming_copied().map(|(found, _)| found.time)
+        self.find_copied();
+        self.before_limit().map(|found| found.time)
     }
 
     /// Passes the event that [`copied`](Self::copied) returns; false if there is none.
     #[inline]
     pub fn pass_copied(&mut self) -> bool {
-        let upcoming = self.upcoming_copied();
-        if let Some((_, cursor)) = upcoming {
-            self.pass_to(cursor);
-        }
-        upcoming.is_some()
+        self.find_copied();
+        self.pass_found()
     }
 
     /// True if the next event is beyond the [`limit`](Self::limit).
@@ -152,10 +151,10 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     }
 
     fn event(&mut self, reader: &Reader<'_>, advance: bool) -> Option<IterEvent<'_>> {
-        let (found, cursor) = self.upcoming(reader)?;
+        let found = *self.upcoming(reader)?;
         let lost = self.missed;
         if advance {
-            self.pass_to(cursor);
+            self.pass_found();
         }
         Some(self.at(&found, lost))
     }
@@ -175,69 +174,66 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
     /// The time of the next event, as of [`peek`](Self::peek).
     #[inline]
     pub fn next_time(&mut self, reader: &Reader<'_>) -> Option<u64> {
-        self.upcoming(reader).map(|(found, _)| found.time)
+        self.upcoming(reader).map(|found| found.time)
     }
 
     /// Passes the next event, as [`next`](Self::next); false if there is none.
     #[inline]
     pub fn pass(&mut self, reader: &Reader<'_>) -> bool {
-        let upcoming = self.upcoming(reader);
-        if let Some((_, cursor)) = upcoming {
-            self.pass_to(cursor);
-        }
-        upcoming.is_some()
+        self.upcoming(reader);
+        self.pass_found()
     }
 
-    /// The next event and the place behind it, unless it is beyond the limit.
+    /// The next event, unless it is beyond the limit.
     #[inline]
-    fn upcoming(&mut self, reader: &Reader<'_>) -> Option<(Found, Cursor)> {
-        let upcoming = match self.found {
-            Some(known) => known,
-            None => {
-                let found = self.find(reader)?;
-                self.found = Some(found);
-                found
-            }
-        };
-        (!self.is_at_limit()).then_some(upcoming)
-    }
-
-    /// [`upcoming`](Self::upcoming) of what was copied already.
-    #[inline]
-    fn upcoming_copied(&mut self) -> Option<(Found, Cursor)> {
+    fn upcoming(&mut self, reader: &Reader<'_>) -> Option<&Found> {
         if self.found.is_none() {
-            self.found = self.find_copied();
+            self.found = self.find(reader);
         }
-        self.found.filter(|_| !self.is_at_limit())
+        self.before_limit()
     }
 
-    /// Finds the next event in the copy, and the place behind it.
+    /// Finds the next event, if it was copied already.
     #[inline]
-    fn find_copied(&self) -> Option<(Found, Cursor)> {
-        let records = self.scratch.as_ref().get(..self.filled)?;
-        let mut cursor = self.cursor;
-        match cursor.next_event(records) {
-            Ok(Some(found)) => Some((found, cursor)),
+    fn find_copied(&mut self) {
+        if self.found.is_some() {
+            return;
+        }
+        if let Some(records) = self.scratch.as_ref().get(..self.filled) {
+            let mut cursor = self.cursor;
+            self.found = cursor.next_event(records).ok().flatten();
+        }
+    }
+
+    /// The event that was found, unless it is beyond the limit.
+    #[inline]
+    fn before_limit(&self) -> Option<&Found> {
+        match &self.found {
+            Some(found) if !self.is_at_limit() => Some(found),
             _ => None,
         }
     }
 
-    /// Passes the event before `cursor`.
+    /// Passes the event that was found; false if there is none before the limit.
     #[inline]
-    fn pass_to(&mut self, cursor: Cursor) {
-        self.cursor = cursor;
+    fn pass_found(&mut self) -> bool {
+        let Some(behind) = self.before_limit().map(Found::behind) else {
+            return false;
+        };
+        self.cursor = behind;
         self.found = None;
         self.missed = 0;
         self.next_event = self.next_event.wrapping_add(1);
+        true
     }
 
-    /// Finds the next event, and the place behind it.
-    fn find(&mut self, reader: &Reader<'_>) -> Option<(Found, Cursor)> {
+    /// Finds the next event.
+    fn find(&mut self, reader: &Reader<'_>) -> Option<Found> {
         loop {
             let records = self.scratch.as_ref().get(..self.filled).unwrap_or(&[]);
             let mut cursor = self.cursor;
             if let Ok(Some(found)) = cursor.next_event(records) {
-                return Some((found, cursor));
+                return Some(found);
             }
             // As in `Reader::find_next`. At the reader's sub-buffer there may be no copy yet.
             // Events that the reader has read stay skipped.

@@ -40,6 +40,16 @@ pub struct Cursor {
     pub time: u64,
 }
 
+impl Found {
+    /// The position behind the event.
+    pub(super) const fn behind(&self) -> Cursor {
+        Cursor {
+            offset: self.end,
+            time: self.time,
+        }
+    }
+}
+
 /// One record.
 enum Record {
     Event { payload: usize, end: usize },

@@ -220,18 +220,16 @@ impl<S: Source> Ahead<'_, S> {
 impl<S: Source> Neighbours for Ahead<'_, S> {
     fn next_on_cpu(&mut self) -> Option<Record<'_>> {
         self.leave_current();
-        let room = self.store.room(0)?.len();
-        let head = self.cursor.source.copy(self.cpu, self.store.room(room)?)?;
+        let room = self.store.room(0)?;
+        let mut size = room.len();
+        let mut head = self.cursor.source.copy(self.cpu, room)?;
         self.next = Some(head);
-        if head.len > room {
-            let head = self
-                .cursor
-                .source
-                .copy(self.cpu, self.store.room(head.len)?)?;
-            let data = self.store.room(0)?.get(..head.len)?;
-            return Some(self.cursor.record(self.cpu, &head, data));
+        if head.len > size {
+            size = head.len;
+            let room = self.store.room(size)?;
+            head = self.cursor.source.copy(self.cpu, room)?;
         }
-        let data = self.store.room(0)?.get(..head.len)?;
+        let data = self.store.room(size)?.get(..head.len)?;
         Some(self.cursor.record(self.cpu, &head, data))
     }
 

@@ -10,7 +10,7 @@ use super::source::BufferIter;
 use super::tracer::TracerOutput;
 use super::{header, line, Neighbours, Printed, Record, Style};
 use crate::core::format::entry::{
-    Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Function, KernelStack,
+    Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Function, KernelStack,
 };
 use crate::core::format::graph::{write_titles, Call, CpuState, Line};
 use crate::core::format::Out;
@@ -179,7 +179,7 @@ fn new_line<'a>(record: &Record<'_>, style: &'a Style, own: u32, cpu_width: usiz
         cpu_width,
         ts: record.ts,
         start: style.start,
-        common: Common::parse(record.data).unwrap_or_default(),
+        common: record.common(),
         own,
         set: style.set,
         symbols: &style.symbols,

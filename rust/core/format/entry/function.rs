@@ -8,14 +8,25 @@ use crate::core::format::print::{Error, Line};
 use crate::core::format::symbol::ARGUMENTS;
 use crate::core::format::Out;
 
-/// The arguments in a tail, if they were recorded.
-pub fn arguments(tail: &[u8]) -> Option<[usize; ARGUMENTS]> {
-    let mut arguments = [0; ARGUMENTS];
-    let stored = tail.first_chunk::<{ ARGUMENTS * size_of::<usize>() }>()?;
-    for (place, word) in arguments.iter_mut().zip(words(stored)) {
-        *place = word;
+/// The arguments of a call, in the tail of its record.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments<'a>(&'a [u8; ARGUMENTS * size_of::<usize>()]);
+
+impl<'a> Arguments<'a> {
+    /// The arguments in `tail`, if they were recorded.
+    #[inline]
+    pub fn of(tail: &'a [u8]) -> Option<Self> {
+        tail.first_chunk().map(Self)
     }
-    Some(arguments)
+
+    /// The arguments as words.
+    pub fn words(self) -> [usize; ARGUMENTS] {
+        let mut arguments = [0; ARGUMENTS];
+        for (place, word) in arguments.iter_mut().zip(words(self.0)) {
+            *place = word;
+        }
+        arguments
+    }
 }
 
 /// A call of a function. Its arguments follow if they are recorded.
@@ -35,7 +46,7 @@ pub struct Function {
 
 impl Show for Function {
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        let args = arguments(Self::tail(line.record));
+        let args = Arguments::of(Self::tail(line.record)).map(Arguments::words);
         line.call(out, self.ip, args.as_ref(), self.parent_ip)?;
         Ok(out.bytes(b"\n")?)
     }
