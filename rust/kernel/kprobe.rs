@@ -73,8 +73,15 @@ pub(crate) trait Handler: Send + Sync + 'static {
 pub(crate) enum Target {
     /// An address.
     Address(usize),
-    /// So many bytes behind a symbol, `NAME` or `MODULE:NAME`.
-    Symbol(CString, u32),
+    /// Some bytes behind a symbol.
+    Symbol {
+        /// `NAME` or `MODULE:NAME`.
+        name: CString,
+        /// The number of bytes.
+        offset: u32,
+        /// The address of the symbol, if it is known and stays. The name is not looked up then.
+        start: Option<usize>,
+    },
 }
 
 /// A probe of a function's return.
@@ -96,6 +103,8 @@ pub(crate) struct Returns {
 pub(crate) struct Probe<H: Handler> {
     raw: Opaque<bindings::kretprobe>,
     symbol: Option<CString>,
+    /// The address that `offset` counts from, if it is known.
+    start: Option<usize>,
     returns: Option<Returns>,
     #[pin]
     registered: Mutex<bool>,
@@ -113,15 +122,20 @@ impl<H: Handler> Probe<H> {
     /// A probe at `target`, of the function's return where `returns` says so. Task context, may
     /// sleep. `ENOMEM`.
     pub(crate) fn new(target: Target, returns: Option<Returns>, handler: H) -> Result<Arc<Self>> {
-        let (symbol, offset, address) = match target {
-            Target::Address(address) => (None, 0, address),
-            Target::Symbol(symbol, offset) => (Some(symbol), offset, 0),
+        let (symbol, offset, start) = match target {
+            Target::Address(address) => (None, 0, Some(address)),
+            Target::Symbol {
+                name,
+                offset,
+                start,
+            } => (Some(name), offset, start),
         };
         // INVARIANT: nobody has its address.
         let probe = Arc::pin_init(
             pin_init!(Self {
                 raw: Opaque::zeroed(),
                 symbol,
+                start,
                 returns,
                 registered <- new_mutex!(false),
                 handler,
@@ -131,11 +145,11 @@ impl<H: Handler> Probe<H> {
         let raw = probe.raw.get();
         // SAFETY: the probe is new, and the name stays as long as it.
         unsafe {
-            (*raw).kp.addr = address as *mut bindings::kprobe_opcode_t;
-            (*raw).kp.symbol_name = match &probe.symbol {
-                Some(symbol) => symbol.as_char_ptr(),
-                None => core::ptr::null(),
-            };
+            // Kprobes want one of the two.
+            match (start, &probe.symbol) {
+                (None, Some(symbol)) => (*raw).kp.symbol_name = symbol.as_char_ptr(),
+                _ => probe.reset_address(),
+            }
             (*raw).kp.offset = offset;
             match returns {
                 None => (*raw).kp.pre_handler = Some(hit::<H>),
@@ -185,17 +199,17 @@ impl<H: Handler> Probe<H> {
         // INVARIANT: as the kernel said.
         *registered = result.is_ok();
         if result.is_err() {
-            self.forget_address();
+            self.reset_address();
         }
         result
     }
 
-    /// A symbol may be elsewhere the next time. The probe is not registered.
-    fn forget_address(&self) {
-        if self.symbol.is_some() {
-            // SAFETY: by the invariant nobody else has the structure.
-            unsafe { (*self.raw()).kp.addr = null_mut() };
-        }
+    /// Sets the address as before the probe was registered, which it is not. A symbol may be
+    /// elsewhere the next time.
+    fn reset_address(&self) {
+        let start = self.start.unwrap_or(0);
+        // SAFETY: by the invariant nobody else has the structure.
+        unsafe { (*self.raw()).kp.addr = start as *mut bindings::kprobe_opcode_t };
     }
 
     /// Unregisters it, and waits for hits under way. Task context, sleeps.
@@ -214,7 +228,7 @@ impl<H: Handler> Probe<H> {
         }
         // INVARIANT: nobody has it any more.
         *registered = false;
-        self.forget_address();
+        self.reset_address();
     }
 
     /// Enables or disables it. Does nothing if it is not registered, or if its module was unloaded.

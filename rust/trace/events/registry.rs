@@ -45,6 +45,8 @@ impl EventId {
 /// A registered event.
 pub(crate) struct Event {
     id: EventId,
+    /// The [`digest`] of its name.
+    digest: u32,
     call: Registered,
     is_hit_by_patching: bool,
     /// What is told when it is enabled or disabled in an instance.
@@ -86,6 +88,14 @@ impl Deref for Event {
     fn deref(&self) -> &Call {
         &self.call
     }
+}
+
+/// A number that two names rarely share (FNV-1a). To compare it is cheaper than to compare the names
+/// of all events.
+fn digest(name: &[u8]) -> u32 {
+    name.iter().fold(0x811c_9dc5, |sum: u32, byte| {
+        (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// What is told when an event is enabled or disabled in an instance.
@@ -212,6 +222,7 @@ impl Registry {
         let name = CString::try_from(call.name())?;
         let event = Event {
             id,
+            digest: digest(name.to_bytes()),
             call,
             is_hit_by_patching,
             on_switch,
@@ -405,9 +416,11 @@ impl Registry {
 
     /// The event called `name` in `system`.
     pub(crate) fn find(&self, system: &[u8], name: &[u8]) -> Option<&Event> {
-        self.events
-            .iter()
-            .find(|event| event.is_named(name) && event.system().to_bytes() == system)
+        let digest = digest(name);
+        let is = |event: &&Event| {
+            event.digest == digest && event.is_named(name) && event.system().to_bytes() == system
+        };
+        self.events.iter().find(is)
     }
 
     /// The names of the systems, each once, in the order of their first events.

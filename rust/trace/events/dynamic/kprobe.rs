@@ -30,10 +30,11 @@ use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;
-use crate::kernel::{module, relaxed};
+use crate::kernel::{memory, module, relaxed};
 use crate::trace::events::registry;
 use crate::trace::ftrace::sites;
 use crate::trace::instance::Instance;
+use core::cell::Cell;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -107,30 +108,54 @@ impl Handler for Hits {
 /// Where a probe is, as it was defined.
 enum Spot {
     Address(usize),
-    Symbol(KVec<u8>, u32),
+    Symbol {
+        symbol: KVec<u8>,
+        offset: u32,
+        /// The address of the symbol if it is the kernel's own, which stays there: to find it again
+        /// costs more than all else that is done for a probe.
+        start: Option<usize>,
+    },
 }
 
 impl Spot {
-    fn of(place: Place<'_>) -> Result<Self> {
+    /// `start` is the address of the symbol in `place` if it is the kernel's own.
+    fn of(place: Place<'_>, start: Option<usize>) -> Result<Self> {
         Ok(match place {
             Place::Address(address) => Self::Address(address as usize),
-            Place::Symbol { symbol, offset } => Self::Symbol(Text::copy(symbol)?, offset),
+            Place::Symbol { symbol, offset } => Self::Symbol {
+                symbol: Text::copy(symbol)?,
+                offset,
+                start,
+            },
         })
     }
 
     fn target(&self) -> Result<ProbeTarget> {
         Ok(match self {
             Self::Address(address) => ProbeTarget::Address(*address),
-            Self::Symbol(symbol, offset) => ProbeTarget::Symbol(known(symbol)?, *offset),
+            Self::Symbol {
+                symbol,
+                offset,
+                start,
+            } => ProbeTarget::Symbol {
+                name: known(symbol)?,
+                offset: *offset,
+                start: *start,
+            },
         })
     }
 
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Address(one), Self::Address(other)) => one == other,
-            (Self::Symbol(one, at), Self::Symbol(other, place)) => {
-                one.as_slice() == other.as_slice() && at == place
-            }
+            (
+                Self::Symbol { symbol, offset, .. },
+                Self::Symbol {
+                    symbol: other,
+                    offset: at,
+                    ..
+                },
+            ) => symbol.as_slice() == other.as_slice() && offset == at,
             _ => false,
         }
     }
@@ -139,16 +164,21 @@ impl Spot {
     fn module(&self) -> Option<&[u8]> {
         match self {
             Self::Address(_) => None,
-            Self::Symbol(symbol, _) => split_module(symbol).0,
+            Self::Symbol { symbol, .. } => split_module(symbol).0,
         }
     }
 
     fn address(&self) -> Option<usize> {
         match self {
             Self::Address(address) => Some(*address),
-            Self::Symbol(symbol, offset) => {
-                let start = match split_module(symbol) {
-                    (Some(_), path) if is_path(path) => {
+            Self::Symbol {
+                symbol,
+                offset,
+                start,
+            } => {
+                let start = match (start, split_module(symbol)) {
+                    (Some(start), _) => *start,
+                    (None, (Some(_), path)) if is_path(path) => {
                         kallsyms::address_of(known(symbol).ok()?.to_bytes())?
                     }
                     _ => kallsyms::address_of(symbol)?,
@@ -326,7 +356,7 @@ impl Probed for Kprobe {
     fn show_place(&self, out: &mut dyn Out) -> fmt::Result {
         match &self.spot {
             Spot::Address(_) => write!(out, "0x{}", HashedPointer::at(self.probe.place().2)),
-            Spot::Symbol(symbol, offset) => {
+            Spot::Symbol { symbol, offset, .. } => {
                 out.bytes(symbol)?;
                 match offset {
                     0 => Ok(()),
@@ -361,7 +391,7 @@ impl Probed for Kprobe {
         }
         // An earlier load of the module is gone, with its code.
         self.probe.unregister();
-        let Spot::Symbol(symbol, _) = &self.spot else {
+        let Spot::Symbol { symbol, .. } = &self.spot else {
             return;
         };
         let found = match symbols(Some(name), split_module(symbol).1).0 {
@@ -419,8 +449,12 @@ fn symbols(module: Option<&[u8]>, name: &[u8]) -> (usize, Option<usize>) {
     (found, last)
 }
 
-/// The kernel, as definitions ask it.
-struct Kernel;
+/// The kernel, as a definition asks it.
+#[derive(Default)]
+struct Kernel {
+    /// The address of the symbol that was found, if it is the kernel's own.
+    start: Cell<Option<usize>>,
+}
 
 impl command::Symbols for Kernel {
     fn find(&self, symbol: &[u8], offset: u64) -> Result<Found, NotFound> {
@@ -433,6 +467,8 @@ impl command::Symbols for Kernel {
                 _ => return Err(NotFound::NotUnique),
             }
         }
+        self.start
+            .set(address.filter(|at| memory::is_kernel_text(*at)));
         let entry = match address {
             // What is known need not be looked up by its name again.
             Some(address) => kprobe::entry_at(address, offset as usize),
@@ -481,7 +517,8 @@ impl EventKind for Kprobes {
 
     fn create(&self, command: &[u8]) -> Result<bool> {
         let plain = words(command);
-        let definition = match Definition::parse(plain.clone(), &Kernel) {
+        let kernel = Kernel::default();
+        let definition = match Definition::parse(plain.clone(), &kernel) {
             Ok(definition) => definition,
             Err(No::Other) => return Ok(false),
             Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
@@ -499,7 +536,7 @@ impl EventKind for Kprobes {
         };
         let arguments = expand(&mut words, &known).and_then(|arguments| {
             let arguments = arguments.iter().map(Argument::parts);
-            Arguments::new(kind, arguments, definition.spot, &Kernel, &mut known)
+            Arguments::new(kind, arguments, definition.spot, &kernel, &mut known)
         });
         let arguments = match arguments {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
@@ -509,7 +546,7 @@ impl EventKind for Kprobes {
         let name = name_of(&definition)?;
         let group = definition.group.unwrap_or(b"kprobes");
         let title = title(group, &name, definition.is_return);
-        let spot = Spot::of(definition.place)?;
+        let spot = Spot::of(definition.place, kernel.start.get())?;
         let list = &mut list::lock()?;
         define(title, &words, arguments.clone(), list, |event| {
             let Definition {
@@ -632,6 +669,7 @@ pub(crate) fn create_local(
     is_return: bool,
     begin: impl FnOnce(&Call) -> Result,
 ) -> Result {
+    let kernel = Kernel::default();
     if let Place::Symbol { symbol, .. } = place {
         let (of_module, name) = split_module(symbol);
         match symbols(of_module, name).0 {
@@ -653,7 +691,7 @@ pub(crate) fn create_local(
         kind,
         core::iter::empty(),
         command::Spot::Inside,
-        &Kernel,
+        &kernel,
         &mut Known::nothing(),
     );
     let arguments = match nothing {
@@ -662,7 +700,7 @@ pub(crate) fn create_local(
         Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
     let event = Event::new(title(b"kprobes", name, is_return), arguments.clone())?;
-    let probe = Kprobe::new(&event, Spot::of(place)?, is_return, 0, arguments)?;
+    let probe = Kprobe::new(&event, Spot::of(place, None)?, is_return, 0, arguments)?;
     let probe = Arc::new(probe, GFP_KERNEL)?;
     event.add(probe.clone())?;
     let local = Local { event, probe };

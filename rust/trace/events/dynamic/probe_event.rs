@@ -326,11 +326,13 @@ pub(super) fn define<P: Probed>(
     // What was made could not be dropped: the event is known then.
     let room = KBox::<Defined<P>>::new_uninit(GFP_KERNEL)?;
     let mut registry = registry::lock()?;
-    let known = list.of::<Defined<P>>().find(|known| {
-        known.event.group.as_slice() == title.group && known.event.name() == title.name
-    });
-    let (event, id, is_new) = match known {
-        Some(first) => {
+    let known = registry
+        .find(title.group, title.name)
+        .map(registry::Event::id);
+    let first = |id| list.of::<Defined<P>>().find(|known| known.id == id);
+    let (event, id, is_new) = match known.map(first) {
+        Some(None) => return words.refuse(Reason::EventExists, 0, EEXIST),
+        Some(Some(first)) => {
             if first.event.sort != title.sort {
                 return words.refuse(Reason::DifferentProbe, 0, EEXIST);
             }
@@ -340,9 +342,6 @@ pub(super) fn define<P: Probed>(
             (first.event.clone(), first.id, false)
         }
         None => {
-            if registry.find(title.group, title.name).is_some() {
-                return words.refuse(Reason::EventExists, 0, EEXIST);
-            }
             let event = Arc::new(Event::new(title, arguments)?, GFP_KERNEL)?;
             let id = registry.add(DynamicEvent::register(&event.event)?)?;
             (event, id, true)
