@@ -21,7 +21,7 @@ use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
 use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::trace::instance::tracer::TracerRef;
 use crate::trace::instance::{Instance, Side};
-use crate::trace::output::cursor::{Ahead, Cursor, Room};
+use crate::trace::output::cursor::{Ahead, Cursor};
 use crate::trace::output::source::BufferIter;
 use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{header, line, Record, Style, LINE_ROOM};
@@ -289,13 +289,12 @@ impl Reading {
         let started =
             self.style.set.has(Flag::Annotate) && first(&mut self.started, cpu) && record.index > 1;
         let mut text = LineBuf::new(&mut self.text);
-        let store: &mut dyn Room = &mut self.ahead;
         let mut ahead = Ahead {
             cursor: &mut self.cursor,
             cpu,
             current: None,
             next: None,
-            store,
+            store: &mut self.ahead,
         };
         let output = self.output.as_deref_mut();
         if line::write(&mut text, &record, &self.style, output, &mut ahead, started).is_err() {

@@ -15,7 +15,7 @@ use crate::kernel::fs::pseudo_fs::{
     OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
 };
 use crate::trace::instance::Instance;
-use crate::trace::output::cursor::{Ahead, Cursor, Room};
+use crate::trace::output::cursor::{Ahead, Cursor};
 use crate::trace::output::source::Consume;
 use crate::trace::output::tracer::{self, TracerOutput};
 use crate::trace::output::{line, Style, LINE_ROOM};
@@ -206,13 +206,12 @@ impl Pipe {
                 break;
             };
             let record = cursor.record(cpu, &head, &self.record);
-            let store: &mut dyn Room = &mut self.ahead;
             let mut ahead = Ahead {
                 cursor: &mut cursor,
                 cpu,
                 current: Some(head),
                 next: None,
-                store,
+                store: &mut self.ahead,
             };
             let output = self.output.as_deref_mut();
             let mut line = LineBuf::new(&mut self.line);

@@ -127,7 +127,7 @@ impl<S: Source> Cursor<S> {
     /// Copies the oldest unread event. It stays unread until [`Self::pass`].
     ///
     /// Skips an event that is too long for `store`.
-    pub(crate) fn next(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head)> {
+    pub(crate) fn next(&mut self, store: &mut impl Room) -> Option<(CpuId, Head)> {
         let mut wanted = 0;
         self.moment = Moment::now();
         loop {
@@ -151,7 +151,7 @@ impl<S: Source> Cursor<S> {
     /// Copies the oldest unread event, marks it as read, and returns its number, too.
     ///
     /// Skips an event that is too long for `store`.
-    pub(crate) fn take(&mut self, store: &mut dyn Room) -> Option<(CpuId, Head, u64)> {
+    pub(crate) fn take(&mut self, store: &mut impl Room) -> Option<(CpuId, Head, u64)> {
         self.moment = Moment::now();
         let (cpu, _) = self.earliest()?;
         let taken = store
@@ -194,7 +194,7 @@ impl<S: Source> Cursor<S> {
 }
 
 /// Looks for the events after the current one.
-pub(crate) struct Ahead<'a, S> {
+pub(crate) struct Ahead<'a, S, R> {
     /// The cursor.
     pub(crate) cursor: &'a mut Cursor<S>,
     /// The CPU of the current event.
@@ -205,10 +205,10 @@ pub(crate) struct Ahead<'a, S> {
     /// The next event, if it was found already.
     pub(crate) next: Option<Head>,
     /// Memory for the next event.
-    pub(crate) store: &'a mut dyn Room,
+    pub(crate) store: &'a mut R,
 }
 
-impl<S: Source> Ahead<'_, S> {
+impl<S: Source, R: Room> Ahead<'_, S, R> {
     /// Marks the current event as read, so that the next one becomes visible.
     fn leave_current(&mut self) {
         if let Some(head) = self.current.take() {
@@ -217,7 +217,7 @@ impl<S: Source> Ahead<'_, S> {
     }
 }
 
-impl<S: Source> Neighbours for Ahead<'_, S> {
+impl<S: Source, R: Room> Neighbours for Ahead<'_, S, R> {
     fn next_on_cpu(&mut self) -> Option<Record<'_>> {
         self.leave_current();
         let room = self.store.room(0)?;

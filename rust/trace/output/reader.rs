@@ -3,7 +3,7 @@
 //! A consuming reader of an instance for kernel code: entry by entry, with the line that
 //! `trace_pipe` would print.
 
-use super::cursor::{Ahead, Cursor, Room};
+use super::cursor::{Ahead, Cursor};
 use super::source::Consume;
 use super::tracer::{self, TracerOutput};
 use super::{line, Record, Style, LINE_ROOM};
@@ -64,13 +64,12 @@ impl Reader {
         };
         let record = cursor.record(cpu, &head, &self.record);
         let mut text = LineBuf::new(&mut self.line);
-        let store: &mut dyn Room = &mut self.ahead;
         let mut ahead = Ahead {
             cursor: &mut cursor,
             cpu,
             current: None,
             next: None,
-            store,
+            store: &mut self.ahead,
         };
         let output = self.output.as_deref_mut();
         if line::write(&mut text, &record, &self.style, output, &mut ahead, false).is_err() {

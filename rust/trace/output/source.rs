@@ -310,20 +310,24 @@ impl BufferIter {
             }
         }
     }
-}
 
-impl Source for BufferIter {
-    fn peek(&mut self, cpu: CpuId) -> Option<u64> {
-        let known = self.iters.get(cpu.as_u32() as usize)?.as_ref()?.next;
-        if known.is_some() {
-            return known;
-        }
+    /// [`Source::peek`] where the time is not known.
+    #[inline(never)]
+    fn look(&mut self, cpu: CpuId) -> Option<u64> {
         if self.unlocked(cpu).is_some_and(|at| at.iter.is_at_limit()) {
             return None;
         }
         let (at, reader) = self.at(cpu)?;
         at.peek(&reader);
         at.next
+    }
+}
+
+impl Source for BufferIter {
+    #[inline]
+    fn peek(&mut self, cpu: CpuId) -> Option<u64> {
+        let at = self.iters.get(cpu.as_u32() as usize)?.as_ref()?;
+        at.next.or_else(|| self.look(cpu))
     }
 
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
