@@ -341,31 +341,41 @@ impl Line<'_> {
     }
 
     /// Writes that the next lines on this CPU are from another task.
+    #[inline]
     fn task_change(&self, out: &mut dyn Out, state: &mut CpuState) -> fmt::Result {
-        const RULE: &[u8] = b" ------------------------------------------\n";
         let pid = self.common.pid;
-        let Some(before) = state.pid.replace(pid).filter(|before| *before != pid) else {
-            return Ok(());
-        };
-        // C uses this pid for "no task yet".
-        if before == -1 {
-            return Ok(());
+        match state.pid.replace(pid) {
+            // C uses this pid for "no task yet".
+            None | Some(-1) => Ok(()),
+            Some(before) if before == pid => Ok(()),
+            Some(before) => self.change_from(out, before),
         }
+    }
+
+    #[cold]
+    fn change_from(&self, out: &mut dyn Out, before: i32) -> fmt::Result {
+        const RULE: &[u8] = b" ------------------------------------------\n";
         out.bytes(RULE)?;
         self.cpu(out)?;
         self.task(out, before)?;
         out.bytes(b" => ")?;
-        self.task(out, pid)?;
+        self.task(out, self.common.pid)?;
         out.bytes(b"\n")?;
         out.bytes(RULE)?;
         out.bytes(b"\n")
     }
 
     /// Writes the arrow at the border of an interrupt, if `func` is its first function.
+    #[inline]
     fn irq(&self, out: &mut dyn Out, func: usize, side: Side) -> fmt::Result {
-        if !self.irqs.contains(&func) {
-            return Ok(());
+        match self.irqs.contains(&func) {
+            true => self.arrow(out, side),
+            false => Ok(()),
         }
+    }
+
+    #[cold]
+    fn arrow(&self, out: &mut dyn Out, side: Side) -> fmt::Result {
         self.columns(out)?;
         let filled = self.is(&DURATION) && self.context();
         if filled {

@@ -51,6 +51,23 @@ impl Reservation {
         unsafe { (*self.0.get()).entry = entry.cast() };
     }
 
+    /// Stores the address at which the stack of the hit begins.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn set_start(&mut self, ip: usize) {
+        // SAFETY: it is borrowed mutably; the field may hold anything.
+        unsafe { (*self.0.get()).regs = ip as *mut bindings::pt_regs };
+    }
+
+    /// The address that [`Reservation::set_start`] has stored.
+    ///
+    /// # Safety
+    ///
+    /// [`Reservation::set_start`] was called: before that the word is not initialised.
+    pub(crate) unsafe fn start(&self) -> usize {
+        // SAFETY: `set_start` has written the word.
+        unsafe { (*self.0.get()).regs as usize }
+    }
+
     /// The file's address.
     ///
     /// # Safety

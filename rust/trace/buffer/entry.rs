@@ -106,7 +106,7 @@ impl Context {
 
     /// With all that can be said.
     pub(crate) fn rest(self) -> Self {
-        let count = self.count;
+        let count = self.count.without_borrow();
         let resched = context::resched_flags();
         let when = |on: bool, flag: u8| if on { flag } else { 0 };
         let flags = when(resched.lazy(), flag::NEED_RESCHED_LAZY)

@@ -271,7 +271,7 @@ impl Declared {
         // Not `with_preemption_off()`: what the common fields tell of preemption is that of the caller.
         let stay = PreemptOff::new();
         for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, || length, &fill);
+            recording::record_hit(&stay, file, None, || length, &fill);
         }
         #[cfg(CONFIG_PERF_EVENTS)]
         self.event.submit_here(&stay, || length, &fill);

@@ -65,8 +65,10 @@ const LOOKED_AT: u32 = 1;
 const APART: u32 = 2;
 /// The mark of an entry in the ring buffer that a stack trace follows.
 const FOLLOWED: u32 = 3;
+/// Set in a mark if the stack of the hit begins at [`Reservation::start`].
+const STARTED: u32 = 1 << 2;
 /// The number of mark bits below the length.
-const MARK_BITS: u32 = 2;
+const MARK_BITS: u32 = 3;
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
@@ -210,11 +212,21 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
 /// As [`commit`].
 #[cold]
 #[inline(never)]
-unsafe fn commit_and_follow(file: &HotFile) {
+unsafe fn commit_and_follow(file: &HotFile, start: Option<usize>) {
     let context = Context::capture_in_probe().rest();
     // SAFETY: the mark says that the entry is in the buffer; it is the last one reserved there.
     unsafe { file.instance.buffer().commit_here() };
-    follow(file, context);
+    follow(file, context, start);
+}
+
+/// Where the stack of the hit begins, if that is known.
+///
+/// # Safety
+///
+/// [`reserve`] has filled in `at`.
+unsafe fn start(at: &Reservation) -> Option<usize> {
+    // SAFETY: `reserve` has noted the mark, `record_at` the address before it has set the bit.
+    unsafe { (at.mark() & STARTED != 0).then(|| at.start()) }
 }
 
 /// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
@@ -239,11 +251,16 @@ fn callees(file: &HotFile) -> [(usize, usize); 2] {
     [(file.call().probe(), 1), (made, 2)]
 }
 
-/// Records the stack traces that follow an entry made in `context`.
-fn follow(file: &HotFile, context: Context) {
+/// Records the stack traces that follow an entry made in `context`: of the kernel from the function
+/// that contains `start` on, if that is known.
+fn follow(file: &HotFile, context: Context, start: Option<usize>) {
     let (buffer, options) = (file.instance.buffer(), file.instance.options());
     if options.has(Flag::StackTrace) {
-        record_stack(file, context);
+        match start {
+            #[cfg(CONFIG_DYNAMIC_EVENTS)]
+            Some(ip) => stack::record_from(buffer, context, ip),
+            _ => record_stack(file, context),
+        }
     }
     // As in C, the option has no effect if the architecture cannot unwind a user stack.
     if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
@@ -259,17 +276,13 @@ fn follow(file: &HotFile, context: Context) {
 unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
     // SAFETY: `reserve` has noted the mark.
     let mark = unsafe { at.mark() };
-    if mark == FOLLOWED {
-        // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
-        return unsafe { commit_and_follow(file) };
-    }
     let mut judged = false;
     if mark & !(!0 << MARK_BITS) == APART && file.flags() & CHECKED == flag::FILTERED {
         let length = (mark >> MARK_BITS) as usize;
         // SAFETY: by the mark, `reserve` has noted the entry.
-        let start = unsafe { at.entry() };
+        let entry = unsafe { at.entry() };
         // SAFETY: the memory that `reserve` returned has this length.
-        let entry = unsafe { core::slice::from_raw_parts(start, length) };
+        let entry = unsafe { core::slice::from_raw_parts(entry, length) };
         // SAFETY: the generated code has preemption off; the slot stays as long as the file.
         let filter = unsafe { file.filter.get() };
         if let Some(filter) = filter.filter(|filter| filter.is_plain()) {
@@ -278,6 +291,9 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             }
             judged = true;
         }
+    } else if mark & !STARTED == FOLLOWED {
+        // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
+        return unsafe { commit_and_follow(file, start(at)) };
     }
     // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
     unsafe { commit_judged(file, at, judged) };
@@ -298,13 +314,13 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
         context = context.rest();
     }
     // SAFETY: where the mark has a length, `reserve` has noted the entry, too.
-    let start = unsafe { at.entry() };
+    let memory = unsafe { at.entry() };
     // SAFETY: the memory that `reserve` returned has this length and holds the common fields.
     let entry = unsafe {
-        start
+        memory
             .cast::<u64>()
             .write_unaligned(context.header(file.kind));
-        core::slice::from_raw_parts(start, length)
+        core::slice::from_raw_parts(memory, length)
     };
     let flags = file.flags();
     // SAFETY: the generated code has preemption off; the slot stays as long as the file.
@@ -327,7 +343,7 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
         }
         Scratch::give_back();
     } else if rejected {
-        if let Some(event) = NonNull::new(start.wrapping_sub(header_of(length))) {
+        if let Some(event) = NonNull::new(memory.wrapping_sub(header_of(length))) {
             // SAFETY: the entry is not apart, so it is the last event that was reserved there.
             unsafe { file.instance.buffer().discard_here(event) };
         }
@@ -337,20 +353,23 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     }
     let followed = !rejected && flags & flag::FOLLOWED != 0;
     if followed || after != 0 {
-        commit_done(file, context, followed, triggers, after);
+        // SAFETY: `reserve` has filled it in.
+        let start = followed.then(|| unsafe { start(at) });
+        commit_done(file, context, start, triggers, after);
     }
 }
 
-/// The work after an entry that was checked.
+/// The work after an entry that was checked. Stack traces follow it if there is a `start`, which is as
+/// in [`follow`].
 fn commit_done(
     file: &HotFile,
     context: Context,
-    followed: bool,
+    start: Option<Option<usize>>,
     triggers: Option<&TriggerList>,
     after: u64,
 ) {
-    if followed {
-        follow(file, context);
+    if let Some(start) = start {
+        follow(file, context, start);
     }
     if let Some(list) = triggers.filter(|_| after != 0) {
         list.hit_after(file, after);
@@ -430,20 +449,60 @@ pub(crate) fn record(
 ) {
     let mut at = Reservation::new();
     let entry = reserve(file, &mut at, length);
-    if entry.is_null() || length < COMMON {
-        return;
+    if !entry.is_null() && length >= COMMON {
+        // SAFETY: `at` and `entry` are of the reservation of `length` bytes in this context.
+        unsafe { fill_and_commit(&mut at, entry, length, fill) };
     }
+}
+
+/// # Safety
+///
+/// `entry` is what [`reserve`] has just returned in this context for `at` and `length` bytes, which
+/// are [`COMMON`] or more.
+#[cfg(any(
+    CONFIG_FTRACE_SYSCALLS,
+    CONFIG_TRACE_EVENT_INJECT,
+    CONFIG_DYNAMIC_EVENTS
+))]
+#[inline(always)]
+unsafe fn fill_and_commit(
+    at: &mut Reservation,
+    entry: *mut u8,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
     // SAFETY: `length` bytes were reserved, and only this context uses them until the commit, with
     // preemption off since the reservation.
     unsafe {
         let fields = entry.wrapping_add(COMMON);
         fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
-        commit(&mut at);
+        commit(at);
+    }
+}
+
+/// [`record`] of a hit whose stack begins in the function that contains `start`.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+fn record_at(file: &HotFile, start: usize, length: usize, fill: impl FnOnce(&mut [u8])) {
+    let mut at = Reservation::new();
+    let entry = reserve(file, &mut at, length);
+    if entry.is_null() || length < COMMON {
+        return;
+    }
+    // SAFETY: an entry was reserved, so the mark was set; `at` and `entry` are of the reservation of
+    // `length` bytes in this context.
+    unsafe {
+        let mark = at.mark();
+        if mark != PLAIN {
+            at.set_start(start);
+            at.set(file, mark | STARTED);
+        }
+        fill_and_commit(&mut at, entry, length, fill);
     }
 }
 
 /// Records a hit of `file` where a probe looks at no flag itself: an entry of `length()` bytes, of
-/// which `fill` writes those after the common fields. For probes written in Rust. Any context.
+/// which `fill` writes those after the common fields. Its stack begins in the function that contains
+/// `start`, if that is known. For probes written in Rust. Any context.
 ///
 /// If no flag is set, this is all in line: one look at the flags, reserve, fill in, commit.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
@@ -451,11 +510,12 @@ pub(crate) fn record(
 pub(crate) fn record_hit(
     stay: &PreemptOff,
     file: &HotFile,
+    start: Option<usize>,
     length: impl FnOnce() -> usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
     if file.flags() & (CAREFUL | ASKED) != 0 {
-        return record_hit_careful(stay, file, length, fill);
+        return record_hit_careful(stay, file, start, length, fill);
     }
     let mut context = Context::capture_in_probe();
     if !context.is_plain_task() {
@@ -497,11 +557,16 @@ pub(crate) fn record_hit(
 fn record_hit_careful(
     stay: &PreemptOff,
     file: &HotFile,
+    start: Option<usize>,
     length: impl FnOnce() -> usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
-    if !is_left_out(file) {
-        record(stay, file, length(), fill);
+    if is_left_out(file) {
+        return;
+    }
+    match start {
+        Some(start) => record_at(file, start, length(), fill),
+        None => record(stay, file, length(), fill),
     }
 }
 

@@ -6,8 +6,12 @@
 use crate::core::format::entry::UserStack;
 use crate::core::format::entry::{store_words, KernelStack, TRAMPOLINE};
 #[cfg(CONFIG_EVENT_TRACING)]
+use crate::core::format::{rust_crate::names_crate, rust_name::is_mangled};
+#[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::context::PreemptOff;
 use crate::kernel::kallsyms::size_offset;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::kallsyms::Symbol;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::percpu::PerCpu;
 #[cfg(CONFIG_EVENT_TRACING)]
@@ -108,15 +112,47 @@ pub(crate) fn record_caller(buffer: &Buffer, context: Context, ip: usize) {
 /// The index of the frame of the function that contains `ip` in `calls`. 0 if there is none.
 #[inline(always)]
 fn first_caller(calls: &[usize], ip: usize) -> usize {
+    caller(calls, ip).unwrap_or(0)
+}
+
+/// The index of the frame of the function that contains `ip` in `calls`, if there is one.
+#[inline(always)]
+fn caller(calls: &[usize], ip: usize) -> Option<usize> {
     let bounds = size_offset(ip).map(|(size, offset)| (ip.wrapping_sub(offset), size));
     let is_caller =
         |call: &usize| bounds.is_some_and(|(start, size)| call.wrapping_sub(start) <= size);
-    calls.iter().position(is_caller).unwrap_or(0)
+    calls.iter().position(is_caller)
+}
+
+/// Records the stack for an entry that was made in `context`, from the frame of the function that
+/// contains `ip`. If there is no such frame, records what is outside of the tracing core. Any
+/// context.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) fn record_from(buffer: &Buffer, context: Context, ip: usize) {
+    write(buffer, context, |calls| {
+        caller(calls, ip).unwrap_or_else(|| own_frames(calls))
+    });
+}
+
+/// The number of innermost frames in `calls` that are the tracing core's own.
+#[cfg(CONFIG_EVENT_TRACING)]
+fn own_frames(calls: &[usize]) -> usize {
+    let is_own = |call: &usize| {
+        // A return address may be behind the end of its function.
+        Symbol::with(call.wrapping_sub(1), |symbol| {
+            symbol.module().is_none()
+                && is_mangled(symbol.name())
+                && names_crate(symbol.name(), b"rtrace")
+        })
+    };
+    let first = calls.iter().position(|call| is_own(call) != Some(true));
+    first.unwrap_or(0)
 }
 
 /// Records the stack for an entry that was made in `context`. Each of `callees` is an address in a
 /// function, and how many frames are left out from that function's frame on. The first one whose
-/// function is on the stack counts. If none is, records the whole stack. Any context.
+/// function is on the stack counts. If none is, records what is outside of the tracing core. Any
+/// context.
 #[cfg(CONFIG_EVENT_TRACING)]
 pub(crate) fn record_behind<const N: usize>(
     buffer: &Buffer,
@@ -150,7 +186,8 @@ fn first_behind<const N: usize>(calls: &[usize], callees: [(usize, usize); N]) -
         let is_callee = |call: &usize| call.wrapping_sub(start) <= size;
         Some(calls.iter().position(is_callee)?.saturating_add(frames))
     };
-    callees.into_iter().find_map(behind).unwrap_or(0)
+    let found = callees.into_iter().find_map(behind);
+    found.unwrap_or_else(|| own_frames(calls))
 }
 
 /// Records the user stack of the current task, for an entry that was made in `context`. Any

@@ -130,6 +130,7 @@ impl Record {
                 recording::record_hit(
                     stay,
                     file,
+                    words.last().copied(),
                     || arguments.entry_size(at),
                     |fields| arguments.store(words, at, fields),
                 );

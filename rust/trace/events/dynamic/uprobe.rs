@@ -170,7 +170,7 @@ impl Hits {
         };
         let stay = PreemptOff::new();
         for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, || size, fill);
+            recording::record_hit(&stay, file, None, || size, fill);
         }
         self.event.submit(regs, &stay, || size, fill);
     }
