@@ -252,7 +252,7 @@ pub(crate) fn write_alias(
 }
 
 /// Writes `name`; with `demangle`, that of a Rust function as people read it. Any context.
-#[cfg(CONFIG_FUNCTION_TRACER)]
+#[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_EVENT_TRACING))]
 pub(crate) fn write_shown(name: &[u8], demangle: bool, w: &mut dyn fmt::Write) -> fmt::Result {
     let module = &[];
     Symbol { name, module }.with_shown(demangle, |name| write_bytes(w, name))

@@ -74,6 +74,49 @@ pub fn shown<'a>(symbol: &[u8], room: &'a mut Room) -> Option<&'a [u8]> {
     is_whole.then_some(text)
 }
 
+/// A part of a text, see [`parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// No mangled name.
+    Text(&'a [u8]),
+    /// A word that [is mangled](is_mangled), up to an offset or a blank.
+    Name(&'a [u8]),
+}
+
+/// The parts of `text`, in which symbols are printed: the mangled names, and what is between them.
+pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut at = 0;
+        while let Some(from) = rest.get(at..).filter(|from| !from.is_empty()) {
+            let word = from.iter().take_while(|byte| is_of_name(byte)).count();
+            let (name, behind) = from.split_at(word);
+            if is_mangled(name) {
+                let (before, _) = rest.split_at(at);
+                if !before.is_empty() {
+                    rest = from;
+                    return Some(Part::Text(before));
+                }
+                rest = behind;
+                return Some(Part::Name(name));
+            }
+            at = at.wrapping_add(word).wrapping_add(1);
+        }
+        Some(Part::Text(core::mem::take(&mut rest)))
+    })
+}
+
+/// Whether a `print fmt` has a conversion that prints a symbol: `%ps`, `%pS`, `%pB`.
+pub fn prints_symbols(print_fmt: &[u8]) -> bool {
+    print_fmt
+        .windows(3)
+        .any(|part| matches!(part, [b'%', b'p', b's' | b'S' | b'B']))
+}
+
 /// Room on the stack that [`shown`] may take in the kernel: the crate goes 16 levels deep
 /// (`patches/0200-rustc-demangle-depth.patch`), each of up to 500 bytes.
 pub const STACK: usize = 9 * 1024 + 768;
@@ -253,6 +296,46 @@ mod tests {
             nested.push_str("ETB7_B7_");
         }
         assert_eq!(show(&(nested + "EE")), None);
+    }
+
+    #[test]
+    fn names_in_a_text() {
+        let all = |text: &'static str| parts(text.as_bytes()).collect::<std::vec::Vec<_>>();
+        assert_eq!(all(""), []);
+        assert_eq!(all("no_Rust here _ZN"), [Part::Text(b"no_Rust here _ZN")]);
+        assert_eq!(
+            all("call_site=_RNvC1c1f+0x4/0x9 ptr=_RNvC1c1g.cold"),
+            [
+                Part::Text(b"call_site="),
+                Part::Name(b"_RNvC1c1f"),
+                Part::Text(b"+0x4/0x9 ptr="),
+                Part::Name(b"_RNvC1c1g.cold"),
+            ]
+        );
+        assert_eq!(
+            all("_RNvC1c1f\n"),
+            [Part::Name(b"_RNvC1c1f"), Part::Text(b"\n")]
+        );
+    }
+
+    #[test]
+    fn what_prints_symbols() {
+        assert!(prints_symbols(b"\"site=%pS ptr=%p\", REC->a, REC->b"));
+        assert!(prints_symbols(b"\"%ps\", REC->a"));
+        assert!(!prints_symbols(b"\"ptr=%p s=%s\", REC->a, REC->b"));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_the_text(text in "[ _RZNa.+=0-9]{0,40}") {
+            let mut joined = std::vec::Vec::new();
+            for part in parts(text.as_bytes()) {
+                match part {
+                    Part::Text(part) | Part::Name(part) => joined.extend_from_slice(part),
+                }
+            }
+            prop_assert_eq!(joined, text.as_bytes());
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ impl Call {
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) const OWNED: u32 = 1 << 30;
 
+    /// Symbols are printed of its entries. C has no such bit.
+    pub(crate) const SHOWS_SYMBOLS: u32 = 1 << 29;
+
     /// It is of a kprobe.
     #[cfg(CONFIG_KPROBE_EVENTS)]
     pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;

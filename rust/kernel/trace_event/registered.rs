@@ -122,9 +122,9 @@ impl Registered {
         }
     }
 
-    /// Marks its entries: their string pointers are checked before they are printed.
-    pub(crate) fn mark_strings(&mut self) {
-        let flags = self.flags() | Call::TEST_STR;
+    /// Sets a flag that tells how its entries are printed.
+    pub(crate) fn mark(&mut self, flag: u32) {
+        let flags = self.flags() | flag;
         // SAFETY: nobody else changes the flags of an event that is borrowed mutably.
         unsafe { (&raw mut (*self.as_ptr()).flags).write_volatile(flags as c_int) };
     }

@@ -4,6 +4,7 @@
 //! registration, and the strings of an entry before it is printed.
 
 use crate::core::event::dereference::{examine, Wrong};
+use crate::core::format::rust_name::prints_symbols;
 use crate::core::parse::parser::until_nul;
 use crate::kernel::printk as log;
 use crate::kernel::trace_event::{Call, Field, Registered};
@@ -12,7 +13,7 @@ use kernel::prelude::*;
 use kernel::str::CString;
 
 /// Checks the `print fmt` of a new event and logs errors in C's words. Marks the event if the
-/// strings of its entries must be checked, too. Task context, may sleep.
+/// strings of its entries must be checked, too, and if it prints symbols. Task context, may sleep.
 pub(super) fn look_at(event: &mut Registered) {
     let mut has_strings = false;
     let call: &Call = event;
@@ -23,8 +24,12 @@ pub(super) fn look_at(event: &mut Registered) {
         |_| has_strings = true,
         |wrong| say(call, wrong),
     );
+    let shows_symbols = prints_symbols(call.print_fmt().to_bytes());
     if has_strings {
-        event.mark_strings();
+        event.mark(Call::TEST_STR);
+    }
+    if shows_symbols {
+        event.mark(Call::SHOWS_SYMBOLS);
     }
 }
 

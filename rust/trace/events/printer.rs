@@ -10,9 +10,11 @@ use super::check;
 use crate::core::event::field::Kind;
 use crate::core::format::entry::Common;
 use crate::core::format::fields::{self, Shown};
+use crate::core::format::rust_name::{parts, Part};
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::options::{Flag, Set};
+use crate::kernel::kallsyms;
 use crate::kernel::nofault;
 use crate::kernel::reserved;
 use crate::kernel::trace_event::Call;
@@ -144,6 +146,14 @@ pub(super) fn symbols_of(flags: c_int) -> Kallsyms {
     Kallsyms::new(set, None)
 }
 
+/// Writes what the generated code has printed, with the names of Rust functions as people read them.
+fn write_demangled(text: &[u8], out: &mut dyn Out) -> fmt::Result {
+    parts(text).try_for_each(|part| match part {
+        Part::Text(text) => out.bytes(text),
+        Part::Name(name) => kallsyms::write_shown(name, true, &mut &mut *out),
+    })
+}
+
 /// The printer of events.
 pub(crate) struct Events;
 
@@ -191,7 +201,11 @@ impl Printer for Events {
                 if let Some(call) = event.call().filter(|call| is_text && by_fields(call)) {
                     return write_fields(call, record.data, style, out);
                 }
+                let call = event.call().filter(|_| is_text && demangle != 0);
                 match printing.print(event, entry, form) {
+                    Some(text) if call.is_some_and(|call| call.has(Call::SHOWS_SYMBOLS)) => {
+                        write_demangled(text, out)
+                    }
                     Some(text) => out.bytes(text),
                     None => Err(fmt::Error),
                 }
