@@ -43,9 +43,9 @@ guest: python
 check: python
 	@FLAVOUR= python3 scripts/check.py
 
-# The same with ten minutes of the hammer, and function_graph switched on and off ten thousand times.
+# The same with ten minutes of the hammer, function_graph switched on and off ten thousand times, and a kprobe at each symbol.
 check-long: python
-	@FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 python3 scripts/check.py
+	@FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 STEP=1 python3 scripts/check.py
 
 # What a kernel with branch profiling has; it builds two more kernels.
 check-branch: python

@@ -12,7 +12,7 @@ guest_suite() { # cases...
 		exit 1
 	fi
 	export KERNEL="$kernel" SMP="${SMP:-2}" GUEST_TIMEOUT="${GUEST_TIMEOUT:-$((3000 + ${TOGGLES:-0}))}" APPEND="log_buf_len=8M ${APPEND:-}"
-	CMD="NOT_YET=${NOT_YET:-} TOGGLES=${TOGGLES:-} CASE_LIMIT=${CASE_LIMIT:-} RUNNER_OPTIONS=${RUNNER_OPTIONS:-} LC_ALL=C exec python3 $PWD/tools/testing/suite.py $selftests/ftracetest $*" scripts/guest.py
+	CMD="NOT_YET=${NOT_YET:-} TOGGLES=${TOGGLES:-} STEP=${STEP:-} CASE_LIMIT=${CASE_LIMIT:-} RUNNER_OPTIONS=${RUNNER_OPTIONS:-} LC_ALL=C exec python3 $PWD/tools/testing/suite.py $selftests/ftracetest $*" scripts/guest.py
 	status=$?
 	[ $status -eq 0 ] || echo "not ok 9999 the guest ended with status $status"
 	exit $status

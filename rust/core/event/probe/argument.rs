@@ -259,7 +259,7 @@ impl<'a> Typed<'a> {
     fn parse(body: &'a [u8], start: usize, context: &Context<'_>) -> Result<Self, Refused> {
         let refused = |reason, at: usize| Err(Refused::new(reason, start.saturating_add(at)));
         let mut count = None;
-        let (fetch, name) = match split_at_byte(body, b':') {
+        let (fetch, name) = match split_at_type(body) {
             None => (body, None),
             Some((fetch, ty)) => {
                 let at = fetch.len().wrapping_add(1);
@@ -312,6 +312,23 @@ impl<'a> Typed<'a> {
             ty,
             count,
         })
+    }
+}
+
+/// What is fetched, and the type behind a colon. The pairs of colons in the path of a Rust symbol are
+/// passed over.
+fn split_at_type(body: &[u8]) -> Option<(&[u8], &[u8])> {
+    if position(body, b'@').is_none() {
+        return split_at_byte(body, b':');
+    }
+    let mut from = 0_usize;
+    loop {
+        let at = from.wrapping_add(position(body.get(from..)?, b':')?);
+        let behind = at.wrapping_add(1);
+        if body.get(behind) != Some(&b':') {
+            return Some((body.get(..at)?, body.get(behind..)?));
+        }
+        from = behind.wrapping_add(1);
     }
 }
 
