@@ -21,7 +21,7 @@ PACKAGES = {
     "libelf-dev": "/usr/include/libelf.h", "libssl-dev": "/usr/include/openssl/ssl.h",
     "qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox", "iputils-ping": "ping",
     "trace-cmd": "trace-cmd", "linux-perf": "perf", "strace": "strace", "rtla": "rtla",
-    "bpftrace": "bpftrace", "pahole": "pahole",
+    "bpftrace": "bpftrace", "pahole": "pahole", "perf-tools-unstable": "/usr/sbin/kprobe-perf",
     "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
 }
