@@ -51,8 +51,8 @@ impl PreemptCount {
         Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPTION))))
     }
 
-    /// The count, if it is one [before a probe](Self::before_probe) that runs where nobody had to turn
-    /// preemption off: behind an `int3`. Preemption is never off as often as the count says then.
+    /// The count as it was, if [`Self::before_probe`] has subtracted 1 from a depth of 0: behind an
+    /// `int3` nobody has turned preemption off. Preemption is never off as often as the count says then.
     pub(crate) fn without_borrow(self) -> Self {
         match self.depth() {
             Self::DEPTH => Self(self.0.wrapping_add(1)),

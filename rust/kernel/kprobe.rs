@@ -148,7 +148,7 @@ impl<H: Handler> Probe<H> {
             // Kprobes want one of the two.
             match (start, &probe.symbol) {
                 (None, Some(symbol)) => (*raw).kp.symbol_name = symbol.as_char_ptr(),
-                _ => probe.reset_address(),
+                _ => probe.forget_address(),
             }
             (*raw).kp.offset = offset;
             match returns {
@@ -182,6 +182,7 @@ impl<H: Handler> Probe<H> {
             return Err(EINVAL);
         }
         let raw = self.raw();
+        self.reset_address(self.start);
         // SAFETY: by the invariant nobody else has the structure, which stays until `drop` has
         // taken it away from the kernel.
         let result = unsafe {
@@ -199,17 +200,22 @@ impl<H: Handler> Probe<H> {
         // INVARIANT: as the kernel said.
         *registered = result.is_ok();
         if result.is_err() {
-            self.reset_address();
+            self.forget_address();
         }
         result
     }
 
-    /// Sets the address as before the probe was registered, which it is not. A symbol may be
-    /// elsewhere the next time.
-    fn reset_address(&self) {
-        let start = self.start.unwrap_or(0);
+    /// Sets the address that the offset counts from, or 0 if it is not known. Registration has changed
+    /// it. The probe is not registered.
+    fn reset_address(&self, start: Option<usize>) {
+        let start = start.unwrap_or(0);
         // SAFETY: by the invariant nobody else has the structure.
         unsafe { (*self.raw()).kp.addr = start as *mut bindings::kprobe_opcode_t };
+    }
+
+    /// [`Probe::reset_address`] to what [`Probe::place`] tells of a probe that is not registered.
+    fn forget_address(&self) {
+        self.reset_address(self.start.filter(|_| self.symbol.is_none()));
     }
 
     /// Unregisters it, and waits for hits under way. Task context, sleeps.
@@ -228,7 +234,7 @@ impl<H: Handler> Probe<H> {
         }
         // INVARIANT: nobody has it any more.
         *registered = false;
-        self.reset_address();
+        self.forget_address();
     }
 
     /// Enables or disables it. Does nothing if it is not registered, or if its module was unloaded.

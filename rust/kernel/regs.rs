@@ -29,6 +29,17 @@ impl Regs {
         unsafe { &*regs.cast() }
     }
 
+    /// The ones at the address that [`Regs::as_ptr`] gave.
+    ///
+    /// # Safety
+    ///
+    /// They are still borrowed, for the lifetime that the caller picks.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    pub(crate) unsafe fn at<'a>(addr: usize) -> &'a Self {
+        // SAFETY: they are borrowed for `'a`.
+        unsafe { Self::from_raw(addr as *mut bindings::pt_regs) }
+    }
+
     /// As C code knows them.
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *mut bindings::pt_regs {

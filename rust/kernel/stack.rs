@@ -5,6 +5,8 @@
 //! C header: `include/linux/stacktrace.h`.
 
 use super::per_context::PerContext;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use super::regs::Regs;
 use kernel::bindings;
 use kernel::prelude::*;
 use kernel::types::Opaque;
@@ -70,6 +72,19 @@ impl Stacks {
         self.with(
             |calls| unsafe {
                 bindings::rtrace_save_stack_of(caller, calls.as_mut_ptr(), DEPTH as c_uint)
+            },
+            f,
+        )
+    }
+
+    /// [`Stacks::with_current`] from where `regs` were the registers: what lies deeper is not unwound.
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    pub(crate) fn with_regs<R>(&self, regs: &Regs, f: impl FnOnce(&[usize]) -> R) -> Option<R> {
+        let regs = regs.as_ptr();
+        // SAFETY: so many places are free in `calls`; `regs` are those of a place on this stack.
+        self.with(
+            |calls| unsafe {
+                bindings::stack_trace_save_regs(regs, calls.as_mut_ptr(), DEPTH as c_uint, 0)
             },
             f,
         )

@@ -38,7 +38,7 @@ impl Call {
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) const OWNED: u32 = 1 << 30;
 
-    /// Symbols are printed of its entries. C has no such bit.
+    /// Its entries are printed with names of symbols. C has no such bit.
     pub(crate) const SHOWS_SYMBOLS: u32 = 1 << 29;
 
     /// It is of a kprobe.

@@ -51,14 +51,14 @@ impl Reservation {
         unsafe { (*self.0.get()).entry = entry.cast() };
     }
 
-    /// Stores the address at which the stack of the hit begins.
+    /// Stores a word that says where the stack of the hit begins.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
-    pub(crate) fn set_start(&mut self, ip: usize) {
+    pub(crate) fn set_start(&mut self, word: usize) {
         // SAFETY: it is borrowed mutably; the field may hold anything.
-        unsafe { (*self.0.get()).regs = ip as *mut bindings::pt_regs };
+        unsafe { (*self.0.get()).regs = word as *mut bindings::pt_regs };
     }
 
-    /// The address that [`Reservation::set_start`] has stored.
+    /// The word that [`Reservation::set_start`] has stored.
     ///
     /// # Safety
     ///

@@ -25,6 +25,8 @@ use crate::core::ring_buffer::{Attempt, Header};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::core::sys::computed;
 use crate::kernel::context::PreemptOff;
+#[cfg(CONFIG_PROBE_EVENTS)]
+use crate::kernel::regs::Regs;
 #[cfg(any(
     CONFIG_FTRACE_SYSCALLS,
     CONFIG_TRACE_EVENT_INJECT,
@@ -38,6 +40,10 @@ use crate::trace::buffer::Unfinished;
 use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
+
+/// Without probes there are no registers of hits.
+#[cfg(not(CONFIG_PROBE_EVENTS))]
+type Regs = ();
 
 /// Flags that need the slow path.
 const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
@@ -65,10 +71,25 @@ const LOOKED_AT: u32 = 1;
 const APART: u32 = 2;
 /// The mark of an entry in the ring buffer that a stack trace follows.
 const FOLLOWED: u32 = 3;
-/// Set in a mark if the stack of the hit begins at [`Reservation::start`].
+/// Set in a mark if the stack of the hit begins in the function that contains [`Reservation::start`].
 const STARTED: u32 = 1 << 2;
+/// Set in a mark if [`Reservation::start`] is the address of the registers where the stack begins.
+const HAS_REGS: u32 = 1 << 3;
 /// The number of mark bits below the length.
-const MARK_BITS: u32 = 3;
+const MARK_BITS: u32 = 4;
+
+/// Where the kernel stack of a hit begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Behind the probe's own functions.
+    Unknown,
+    /// In the function that contains this address.
+    #[cfg_attr(not(CONFIG_FPROBE_EVENTS), allow(dead_code))]
+    In(usize),
+    /// Where these were the registers.
+    #[cfg_attr(not(CONFIG_KPROBE_EVENTS), allow(dead_code))]
+    At(&'a Regs),
+}
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
@@ -212,21 +233,29 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
 /// As [`commit`].
 #[cold]
 #[inline(never)]
-unsafe fn commit_and_follow(file: &HotFile, start: Option<usize>) {
+unsafe fn commit_and_follow(file: &HotFile, start: Start<'_>) {
     let context = Context::capture_in_probe().rest();
     // SAFETY: the mark says that the entry is in the buffer; it is the last one reserved there.
     unsafe { file.instance.buffer().commit_here() };
     follow(file, context, start);
 }
 
-/// Where the stack of the hit begins, if that is known.
+/// Where the stack of the hit begins.
 ///
 /// # Safety
 ///
-/// [`reserve`] has filled in `at`.
-unsafe fn start(at: &Reservation) -> Option<usize> {
-    // SAFETY: `reserve` has noted the mark, `record_at` the address before it has set the bit.
-    unsafe { (at.mark() & STARTED != 0).then(|| at.start()) }
+/// [`reserve`] has filled in `at`, which is not committed yet.
+unsafe fn start_of(at: &Reservation) -> Start<'_> {
+    // SAFETY: `reserve` has noted the mark.
+    match unsafe { at.mark() } {
+        #[cfg(CONFIG_DYNAMIC_EVENTS)]
+        // SAFETY: `record_at` has set the bit behind the word.
+        mark if mark & STARTED != 0 => Start::In(unsafe { at.start() }),
+        #[cfg(CONFIG_KPROBE_EVENTS)]
+        // SAFETY: the same; the registers are borrowed until `record_at` has committed.
+        mark if mark & HAS_REGS != 0 => Start::At(unsafe { Regs::at(at.start()) }),
+        _ => Start::Unknown,
+    }
 }
 
 /// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
@@ -251,14 +280,15 @@ fn callees(file: &HotFile) -> [(usize, usize); 2] {
     [(file.call().probe(), 1), (made, 2)]
 }
 
-/// Records the stack traces that follow an entry made in `context`: of the kernel from the function
-/// that contains `start` on, if that is known.
-fn follow(file: &HotFile, context: Context, start: Option<usize>) {
+/// Records the stack traces that follow an entry made in `context`.
+fn follow(file: &HotFile, context: Context, start: Start<'_>) {
     let (buffer, options) = (file.instance.buffer(), file.instance.options());
     if options.has(Flag::StackTrace) {
         match start {
             #[cfg(CONFIG_DYNAMIC_EVENTS)]
-            Some(ip) => stack::record_from(buffer, context, ip),
+            Start::In(ip) => stack::record_from(buffer, context, ip),
+            #[cfg(CONFIG_KPROBE_EVENTS)]
+            Start::At(regs) => stack::record_regs(buffer, context, regs),
             _ => record_stack(file, context),
         }
     }
@@ -291,9 +321,9 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
             }
             judged = true;
         }
-    } else if mark & !STARTED == FOLLOWED {
+    } else if mark & !(STARTED | HAS_REGS) == FOLLOWED {
         // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
-        return unsafe { commit_and_follow(file, start(at)) };
+        return unsafe { commit_and_follow(file, start_of(at)) };
     }
     // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
     unsafe { commit_judged(file, at, judged) };
@@ -354,17 +384,16 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     let followed = !rejected && flags & flag::FOLLOWED != 0;
     if followed || after != 0 {
         // SAFETY: `reserve` has filled it in.
-        let start = followed.then(|| unsafe { start(at) });
-        commit_done(file, context, start, triggers, after);
+        let start = unsafe { start_of(at) };
+        commit_done(file, context, followed.then_some(start), triggers, after);
     }
 }
 
-/// The work after an entry that was checked. Stack traces follow it if there is a `start`, which is as
-/// in [`follow`].
+/// The work after an entry that was checked. Stack traces follow it if there is a `start`.
 fn commit_done(
     file: &HotFile,
     context: Context,
-    start: Option<Option<usize>>,
+    start: Option<Start<'_>>,
     triggers: Option<&TriggerList>,
     after: u64,
 ) {
@@ -480,9 +509,9 @@ unsafe fn fill_and_commit(
     }
 }
 
-/// [`record`] of a hit whose stack begins in the function that contains `start`.
+/// [`record`] of a hit whose stack begins at `start`.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
-fn record_at(file: &HotFile, start: usize, length: usize, fill: impl FnOnce(&mut [u8])) {
+fn record_at(file: &HotFile, start: Start<'_>, length: usize, fill: impl FnOnce(&mut [u8])) {
     let mut at = Reservation::new();
     let entry = reserve(file, &mut at, length);
     if entry.is_null() || length < COMMON {
@@ -492,17 +521,23 @@ fn record_at(file: &HotFile, start: usize, length: usize, fill: impl FnOnce(&mut
     // `length` bytes in this context.
     unsafe {
         let mark = at.mark();
-        if mark != PLAIN {
-            at.set_start(start);
-            at.set(file, mark | STARTED);
+        let (word, bit) = match start {
+            Start::In(ip) => (ip, STARTED),
+            #[cfg(CONFIG_KPROBE_EVENTS)]
+            Start::At(regs) => (regs.as_ptr() as usize, HAS_REGS),
+            _ => (0, 0),
+        };
+        if mark != PLAIN && bit != 0 {
+            at.set_start(word);
+            at.set(file, mark | bit);
         }
         fill_and_commit(&mut at, entry, length, fill);
     }
 }
 
 /// Records a hit of `file` where a probe looks at no flag itself: an entry of `length()` bytes, of
-/// which `fill` writes those after the common fields. Its stack begins in the function that contains
-/// `start`, if that is known. For probes written in Rust. Any context.
+/// which `fill` writes those after the common fields. Its stack begins at `start`. For probes written
+/// in Rust. Any context.
 ///
 /// If no flag is set, this is all in line: one look at the flags, reserve, fill in, commit.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
@@ -510,7 +545,7 @@ fn record_at(file: &HotFile, start: usize, length: usize, fill: impl FnOnce(&mut
 pub(crate) fn record_hit(
     stay: &PreemptOff,
     file: &HotFile,
-    start: Option<usize>,
+    start: Start<'_>,
     length: impl FnOnce() -> usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
@@ -555,18 +590,14 @@ pub(crate) fn record_hit(
 #[cold]
 #[inline(never)]
 fn record_hit_careful(
-    stay: &PreemptOff,
+    _stay: &PreemptOff,
     file: &HotFile,
-    start: Option<usize>,
+    start: Start<'_>,
     length: impl FnOnce() -> usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
-    if is_left_out(file) {
-        return;
-    }
-    match start {
-        Some(start) => record_at(file, start, length(), fill),
-        None => record(stay, file, length(), fill),
+    if !is_left_out(file) {
+        record_at(file, start, length(), fill);
     }
 }
 

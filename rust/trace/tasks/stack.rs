@@ -14,6 +14,8 @@ use crate::kernel::kallsyms::size_offset;
 use crate::kernel::kallsyms::Symbol;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::percpu::PerCpu;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+use crate::kernel::regs::Regs;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::stack::save_user;
 #[cfg(CONFIG_SCHED_TRACER)]
@@ -132,6 +134,15 @@ pub(crate) fn record_from(buffer: &Buffer, context: Context, ip: usize) {
     write(buffer, context, |calls| {
         caller(calls, ip).unwrap_or_else(|| own_frames(calls))
     });
+}
+
+/// Records the stack for an entry that was made in `context`, from where `regs` were the registers.
+/// Any context.
+#[cfg(CONFIG_KPROBE_EVENTS)]
+pub(crate) fn record_regs(buffer: &Buffer, context: Context, regs: &Regs) {
+    if let Some(stacks) = STACKS.as_ref() {
+        stacks.with_regs(regs, |calls| write_calls(buffer, context, calls));
+    }
 }
 
 /// The number of innermost frames in `calls` that are the tracing core's own.

@@ -259,7 +259,7 @@ impl<'a> Typed<'a> {
     fn parse(body: &'a [u8], start: usize, context: &Context<'_>) -> Result<Self, Refused> {
         let refused = |reason, at: usize| Err(Refused::new(reason, start.saturating_add(at)));
         let mut count = None;
-        let (fetch, name) = match split_at_type(body) {
+        let (fetch, name) = match split_at_type(body, context.machine.is_program()) {
             None => (body, None),
             Some((fetch, ty)) => {
                 let at = fetch.len().wrapping_add(1);
@@ -315,13 +315,17 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// What is fetched, and the type behind a colon. The pairs of colons in the path of a Rust symbol are
-/// passed over.
-fn split_at_type(body: &[u8]) -> Option<(&[u8], &[u8])> {
-    if position(body, b'@').is_none() {
+/// What is fetched, and the type behind a colon. The pairs of colons in the path of a Rust symbol
+/// behind an `@` are passed over. A program has no such symbols.
+fn split_at_type(body: &[u8], is_program: bool) -> Option<(&[u8], &[u8])> {
+    let symbol = position(body, b'@').filter(|_| !is_program && !body.starts_with(b"\\"));
+    let symbol = symbol.map(|at| at.wrapping_add(1)).filter(|&at| {
+        let begins = |byte: &u8| matches!(byte, b'<' | b'_') || byte.is_ascii_alphabetic();
+        body.get(at).is_some_and(begins)
+    });
+    let Some(mut from) = symbol else {
         return split_at_byte(body, b':');
-    }
-    let mut from = 0_usize;
+    };
     loop {
         let at = from.wrapping_add(position(body.get(from..)?, b':')?);
         let behind = at.wrapping_add(1);

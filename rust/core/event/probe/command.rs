@@ -265,6 +265,21 @@ fn maxactive(digits: &[u8], is_return: bool) -> Result<u32, Refused> {
     }
 }
 
+/// The symbol, which may be a path, and the offset behind it with its sign, if there is one.
+pub fn split_offset(text: &[u8]) -> (&[u8], &[u8]) {
+    let is_sign = |byte: &u8| matches!(byte, b'+' | b'-');
+    let sign = match is_path(text) {
+        false => text.iter().position(is_sign),
+        // A path may have signs itself: `<fn()->u8~as~A>::f`.
+        true => text.iter().rposition(is_sign).filter(|&at| {
+            let offset = text.get(at..).unwrap_or(&[]);
+            number::signed(offset, 0).is_ok()
+        }),
+    };
+    text.split_at_checked(sign.unwrap_or(text.len()))
+        .unwrap_or((text, &[]))
+}
+
 fn read_place<'a>(
     word: &'a [u8],
     is_return: bool,
@@ -286,18 +301,9 @@ fn read_place<'a>(
             _ => return refused(Reason::BadAddressSuffix, at),
         },
     };
-    let is_sign = |byte: &u8| matches!(byte, b'+' | b'-');
-    let sign = match is_path(symbol) {
-        false => symbol.iter().position(is_sign),
-        // A path may have signs itself: `<fn()->u8~as~A>::f`.
-        true => symbol.iter().rposition(is_sign).filter(|&at| {
-            let offset = symbol.get(at..).unwrap_or(&[]);
-            number::signed(offset, 0).is_ok()
-        }),
-    };
-    let (symbol, offset) = match sign.and_then(|at| symbol.split_at_checked(at)) {
-        None => (symbol, Ok(0)),
-        Some((symbol, offset)) => (symbol, number::signed(offset, 0)),
+    let (symbol, offset) = match split_offset(symbol) {
+        (symbol, []) => (symbol, Ok(0)),
+        (symbol, offset) => (symbol, number::signed(offset, 0)),
     };
     let Some(offset) = offset.ok().and_then(|offset| u32::try_from(offset).ok()) else {
         return refused(Reason::BadProbeAddress, 0);

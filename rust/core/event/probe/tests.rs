@@ -230,6 +230,9 @@ fn syntax_errors_of_upstream() {
         ("p vfs_read +0(@11):u8[^10a]", BadArrayNumber),
         ("p vfs_read +0(@11):u8[^256]", ArrayTooBig),
         ("p vfs_read @11:^unknown_type", BadType),
+        ("p vfs_read @<a::B>::c:^unknown_type", BadType),
+        ("p vfs_read @11:^:x32", BadType),
+        ("p vfs_read $stack0:^:x32", BadType),
         ("p vfs_read $stack0:^string", BadString),
         ("p vfs_read @11:^b10@a/16", BadBitfield),
         (

@@ -4,7 +4,7 @@
 
 use super::types::Known;
 use crate::core::event::probe::argument::{self, Argument, Context, Machine, Saved, Word};
-use crate::core::event::probe::command::Spot;
+use crate::core::event::probe::command::{split_offset, Spot};
 use crate::core::event::probe::error::Refused;
 use crate::core::event::probe::layout::{self, Kind, Named};
 use crate::core::event::probe::meta::Origin;
@@ -208,8 +208,7 @@ impl Arguments {
                 continue;
             };
             let text = item.body.get(text).ok_or(EINVAL)?;
-            let sign = text.iter().position(|byte| matches!(byte, b'+' | b'-'));
-            let (name, offset) = text.split_at(sign.unwrap_or(text.len()));
+            let (name, offset) = split_offset(text);
             let offset = match offset {
                 [] => 0,
                 digits => {

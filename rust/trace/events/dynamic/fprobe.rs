@@ -26,6 +26,7 @@ use crate::kernel::regs::{Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;
 use crate::kernel::tracepoint_stub::{self, Stub};
+use crate::trace::events::recording::Start;
 use core::fmt;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -53,7 +54,9 @@ impl Hits {
             regs,
             saved,
         };
-        self.0.in_files(words, &at, stay);
+        // What is entered, or returned to.
+        let start = words.last().map_or(Start::Unknown, |ip| Start::In(*ip));
+        self.0.in_files(words, start, &at, stay);
         #[cfg(CONFIG_PERF_EVENTS)]
         self.0.event.submit_partial(
             regs,

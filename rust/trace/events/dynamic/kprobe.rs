@@ -31,6 +31,7 @@ use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;
 use crate::kernel::{memory, module, relaxed};
+use crate::trace::events::recording::Start;
 use crate::trace::events::registry;
 use crate::trace::ftrace::sites;
 use crate::trace::instance::Instance;
@@ -54,7 +55,7 @@ impl Hits {
         // Kprobes do not have a probe hit on a CPU while another is.
         let count = self.count.this();
         count.store(relaxed::load(count).wrapping_add(1), Relaxed);
-        self.record.in_files(words, at, stay);
+        self.record.in_files(words, Start::At(at.regs), at, stay);
         #[cfg(CONFIG_PERF_EVENTS)]
         if self.record.event.perf_takes_kprobe(at.regs, stay) {
             self.record.event.submit(
@@ -449,7 +450,7 @@ fn symbols(module: Option<&[u8]>, name: &[u8]) -> (usize, Option<usize>) {
     (found, last)
 }
 
-/// The kernel, as a definition asks it.
+/// Looks up symbols for a definition.
 #[derive(Default)]
 struct Kernel {
     /// The address of the symbol that was found, if it is the kernel's own.

@@ -23,7 +23,7 @@ use crate::kernel::text::Text;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::printer::symbols_of;
-use crate::trace::events::recording;
+use crate::trace::events::recording::{self, Start};
 use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
 #[cfg(CONFIG_EPROBE_EVENTS)]
 use crate::trace::instance::Instance;
@@ -105,15 +105,16 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Records a hit in all files of the event. The entry begins with `words`.
+    /// Records a hit in all files of the event. The entry begins with `words`, its stack at `start`.
     #[inline(always)]
     pub(super) fn in_files<const N: usize>(
         &self,
         words: [usize; N],
+        start: Start<'_>,
         at: &impl Source,
         stay: &PreemptOff,
     ) {
-        self.in_those(|_| true, words, at, stay);
+        self.in_those(|_| true, words, start, at, stay);
     }
 
     #[inline(always)]
@@ -121,6 +122,7 @@ impl Record {
         &self,
         is_wanted: impl Fn(&HotFile) -> bool,
         words: [usize; N],
+        start: Start<'_>,
         at: &impl Source,
         stay: &PreemptOff,
     ) {
@@ -130,7 +132,7 @@ impl Record {
                 recording::record_hit(
                     stay,
                     file,
-                    words.last().copied(),
+                    start,
                     || arguments.entry_size(at),
                     |fields| arguments.store(words, at, fields),
                 );
@@ -146,6 +148,7 @@ impl Record {
         self.in_those(
             |file| core::ptr::eq(&**file.instance(), instance),
             [],
+            Start::Unknown,
             at,
             stay,
         );
