@@ -63,6 +63,7 @@ impl Reservation {
     /// # Safety
     ///
     /// [`Reservation::set_start`] was called: before that the word is not initialised.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) unsafe fn start(&self) -> usize {
         // SAFETY: `set_start` has written the word.
         unsafe { (*self.0.get()).regs as usize }

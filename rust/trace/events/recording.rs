@@ -511,7 +511,13 @@ unsafe fn fill_and_commit(
 
 /// [`record`] of a hit whose stack begins at `start`.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
-fn record_at(file: &HotFile, start: Start<'_>, length: usize, fill: impl FnOnce(&mut [u8])) {
+fn record_at(
+    _stay: &PreemptOff,
+    file: &HotFile,
+    start: Start<'_>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
     let mut at = Reservation::new();
     let entry = reserve(file, &mut at, length);
     if entry.is_null() || length < COMMON {
@@ -590,14 +596,14 @@ pub(crate) fn record_hit(
 #[cold]
 #[inline(never)]
 fn record_hit_careful(
-    _stay: &PreemptOff,
+    stay: &PreemptOff,
     file: &HotFile,
     start: Start<'_>,
     length: impl FnOnce() -> usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
     if !is_left_out(file) {
-        record_at(file, start, length(), fill);
+        record_at(stay, file, start, length(), fill);
     }
 }
 
