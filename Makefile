@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # What a person types. kbuild never reads this file: it prefers the Kbuild beside it. The work is done by scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help python setup kernel deb um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-block check-bpf check-selftest check-configs check-deb bench graft ungraft clean distclean
+.PHONY: help python setup kernel deb um run guest check check-long check-branch check-debug check-distro check-rt check-kasan check-kcsan check-block check-bpf check-selftest check-configs check-deb bench graft ungraft clean distclean
 MAKEFLAGS += --no-print-directory
 
 # Options go through the environment to the scripts, each of which names its own at its head.
 export TRACE FLAVOUR CONFIG LINUX_SRC LINUX_TARBALL RUST_LIB_SRC V JOBS
-export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE CONFIGS SEED
+export KERNEL IMAGE CPU SMP MEM APPEND BOOTCONFIG GUEST_TIMEOUT THREAD ACCEL ICOUNT CHECK_LOG LOG ONLY REPEAT SMOKE QUICK CONFIGS SEED
 
 # The command as it was typed, not as make expands it.
 unexport CMD
@@ -66,6 +66,10 @@ check-rt: python
 # Suites in a kernel that watches over its memory (KASAN, kmemleak), with failing allocations; it builds that one.
 check-kasan: python
 	@FLAVOUR=kasan python3 scripts/check.py
+
+# Suites in a kernel that looks for data races (KCSAN); it builds that one.
+check-kcsan: python
+	@FLAVOUR=kcsan python3 scripts/check.py
 
 # Tracers of disks and of devices' memory, compared with C's; it builds two more kernels.
 check-block: python

@@ -23,13 +23,13 @@ import time
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 # Seconds a step may take: a case of make check-long takes one for each toggle, and some flavours are slow or build within a step.
-LIMIT = 3600 * {"kasan": 8, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
+LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "deb": 5}.get(os.environ.get("FLAVOUR"), 1) + int(os.environ.get("TOGGLES") or 0)
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 COMPLAINT = "# the kernel complained:"
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
-ALONE = ("debug", "distro", "rt", "kasan", "bpf", "selftest")  # flavours in which no suite compares with C
+ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "bpf", "selftest")  # flavours in which no suite compares with C
 NO_KERNEL = ("configs", "deb")  # whose suites build kernels of their own
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")

@@ -7,7 +7,8 @@ case runs is that case's failure. A case whose features the kernel does not have
 calls unresolved (a program or a module is missing). A case that does not end is stopped, and the ones behind it run on. In a
 kernel with kmemleak, memory that the cases have lost is a failure at the end.
 
-NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. CASE_LIMIT is how
+NOT_YET names a file of `path<TAB>what it lacks` for cases that do not say themselves what they require. LONG names a file of
+`path<TAB>seconds`: cases that are skipped because they take so long. CASE_LIMIT is how
 many seconds a case may take (900); TOGGLES, which is for one case, gives every case a second more for each. RUNNER_OPTIONS
 are options for the runner.
 """
@@ -157,10 +158,21 @@ def lines_of(process, limit):
             last = now
 
 
-def lacks(case, not_yet):
-    """What the kernel lacks for a case, or None: a file of its `requires:`, or what NOT_YET says. The runner looks for a folder's."""
+def listed(variable):
+    """The lines `path<TAB>text` of the file that an environment variable names."""
+    path = os.environ.get(variable)
+    if not path:
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t", 1) for line in file if line.strip() and not line.startswith("#")]
+
+
+def why_not(case, not_yet, long):
+    """Why a case is skipped, or None: a file of its `requires:` is missing, NOT_YET or LONG names it. The runner looks for a folder's."""
     if os.path.isdir(case):
         return None
+    if seconds := next((seconds for path, seconds in long if case.endswith(f"/{path}")), None):
+        return f"takes {seconds} s, and QUICK=1 is given"
     with open(case, encoding="utf-8") as file:
         requires = " ".join(re.findall(r"^#[ \t]*requires:(.*)", file.read(), re.M))
     # A text in quotes, of a file that should have it, is looked for by the runner.
@@ -172,17 +184,14 @@ def lacks(case, not_yet):
 
 def entry():
     runner, *cases = sys.argv[1:]
-    not_yet = []
-    if path := os.environ.get("NOT_YET"):
-        with open(path, encoding="utf-8") as file:
-            not_yet = [line.rstrip("\n").split("\t", 1) for line in file if line.strip() and not line.startswith("#")]
+    not_yet, long = listed("NOT_YET"), listed("LONG")
     print("KTAP version 1")
     suite, wanted = Suite(runner), []
     for case in cases:
-        if lack := lacks(case, not_yet):
+        if reason := why_not(case, not_yet, long):
             with open(case, encoding="utf-8") as file:
                 title = re.search(r"^#[ \t]*description:[ \t]*(.*)", file.read(), re.M)
-            suite.say(True, title[1] if title else case, f"SKIP {lack}")
+            suite.say(True, title[1] if title else case, f"SKIP {reason}")
         else:
             wanted.append(case)
     while wanted:
