@@ -18,14 +18,9 @@ use super::console;
 use super::file::HotFile;
 use super::scratch::Scratch;
 use super::trigger::TriggerList;
-use crate::core::parse::options::Flag;
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-use crate::core::ring_buffer::Payload;
 use crate::core::ring_buffer::{Attempt, Header};
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-use crate::core::sys::computed;
 use crate::kernel::context::PreemptOff;
-#[cfg(CONFIG_PROBE_EVENTS)]
+#[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::kernel::regs::Regs;
 #[cfg(any(
     CONFIG_FTRACE_SYSCALLS,
@@ -35,29 +30,24 @@ use crate::kernel::regs::Regs;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-use crate::trace::buffer::Unfinished;
-use crate::trace::tasks::stack;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) use made::record_made;
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(super) use stacks::copy_stack;
+use stacks::follow;
+pub(super) use stacks::record_stack;
+pub(crate) use stacks::Start;
 
-/// Without probes there are no registers of hits.
-#[cfg(not(CONFIG_PROBE_EVENTS))]
-type Regs = ();
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+mod made;
+mod stacks;
 
 /// Flags that need the slow path.
 const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
 /// Flags that need the entry to be read before it is recorded.
 const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
-
-/// Flags that [`judge`] can handle on the stack.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-const JUDGED: usize =
-    flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_MODE | flag::TRIGGER_COND;
-
-/// Flags that [`judge`] looks at.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-const LOOKED_FOR: usize = CAREFUL | flag::TRIGGER_MODE | flag::DIRECT;
 
 /// Flags that are asked before an entry is made.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
@@ -77,19 +67,6 @@ const STARTED: u32 = 1 << 2;
 const HAS_REGS: u32 = 1 << 3;
 /// The number of mark bits below the length.
 const MARK_BITS: u32 = 4;
-
-/// Where the kernel stack of a hit begins.
-#[derive(Clone, Copy)]
-pub(crate) enum Start<'a> {
-    /// Behind the probe's own functions.
-    Unknown,
-    /// In the function that contains this address.
-    #[cfg_attr(not(CONFIG_FPROBE_EVENTS), allow(dead_code))]
-    In(usize),
-    /// Where these were the registers.
-    #[cfg_attr(not(CONFIG_KPROBE_EVENTS), allow(dead_code))]
-    At(&'a Regs),
-}
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
@@ -255,46 +232,6 @@ unsafe fn start_of(at: &Reservation) -> Start<'_> {
         // SAFETY: the same; the registers are borrowed until `record_at` has committed.
         mark if mark & HAS_REGS != 0 => Start::At(unsafe { Regs::at(at.start()) }),
         _ => Start::Unknown,
-    }
-}
-
-/// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
-/// is called.
-pub(super) fn record_stack(file: &HotFile, context: Context) {
-    stack::record_behind(file.instance.buffer(), context, callees(file));
-}
-
-/// Copies the stack of a hit of `file` to `into`, as [`record_stack`] records it, and 0 after it.
-#[cfg(CONFIG_HIST_TRIGGERS)]
-pub(super) fn copy_stack(file: &HotFile, into: &mut [u64]) {
-    stack::copy_behind(into, callees(file));
-}
-
-/// The functions whose frames are left out of a recorded stack.
-fn callees(file: &HotFile) -> [(usize, usize); 2] {
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    let made = record_copy_of as *const () as usize;
-    #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
-    let made = 0;
-    // A probe that calls `record_made` ends with a tail call. So its frame is gone.
-    [(file.call().probe(), 1), (made, 2)]
-}
-
-/// Records the stack traces that follow an entry made in `context`.
-fn follow(file: &HotFile, context: Context, start: Start<'_>) {
-    let (buffer, options) = (file.instance.buffer(), file.instance.options());
-    if options.has(Flag::StackTrace) {
-        match start {
-            #[cfg(CONFIG_DYNAMIC_EVENTS)]
-            Start::In(ip) => stack::record_from(buffer, context, ip),
-            #[cfg(CONFIG_KPROBE_EVENTS)]
-            Start::At(regs) => stack::record_regs(buffer, context, regs),
-            _ => record_stack(file, context),
-        }
-    }
-    // As in C, the option has no effect if the architecture cannot unwind a user stack.
-    if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
-        stack::record_user(buffer, context);
     }
 }
 
@@ -604,235 +541,6 @@ fn record_hit_careful(
 ) {
     if !is_left_out(file) {
         record_at(stay, file, start, length(), fill);
-    }
-}
-
-/// Records an entry of `N` bytes. `fill` writes all but the common fields, and may be called more
-/// than once. For a probe written in Rust. Any context, with preemption as it was at the hit.
-///
-/// A plain filter of the event or of its triggers runs on the stack. A rejected entry is never
-/// reserved.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(always)]
-pub(crate) fn record_made<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
-    if file.flags() & (CAREFUL | flag::TRIGGER_MODE) != 0 {
-        return judge(file, fill);
-    }
-    record_plain(file, fill);
-}
-
-/// [`record_made`] without a flag. Not inline: a rejected entry must not pay for the registers that
-/// this saves.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(never)]
-fn record_plain<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
-    let context = Context::capture();
-    record_now(file, context, PreemptOff::new(), fill);
-}
-
-/// An entry that `fill` writes into the ring buffer.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-struct Made<const N: usize, F> {
-    header: u64,
-    fill: F,
-}
-
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-impl<const N: usize, F: Fn(&mut [u8; N])> Payload for Made<N, F> {
-    const LENGTH: usize = N;
-
-    #[inline(always)]
-    unsafe fn put(self, at: *mut u8) {
-        const { assert!(N >= COMMON) };
-        // SAFETY: there are `N` bytes in an event that was reserved here and has not ended.
-        unsafe {
-            (self.fill)(&mut *at.cast());
-            at.cast::<u64>().write_unaligned(self.header);
-        }
-    }
-}
-
-/// Records an entry made in `context`, without a look at the flags.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(always)]
-fn record_now<const N: usize>(
-    file: &HotFile,
-    context: Context,
-    stay: PreemptOff,
-    fill: impl Fn(&mut [u8; N]),
-) {
-    let Some(task) = context.plain_task() else {
-        return record_rest(file, Unfinished::no_attempt(stay), fill);
-    };
-    let header = computed(task.header(file.kind));
-    let buffer = file.instance.buffer();
-    let made = |_| Made {
-        header,
-        fill: &fill,
-    };
-    let (left, _) = buffer.record_words(stay, task, made);
-    if !left.is_done() {
-        record_rest(file, left, fill);
-    }
-}
-
-/// The rest of [`record_now`].
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[cold]
-#[inline(never)]
-fn record_rest<const N: usize>(
-    file: &HotFile,
-    left: Unfinished<PreemptOff>,
-    fill: impl Fn(&mut [u8; N]),
-) {
-    let (made, stay) = file.instance.buffer().complete(left);
-    if !made {
-        let mut entry = [0; N];
-        fill(&mut entry);
-        record_copy_of(file, &stay, &entry);
-    }
-}
-
-/// Records a copy of `entry` without its common fields, and goes by all flags. `entry` is on the
-/// stack of the caller. A recorded stack begins below both functions, see [`record_stack`].
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(never)]
-fn record_copy_of(file: &HotFile, stay: &PreemptOff, entry: &[u8]) {
-    record(stay, file, entry.len(), |fields| {
-        for (place, byte) in fields.iter_mut().zip(entry.iter().skip(COMMON)) {
-            *place = *byte;
-        }
-    });
-    // No tail call above: this function must be on the stack.
-    core::hint::black_box(());
-}
-
-/// [`record_made`] with a flag. All but the expected case end with a tail call.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(never)]
-fn judge<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
-    let flags = file.flags() & LOOKED_FOR;
-    if flags & !JUDGED != 0 {
-        #[cfg(CONFIG_HIST_TRIGGERS)]
-        if flags & !(JUDGED | flag::DIRECT) == 0 && flags & flag::FILTERED == 0 {
-            return hit_direct(file, PreemptOff::new(), fill);
-        }
-        return record_careful(file, fill);
-    }
-    let stay = PreemptOff::new();
-    // The entry's scope ends here, so that what follows can be tail calls.
-    let verdict = {
-        let mut entry = [0; N];
-        fill(&mut entry);
-        verdict(file, flags, &stay, &entry)
-    };
-    match verdict {
-        Verdict::Rejected => {}
-        Verdict::Passed => record_passed(file, stay, fill),
-        #[cfg(CONFIG_HIST_TRIGGERS)]
-        Verdict::Direct => hit_direct(file, stay, fill),
-        Verdict::Unknown => {
-            drop(stay);
-            record_careful(file, fill);
-        }
-    }
-}
-
-/// Runs the triggers on an entry on the stack, and records the entry if the event is enabled. Not
-/// inline: an entry that no trigger is hit by must not pay for the registers that this saves.
-#[cfg(all(CONFIG_FTRACE_SYSCALLS, CONFIG_HIST_TRIGGERS))]
-#[inline(never)]
-fn hit_direct<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&mut [u8; N])) {
-    let done = {
-        let mut entry = [0; N];
-        fill(&mut entry);
-        // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
-        let triggers = unsafe { file.triggers.get() };
-        // The list may have been replaced since it was looked at.
-        triggers.is_none_or(|list| list.hit_direct(file, &mut entry, || common(file)))
-    };
-    if !done {
-        drop(stay);
-        return record_careful(file, fill);
-    }
-    if file.flags() & flag::SOFT_DISABLED == 0 {
-        record_passed(file, stay, fill);
-    }
-}
-
-/// The common fields of an entry of `file`.
-#[cfg(all(CONFIG_FTRACE_SYSCALLS, CONFIG_HIST_TRIGGERS))]
-#[inline(always)]
-fn common(file: &HotFile) -> u64 {
-    let mut context = Context::capture_in_probe();
-    if !context.is_plain_task() {
-        context = context.rest();
-    }
-    context.header(file.kind)
-}
-
-/// What the plain filters of an event say about an entry.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-enum Verdict {
-    /// Nothing is recorded, and no trigger is hit.
-    Rejected,
-    /// The entry is recorded, and no trigger is hit.
-    Passed,
-    /// All triggers are direct, and there is no filter.
-    #[cfg(CONFIG_HIST_TRIGGERS)]
-    Direct,
-    /// A trigger is hit, or a filter is not plain.
-    Unknown,
-}
-
-/// The verdict on `entry`, whose common fields are not set. `flags` has no others than [`JUDGED`].
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(always)]
-fn verdict(file: &HotFile, flags: usize, _stay: &PreemptOff, entry: &[u8]) -> Verdict {
-    if flags & !flag::FILTERED != 0 {
-        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
-        let triggers = unsafe { file.triggers.get() };
-        if !triggers.is_none_or(|list| list.is_not_hit_by(entry)) {
-            #[cfg(CONFIG_HIST_TRIGGERS)]
-            if flags & flag::FILTERED == 0 && triggers.is_some_and(TriggerList::is_direct) {
-                return Verdict::Direct;
-            }
-            return Verdict::Unknown;
-        }
-        if flags & flag::SOFT_DISABLED != 0 {
-            return Verdict::Rejected;
-        }
-    }
-    if flags & flag::FILTERED != 0 {
-        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
-        if let Some(filter) = unsafe { file.filter.get() } {
-            if !filter.is_plain() {
-                return Verdict::Unknown;
-            }
-            if !filter.passes_plain(entry) {
-                return Verdict::Rejected;
-            }
-        }
-    }
-    Verdict::Passed
-}
-
-/// Records an entry that the filter has passed.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[inline(never)]
-fn record_passed<const N: usize>(file: &HotFile, stay: PreemptOff, fill: impl Fn(&mut [u8; N])) {
-    record_now(file, Context::capture_in_probe(), stay, fill);
-}
-
-/// [`record_made`] in the general case.
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-#[cold]
-#[inline(never)]
-fn record_careful<const N: usize>(file: &HotFile, fill: impl Fn(&mut [u8; N])) {
-    if !is_left_out(file) {
-        let mut entry = [0; N];
-        fill(&mut entry);
-        record_copy_of(file, &PreemptOff::new(), &entry);
     }
 }
 

@@ -6,12 +6,8 @@
 use crate::core::format::entry::UserStack;
 use crate::core::format::entry::{store_words, KernelStack, TRAMPOLINE};
 #[cfg(CONFIG_EVENT_TRACING)]
-use crate::core::format::{rust_crate::names_crate, rust_name::is_mangled};
-#[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::context::PreemptOff;
 use crate::kernel::kallsyms::size_offset;
-#[cfg(CONFIG_EVENT_TRACING)]
-use crate::kernel::kallsyms::Symbol;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::kernel::percpu::PerCpu;
 #[cfg(CONFIG_KPROBE_EVENTS)]
@@ -29,6 +25,11 @@ use kernel::prelude::*;
 #[cfg(CONFIG_EVENT_TRACING)]
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::SetOnce;
+#[cfg(CONFIG_EVENT_TRACING)]
+use own::own_frames;
+
+#[cfg(CONFIG_EVENT_TRACING)]
+mod own;
 
 /// The largest distance between a patch site and the return address of its trampoline call.
 const SITE: usize = 16;
@@ -143,21 +144,6 @@ pub(crate) fn record_regs(buffer: &Buffer, context: Context, regs: &Regs) {
     if let Some(stacks) = STACKS.as_ref() {
         stacks.with_regs(regs, |calls| write_calls(buffer, context, calls));
     }
-}
-
-/// The number of innermost frames in `calls` that are the tracing core's own.
-#[cfg(CONFIG_EVENT_TRACING)]
-fn own_frames(calls: &[usize]) -> usize {
-    let is_own = |call: &usize| {
-        // A return address may be behind the end of its function.
-        Symbol::with(call.wrapping_sub(1), |symbol| {
-            symbol.module().is_none()
-                && is_mangled(symbol.name())
-                && names_crate(symbol.name(), b"rtrace")
-        })
-    };
-    let first = calls.iter().position(|call| is_own(call) != Some(true));
-    first.unwrap_or(0)
 }
 
 /// Records the stack for an entry that was made in `context`. Each of `callees` is an address in a

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The stack traces of a hit, and where they begin.
+
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+use super::made;
+use crate::core::parse::options::Flag;
+#[cfg(CONFIG_PROBE_EVENTS)]
+use crate::kernel::regs::Regs;
+use crate::trace::buffer::entry::Context;
+use crate::trace::events::file::HotFile;
+use crate::trace::tasks::stack;
+
+/// Without probes there are no registers of hits.
+#[cfg(not(CONFIG_PROBE_EVENTS))]
+type Regs = ();
+
+/// Where the kernel stack of a hit begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Behind the probe's own functions.
+    Unknown,
+    /// In the function that contains this address.
+    #[cfg_attr(not(CONFIG_FPROBE_EVENTS), allow(dead_code))]
+    In(usize),
+    /// Where these were the registers.
+    #[cfg_attr(not(CONFIG_KPROBE_EVENTS), allow(dead_code))]
+    At(&'a Regs),
+}
+
+/// Records the stack of a hit of `file` in `context`, without the frames of the probe, in which this
+/// is called.
+pub(in crate::trace::events) fn record_stack(file: &HotFile, context: Context) {
+    stack::record_behind(file.instance.buffer(), context, callees(file));
+}
+
+/// Copies the stack of a hit of `file` to `into`, as [`record_stack`] records it, and 0 after it.
+#[cfg(CONFIG_HIST_TRIGGERS)]
+pub(in crate::trace::events) fn copy_stack(file: &HotFile, into: &mut [u64]) {
+    stack::copy_behind(into, callees(file));
+}
+
+/// The functions whose frames are left out of a recorded stack.
+fn callees(file: &HotFile) -> [(usize, usize); 2] {
+    #[cfg(CONFIG_FTRACE_SYSCALLS)]
+    let made = made::record_copy_of as *const () as usize;
+    #[cfg(not(CONFIG_FTRACE_SYSCALLS))]
+    let made = 0;
+    // A probe that calls `record_made` ends with a tail call. So its frame is gone.
+    [(file.call().probe(), 1), (made, 2)]
+}
+
+/// Records the stack traces that follow an entry made in `context`.
+pub(super) fn follow(file: &HotFile, context: Context, start: Start<'_>) {
+    let (buffer, options) = (file.instance.buffer(), file.instance.options());
+    if options.has(Flag::StackTrace) {
+        match start {
+            #[cfg(CONFIG_DYNAMIC_EVENTS)]
+            Start::In(ip) => stack::record_from(buffer, context, ip),
+            #[cfg(CONFIG_KPROBE_EVENTS)]
+            Start::At(regs) => stack::record_regs(buffer, context, regs),
+            _ => record_stack(file, context),
+        }
+    }
+    // As in C, the option has no effect if the architecture cannot unwind a user stack.
+    if cfg!(CONFIG_USER_STACKTRACE_SUPPORT) && options.has(Flag::UserStackTrace) {
+        stack::record_user(buffer, context);
+    }
+}
