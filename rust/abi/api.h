@@ -7,6 +7,11 @@
 
 struct trace_array;
 
+/* Gets a reference to an instance, which is made if it is not there and @make says so. */
+int rtrace_array_get(const char *name, bool make, struct trace_array **tr);
+/* Puts the reference, and removes the instance. */
+int rtrace_array_remove(struct trace_array *tr);
+
 /* Records @size bytes with a number of the caller's. */
 bool rtrace_array_write(struct trace_array *tr, u32 id, const void *data, size_t size);
 

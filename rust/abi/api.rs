@@ -9,10 +9,10 @@ use crate::kernel::interop::errno;
 use crate::trace::fgraph::{self, ret_stack, UserRef};
 #[cfg(CONFIG_FUNCTION_TRACER)]
 use crate::trace::ftrace::ops;
-use crate::trace::instance::Instance;
+use crate::trace::instance::{list, Held, Instance};
 use crate::trace::output::reader::Reader;
 use kernel::bindings;
-use kernel::ffi::{c_int, c_void};
+use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
 use kernel::sync::{Arc, ArcBorrow};
 
@@ -34,6 +34,56 @@ pub(crate) unsafe extern "C" fn rtrace_unregister_graph(user: *mut bindings::fgr
         fgraph::wait();
         ops::free_sets(user.ops());
     }
+}
+
+/// Gets the instance called `name`, to be given back by `trace_array_put()`. With `make` it is made if
+/// there is none. Task context, may sleep.
+///
+/// # Errors
+///
+/// `EINVAL` for a name that no directory can have, `ENOENT` if there is none, `ENODEV` while it is being
+/// removed, `ENOMEM`.
+///
+/// # Safety
+///
+/// `name` is a NUL-terminated string; `tr` can be written to.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_array_get(
+    name: *const c_char,
+    make: bool,
+    tr: *mut *mut bindings::trace_array,
+) -> c_int {
+    // SAFETY: the caller's string.
+    let name = unsafe { CStr::from_char_ptr(name) };
+    let held = match name.to_bytes() {
+        b"" | b"." | b".." => Err(EINVAL),
+        bytes if bytes.contains(&b'/') => Err(EINVAL),
+        _ if make => list::get(name),
+        bytes => list::find(bytes)
+            .ok_or(ENOENT)
+            .and_then(|found| found.hold()),
+    };
+    errno(held.map(|held| {
+        // SAFETY: the caller's place for it.
+        unsafe { tr.write(Arc::into_raw(held.into_arc()).cast_mut().cast()) }
+    }))
+}
+
+/// Gives a reference back and removes the instance. Task context, may sleep.
+///
+/// # Errors
+///
+/// `ENODEV` if it has gone already, `EBUSY` while others use it.
+///
+/// # Safety
+///
+/// `tr` came from [`rtrace_array_get`], and this is the end of that reference.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_array_remove(tr: *mut bindings::trace_array) -> c_int {
+    // SAFETY: it was made of an `Arc`, whose count was kept.
+    let instance: Arc<Instance> = unsafe { Arc::from_raw(tr.cast()) };
+    drop(Held::from_arc(instance.clone()));
+    errno(list::remove(|other| Arc::ptr_eq(other, &instance)))
 }
 
 /// Records `size` bytes with the number `id` in an instance, as a write to `trace_marker_raw` does. Was

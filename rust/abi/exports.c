@@ -117,7 +117,9 @@ EXPORT_SYMBOL_GPL(unregister_ftrace_function);
 #endif
 
 /* C exports none of these. They are for the interface for Rust code. */
+EXPORT_SYMBOL_GPL(rtrace_array_get);
 EXPORT_SYMBOL_GPL(rtrace_array_put);
+EXPORT_SYMBOL_GPL(rtrace_array_remove);
 EXPORT_SYMBOL_GPL(rtrace_array_set_tracer);
 EXPORT_SYMBOL_GPL(rtrace_array_write);
 EXPORT_SYMBOL_GPL(rtrace_reader_close);

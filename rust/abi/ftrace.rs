@@ -5,6 +5,7 @@
 //! Unless said otherwise these are for task context and may sleep.
 
 use super::boot::Given;
+use crate::core::parse::command::split_pattern;
 use crate::core::parse::number;
 use crate::kernel::interop::errno;
 use crate::kernel::kallsyms;
@@ -241,8 +242,9 @@ pub(super) fn set_pattern(
     reset: bool,
     which: FilterKind,
 ) -> Result {
-    // Only the ops of an instance can wait for a module.
-    if buf.is_some_and(|token| token.contains(&b':')) && !ops::is_owned(op) {
+    // Only the ops of an instance can wait for a module. Two colons are part of a Rust path.
+    let has_more = |token| split_pattern(token).1.is_some();
+    if buf.is_some_and(has_more) && !ops::is_owned(op) {
         return Err(EINVAL);
     }
     ops::edit_set(op, which, reset, |edit| {

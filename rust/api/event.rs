@@ -68,7 +68,7 @@ impl Shape {
 
     /// As C knows a field called `name` of this shape, which begins at `offset` behind the common
     /// fields.
-    pub const fn field(&self, name: &'static CStr, offset: usize) -> bindings::rtrace_event_field {
+    pub const fn field(&self, name: &'static CStr, offset: usize) -> Described {
         let name = without_raw(name);
         if !is_name(name.to_bytes()) {
             panic!("a field of an event has a name of ASCII letters, digits and `_`");
@@ -76,7 +76,7 @@ impl Shape {
         if self.kind == bindings::RTRACE_EVENT_ARRAY && (self.count == 0 || self.count > 1024) {
             panic!("an array in an event has 1 to 1024 numbers");
         }
-        bindings::rtrace_event_field {
+        Described(bindings::rtrace_event_field {
             name: name.as_ptr().cast(),
             type_: self.ty.as_ptr().cast(),
             offset: offset as u32,
@@ -84,9 +84,13 @@ impl Shape {
             size: self.size as u8,
             kind: self.kind as u8,
             is_signed: self.signed,
-        }
+        })
     }
 }
+
+/// A field of an event as the core gets it. Only [`Shape::field`] makes one, so its texts are strings.
+#[repr(transparent)]
+pub struct Described(bindings::rtrace_event_field);
 
 macro_rules! numbers {
     ($($Type:ty: $name:literal, $signed:literal;)+) => {$(
@@ -233,7 +237,7 @@ impl Description {
         system: &'static CStr,
         name: &'static CStr,
         size: usize,
-        fields: &'static [bindings::rtrace_event_field],
+        fields: &'static [Described],
         pieces: &'static [bindings::rtrace_event_piece],
     ) -> Self {
         let (system, name) = (without_raw(system), without_raw(name));
@@ -246,7 +250,7 @@ impl Description {
         Self(bindings::rtrace_event_description {
             system: system.as_ptr().cast(),
             name: name.as_ptr().cast(),
-            fields: fields.as_ptr(),
+            fields: fields.as_ptr().cast(),
             pieces: pieces.as_ptr(),
             field_count: fields.len() as u32,
             piece_count: pieces.len() as u32,
@@ -477,11 +481,11 @@ impl Cut<'_> {
 }
 
 /// The number of the field called `name`.
-const fn field_called(name: &[u8], fields: &[bindings::rtrace_event_field]) -> usize {
+const fn field_called(name: &[u8], fields: &[Described]) -> usize {
     let mut number = 0;
     while number < fields.len() {
         // SAFETY: `Shape::field` has put the address of a constant there.
-        let known = unsafe { CStr::from_ptr(fields[number].name.cast()) }.to_bytes();
+        let known = unsafe { CStr::from_ptr(fields[number].0.name.cast()) }.to_bytes();
         let mut at = 0;
         while at < name.len() && at < known.len() && name[at] == known[at] {
             at += 1;
@@ -500,7 +504,7 @@ const fn field_called(name: &[u8], fields: &[bindings::rtrace_event_field]) -> u
 /// or `o`, with `#` and `0` and a width before that, as in `format_args!()`; a text with a width.
 pub const fn pieces<const N: usize>(
     text: &'static str,
-    fields: &[bindings::rtrace_event_field],
+    fields: &[Described],
 ) -> [bindings::rtrace_event_piece; N] {
     const NONE: bindings::rtrace_event_piece = bindings::rtrace_event_piece {
         text: ptr::null(),
@@ -564,8 +568,8 @@ pub const fn pieces<const N: usize>(
             width = width.saturating_sub(prefix.len());
         }
         let is_plain = piece.base == bindings::RTRACE_EVENT_DECIMAL as u8 && !piece.zeros;
-        match fields[field].kind as u32 {
-            bindings::RTRACE_EVENT_NUMBER if !prefix.is_empty() && fields[field].is_signed => {
+        match fields[field].0.kind as u32 {
+            bindings::RTRACE_EVENT_NUMBER if !prefix.is_empty() && fields[field].0.is_signed => {
                 panic!("`x`, `X` and `o` are for unsigned numbers")
             }
             bindings::RTRACE_EVENT_NUMBER => {}
@@ -625,12 +629,12 @@ macro_rules! __event {
             /// The fields as an entry has them.
             #[repr(C)]
             #[allow(dead_code, reason = "its bytes are read")]
-            struct Image $($generic)* {
+            struct __RtraceImage $($generic)* {
                 $($field: <$Type as $crate::event::Field>::Stored),+
             }
 
-            impl $($generic)* Image $($generic)* {
-                const FIELDS: &'static [::kernel::bindings::rtrace_event_field] = &[$(
+            impl $($generic)* __RtraceImage $($generic)* {
+                const FIELDS: &'static [$crate::event::Described] = &[$(
                     <$Type as $crate::event::Field>::SHAPE.field(
                         ::kernel::c_str!(::core::stringify!($field)),
                         ::core::mem::offset_of!(Self, $field),
@@ -651,9 +655,9 @@ macro_rules! __event {
                 const DESCRIPTION: $crate::event::Description = $crate::event::Description::new(
                     ::kernel::c_str!(::core::stringify!($system)),
                     ::kernel::c_str!(::core::stringify!($event)),
-                    ::core::mem::size_of::<Image $($generic)*>(),
-                    <Image $($generic)*>::FIELDS,
-                    &<Image $($generic)*>::PIECES,
+                    ::core::mem::size_of::<__RtraceImage $($generic)*>(),
+                    <__RtraceImage $($generic)*>::FIELDS,
+                    &<__RtraceImage $($generic)*>::PIECES,
                 );
 
                 #[inline(always)]
@@ -666,7 +670,7 @@ macro_rules! __event {
                 ) {
                     const FIELDS: usize = [$(::core::stringify!($field)),+].len();
                     // No byte between the fields is left as it was.
-                    let mut image = ::core::mem::MaybeUninit::<Image $($generic)*>::zeroed();
+                    let mut image = ::core::mem::MaybeUninit::<__RtraceImage $($generic)*>::zeroed();
                     let mut values = $crate::event::Values::<FIELDS>::new();
                     let at = image.as_mut_ptr();
                     $(

@@ -10,8 +10,8 @@ use kernel::prelude::*;
 ///
 /// # Errors
 ///
-/// `EINVAL` if there is no pattern, one that begins with `!`, or one that no function matches;
-/// `ENOMEM`.
+/// `EINVAL` if there is no pattern, one that begins with `!` or a digit, one with `:mod:`, or one that no
+/// function matches; `ENOMEM`.
 ///
 /// # Safety
 ///
@@ -19,9 +19,9 @@ use kernel::prelude::*;
 #[inline]
 pub(crate) unsafe fn set(ops: *mut bindings::ftrace_ops, patterns: &[&CStr]) -> Result {
     // Without a filter it would be called at every function. A pattern that removes functions may
-    // leave none.
-    let removes = |pattern: &&CStr| pattern.to_bytes().starts_with(b"!");
-    if patterns.is_empty() || patterns.iter().any(removes) {
+    // leave none. A number would be that of a line of `available_filter_functions`.
+    let is_wrong = |pattern: &&CStr| matches!(pattern.to_bytes(), [b'!' | b'0'..=b'9', ..]);
+    if patterns.is_empty() || patterns.iter().any(is_wrong) {
         return Err(EINVAL);
     }
     patterns.iter().try_for_each(|pattern| {

@@ -64,7 +64,7 @@ unsafe impl<T: FunctionCallback> Sync for FunctionProbe<T> {}
 
 impl<T: FunctionCallback> FunctionProbe<T> {
     /// Calls `callback` at the entry of the functions that match one of `patterns`: names, or globs
-    /// as `set_ftrace_filter` takes them (`vfs_*`, `kernel::workqueue::*`). Task context, may sleep.
+    /// as `set_ftrace_filter` takes them (`vfs_*`, `rust_binder::*`). Task context, may sleep.
     ///
     /// # Errors
     ///

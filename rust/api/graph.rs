@@ -82,7 +82,7 @@ unsafe impl<T: GraphCallback> Sync for GraphProbe<T> {}
 
 impl<T: GraphCallback> GraphProbe<T> {
     /// Calls `callback` at the functions that match one of `patterns`: names, or globs as
-    /// `set_ftrace_filter` takes them (`vfs_*`, `kernel::workqueue::*`). Task context, may sleep.
+    /// `set_ftrace_filter` takes them (`vfs_*`, `rust_binder::*`). Task context, may sleep.
     ///
     /// # Errors
     ///

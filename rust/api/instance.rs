@@ -5,6 +5,7 @@
 //! C header: `include/linux/trace.h`.
 
 use core::fmt::{self, Write};
+use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::slice;
 use kernel::bindings;
@@ -41,10 +42,25 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `ENOMEM` if it could be neither found nor made.
+    /// `EINVAL` for a name that no directory can have, `ENODEV` while one of that name is being removed,
+    /// `ENOMEM`.
     pub fn open(name: &CStr) -> Result<Self> {
-        // SAFETY: the name is a string; null stands for the events of all systems.
-        let found = unsafe { bindings::trace_array_get_by_name(name.as_char_ptr(), ptr::null()) };
+        Self::get(name, true)
+    }
+
+    /// The instance of this name. Task context, may sleep.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` if there is none, `ENODEV` while it is being removed.
+    pub fn find(name: &CStr) -> Result<Self> {
+        Self::get(name, false)
+    }
+
+    fn get(name: &CStr, make: bool) -> Result<Self> {
+        let mut found = ptr::null_mut();
+        // SAFETY: the name is a string, and the place can be written to.
+        to_result(unsafe { bindings::rtrace_array_get(name.as_char_ptr(), make, &mut found) })?;
         NonNull::new(found).map(Self).ok_or(ENOMEM)
     }
 
@@ -125,10 +141,9 @@ impl Instance {
     /// `EBUSY` if others use it: a reader, another reference; `ENODEV` if somebody else has just
     /// removed it. The reference is gone all the same.
     pub fn remove(self) -> Result {
-        let instance = self.0.as_ptr();
-        drop(self);
-        // SAFETY: the pointer is only looked up in the list of instances.
-        to_result(unsafe { bindings::trace_array_destroy(instance) })
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the reference is this one's own, and not used again.
+        to_result(unsafe { bindings::rtrace_array_remove(this.0.as_ptr()) })
     }
 }
 

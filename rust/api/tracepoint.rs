@@ -162,8 +162,9 @@ unsafe extern "C" fn compare(tracepoint: *mut bindings::tracepoint, search: *mut
 /// tracepoint, and the types of its arguments.
 ///
 /// The types are compared with the prototype in the kernel's header. A wrong one does not compile,
-/// nor does a tracepoint whose header is not among those of `rust/bindings` (`trace/events/sched.h`
-/// and `syscalls.h` are).
+/// nor does a tracepoint whose header is not among those of `rust/bindings`: of `trace/events/` these are
+/// `block.h`, `irq.h`, `kmem.h`, `net.h`, `power.h`, `sched.h`, `signal.h`, `syscalls.h`, `task.h`,
+/// `timer.h` and `workqueue.h`.
 #[macro_export]
 macro_rules! tracepoint {
     (
@@ -194,19 +195,19 @@ macro_rules! tracepoint {
 
             type Arguments = ($($Type,)+);
 
-            fn function<T: $crate::tracepoint::TracepointCallback<Self>>(
+            fn function<__RtraceCallback: $crate::tracepoint::TracepointCallback<Self>>(
             ) -> *mut ::core::ffi::c_void {
                 /// # Safety
                 ///
-                /// `data` points to a `T`, which stays during the call.
-                unsafe extern "C" fn hit<T: $crate::tracepoint::TracepointCallback<$Name>>(
+                /// `data` points to the callback, which stays during the call.
+                unsafe extern "C" fn hit<__RtraceCallback: $crate::tracepoint::TracepointCallback<$Name>>(
                     data: *mut ::core::ffi::c_void,
                     $($arg: $Type),+
                 ) {
                     // SAFETY: the data are a callback that is registered, and only shared.
-                    unsafe { &*data.cast::<T>() }.hit(($($arg,)+))
+                    unsafe { &*data.cast::<__RtraceCallback>() }.hit(($($arg,)+))
                 }
-                hit::<T> as *mut ::core::ffi::c_void
+                hit::<__RtraceCallback> as *mut ::core::ffi::c_void
             }
         }
     };

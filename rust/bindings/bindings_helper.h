@@ -55,7 +55,6 @@
 #include <linux/sysfs.h>
 #ifdef CONFIG_OSNOISE_TRACER
 #include <linux/interrupt.h>
-#include <trace/events/irq.h>
 #endif
 #include <linux/trace.h>
 #include <linux/trace_clock.h>
@@ -73,7 +72,23 @@
 #include <linux/uio.h>
 #include <linux/user_events.h>
 #endif
+
+/* Tracepoints that rust/api/tracepoint.rs can probe. */
+#ifdef CONFIG_BLOCK
+#include <trace/events/block.h>
+#endif
+#include <trace/events/irq.h>
+#include <trace/events/kmem.h>
+#ifdef CONFIG_NET
+#include <trace/events/net.h>
+#endif
+#include <trace/events/power.h>
 #include <trace/events/sched.h>
+#include <trace/events/signal.h>
+#include <trace/events/task.h>
+#include <trace/events/timer.h>
+#include <trace/events/workqueue.h>
+
 #ifdef CONFIG_FUNCTION_TRACER
 #include <asm/text-patching.h>
 #endif

@@ -100,6 +100,9 @@ fn call_traced(base: u64) -> u64 {
     unsafe { kernel::bindings::int_pow(base, 2) }
 }
 
+/// Paths that functions of the `kernel` crate have.
+const RUST_PATHS: &CStr = c"kernel::*";
+
 fn functions() -> Result {
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
     let probe = |patterns: &[&CStr]| {
@@ -111,15 +114,21 @@ fn functions() -> Result {
     check!(is(probe(&[c"int_pow", c"nor_is_this"]), EINVAL));
     check!(is(probe(&[c"!int_pow"]), EINVAL));
     check!(is(probe(&[c"int_pow", c"!int_*"]), EINVAL));
+    check!(is(probe(&[c"5"]), EINVAL));
+    check!(is(probe(&[c"*:mod:rtrace_interface_check"]), EINVAL));
+    check!(is(probe(&[c"int_pow:traceoff"]), EINVAL));
+    check!(is(probe(&[c"kernel::there_is_no::such_function"]), EINVAL));
     // What could not be registered is dropped, once.
-    check!(DROPPED.load(Ordering::Relaxed) == 5);
+    check!(DROPPED.load(Ordering::Relaxed) == 9);
+    drop(probe(&[RUST_PATHS])?);
+    check!(DROPPED.load(Ordering::Relaxed) == 10);
 
     let probe = probe(&[c"int_pow"])?;
     check!(call_traced(3) == 9);
     // Once by the call, once by that of the callback: the guard takes this for an interrupt's.
     check!(probe.callback().hits.load(Ordering::Relaxed) == 2);
     drop(probe);
-    check!(DROPPED.load(Ordering::Relaxed) == 6);
+    check!(DROPPED.load(Ordering::Relaxed) == 11);
     Ok(())
 }
 
@@ -132,6 +141,7 @@ fn fprobes() -> Result {
     check!(is(probe::<1>(c"there_is_no_such_function"), ENOENT));
     check!(is(probe::<1000>(c"int_pow"), E2BIG));
     check!(DROPPED.load(Ordering::Relaxed) == 2);
+    probe::<1>(RUST_PATHS)?;
 
     // With no data, and with as many words as three.
     let (none, three) = (probe::<0>(c"int_pow")?, probe::<3>(c"int_pow")?);
@@ -159,6 +169,7 @@ fn graphs() -> Result {
     check!(is(probe::<1>(&[c"!int_pow"]), EINVAL));
     check!(is(probe::<33>(&[c"int_pow"]), E2BIG));
     check!(DROPPED.load(Ordering::Relaxed) == 4);
+    probe::<1>(&[RUST_PATHS])?;
 
     // With no data, and with as many as there can be.
     let (none, most) = (
@@ -251,8 +262,12 @@ fn ring_buffers() -> Result {
 }
 
 fn instances() -> Result {
+    for name in [c"", c".", c"..", c"rtrace/check"] {
+        check!(is(Instance::open(name), EINVAL) && is(Instance::find(name), EINVAL));
+    }
+    check!(is(Instance::find(c"rtrace_interface_check"), ENOENT));
     let one = Instance::open(c"rtrace_interface_check")?;
-    let two = Instance::open(c"rtrace_interface_check")?;
+    let two = Instance::find(c"rtrace_interface_check")?;
     one.print(format_args!("{:0>1$}", 7, 2 * TEXT_MAX))?;
     one.print(format_args!(""))?;
     check!(is(two.remove(), EBUSY));
