@@ -31,7 +31,8 @@ pub unsafe trait Tracepoint: Sized + 'static {
 /// What is called at tracepoint `P`.
 ///
 /// It runs in the context that the tracepoint is in, with preemption off in most, on any CPU. It
-/// must not sleep, and must not take a lock that may be held at the tracepoint.
+/// must not sleep, and must not take a lock that may be held at the tracepoint. Nothing guards it
+/// against recursion: it must not pass the tracepoint itself.
 pub trait TracepointCallback<P: Tracepoint>: Send + Sync + 'static {
     /// The tracepoint is passed. Pointers among `arguments` are valid during the call, as the
     /// tracepoint's definition says.
