@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # The order of directories of events, as readdir gives it, and of set_event: events that came before and after an instance.
 mine() {
-	grep -x -e enable -e filter -e header_page -e sched -e irq -e kprobes -e agrp -e zgrp -e newgrp -e synthetic -e sample-trace
+	grep -x -e enable -e filter -e header_page -e sched -e irq -e kprobes -e agrp -e zgrp -e newgrp -e synthetic -e sample-trace \
+		-e preemptirq -e osnoise -e error_report -e power
 }
 order() {
 	for events in events instances/*/events; do
