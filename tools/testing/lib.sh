@@ -17,7 +17,7 @@ guest_suite() { # cases...
 		exit 1
 	fi
 	export KERNEL="$kernel" SMP="${SMP:-2}" GUEST_TIMEOUT="${GUEST_TIMEOUT:-$((5000 + ${TOGGLES:-0}))}" APPEND="log_buf_len=8M ${APPEND:-}"
-	CMD="NOT_YET=${NOT_YET:-} LONG=${LONG:-} TOGGLES=${TOGGLES:-} STEP=${STEP:-} CASE_LIMIT=${CASE_LIMIT:-} RUNNER_OPTIONS=${RUNNER_OPTIONS:-} LC_ALL=C exec python3 $PWD/tools/testing/suite.py $selftests/ftracetest $*" scripts/guest.py
+	CMD="NOT_YET=${NOT_YET:-} LONG=${LONG:-} TOGGLES=${TOGGLES:-} STEP=${STEP:-} LOAD_SECONDS=${LOAD_SECONDS:-} CASE_LIMIT=${CASE_LIMIT:-} RUNNER_OPTIONS=${RUNNER_OPTIONS:-} LC_ALL=C exec python3 $PWD/tools/testing/suite.py $selftests/ftracetest $*" scripts/guest.py
 	status=$?
 	[ $status -eq 0 ] || echo "not ok 9999 the guest ended with status $status"
 	exit $status
