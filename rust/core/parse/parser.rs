@@ -133,6 +133,16 @@ pub const fn is_space(c: u8) -> bool {
     matches!(c, b'\t'..=b'\r' | b' ' | 0xa0)
 }
 
+/// Whether the kernel's `isalpha()` accepts `c`. Its Latin-1 table has letters with accents.
+pub const fn is_letter(c: u8) -> bool {
+    c.is_ascii_alphabetic() || (c >= 0xc0 && c != 0xd7 && c != 0xf7)
+}
+
+/// Whether the kernel's `isalnum()` accepts `c`.
+pub const fn is_alnum(c: u8) -> bool {
+    is_letter(c) || c.is_ascii_digit()
+}
+
 const fn is_separator(c: u8) -> bool {
     is_space(c) || c == 0
 }
@@ -214,6 +224,17 @@ mod tests {
         p.clear();
         p.feed(b"a ").unwrap();
         assert_eq!(p.take(), None);
+    }
+
+    #[test]
+    fn letters_have_accents() {
+        for c in [b'a', b'Z', 0xc0, 0xd6, 0xe9, 0xff] {
+            assert!(is_letter(c) && is_alnum(c), "{c:#x}");
+        }
+        for c in [b'_', b'-', 0xa9, 0xbf, 0xd7, 0xf7] {
+            assert!(!is_letter(c) && !is_alnum(c), "{c:#x}");
+        }
+        assert!(!is_letter(b'0') && is_alnum(b'0'));
     }
 
     #[test]

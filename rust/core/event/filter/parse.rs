@@ -11,7 +11,7 @@ use super::program::{CpuTest, Load, MaskTest, Place, Step, Test, Text, ACCEPT, R
 use super::{Scope, Storage};
 use crate::core::event::field::{self, Field, Kind};
 use crate::core::parse::glob::{self, Pattern};
-use crate::core::parse::parser::{is_space, until_nul};
+use crate::core::parse::parser::{is_alnum, is_space, until_nul};
 use crate::core::parse::{cpulist, number};
 use core::ops::Range;
 
@@ -649,9 +649,4 @@ fn range16(range: Range<usize>) -> Option<(u16, u16)> {
 
 fn is_name(c: u8) -> bool {
     is_alnum(c) || c == b'_'
-}
-
-/// Whether the kernel's `isalnum()` accepts `c`, with its Latin-1 table.
-fn is_alnum(c: u8) -> bool {
-    c.is_ascii_alphanumeric() || (c >= 0xc0 && c != 0xd7 && c != 0xf7)
 }

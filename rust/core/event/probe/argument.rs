@@ -13,6 +13,7 @@ use super::program::{Bits, Field, Load, Program, Step, Store, STEPS};
 use super::types::{TextOf, Type};
 use crate::core::format;
 use crate::core::parse::number;
+use crate::core::parse::parser::is_letter;
 use core::ops::Range;
 use named::{Cast, Known};
 
@@ -249,6 +250,11 @@ struct Typed<'a> {
     name: Option<(&'a [u8], usize)>,
     ty: &'static Type,
     count: Option<u8>,
+}
+
+/// Whether the name of a parameter or a field begins with `byte`.
+const fn begins_name(byte: u8) -> bool {
+    is_letter(byte) || byte == b'_'
 }
 
 fn position(text: &[u8], byte: u8) -> Option<usize> {
@@ -553,7 +559,7 @@ impl Fetch<'_, '_> {
                 }
             },
             [b'\\', digits @ ..] => self.immediate(digits),
-            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] if self.context.spot == Spot::Event => {
+            [first, ..] if begins_name(*first) && self.context.spot == Spot::Event => {
                 match self.context.machine.field(text) {
                     Some(field) => {
                         self.load = Load::Field(field);
@@ -562,7 +568,7 @@ impl Fetch<'_, '_> {
                     None => self.refuse(Reason::NoEventField),
                 }
             }
-            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => {
+            [first, ..] if begins_name(*first) => {
                 let refused = Refused::new(Reason::NoTypes, self.at);
                 match self.context.spot {
                     Spot::Inside | Spot::Event => Err(refused),

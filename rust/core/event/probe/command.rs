@@ -14,7 +14,7 @@ use super::error::{Reason, Refused};
 use crate::core::format::Out;
 use crate::core::parse::glob::is_path;
 use crate::core::parse::number;
-use crate::core::parse::parser::is_space;
+use crate::core::parse::parser::{is_alnum, is_space};
 use core::fmt;
 
 /// Bytes of a group's or an event's name, its end included.
@@ -29,7 +29,7 @@ pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
 }
 
 fn is_good(name: &[u8], hyphen: bool) -> bool {
-    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || hyphen && *byte == b'-';
+    let fits = |byte: &u8| is_alnum(*byte) || *byte == b'_' || hyphen && *byte == b'-';
     name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(fits)
 }
 

@@ -13,6 +13,7 @@ use super::command::{check_arguments, event_name, in_name, No, Spot, NAME_ROOM};
 use super::error::{Reason, Refused};
 use crate::core::format::Out;
 use crate::core::parse::glob::is_path;
+use crate::core::parse::parser::is_alnum;
 use core::fmt;
 
 /// A definition, but for its arguments.
@@ -120,7 +121,7 @@ fn read_target<'a>(
         };
     }
     if is_tracepoint {
-        let is_bad = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'_';
+        let is_bad = |byte: &u8| !is_alnum(*byte) && *byte != b'_';
         if let Some(at) = word.iter().position(is_bad) {
             return refused(Reason::BadTracepointName, at, 1);
         }
@@ -143,6 +144,6 @@ fn returned_at(argument: &[u8]) -> Option<usize> {
     const NAME: &[u8] = b"$retval";
     let at = argument.windows(NAME.len()).position(|part| part == NAME)?;
     let next = argument.get(at.wrapping_add(NAME.len()));
-    let is_longer = next.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_longer = next.is_some_and(|byte| is_alnum(*byte) || *byte == b'_');
     (!is_longer).then_some(at)
 }
