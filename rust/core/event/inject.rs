@@ -5,10 +5,10 @@
 //! A value is a number with C's prefixes, or a text in single or double quotes. Fields without a
 //! pair are 0 or empty.
 
-use super::field::{Field, Kind};
+use super::field::{Field, Kind, GENERIC};
 use crate::core::format;
 use crate::core::parse::number;
-use crate::core::parse::parser::{is_space, until_nul};
+use crate::core::parse::parser::{is_alnum, is_space, until_nul};
 
 /// A text has fewer bytes than this.
 const TEXT_MAX: usize = 256;
@@ -91,13 +91,14 @@ pub fn write(
 
     let mut rest = skip_space(until_nul(text));
     while !rest.is_empty() {
-        let (name, behind) = split(rest, |byte| {
-            !(byte.is_ascii_alphanumeric() || *byte == b'_')
-        });
+        let (name, behind) = split(rest, |byte| !(is_alnum(*byte) || *byte == b'_'));
         if name.is_empty() {
             return Err(Error::Invalid);
         }
-        let field = layout.find(name).ok_or(Error::NoField)?;
+        // A field outside the entry is known, but no value fits it.
+        let outside = || GENERIC.iter().find(|shared| shared.name.as_bytes() == name);
+        let field = layout.find(name).or_else(|| Some(outside()?.field));
+        let field = field.ok_or(Error::NoField)?;
         let value = skip_space(behind).strip_prefix(b"=");
         let value = skip_space(value.ok_or(Error::Invalid)?);
         rest = match value {
@@ -109,7 +110,7 @@ pub fn write(
             // Who prints the entry would follow it to where the entry is not.
             _ if layout.is_location(name) => return Err(Error::Invalid),
             _ => {
-                let (digits, behind) = split(value, |byte| is_space(*byte));
+                let (digits, behind) = number_text(value)?;
                 put(entry, field, value_of(field, digits)?)?;
                 behind
             }
@@ -128,6 +129,19 @@ fn skip_space(text: &[u8]) -> &[u8] {
 fn split(text: &[u8], is_end: impl Fn(&u8) -> bool) -> (&[u8], &[u8]) {
     let end = text.iter().position(is_end).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, &[]))
+}
+
+/// The text of a number, and the text after it. White space must end it.
+fn number_text(text: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let signs = usize::from(text.starts_with(b"-"));
+    let digits = text.iter().skip(signs).take_while(|byte| is_alnum(**byte));
+    let (number, behind) = text
+        .split_at_checked(signs.saturating_add(digits.count()))
+        .ok_or(Error::Invalid)?;
+    match behind.first() {
+        Some(byte) if !is_space(*byte) => Err(Error::Invalid),
+        _ => Ok((number, behind)),
+    }
 }
 
 /// The bytes before `quote`, and the bytes after it. A `quote` after a backslash does not count.
@@ -340,6 +354,14 @@ mod tests {
             ("words=0", Error::Invalid),
             ("mask=0xffffffff", Error::Invalid),
             ("int=99999999999999999999", Error::Range),
+            ("int=99999999999999999999z", Error::Range),
+            ("int=99999999999999999999+", Error::Invalid),
+            ("int=1+", Error::Invalid),
+            ("int\u{e9}=1", Error::NoField),
+            ("cpu=1", Error::Invalid),
+            ("cpu=99999999999999999999", Error::Range),
+            ("COMM='a'", Error::Invalid),
+            ("stacktrace=1", Error::Invalid),
         ] {
             assert_eq!(written(text), Err(error), "{text}");
         }
