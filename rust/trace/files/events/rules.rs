@@ -194,6 +194,11 @@ impl Rule<SystemPlace> for SystemFilter {
     fn store(&self, at: &SystemPlace, text: &[u8]) -> Result {
         registry::lock()?.write_system_filter(&at.instance, &at.system, text)
     }
+
+    /// No event takes an empty filter.
+    fn ignores_nothing(&self) -> bool {
+        false
+    }
 }
 
 /// The file `show_event_filters`.
