@@ -572,6 +572,7 @@ impl Fetch<'_, '_> {
                 let refused = Refused::new(Reason::NoTypes, self.at);
                 match self.context.spot {
                     Spot::Inside | Spot::Event => Err(refused),
+                    _ if self.context.machine.is_program() => Err(refused),
                     _ if self.has_types() => self.named(text),
                     Spot::Entry | Spot::Return => Err(refused.with(Errno::NotSupported)),
                 }

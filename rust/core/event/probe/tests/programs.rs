@@ -82,6 +82,8 @@ fn probes_in_programs_that_are_refused() {
         ("p /bin/sh:10 ^$retval", ReturnedAtEntry),
         ("p /bin/sh:10 ^$arg1", NotAtEntry),
         ("r /bin/sh:10 ^$arg1", NotAtEntry),
+        ("p /bin/sh:10 ^name", NoTypes),
+        ("r /bin/sh:10 ^name", NoTypes),
         ("p /bin/sh:10 ^this_cpu_read(%di)", NoPerCpu),
         ("p:^/bar /bin/sh:10", NoGroupName),
         ("p:^ /bin/sh:10", NoEventName),
@@ -92,6 +94,7 @@ fn probes_in_programs_that_are_refused() {
             panic!("{line}: taken");
         };
         assert_eq!(refused.reason, reason, "{line}");
+        assert_eq!(refused.errno, Errno::Invalid, "{line}");
         let column = refused.column(words(line.as_bytes()));
         assert_eq!(Some(usize::from(column)), marked.find('^'), "{line}");
     }
