@@ -451,6 +451,11 @@ fn shared_of(definition: &Definition<'_>, sort: Sort) -> Result<Shared> {
     if !definition.has_good_name() {
         return Err(EINVAL);
     }
+    // As in C, a definition whose fields are wrong takes a number, too.
+    let number = match sort.is_multi {
+        false => None,
+        true => Some(NEXT_MULTI.fetch_add(1, Relaxed)),
+    };
     let mut fields = KVec::new();
     let mut checks = KVec::new();
     let mut end = COMMON;
@@ -462,15 +467,12 @@ fn shared_of(definition: &Definition<'_>, sort: Sort) -> Result<Shared> {
         }
         end = field.end();
     }
-    let own_name = match sort.is_multi {
-        false => Text::copy(definition.name)?,
-        true => {
-            let number = NEXT_MULTI.fetch_add(1, Relaxed);
-            Text::of(|out| {
-                out.bytes(definition.name)?;
-                fmt::Write::write_fmt(out, format_args!(".{number:x}"))
-            })?
-        }
+    let own_name = match number {
+        None => Text::copy(definition.name)?,
+        Some(number) => Text::of(|out| {
+            out.bytes(definition.name)?;
+            fmt::Write::write_fmt(out, format_args!(".{number:x}"))
+        })?,
     };
     Ok(Shared {
         name: Text::copy(definition.name)?,
