@@ -519,8 +519,12 @@ impl Fetch<'_, '_> {
                 return Err(refused.with(error.into()));
             }
         };
-        // Sign, digits, brace; C forgets the `u`.
-        self.at = self.at.wrapping_add(digits.len()).wrapping_add(2);
+        // Sign, digits, brace; C forgets the `u`, and the `+` before another sign.
+        let around = match digits {
+            [b'-', ..] => 1,
+            _ => 2,
+        };
+        self.at = self.at.wrapping_add(digits.len()).wrapping_add(around);
         let inside = self.until_last_brace(inside)?;
         let nested = Nested {
             step: Step::Read {
