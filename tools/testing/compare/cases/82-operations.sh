@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: GPL-2.0
+# Operations on control files from a grammar; see ../operations.py.
+exec python3 "$(dirname "$0")/../operations.py" ${OPERATIONS:-5 4}
