@@ -36,23 +36,26 @@ def lines(name):
 
 
 def symbols():
-    """Names of the kernel's text with their ranges."""
-    found = []
+    """Names of the kernel's text with their ranges, and how often there is each name, of data, too."""
+    found, count = [], collections.Counter()
     for line in lines("/proc/kallsyms"):
         address, kind, name, *module = line.split()
-        if kind in "tTwW" and not module:
-            found.append((int(address, 16), name))
+        if not module:
+            count[name] += 1
+            if kind in "tTwW":
+                found.append((int(address, 16), name))
     found.sort()
     starts = sorted({address for address, _ in found})
+    ranges = []
     for address, name in found:
         after = bisect.bisect_right(starts, address)
-        yield name, address, starts[after] if after < len(starts) else address + 1
+        ranges.append((name, address, starts[after] if after < len(starts) else address + 1))
+    return ranges, count
 
 
 def rules():
     """The function that says whether a symbol can be probed."""
-    every = list(symbols())
-    count = collections.Counter(name for name, _, _ in every)
+    every, count = symbols()
     ranges = {name: (start, end) for name, start, end in every}
     sites = sorted(int(line.split()[0], 16) for line in lines(TRACING + "/available_filter_functions_addrs"))
     refused = [[int(part, 16) for part in line.split()[0].split("-")] for line in lines("/sys/kernel/debug/kprobes/blacklist")]
