@@ -358,6 +358,32 @@ impl Registry {
         instance: &'a Instance,
         start: usize,
     ) -> impl Iterator<Item = (usize, &'a Event)> {
+        self.placed_from(instance, start)
+            .filter(|(_, event)| event.is_offered())
+    }
+
+    /// The enabled events of `instance` with their places, as [`Registry::listed_from`]. A trigger
+    /// enables `ftrace:print`, which nobody else can.
+    pub(crate) fn enabled_from<'a>(
+        &'a self,
+        instance: &'a Instance,
+        start: usize,
+    ) -> impl Iterator<Item = (usize, &'a Event)> {
+        let files = self.of(instance);
+        let is_enabled = move |event: &Event| {
+            let file = files.and_then(|files| files.file(event.id()));
+            file.is_some_and(|file| file.is_enabled())
+        };
+        self.placed_from(instance, start)
+            .filter(move |(_, event)| is_enabled(event))
+    }
+
+    /// All events of `instance` with their places.
+    fn placed_from<'a>(
+        &'a self,
+        instance: &'a Instance,
+        start: usize,
+    ) -> impl Iterator<Item = (usize, &'a Event)> {
         let systems = Systems::of(instance);
         let first_late = self.first_late(instance);
         let at = move |place: usize| {
@@ -367,8 +393,7 @@ impl Registry {
                 false => place.wrapping_sub(self.events.len()),
             };
             let event = self.events.get(at)?;
-            let is_here =
-                (event.id >= first_late) == is_late && event.is_offered() && systems.have(event);
+            let is_here = (event.id >= first_late) == is_late && systems.have(event);
             is_here.then_some((place, event))
         };
         (start..self.places()).filter_map(at)

@@ -63,14 +63,8 @@ impl Node for SetEvent {
 /// The enabled events, and behind them what waits for modules.
 impl EventList for SetEvent {
     fn seek(&self, registry: &Registry, at: &Place, place: usize) -> Option<usize> {
-        let files = registry.of(&at.instance);
-        let is_enabled = |event: &Event| {
-            let file = files.and_then(|files| files.file(event.id()));
-            file.is_some_and(|file| file.is_enabled())
-        };
-        let mut events = registry.listed_from(&at.instance, place);
-        let event = events.find(|(_, event)| is_enabled(event));
-        event.map(|(place, _)| place).or_else(|| {
+        let mut events = registry.enabled_from(&at.instance, place);
+        events.next().map(|(place, _)| place).or_else(|| {
             let place = place.max(registry.places());
             let request = place.wrapping_sub(registry.places());
             registry.waiting(&at.instance, request).map(|_| place)
@@ -88,8 +82,10 @@ impl EventList for SetEvent {
             let waiting = registry.waiting(&at.instance, request);
             return waiting.map_or(Ok(()), |waiting| waiting.write(out));
         }
-        let event = registry.listed_at(&at.instance, place);
-        event.map_or(Ok(()), |event| write_name(out, event))
+        let event = registry.enabled_from(&at.instance, place).next();
+        event
+            .filter(|(found, _)| *found == place)
+            .map_or(Ok(()), |(_, event)| write_name(out, event))
     }
 }
 
