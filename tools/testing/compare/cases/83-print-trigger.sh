@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A trigger enables ftrace:print, which nobody else can.
+echo "== what set_event lists =="
 echo traceoff:3 > events/ftrace/print/trigger
 cat set_event
 echo sched:sched_switch >> set_event
