@@ -68,7 +68,7 @@ impl<T: FunctionCallback> FunctionProbe<T> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no pattern, one that begins with `!`, or one that no function matches;
+    /// `EINVAL` if there is no pattern, one that begins with `!` or a digit, or one that no function matches;
     /// `ENOMEM`; `ENODEV` if ftrace has shut itself down after an error.
     pub fn new<'a>(
         patterns: &'a [&'a CStr],

@@ -86,7 +86,7 @@ impl<T: GraphCallback> GraphProbe<T> {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no pattern, one that begins with `!`, or one that no function matches;
+    /// `EINVAL` if there is no pattern, one that begins with `!` or a digit, or one that no function matches;
     /// `E2BIG` if the data of a call have more than 256 bytes; `ENOSPC` if there are too many users of
     /// the function graph; `ENOMEM`; `ENODEV` if ftrace has shut itself down after an error.
     pub fn new<'a>(

@@ -52,7 +52,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none, `ENODEV` while it is being removed.
+    /// `ENOENT` if there is none, `EINVAL` for a name that no directory can have, `ENODEV` while it is being
+    /// removed.
     pub fn find(name: &CStr) -> Result<Self> {
         Self::get(name, false)
     }

@@ -16,6 +16,8 @@ import re
 import struct
 import sys
 
+from grammar import Choices
+
 REG = 0xC0082A00
 TRACING = "/sys/kernel/tracing"
 # Fields of the event that this program writes, with their sizes.
@@ -116,19 +118,8 @@ class Writer:
                 raise
 
 
-class Grammar:
+class Grammar(Choices):
     """Makes texts."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-
-    def chance(self, share):
-        """True in so many of a hundred cases."""
-        return self.random.randrange(100) < share
-
-    def one(self, *items):
-        """Any of them."""
-        return self.random.choice(items)
 
     def field(self, event):
         """The name of a field."""

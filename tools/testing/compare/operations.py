@@ -17,11 +17,12 @@ import errno
 import fcntl
 import mmap
 import os
-import random
 import re
 import struct
 import sys
 import zlib
+
+from grammar import Choices
 
 TRACING = "/sys/kernel/tracing"
 WRITE, APPEND, TRUNC, BOTH = os.O_WRONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_TRUNC, os.O_RDWR
@@ -111,19 +112,8 @@ def read(path, most=1 << 20):
     return text.decode("latin-1")
 
 
-class Grammar:
+class Grammar(Choices):
     """Makes texts."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-
-    def chance(self, share):
-        """True in so many of a hundred cases."""
-        return self.random.randrange(100) < share
-
-    def one(self, *items):
-        """Any of them."""
-        return self.random.choice(items)
 
     def mostly(self, share, good, odd):
         """One of the good ones, or in so many of a hundred cases an odd one."""
