@@ -109,6 +109,13 @@ void rtrace_event_record(const struct rtrace_declared *declared, const void *fie
 			 const struct rtrace_event_value *values);
 #endif
 
+#ifdef CONFIG_SYNTH_EVENTS
+struct synth_field_desc;
+struct trace_event_file;
+/* Whether @file is of a synthetic event with just these fields. */
+bool rtrace_synth_event_has(struct trace_event_file *file, const struct synth_field_desc *fields, unsigned int count);
+#endif
+
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 /* Bytes that a user of the function graph can keep of a call. */
 #define RTRACE_GRAPH_DATA_MAX 256

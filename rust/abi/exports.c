@@ -132,6 +132,9 @@ EXPORT_SYMBOL_GPL(rtrace_event_record);
 EXPORT_SYMBOL_GPL(rtrace_event_register);
 EXPORT_SYMBOL_GPL(rtrace_event_unregister);
 #endif
+#ifdef CONFIG_SYNTH_EVENTS
+EXPORT_SYMBOL_GPL(rtrace_synth_event_has);
+#endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 EXPORT_SYMBOL_GPL(fgraph_reserve_data);
 EXPORT_SYMBOL_GPL(fgraph_retrieve_data);

@@ -289,6 +289,7 @@ pub unsafe trait Fields {
 /// ```
 /// use kernel::prelude::*;
 /// use rtrace::event::Event;
+/// use rtrace::instance::Instance;
 ///
 /// rtrace::event! {
 ///     /// Somebody bought fruit.
@@ -305,7 +306,16 @@ pub unsafe trait Fields {
 /// let sales = Event::<Sale<'_>>::new(module)?;
 /// let sort = "Boskoop";
 /// // While nobody wants the event, the closure is not called.
+/// sales.record(|| Sale { sort, pieces: 1, cents: 50, weights: [190, 0] });
+///
+/// let instance = Instance::open(c"rtrace_event_example")?;
+/// instance.set_event(c"market", Some(c"sale"), true)?;
 /// sales.record(|| Sale { sort, pieces: 3, cents: 120, weights: [180, 210] });
+/// let mut reader = instance.reader()?;
+/// let text = b"3 of Boskoop for 120, weights {0xb4,0xd2}";
+/// assert!(reader.consume().is_some_and(|entry| entry.text.ends_with(text)));
+/// drop(reader);
+/// instance.remove()?;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Event<F: Fields> {

@@ -38,30 +38,37 @@ pub trait FprobeCallback: Send + Sync + 'static {
 /// # Examples
 ///
 /// ```
-/// use core::sync::atomic::{AtomicUsize, Ordering};
+/// use core::sync::atomic::{AtomicU64, Ordering};
 /// use kernel::prelude::*;
+/// use kernel::time::{delay::fsleep, Delta};
 /// use rtrace::fprobe::{Fprobe, FprobeCallback};
 /// use rtrace::{Call, Return};
 ///
-/// struct ShortReads(AtomicUsize);
+/// /// How many nanoseconds sleeps have taken, and how many microseconds were asked for.
+/// struct Sleeps {
+///     taken: AtomicU64,
+///     asked: AtomicU64,
+/// }
 ///
-/// impl FprobeCallback for ShortReads {
-///     type Data = usize;
+/// impl FprobeCallback for Sleeps {
+///     type Data = (u64, u64);
 ///
-///     fn entry(&self, call: &Call<'_>) -> Option<usize> {
-///         call.argument(2)
+///     fn entry(&self, call: &Call<'_>) -> Option<(u64, u64)> {
+///         Some((rtrace::now(), call.argument(0)? as u64))
 ///     }
 ///
-///     fn exit(&self, asked: usize, ret: &Return<'_>) {
-///         if ret.value() < asked {
-///             self.0.fetch_add(1, Ordering::Relaxed);
-///         }
+///     fn exit(&self, (begin, asked): (u64, u64), _: &Return<'_>) {
+///         let taken = rtrace::now().saturating_sub(begin);
+///         self.taken.fetch_add(taken, Ordering::Relaxed);
+///         self.asked.fetch_add(asked, Ordering::Relaxed);
 ///     }
 /// }
 ///
-/// let reads = ShortReads(AtomicUsize::new(0));
-/// let probe = KBox::pin_init(Fprobe::new(c"vfs_read", reads), GFP_KERNEL)?;
-/// pr_info!("{} short reads\n", probe.callback().0.load(Ordering::Relaxed));
+/// let sleeps = Sleeps { taken: AtomicU64::new(0), asked: AtomicU64::new(0) };
+/// let probe = KBox::pin_init(Fprobe::new(c"usleep_range_state", sleeps), GFP_KERNEL)?;
+/// fsleep(Delta::from_millis(1));
+/// assert!(probe.callback().asked.load(Ordering::Relaxed) >= 1000);
+/// assert_ne!(probe.callback().taken.load(Ordering::Relaxed), 0);
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]

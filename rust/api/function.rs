@@ -33,20 +33,22 @@ pub trait FunctionCallback: Send + Sync + 'static {
 /// ```
 /// use core::sync::atomic::{AtomicUsize, Ordering};
 /// use kernel::prelude::*;
+/// use kernel::time::{delay::fsleep, Delta};
 /// use rtrace::function::{FunctionCallback, FunctionProbe};
 /// use rtrace::Call;
 ///
-/// struct Forks(AtomicUsize);
+/// struct Sleeps(AtomicUsize);
 ///
-/// impl FunctionCallback for Forks {
+/// impl FunctionCallback for Sleeps {
 ///     fn entry(&self, _: &Call<'_>) {
 ///         self.0.fetch_add(1, Ordering::Relaxed);
 ///     }
 /// }
 ///
-/// let forks = Forks(AtomicUsize::new(0));
-/// let probe = KBox::pin_init(FunctionProbe::new(&[c"wake_up_new_task"], forks), GFP_KERNEL)?;
-/// pr_info!("{} forks\n", probe.callback().0.load(Ordering::Relaxed));
+/// let sleeps = Sleeps(AtomicUsize::new(0));
+/// let probe = KBox::pin_init(FunctionProbe::new(&[c"usleep_range_*"], sleeps), GFP_KERNEL)?;
+/// fsleep(Delta::from_millis(1));
+/// assert_ne!(probe.callback().0.load(Ordering::Relaxed), 0);
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]

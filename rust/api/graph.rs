@@ -43,6 +43,7 @@ pub trait GraphCallback: Send + Sync + 'static {
 /// ```
 /// use core::sync::atomic::{AtomicU64, Ordering};
 /// use kernel::prelude::*;
+/// use kernel::time::{delay::fsleep, Delta};
 /// use rtrace::graph::{GraphCallback, GraphProbe};
 /// use rtrace::{Call, Return};
 ///
@@ -62,9 +63,10 @@ pub trait GraphCallback: Send + Sync + 'static {
 /// }
 ///
 /// let longest = Longest(AtomicU64::new(0));
-/// let probe = GraphProbe::new(&[c"vfs_read", c"vfs_write"], longest);
+/// let probe = GraphProbe::new(&[c"usleep_range_*", c"msleep"], longest);
 /// let probe = KBox::pin_init(probe, GFP_KERNEL)?;
-/// pr_info!("{} ns\n", probe.callback().0.load(Ordering::Relaxed));
+/// fsleep(Delta::from_millis(1));
+/// assert_ne!(probe.callback().0.load(Ordering::Relaxed), 0);
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]

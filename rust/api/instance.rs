@@ -24,6 +24,9 @@ use kernel::str::BStr;
 ///
 /// let instance = Instance::open(c"rtrace_example")?;
 /// instance.print(format_args!("{} apples", 3))?;
+/// let mut reader = instance.reader()?;
+/// assert!(reader.consume().is_some_and(|entry| entry.text.ends_with(b"3 apples")));
+/// drop(reader);
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
 /// ```
@@ -272,10 +275,10 @@ unsafe fn write(instance: NonNull<bindings::trace_array>, id: u32, bytes: &[u8])
 /// let instance = Instance::open(c"rtrace_read_example")?;
 /// instance.write(7, b"pear")?;
 /// let mut reader = instance.reader()?;
-/// while let Some(entry) = reader.consume() {
-///     assert_eq!(entry.written(), Some((7, &b"pear"[..])));
-///     pr_info!("{} on cpu {}: {}\n", entry.time, entry.cpu, entry.text);
-/// }
+/// let entry = reader.consume().ok_or(ENOENT)?;
+/// assert_eq!(entry.written(), Some((7, &b"pear"[..])));
+/// pr_info!("{} on cpu {}: {}\n", entry.time, entry.cpu, entry.text);
+/// assert!(reader.consume().is_none());
 /// drop(reader);
 /// instance.remove()?;
 /// # Ok::<(), Error>(())

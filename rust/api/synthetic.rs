@@ -122,8 +122,13 @@ pub unsafe trait Fields: Send + Sync + 'static {
 ///
 /// let sales = SyntheticEvent::<Sale>::new()?;
 /// sales.record(&Sale { apples: 3, cents: 120, sort: Text::new(b"Boskoop") });
+/// assert!(SyntheticEvent::<Sale>::new().is_err_and(|error| error == EEXIST));
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// # Invariants
+///
+/// `file` is held, and its event has the fields `F::FIELDS`.
 pub struct SyntheticEvent<F: Fields> {
     file: NonNull<bindings::trace_event_file>,
     _fields: PhantomData<fn(F)>,
@@ -139,8 +144,8 @@ impl<F: Fields> SyntheticEvent<F> {
     ///
     /// # Errors
     ///
-    /// `EEXIST` or `EINVAL` if there is an event of this name already, `EINVAL` for a name that is
-    /// none or too many fields, `ENOMEM`.
+    /// `EEXIST` or `EINVAL` if there is an event of this name already, or if somebody has put another in
+    /// its place meanwhile; `EINVAL` for a name that is none or too many fields; `ENOMEM`.
     pub fn new() -> Result<Self> {
         let mut fields = KVec::with_capacity(F::FIELDS.len(), GFP_KERNEL)?;
         for (kind, name) in F::FIELDS {
@@ -161,15 +166,31 @@ impl<F: Fields> SyntheticEvent<F> {
         let file = from_err_ptr(unsafe {
             bindings::trace_get_event_file(ptr::null(), c"synthetic".as_char_ptr(), name)
         });
-        match file.map(NonNull::new) {
-            Ok(Some(file)) => Ok(Self {
+        let made = file.and_then(|file| {
+            let made = NonNull::new(file).ok_or(ENOENT)?;
+            // SAFETY: the file is held, and there are so many fields.
+            match unsafe { bindings::rtrace_synth_event_has(file, fields.as_ptr(), count) } {
+                true => Ok(made),
+                false => {
+                    // SAFETY: the reference is this one's own.
+                    unsafe { bindings::trace_put_event_file(file) };
+                    Err(EEXIST)
+                }
+            }
+        });
+        match made {
+            // INVARIANT: the file was held before its fields were compared, so they stay.
+            Ok(file) => Ok(Self {
                 file,
                 _fields: PhantomData,
             }),
-            other => {
-                // SAFETY: the name is a string.
-                unsafe { bindings::synth_event_delete(name) };
-                Err(other.err().unwrap_or(ENOENT))
+            Err(error) => {
+                // An event of the name that somebody else has defined meanwhile stays.
+                if error != EEXIST {
+                    // SAFETY: the name is a string.
+                    unsafe { bindings::synth_event_delete(name) };
+                }
+                Err(error)
             }
         }
     }
@@ -179,9 +200,8 @@ impl<F: Fields> SyntheticEvent<F> {
     pub fn record(&self, fields: &F) {
         let mut values = fields.values();
         let values = values.as_mut();
-        // SAFETY: the file, of which this has a reference, is of the event that `new` has made
-        // (unless root has put another of the name in its place before `new` had the reference).
-        // There are so many values, and those of texts are the addresses of parts of `fields`.
+        // SAFETY: by the type's invariant this has a reference to the file, and its event has the fields
+        // of `F`. There are so many values, and those of texts are the addresses of parts of `fields`.
         unsafe {
             bindings::synth_event_trace_array(
                 self.file.as_ptr(),

@@ -56,25 +56,27 @@ struct Boxed<T> {
 ///
 /// ```
 /// use core::sync::atomic::{AtomicUsize, Ordering};
-/// use kernel::bindings::pt_regs;
+/// use kernel::bindings::task_struct;
 /// use kernel::prelude::*;
+/// use kernel::time::{delay::fsleep, Delta};
 /// use rtrace::tracepoint::{TracepointCallback, TracepointProbe};
 ///
 /// rtrace::tracepoint! {
-///     /// A system call begins.
-///     struct SysEnter = sys_enter(*mut pt_regs, c_long);
+///     /// A task begins to wait for a processor.
+///     struct Waking = sched_waking(*mut task_struct);
 /// }
 ///
-/// struct Calls(AtomicUsize);
+/// struct Wakeups(AtomicUsize);
 ///
-/// impl TracepointCallback<SysEnter> for Calls {
-///     fn hit(&self, (_regs, _number): (*mut pt_regs, c_long)) {
+/// impl TracepointCallback<Waking> for Wakeups {
+///     fn hit(&self, (_task,): (*mut task_struct,)) {
 ///         self.0.fetch_add(1, Ordering::Relaxed);
 ///     }
 /// }
 ///
-/// let probe = TracepointProbe::<SysEnter, _>::new(Calls(AtomicUsize::new(0)))?;
-/// pr_info!("{} calls\n", probe.callback().0.load(Ordering::Relaxed));
+/// let probe = TracepointProbe::<Waking, _>::new(Wakeups(AtomicUsize::new(0)))?;
+/// fsleep(Delta::from_millis(1));
+/// assert_ne!(probe.callback().0.load(Ordering::Relaxed), 0);
 /// # Ok::<(), Error>(())
 /// ```
 pub struct TracepointProbe<P: Tracepoint, T: TracepointCallback<P>> {

@@ -46,7 +46,7 @@ pub trait Tracer: Send + Sync + 'static {
 /// ```
 /// use core::sync::atomic::{AtomicUsize, Ordering};
 /// use kernel::prelude::*;
-/// use rtrace::instance::Recorder;
+/// use rtrace::instance::{Instance, Recorder};
 /// use rtrace::tracer::{Tracer, TracerRegistration};
 ///
 /// /// Records when it was started.
@@ -65,7 +65,11 @@ pub trait Tracer: Send + Sync + 'static {
 ///
 /// # let module: &'static ThisModule = &<crate::LocalModule as kernel::ModuleMetadata>::THIS_MODULE;
 /// let starts = TracerRegistration::new(module, Starts(AtomicUsize::new(0)))?;
-/// pr_info!("{} starts\n", starts.tracer().0.load(Ordering::Relaxed));
+/// let instance = Instance::open(c"rtrace_tracer_example")?;
+/// instance.set_tracer(c"starts")?;
+/// assert_eq!(starts.tracer().0.load(Ordering::Relaxed), 1);
+/// assert!(instance.reader()?.consume().is_some_and(|entry| entry.text.ends_with(b"start 0")));
+/// instance.remove()?;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct TracerRegistration<T: Tracer> {

@@ -38,6 +38,34 @@ unsafe fn fields_of<'a>(file: &'a HotFile) -> Result<&'a Fields> {
     synthetic::fields_of(event).ok_or(EINVAL)
 }
 
+/// Whether `file` is of a synthetic event with just these fields, in this order. Any context.
+///
+/// # Safety
+///
+/// `file` is as the module's head says; there are `count` fields, whose texts are NUL-terminated.
+#[export]
+pub(crate) unsafe extern "C" fn rtrace_synth_event_has(
+    file: *mut bindings::trace_event_file,
+    fields: *const bindings::synth_field_desc,
+    count: c_uint,
+) -> bool {
+    // SAFETY: the file is there during the call, and there are `count` fields.
+    let (found, asked) = unsafe {
+        let asked = match count {
+            0 => &[],
+            count => core::slice::from_raw_parts(fields, count as usize),
+        };
+        (fields_of(HotFile::from_raw(file)), asked)
+    };
+    // SAFETY: the texts of a field are NUL-terminated.
+    let is = |text: &[u8], asked| text == unsafe { CStr::from_char_ptr(asked) }.to_bytes();
+    found.is_ok_and(|found| {
+        let mut pairs = found.all().iter().zip(asked);
+        found.all().len() == asked.len()
+            && pairs.all(|(field, asked)| is(field.ty(), asked.type_) && is(field.name(), asked.name))
+    })
+}
+
 fn is_off(file: &HotFile) -> bool {
     file.flags() & flag::ENABLED == 0 || recording::is_left_out(file)
 }
