@@ -9,13 +9,14 @@
 
 use crate::kernel::interop::Table;
 use crate::kernel::pages::Pages;
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::mm::virt::VmaNew;
 use kernel::page::PAGE_SIZE;
 use kernel::prelude::*;
-use kernel::sync::Arc;
+use kernel::sync::{Arc, UniqueArc};
 
 /// What such a file does. Task context, may sleep.
 pub(crate) trait PageFile {
@@ -75,20 +76,19 @@ impl<'a> SpliceCall<'a> {
     }
 
     /// Puts blocks into the pipe, one buffer each; gives the number of bytes. What the pipe has no
-    /// room for is dropped.
+    /// room for is dropped. It allocates nothing.
     ///
     /// # Errors
     ///
-    /// `EPIPE` when nobody reads there, `EAGAIN` when there is no room at all, `ENOMEM`.
-    pub(crate) fn give(&mut self, blocks: KVec<impl Into<Pages>>) -> Result<usize> {
-        let mut pages = KVec::with_capacity(blocks.len(), GFP_KERNEL)?;
-        let mut partial = KVec::with_capacity(blocks.len(), GFP_KERNEL)?;
-        let mut shared = KVec::with_capacity(blocks.len(), GFP_KERNEL)?;
+    /// `EPIPE` when nobody reads there, `EAGAIN` when there is no room at all.
+    pub(crate) fn give(&mut self, batch: Batch) -> Result<usize> {
+        let Batch {
+            blocks,
+            mut pages,
+            mut partial,
+            ..
+        } = batch;
         for block in blocks {
-            shared.push(Arc::new(block.into(), GFP_KERNEL)?, GFP_KERNEL)?;
-        }
-        // From here on nothing fails, so that every reference gets to the pipe or to `drop_unused`.
-        for block in shared {
             let (page, len) = (block.page(), block.size() as u32);
             let private = Arc::<Pages>::into_raw(block) as usize;
             let _ = pages.push_within_capacity(page);
@@ -110,6 +110,54 @@ impl<'a> SpliceCall<'a> {
         // call returns; each `private` is a reference to the block that its page belongs to.
         let done = unsafe { bindings::splice_to_pipe(self.pipe.as_ptr(), &mut given) };
         usize::try_from(done).map_err(|_| Error::from_errno(done as c_int))
+    }
+}
+
+/// Blocks for [`SpliceCall::give`]. Its memory is there before a block is taken from elsewhere, so
+/// none is lost for want of it.
+pub(crate) struct Batch {
+    /// For the next block.
+    room: Option<UniqueArc<MaybeUninit<Pages>>>,
+    blocks: KVec<Arc<Pages>>,
+    /// With room for as many as there are blocks, and for the next one.
+    pages: KVec<*mut bindings::page>,
+    partial: KVec<bindings::partial_page>,
+}
+
+impl Batch {
+    /// Without a block.
+    pub(crate) fn new() -> Self {
+        Self {
+            room: None,
+            blocks: KVec::new(),
+            pages: KVec::new(),
+            partial: KVec::new(),
+        }
+    }
+
+    /// Whether there is no block in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Gets the memory for one more block. `ENOMEM`.
+    pub(crate) fn reserve(&mut self) -> Result {
+        let count = self.blocks.len() + 1;
+        self.blocks.reserve(1, GFP_KERNEL)?;
+        self.pages.reserve(count, GFP_KERNEL)?;
+        self.partial.reserve(count, GFP_KERNEL)?;
+        if self.room.is_none() {
+            self.room = Some(UniqueArc::new_uninit(GFP_KERNEL)?);
+        }
+        Ok(())
+    }
+
+    /// Adds a block, which [`Batch::reserve`] has got the memory for; drops it otherwise.
+    pub(crate) fn push(&mut self, block: impl Into<Pages>) {
+        if let Some(room) = self.room.take() {
+            let block = room.write(block.into());
+            let _ = self.blocks.push_within_capacity(block.into());
+        }
     }
 }
 

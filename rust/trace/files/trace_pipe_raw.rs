@@ -15,7 +15,7 @@
 use super::{Node, Place};
 use crate::core::parse::options::Flag;
 use crate::core::ring_buffer::Meta;
-use crate::kernel::fs::page_file::{Area, PageFile, SpliceCall};
+use crate::kernel::fs::page_file::{Area, Batch, PageFile, SpliceCall};
 use crate::kernel::fs::pseudo_fs::{
     OpenFile, OpenFlags, Opening, PollCall, PollEvents, ReadCall, Seek,
 };
@@ -133,15 +133,15 @@ impl Raw {
         }
     }
 
-    /// Consumes as many full sub-buffers as `call` wants. Returns an empty list if there are none.
-    fn take(&self, call: &mut SpliceCall<'_>) -> Result<KVec<ReadPage>> {
+    /// Consumes as many full sub-buffers as `call` wants. Returns an empty batch if there are none.
+    fn take(&self, call: &mut SpliceCall<'_>) -> Result<Batch> {
         let part = self.part()?;
-        let mut taken = KVec::new();
+        let mut taken = Batch::new();
         let mut left = call.len();
         while left > 0 && !part.is_empty() {
-            // The reservation comes first, so a consumed sub-buffer always has a place.
-            taken.reserve(1, GFP_KERNEL)?;
-            let mut page = match part.new_read_page() {
+            // All memory comes first, so a consumed sub-buffer gets into the pipe.
+            let page = taken.reserve().and_then(|()| part.new_read_page());
+            let mut page = match page {
                 Err(error) if taken.is_empty() => return Err(error),
                 Err(_) => break,
                 Ok(page) => page,
@@ -157,7 +157,7 @@ impl Raw {
                 part.put_read_page(page);
                 break;
             }
-            let _ = taken.push_within_capacity(page);
+            taken.push(page);
             *call.pos = call.pos.wrapping_add(size as i64);
             left -= size;
         }
