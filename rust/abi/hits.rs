@@ -193,6 +193,9 @@ no_kprobe!(
     ftrace_return_to_handler,
 );
 
+#[cfg(CONFIG_FPROBE)]
+no_kprobe!(fprobe_ftrace_entry, fprobe_fgraph_entry, fprobe_return);
+
 impl HookSymbols for fgraph::Symbols {
     const SHARED: Func = ftrace_graph_func;
     const PLAIN: Func = ftrace_graph_plain;
@@ -303,3 +306,25 @@ impl ProbeSymbols for fprobe::Symbols {
     const ENTERED: user::Entry = fprobe_fgraph_entry;
     const RETURNED: user::Return = fprobe_return;
 }
+
+#[cfg(CONFIG_KPROBE_EVENTS)]
+const _: () = {
+    use crate::kernel::kprobe;
+    use crate::trace::events::dynamic::kprobe::Hits;
+    no_kprobe!(
+        kprobe::hit::<Hits>,
+        kprobe::entered::<Hits>,
+        kprobe::returned::<Hits>,
+    );
+};
+
+#[cfg(CONFIG_FPROBE_EVENTS)]
+const _: () = {
+    use crate::kernel::fprobe;
+    use crate::trace::events::dynamic::fprobe::Hits;
+    no_kprobe!(
+        fprobe::entered::<Hits>,
+        fprobe::save::<Hits>,
+        fprobe::returned::<Hits>,
+    );
+};

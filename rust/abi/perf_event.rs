@@ -276,6 +276,8 @@ pub(crate) unsafe extern "C" fn perf_trace_buf_update(record: *mut c_void, kind:
     unsafe { record.cast::<u64>().write_unaligned(header) };
 }
 
+crate::kernel::kprobes::no_kprobe!(perf_trace_buf_alloc, perf_trace_buf_update);
+
 /// Gives one of perf's events a filter, which has to pass what it is to see. Task context, may
 /// sleep.
 ///

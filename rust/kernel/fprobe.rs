@@ -167,7 +167,7 @@ impl<H: Handler> PinnedDrop for Probe<H> {
 ///
 /// `fprobe` is the first field of a registered [`Probe`] of this handler, and `regs` are those of
 /// the hit.
-unsafe extern "C" fn entered<H: Handler>(
+pub(crate) unsafe extern "C" fn entered<H: Handler>(
     fprobe: *mut bindings::fprobe,
     function: usize,
     _to: usize,
@@ -189,7 +189,7 @@ unsafe extern "C" fn entered<H: Handler>(
 /// # Safety
 ///
 /// As [`entered`]; `data` are as many words as the probe has asked for.
-unsafe extern "C" fn save<H: Handler>(
+pub(crate) unsafe extern "C" fn save<H: Handler>(
     fprobe: *mut bindings::fprobe,
     _function: usize,
     _to: usize,
@@ -209,7 +209,7 @@ unsafe extern "C" fn save<H: Handler>(
 /// # Safety
 ///
 /// As [`save`], if words are saved; else `data` may be null.
-unsafe extern "C" fn returned<H: Handler>(
+pub(crate) unsafe extern "C" fn returned<H: Handler>(
     fprobe: *mut bindings::fprobe,
     function: usize,
     to: usize,

@@ -304,7 +304,7 @@ impl<H: Handler> PinnedDrop for Probe<H> {
 ///
 /// `kprobe` is the first field of a registered [`Probe`] of this handler, and `regs` are those of
 /// the hit.
-unsafe extern "C" fn hit<H: Handler>(
+pub(crate) unsafe extern "C" fn hit<H: Handler>(
     kprobe: *mut bindings::kprobe,
     regs: *mut bindings::pt_regs,
 ) -> c_int {
@@ -349,7 +349,7 @@ unsafe fn saved<'a, H: Handler>(
 /// # Safety
 ///
 /// `instance` is of a function that is entered, and `regs` are those of the hit.
-unsafe extern "C" fn entered<H: Handler>(
+pub(crate) unsafe extern "C" fn entered<H: Handler>(
     instance: *mut bindings::kretprobe_instance,
     regs: *mut bindings::pt_regs,
 ) -> c_int {
@@ -371,7 +371,7 @@ unsafe extern "C" fn entered<H: Handler>(
 /// # Safety
 ///
 /// `instance` is of a function that has returned, and `regs` are those of the hit.
-unsafe extern "C" fn returned<H: Handler>(
+pub(crate) unsafe extern "C" fn returned<H: Handler>(
     instance: *mut bindings::kretprobe_instance,
     regs: *mut bindings::pt_regs,
 ) -> c_int {

@@ -62,7 +62,8 @@ pub(crate) unsafe extern "C" fn rtrace_synth_event_has(
     found.is_ok_and(|found| {
         let mut pairs = found.all().iter().zip(asked);
         found.all().len() == asked.len()
-            && pairs.all(|(field, asked)| is(field.ty(), asked.type_) && is(field.name(), asked.name))
+            && pairs
+                .all(|(field, asked)| is(field.ty(), asked.type_) && is(field.name(), asked.name))
     })
 }
 

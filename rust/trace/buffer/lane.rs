@@ -43,6 +43,7 @@ pub(super) struct Lane {
     pub(super) disabled: Atomic<u32>,
     /// The ring that was swapped away last: a writer in two calls may have found it before, and
     /// reserved on it after. To be looked at by such a writer only, since when the ring cannot end.
+    /// Null where there is no such writer.
     pub(super) gone: Atomic<*mut Ring>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
@@ -86,6 +87,12 @@ impl Lane {
     /// Whether it may record, as far as this CPU alone is concerned.
     pub(super) fn may_record(&self) -> bool {
         self.allowed.load(Relaxed) && self.disabled.load(Relaxed) == 0
+    }
+
+    /// Does a writer that looks for [`Lane::gone`] find its ring once `coming` is the lane's?
+    pub(super) fn still_has_gone(&self, coming: &Ring) -> bool {
+        let gone = self.gone.load(Relaxed);
+        gone.is_null() || core::ptr::eq(gone, coming)
     }
 
     /// Asks to be woken: by any event, or once `percent` of the ring is filled. Undone by the

@@ -17,7 +17,9 @@
 use super::lane::Lane;
 use super::ring::Ring;
 use super::{wait_for_writers, Buffer};
+use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
+use core::ptr::null_mut;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
@@ -67,8 +69,8 @@ impl Buffer {
     /// # Errors
     ///
     /// `EINVAL` when one has no such CPU, or they differ in size; `EAGAIN` while one is kept from
-    /// recording; `EBUSY` while one is written to, mapped, resized or emptied. Nothing has changed
-    /// then.
+    /// recording; `EBUSY` while one is written to, mapped, resized or emptied, and in an interrupt
+    /// where one of the two was swapped with a third. Nothing has changed then.
     pub(crate) fn swap_at_rest(&self, other: &Self, cpu: CpuId) -> Result {
         let (lane, twin) = self.lane(cpu).zip(other.lane(cpu)).ok_or(EINVAL)?;
         self.swap_lane_at_rest(lane, other, twin)?;
@@ -88,6 +90,8 @@ impl Buffer {
         if self.kept.load(Relaxed) != 0 || other.kept.load(Relaxed) != 0 {
             return Err(EBUSY);
         }
+        // Only an interrupt can come between a writer's two looks.
+        let interrupts = PreemptCount::read().level() != 0;
         self.with_ring(lane, |gone| {
             other.with_ring(twin, |come| {
                 // A CPU that is not writing now does not begin from here on, unless this interrupts
@@ -95,9 +99,15 @@ impl Buffer {
                 // then finds that again by `gone`.
                 gone.core.disable();
                 come.core.disable();
-                let busy = gone.core.is_writing() || come.core.is_writing();
+                let busy = gone.core.is_writing()
+                    || come.core.is_writing()
+                    || interrupts && !(lane.still_has_gone(come) && twin.still_has_gone(gone));
                 if !busy {
                     self.swap_lane(lane, other, twin);
+                    if !interrupts {
+                        lane.gone.store(null_mut(), Relaxed);
+                        twin.gone.store(null_mut(), Relaxed);
+                    }
                 }
                 gone.core.enable();
                 come.core.enable();

@@ -30,7 +30,7 @@ mod eprobe;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 mod expanded;
 #[cfg(CONFIG_FPROBE_EVENTS)]
-mod fprobe;
+pub(crate) mod fprobe;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod hit;
 #[cfg(CONFIG_KPROBE_EVENTS)]

@@ -8,7 +8,6 @@ use super::pids::EventsFeature;
 use crate::core::format::entry::{Entry as _, Print};
 use crate::kernel::trace_event::FileBox;
 use crate::trace::instance::Instance;
-use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The number of instances where the event has triggers.

@@ -448,11 +448,6 @@ impl Registry {
         self.events.iter().find(is)
     }
 
-    /// The names of the systems, each once, in the order of their first events.
-    pub(crate) fn systems(&self) -> impl Iterator<Item = &CStr> {
-        self.first_of_systems().map(|event| event.system())
-    }
-
     /// Of each system that `instance` has, an event that tells the place of the system by
     /// [`Registry::order`]: the first one that the instance got of those that are still there.
     pub(crate) fn firsts_in<'a>(

@@ -37,7 +37,7 @@ use kernel::sync::{Arc, Mutex};
 const KIND: &str = "trace_fprobe";
 
 /// The handler of a probe.
-struct Hits(Record);
+pub(crate) struct Hits(Record);
 
 impl Hits {
     #[inline(always)]

@@ -43,7 +43,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// The handler of a probe.
-struct Hits {
+pub(crate) struct Hits {
     record: Record,
     count: PerCpu<Atomic<u64>>,
 }

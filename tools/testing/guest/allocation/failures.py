@@ -18,6 +18,7 @@ import time
 TRACING = "/sys/kernel/tracing"
 DEBUG = "/sys/kernel/debug"
 INSTANCE = "instances/failures"
+MARKS = 200  # events that fill some sub-buffers of an instance's 32 KiB
 FIRST = 24  # allocations that each fail in turn; of the later ones some
 # What a control operation may change.
 STATE = ["current_tracer", "set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace", "set_ftrace_pid",
@@ -329,6 +330,33 @@ def check(faults, before, operation, after):
     return None
 
 
+def drained(file):
+    """What can be read without waiting."""
+    found = b""
+    with contextlib.suppress(BlockingIOError):
+        while block := os.read(file, 65536):
+            found += block
+    return found
+
+
+def check_splice(faults):
+    """Events of which a splice has no memory for the sub-buffers: all of them are in the pipe or stay to be read."""
+    os.sched_setaffinity(0, {0})
+    for number in numbers():
+        write(f"{INSTANCE}/trace", "")()
+        for _ in range(MARKS):
+            write(f"{INSTANCE}/trace_marker", "spliced" + 60 * "." + "\n", os.O_WRONLY)()
+        with opened(f"{INSTANCE}/per_cpu/cpu0/trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK) as file:
+            happened, _ = attempt(faults, number, lambda: os.splice(file, PIPE[1], 65536, flags=os.SPLICE_F_NONBLOCK))
+            left = (drained(PIPE[0]) + drained(file)).count(b"spliced")
+        if left != MARKS:
+            return f"allocation {number}: {MARKS - left} of {MARKS} events are lost"
+        if not happened:
+            break
+    print(f"splice that loses no event: {number - 1} allocations")
+    return None if number > FIRST // 4 else f"only {number - 1} allocations: the sub-buffers were not full"
+
+
 def main():
     os.chdir(TRACING)
     faults = Faults()
@@ -358,6 +386,9 @@ def main():
                 run(after)
         if time.monotonic() - begun > 10:
             print(f"  that took {time.monotonic() - begun:.0f} s", flush=True)
+    if wanted in "splice" and (wrong := check_splice(faults)):
+        bad += 1
+        print(f"WRONG splice: {wrong}")
     os.rmdir(INSTANCE)
     write("buffer_size_kb", size)()
     print(f"{bad} operations are wrong")
