@@ -356,6 +356,12 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Whether there is a level left for a [`nest_start`](Self::nest_start).
+    pub fn can_nest(&self) -> bool {
+        let highest = Context::BITS * (Context::LEVELS as u32 - 1);
+        (self.buffer.setup.context.get() & !Context::CROSSED) >> highest == 0
+    }
+
     /// Undoes one [`nest_start`](Self::nest_start).
     ///
     /// # Safety

@@ -285,13 +285,16 @@ impl Buffer {
         unsafe { self.this_ring().core.writer(Level::NORMAL).nest_end() };
     }
 
-    /// Runs `f`, in which this context may record although it has an event reserved. Preemption is
-    /// off in it.
+    /// Runs `f`, in which this context may record although it has an event reserved, unless it does so
+    /// too often already. Preemption is off in it.
     pub(crate) fn with_nesting<R>(&self, f: impl FnOnce() -> R) -> R {
         let _stay = PreemptOff::new();
         let ring = self.this_ring();
         // SAFETY: preemption is off; this only moves the context word.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        if !writer.can_nest() {
+            return f();
+        }
         writer.nest_start();
         let result = f();
         // SAFETY: it began above, and `f` ends what it reserves. If another ring has come meanwhile,

@@ -6,6 +6,7 @@
 use super::check;
 use super::file::HotFile;
 use super::registry::{self, Event, Registry};
+use super::trigger::HitTime;
 use crate::kernel::trace_event::Registered;
 use kernel::prelude::*;
 
@@ -41,8 +42,11 @@ impl Registry {
 /// Hits the triggers of `file`; those that are only hit behind the entry are told by what they are.
 /// Any context.
 pub(crate) fn hit_triggers(file: &HotFile, entry: Option<&[u8]>) -> u32 {
-    file.triggers
-        .with(|list| list.map_or(0, |list| list.sorts(list.hit(file, entry))))
+    file.triggers.with(|list| {
+        list.map_or(0, |list| {
+            list.sorts(list.hit(file, entry, &HitTime::unknown()))
+        })
+    })
 }
 
 /// Hits those that [`hit_triggers`] has told. Any context.

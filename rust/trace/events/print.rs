@@ -5,6 +5,7 @@
 
 use super::file::{Hot, TRIGGERS_CHANGED};
 use super::pids::EventsFeature;
+use super::trigger::HitTime;
 use crate::core::format::entry::{Entry as _, Print};
 use crate::kernel::trace_event::FileBox;
 use crate::trace::instance::Instance;
@@ -27,7 +28,7 @@ pub(crate) fn hit(instance: &Instance, entry: &[u8]) {
     if let Some(file) = feature.print().share() {
         file.triggers.with(|list| {
             if let Some(list) = list {
-                list.hit_after(&file, list.hit(&file, Some(entry)));
+                list.hit_after(&file, list.hit(&file, Some(entry), &HitTime::unknown()));
             }
         });
     }

@@ -7,7 +7,8 @@
 //! buffer. Otherwise it is made in per-CPU scratch memory, where filters and triggers read it. If
 //! it is to be recorded, it is copied into the ring buffer. So a rejected entry is never reserved.
 //! A hit that interrupts another hit in that memory reserves in the ring buffer, and discards the
-//! event if it is rejected.
+//! event if it is rejected. An entry that must lie in the buffer before its triggers run
+//! ([`TriggerList::follows_entry`]) is reserved there, too.
 //!
 //! A probe that has the whole entry ([`record_made`]) needs no such memory for a filter that only
 //! compares the entry's own numbers. The filter runs on the stack of the probe.
@@ -17,7 +18,7 @@
 use super::console;
 use super::file::HotFile;
 use super::scratch::Scratch;
-use super::trigger::TriggerList;
+use super::trigger::{HitTime, TriggerList};
 use crate::core::ring_buffer::{Attempt, Header};
 use crate::kernel::context::PreemptOff;
 #[cfg(CONFIG_KPROBE_EVENTS)]
@@ -176,6 +177,16 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
         return entry;
     }
     let length_above = (length as u32) << MARK_BITS;
+    let in_place = is_reserved_first(file, flags);
+    if in_place {
+        let entry = reserve_anywhere(file, at, length);
+        if !entry.is_null() {
+            at.set(file, length_above | LOOKED_AT);
+            at.set_entry(entry);
+            return entry;
+        }
+        // Nothing is recorded here, but there are the triggers.
+    }
     if let Some(entry) = Scratch::take(length) {
         at.set(file, length_above | APART);
         at.set_entry(entry);
@@ -185,6 +196,15 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
     at.set(file, length_above | LOOKED_AT);
     at.set_entry(entry);
     entry
+}
+
+/// Whether the entry of a hit gets its place in the buffer before the triggers run.
+fn is_reserved_first(file: &HotFile, flags: usize) -> bool {
+    flags & flag::TRIGGER_COND != 0 && flags & flag::SOFT_DISABLED == 0 && {
+        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+        let triggers = unsafe { file.triggers.get() };
+        triggers.is_some_and(|list| list.follows_entry(flags & flag::FILTERED != 0))
+    }
 }
 
 /// Commits the entry that [`reserve`] returned, or discards it.
@@ -293,7 +313,14 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     // SAFETY: the generated code has preemption off; the slot stays as long as the file.
     let triggers = (flags & flag::TRIGGER_COND != 0).then(|| unsafe { file.triggers.get() });
     let triggers = triggers.flatten();
-    let after = triggers.map_or(0, |list| list.hit(file, Some(entry)));
+    let after = triggers.map_or(0, |list| match apart {
+        true => list.hit(file, Some(entry), &HitTime::unknown()),
+        false => {
+            let time = HitTime::reserved(file);
+            let buffer = file.instance.buffer();
+            buffer.with_nesting(|| list.hit(file, Some(entry), &time))
+        }
+    });
     // A trigger may have changed it.
     let flags = file.flags();
     let passes = || {
@@ -555,7 +582,7 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
     if flags & flag::TRIGGER_MODE != 0 {
         file.triggers.with(|triggers| {
             if let Some(list) = triggers {
-                list.hit(file, None);
+                list.hit(file, None, &HitTime::unknown());
             }
         });
     }

@@ -28,9 +28,12 @@ use crate::core::event::filter::program::{part_of_any, PlainStep};
 use crate::core::event::trigger::{write, Command, Params};
 use crate::core::format::{self, Out};
 use crate::core::parse::command::Count;
+#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+use crate::kernel::trace_event::flag;
 use crate::trace::instance::Instance;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 use core::any::Any;
+use core::cell::Cell;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -183,7 +186,18 @@ pub(crate) trait Trigger: Send + Sync {
     /// Runs the action. `entry` is the entry, common fields included, if the trigger
     /// [looks](Trigger::looks) at it or has a filter. Any context, NMI included: it takes no lock,
     /// allocates nothing and does not sleep.
-    fn hit(&self, file: &HotFile, entry: Option<&[u8]>);
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime);
+
+    /// Whether it matters to it that the entry has its place in the buffer before: it records
+    /// something itself, or takes a snapshot.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads the time of the hit.
+    fn reads_time(&self) -> bool {
+        false
+    }
 
     /// Whether it needs the entry even without a filter.
     fn looks(&self) -> bool {
@@ -281,6 +295,31 @@ impl Limits {
     }
 }
 
+/// The time of a hit, the same for all that ask: that of its entry, or when it is asked first.
+pub(crate) struct HitTime(Cell<Option<u64>>);
+
+impl HitTime {
+    /// Of a hit without an entry in the buffer.
+    #[inline(always)]
+    pub(crate) fn unknown() -> Self {
+        Self(Cell::new(None))
+    }
+
+    /// Of a hit of `file` whose entry is reserved, as the last one of this context.
+    pub(super) fn reserved(file: &HotFile) -> Self {
+        Self(Cell::new(file.instance().buffer().event_time()))
+    }
+
+    /// The time, by the clock of the instance of `file`. Any context.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    fn of(&self, file: &HotFile) -> u64 {
+        let time = self.0.get();
+        let time = time.unwrap_or_else(|| file.instance().buffer().now());
+        self.0.set(Some(time));
+        time
+    }
+}
+
 /// A trigger of a list.
 struct Listed {
     trigger: Arc<dyn Trigger>,
@@ -299,6 +338,10 @@ pub(crate) struct TriggerList {
         allow(dead_code, reason = "only the probes of system calls look there")
     )]
     plain: KVec<PlainStep>,
+    /// Whether any trigger is [ordered](Trigger::is_ordered), or [reads the time](Trigger::reads_time).
+    ordered: bool,
+    /// Whether any trigger [reads the time](Trigger::reads_time).
+    reads_time: bool,
     /// Whether all triggers are [direct](Trigger::is_direct), with plain filters.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     direct: bool,
@@ -336,6 +379,8 @@ impl TriggerList {
         });
         #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
         let reads_common = triggers.iter().any(|trigger| trigger.reads_common());
+        let reads_time = triggers.iter().any(|trigger| trigger.reads_time());
+        let ordered = reads_time || triggers.iter().any(|trigger| trigger.is_ordered());
         let mut listed = KVec::with_capacity(triggers.len(), GFP_KERNEL)?;
         for trigger in triggers {
             let filter = trigger.limits().filter.clone();
@@ -344,6 +389,8 @@ impl TriggerList {
         Ok(Self {
             triggers: listed,
             plain,
+            ordered,
+            reads_time,
             #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
             direct,
             #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
@@ -371,8 +418,19 @@ impl TriggerList {
         false
     }
 
-    /// Runs all triggers on `entry` if they are [direct](Trigger::is_direct). `common` are its
-    /// common fields, which are not set yet. Returns whether it has. Any context, preemption off.
+    /// Whether the entry of a hit that is to be recorded is reserved before the triggers run;
+    /// `filtered` says that the event has a filter. As in C, a rejected entry is then reserved only
+    /// where its time is read.
+    pub(super) fn follows_entry(&self, filtered: bool) -> bool {
+        match filtered {
+            true => self.reads_time,
+            false => self.ordered,
+        }
+    }
+
+    /// Runs all triggers on `entry` if they are [direct](Trigger::is_direct), and if it need not be
+    /// reserved before. `common` are its common fields, which are not set yet. Returns whether it
+    /// has. Any context, preemption off.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     #[inline(always)]
     pub(super) fn hit_direct<const N: usize>(
@@ -381,7 +439,7 @@ impl TriggerList {
         entry: &mut [u8; N],
         common: impl FnOnce() -> u64,
     ) -> bool {
-        if !self.direct {
+        if !self.direct || self.ordered && file.flags() & flag::SOFT_DISABLED == 0 {
             return false;
         }
         if self.reads_common {
@@ -389,10 +447,11 @@ impl TriggerList {
                 *fields = common().to_ne_bytes();
             }
         }
+        let time = HitTime::unknown();
         for listed in &self.triggers {
             let filter = listed.filter.as_ref();
             if filter.is_none_or(|filter| filter.passes_plain(entry)) {
-                listed.trigger.hit(file, Some(entry));
+                listed.trigger.hit(file, Some(entry), &time);
             }
         }
         true
@@ -422,7 +481,7 @@ impl TriggerList {
 
     /// Runs the triggers that do not run [after](Trigger::is_after) the entry. Returns those that
     /// do, as bits. Any context.
-    pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>) -> u64 {
+    pub(super) fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime) -> u64 {
         let mut after = 0;
         for (place, listed) in self.triggers.iter().enumerate() {
             let trigger = &listed.trigger;
@@ -437,7 +496,7 @@ impl TriggerList {
             if trigger.is_after() && entry.is_some() && place < u64::BITS as usize {
                 after |= 1 << place;
             } else {
-                trigger.hit(file, entry);
+                trigger.hit(file, entry, time);
             }
         }
         after
@@ -447,7 +506,7 @@ impl TriggerList {
     pub(super) fn hit_after(&self, file: &HotFile, after: u64) {
         for (place, trigger) in self.placed() {
             if after & 1 << place != 0 {
-                trigger.hit(file, None);
+                trigger.hit(file, None, &HitTime::unknown());
             }
         }
     }

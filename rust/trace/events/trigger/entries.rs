@@ -2,7 +2,7 @@
 
 //! Readers of an event's entries: events that are made of them. No file shows these triggers.
 
-use super::{filter, EventId, HotFile, Key, Limits, Registry, Sort, Trigger};
+use super::{filter, EventId, HitTime, HotFile, Key, Limits, Registry, Sort, Trigger};
 use crate::core::format::Out;
 use crate::kernel::context::{with_preemption_off, PreemptOff};
 use crate::trace::instance::Instance;
@@ -40,7 +40,7 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, file: &HotFile, entry: Option<&[u8]>) {
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>, _: &HitTime) {
         if let Some(entry) = entry {
             with_preemption_off(|stay| self.reader.read(file, entry, stay));
         }
@@ -51,6 +51,10 @@ impl Trigger for Made {
     }
 
     fn is_hidden(&self) -> bool {
+        true
+    }
+
+    fn is_ordered(&self) -> bool {
         true
     }
 

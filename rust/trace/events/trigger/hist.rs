@@ -27,7 +27,7 @@ mod show;
 mod switch;
 pub(crate) mod waiting;
 
-use super::{HotFile, Key, Limits, Registry, Sort, Trigger};
+use super::{HitTime, HotFile, Key, Limits, Registry, Sort, Trigger};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::core::event::hist::description::Value;
 use crate::core::event::hist::description::{Description, OWN};
@@ -172,7 +172,8 @@ pub(crate) struct HistTrigger {
 }
 
 /// The data of a hit besides the entry.
-struct Now<'a>(&'a HotFile);
+#[derive(Clone, Copy)]
+struct Now<'a>(&'a HotFile, &'a HitTime);
 
 impl Hit for Now<'_> {
     fn cpu(&self) -> u32 {
@@ -188,11 +189,10 @@ impl Hit for Now<'_> {
     }
 
     fn time(&self, usecs: bool) -> u64 {
-        let buffer = self.0.instance().buffer();
-        let now = buffer.now();
-        match usecs && buffer.clock().in_ns {
-            true => now / 1000,
-            false => now,
+        let time = self.1.of(self.0);
+        match usecs && self.0.instance().buffer().clock().in_ns {
+            true => time / 1000,
+            false => time,
         }
     }
 
@@ -204,7 +204,7 @@ impl Hit for Now<'_> {
 impl HistTrigger {
     /// Counts a hit. Its key is made in `memory`.
     #[inline(always)]
-    fn count(&self, file: &HotFile, entry: &[u8], memory: &mut [u64]) {
+    fn count(&self, now: Now<'_>, entry: &[u8], memory: &mut [u64]) {
         let Some(key) = memory.get_mut(..usize::from(self.description.key_words)) else {
             return;
         };
@@ -212,12 +212,12 @@ impl HistTrigger {
             description: &self.description,
             entry,
             references: &[],
-            hit: &Now(file),
+            hit: &now,
         };
         evaluation.key(key);
         // Each action has one, too.
         if !self.description.references.is_empty() {
-            return self.count_referring(file, entry, key);
+            return self.count_referring(now, entry, key);
         }
         // If the table is full, it counts the loss.
         if evaluation.count(&self.histogram.map, key, &()).is_some() {
@@ -227,27 +227,27 @@ impl HistTrigger {
 
     /// [`HistTrigger::count`] of the usual definition.
     #[inline(always)]
-    fn count_plain(&self, plain: &Plain, file: &HotFile, entry: &[u8]) {
+    fn count_plain(&self, plain: &Plain, now: Now<'_>, entry: &[u8]) {
         if plain.rest() == Rest::References {
-            return plain.with_key(entry, |key| self.count_referring(file, entry, key));
+            return plain.with_key(entry, |key| self.count_referring(now, entry, key));
         }
         let Some(element) = plain.count(entry, &self.histogram.map, &()) else {
             return;
         };
         if plain.rest() == Rest::Variables {
-            return self.set_variables(file, entry, element);
+            return self.set_variables(now, entry, element);
         }
         waiting::notify();
     }
 
     /// The rest of [`HistTrigger::count_plain`] with variables.
     #[inline(never)]
-    fn set_variables(&self, file: &HotFile, entry: &[u8], element: Element) {
+    fn set_variables(&self, now: Now<'_>, entry: &[u8], element: Element) {
         let evaluation = Evaluation {
             description: &self.description,
             entry,
             references: &[],
-            hit: &Now(file),
+            hit: &now,
         };
         evaluation.set_variables(&self.histogram.map, element);
         waiting::notify();
@@ -255,8 +255,8 @@ impl HistTrigger {
 
     /// The rest of [`HistTrigger::count`] with references to variables, and with actions.
     #[inline(never)]
-    fn count_referring(&self, file: &HotFile, entry: &[u8], key: &[u64]) {
-        let (map, hit) = (&self.histogram.map, &Now(file));
+    fn count_referring(&self, now: Now<'_>, entry: &[u8], key: &[u64]) {
+        let (map, hit) = (&self.histogram.map, &now);
         let mut references = [0; VARIABLES];
         if !self.resolve(key, &mut references) {
             return;
@@ -279,7 +279,15 @@ impl HistTrigger {
                     hit,
                 };
                 let trigger = self;
-                evaluation.respond(map, element, &Acting { trigger, file, key });
+                evaluation.respond(
+                    map,
+                    element,
+                    &Acting {
+                        trigger,
+                        file: now.0,
+                        key,
+                    },
+                );
             }
         }
         waiting::notify();
@@ -330,8 +338,8 @@ impl HistTrigger {
 
     /// [`HistTrigger::count`] with a key of any length.
     #[inline(never)]
-    fn count_long(&self, file: &HotFile, entry: &[u8]) {
-        actions::with_key(|memory| self.count(file, entry, memory));
+    fn count_long(&self, now: Now<'_>, entry: &[u8]) {
+        actions::with_key(|memory| self.count(now, entry, memory));
     }
 
     /// Whether hits are ignored.
@@ -359,20 +367,30 @@ impl Trigger for HistTrigger {
     }
 
     #[inline]
-    fn hit(&self, file: &HotFile, entry: Option<&[u8]>) {
+    fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime) {
         let Some(entry) = entry else {
             return;
         };
         if self.is_paused() || self.histogram.closed.load(ordering::Acquire) {
             return;
         }
+        let now = Now(file, time);
         if let Some(plain) = &self.plain {
-            return self.count_plain(plain, file, entry);
+            return self.count_plain(plain, now, entry);
         }
         match usize::from(self.description.key_words) <= SHORT {
-            true => self.count(file, entry, &mut [0; SHORT]),
-            false => self.count_long(file, entry),
+            true => self.count(now, entry, &mut [0; SHORT]),
+            false => self.count_long(now, entry),
         }
+    }
+
+    fn is_ordered(&self) -> bool {
+        !self.description.responses.is_empty()
+    }
+
+    fn reads_time(&self) -> bool {
+        let mut nodes = self.description.nodes.as_slice().iter();
+        nodes.any(|node| matches!(node.value, Value::Timestamp))
     }
 
     fn looks(&self) -> bool {

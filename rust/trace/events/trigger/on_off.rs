@@ -2,7 +2,7 @@
 
 //! `traceon` and `traceoff`. Only a change of the state uses up the count.
 
-use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
 use core::fmt;
 use kernel::prelude::*;
@@ -54,7 +54,7 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
+    fn hit(&self, file: &HotFile, _: Option<&[u8]>, _: &HitTime) {
         let (buffer, on) = (file.instance().buffer(), self.kind.on);
         if self.limits.any() && buffer.is_on() != on && buffer.set_on(on) != on {
             // Only the CPU that has changed the state gets here.

@@ -2,7 +2,7 @@
 
 //! `snapshot`: takes a snapshot. Adding the trigger allocates the snapshot.
 
-use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
 use crate::trace::instance::snapshot::{self, Armed};
 use core::fmt;
@@ -47,10 +47,14 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
+    fn hit(&self, file: &HotFile, _: Option<&[u8]>, _: &HitTime) {
         if self.limits.spend() {
             snapshot::take_or_report(file.instance());
         }
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
     }
 
     fn show(&self, out: &mut dyn Out) -> fmt::Result {

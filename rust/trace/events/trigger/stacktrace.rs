@@ -2,7 +2,7 @@
 
 //! `stacktrace`: records the stack of the hit after the event.
 
-use super::{Command, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
 use crate::core::format::Out;
 use crate::trace::buffer::entry::Context;
 use crate::trace::events::recording;
@@ -41,7 +41,7 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, file: &HotFile, _: Option<&[u8]>) {
+    fn hit(&self, file: &HotFile, _: Option<&[u8]>, _: &HitTime) {
         if self.limits.spend() {
             let context = Context::capture_in_probe().rest();
             recording::record_stack(file, context);

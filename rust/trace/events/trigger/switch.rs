@@ -5,7 +5,7 @@
 //!
 //! The trigger is a soft user of that event and holds its module.
 
-use super::{Command, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
 use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, FlagsHandle, HeldCall};
@@ -172,7 +172,7 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, _: &HotFile, _: Option<&[u8]>) {
+    fn hit(&self, _: &HotFile, _: Option<&[u8]>, _: &HitTime) {
         // Only the CPU that has changed the state uses up a count.
         if self.limits.any() && !self.switched.is_done() && self.switched.switch() {
             self.limits.spend();

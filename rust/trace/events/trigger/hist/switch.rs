@@ -5,7 +5,7 @@
 //!
 //! The trigger is a soft user of that event and holds its module.
 
-use super::super::{Command, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
+use super::super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Registry, Sort, Trigger};
 use super::HistTrigger;
 use crate::core::format::Out;
 use crate::kernel::trace_event::{FlagsHandle, HeldCall};
@@ -80,7 +80,7 @@ impl Trigger for Made {
         &self.limits
     }
 
-    fn hit(&self, _: &HotFile, _: Option<&[u8]>) {
+    fn hit(&self, _: &HotFile, _: Option<&[u8]>, _: &HitTime) {
         let Some(file) = self.file.as_ref().filter(|_| self.limits.spend()) else {
             return;
         };
