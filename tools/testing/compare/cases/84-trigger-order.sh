@@ -53,7 +53,7 @@ echo "== snapshots =="
 for trigger in 'hist:keys=common_pid:m=id:onmax($m).snapshot() if id == 110' 'snapshot if id == 110' 'snapshot:1 if id == 110'; do
 	echo "$trigger" > $e/trigger
 	echo > trace
-	echo > snapshot
+	echo 2 > snapshot
 	echo 1 > $e/enable
 	calls
 	echo 0 > $e/enable
