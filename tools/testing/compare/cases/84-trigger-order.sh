@@ -31,8 +31,8 @@ for filter in '' ' if id == 110'; do
 	echo 1 > $e/enable
 	calls
 	echo 0 > $e/enable
-	echo 1 > tracing_on
 	name < trace
+	echo 1 > tracing_on
 	echo "!hist:keys=common_pid:x=id:onchange(\$x).told(\$x)$filter" > $e/trigger
 done
 echo "== chains of synthetic events =="
