@@ -33,7 +33,6 @@ pub(crate) mod flag {
     pub(crate) const ALLOC_TRAMP: usize = bindings::FTRACE_OPS_FL_ALLOC_TRAMP as usize;
     pub(crate) const IPMODIFY: usize = bindings::FTRACE_OPS_FL_IPMODIFY as usize;
     pub(crate) const RCU: usize = bindings::FTRACE_OPS_FL_RCU as usize;
-    pub(crate) const PERMANENT: usize = bindings::FTRACE_OPS_FL_PERMANENT as usize;
     pub(crate) const DIRECT: usize = bindings::FTRACE_OPS_FL_DIRECT as usize;
 }
 

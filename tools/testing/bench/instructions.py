@@ -39,6 +39,11 @@ def operations(kernel, path):
     return figures_of(kernel, 1, f"exec sh {HERE}/operations.sh {path}")
 
 
+def work(kernel, path):
+    """How many thousandths of its time real work takes under each tracer, by name."""
+    return figures_of(kernel, 1, f"exec sh {HERE}/work.sh {path}")
+
+
 def branches(kernel, path):
     """The same of the branch tracer, in a kernel of FLAVOUR=branch."""
     return figures_of(kernel, 1, f"exec sh {HERE}/measure-branch.sh {path}")

@@ -73,9 +73,12 @@ impl Spare {
 
     /// Any context.
     fn take(&self) -> Option<KBox<Page>> {
-        let page = self
-            .pages
-            .iter()
+        // Each CPU begins at its own places, so that many do not try the same one.
+        let first = SPARES.wrapping_mul(kernel::cpu::CpuId::current().as_u32() as usize);
+        let (others, own) = self.pages.split_at_checked(first).unwrap_or_default();
+        let page = [own, others]
+            .into_iter()
+            .flatten()
             .filter(|place| !place.load(Relaxed).is_null())
             .map(|place| place.xchg(ptr::null_mut(), ordering::Full))
             .find(|p| !p.is_null());

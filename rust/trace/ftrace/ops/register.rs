@@ -6,7 +6,7 @@ use super::raw::{flag, FilterKind, OpsRef};
 use super::retire::{wait_for_trampolines, SharedSet};
 use super::trampoline::{call_again, call_nothing, cut_off, ensure_trampoline, free_trampoline};
 use super::update::{sync, Scope};
-use super::{is_dead, list, Enabled, Key, Manager, Parts, State, Switch, DIRECT, FTRACE};
+use super::{is_dead, list, Key, Manager, Parts, State, DIRECT, FTRACE};
 use crate::kernel::memory;
 use crate::trace::ftrace::direct;
 use crate::trace::ftrace::hash::SiteSet;
@@ -46,9 +46,6 @@ pub(crate) fn start(state: &mut State, op: OpsRef, scope: OpsRef) -> Result {
         return Err(EINVAL);
     }
     if kernel::warn_on!(op.has(flag::ENABLED)) {
-        return Err(EBUSY);
-    }
-    if op.has(flag::PERMANENT) && !Enabled::get() {
         return Err(EBUSY);
     }
     if op.has(flag::SAVE_REGS_IF_SUPPORTED) {
