@@ -72,7 +72,8 @@ pub trait Scope {
 
 type Result<T = ()> = core::result::Result<T, Errno>;
 
-/// Compiles `attributes`, which are of `text`, into `into`, which is [empty](Description::EMPTY).
+/// Compiles `attributes`, which are of `text`, into `into`, which is [empty](Description::EMPTY). The
+/// text has no `.sym-offset`: see [`hide_minus`](super::attributes::hide_minus).
 ///
 /// # Errors
 ///
@@ -129,19 +130,7 @@ enum Split {
 }
 
 fn root_of(text: &[u8]) -> Option<Split> {
-    let is_operator = |at: &usize| {
-        // The minus of `.sym-offset` is none.
-        !(text
-            .get(..*at)
-            .is_some_and(|before| before.ends_with(b".sym"))
-            && text
-                .get(at.wrapping_add(1)..)
-                .is_some_and(|after| after.starts_with(b"offset")))
-    };
-    let last = |sign: u8| {
-        let mut found = text.iter().enumerate().rev().filter(|(_, c)| **c == sign);
-        found.find_map(|(at, _)| is_operator(&at).then_some(at))
-    };
+    let last = |sign: u8| text.iter().rposition(|c| *c == sign);
     let (minus, plus) = (last(b'-'), last(b'+'));
     match (minus, plus) {
         (Some(0), _) => return Some(Split::Negative),
@@ -742,7 +731,8 @@ impl<'a> Parser<'a, '_> {
         let modifier = match text {
             b"hex" => Modifier::Hex,
             b"sym" => Modifier::Sym,
-            b"sym-offset" => Modifier::SymOffset,
+            // `hide_minus` has changed the name.
+            b"symXoffset" => Modifier::SymOffset,
             b"execname" if name == b"common_pid" => Modifier::Execname,
             b"syscall" => Modifier::Syscall,
             b"stacktrace" => Modifier::Stacktrace,

@@ -3,7 +3,7 @@
 //! Tests definitions against results of C, and the table with interrupted insertions.
 
 use super::action::{Action, Effects, Parameter};
-use super::attributes::{condition, split_filter, Attributes};
+use super::attributes::{condition, hide_minus, split_filter, Attributes};
 use super::compile::{compile, compile_actions, Found, Scope};
 use super::description::{Description, Few, Form, Modifier, Node, SortBy, Target, TypeName, Value};
 use super::error::{position, Errno, Log, Reason};
@@ -178,9 +178,11 @@ impl Log for Kept {
 
 fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
     let mut kept = Kept::default();
+    let mut text = text.as_bytes().to_vec();
+    hide_minus(&mut text);
     HELD.set(0);
     let mut description = Description::EMPTY;
-    let result = Attributes::parse(text.as_bytes(), &mut kept).and_then(|attributes| {
+    let result = Attributes::parse(&text, &mut kept).and_then(|attributes| {
         let into = &mut description;
         let is_event = |system: &[u8], event: &[u8]| {
             system == b"sys" && (event == b"own" || event == b"other")
@@ -189,8 +191,8 @@ fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
         let texts = attributes.actions();
         Action::parse_all(texts, &is_event, &mut kept, &mut actions)?;
         let all = (&attributes, &actions);
-        compile(text.as_bytes(), all, &mut Event, &mut kept, into)?;
-        compile_actions(text.as_bytes(), all, &mut Event, &mut kept, into)
+        compile(&text, all, &mut Event, &mut kept, into)?;
+        compile_actions(&text, all, &mut Event, &mut kept, into)
     });
     result
         .map(|()| description)
@@ -217,6 +219,10 @@ fn definitions() {
         (
             "key=u64.sym-offset:val=hitcount,u8.percent,u64.graph",
             "keys=u64.sym-offset:vals=hitcount,u8.percent,u64.graph:sort=hitcount",
+        ),
+        (
+            "keys=u64.symXoffset:x=u64.sym-offset-u8",
+            "keys=u64.sym-offset:vals=hitcount:x=u64.sym-offset-u8:sort=hitcount",
         ),
         (
             "keys=stacktrace,u64.buckets=10:values=u8:nohitcount",
@@ -308,6 +314,16 @@ fn refusals() {
             Errno::Invalid,
         ),
         ("hist:keys=^nothing", Reason::FieldNotFound, Errno::Invalid),
+        (
+            "^hist:keys=u64.sym-offsets",
+            Reason::BadModifier,
+            Errno::Invalid,
+        ),
+        (
+            "^hist:keys=u64:vals=u8.sym-offset",
+            Reason::BadModifier,
+            Errno::Invalid,
+        ),
         ("hist:keys=u64.^junk", Reason::BadModifier, Errno::Invalid),
         (
             "hist:keys=u64.^percent",
@@ -388,6 +404,14 @@ fn filters() {
     assert_eq!(split("keys=iffy"), Ok(("keys=iffy".to_string(), None)));
     assert_eq!(split("if a"), Err(Errno::Invalid));
     assert_eq!(split("keys=a if"), Err(Errno::Invalid));
+}
+
+#[test]
+fn the_minus_of_a_modifier_is_hidden() {
+    let mut text = *b"keys=a.sym-offset,b.sym-offs:x=sym-offset:y.sym-offset=c.sym-offset-1";
+    hide_minus(&mut text);
+    let want = b"keys=a.symXoffset,b.sym-offs:x=sym-offset:y.symXoffset=c.symXoffset-1";
+    assert_eq!(&text, want);
 }
 
 struct Here;

@@ -131,3 +131,15 @@ w $s "hist:keys=next_pid:q=-(\$$v)"
 w $s "hist:keys=next_pid:q=\$$v+1"
 show $s
 clear $s $k
+echo "== sym-offset =="
+w $k 'hist:keys=common_pid.symXoffset'
+show $k
+w $k '!hist:keys=common_pid.sym-offset'
+show $k
+w $k 'hist:keys=pid:x=pid.sym-offset-prio'
+w $k 'hist:keys=pid.sym-offsets'
+w $k 'hist:keys=pid.sym-offset:vals=prio.sym-offset'
+w $k 'hist:keys=pid:v=prio:v.sym-offset=prio'
+w $k 'hist:keys=prio:p=prio:onmax($p).save(prio.sym-offset,comm)'
+show $k
+clear $k
