@@ -317,8 +317,7 @@ impl<'a> Parser<'a, '_> {
                 Value::Text(Place::Array { size, .. }) => usize::from(size).div_ceil(8),
                 Value::Text(_) => TEXT / 8,
                 Value::Stack => DEPTH,
-                // C has room for a text, though a stack is one word shorter.
-                Value::StackField(_) => TEXT / 8,
+                Value::StackField(_) => usize::from(node.size).div_ceil(8),
                 _ => 1,
             };
             let end = words.checked_add(first).filter(|end| *end <= KEY_WORDS);
@@ -689,11 +688,18 @@ impl<'a> Parser<'a, '_> {
                     Kind::Cpu => cpu,
                     Kind::Comm => chars(Place::Comm, CHARS, text_of),
                     Kind::Stacktrace if field.size == 0 => stack(span, modifier),
-                    Kind::Stacktrace => Node {
-                        form: Form::Stack,
-                        ty,
-                        ..plain(Value::StackField(field.offset), text_of)
-                    },
+                    Kind::Stacktrace => {
+                        // Without the modifier, C has room for a text, which is one word more.
+                        let (ty, size) = match modifier {
+                            Modifier::Stacktrace => (STACK, STACK_SIZE),
+                            _ => (ty, text_of),
+                        };
+                        Node {
+                            form: Form::Stack,
+                            ty,
+                            ..plain(Value::StackField(field.offset), size)
+                        }
+                    }
                     Kind::Array if field.size != 0 => {
                         let (offset, size) = (field.offset, field.size);
                         chars(Place::Array { offset, size }, ty, size)
@@ -765,6 +771,11 @@ impl<'a> Parser<'a, '_> {
 /// The type of texts that are in no entry.
 const CHARS: TypeName = TypeName::of(b"char[]");
 
+/// The type of stacks.
+const STACK: TypeName = TypeName::of(b"unsigned long[]");
+/// Bytes of a stack.
+const STACK_SIZE: u16 = (DEPTH * 8) as u16;
+
 /// The node of the stack.
 fn stack(name: Span, modifier: Modifier) -> Node {
     Node {
@@ -773,8 +784,8 @@ fn stack(name: Span, modifier: Modifier) -> Node {
         name,
         usecs: matches!(modifier, Modifier::Usecs),
         form: Form::Stack,
-        ty: TypeName::of(b"unsigned long[]"),
-        size: (DEPTH * 8) as u16,
+        ty: STACK,
+        size: STACK_SIZE,
         ..Node::NONE
     }
 }

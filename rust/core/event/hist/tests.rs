@@ -33,7 +33,7 @@ std::thread_local! {
     static HELD: Cell<u8> = const { Cell::new(0) };
 }
 
-/// `8 u8  12 s32  16 u64  24 name[10]  34 loc  40 rel`
+/// `8 u8  12 s32  16 u64  24 name[10]  36 loc  40 rel  44 odd[3]  60 calls  88 long[300]`
 fn field_of(name: &str) -> Option<(Field, TypeName)> {
     let (kind, offset, size, signed, ty) = match name {
         "u8" => (Kind::Number, 8, 1, false, "u8"),
@@ -42,6 +42,8 @@ fn field_of(name: &str) -> Option<(Field, TypeName)> {
         "name" => (Kind::Array, 24, 10, true, "char[10]"),
         "loc" => (Kind::DataLoc, 36, 4, true, "__data_loc char[]"),
         "rel" => (Kind::RelLoc, 40, 4, true, "__rel_loc char[]"),
+        "calls" => (Kind::Stacktrace, 60, 4, false, "__data_loc unsigned long[]"),
+        "long" => (Kind::Array, 88, 300, true, "char[300]"),
         "odd" => (Kind::Number, 44, 3, false, "u8[3]"),
         "ip" => (Kind::Function, 16, 8, false, "unsigned long"),
         _ => return None,
@@ -380,6 +382,11 @@ fn refusals() {
         ("keys=odd", Errno::NoMemory),
         ("keys=ip", Errno::NoMemory),
         ("keys=loc,rel", Errno::Invalid),
+        ("keys=calls,loc", Errno::Invalid),
+        (
+            "keys=calls.stacktrace,calls.stacktrace,u8,u8",
+            Errno::Invalid,
+        ),
     ] {
         let (found, kept) = compiled(text).unwrap_err();
         assert_eq!((found, kept.len()), (errno, 0), "{text}");
@@ -482,7 +489,13 @@ fn entry() -> Vec<u8> {
     entry.extend((4u32 << 16 | (54 - 44)).to_ne_bytes());
     entry.extend([1, 2, 3, 0]);
     entry.extend(b"hello\0");
-    entry.extend(b"rel\0");
+    entry.extend(b"rel\0\0\0");
+    entry.extend((24u32 << 16 | 64).to_ne_bytes());
+    for word in [2u64, 0x1000, 0x2000] {
+        entry.extend(word.to_ne_bytes());
+    }
+    entry.extend([b'x'; 290]);
+    entry.extend([0; 10]);
     entry
 }
 
@@ -577,6 +590,12 @@ fn lines() {
                 .to_string(),
         ),
         (
+            "keys=calls,u8",
+            "{ calls.stacktrace         f+0x1000/0x9\n         f+0x2000/0x9\n, u8:        200} \
+             hitcount:          2"
+                .to_string(),
+        ),
+        (
             "keys=u8:vals=u64.percent,u8.graph",
             "{ u8:        200 } hitcount:          2  u64 (%): 100.00  u8: ####################"
                 .to_string(),
@@ -616,6 +635,33 @@ fn variables_are_set() {
     assert_eq!(map.find(&[201]), None);
     map.clear();
     assert_eq!(map.find(&[200]), None);
+}
+
+#[test]
+fn words_of_keys() {
+    for (keys, words) in [
+        ("calls", 32),
+        ("calls.stacktrace", 31),
+        ("calls.stacktrace,loc", 63),
+        ("calls,calls.stacktrace", 63),
+        ("calls.stacktrace,calls.stacktrace,u8", 63),
+        ("long", 38),
+    ] {
+        let description = compiled(&std::format!("keys={keys}")).unwrap();
+        assert_eq!(description.key_words, words, "{keys}");
+    }
+    // All words of a key are set, also the one behind a stack.
+    let description = compiled("keys=calls").unwrap();
+    let evaluation = Evaluation {
+        description: &description,
+        entry: &entry(),
+        references: &[],
+        hit: &Here,
+    };
+    let mut key = [u64::MAX; 32];
+    evaluation.key(&mut key);
+    assert_eq!(key[..3], [0x1000, 0x2000, 0]);
+    assert_eq!(key[3..], [0; 29]);
 }
 
 #[test]

@@ -143,3 +143,11 @@ w $k 'hist:keys=pid:v=prio:v.sym-offset=prio'
 w $k 'hist:keys=prio:p=prio:onmax($p).save(prio.sym-offset,comm)'
 show $k
 clear $k
+echo "== sizes of keys =="
+echo 'st unsigned long[] stack; char[] who' >> synthetic_events
+for d in stack.stacktrace,who stack.stacktrace,common_comm stack.stacktrace,stack.stacktrace stack.stacktrace,stack.stacktrace,who stack,who stack.stacktrace,stack who,common_comm; do
+	w synthetic/st hist:keys=$d
+	show synthetic/st
+	clear synthetic/st
+done
+echo '!st' >> synthetic_events
