@@ -663,6 +663,8 @@ impl<'a> Parser<'a, '_> {
             ..plain(Value::Cpu, 4)
         };
         let text_of = TEXT as u16;
+        // As in C, numbers that are changed have no sign.
+        let is_changed = matches!(modifier, Modifier::Log2 | Modifier::Buckets(_));
         let node = match name {
             b"common_timestamp" => {
                 self.into.timestamps = true;
@@ -711,7 +713,7 @@ impl<'a> Parser<'a, '_> {
                         0 => return self.refuse(Reason::FieldNotFound, name),
                         1 | 2 | 4 | 8 => Node {
                             ty,
-                            signed: field.signed,
+                            signed: field.signed && !is_changed,
                             ..plain(
                                 Value::Number {
                                     offset: field.offset,

@@ -221,11 +221,10 @@ impl Definition<'_> {
     }
 
     fn of_node(&self, node: &Node) -> Field {
-        let changed = matches!(node.modifier, Modifier::Log2 | Modifier::Buckets(_));
         Field {
             ty: node.ty,
             size: node.size.into(),
-            signed: node.signed && !changed,
+            signed: node.signed,
             function: self.function(node),
         }
     }

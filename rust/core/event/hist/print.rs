@@ -540,7 +540,12 @@ fn order_of_keys<S: Deref<Target = [Shared]>>(
         return order_of_words(map, (a, b), words);
     }
     let (a, b) = (map.key_word(a, first), map.key_word(b, first));
-    match node.signed {
+    // A field is sorted as it is without its modifier.
+    let signed = match node.value {
+        Value::Number { signed, .. } => signed,
+        _ => node.signed,
+    };
+    match signed {
         true => (a as i64).cmp(&(b as i64)),
         false => a.cmp(&b),
     }

@@ -638,6 +638,33 @@ fn variables_are_set() {
 }
 
 #[test]
+fn signs() {
+    for (expression, signed) in [
+        ("s32+1", true),
+        ("s32.hex+1", true),
+        ("s32.log2+1", false),
+        ("s32.buckets=10+1", false),
+        ("-(s32.log2+1)", false),
+        ("u8+s32", false),
+    ] {
+        let description = compiled(&std::format!("keys=u8:x={expression}")).unwrap();
+        let variable = description.variables.as_slice()[0];
+        assert_eq!(
+            description.node(variable.node).signed,
+            signed,
+            "{expression}"
+        );
+    }
+    let like = |one: &str, other: &str| {
+        let (one, other) = (compiled(one).unwrap(), compiled(other).unwrap());
+        let key = |of: &Description| *of.node(of.keys.as_slice()[0].node);
+        key(&one).is_like(&key(&other))
+    };
+    assert!(like("keys=s32.log2", "keys=s32.buckets=10"));
+    assert!(!like("keys=s32.log2", "keys=s32"));
+}
+
+#[test]
 fn words_of_keys() {
     for (keys, words) in [
         ("calls", 32),
@@ -683,6 +710,12 @@ fn orders() {
         .map(|at| map.key_word(*at, 0) as i64)
         .collect();
     assert_eq!(keys, [9, -2, 3, 5]);
+    // A modifier that takes the sign off does not change the order.
+    let text = "keys=s32.buckets=1:vals=u64:sort=u64.descending,s32";
+    let what = (&compiled(text).unwrap(), text.as_bytes());
+    print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
+    let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
+    assert!(keys.eq([9, -2, 3, 5]));
 }
 
 const LAYOUT: Layout = Layout {

@@ -151,3 +151,16 @@ for d in stack.stacktrace,who stack.stacktrace,common_comm stack.stacktrace,stac
 	clear synthetic/st
 done
 echo '!st' >> synthetic_events
+echo "== signs =="
+echo 'n1 s32 v' >> synthetic_events; echo 'n2 u32 v' >> synthetic_events
+for m in log2 buckets=10 hex; do
+	w $k "hist:keys=pid:x=prio.$m+1:onmax(\$x).n1(\$x)"
+	w $k "hist:keys=pid:y=prio.$m+1:onmax(\$y).n2(\$y)"
+	clear $k
+done
+w $k 'hist:keys=prio.log2'
+w $s 'hist:keys=next_prio:onmatch(sched.sched_waking).n1(prio)'
+w $s 'hist:keys=next_prio.buckets=10:onmatch(sched.sched_waking).n1(prio)'
+show $k
+clear $s $k
+echo '!n1' >> synthetic_events; echo '!n2' >> synthetic_events
