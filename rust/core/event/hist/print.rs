@@ -99,7 +99,10 @@ pub fn field_name(
         }
         Value::Negative(of) if below(of) => {
             out.bytes(b"-(")?;
-            operand(out, description, text, of)?;
+            match description.node(of).is_expression() {
+                true => write_node(out, description, text, of)?,
+                false => operand(out, description, text, of)?,
+            }
             out.bytes(b")")
         }
         Value::Operation(operator, a, b) if below(a) && below(b) => {
@@ -111,13 +114,14 @@ pub fn field_name(
     }
 }
 
-/// Writes a node as it is in an expression.
+/// Writes a node as it is in an expression. Like a field, an operation says its unit there.
 fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
     let node = description.node(id);
     write_node(out, description, text, id)?;
     match node.is_stack() {
         true if node.modifier == Modifier::Plain => out.bytes(b".stacktrace"),
         true => write!(out, ".{}", node.modifier.name()),
+        false if node.is_expression() && node.usecs => out.bytes(b".usecs"),
         false => Ok(()),
     }
 }

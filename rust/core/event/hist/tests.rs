@@ -253,6 +253,31 @@ fn definitions() {
     }
 }
 
+/// As in C, an operation within another one has its unit behind it, which cannot be read again.
+#[test]
+fn units_of_operations() {
+    let time = "common_timestamp.usecs";
+    for (expression, want) in [
+        ("T-$ts0-$ts0", "T-$ts0.usecs-$ts0"),
+        ("T+T+T", "T+T.usecs+T"),
+        ("T+T+T+T", "T+T.usecs+T.usecs+T"),
+        ("$ts0+T+T", "$ts0+T.usecs+T"),
+        ("-(T+T)", "-(T+T)"),
+        ("-(T+T+T)", "-(T+T.usecs+T)"),
+        ("-(T)", "-(T)"),
+        ("u64+u8+u64", "u64+u8+u64"),
+        ("u64.usecs+u8.usecs+T", "u64.usecs+u8.usecs.usecs+T"),
+    ] {
+        let text = std::format!("keys=u8:x={expression}").replace('T', time);
+        let want = std::format!("keys=u8:vals=hitcount:x={want}:sort=hitcount");
+        assert_eq!(shown(&text), want.replace('T', time));
+    }
+    let line = line(&std::format!("keys={time}+{time}+{time}"));
+    assert!(line.starts_with(&std::format!(
+        "{{ {time}+{time}.usecs+{time}:         21 }}"
+    )));
+}
+
 #[test]
 fn constants() {
     for (expression, want) in [

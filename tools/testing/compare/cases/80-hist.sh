@@ -164,3 +164,15 @@ w $s 'hist:keys=next_prio.buckets=10:onmatch(sched.sched_waking).n1(prio)'
 show $k
 clear $s $k
 echo '!n1' >> synthetic_events; echo '!n2' >> synthetic_events
+echo "== units of operations =="
+w $k 'hist:keys=pid:a=common_timestamp.usecs:b=common_timestamp.usecs'
+w $s 'hist:keys=next_pid:l=common_timestamp.usecs-$a-$b'
+w $s 'hist:keys=next_pid:m=$a+$b+common_timestamp.usecs'
+w $s 'hist:keys=next_pid:n=-($a+$b+$a)'
+w $s 'hist:keys=next_pid:o=-(common_timestamp.usecs)'
+w $s 'hist:keys=next_pid:p=next_pid.usecs+next_prio.usecs+$a'
+w $s 'hist:keys=common_timestamp.usecs+common_timestamp.usecs+common_timestamp.usecs'
+show $s
+sleep 0.1
+sed -n 's/^\({ common_timestamp[^:]*\):.*/\1/p' events/$s/hist | sort -u
+clear $s $k
