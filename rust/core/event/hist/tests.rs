@@ -194,7 +194,7 @@ fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
         Action::parse_all(texts, &is_event, &mut kept, &mut actions)?;
         let all = (&attributes, &actions);
         compile(&text, all, &mut Event, &mut kept, into)?;
-        compile_actions(&text, all, &mut Event, &mut kept, into)
+        compile_actions(&text, &actions, &mut Event, &mut kept, into)
     });
     result
         .map(|()| description)

@@ -176,3 +176,10 @@ show $s
 sleep 0.1
 sed -n 's/^\({ common_timestamp[^:]*\):.*/\1/p' events/$s/hist | sort -u
 clear $s $k
+echo "== saved variables =="
+w $k 'hist:keys=pid:p=prio:onmax($p).save($p)'
+w $k 'hist:keys=pid:p=prio:onmax($p).save(sched.sched_waking.$p)'
+w sched/sched_wakeup 'hist:keys=pid:q=prio'
+w $k 'hist:keys=pid:p=prio:onmax($p).save($q)'
+show $k
+clear $k sched/sched_wakeup

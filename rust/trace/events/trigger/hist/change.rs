@@ -237,7 +237,7 @@ impl Registry {
         }
 
         // As in C, the errors of actions come before those of the trigger as a whole.
-        let compiled = compile_actions(text, all, &mut names, log, &mut description);
+        let compiled = compile_actions(text, &actions, &mut names, log, &mut description);
         let Names {
             registry,
             found,
