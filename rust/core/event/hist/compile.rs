@@ -41,6 +41,9 @@ pub trait Scope {
     /// Whether this is the event.
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool;
 
+    /// Whether the definition is of a trigger to be removed. Its variables are there already.
+    fn removes(&self) -> bool;
+
     /// Whether another trigger of the event has a variable called `name`.
     fn has_variable(&self, name: &[u8]) -> bool;
 
@@ -256,7 +259,8 @@ impl<'a> Parser<'a, '_> {
             let text = self.text;
             let known = self.into.variables.as_slice().iter();
             let mut known = known.map(|variable| variable.name.within(text));
-            if known.any(|known| known == name) || self.scope.has_variable(name) {
+            let is_taken = known.any(|known| known == name) || self.scope.has_variable(name);
+            if is_taken && !self.scope.removes() {
                 return self.refuse(Reason::DuplicateVariable, name);
             }
             let id = self.value(expression, Use::Variable)?;

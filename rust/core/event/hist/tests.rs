@@ -31,6 +31,8 @@ struct Event;
 std::thread_local! {
     /// How many synthetic events a definition has asked for.
     static HELD: Cell<u8> = const { Cell::new(0) };
+    /// Whether definitions are of triggers to be removed.
+    static REMOVES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// `8 u8  12 s32  16 u64  24 name[10]  36 loc  40 rel  44 odd[3]  60 calls  88 long[300]`
@@ -118,6 +120,10 @@ impl Scope for Event {
 
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool {
         (system, event) == (b"sys", b"own")
+    }
+
+    fn removes(&self) -> bool {
+        REMOVES.get()
     }
 
     fn has_variable(&self, name: &[u8]) -> bool {
@@ -420,6 +426,17 @@ fn refusals() {
     let (_, kept) = compiled("keys=u8:x=$none").unwrap_err();
     let reasons: Vec<_> = kept.iter().map(|(reason, _)| *reason).collect();
     assert_eq!(reasons, [Reason::VariableNotFound, Reason::FieldNotFound]);
+}
+
+#[test]
+fn variables_to_be_removed() {
+    for text in ["keys=u8:a=u8,a=s32", "keys=u8:taken=u8"] {
+        let (_, kept) = compiled(text).unwrap_err();
+        assert_eq!(kept[0].0, Reason::DuplicateVariable);
+        REMOVES.set(true);
+        compiled(text).unwrap();
+        REMOVES.set(false);
+    }
 }
 
 #[test]

@@ -68,6 +68,10 @@ impl Scope for Event {
         system == b"s"
     }
 
+    fn removes(&self) -> bool {
+        false
+    }
+
     fn has_variable(&self, name: &[u8]) -> bool {
         name == b"t"
     }

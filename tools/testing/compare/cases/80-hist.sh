@@ -183,3 +183,10 @@ w sched/sched_wakeup 'hist:keys=pid:q=prio'
 w $k 'hist:keys=pid:p=prio:onmax($p).save($q)'
 show $k
 clear $k sched/sched_wakeup
+echo "== removal of a variable that is there twice =="
+w $k '!hist:keys=pid:a=pid,a=prio'
+w $k 'hist:keys=pid:a=pid,a=prio'
+w $k 'hist:keys=pid:a=pid'
+w $k '!hist:keys=pid:a=pid,a=prio'
+w $k '!hist:keys=pid:a=pid'
+show $k

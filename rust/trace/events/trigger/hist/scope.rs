@@ -129,15 +129,17 @@ impl Scope for Names<'_> {
         })
     }
 
+    fn removes(&self) -> bool {
+        self.removes
+    }
+
     fn has_variable(&self, name: &[u8]) -> bool {
-        !self.removes && {
-            let list = self.registry.triggers_of(self.instance, self.event);
-            let has = |trigger: &HistTrigger| {
-                let mut variables = trigger.description.variables.as_slice().iter();
-                variables.any(|variable| variable.name.within(&trigger.text) == name)
-            };
-            list.is_some_and(|list| list.of::<HistTrigger>().any(has))
-        }
+        let list = self.registry.triggers_of(self.instance, self.event);
+        let has = |trigger: &HistTrigger| {
+            let mut variables = trigger.description.variables.as_slice().iter();
+            variables.any(|variable| variable.name.within(&trigger.text) == name)
+        };
+        list.is_some_and(|list| list.of::<HistTrigger>().any(has))
     }
 
     fn variable(
