@@ -190,3 +190,14 @@ w $k 'hist:keys=pid:a=pid'
 w $k '!hist:keys=pid:a=pid,a=prio'
 w $k '!hist:keys=pid:a=pid'
 show $k
+echo "== variables of a shared histogram =="
+w $k 'hist:name=foo:keys=pid:v=prio'
+w sched/sched_wakeup 'hist:name=foo:keys=pid:v=prio'
+w $s 'hist:keys=next_pid:w=$v'
+w $s 'hist:keys=next_pid:x=sched.sched_waking.$v'
+show $s
+clear $s sched/sched_wakeup $k
+w $k 'hist:keys=pid:v=prio'
+w sched/sched_wakeup 'hist:keys=pid:v=prio'
+w $s 'hist:keys=next_pid:w=$v'
+clear $s sched/sched_wakeup $k
