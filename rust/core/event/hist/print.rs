@@ -5,7 +5,7 @@
 use super::action::Effect;
 use super::description::{Description, Form, Modifier, NodeId, Place, Sort, SortBy, Span, Value};
 use super::map::{Element, Map};
-use super::{DEPTH, TEXT, VALUES};
+use super::{DEPTH, KEY_WORDS, TEXT, VALUES};
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
@@ -416,8 +416,8 @@ pub fn key<S: Deref<Target = [Shared]>>(
             continue;
         }
         if node.is_text() && !is_number {
-            let mut memory = [0; TEXT];
-            let len = usize::from(key.words).saturating_mul(8).min(TEXT);
+            let mut memory = [0; KEY_WORDS * 8];
+            let len = usize::from(key.words).saturating_mul(8);
             map.key_bytes(element, first, memory.get_mut(..len).unwrap_or(&mut []));
             padded(out, 50, |out| out.bytes(until_nul(&memory)))?;
             continue;

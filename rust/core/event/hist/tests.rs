@@ -619,6 +619,10 @@ fn lines() {
         ("keys=u8.log2", "{ u8: ~ 2^8  } hitcount:          2".to_string()),
         ("keys=u8.buckets=16", "{ u8: ~ 192-207 } hitcount:          2".to_string()),
         ("keys=name", std::format!("{{ name: abc{} }} hitcount:          2", blanks(47))),
+        (
+            "keys=long",
+            std::format!("{{ long: {} }} hitcount:          2", "x".repeat(290)),
+        ),
         ("keys=loc", std::format!("{{ loc: hello{} }} hitcount:          2", blanks(45))),
         ("keys=rel", std::format!("{{ rel: rel{} }} hitcount:          2", blanks(47))),
         ("keys=cpu", "{ cpu:          3 } hitcount:          2".to_string()),

@@ -201,3 +201,27 @@ w $k 'hist:keys=pid:v=prio'
 w sched/sched_wakeup 'hist:keys=pid:v=prio'
 w $s 'hist:keys=next_pid:w=$v'
 clear $s sched/sched_wakeup $k
+echo "== long texts as keys =="
+python3 - <<'PY'
+import ctypes
+import fcntl
+import os
+import struct
+
+data = os.open("user_events_data", os.O_RDWR)
+word = ctypes.create_string_buffer(8)
+name = ctypes.create_string_buffer(b"longname char[300] name; u32 n")
+register = bytearray(struct.pack("=IBBHQQI", 28, 31, 4, 0, ctypes.addressof(word), ctypes.addressof(name), 0))
+fcntl.ioctl(data, 0xC0082A00, register)
+at = struct.unpack_from("=I", register, 24)[0]
+event = "events/user_events/longname"
+for keys in "name", "n,name", "name:sort=name.descending":
+    for remove in "", "!":
+        with open(event + "/trigger", "a") as trigger:
+            trigger.write(remove + "hist:keys=" + keys + "\n")
+        if not remove:
+            for letter, count in (b"b", 280), (b"a", 299), (b"a", 300), (b"a", 255), (b"c", 3):
+                os.write(data, struct.pack("=I300sI", at, letter * count, 7))
+            with open(event + "/hist") as hist:
+                print(hist.read())
+PY
