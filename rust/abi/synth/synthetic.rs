@@ -4,6 +4,7 @@
 
 use super::{bytes, c_uint, from_result, init, Text};
 use crate::core::event::synth::command::FIELDS_MAX;
+use crate::core::event::synth::types;
 use crate::kernel::module::Owner;
 use crate::trace::events::dynamic::synthetic;
 use kernel::bindings;
@@ -55,11 +56,12 @@ pub(crate) unsafe extern "C" fn rtrace_synth_start(
     })
 }
 
-/// Adds a field, whose type is looked at when the command is run.
+/// Adds a field. The size of an array is looked at when the command is run.
 ///
 /// # Errors
 ///
-/// `EINVAL` for another command, without a type or a name, and for too many fields; `E2BIG`.
+/// `EINVAL` for another command, without a type or a name, for an unknown type, and for too many
+/// fields; `E2BIG`.
 ///
 /// # Safety
 ///
@@ -73,13 +75,17 @@ pub(crate) unsafe extern "C" fn synth_event_add_field(
     from_result(|| {
         // SAFETY: `cmd` was initialised, and the texts are NUL-terminated or null.
         let (mut text, ty, name) = unsafe { (Text::of(cmd, KIND)?, bytes(ty)?, bytes(name)?) };
+        if !types::is_possible(ty) {
+            return Err(EINVAL);
+        }
         text.add_all(&[b" ", ty, b" ", name, b";"])?;
         text.count(FIELDS_MAX)?;
         Ok(0)
     })
 }
 
-/// As [`synth_event_add_field`], with type and name as one text.
+/// As [`synth_event_add_field`], with type and name as one text, which is looked at when the command
+/// is run.
 ///
 /// # Safety
 ///

@@ -162,6 +162,21 @@ pub fn split_filter(text: &[u8]) -> Result<(&[u8], Option<&[u8]>), Errno> {
     Ok((text, None))
 }
 
+/// Writes each `.sym-offset` as `.symXoffset`, as C does: its minus is no operator. The modifier and
+/// the names of variables have the X from then on.
+pub fn hide_minus(text: &mut [u8]) {
+    const BEFORE: &[u8] = b".sym";
+    const WHOLE: &[u8] = b".sym-offset";
+    for at in 0..text.len() {
+        let rest = text.get_mut(at..).unwrap_or_default();
+        if rest.starts_with(WHOLE) {
+            if let Some(minus) = rest.get_mut(BEFORE.len()) {
+                *minus = b'X';
+            }
+        }
+    }
+}
+
 /// `filter`, which begins with `if`, without that word and the blank after it. More blanks are the
 /// filter's, and are shown.
 pub fn condition(filter: &[u8]) -> &[u8] {

@@ -41,6 +41,9 @@ pub trait Scope {
     /// Whether this is the event.
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool;
 
+    /// Whether the definition is of a trigger to be removed. Its variables are there already.
+    fn removes(&self) -> bool;
+
     /// Whether another trigger of the event has a variable called `name`.
     fn has_variable(&self, name: &[u8]) -> bool;
 
@@ -72,7 +75,8 @@ pub trait Scope {
 
 type Result<T = ()> = core::result::Result<T, Errno>;
 
-/// Compiles `attributes`, which are of `text`, into `into`, which is [empty](Description::EMPTY).
+/// Compiles `attributes`, which are of `text`, into `into`, which is [empty](Description::EMPTY). The
+/// text has no `.sym-offset`: see [`hide_minus`](super::attributes::hide_minus).
 ///
 /// # Errors
 ///
@@ -129,19 +133,7 @@ enum Split {
 }
 
 fn root_of(text: &[u8]) -> Option<Split> {
-    let is_operator = |at: &usize| {
-        // The minus of `.sym-offset` is none.
-        !(text
-            .get(..*at)
-            .is_some_and(|before| before.ends_with(b".sym"))
-            && text
-                .get(at.wrapping_add(1)..)
-                .is_some_and(|after| after.starts_with(b"offset")))
-    };
-    let last = |sign: u8| {
-        let mut found = text.iter().enumerate().rev().filter(|(_, c)| **c == sign);
-        found.find_map(|(at, _)| is_operator(&at).then_some(at))
-    };
+    let last = |sign: u8| text.iter().rposition(|c| *c == sign);
     let (minus, plus) = (last(b'-'), last(b'+'));
     match (minus, plus) {
         (Some(0), _) => return Some(Split::Negative),
@@ -267,7 +259,8 @@ impl<'a> Parser<'a, '_> {
             let text = self.text;
             let known = self.into.variables.as_slice().iter();
             let mut known = known.map(|variable| variable.name.within(text));
-            if known.any(|known| known == name) || self.scope.has_variable(name) {
+            let is_taken = known.any(|known| known == name) || self.scope.has_variable(name);
+            if is_taken && !self.scope.removes() {
                 return self.refuse(Reason::DuplicateVariable, name);
             }
             let id = self.value(expression, Use::Variable)?;
@@ -328,8 +321,7 @@ impl<'a> Parser<'a, '_> {
                 Value::Text(Place::Array { size, .. }) => usize::from(size).div_ceil(8),
                 Value::Text(_) => TEXT / 8,
                 Value::Stack => DEPTH,
-                // C has room for a text, though a stack is one word shorter.
-                Value::StackField(_) => TEXT / 8,
+                Value::StackField(_) => usize::from(node.size).div_ceil(8),
                 _ => 1,
             };
             let end = words.checked_add(first).filter(|end| *end <= KEY_WORDS);
@@ -675,6 +667,8 @@ impl<'a> Parser<'a, '_> {
             ..plain(Value::Cpu, 4)
         };
         let text_of = TEXT as u16;
+        // As in C, numbers that are changed have no sign.
+        let is_changed = matches!(modifier, Modifier::Log2 | Modifier::Buckets(_));
         let node = match name {
             b"common_timestamp" => {
                 self.into.timestamps = true;
@@ -700,11 +694,18 @@ impl<'a> Parser<'a, '_> {
                     Kind::Cpu => cpu,
                     Kind::Comm => chars(Place::Comm, CHARS, text_of),
                     Kind::Stacktrace if field.size == 0 => stack(span, modifier),
-                    Kind::Stacktrace => Node {
-                        form: Form::Stack,
-                        ty,
-                        ..plain(Value::StackField(field.offset), text_of)
-                    },
+                    Kind::Stacktrace => {
+                        // Without the modifier, C has room for a text, which is one word more.
+                        let (ty, size) = match modifier {
+                            Modifier::Stacktrace => (STACK, STACK_SIZE),
+                            _ => (ty, text_of),
+                        };
+                        Node {
+                            form: Form::Stack,
+                            ty,
+                            ..plain(Value::StackField(field.offset), size)
+                        }
+                    }
                     Kind::Array if field.size != 0 => {
                         let (offset, size) = (field.offset, field.size);
                         chars(Place::Array { offset, size }, ty, size)
@@ -716,7 +717,7 @@ impl<'a> Parser<'a, '_> {
                         0 => return self.refuse(Reason::FieldNotFound, name),
                         1 | 2 | 4 | 8 => Node {
                             ty,
-                            signed: field.signed,
+                            signed: field.signed && !is_changed,
                             ..plain(
                                 Value::Number {
                                     offset: field.offset,
@@ -742,7 +743,8 @@ impl<'a> Parser<'a, '_> {
         let modifier = match text {
             b"hex" => Modifier::Hex,
             b"sym" => Modifier::Sym,
-            b"sym-offset" => Modifier::SymOffset,
+            // `hide_minus` has changed the name.
+            b"symXoffset" => Modifier::SymOffset,
             b"execname" if name == b"common_pid" => Modifier::Execname,
             b"syscall" => Modifier::Syscall,
             b"stacktrace" => Modifier::Stacktrace,
@@ -775,6 +777,11 @@ impl<'a> Parser<'a, '_> {
 /// The type of texts that are in no entry.
 const CHARS: TypeName = TypeName::of(b"char[]");
 
+/// The type of stacks.
+const STACK: TypeName = TypeName::of(b"unsigned long[]");
+/// Bytes of a stack.
+const STACK_SIZE: u16 = (DEPTH * 8) as u16;
+
 /// The node of the stack.
 fn stack(name: Span, modifier: Modifier) -> Node {
     Node {
@@ -783,8 +790,8 @@ fn stack(name: Span, modifier: Modifier) -> Node {
         name,
         usecs: matches!(modifier, Modifier::Usecs),
         form: Form::Stack,
-        ty: TypeName::of(b"unsigned long[]"),
-        size: (DEPTH * 8) as u16,
+        ty: STACK,
+        size: STACK_SIZE,
         ..Node::NONE
     }
 }

@@ -10,7 +10,6 @@ use super::action::{Action, Actions, Handler, Response};
 use super::description::{
     Description, Modifier, Node, NodeId, Operator, Place, Reference, TypeName, Value, Variable, OWN,
 };
-use super::DEPTH;
 use crate::core::format::Out;
 use core::fmt;
 
@@ -222,18 +221,12 @@ impl Definition<'_> {
     }
 
     fn of_node(&self, node: &Node) -> Field {
-        let changed = matches!(node.modifier, Modifier::Log2 | Modifier::Buckets(_));
-        let mut field = Field {
+        Field {
             ty: node.ty,
             size: node.size.into(),
-            signed: node.signed && !changed,
+            signed: node.signed,
             function: self.function(node),
-        };
-        if node.modifier == Modifier::Stacktrace {
-            field.ty = TypeName::of(b"unsigned long[]");
-            field.size = DEPTH * 8;
         }
-        field
     }
 
     /// C's function for a node, without the words that all have.

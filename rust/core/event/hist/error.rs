@@ -61,13 +61,10 @@ pub trait Log {
     fn log(&mut self, reason: Reason, token: &[u8]);
 }
 
-/// The position of `token` in `command`: where C finds it first. 0 if it is empty, and if it has a
-/// `.sym-offset`, which C has changed to another word by then.
+/// The position of `token` in `command`: where C finds it first. 0 if it is empty, and if it is not
+/// there, as a token that [`hide_minus`](super::attributes::hide_minus) has changed.
 pub fn position(command: &[u8], token: &[u8]) -> u16 {
-    const CHANGED: &[u8] = b".sym-offset";
-    let has = |part: &[u8]| token.windows(part.len()).any(|found| found == part);
-    let without_dot = CHANGED.get(1..).unwrap_or(&[]);
-    if token.is_empty() || has(CHANGED) || token.starts_with(without_dot) {
+    if token.is_empty() {
         return 0;
     }
     let found = command.windows(token.len()).position(|part| part == token);

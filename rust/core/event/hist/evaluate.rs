@@ -189,7 +189,10 @@ impl<H: Hit> Evaluation<'_, H> {
             match self.description.node(key.node).value {
                 Value::Text(text) => self.with_text(text, None, |text| pack(text, place)),
                 value @ (Value::Stack | Value::StackField(_)) => {
-                    self.stack(value, place.get_mut(..DEPTH).unwrap_or(&mut []));
+                    if let Some((stack, rest)) = place.split_at_mut_checked(DEPTH) {
+                        self.stack(value, stack);
+                        rest.fill(0);
+                    }
                 }
                 _ => {
                     if let Some(word) = place.first_mut() {

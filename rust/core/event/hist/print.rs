@@ -5,7 +5,7 @@
 use super::action::Effect;
 use super::description::{Description, Form, Modifier, NodeId, Place, Sort, SortBy, Span, Value};
 use super::map::{Element, Map};
-use super::{DEPTH, TEXT, VALUES};
+use super::{DEPTH, KEY_WORDS, TEXT, VALUES};
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use crate::core::parse::parser::until_nul;
@@ -99,7 +99,10 @@ pub fn field_name(
         }
         Value::Negative(of) if below(of) => {
             out.bytes(b"-(")?;
-            operand(out, description, text, of)?;
+            match description.node(of).is_expression() {
+                true => write_node(out, description, text, of)?,
+                false => operand(out, description, text, of)?,
+            }
             out.bytes(b")")
         }
         Value::Operation(operator, a, b) if below(a) && below(b) => {
@@ -111,13 +114,14 @@ pub fn field_name(
     }
 }
 
-/// Writes a node as it is in an expression.
+/// Writes a node as it is in an expression. Like a field, an operation says its unit there.
 fn operand(out: &mut dyn Out, description: &Description, text: &[u8], id: NodeId) -> fmt::Result {
     let node = description.node(id);
     write_node(out, description, text, id)?;
     match node.is_stack() {
         true if node.modifier == Modifier::Plain => out.bytes(b".stacktrace"),
         true => write!(out, ".{}", node.modifier.name()),
+        false if node.is_expression() && node.usecs => out.bytes(b".usecs"),
         false => Ok(()),
     }
 }
@@ -412,8 +416,8 @@ pub fn key<S: Deref<Target = [Shared]>>(
             continue;
         }
         if node.is_text() && !is_number {
-            let mut memory = [0; TEXT];
-            let len = usize::from(key.words).saturating_mul(8).min(TEXT);
+            let mut memory = [0; KEY_WORDS * 8];
+            let len = usize::from(key.words).saturating_mul(8);
             map.key_bytes(element, first, memory.get_mut(..len).unwrap_or(&mut []));
             padded(out, 50, |out| out.bytes(until_nul(&memory)))?;
             continue;
@@ -540,7 +544,12 @@ fn order_of_keys<S: Deref<Target = [Shared]>>(
         return order_of_words(map, (a, b), words);
     }
     let (a, b) = (map.key_word(a, first), map.key_word(b, first));
-    match node.signed {
+    // A field is sorted as it is without its modifier.
+    let signed = match node.value {
+        Value::Number { signed, .. } => signed,
+        _ => node.signed,
+    };
+    match signed {
         true => (a as i64).cmp(&(b as i64)),
         false => a.cmp(&b),
     }

@@ -3,7 +3,7 @@
 //! Tests definitions against results of C, and the table with interrupted insertions.
 
 use super::action::{Action, Effects, Parameter};
-use super::attributes::{condition, split_filter, Attributes};
+use super::attributes::{condition, hide_minus, split_filter, Attributes};
 use super::compile::{compile, compile_actions, Found, Scope};
 use super::description::{Description, Few, Form, Modifier, Node, SortBy, Target, TypeName, Value};
 use super::error::{position, Errno, Log, Reason};
@@ -31,9 +31,11 @@ struct Event;
 std::thread_local! {
     /// How many synthetic events a definition has asked for.
     static HELD: Cell<u8> = const { Cell::new(0) };
+    /// Whether definitions are of triggers to be removed.
+    static REMOVES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `8 u8  12 s32  16 u64  24 name[10]  34 loc  40 rel`
+/// `8 u8  12 s32  16 u64  24 name[10]  36 loc  40 rel  44 odd[3]  60 calls  88 long[300]`
 fn field_of(name: &str) -> Option<(Field, TypeName)> {
     let (kind, offset, size, signed, ty) = match name {
         "u8" => (Kind::Number, 8, 1, false, "u8"),
@@ -42,6 +44,8 @@ fn field_of(name: &str) -> Option<(Field, TypeName)> {
         "name" => (Kind::Array, 24, 10, true, "char[10]"),
         "loc" => (Kind::DataLoc, 36, 4, true, "__data_loc char[]"),
         "rel" => (Kind::RelLoc, 40, 4, true, "__rel_loc char[]"),
+        "calls" => (Kind::Stacktrace, 60, 4, false, "__data_loc unsigned long[]"),
+        "long" => (Kind::Array, 88, 300, true, "char[300]"),
         "odd" => (Kind::Number, 44, 3, false, "u8[3]"),
         "ip" => (Kind::Function, 16, 8, false, "unsigned long"),
         _ => return None,
@@ -118,6 +122,10 @@ impl Scope for Event {
         (system, event) == (b"sys", b"own")
     }
 
+    fn removes(&self) -> bool {
+        REMOVES.get()
+    }
+
     fn has_variable(&self, name: &[u8]) -> bool {
         name == b"taken"
     }
@@ -178,9 +186,11 @@ impl Log for Kept {
 
 fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
     let mut kept = Kept::default();
+    let mut text = text.as_bytes().to_vec();
+    hide_minus(&mut text);
     HELD.set(0);
     let mut description = Description::EMPTY;
-    let result = Attributes::parse(text.as_bytes(), &mut kept).and_then(|attributes| {
+    let result = Attributes::parse(&text, &mut kept).and_then(|attributes| {
         let into = &mut description;
         let is_event = |system: &[u8], event: &[u8]| {
             system == b"sys" && (event == b"own" || event == b"other")
@@ -189,8 +199,8 @@ fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
         let texts = attributes.actions();
         Action::parse_all(texts, &is_event, &mut kept, &mut actions)?;
         let all = (&attributes, &actions);
-        compile(text.as_bytes(), all, &mut Event, &mut kept, into)?;
-        compile_actions(text.as_bytes(), all, &mut Event, &mut kept, into)
+        compile(&text, all, &mut Event, &mut kept, into)?;
+        compile_actions(&text, &actions, &mut Event, &mut kept, into)
     });
     result
         .map(|()| description)
@@ -219,6 +229,10 @@ fn definitions() {
             "keys=u64.sym-offset:vals=hitcount,u8.percent,u64.graph:sort=hitcount",
         ),
         (
+            "keys=u64.symXoffset:x=u64.sym-offset-u8",
+            "keys=u64.sym-offset:vals=hitcount:x=u64.sym-offset-u8:sort=hitcount",
+        ),
+        (
             "keys=stacktrace,u64.buckets=10:values=u8:nohitcount",
             "keys=common_stacktrace,u64.buckets=10:vals=u8:sort=hitcount",
         ),
@@ -243,6 +257,31 @@ fn definitions() {
             assert_eq!(shown(want), want);
         }
     }
+}
+
+/// As in C, an operation within another one has its unit behind it, which cannot be read again.
+#[test]
+fn units_of_operations() {
+    let time = "common_timestamp.usecs";
+    for (expression, want) in [
+        ("T-$ts0-$ts0", "T-$ts0.usecs-$ts0"),
+        ("T+T+T", "T+T.usecs+T"),
+        ("T+T+T+T", "T+T.usecs+T.usecs+T"),
+        ("$ts0+T+T", "$ts0+T.usecs+T"),
+        ("-(T+T)", "-(T+T)"),
+        ("-(T+T+T)", "-(T+T.usecs+T)"),
+        ("-(T)", "-(T)"),
+        ("u64+u8+u64", "u64+u8+u64"),
+        ("u64.usecs+u8.usecs+T", "u64.usecs+u8.usecs.usecs+T"),
+    ] {
+        let text = std::format!("keys=u8:x={expression}").replace('T', time);
+        let want = std::format!("keys=u8:vals=hitcount:x={want}:sort=hitcount");
+        assert_eq!(shown(&text), want.replace('T', time));
+    }
+    let line = line(&std::format!("keys={time}+{time}+{time}"));
+    assert!(line.starts_with(&std::format!(
+        "{{ {time}+{time}.usecs+{time}:         21 }}"
+    )));
 }
 
 #[test]
@@ -308,6 +347,16 @@ fn refusals() {
             Errno::Invalid,
         ),
         ("hist:keys=^nothing", Reason::FieldNotFound, Errno::Invalid),
+        (
+            "^hist:keys=u64.sym-offsets",
+            Reason::BadModifier,
+            Errno::Invalid,
+        ),
+        (
+            "^hist:keys=u64:vals=u8.sym-offset",
+            Reason::BadModifier,
+            Errno::Invalid,
+        ),
         ("hist:keys=u64.^junk", Reason::BadModifier, Errno::Invalid),
         (
             "hist:keys=u64.^percent",
@@ -364,6 +413,11 @@ fn refusals() {
         ("keys=odd", Errno::NoMemory),
         ("keys=ip", Errno::NoMemory),
         ("keys=loc,rel", Errno::Invalid),
+        ("keys=calls,loc", Errno::Invalid),
+        (
+            "keys=calls.stacktrace,calls.stacktrace,u8,u8",
+            Errno::Invalid,
+        ),
     ] {
         let (found, kept) = compiled(text).unwrap_err();
         assert_eq!((found, kept.len()), (errno, 0), "{text}");
@@ -372,6 +426,17 @@ fn refusals() {
     let (_, kept) = compiled("keys=u8:x=$none").unwrap_err();
     let reasons: Vec<_> = kept.iter().map(|(reason, _)| *reason).collect();
     assert_eq!(reasons, [Reason::VariableNotFound, Reason::FieldNotFound]);
+}
+
+#[test]
+fn variables_to_be_removed() {
+    for text in ["keys=u8:a=u8,a=s32", "keys=u8:taken=u8"] {
+        let (_, kept) = compiled(text).unwrap_err();
+        assert_eq!(kept[0].0, Reason::DuplicateVariable);
+        REMOVES.set(true);
+        compiled(text).unwrap();
+        REMOVES.set(false);
+    }
 }
 
 #[test]
@@ -388,6 +453,14 @@ fn filters() {
     assert_eq!(split("keys=iffy"), Ok(("keys=iffy".to_string(), None)));
     assert_eq!(split("if a"), Err(Errno::Invalid));
     assert_eq!(split("keys=a if"), Err(Errno::Invalid));
+}
+
+#[test]
+fn the_minus_of_a_modifier_is_hidden() {
+    let mut text = *b"keys=a.sym-offset,b.sym-offs:x=sym-offset:y.sym-offset=c.sym-offset-1";
+    hide_minus(&mut text);
+    let want = b"keys=a.symXoffset,b.sym-offs:x=sym-offset:y.symXoffset=c.symXoffset-1";
+    assert_eq!(&text, want);
 }
 
 struct Here;
@@ -458,7 +531,13 @@ fn entry() -> Vec<u8> {
     entry.extend((4u32 << 16 | (54 - 44)).to_ne_bytes());
     entry.extend([1, 2, 3, 0]);
     entry.extend(b"hello\0");
-    entry.extend(b"rel\0");
+    entry.extend(b"rel\0\0\0");
+    entry.extend((24u32 << 16 | 64).to_ne_bytes());
+    for word in [2u64, 0x1000, 0x2000] {
+        entry.extend(word.to_ne_bytes());
+    }
+    entry.extend([b'x'; 290]);
+    entry.extend([0; 10]);
     entry
 }
 
@@ -540,6 +619,10 @@ fn lines() {
         ("keys=u8.log2", "{ u8: ~ 2^8  } hitcount:          2".to_string()),
         ("keys=u8.buckets=16", "{ u8: ~ 192-207 } hitcount:          2".to_string()),
         ("keys=name", std::format!("{{ name: abc{} }} hitcount:          2", blanks(47))),
+        (
+            "keys=long",
+            std::format!("{{ long: {} }} hitcount:          2", "x".repeat(290)),
+        ),
         ("keys=loc", std::format!("{{ loc: hello{} }} hitcount:          2", blanks(45))),
         ("keys=rel", std::format!("{{ rel: rel{} }} hitcount:          2", blanks(47))),
         ("keys=cpu", "{ cpu:          3 } hitcount:          2".to_string()),
@@ -550,6 +633,12 @@ fn lines() {
         (
             "keys=stacktrace",
             "{ common_stacktrace:\n         f+0x1000/0x9\n         f+0x2000/0x9\n} hitcount:          2"
+                .to_string(),
+        ),
+        (
+            "keys=calls,u8",
+            "{ calls.stacktrace         f+0x1000/0x9\n         f+0x2000/0x9\n, u8:        200} \
+             hitcount:          2"
                 .to_string(),
         ),
         (
@@ -595,6 +684,60 @@ fn variables_are_set() {
 }
 
 #[test]
+fn signs() {
+    for (expression, signed) in [
+        ("s32+1", true),
+        ("s32.hex+1", true),
+        ("s32.log2+1", false),
+        ("s32.buckets=10+1", false),
+        ("-(s32.log2+1)", false),
+        ("u8+s32", false),
+    ] {
+        let description = compiled(&std::format!("keys=u8:x={expression}")).unwrap();
+        let variable = description.variables.as_slice()[0];
+        assert_eq!(
+            description.node(variable.node).signed,
+            signed,
+            "{expression}"
+        );
+    }
+    let like = |one: &str, other: &str| {
+        let (one, other) = (compiled(one).unwrap(), compiled(other).unwrap());
+        let key = |of: &Description| *of.node(of.keys.as_slice()[0].node);
+        key(&one).is_like(&key(&other))
+    };
+    assert!(like("keys=s32.log2", "keys=s32.buckets=10"));
+    assert!(!like("keys=s32.log2", "keys=s32"));
+}
+
+#[test]
+fn words_of_keys() {
+    for (keys, words) in [
+        ("calls", 32),
+        ("calls.stacktrace", 31),
+        ("calls.stacktrace,loc", 63),
+        ("calls,calls.stacktrace", 63),
+        ("calls.stacktrace,calls.stacktrace,u8", 63),
+        ("long", 38),
+    ] {
+        let description = compiled(&std::format!("keys={keys}")).unwrap();
+        assert_eq!(description.key_words, words, "{keys}");
+    }
+    // All words of a key are set, also the one behind a stack.
+    let description = compiled("keys=calls").unwrap();
+    let evaluation = Evaluation {
+        description: &description,
+        entry: &entry(),
+        references: &[],
+        hit: &Here,
+    };
+    let mut key = [u64::MAX; 32];
+    evaluation.key(&mut key);
+    assert_eq!(key[..3], [0x1000, 0x2000, 0]);
+    assert_eq!(key[3..], [0; 29]);
+}
+
+#[test]
 fn orders() {
     let text = "keys=s32:vals=u64:sort=u64.descending,s32";
     let description = compiled(text).unwrap();
@@ -613,6 +756,12 @@ fn orders() {
         .map(|at| map.key_word(*at, 0) as i64)
         .collect();
     assert_eq!(keys, [9, -2, 3, 5]);
+    // A modifier that takes the sign off does not change the order.
+    let text = "keys=s32.buckets=1:vals=u64:sort=u64.descending,s32";
+    let what = (&compiled(text).unwrap(), text.as_bytes());
+    print::sort(what, &map, &mut elements, |part, order| part.sort_by(order));
+    let keys = elements.iter().map(|at| map.key_word(*at, 0) as i64);
+    assert!(keys.eq([9, -2, 3, 5]));
 }
 
 const LAYOUT: Layout = Layout {

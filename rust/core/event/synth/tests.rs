@@ -2,7 +2,7 @@
 
 use super::command::{Command, Definition, Field, Reason, Refused, FIELDS_MAX};
 use super::layout::{place, write_field, write_print_fmt, Named};
-use super::types::{is_signed, Kind, TypeText};
+use super::types::{is_possible, is_signed, Kind, TypeText};
 use crate::core::format::symbol::Symbols;
 use crate::core::format::Out;
 use std::string::{String, ToString};
@@ -108,9 +108,12 @@ fn types_as_in_c() {
         let kind = kind(name).unwrap().unwrap();
         assert_eq!(kind.size(), size, "{name}");
         assert_eq!(is_signed(kind, name.as_bytes()), signed, "{name}");
+        assert!(is_possible(name.as_bytes()), "{name}");
     }
     for unknown in ["foo", "int[4]", "u64[]", "unsigned", "double", "size_t", ""] {
         assert_eq!(kind(unknown), Some(None), "{unknown}");
+        let is_array = unknown.contains('[');
+        assert_eq!(is_possible(unknown.as_bytes()), is_array, "{unknown}");
     }
     for bad in [
         "char[257]",
@@ -122,6 +125,7 @@ fn types_as_in_c() {
         "char[4]x",
     ] {
         assert_eq!(kind(bad), None, "{bad}");
+        assert!(is_possible(bad.as_bytes()), "{bad}");
     }
 }
 

@@ -132,6 +132,11 @@ pub struct TypeText<'a> {
     pub array: &'a [u8],
 }
 
+/// Whether a command takes `ty` for a field before it is run: a number, or any array.
+pub fn is_possible(ty: &[u8]) -> bool {
+    ty.contains(&b'[') || NUMBERS.iter().any(|known| known.name.as_bytes() == ty)
+}
+
 /// Why a text is no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadSize;

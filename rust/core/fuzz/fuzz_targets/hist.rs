@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use rtrace_core::event::field::{Field, Kind};
 use rtrace_core::event::hist::action::{Action, Effects, Parameter};
-use rtrace_core::event::hist::attributes::{split_filter, Attributes};
+use rtrace_core::event::hist::attributes::{hide_minus, split_filter, Attributes};
 use rtrace_core::event::hist::compile::{compile, compile_actions, Found, Scope};
 use rtrace_core::event::hist::description::{Description, Few, Form, Node, Target, TypeName};
 use rtrace_core::event::hist::error::{position, Log, Reason};
@@ -66,6 +66,10 @@ impl Scope for Event {
 
     fn is_event(&self, system: &[u8], _: &[u8]) -> bool {
         system == b"s"
+    }
+
+    fn removes(&self) -> bool {
+        false
     }
 
     fn has_variable(&self, name: &[u8]) -> bool {
@@ -136,6 +140,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok((text, _)) = split_filter(bytes) else {
         return;
     };
+    let mut text = text.to_vec();
+    hide_minus(&mut text);
+    let text = &text[..];
     let mut log = Checked(bytes);
     let Ok(attributes) = Attributes::parse(text, &mut log) else {
         return;
@@ -150,7 +157,7 @@ fuzz_target!(|bytes: &[u8]| {
     if compile(text, all, &mut Event, &mut log, &mut description).is_err() {
         return;
     }
-    if compile_actions(text, all, &mut Event, &mut log, &mut description).is_err() {
+    if compile_actions(text, &actions, &mut Event, &mut log, &mut description).is_err() {
         return;
     }
     let mut memory = [0; 8192];

@@ -131,3 +131,97 @@ w $s "hist:keys=next_pid:q=-(\$$v)"
 w $s "hist:keys=next_pid:q=\$$v+1"
 show $s
 clear $s $k
+echo "== sym-offset =="
+w $k 'hist:keys=common_pid.symXoffset'
+show $k
+w $k '!hist:keys=common_pid.sym-offset'
+show $k
+w $k 'hist:keys=pid:x=pid.sym-offset-prio'
+w $k 'hist:keys=pid.sym-offsets'
+w $k 'hist:keys=pid.sym-offset:vals=prio.sym-offset'
+w $k 'hist:keys=pid:v=prio:v.sym-offset=prio'
+w $k 'hist:keys=prio:p=prio:onmax($p).save(prio.sym-offset,comm)'
+show $k
+clear $k
+echo "== sizes of keys =="
+echo 'st unsigned long[] stack; char[] who' >> synthetic_events
+for d in stack.stacktrace,who stack.stacktrace,common_comm stack.stacktrace,stack.stacktrace stack.stacktrace,stack.stacktrace,who stack,who stack.stacktrace,stack who,common_comm; do
+	w synthetic/st hist:keys=$d
+	show synthetic/st
+	clear synthetic/st
+done
+echo '!st' >> synthetic_events
+echo "== signs =="
+echo 'n1 s32 v' >> synthetic_events; echo 'n2 u32 v' >> synthetic_events
+for m in log2 buckets=10 hex; do
+	w $k "hist:keys=pid:x=prio.$m+1:onmax(\$x).n1(\$x)"
+	w $k "hist:keys=pid:y=prio.$m+1:onmax(\$y).n2(\$y)"
+	clear $k
+done
+w $k 'hist:keys=prio.log2'
+w $s 'hist:keys=next_prio:onmatch(sched.sched_waking).n1(prio)'
+w $s 'hist:keys=next_prio.buckets=10:onmatch(sched.sched_waking).n1(prio)'
+show $k
+clear $s $k
+echo '!n1' >> synthetic_events; echo '!n2' >> synthetic_events
+echo "== units of operations =="
+w $k 'hist:keys=pid:a=common_timestamp.usecs:b=common_timestamp.usecs'
+w $s 'hist:keys=next_pid:l=common_timestamp.usecs-$a-$b'
+w $s 'hist:keys=next_pid:m=$a+$b+common_timestamp.usecs'
+w $s 'hist:keys=next_pid:n=-($a+$b+$a)'
+w $s 'hist:keys=next_pid:o=-(common_timestamp.usecs)'
+w $s 'hist:keys=next_pid:p=next_pid.usecs+next_prio.usecs+$a'
+w $s 'hist:keys=common_timestamp.usecs+common_timestamp.usecs+common_timestamp.usecs'
+show $s
+sleep 0.1
+sed -n 's/^\({ common_timestamp[^:]*\):.*/\1/p' events/$s/hist | sort -u
+clear $s $k
+echo "== saved variables =="
+w $k 'hist:keys=pid:p=prio:onmax($p).save($p)'
+w $k 'hist:keys=pid:p=prio:onmax($p).save(sched.sched_waking.$p)'
+w sched/sched_wakeup 'hist:keys=pid:q=prio'
+w $k 'hist:keys=pid:p=prio:onmax($p).save($q)'
+show $k
+clear $k sched/sched_wakeup
+echo "== removal of a variable that is there twice =="
+w $k '!hist:keys=pid:a=pid,a=prio'
+w $k 'hist:keys=pid:a=pid,a=prio'
+w $k 'hist:keys=pid:a=pid'
+w $k '!hist:keys=pid:a=pid,a=prio'
+w $k '!hist:keys=pid:a=pid'
+show $k
+echo "== variables of a shared histogram =="
+w $k 'hist:name=foo:keys=pid:v=prio'
+w sched/sched_wakeup 'hist:name=foo:keys=pid:v=prio'
+w $s 'hist:keys=next_pid:w=$v'
+w $s 'hist:keys=next_pid:x=sched.sched_waking.$v'
+show $s
+clear $s sched/sched_wakeup $k
+w $k 'hist:keys=pid:v=prio'
+w sched/sched_wakeup 'hist:keys=pid:v=prio'
+w $s 'hist:keys=next_pid:w=$v'
+clear $s sched/sched_wakeup $k
+echo "== long texts as keys =="
+python3 - <<'PY'
+import ctypes
+import fcntl
+import os
+import struct
+
+data = os.open("user_events_data", os.O_RDWR)
+word = ctypes.create_string_buffer(8)
+name = ctypes.create_string_buffer(b"longname char[300] name; u32 n")
+register = bytearray(struct.pack("=IBBHQQI", 28, 31, 4, 0, ctypes.addressof(word), ctypes.addressof(name), 0))
+fcntl.ioctl(data, 0xC0082A00, register)
+at = struct.unpack_from("=I", register, 24)[0]
+event = "events/user_events/longname"
+for keys in "name", "n,name", "name:sort=name.descending":
+    for remove in "", "!":
+        with open(event + "/trigger", "a") as trigger:
+            trigger.write(remove + "hist:keys=" + keys + "\n")
+        if not remove:
+            for letter, count in (b"b", 280), (b"a", 299), (b"a", 300), (b"a", 255), (b"c", 3):
+                os.write(data, struct.pack("=I300sI", at, letter * count, 7))
+            with open(event + "/hist") as hist:
+                print(hist.read())
+PY

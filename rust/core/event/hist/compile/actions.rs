@@ -6,19 +6,19 @@ use super::{Found, Parser, Result, Scope, Use};
 use crate::core::event::hist::action::{
     Action, Actions, Effect, Handler, Kind, Parameter, Response, Track,
 };
-use crate::core::event::hist::attributes::Attributes;
 use crate::core::event::hist::description::{Description, Few, Form, Node, Target, Variable, OWN};
 use crate::core::event::hist::error::{Errno, Log, Reason};
 use crate::core::event::hist::VARIABLES;
 
-/// Compiles `actions` of a definition, the rest of which is in `into`.
+/// Compiles `actions` of a definition, the rest of which is in `into`. In a field among their
+/// parameters, the variables of the definition have no meaning.
 ///
 /// # Errors
 ///
 /// Those of C. `into` is unspecified then.
 pub fn compile_actions(
     text: &[u8],
-    (attributes, actions): (&Attributes<'_>, &Actions<'_>),
+    actions: &Actions<'_>,
     scope: &mut dyn Scope,
     log: &mut dyn Log,
     into: &mut Description,
@@ -32,7 +32,6 @@ pub fn compile_actions(
         locals: [(&[], &[]); VARIABLES],
         defined: 0,
     };
-    parser.definitions(attributes)?;
     for action in actions.as_slice() {
         let response = parser.action(action)?;
         parser.into.responses.push(response).ok_or(Errno::Invalid)?;

@@ -128,6 +128,27 @@ fn refused_actions() {
                 (FieldVariableNotMade, "none"),
             ],
         ),
+        // Its own variables are no fields.
+        (
+            "onmax($l).save($l)",
+            Errno::Invalid,
+            &[
+                (VariableNotFound, "l"),
+                (FieldNotFound, "$l"),
+                (FieldNotParsed, "$l"),
+                (FieldVariableNotMade, "$l"),
+            ],
+        ),
+        (
+            "onmax($l).save(sys.own.$l)",
+            Errno::Invalid,
+            &[
+                (VariableNotFound, "l"),
+                (FieldNotFound, "$l"),
+                (FieldNotParsed, "sys.own.$l"),
+                (FieldVariableNotMade, "sys.own.$l"),
+            ],
+        ),
         (
             "onmatch(sys.other).none(u64)",
             Errno::Invalid,
@@ -184,6 +205,16 @@ fn refused_actions() {
             .collect();
         assert_eq!(errors, want, "{text}");
     }
+}
+
+#[test]
+fn a_variable_of_another_event_is_saved() {
+    let text = "keys=u8:l=u64:onmax($l).save($ts0)";
+    let description = compiled(text).unwrap();
+    let saved = description.saved.as_slice()[0];
+    assert_eq!(saved.name.within(text.as_bytes()), b"$ts0");
+    let node = description.node(saved.node);
+    assert_eq!(node.value, Value::Reference(1));
 }
 
 #[derive(Default)]

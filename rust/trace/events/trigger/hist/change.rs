@@ -6,7 +6,7 @@ use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger}
 use super::scope::Names;
 use super::{actions, waiting, Face, HistTrigger, Histogram};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
-use crate::core::event::hist::attributes::{condition, split_filter, Attributes};
+use crate::core::event::hist::attributes::{condition, hide_minus, split_filter, Attributes};
 use crate::core::event::hist::compile::{compile, compile_actions};
 use crate::core::event::hist::description::{Description, Few};
 use crate::core::event::hist::error::{position, Log, Reason};
@@ -179,6 +179,9 @@ impl Registry {
     /// files; `log` gets their reasons.
     pub(super) fn write_hist(&mut self, at: &Writing<'_>, log: &mut dyn Log) -> Result {
         let (text, condition_text) = split_filter(at.definition)?;
+        let mut text = Text::copy(text)?;
+        hide_minus(&mut text);
+        let text = &*text;
         let attributes = Attributes::parse(text, log)?;
         let is_event = |system: &[u8], event: &[u8]| {
             let found = self.find(system, event);
@@ -234,7 +237,7 @@ impl Registry {
         }
 
         // As in C, the errors of actions come before those of the trigger as a whole.
-        let compiled = compile_actions(text, all, &mut names, log, &mut description);
+        let compiled = compile_actions(text, &actions, &mut names, log, &mut description);
         let Names {
             registry,
             found,

@@ -2,7 +2,7 @@
 
 //! Resolves the names in a definition.
 
-use super::super::{EventId, Registry};
+use super::super::{EventId, Registry, TriggerList};
 use super::change::Writing;
 use super::{HistTrigger, Histogram};
 use crate::core::event::field;
@@ -54,13 +54,19 @@ impl Names<'_> {
             let mut variables = hist.description.variables.as_slice().iter();
             variables.position(|variable| variable.name.within(&hist.text) == name)
         };
-        let mut lists = files.filter_map(|file| {
+        let table_of = |list: &TriggerList| {
+            let mut hists = list.of::<HistTrigger>();
+            let hist = hists.find(|hist| index(hist).is_some())?;
+            Some(hist.histogram.clone())
+        };
+        let mut owners = files.filter_map(|file| {
             let list = file.triggers()?;
-            let has = list.of::<HistTrigger>().any(|hist| index(hist).is_some());
-            has.then_some(list)
+            let table = table_of(&list)?;
+            Some((list, table))
         });
-        let list = lists.next()?;
-        if lists.next().is_some() {
+        let (list, table) = owners.next()?;
+        // Triggers with the same `name=` have one table, and so one variable.
+        if owners.any(|(_, other)| !Arc::ptr_eq(&other, &table)) {
             log.log(Reason::VariableNotUnique, name);
             return None;
         }
@@ -129,15 +135,17 @@ impl Scope for Names<'_> {
         })
     }
 
+    fn removes(&self) -> bool {
+        self.removes
+    }
+
     fn has_variable(&self, name: &[u8]) -> bool {
-        !self.removes && {
-            let list = self.registry.triggers_of(self.instance, self.event);
-            let has = |trigger: &HistTrigger| {
-                let mut variables = trigger.description.variables.as_slice().iter();
-                variables.any(|variable| variable.name.within(&trigger.text) == name)
-            };
-            list.is_some_and(|list| list.of::<HistTrigger>().any(has))
-        }
+        let list = self.registry.triggers_of(self.instance, self.event);
+        let has = |trigger: &HistTrigger| {
+            let mut variables = trigger.description.variables.as_slice().iter();
+            variables.any(|variable| variable.name.within(&trigger.text) == name)
+        };
+        list.is_some_and(|list| list.of::<HistTrigger>().any(has))
     }
 
     fn variable(
