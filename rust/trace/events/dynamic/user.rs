@@ -346,7 +346,7 @@ impl Dynamic for User {
         if self.event.is_used() {
             return Err(EBUSY);
         }
-        registry.remove(|known| known.id() == self.id)
+        registry.remove_and_keep_entries(self.id)
     }
 
     fn may_end(&self) -> Result {

@@ -392,12 +392,47 @@ def pages(_at):
     until("none is left", lambda: active([]))
 
 
+def entries_stay(at):
+    """An event that goes leaves its entries, and those of others, until users remove an event."""
+    for name in ("trace", "dynamic_events"):
+        put(name, b"")
+    put("trace_marker", b"a marker")
+    fd = data()
+    number = register(fd, b"ours u32 a", at)
+    enable(True)
+    os.write(fd, struct.pack("=II", number, 7))
+    enable(False)
+    kind = int(read("events/user_events/ours/id"))
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+    check("the marker stays", "a marker" in read("trace"))
+    check("its own entry", f": Unknown type {kind}\n" in read("trace"))
+    fd = data()
+    register(fd, b"other u32 b", at)
+    if OURS:
+        check("no other event has the type", int(read("events/user_events/other/id")) != kind)
+        check("its own entry", f": Unknown type {kind}\n" in read("trace"))
+    unregister(fd, at)
+    delete(fd, b"other") if OURS else os.close(fd)
+    until("none is left", lambda: active([]))
+    check("the marker stays", "a marker" in read("trace"))
+    check("there is none", fails(errno.ENOENT, define, b"-:ours"))
+    check("all are cleared", "a marker" not in read("trace") and "Unknown" not in read("trace"))
+    fd = data()
+    register(fd, b"ours", at)
+    check("the type is free", int(read("events/user_events/ours/id")) == kind)
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+
+
 def main():
     """All of it, in a page of its own, behind which is none that can be used."""
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
-    for part in (bad_requests, writes, persistent, processes, pages):
+    for part in (bad_requests, writes, persistent, processes, pages, entries_stay):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")
