@@ -220,7 +220,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// `EFAULT` if a value is not inside the entry, or a text in it has no end.
+    /// `EFAULT` if a value is not inside the entry, or a text in it has no end, where an entry would be
+    /// made.
     #[inline]
     pub(crate) fn record(&self, payload: &[u8]) -> Result {
         let is_good = self.shared.checks.iter().all(|check| check.passes(payload));
@@ -236,13 +237,13 @@ impl Event {
             for file in files.filter(|file| !recording::is_left_out(file)) {
                 match is_good {
                     true => recording::record(stay, file, length, fill),
-                    false => is_refused = true,
+                    false => is_refused |= recording::is_made(stay, file, length),
                 }
             }
             #[cfg(CONFIG_PERF_EVENTS)]
             match is_good {
                 true => self.event.submit_here(stay, || length, fill),
-                false => is_refused |= self.event.is_for_perf(),
+                false => is_refused |= self.event.takes_here(stay),
             }
         });
         if is_refused {
