@@ -68,8 +68,11 @@ for text in (
         "e:f sched/sched_switch a=$prev_pid if prev_pid == 1 && prev_prio > 2", "e:f sched/sched_switch a=$none",
         "e:f sched/sched_switch a=none", "e:f sched/sched_switch a=%di", "e sched/sched_switch prev_pid $next_pid",
         "e:f/ sched.sched_switch $next_pid", "e:/f sched.sched_switch $next_pid", "e sched_switch $next_pid",
-        r"e:f sched/sched_switch a=\5 b=+0($prev_comm):string c=@jiffies", "e:f sched/sched_switch a=$prev_pid a=$next_pid"):
+        r"e:f sched/sched_switch a=\5 b=+0($prev_comm):string c=@jiffies", "e:f sched/sched_switch a=$prev_pid a=$next_pid",
+        "e:f sched/sched_switch a=@none", "e:f sched/sched_switch a=@jiffies+z", "e:f sched/sched_switch a=@none b=$none",
+        "e:f sched/sched_switch a=$none b=@none"):
     define("dynamic_events", text)
+define("dynamic_events", "e:f sched/sched_switch a=@jiffies", "e:f sched/sched_switch a=@none", "e:f sched/sched_switch b=@jiffies")
 
 part("fprobes")
 for text in ("f vfs_rea*", "f vfs_rea?", "f vfs_rea[d]", "f *vfs_read", "f vfs_*%return", "f vfs_read%return $retval", "f vfs_none", "f vfs_none*",
