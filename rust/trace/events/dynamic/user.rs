@@ -400,7 +400,7 @@ impl EventKind for Users {
 ///
 /// `EINVAL` for a definition that is not understood, `EPERM` without the right to an event that
 /// persists, `EADDRINUSE` if the event has other fields, `EMFILE` if there are as many as may be,
-/// `EEXIST` if an event of another kind has the name, `ENOMEM`.
+/// `ENOMEM`.
 pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     let definition = Definition::parse(text).map_err(|Invalid| EINVAL)?;
     if sort.persists && !may_persist() {
@@ -438,10 +438,7 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     let room = KBox::<User>::new_uninit(GFP_KERNEL)?;
     list.reserve()?;
     let mut registry = registry::lock()?;
-    let Shared { own_name, .. } = &*event.shared;
-    if registry.find(event.shared.system(), own_name).is_some() {
-        return Err(EEXIST);
-    }
+    // As in C, an event of another kind may have the name. The directory is that of the older one.
     let id = registry.add(DynamicEvent::register(&event.event)?)?;
     let held = Held::new(&event);
     list.push(KBox::write(room, User { event, id }))?;

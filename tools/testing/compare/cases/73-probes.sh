@@ -102,6 +102,15 @@ for text in (
 define("uprobe_events", f"p:x {FILE}:0x10", f"p:x {FILE}:0x10", f"p:x {FILE}:0x20", f"p:x {FILE}:0x20 %ax", f"r:x {FILE}:0x20",
        f"-:x {FILE}:0x20", f"-:x {FILE}:0x0000000000000020", "-:y")
 
+part("a user event with the name of a probe")
+print(write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND), write("dynamic_events", "u:same u32 a", os.O_APPEND))
+print(read("dynamic_events"), sorted(os.listdir("events/user_events")), "__probe_ip" in read("events/user_events/same/format"))
+print(write("set_event", "user_events:same", os.O_TRUNC), read("set_event"), read("user_events_status"))
+print(write("set_event", "", os.O_TRUNC), read("set_event"))
+print(write("kprobe_events", "-:user_events/same", os.O_APPEND), read("dynamic_events"), sorted(os.listdir("events/user_events")))
+print("u32 a" in read("events/user_events/same/format"), write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND))
+print(write("dynamic_events", "", os.O_TRUNC), read("dynamic_events"), os.path.exists("events/user_events/same"))
+
 part("all kinds")
 for text in ("r:x foo", "p:x foo", "x:y z", "-", "-:", "-:none", "!p:x foo", "# p vfs_read", "p vfs_read # text"):
     define("dynamic_events", text)
