@@ -591,17 +591,18 @@ pub(crate) fn boot(text: &[u8]) {
         .filter(|one| !one.is_empty())
     {
         any = true;
-        let made = Text::copy(one).and_then(|mut one| {
-            one.iter_mut()
-                .filter(|byte| **byte == b',')
-                .for_each(|byte| *byte = b' ');
-            list::command(&one, Some(&Kprobes))
-        });
-        if let Err(error) = made {
+        let Ok(mut command) = Text::copy(one) else {
+            continue;
+        };
+        command
+            .iter_mut()
+            .filter(|byte| **byte == b',')
+            .for_each(|byte| *byte = b' ');
+        if let Err(error) = list::command(&command, Some(&Kprobes)) {
             pr_warn!(
                 "Failed to add event({}): {}\n",
                 error.to_errno(),
-                Bytes(one)
+                Bytes(&command)
             );
         }
     }
