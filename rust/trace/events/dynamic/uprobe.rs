@@ -256,8 +256,9 @@ impl Probed for Uprobe {
         &self.probe.handler().arguments
     }
 
-    fn register(&self, on: bool) -> Result {
-        self.enable(on)
+    /// It is registered when the event is enabled the next time.
+    fn register(&self, _on: bool) -> Result {
+        Ok(())
     }
 
     fn unregister(&self) {

@@ -102,6 +102,14 @@ for text in (
 define("uprobe_events", f"p:x {FILE}:0x10", f"p:x {FILE}:0x10", f"p:x {FILE}:0x20", f"p:x {FILE}:0x20 %ax", f"r:x {FILE}:0x20",
        f"-:x {FILE}:0x20", f"-:x {FILE}:0x0000000000000020", "-:y")
 
+part("a uprobe of an enabled event")
+FILE = os.path.realpath("/bin/true")
+print(write("uprobe_events", f"p:more {FILE}:0x1000", os.O_APPEND), write("events/uprobes/more/enable", "1", 0))
+print(write("uprobe_events", f"p:more {FILE}:0x7fffffff", os.O_APPEND), read("uprobe_events"), read("events/uprobes/more/enable"))
+print(write("events/uprobes/more/enable", "0", 0), write("events/uprobes/more/enable", "1", 0), read("events/uprobes/more/enable"))
+print(write("uprobe_events", f"-:more {FILE}:0x000000007fffffff", os.O_APPEND), write("events/uprobes/more/enable", "1", 0))
+print(write("events/uprobes/more/enable", "0", 0), write("uprobe_events", "", os.O_TRUNC), read("uprobe_events"))
+
 part("a user event with the name of a probe")
 print(write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND), write("dynamic_events", "u:same u32 a", os.O_APPEND))
 print(read("dynamic_events"), sorted(os.listdir("events/user_events")), "__probe_ip" in read("events/user_events/same/format"))
