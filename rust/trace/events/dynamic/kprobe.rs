@@ -701,7 +701,7 @@ pub(crate) fn create_local(
         Err(NoArguments::Errno(error)) => return Err(error),
         Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
-    let event = Event::new(title(b"kprobes", name, is_return), arguments.clone())?;
+    let event = Event::local(title(b"kprobes", name, is_return), arguments.clone())?;
     let probe = Kprobe::new(&event, Spot::of(place, None)?, is_return, 0, arguments)?;
     let probe = Arc::new(probe, GFP_KERNEL)?;
     event.add(probe.clone())?;

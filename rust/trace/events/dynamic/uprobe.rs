@@ -477,7 +477,7 @@ pub(crate) fn create_local(
         Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
     let title = title(b"uprobes", b"DUMMY_EVENT", is_return);
-    let event = Event::new(title, arguments.clone())?;
+    let event = Event::local(title, arguments.clone())?;
     let place = Place {
         file,
         offset,
