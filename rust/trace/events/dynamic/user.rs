@@ -23,7 +23,7 @@ use crate::kernel::deferred::Deferred;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::reserved;
 use crate::kernel::text::Text;
-use crate::kernel::trace_event::COMMON;
+use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::trace_seq::TraceSeq;
 use crate::kernel::user_event_mm::{max_events, may_persist};
 use crate::trace::events::file::Hot;
@@ -430,7 +430,8 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     }
     let ops = KBox::new(SharedOps(shared.clone()), GFP_KERNEL)?;
     let event = Event {
-        event: DynamicEvent::new(shared.texts()?, 0, ops)?,
+        // BPF programs can be at it.
+        event: DynamicEvent::new(shared.texts()?, Call::TRACEPOINT, ops)?,
         shared,
     };
     let event = Arc::new(event, GFP_KERNEL)?;
