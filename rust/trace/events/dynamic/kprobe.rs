@@ -296,9 +296,12 @@ pub(crate) fn show_profile(one: &dyn Dynamic, out: &mut dyn Out) -> fmt::Result 
     writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())
 }
 
-/// Whether the function at `address` must not be traced. A part that the compiler has split off is
+/// Whether the function at `address` must not be traced, unless the kernel's builder wants it. A part that the compiler has split off is
 /// judged as the function that it was split off from.
 fn is_not_traceable(address: usize) -> bool {
+    if cfg!(CONFIG_KPROBE_EVENTS_ON_NOTRACE) {
+        return false;
+    }
     let has_no_site = |address: usize| {
         let Some((size, offset)) = kallsyms::size_offset(address) else {
             return false;
