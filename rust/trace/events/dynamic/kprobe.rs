@@ -26,6 +26,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::hashed_pointer::HashedPointer;
 use crate::kernel::kallsyms;
 use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as ProbeTarget};
+use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
@@ -260,7 +261,7 @@ impl Kprobe {
     /// Registers it, whether or not what it probes is there. Errors as [`Probe::register`]; `EPERM`
     /// where the kernel is locked down.
     fn begin(&self, on: bool) -> Result {
-        kprobe::check_lockdown()?;
+        check_lockdown()?;
         if let Some(address) = self.spot.address().filter(|at| is_not_traceable(*at)) {
             pr_warn!(
                 "Could not probe notrace function {}\n",
