@@ -287,8 +287,9 @@ impl Registry {
     /// of instances where one of them was ever enabled, since another event may get the same type
     /// number. Task context, sleeps. Works without memory: the events of a module must go with it.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
-        self.remove_files(&is)?;
-        self.clear_unknown();
+        if self.remove_files(&is)? {
+            self.clear_unknown();
+        }
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retract_all(going.map(|event| &mut event.call));
         self.events.retain(|event| !is(event));
