@@ -9,7 +9,7 @@
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::from_result;
-use kernel::ffi::{c_int, c_uint};
+use kernel::ffi::c_int;
 use kernel::prelude::*;
 
 #[cfg(CONFIG_SYNTH_EVENTS)]

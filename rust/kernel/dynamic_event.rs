@@ -525,6 +525,13 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         unsafe { perf_trace::submit(self.call(), Seen::OfCaller, length(), fill) };
     }
 
+    /// Whether [`DynamicEvent::submit_here`] would have an entry made. Any context.
+    #[cfg(all(CONFIG_USER_EVENTS, CONFIG_PERF_EVENTS))]
+    pub(crate) fn takes_here(&self, _stay: &PreemptOff) -> bool {
+        // SAFETY: as in `submit_with`.
+        self.is_for_perf() && unsafe { perf_trace::takes(self.call()) }
+    }
+
     /// Prints an entry as a line. Any context.
     pub(crate) fn print(&self, entry: &[u8], flags: c_int, out: &mut TraceSeq) -> fmt::Result {
         self.ops.print(entry, flags, out)

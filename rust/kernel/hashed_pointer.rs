@@ -17,6 +17,7 @@ pub(crate) struct HashedPointer(*const c_void);
 
 impl HashedPointer {
     /// That of `of`.
+    #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
     pub(crate) fn new<T>(of: &T) -> Self {
         Self(core::ptr::from_ref(of).cast())
     }

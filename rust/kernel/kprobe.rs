@@ -50,12 +50,6 @@ fn told(result: c_int) -> Entry {
     }
 }
 
-/// Checks that probes may be made now. Task context. `EPERM` where the kernel is locked down.
-pub(crate) fn check_lockdown() -> Result {
-    // SAFETY: no preconditions.
-    to_result(unsafe { bindings::security_locked_down(bindings::lockdown_reason_LOCKDOWN_KPROBES) })
-}
-
 /// What a probe does. All of it in the probed code's context, with preemption off: no sleep, no
 /// lock that may be held there, no code that may be probed.
 pub(crate) trait Handler: Send + Sync + 'static {

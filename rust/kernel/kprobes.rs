@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Functions without kprobes, and regions in which none is called.
+//! Functions without kprobes, regions in which none is called, and lockdown of probes.
 //!
 //! C header: `include/linux/kprobes.h`.
 
 #[cfg(CONFIG_FPROBE)]
 use super::context::PreemptOff;
-#[cfg(CONFIG_FPROBE)]
+#[cfg(any(CONFIG_FPROBE, CONFIG_KPROBE_EVENTS))]
 use kernel::bindings;
+#[cfg(any(CONFIG_FPROBE_EVENTS, CONFIG_KPROBE_EVENTS))]
+use kernel::error::to_result;
+#[cfg(any(CONFIG_FPROBE_EVENTS, CONFIG_KPROBE_EVENTS))]
+use kernel::prelude::*;
+
+/// Checks that probes may be made now. Task context. `EPERM` where the kernel is locked down.
+#[cfg(any(CONFIG_FPROBE_EVENTS, CONFIG_KPROBE_EVENTS))]
+pub(crate) fn check_lockdown() -> Result {
+    // SAFETY: no preconditions.
+    to_result(unsafe { bindings::security_locked_down(bindings::lockdown_reason_LOCKDOWN_KPROBES) })
+}
 
 /// A function's place in the list of those that no kprobe is put into.
 #[repr(transparent)]

@@ -346,6 +346,39 @@ fn is_for_programs(call: &Call, regs: Seen) -> bool {
     false
 }
 
+/// This CPU's list of perf's events of `call`, and whether there is one in it.
+///
+/// # Safety
+///
+/// As [`submit`].
+#[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
+#[inline(always)]
+unsafe fn listeners(call: &Call) -> Option<(*const bindings::hlist_head, bool)> {
+    let raw = call.as_ptr();
+    // SAFETY: null, or the lists, which stay while the event is in use: this probe is waited for
+    // before they go. The first word of this CPU's list is read at once.
+    unsafe {
+        if (*raw).perf_events.is_null() {
+            return None;
+        }
+        let list: *const bindings::hlist_head = this_of((*raw).perf_events);
+        let is_empty = (&raw const (*list).first).read_volatile().is_null();
+        Some((list, !is_empty))
+    }
+}
+
+/// Whether [`submit`] would have an entry made.
+///
+/// # Safety
+///
+/// As [`submit`].
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) unsafe fn takes(call: &Call) -> bool {
+    // SAFETY: the caller is in a probe of `call`, with preemption off.
+    unsafe { listeners(call) }
+        .is_some_and(|(_, is_listened_to)| is_listened_to || is_for_programs(call, Seen::OfCaller))
+}
+
 /// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
 /// `fill` writes what is behind the common fields. Nothing is done where nobody listens, or for an
 /// entry that is shorter than the common fields.
@@ -357,16 +390,10 @@ fn is_for_programs(call: &Call, regs: Seen) -> bool {
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl FnOnce(&mut [u8])) {
     let raw = call.as_ptr();
-    // SAFETY: null, or the lists, which stay while the event is in use: this probe is waited for
-    // before they go.
-    let list: *const bindings::hlist_head = unsafe {
-        match (*raw).perf_events.is_null() {
-            true => return,
-            false => this_of((*raw).perf_events),
-        }
+    // SAFETY: this probe is waited for before the event is no longer in use.
+    let Some((list, is_listened_to)) = (unsafe { listeners(call) }) else {
+        return;
     };
-    // SAFETY: the list of this CPU, of which the first word is read at once.
-    let is_listened_to = unsafe { !(&raw const (*list).first).read_volatile().is_null() };
     if !is_listened_to && !is_for_programs(call, regs) {
         return;
     }

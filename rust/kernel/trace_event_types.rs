@@ -41,6 +41,9 @@ unsafe impl pin_init::Zeroable for Slot {}
 static CHUNKS: [Atomic<*mut Chunk>; CHUNK] = [const { Atomic::new(null_mut()) }; CHUNK];
 
 const IS_CALL: usize = 1;
+/// What a slot has while its type is no event's, and no event can get it.
+#[cfg(CONFIG_USER_EVENTS)]
+const RETIRED: usize = IS_CALL;
 
 /// No type below is free; a type that was freed lowers it.
 static FREE_FROM: Atomic<u32> = Atomic::new(FIRST as u32);
@@ -136,6 +139,27 @@ pub(crate) fn unregister(id: u16) {
             FREE_FROM.store(id.into(), Relaxed);
         }
     }
+}
+
+/// A type without an event, which no other event gets as long as this is there: buffers have entries of
+/// it.
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) struct Retired(u16);
+
+#[cfg(CONFIG_USER_EVENTS)]
+impl Drop for Retired {
+    fn drop(&mut self) {
+        unregister(self.0);
+    }
+}
+
+/// As [`unregister`], but the type is not free before the result is dropped. Task context.
+#[cfg(CONFIG_USER_EVENTS)]
+pub(super) fn retire(id: u16) -> Retired {
+    if let Ok(Some(slot)) = slot(id, false) {
+        slot.event.store(RETIRED, Relaxed);
+    }
+    Retired(id)
 }
 
 /// How an event's entries are printed, while RCU holds it.

@@ -56,7 +56,9 @@ pub(crate) use owned::Owned;
 pub(crate) use read::Part;
 pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]
-pub(crate) use record::{Body, Unfinished};
+pub(crate) use record::Body;
+#[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_FTRACE_SYSCALLS))]
+pub(crate) use record::Unfinished;
 
 use self::clock::{Clock, CLOCKS};
 use crate::core::format::stats::Size;

@@ -2,13 +2,13 @@
 
 //! Commands that define synthetic events. The head of `synth.rs` says what callers owe.
 
-use super::{bytes, c_uint, from_result, init, Text};
+use super::{bytes, from_result, init, Text};
 use crate::core::event::synth::command::FIELDS_MAX;
 use crate::core::event::synth::types;
 use crate::kernel::module::Owner;
 use crate::trace::events::dynamic::synthetic;
 use kernel::bindings;
-use kernel::ffi::c_int;
+use kernel::ffi::{c_int, c_uint};
 use kernel::prelude::*;
 
 const KIND: bindings::dynevent_type = bindings::dynevent_type_DYNEVENT_TYPE_SYNTH;

@@ -42,7 +42,7 @@ impl Call {
     pub(crate) const SHOWS_SYMBOLS: u32 = 1 << 29;
 
     /// It is of a kprobe.
-    #[cfg(CONFIG_KPROBE_EVENTS)]
+    #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_EPROBE_EVENTS))]
     pub(crate) const KPROBE: u32 = bindings::TRACE_EVENT_FL_KPROBE as u32;
 
     /// It is of a uprobe, and each task may use it for itself.

@@ -122,6 +122,16 @@ impl Registered {
         }
     }
 
+    /// Unregisters the entry type of an event that was made while the kernel runs. No other event gets
+    /// the type before the result is dropped. Task context, sleeps.
+    #[cfg(CONFIG_USER_EVENTS)]
+    pub(crate) fn retire(&mut self) -> types::Retired {
+        self.is_retracted = true;
+        let retired = types::retire(self.id());
+        wait_for_readers();
+        retired
+    }
+
     /// Sets a flag that tells how its entries are printed.
     pub(crate) fn mark(&mut self, flag: u32) {
         let flags = self.flags() | flag;

@@ -27,7 +27,7 @@
 pub(crate) mod arguments;
 #[cfg(CONFIG_EPROBE_EVENTS)]
 mod eprobe;
-#[cfg(CONFIG_KPROBE_EVENTS)]
+#[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_FPROBE_EVENTS))]
 mod expanded;
 #[cfg(CONFIG_FPROBE_EVENTS)]
 pub(crate) mod fprobe;

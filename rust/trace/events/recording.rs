@@ -448,6 +448,19 @@ pub(crate) fn record(
     }
 }
 
+/// Whether an entry of `length` bytes would be made for `file`: to be recorded, or for filters and
+/// triggers to look at. Any context.
+#[cfg(CONFIG_USER_EVENTS)]
+pub(crate) fn is_made(stay: &PreemptOff, file: &HotFile, length: usize) -> bool {
+    let flags = file.flags();
+    if flags & flag::PID_FILTER != 0 && file.pids.ignores() {
+        return false;
+    }
+    let buffer = file.instance.buffer();
+    flags & CHECKED & !flag::OBSERVED != 0
+        || length <= buffer.max_entry() && buffer.is_recording_here(stay)
+}
+
 /// # Safety
 ///
 /// `entry` is what [`reserve`] has just returned in this context for `at` and `length` bytes, which

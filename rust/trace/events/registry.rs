@@ -12,6 +12,8 @@ use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
+#[cfg(CONFIG_USER_EVENTS)]
+use crate::kernel::trace_event_types::Retired;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::Saving;
 use core::ops::Deref;
@@ -30,6 +32,10 @@ const HIT_BY_PATCHING: [&[u8]; 7] = [
     b"rcu",
     b"tlb",
 ];
+
+/// How many events can be removed before buffers are cleared of their entries.
+#[cfg(CONFIG_USER_EVENTS)]
+const MOST_RETIRED: usize = 1024;
 
 /// Identifies an event. A removed event and a new event of the same name have different ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -121,6 +127,8 @@ pub(crate) struct InstanceEvents {
     pub(super) probes: PidProbes,
     /// The files, sorted by event. An event for which nothing was set has no file.
     pub(super) files: KVec<EventFile>,
+    /// Whether the buffer may have entries of an event that was removed.
+    has_unknown: bool,
 }
 
 impl InstanceEvents {
@@ -170,6 +178,9 @@ pub(crate) struct Registry {
     named: KVec<KVec<u8>>,
     /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
+    /// The types of removed events whose entries are still in buffers.
+    #[cfg(CONFIG_USER_EVENTS)]
+    retired: KVec<Retired>,
     next: u32,
     /// The events with a smaller id are those of the kernel image.
     built_in: u32,
@@ -189,6 +200,8 @@ pub(super) fn init() -> Result {
         perf: InUse::new(),
         named: KVec::new(),
         waiting: KVec::new(),
+        #[cfg(CONFIG_USER_EVENTS)]
+        retired: KVec::new(),
         next: 0,
         built_in: 0,
     };
@@ -274,6 +287,50 @@ impl Registry {
     /// of instances where one of them was ever enabled, since another event may get the same type
     /// number. Task context, sleeps. Works without memory: the events of a module must go with it.
     pub(crate) fn remove(&mut self, is: impl Fn(&Event) -> bool) -> Result {
+        if self.remove_files(&is)? {
+            self.clear_unknown();
+        }
+        let going = self.events.iter_mut().filter(|event| is(event));
+        Registered::retract_all(going.map(|event| &mut event.call));
+        self.events.retain(|event| !is(event));
+        Ok(())
+    }
+
+    /// Removes an event with its files. The buffers stay as they are until [`Self::clear_unknown`],
+    /// and no other event gets the type number before. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and the event stays.
+    #[cfg(CONFIG_USER_EVENTS)]
+    pub(crate) fn remove_and_keep_entries(&mut self, id: EventId) -> Result {
+        if self.retired.len() >= MOST_RETIRED {
+            self.clear_unknown();
+        }
+        self.retired.reserve(1, GFP_KERNEL)?;
+        let was_enabled = self.remove_files(&|event| event.id() == id)?;
+        let event = self.events.iter_mut().find(|event| event.id() == id);
+        if let Some(event) = event.filter(|_| was_enabled) {
+            let _ = self.retired.push_within_capacity(event.call.retire());
+        }
+        self.events.retain(|event| event.id() != id);
+        Ok(())
+    }
+
+    /// Clears the buffers and snapshots that may have entries of events that were removed. Task
+    /// context, sleeps.
+    pub(crate) fn clear_unknown(&mut self) {
+        for at in self.instances.iter_mut().filter(|at| at.has_unknown) {
+            at.has_unknown = false;
+            at.instance.buffer().reset();
+            at.instance.snapshot().clear(None);
+        }
+        #[cfg(CONFIG_USER_EVENTS)]
+        self.retired.clear();
+    }
+
+    /// Removes the files of the events that `is` accepts; says whether one of them was ever enabled.
+    fn remove_files(&mut self, is: &impl Fn(&Event) -> bool) -> Result<bool> {
         let mut next = 0;
         while let Some(event) = self.events.get(next) {
             next += 1;
@@ -283,8 +340,7 @@ impl Registry {
             }
         }
         let mut gone: KVec<EventFile> = KVec::new();
-        let mut clear: KVec<Arc<Instance>> = KVec::new();
-        let mut clears_all = false;
+        let mut was_enabled = false;
         for event in self.events.iter().filter(|event| is(event)) {
             for at in self.instances.iter_mut() {
                 let Ok(place) = at.place(event.id) else {
@@ -292,29 +348,15 @@ impl Registry {
                 };
                 let file = at.files.remove(place)?;
                 self.enabled -= usize::from(file.is_enabled());
-                let known = clear.iter().any(|known| Arc::ptr_eq(known, at.instance()));
-                if file.was_enabled() && !known {
-                    clears_all |= clear.push(at.instance().clone(), GFP_KERNEL).is_err();
-                }
+                at.has_unknown |= file.was_enabled();
+                was_enabled |= file.was_enabled();
                 // Without memory it is dropped here, which waits for its probes.
                 let _ = gone.push(file, GFP_KERNEL);
             }
         }
         FileBox::end_all(gone.into_iter().map(EventFile::into_hot));
         self.end_saving();
-        let forget_records = |instance: &Arc<Instance>| {
-            instance.buffer().reset();
-            instance.snapshot().clear(None);
-        };
-        clear.iter().for_each(forget_records);
-        if clears_all {
-            let all = self.instances.iter();
-            all.for_each(|at| forget_records(at.instance()));
-        }
-        let going = self.events.iter_mut().filter(|event| is(event));
-        Registered::retract_all(going.map(|event| &mut event.call));
-        self.events.retain(|event| !is(event));
-        Ok(())
+        Ok(was_enabled)
     }
 
     /// Stops saving task names if no file is enabled.
@@ -523,6 +565,7 @@ impl Registry {
                     pids: instance.feature::<EventsFeature>()?.pids().clone(),
                     probes: PidProbes::default(),
                     files: KVec::new(),
+                    has_unknown: false,
                 };
                 self.instances.push(new, GFP_KERNEL)?;
                 self.instances.len() - 1

@@ -32,6 +32,27 @@ struct Item {
     symbol: Atomic<usize>,
 }
 
+impl Item {
+    /// As [`Arguments::find_symbols`].
+    fn find_symbol(&self) -> Result {
+        let Some(text) = self.argument.program.symbol() else {
+            return Ok(());
+        };
+        let text = self.body.get(text).ok_or(EINVAL)?;
+        let (name, offset) = split_offset(text);
+        let offset = match offset {
+            [] => 0,
+            digits => {
+                number::signed(digits, 0).map_err(|error| Error::from_errno(-error.errno()))?
+            }
+        };
+        let address = kallsyms::address_of(name).ok_or(ENOENT)?;
+        let address = address.wrapping_add_signed(offset as isize);
+        self.symbol.store(address, Relaxed);
+        Ok(())
+    }
+}
+
 /// All of a probe.
 pub(crate) struct Arguments {
     kind: Kind,
@@ -49,7 +70,7 @@ pub(crate) struct Arguments {
 
 /// Why arguments cannot be compiled.
 pub(crate) enum No {
-    /// There is no memory.
+    /// There is no memory, or no such symbol.
     Errno(Error),
     /// What is wrong with one.
     Refused(Refused),
@@ -74,7 +95,8 @@ impl From<Refused> for No {
 }
 
 impl Arguments {
-    /// Compiles `words`. Task context, may sleep.
+    /// Compiles `words`. Those of another event's entries have their symbols found one by one, before
+    /// the next word is looked at. Task context, may sleep.
     pub(super) fn new<'a>(
         kind: Kind,
         words: impl Iterator<Item = (&'a [u8], Origin)>,
@@ -125,6 +147,9 @@ impl Arguments {
                 argument,
                 symbol: Atomic::new(0),
             };
+            if matches!(kind, Kind::Event) {
+                item.find_symbol()?;
+            }
             all.items.push(item, GFP_KERNEL)?;
         }
         all.saved.extend_from_slice(saved.numbers(), GFP_KERNEL)?;
@@ -203,23 +228,7 @@ impl Arguments {
     ///
     /// `ENOENT` for one that is not there, `EINVAL` and `ERANGE` for a bad offset.
     pub(crate) fn find_symbols(&self) -> Result {
-        for item in &self.items {
-            let Some(text) = item.argument.program.symbol() else {
-                continue;
-            };
-            let text = item.body.get(text).ok_or(EINVAL)?;
-            let (name, offset) = split_offset(text);
-            let offset = match offset {
-                [] => 0,
-                digits => {
-                    number::signed(digits, 0).map_err(|error| Error::from_errno(-error.errno()))?
-                }
-            };
-            let address = kallsyms::address_of(name).ok_or(ENOENT)?;
-            let address = address.wrapping_add_signed(offset as isize);
-            item.symbol.store(address, Relaxed);
-        }
-        Ok(())
+        self.items.iter().try_for_each(Item::find_symbol)
     }
 
     /// Where the symbol is that the argument of this number names. Any context.

@@ -126,7 +126,7 @@ impl Probed for Eprobe {
     }
 
     fn register(&self, _on: bool) -> Result {
-        self.arguments().find_symbols()
+        Ok(())
     }
 
     fn unregister(&self) {}

@@ -21,7 +21,7 @@ use crate::core::event::probe::layout::Kind;
 use crate::core::format::Out;
 use crate::kernel::context::PreemptOff;
 use crate::kernel::fprobe::{self, Handler, Probe, Returns, Target};
-use crate::kernel::kprobe::check_lockdown;
+use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::regs::{Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::Call;

@@ -26,6 +26,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::hashed_pointer::HashedPointer;
 use crate::kernel::kallsyms;
 use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as ProbeTarget};
+use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
@@ -260,7 +261,7 @@ impl Kprobe {
     /// Registers it, whether or not what it probes is there. Errors as [`Probe::register`]; `EPERM`
     /// where the kernel is locked down.
     fn begin(&self, on: bool) -> Result {
-        kprobe::check_lockdown()?;
+        check_lockdown()?;
         if let Some(address) = self.spot.address().filter(|at| is_not_traceable(*at)) {
             pr_warn!(
                 "Could not probe notrace function {}\n",
@@ -296,9 +297,12 @@ pub(crate) fn show_profile(one: &dyn Dynamic, out: &mut dyn Out) -> fmt::Result 
     writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())
 }
 
-/// Whether the function at `address` must not be traced. A part that the compiler has split off is
+/// Whether the function at `address` must not be traced, unless the kernel's builder wants it. A part that the compiler has split off is
 /// judged as the function that it was split off from.
 fn is_not_traceable(address: usize) -> bool {
+    if cfg!(CONFIG_KPROBE_EVENTS_ON_NOTRACE) {
+        return false;
+    }
     let has_no_site = |address: usize| {
         let Some((size, offset)) = kallsyms::size_offset(address) else {
             return false;
@@ -591,17 +595,18 @@ pub(crate) fn boot(text: &[u8]) {
         .filter(|one| !one.is_empty())
     {
         any = true;
-        let made = Text::copy(one).and_then(|mut one| {
-            one.iter_mut()
-                .filter(|byte| **byte == b',')
-                .for_each(|byte| *byte = b' ');
-            list::command(&one, Some(&Kprobes))
-        });
-        if let Err(error) = made {
+        let Ok(mut command) = Text::copy(one) else {
+            continue;
+        };
+        command
+            .iter_mut()
+            .filter(|byte| **byte == b',')
+            .for_each(|byte| *byte = b' ');
+        if let Err(error) = list::command(&command, Some(&Kprobes)) {
             pr_warn!(
                 "Failed to add event({}): {}\n",
                 error.to_errno(),
-                Bytes(one)
+                Bytes(&command)
             );
         }
     }
@@ -700,7 +705,7 @@ pub(crate) fn create_local(
         Err(NoArguments::Errno(error)) => return Err(error),
         Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
-    let event = Event::new(title(b"kprobes", name, is_return), arguments.clone())?;
+    let event = Event::local(title(b"kprobes", name, is_return), arguments.clone())?;
     let probe = Kprobe::new(&event, Spot::of(place, None)?, is_return, 0, arguments)?;
     let probe = Arc::new(probe, GFP_KERNEL)?;
     event.add(probe.clone())?;

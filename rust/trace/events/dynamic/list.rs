@@ -210,7 +210,7 @@ impl List {
         self.all.remove(at).map(drop).map_err(|_| EINVAL)
     }
 
-    /// Removes those that `text` selects.
+    /// Removes those that `text` selects, and the entries of all events that were removed.
     ///
     /// # Errors
     ///
@@ -219,9 +219,11 @@ impl List {
         let mut parts = words(text);
         let head = parts.next().ok_or(EINVAL)?;
         let removal = Removal::parse(head).ok_or(EINVAL)?;
-        self.end_those(|one| {
+        let ended = self.end_those(|one| {
             kind.is_none_or(|kind| kind.has(one)) && one.matches(&removal, &mut parts.clone())
-        })
+        });
+        registry::lock()?.clear_unknown();
+        ended
     }
 
     /// Removes those that `is` accepts, up to one that cannot be removed.
@@ -283,22 +285,29 @@ impl List {
         Ok(true)
     }
 
-    /// Removes all, or those of `kind`; none if one is in use.
+    /// Removes all, or those of `kind`, none if one is in use; and the entries of all events that were
+    /// removed.
     ///
     /// # Errors
     ///
     /// `EBUSY`, `ENOMEM`.
     pub(crate) fn clear(&mut self, kind: Option<&dyn Kind>) -> Result {
         let mut registry = registry::lock()?;
+        let ended = self.end_all(kind, &mut registry);
+        registry.clear_unknown();
+        ended
+    }
+
+    fn end_all(&mut self, kind: Option<&dyn Kind>, registry: &mut Registry) -> Result {
         let is = |one: &dyn Dynamic| kind.is_none_or(|kind| kind.has(one));
-        let busy = |one: &dyn Dynamic| is(one) && one.is_busy(&registry);
+        let busy = |one: &dyn Dynamic| is(one) && one.is_busy(registry);
         if self.iter().any(busy) {
             return Err(EBUSY);
         }
         for one in self.iter().filter(|one| is(*one)) {
             one.may_end()?;
         }
-        if self.end_events(is, &mut registry)? {
+        if self.end_events(is, registry)? {
             self.iter()
                 .filter(|one| is(*one))
                 .for_each(|one| one.detach());
@@ -309,7 +318,7 @@ impl List {
         let mut at = 0;
         while let Some(one) = self.all.get(at) {
             match is(&**one) {
-                true => self.end(at, &mut registry)?,
+                true => self.end(at, registry)?,
                 false => at += 1,
             }
         }

@@ -18,7 +18,7 @@ use crate::core::format::Out;
 #[cfg(CONFIG_BPF_EVENTS)]
 use crate::kernel::bpf::Target;
 use crate::kernel::context::PreemptOff;
-use crate::kernel::dynamic_event::{DynamicEvent, Ops, Texts};
+use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::text::Text;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
@@ -237,11 +237,27 @@ pub(super) struct Event<P> {
 impl<P: Probed> Event<P> {
     /// Makes an event that is not registered yet. `ENOMEM`.
     pub(super) fn new(title: Title<'_>, arguments: Arc<Arguments>) -> Result<Self> {
+        let fields = arguments.fields()?;
+        Self::with_fields(title, arguments, fields)
+    }
+
+    /// Makes an event for one of perf's events alone, whose filter knows the common fields only, as in
+    /// C. `ENOMEM`.
+    #[cfg(any(CONFIG_UPROBE_EVENTS, all(CONFIG_KPROBE_EVENTS, CONFIG_PERF_EVENTS)))]
+    pub(super) fn local(title: Title<'_>, arguments: Arc<Arguments>) -> Result<Self> {
+        Self::with_fields(title, arguments, KVec::new())
+    }
+
+    fn with_fields(
+        title: Title<'_>,
+        arguments: Arc<Arguments>,
+        fields: KVec<FieldText>,
+    ) -> Result<Self> {
         let texts = Texts {
             system: Text::string(|out| out.bytes(title.group))?,
             name: Text::string(|out| out.bytes(title.name))?,
             print_fmt: arguments.print_fmt()?,
-            fields: arguments.fields()?,
+            fields,
         };
         let name = Text::copy(title.name)?;
         let shared = Arc::pin_init(

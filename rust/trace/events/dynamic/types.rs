@@ -26,7 +26,7 @@ impl Known {
     }
 
     /// The types, if the kernel has them.
-    #[cfg(CONFIG_KPROBE_EVENTS)]
+    #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_FPROBE_EVENTS, CONFIG_EPROBE_EVENTS))]
     pub(super) fn types() -> Self {
         Self {
             #[cfg(CONFIG_PROBE_EVENTS_BTF_ARGS)]
@@ -39,7 +39,7 @@ impl Known {
 
     /// The types, and what they say of the function `name` but for its first `hidden` parameters. Task
     /// context, may sleep.
-    #[cfg(CONFIG_KPROBE_EVENTS)]
+    #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_FPROBE_EVENTS))]
     pub(super) fn of_function(name: &[u8], hidden: u16) -> Self {
         let mut known = Self::types();
         let types = known.types.as_mut();
@@ -49,7 +49,7 @@ impl Known {
     }
 
     /// The function and its types.
-    #[cfg(CONFIG_KPROBE_EVENTS)]
+    #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_FPROBE_EVENTS))]
     pub(super) fn function(&self) -> Option<(&dyn Types, Function)> {
         match (&self.types, self.function) {
             (Some(types), Some(function)) => Some((types, function)),

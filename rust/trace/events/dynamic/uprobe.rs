@@ -256,8 +256,9 @@ impl Probed for Uprobe {
         &self.probe.handler().arguments
     }
 
-    fn register(&self, on: bool) -> Result {
-        self.enable(on)
+    /// It is registered when the event is enabled the next time.
+    fn register(&self, _on: bool) -> Result {
+        Ok(())
     }
 
     fn unregister(&self) {
@@ -476,7 +477,7 @@ pub(crate) fn create_local(
         Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
     };
     let title = title(b"uprobes", b"DUMMY_EVENT", is_return);
-    let event = Event::new(title, arguments.clone())?;
+    let event = Event::local(title, arguments.clone())?;
     let place = Place {
         file,
         offset,

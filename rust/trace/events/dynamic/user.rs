@@ -23,7 +23,7 @@ use crate::kernel::deferred::Deferred;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::reserved;
 use crate::kernel::text::Text;
-use crate::kernel::trace_event::COMMON;
+use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::trace_seq::TraceSeq;
 use crate::kernel::user_event_mm::{max_events, may_persist};
 use crate::trace::events::file::Hot;
@@ -220,7 +220,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// `EFAULT` if a value is not inside the entry, or a text in it has no end.
+    /// `EFAULT` if a value is not inside the entry, or a text in it has no end, where an entry would be
+    /// made.
     #[inline]
     pub(crate) fn record(&self, payload: &[u8]) -> Result {
         let is_good = self.shared.checks.iter().all(|check| check.passes(payload));
@@ -236,13 +237,13 @@ impl Event {
             for file in files.filter(|file| !recording::is_left_out(file)) {
                 match is_good {
                     true => recording::record(stay, file, length, fill),
-                    false => is_refused = true,
+                    false => is_refused |= recording::is_made(stay, file, length),
                 }
             }
             #[cfg(CONFIG_PERF_EVENTS)]
             match is_good {
                 true => self.event.submit_here(stay, || length, fill),
-                false => is_refused |= self.event.is_for_perf(),
+                false => is_refused |= self.event.takes_here(stay),
             }
         });
         if is_refused {
@@ -346,7 +347,7 @@ impl Dynamic for User {
         if self.event.is_used() {
             return Err(EBUSY);
         }
-        registry.remove(|known| known.id() == self.id)
+        registry.remove_and_keep_entries(self.id)
     }
 
     fn may_end(&self) -> Result {
@@ -399,7 +400,7 @@ impl EventKind for Users {
 ///
 /// `EINVAL` for a definition that is not understood, `EPERM` without the right to an event that
 /// persists, `EADDRINUSE` if the event has other fields, `EMFILE` if there are as many as may be,
-/// `EEXIST` if an event of another kind has the name, `ENOMEM`.
+/// `ENOMEM`.
 pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     let definition = Definition::parse(text).map_err(|Invalid| EINVAL)?;
     if sort.persists && !may_persist() {
@@ -429,7 +430,8 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     }
     let ops = KBox::new(SharedOps(shared.clone()), GFP_KERNEL)?;
     let event = Event {
-        event: DynamicEvent::new(shared.texts()?, 0, ops)?,
+        // BPF programs can be at it.
+        event: DynamicEvent::new(shared.texts()?, Call::TRACEPOINT, ops)?,
         shared,
     };
     let event = Arc::new(event, GFP_KERNEL)?;
@@ -437,10 +439,7 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
     let room = KBox::<User>::new_uninit(GFP_KERNEL)?;
     list.reserve()?;
     let mut registry = registry::lock()?;
-    let Shared { own_name, .. } = &*event.shared;
-    if registry.find(event.shared.system(), own_name).is_some() {
-        return Err(EEXIST);
-    }
+    // As in C, an event of another kind may have the name. The directory is that of the older one.
     let id = registry.add(DynamicEvent::register(&event.event)?)?;
     let held = Held::new(&event);
     list.push(KBox::write(room, User { event, id }))?;

@@ -28,7 +28,7 @@ impl Words {
     }
 
     /// Has another text for the word of this number.
-    #[cfg(CONFIG_KPROBE_EVENTS)]
+    #[cfg(any(CONFIG_KPROBE_EVENTS, CONFIG_FPROBE_EVENTS))]
     pub(super) fn set(&mut self, at: usize, text: KVec<u8>) {
         if let Some(word) = self.words.get_mut(at) {
             *word = text;

@@ -68,8 +68,11 @@ for text in (
         "e:f sched/sched_switch a=$prev_pid if prev_pid == 1 && prev_prio > 2", "e:f sched/sched_switch a=$none",
         "e:f sched/sched_switch a=none", "e:f sched/sched_switch a=%di", "e sched/sched_switch prev_pid $next_pid",
         "e:f/ sched.sched_switch $next_pid", "e:/f sched.sched_switch $next_pid", "e sched_switch $next_pid",
-        r"e:f sched/sched_switch a=\5 b=+0($prev_comm):string c=@jiffies", "e:f sched/sched_switch a=$prev_pid a=$next_pid"):
+        r"e:f sched/sched_switch a=\5 b=+0($prev_comm):string c=@jiffies", "e:f sched/sched_switch a=$prev_pid a=$next_pid",
+        "e:f sched/sched_switch a=@none", "e:f sched/sched_switch a=@jiffies+z", "e:f sched/sched_switch a=@none b=$none",
+        "e:f sched/sched_switch a=$none b=@none"):
     define("dynamic_events", text)
+define("dynamic_events", "e:f sched/sched_switch a=@jiffies", "e:f sched/sched_switch a=@none", "e:f sched/sched_switch b=@jiffies")
 
 part("fprobes")
 for text in ("f vfs_rea*", "f vfs_rea?", "f vfs_rea[d]", "f *vfs_read", "f vfs_*%return", "f vfs_read%return $retval", "f vfs_none", "f vfs_none*",
@@ -98,6 +101,23 @@ for text in (
     define("uprobe_events", text)
 define("uprobe_events", f"p:x {FILE}:0x10", f"p:x {FILE}:0x10", f"p:x {FILE}:0x20", f"p:x {FILE}:0x20 %ax", f"r:x {FILE}:0x20",
        f"-:x {FILE}:0x20", f"-:x {FILE}:0x0000000000000020", "-:y")
+
+part("a uprobe of an enabled event")
+FILE = os.path.realpath("/bin/true")
+print(write("uprobe_events", f"p:more {FILE}:0x1000", os.O_APPEND), write("events/uprobes/more/enable", "1", 0))
+print(write("uprobe_events", f"p:more {FILE}:0x7fffffff", os.O_APPEND), read("uprobe_events"), read("events/uprobes/more/enable"))
+print(write("events/uprobes/more/enable", "0", 0), write("events/uprobes/more/enable", "1", 0), read("events/uprobes/more/enable"))
+print(write("uprobe_events", f"-:more {FILE}:0x000000007fffffff", os.O_APPEND), write("events/uprobes/more/enable", "1", 0))
+print(write("events/uprobes/more/enable", "0", 0), write("uprobe_events", "", os.O_TRUNC), read("uprobe_events"))
+
+part("a user event with the name of a probe")
+print(write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND), write("dynamic_events", "u:same u32 a", os.O_APPEND))
+print(read("dynamic_events"), sorted(os.listdir("events/user_events")), "__probe_ip" in read("events/user_events/same/format"))
+print(write("set_event", "user_events:same", os.O_TRUNC), read("set_event"), read("user_events_status"))
+print(write("set_event", "", os.O_TRUNC), read("set_event"))
+print(write("kprobe_events", "-:user_events/same", os.O_APPEND), read("dynamic_events"), sorted(os.listdir("events/user_events")))
+print("u32 a" in read("events/user_events/same/format"), write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND))
+print(write("dynamic_events", "", os.O_TRUNC), read("dynamic_events"), os.path.exists("events/user_events/same"))
 
 part("all kinds")
 for text in ("r:x foo", "p:x foo", "x:y z", "-", "-:", "-:none", "!p:x foo", "# p vfs_read", "p vfs_read # text"):

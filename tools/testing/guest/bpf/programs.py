@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """BPF programs at each kind of event: they run once a hit, and perf gets the hits that they do not drop."""
+import ctypes
 import errno
+import fcntl
 import os
+import struct
 import sys
 
 sys.dont_write_bytecode = True
@@ -100,6 +103,19 @@ if os.path.exists(TRACING + "events/rtrace_sample/task_end"):
     expect("rtrace_sample:task_end: described", at.described()[:3], (1, "task_end", 0))
     at.end()
     not_for("a kprobe's program at an event in Rust", PerfEvent.tracepoint("rtrace_sample/task_end"), Program(KPROBE))
+
+# A program at a user event sees each entry.
+if os.path.exists(TRACING + "user_events_data"):
+    bit = ctypes.c_uint64(0)
+    text = ctypes.create_string_buffer(b"bpf_user u32 a")
+    request = bytearray(struct.pack("=IBBHQQI", 28, 0, 4, 0, ctypes.addressof(bit), ctypes.addressof(text), 0))
+    data = os.open(TRACING + "user_events_data", os.O_RDWR)
+    fcntl.ioctl(data, 0xC0082A00, request, True)
+    entry = struct.pack("=II", struct.unpack_from("=I", request, 24)[0], 7)
+    one("user event", lambda: PerfEvent.tracepoint("user_events/bpf_user", **me), TRACEPOINT,
+        lambda: [os.write(data, entry) for _ in range(HITS)], HITS)
+    not_for("a kprobe's program at a user event", PerfEvent.tracepoint("user_events/bpf_user"), Program(KPROBE))
+    os.close(data)
 
 # Probes of one of perf's events alone.
 for is_return in (False, True):

@@ -55,6 +55,8 @@ class Event:
         end = time.monotonic() + 20
         while os.path.exists(f"{EVENTS}/{self.name}"):
             check(f"{self.name} goes", time.monotonic() < end)
+        # To remove all events, of which there are none, clears the buffers, too. Then the type is free.
+        put("dynamic_events", b"")
 
 
 def read():

@@ -392,12 +392,81 @@ def pages(_at):
     until("none is left", lambda: active([]))
 
 
+def entries_stay(at):
+    """An event that goes leaves its entries, and those of others, until users remove an event."""
+    for name in ("trace", "dynamic_events"):
+        put(name, b"")
+    put("trace_marker", b"a marker")
+    fd = data()
+    number = register(fd, b"ours u32 a", at)
+    enable(True)
+    os.write(fd, struct.pack("=II", number, 7))
+    enable(False)
+    kind = int(read("events/user_events/ours/id"))
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+    check("the marker stays", "a marker" in read("trace"))
+    check("its own entry", f": Unknown type {kind}\n" in read("trace"))
+    fd = data()
+    register(fd, b"other u32 b", at)
+    if OURS:
+        check("no other event has the type", int(read("events/user_events/other/id")) != kind)
+        check("its own entry", f": Unknown type {kind}\n" in read("trace"))
+    unregister(fd, at)
+    delete(fd, b"other") if OURS else os.close(fd)
+    until("none is left", lambda: active([]))
+    check("the marker stays", "a marker" in read("trace"))
+    check("there is none", fails(errno.ENOENT, define, b"-:ours"))
+    check("all are cleared", "a marker" not in read("trace") and "Unknown" not in read("trace"))
+    fd = data()
+    register(fd, b"ours", at)
+    check("the type is free", int(read("events/user_events/ours/id")) == kind)
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+
+
+def nobody_looks(at):
+    """An entry whose texts have no end is refused where somebody would get it."""
+    fd = data()
+    register(fd, b"ours __rel_loc char[] text", at)
+    bad = struct.pack("=IHH", 0, 0, 500)
+    enable(True)
+    check("recorded", fails(errno.EFAULT, os.write, fd, bad))
+    put("tracing_on", b"0")
+    check("nothing is recorded", os.write(fd, bad) == len(bad))
+    put("events/user_events/ours/filter", b"common_pid == 1")
+    check("the filter looks at it", fails(errno.EFAULT, os.write, fd, bad))
+    put("events/user_events/ours/filter", b"0")
+    enable(False)
+    put("events/user_events/ours/trigger", b"traceon if common_pid == 1")
+    check("a trigger looks at it", fails(errno.EFAULT, os.write, fd, bad))
+    put("events/user_events/ours/trigger", b"!traceon if common_pid == 1")
+    put("tracing_on", b"1")
+    # Perf has it recorded where a task runs that does not write it.
+    pid = child(lambda: time.sleep(60))
+    attr = bytearray(struct.pack("=IIQQ", 2, 72, int(read("events/user_events/ours/id")), 1) + bytes(48))
+    attr = (ctypes.c_char * 72).from_buffer(attr)
+    opened = [LIBC.syscall(298, attr, task, -1, -1, 0) for task in (pid, 0)]
+    check("perf's events", min(opened) >= 0)
+    check("perf listens", fails(errno.EFAULT, os.write, fd, bad))
+    os.close(opened[1])
+    check("perf does not listen here", os.write(fd, bad) == len(bad))
+    os.close(opened[0])
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    unregister(fd, at)
+    os.close(fd)
+    until("none is left", lambda: active([]))
+
+
 def main():
     """All of it, in a page of its own, behind which is none that can be used."""
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
-    for part in (bad_requests, writes, persistent, processes, pages):
+    for part in (bad_requests, writes, nobody_looks, persistent, processes, pages, entries_stay):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")
