@@ -60,7 +60,7 @@ impl Wanted {
     }
 }
 
-crate::kernel::kprobes::no_kprobe!(leave);
+crate::kernel::kprobes::no_kprobe!(leave, leave_skipped);
 
 /// The manager's function when there are several users, or one that is not traced alone.
 ///
@@ -149,9 +149,8 @@ unsafe fn enter(
         unsafe { current.pop(room.at()) };
         return false;
     }
-    if let Some(frame) = current.innermost_below_data() {
-        frame.set_data(Wanted::new(users, latest).0);
-    }
+    // SAFETY: the frame that was pushed there is still there, with data alone above it.
+    unsafe { current.frame_at(room.at()) }.set_data(Wanted::new(users, latest).0);
     true
 }
 
@@ -205,30 +204,22 @@ pub(crate) unsafe fn returns(fregs: *mut ftrace_regs, retval: usize) -> usize {
 #[inline(never)]
 unsafe fn leave(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
     let current = Current::get();
-    let Some(Returning {
-        frame,
-        skipped,
-        end,
-    }) = current.returning_by(retp)
+    let Some(frame) = current
+        .innermost_below_data()
+        .filter(|frame| frame.retp() == retp)
     else {
-        lost()
+        // SAFETY: the return hook saved `fregs`, and `retp` was read from there.
+        return unsafe { leave_skipped(fregs, retval, retp) };
     };
-    if skipped != 0 {
-        // The functions in between were left without returning. Without them it is like any other
-        // return.
-        current.set_depth(current.depth().wrapping_sub(skipped as i32));
-        // SAFETY: the frames above were left without returning, as what they lie in returns now.
-        unsafe { current.pop(end) };
-        // SAFETY: the return hook saved `fregs`.
-        return unsafe { Symbols::RETURNS(fregs, retval) };
-    }
-    // SAFETY: it is the innermost frame.
-    if let Some(ret) = unsafe { Alone::leave(current, &frame) } {
-        return ret;
-    }
-    let ret = frame.ret();
     // (A frame of another kind has something else in the place of its function.)
     let shared = frame.top() == SHARED;
+    if !shared {
+        // SAFETY: it is the innermost frame.
+        if let Some(ret) = unsafe { Alone::leave(current, &frame) } {
+            return ret;
+        }
+    }
+    let ret = frame.ret();
     if let Some(_guard) = shared.then(|| Guard::enter(frame.func(), ret)).flatten() {
         // SAFETY: the return hook saved `fregs`.
         unsafe { Machine::set_return(fregs, ret) };
@@ -239,6 +230,26 @@ unsafe fn leave(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
     unsafe { current.pop(frame.at()) };
     current.set_depth(current.depth().wrapping_sub(1));
     ret
+}
+
+/// [`leave`] of a function that is not the innermost one: those in between were left without
+/// returning. Without them it is like any other return.
+///
+/// # Safety
+///
+/// As for [`returns`].
+#[cold]
+#[inline(never)]
+unsafe fn leave_skipped(fregs: *mut ftrace_regs, retval: usize, retp: usize) -> usize {
+    let current = Current::get();
+    let Some(Returning { skipped, end }) = current.returning_by(retp) else {
+        lost()
+    };
+    current.set_depth(current.depth().wrapping_sub(skipped as i32));
+    // SAFETY: the frames above were left without returning, as what they lie in returns now.
+    unsafe { current.pop(end) };
+    // SAFETY: the return hook saved `fregs`.
+    unsafe { Symbols::RETURNS(fregs, retval) }
 }
 
 /// Calls the users' return functions. The frame ends in [`SHARED`].

@@ -108,11 +108,12 @@ pub(crate) unsafe fn entered(
         regs: fregs,
         data: NO_DATA,
     };
-    let wants = TABLES.of(Kind::Return).with(|table| {
-        // SAFETY: the trampoline saved `call.regs`.
-        table.is_some_and(|table| unsafe { enter(table, place, call) })
-    });
-    c_int::from(wants)
+    // SAFETY: `shared` has preemption off until the end, and RCU watches; the slot is a static.
+    let Some(table) = (unsafe { TABLES.of(Kind::Return).get() }) else {
+        return 0;
+    };
+    // SAFETY: the trampoline saved `call.regs`.
+    c_int::from(unsafe { enter(table, place, call) })
 }
 
 /// Calls the probes' entry functions. Does one of them want the return?
@@ -121,10 +122,7 @@ pub(crate) unsafe fn entered(
 ///
 /// `call.regs` is what a trampoline saved.
 unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
-    let probes = table.at(call.site);
-    let wanted = probes.clone().fold(0usize, |sum, entry| {
-        sum.wrapping_add(entry.words).wrapping_add(1)
-    });
+    let (wanted, probes) = table.wanting_at(call.site);
     if wanted == 0 {
         return false;
     }
@@ -188,33 +186,34 @@ pub(crate) unsafe fn returned(
     let Some(words) = current.reserved(place, 0) else {
         return;
     };
-    TABLES.of(Kind::Return).with(|table| {
-        let Some(table) = table else { return };
-        let mut rest = words;
-        while let Some((header, after)) = rest.split_first() {
-            let header = Header(header.load(Relaxed));
-            if header == Header::END {
-                break;
-            }
-            let Some((data, after)) = after.split_at_checked(header.words()) else {
-                break;
-            };
-            rest = after;
-            if let Some(probe) = table
-                .registered(header.id())
-                .and_then(|entry| entry.active())
-            {
-                // SAFETY: the hook saved `fregs`; the data is what the probe's function for entries
-                // got.
-                unsafe {
-                    probe.returned(Call {
-                        site,
-                        ret,
-                        regs: fregs,
-                        data: pointer(data),
-                    })
-                };
-            }
+    // SAFETY: `shared` has preemption off until the end, and RCU watches; the slot is a static.
+    let Some(table) = (unsafe { TABLES.of(Kind::Return).get() }) else {
+        return;
+    };
+    let mut rest = words;
+    while let Some((header, after)) = rest.split_first() {
+        let header = Header(header.load(Relaxed));
+        if header == Header::END {
+            break;
         }
-    });
+        let Some((data, after)) = after.split_at_checked(header.words()) else {
+            break;
+        };
+        rest = after;
+        if let Some(probe) = table
+            .registered(header.id())
+            .and_then(|entry| entry.active())
+        {
+            // SAFETY: the hook saved `fregs`; the data is what the probe's function for entries
+            // got.
+            unsafe {
+                probe.returned(Call {
+                    site,
+                    ret,
+                    regs: fregs,
+                    data: pointer(data),
+                })
+            };
+        }
+    }
 }

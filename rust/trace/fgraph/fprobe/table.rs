@@ -49,6 +49,9 @@ struct Row {
     site: usize,
     /// Its place in `probes`.
     probe: u32,
+    /// Words of the shadow stack that it and the rows of its site behind it want: a header and the
+    /// data of each.
+    wanted: u32,
 }
 
 /// See the module.
@@ -73,7 +76,12 @@ impl Table {
             let probe = u32::try_from(probes.len()).map_err(|_| ENOMEM)?;
             probes.push(entry, GFP_KERNEL)?;
             for &site in sites {
-                rows.push(Row { site, probe }, GFP_KERNEL)?;
+                let row = Row {
+                    site,
+                    probe,
+                    wanted: 0,
+                };
+                rows.push(row, GFP_KERNEL)?;
             }
         }
         let count = u32::try_from(rows.len()).map_err(|_| ENOMEM)?;
@@ -81,6 +89,15 @@ impl Table {
         // The newest probe of a site comes first, as in C.
         let key = |row: &Row| (buckets.of(row.site), row.site, Reverse(row.probe));
         sort_by(&mut rows, |a, b| key(a).cmp(&key(b)));
+        let mut behind = (0, 0);
+        for row in rows.iter_mut().rev() {
+            let words = probes
+                .get(row.probe as usize)
+                .map_or(0, |probe: &Entry| probe.words);
+            let rest = if behind.0 == row.site { behind.1 } else { 0 };
+            row.wanted = (words as u32).saturating_add(1).saturating_add(rest);
+            behind = (row.site, row.wanted);
+        }
         let mut starts = KVVec::with_capacity(buckets.count() + 1, GFP_KERNEL)?;
         let mut at = 0;
         for i in 0..buckets.count() {
@@ -103,15 +120,30 @@ impl Table {
         })
     }
 
-    /// The probes at `site`, the newest first. Any context.
     #[inline]
-    pub(super) fn at(&self, site: usize) -> impl Iterator<Item = &Entry> + Clone {
+    fn rows_at(&self, site: usize) -> impl Iterator<Item = &Row> {
         let range = self.starts.get(self.buckets.of(site)..);
         let [start, end] = *range.and_then(<[u32]>::first_chunk).unwrap_or(&[0; 2]);
         let rows = self.rows.get(start as usize..end as usize).unwrap_or(&[]);
-        rows.iter()
-            .filter(move |row| row.site == site)
+        rows.iter().filter(move |row| row.site == site)
+    }
+
+    /// The probes at `site`, the newest first. Any context.
+    #[inline]
+    pub(super) fn at(&self, site: usize) -> impl Iterator<Item = &Entry> {
+        self.rows_at(site)
             .filter_map(|row| self.probes.get(row.probe as usize))
+    }
+
+    /// How many words of the shadow stack those of [`Table::at`] want, and they. Any context.
+    #[inline]
+    pub(super) fn wanting_at(&self, site: usize) -> (usize, impl Iterator<Item = &Entry>) {
+        let mut rows = self.rows_at(site).peekable();
+        let wanted = rows.peek().map_or(0, |row| row.wanted as usize);
+        (
+            wanted,
+            rows.filter_map(|row| self.probes.get(row.probe as usize)),
+        )
     }
 
     /// The probe of registration `id`. Any context.

@@ -175,31 +175,33 @@ impl Current {
         }
     }
 
-    /// [`Current::innermost`] where there may be data above it.
+    /// The innermost frame, where there may be data above it.
+    #[inline]
     pub(crate) fn innermost_below_data(&self) -> Option<Held<'_>> {
-        let (at, _) = self.0.frames(self.used()).next()?;
-        Some(Held {
-            task: &self.0,
-            base: self.0.stack().load(Relaxed),
-            at,
-        })
+        let base = self.stack()?.as_ptr();
+        let mut used = self.used();
+        loop {
+            let last = used.checked_sub(1).filter(|at| *at < WORDS)?;
+            // SAFETY: the stack stays while the task runs; `last` is below `WORDS`.
+            let top = Top(unsafe { self.0.word(base, last) }.load(Relaxed));
+            let Some((_, words)) = top.as_data() else {
+                let at = used.checked_sub(FRAME).filter(|_| top.is_frame())?;
+                return Some(Held {
+                    task: &self.0,
+                    base,
+                    at,
+                });
+            };
+            used = last.checked_sub(words)?;
+        }
     }
 
-    /// The innermost frame of a function that returns by the word at `retp`.
-    pub(crate) fn returning_by(&self, retp: usize) -> Option<Returning<'_>> {
+    /// What lies above the innermost frame of a function that returns by the word at `retp`.
+    pub(crate) fn returning_by(&self, retp: usize) -> Option<Returning> {
         let mut end = self.used();
         for (skipped, (at, frame)) in self.0.frames(end).enumerate() {
             if frame.retp == retp {
-                let base = self.0.stack().load(Relaxed);
-                return Some(Returning {
-                    frame: Held {
-                        task: &self.0,
-                        base,
-                        at,
-                    },
-                    skipped,
-                    end,
-                });
+                return Some(Returning { skipped, end });
             }
             end = at;
         }
@@ -329,9 +331,7 @@ const MAX_DATA: usize = 32;
 pub(crate) const MAX_DATA_BYTES: usize = MAX_DATA * size_of::<u64>();
 
 /// What [`Current::returning_by`] finds.
-pub(crate) struct Returning<'a> {
-    /// The frame.
-    pub(crate) frame: Held<'a>,
+pub(crate) struct Returning {
     /// How many frames lie further in: of functions that were left without returning.
     pub(crate) skipped: usize,
     /// Where those begin.
@@ -384,6 +384,12 @@ impl Held<'_> {
     #[inline(always)]
     pub(crate) fn at(&self) -> usize {
         self.at
+    }
+
+    /// See [`Frame`].
+    #[inline(always)]
+    pub(crate) fn retp(&self) -> usize {
+        self.word(RETP).load(Relaxed) as usize
     }
 
     /// See [`Frame`].
