@@ -84,6 +84,48 @@ fn without_overwriting_the_newest_are_dropped() {
     }
 }
 
+/// What is there after the first drop is what came first: no event gets into the rest of the
+/// sub-buffer before somebody reads.
+#[test]
+fn nothing_fits_after_a_drop() {
+    let memory = Memory::new(2, 128);
+    memory.buffer().set_overwrite(false);
+    let clock = Clock::default();
+    let long = |value: u64| {
+        clock.advance(1);
+        let writer = memory.writer(Context::NORMAL);
+        let Some(mut event) = writer.reserve(&clock, 76) else {
+            return false;
+        };
+        event.payload()[..8].copy_from_slice(&value.to_ne_bytes());
+        let _ = event.commit();
+        true
+    };
+    let written = (0..10).filter(|i| long(*i)).count() as u64;
+    assert_eq!(written, 2, "one on each sub-buffer");
+    assert!(!write(&memory, &clock, 10) && !write(&memory, &clock, 11));
+    let stats = memory.buffer().stats();
+    assert_eq!((stats.entries, stats.dropped), (2, 10));
+
+    let mut iter = Iter::new(vec![0; 128]);
+    let mut reader = memory.reader();
+    for i in 0..2 {
+        assert_eq!(value(iter.next(&reader).unwrap().payload), i);
+    }
+    assert!(iter.next(&reader).is_none());
+
+    // The reader has taken the first sub-buffer, so there is room on another one.
+    assert_eq!(value(reader.consume().unwrap().payload), 0);
+    assert!(write(&memory, &clock, 12));
+    assert_eq!(value(iter.next(&reader).unwrap().payload), 12);
+    for i in [1, 12] {
+        let event = reader.consume().unwrap();
+        assert_eq!((value(event.payload), event.lost), (i, 0));
+    }
+    assert!(reader.consume().is_none());
+    assert_eq!(memory.buffer().stats().bytes, 0);
+}
+
 #[test]
 fn an_iterator_leaves_events_there() {
     let memory = Memory::new(4, 128);

@@ -105,7 +105,7 @@ impl Model {
         let writer = self.memory.writer(context);
         let Some(mut event) = writer.reserve(&self.clock, length) else {
             if length <= self.memory.buffer().max_payload() {
-                self.refused += 1;
+                self.refused += 1 + self.drops_smaller_ones(Context::NORMAL);
             }
             return;
         };
@@ -123,7 +123,8 @@ impl Model {
             // The same as `write`, from an interrupt.
             let writer = self.memory.writer(Context::IRQ);
             match writer.reserve(&self.clock, length) {
-                None => self.refused += u64::from(length <= self.memory.buffer().max_payload()),
+                None if length > self.memory.buffer().max_payload() => {}
+                None => self.refused += 1 + self.drops_smaller_ones(Context::IRQ),
                 Some(mut event) => {
                     event.payload().fill(!fill);
                     self.entries.push(Entry {
@@ -142,6 +143,17 @@ impl Model {
         } else {
             event.commit()
         };
+    }
+
+    /// Without overwriting nothing fits after an event that was dropped. Returns the events that
+    /// were tried.
+    fn drops_smaller_ones(&self, context: Context) -> u64 {
+        let dropping = !self.memory.buffer().overwrite();
+        if dropping {
+            let writer = self.memory.writer(context);
+            assert!(writer.reserve(&self.clock, 0).is_none());
+        }
+        dropping.into()
     }
 
     fn check(&self, index: usize, time: u64, payload: &[u8]) {
