@@ -178,10 +178,12 @@ impl Reader<'_> {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
         let mut events = self.state.events_read;
+        let mut bytes = records.len() as u64;
         let sealed = self.own().sealed();
-        if !self.is_being_written() && sealed.used() == records.len() as u64 {
+        if !self.is_being_written() && sealed.used() == bytes {
             // No later event has a time that depends on these.
             events = sealed.events();
+            bytes = self.buffer.bytes_of(sealed);
         } else {
             while let Ok(Some(_)) = cursor.next_event(records) {
                 events = events.wrapping_add(1);
@@ -191,7 +193,7 @@ impl Reader<'_> {
             offset: records.len(),
             ..cursor
         };
-        self.count_read(events, records.len() as u64);
+        self.count_read(events, bytes);
         records.len().wrapping_sub(start)
     }
 

@@ -346,7 +346,7 @@ impl CpuBuffer {
                 sub_buffer.first_event.set(events.wrapping_add(missing));
                 sub_buffer.first_byte.set(bytes);
                 events = events.wrapping_add(number.into());
-                bytes = bytes.wrapping_add(used.into());
+                bytes = bytes.wrapping_add(self.bytes_of(end));
                 self.commit.overrun.set(missing);
                 end
             };

@@ -405,7 +405,7 @@ impl CpuBuffer {
     /// Counts the events of a sub-buffer that was left at `sealed` as overrun.
     pub(super) fn count_overrun(&self, sealed: Position) {
         self.commit.overrun.add(sealed.events());
-        self.commit.overrun_bytes.add(sealed.used());
+        self.commit.overrun_bytes.add(self.bytes_of(sealed));
         self.commit.sub_buffers_lost.add(1);
     }
 
@@ -449,7 +449,7 @@ impl CpuBuffer {
             next.first_event
                 .set(done.first_event.get().wrapping_add(sealed.events()));
             next.first_byte
-                .set(done.first_byte.get().wrapping_add(sealed.used()));
+                .set(done.first_byte.get().wrapping_add(self.bytes_of(sealed)));
             self.commit.sub_buffers_touched.add(1);
             id = next_id;
         }

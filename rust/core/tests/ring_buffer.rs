@@ -126,6 +126,32 @@ fn nothing_fits_after_a_drop() {
     assert_eq!(memory.buffer().stats().bytes, 0);
 }
 
+/// The unused end of a sub-buffer counts once writers have left it, unless no event fits there.
+#[test]
+fn bytes_have_the_unused_ends() {
+    for (length, size, unused) in [(76, 80, 32), (8, 16, 0), (16, 20, 12), (32, 36, 4)] {
+        let memory = Memory::new(2, 128);
+        let clock = Clock::default();
+        let per_page = 112 / size;
+        let counted = if unused < 8 { 0 } else { 112 - per_page * size };
+        let add = |count| {
+            for _ in 0..count {
+                let writer = memory.writer(Context::NORMAL);
+                let _ = writer.reserve(&clock, length).unwrap().commit();
+            }
+            memory.buffer().stats().bytes
+        };
+        assert_eq!(112 - per_page * size, unused);
+        let page = per_page * size + counted;
+        assert_eq!(add(per_page), per_page * size);
+        assert_eq!(add(1), page + size);
+        // Of the four sub-buffers that are full then, the last one is left.
+        assert_eq!(add(3 * per_page), page + size);
+        while memory.reader().consume().is_some() {}
+        assert_eq!(memory.buffer().stats().bytes, 0);
+    }
+}
+
 #[test]
 fn an_iterator_leaves_events_there() {
     let memory = Memory::new(4, 128);
