@@ -343,6 +343,11 @@ impl Buffer {
         self.is_on() && self.paused.load(Relaxed) == 0
     }
 
+    /// Does `cpu` record, as far as the switches say? Any context.
+    pub(crate) fn records_on(&self, cpu: CpuId) -> bool {
+        self.lane(cpu).is_some_and(|lane| self.wants(lane))
+    }
+
     /// Size of a sub-buffer in bytes, its header included. Task context.
     pub(crate) fn sub_buffer_size(&self) -> usize {
         kernel::page::PAGE_SIZE << self.sizes.lock().order
