@@ -379,6 +379,8 @@ impl CpuBuffer {
     /// Fills the sub-buffer of `position` up with padding, because an event was dropped there. So
     /// a smaller one does not fit either: the buffer has all events up to the first drop, and none
     /// after it, until somebody reads.
+    #[cold]
+    #[inline(never)]
     fn close<E: Env>(&self, env: &E, position: Position) {
         loop {
             // Interrupting writers may have added events, or gone on to the next sub-buffer.
