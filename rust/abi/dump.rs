@@ -5,7 +5,8 @@
 //! C headers: [`include/linux/trace_printk.h`](srctree/include/linux/trace_printk.h),
 //! [`include/linux/ftrace.h`](srctree/include/linux/ftrace.h). Settings are in `boot.c`.
 
-use crate::core::format::entry::Print;
+use crate::core::parse::options::Flag;
+use crate::trace::buffer::entry::Context;
 use crate::trace::instance::Instance;
 use crate::trace::output::dump::{self, Cpus};
 use crate::trace::output::printk;
@@ -78,8 +79,8 @@ pub(crate) extern "C" fn rtrace_panicked(
     bindings::NOTIFY_DONE as c_int
 }
 
-/// Stops recording at a `WARN()` if the user wants that, and says so in the buffer: in the top
-/// instance, and where `trace_printk()` goes. Any context.
+/// Stops recording at a `WARN()` if the user wants that, in the top instance, and where
+/// `trace_printk()` goes. With option `trace_printk` a text in the buffer says so. Any context.
 #[no_mangle]
 pub(crate) extern "C" fn disable_trace_on_warning() {
     // SAFETY: a static `int` that the sysctl writes whole.
@@ -88,12 +89,14 @@ pub(crate) extern "C" fn disable_trace_on_warning() {
     if !wanted {
         return;
     }
+    let told = printk::with_destination(|to| to.options().has(Flag::Printk)) == Some(true);
     let stop = |instance: &Instance| {
-        let ip = disable_trace_on_warning as extern "C" fn() as usize;
-        // Where there is no room for it, the warning itself still tells.
-        let _ = instance
-            .buffer()
-            .write(Print { ip }, [b"Disabling tracing due to warning\n\0"]);
+        if told {
+            let ip = disable_trace_on_warning as extern "C" fn() as usize;
+            let text = b"Disabling tracing due to warning\n";
+            // Where there is no room for it, the warning itself still tells.
+            let _ = instance.record_text(Context::capture_all(), ip, text);
+        }
         instance.buffer().set_on(false);
     };
     if let Ok(top) = Instance::top() {

@@ -121,6 +121,7 @@
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
 
 /* Constants behind casts, which bindgen does not see. */
+const fmode_t RUST_CONST_HELPER_FMODE_BACKING = FMODE_BACKING;
 const fmode_t RUST_CONST_HELPER_FMODE_READ = FMODE_READ;
 const fmode_t RUST_CONST_HELPER_FMODE_WRITE = FMODE_WRITE;
 const int RUST_CONST_HELPER_IOCB_NOWAIT = IOCB_NOWAIT;

@@ -12,10 +12,10 @@ use kernel::str::CStr;
 use kernel::sync::aref::ARef;
 use kernel::task::Task;
 
-/// The longest path that is returned.
-const LONGEST: usize = 512;
+/// The longest path that is returned; a longer one has no room in a line of a trace.
+const LONGEST: usize = 8 * 1024;
 
-/// Runs `f` on the path of the file that the process `tgid` of the reader's pid namespace has mapped
+/// Runs `f` on the path, as its user has opened it, of the file that the process `tgid` of the reader's pid namespace has mapped
 /// at `addr`, and on how far `addr` is into the mapping; none if there is no such file. Task context,
 /// sleeps; `f` must not sleep for memory of that process.
 pub(crate) fn with_file<R>(tgid: i32, addr: usize, f: impl FnOnce(&[u8], usize) -> R) -> Option<R> {
@@ -29,7 +29,11 @@ pub(crate) fn with_file<R>(tgid: i32, addr: usize, f: impl FnOnce(&[u8], usize) 
     };
     // SAFETY: the file stays as long as the area; there is so much room.
     let path = unsafe {
-        let path = (&raw const file.__bindgen_anon_1.f_path).cast();
+        let path = if file.f_mode & bindings::FMODE_BACKING != 0 {
+            bindings::backing_file_user_path(file)
+        } else {
+            (&raw const file.__bindgen_anon_1.f_path).cast()
+        };
         bindings::d_path(path, room.as_mut_ptr().cast(), LONGEST as c_int)
     };
     if kernel::error::from_err_ptr(path).is_err() {

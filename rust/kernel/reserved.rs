@@ -146,6 +146,11 @@ impl Reserved {
         self.size
     }
 
+    /// Whether it is memory of the kernel's own map, so that its pages can be shown to user space.
+    pub(crate) fn has_pages(&self) -> bool {
+        matches!(self.of, Of::Name(_))
+    }
+
     /// Whether it can be given back. What was mapped by its address cannot.
     pub(crate) fn can_go(&self) -> bool {
         !matches!(self.of, Of::Address)

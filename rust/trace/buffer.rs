@@ -308,14 +308,24 @@ impl Buffer {
         self.started.store(time, Relaxed);
     }
 
+    /// Bytes of the ring of each possible CPU; of one that was never up, those that it will get.
+    fn bytes_of<'a>(&'a self, sizes: &Sizes) -> impl Fn(&Lane) -> u64 + 'a {
+        let usual = self.usual(sizes).map_or(0, |shape| shape.bytes());
+        move |lane| {
+            let present = lane.present.load(Relaxed);
+            let bytes = || self.with_ring(lane, |ring| ring.shape().bytes());
+            (if present { bytes() } else { usual }) as u64
+        }
+    }
+
     /// What the size files show, for `cpu` or for all. Task context.
     pub(crate) fn size(&self, cpu: Option<CpuId>) -> Size {
         let sizes = self.sizes.lock();
-        let bytes = |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64);
+        let bytes = self.bytes_of(&sizes);
         // One CPU's file shows nothing but its own.
         let expanded = (!sizes.expanded && cpu.is_none()).then_some(sizes.full as u64);
         Size::of(
-            self.lanes()
+            self.all_lanes()
                 .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
                 .map(bytes),
             expanded,
@@ -326,10 +336,10 @@ impl Buffer {
     /// expand to. Task context.
     pub(crate) fn total_size(&self) -> Size {
         let sizes = self.sizes.lock();
-        let whole_kb =
-            |lane: &Lane| self.with_ring(lane, |ring| ring.shape().bytes() as u64) >> 10 << 10;
-        let now = self.lanes().map(whole_kb).sum();
-        let later = sizes.full as u64 * self.lanes().count() as u64;
+        let whole_kb = |bytes: u64| bytes >> 10 << 10;
+        let now = self.all_lanes().map(self.bytes_of(&sizes));
+        let now = now.map(whole_kb).sum();
+        let later = whole_kb(sizes.full as u64) * self.all_lanes().count() as u64;
         Size::of([now], (!sizes.expanded).then_some(later))
     }
 
@@ -343,6 +353,11 @@ impl Buffer {
     /// Does the buffer record, as far as all of it is concerned? Any context.
     pub(crate) fn is_recording(&self) -> bool {
         self.is_on() && self.paused.load(Relaxed) == 0
+    }
+
+    /// Does `cpu` record, as far as the switches say? Any context.
+    pub(crate) fn records_on(&self, cpu: CpuId) -> bool {
+        self.lane(cpu).is_some_and(|lane| self.wants(lane))
     }
 
     /// Size of a sub-buffer in bytes, its header included. Task context.

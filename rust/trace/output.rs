@@ -53,8 +53,9 @@ pub(crate) mod source;
 pub(crate) mod symbols;
 pub(crate) mod tracer;
 
-/// Room for the text of one event, with its messages; the size of C's `trace_seq`.
-pub(crate) const LINE_ROOM: usize = 8 * 1024 - 24;
+/// Room for the text of one event, with its messages; that of C's `trace_seq`, which has three other
+/// fields in its 8 KiB.
+pub(crate) const LINE_ROOM: usize = 8 * 1024 - (24 + 8 + 4);
 
 /// One event, copied out of the buffer.
 #[derive(Clone, Copy)]

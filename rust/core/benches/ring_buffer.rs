@@ -40,7 +40,7 @@ fn benches(criterion: &mut Criterion) {
     }
     memory
         .reader()
-        .copy_page(&mut page, false)
+        .copy_page(&mut page, usize::MAX, false)
         .expect("events were written");
     criterion.bench_function("parse a page", |bencher| {
         bencher.iter(|| Page::parse(black_box(&page)).map(|page| page.events().count()))

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use super::env::Env;
 use super::reader::ReaderState;
 use super::sub_buffer::{Slot, SubBuffer, HEADER_SIZE};
-use super::word::{Position, Sequence, Tag};
+use super::word::{Header, Position, Sequence, Tag};
 use super::writer::Context;
 use crate::core::sys::{word, Local, Shared, Shared32, SharedPtr};
 
@@ -426,6 +426,18 @@ impl CpuBuffer {
     pub(super) fn max_payload_with(&self, absolute: bool) -> usize {
         let stamp = if absolute { 8 } else { 0 };
         (self.setup.capacity as usize).wrapping_sub(8 + stamp)
+    }
+
+    /// The bytes that count for a sub-buffer that writers have left at `sealed`: its records, and
+    /// the unused end if an event could be there, as in the C kernel.
+    pub(super) fn bytes_of(&self, sealed: Position) -> u64 {
+        let used = sealed.used();
+        let rest = (self.setup.capacity as u64).wrapping_sub(used);
+        if used == 0 || rest < Header::SMALLEST {
+            used
+        } else {
+            used.wrapping_add(rest)
+        }
     }
 
     /// The parts of the buffer.

@@ -25,6 +25,7 @@ pub enum Step {
     StampForgotten,
     SubBufferSealed,
     SubBufferStamped,
+    SubBufferClosed,
     #[cfg(not(CONFIG_RTRACE))]
     HeaderWritten,
     CommitStarted,

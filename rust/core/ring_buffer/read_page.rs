@@ -33,23 +33,28 @@ pub struct MappedPage {
 const MISSED_EVENTS_WORD: u64 = MISSED_EVENTS | 0xffff_ffff_0000_0000;
 
 impl Reader<'_> {
-    /// Copies at most one page to `into`, header first, and consumes it: as much as fits of the
-    /// rest of one sub-buffer. Returns the bytes of header and records. The bytes after them in
-    /// `into` are zero, or hold the number of lost events.
+    /// Copies at most one page to `into`, header first, and consumes it: as much as fits `length`
+    /// bytes of the rest of one sub-buffer. Returns the bytes of header and records. The bytes after
+    /// them in `into` are zero, or hold the number of lost events, also beyond `length`.
     ///
     /// With `full`, a sub-buffer that is still being written is not read.
     ///
     /// # Errors
     ///
     /// [`NoPage`]. Nothing is consumed then.
-    pub fn copy_page(&mut self, into: &mut [u8], full: bool) -> Result<usize, NoPage> {
+    pub fn copy_page(
+        &mut self,
+        into: &mut [u8],
+        length: usize,
+        full: bool,
+    ) -> Result<usize, NoPage> {
         self.find_next().ok_or(NoPage::Empty)?;
         if full && self.is_being_written() {
             return Err(NoPage::Empty);
         }
         let records = self.records();
         let start = self.state.cursor;
-        let space = into.len().saturating_sub(HEADER_SIZE);
+        let space = length.min(into.len()).saturating_sub(HEADER_SIZE);
         let rest = records.get(start.offset..).unwrap_or(&[]);
         let length = if rest.len() <= space {
             self.consume_rest(records)
@@ -178,10 +183,12 @@ impl Reader<'_> {
         let start = self.state.cursor.offset;
         let mut cursor = self.state.cursor;
         let mut events = self.state.events_read;
+        let mut bytes = records.len() as u64;
         let sealed = self.own().sealed();
-        if !self.is_being_written() && sealed.used() == records.len() as u64 {
+        if !self.is_being_written() && sealed.used() == bytes {
             // No later event has a time that depends on these.
             events = sealed.events();
+            bytes = self.buffer.bytes_of(sealed);
         } else {
             while let Ok(Some(_)) = cursor.next_event(records) {
                 events = events.wrapping_add(1);
@@ -191,7 +198,7 @@ impl Reader<'_> {
             offset: records.len(),
             ..cursor
         };
-        self.count_read(events, records.len() as u64);
+        self.count_read(events, bytes);
         records.len().wrapping_sub(start)
     }
 

@@ -283,12 +283,12 @@ impl<'a> Reader<'a> {
         if (self.state.cursor.offset as u64) < sealed.used() {
             return true;
         }
+        self.count_read(sealed.events(), buffer.bytes_of(sealed));
         let next = done.sequence().plus(1);
         let newest = buffer.sub_buffer(commit.id());
         if commit.used() == 0 && newest.sequence() == next {
             return false;
         }
-        self.count_read(sealed.events(), sealed.used());
         let (id, lost) = self.take(done);
         *self.state = ReaderState {
             lost: self.state.lost.wrapping_add(lost),

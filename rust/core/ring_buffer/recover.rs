@@ -182,23 +182,22 @@ impl SavedBuffer<'_> {
         let records = memory.get(HEADER_SIZE..HEADER_SIZE.checked_add(end.used() as usize)?)?;
         let first = word(memory, 0)?;
         let mut cursor = Cursor::start(first);
-        let mut events = 0u64;
+        let (mut events, mut last) = (0u64, first);
         loop {
             match cursor.next_event(records) {
-                Ok(Some(_)) => events += 1,
+                Ok(Some(found)) => (events, last) = (events + 1, found.time),
                 Ok(None) => break,
                 Err(_) => return None,
             }
         }
-        let sound =
-            events == end.events() && events != 0 && end.used() % 4 == 0 && cursor.time >= first;
+        let sound = events == end.events() && events != 0 && end.used() % 4 == 0 && last >= first;
         let (events, used) = (events as u32, end.used() as u32);
         sound.then_some(ValidSubBuffer {
             id,
             events,
             used,
             first,
-            last: cursor.time,
+            last,
             ..ValidSubBuffer::default()
         })
     }
@@ -347,7 +346,7 @@ impl CpuBuffer {
                 sub_buffer.first_event.set(events.wrapping_add(missing));
                 sub_buffer.first_byte.set(bytes);
                 events = events.wrapping_add(number.into());
-                bytes = bytes.wrapping_add(used.into());
+                bytes = bytes.wrapping_add(self.bytes_of(end));
                 self.commit.overrun.set(missing);
                 end
             };

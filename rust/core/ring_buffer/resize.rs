@@ -183,7 +183,7 @@ impl<'a> Resize<'a> {
                     // the reader has begun to read it.
                     let sealed = mine.sealed();
                     new.commit.overrun.add(sealed.events());
-                    new.commit.overrun_bytes.add(sealed.used());
+                    new.commit.overrun_bytes.add(new.bytes_of(sealed));
                     mine.sealed.set(Position::new(0, 0, 0).0);
                 }
             }

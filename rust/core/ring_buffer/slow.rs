@@ -324,7 +324,7 @@ impl CpuBuffer {
                 // content.
                 let lost = self.sub_buffer(tag.id()).sealed();
                 if unread {
-                    self.may_overwrite(old)?;
+                    self.may_overwrite(env, position, old)?;
                 }
                 // Pairs with the compare-and-swap in `Reader::take` (it decides who gets an unread
                 // sub-buffer, and orders the reader's use of the empty one before ours) and with
@@ -354,11 +354,17 @@ impl CpuBuffer {
         }
     }
 
-    /// Whether the unread content with number `old` may be overwritten. Counts the lost event if
-    /// not.
-    fn may_overwrite(&self, old: Sequence) -> Result<(), Full> {
+    /// Whether the unread content with number `old` may be overwritten by what comes after
+    /// `position`. Counts the lost event if not.
+    fn may_overwrite<E: Env>(
+        &self,
+        env: &E,
+        position: Position,
+        old: Sequence,
+    ) -> Result<(), Full> {
         if self.setup.overwrite.load_relaxed() == 0 {
             self.commit.dropped.add(1);
+            self.close(env, position);
             return Err(Full);
         }
         // Events after the commit position are not complete: their writers were interrupted.
@@ -370,10 +376,38 @@ impl CpuBuffer {
         Ok(())
     }
 
+    /// Fills the sub-buffer of `position` up with padding, because an event was dropped there. So
+    /// a smaller one does not fit either: the buffer has all events up to the first drop, and none
+    /// after it, until somebody reads.
+    #[cold]
+    #[inline(never)]
+    fn close<E: Env>(&self, env: &E, position: Position) {
+        loop {
+            // Interrupting writers may have added events, or gone on to the next sub-buffer.
+            let end = Position(self.write.position.get());
+            let rest = (self.setup.capacity as u64).wrapping_sub(end.used());
+            if !end.same_sub_buffer(position) || rest < Header::SMALLEST {
+                return;
+            }
+            if self.write.position.replace(end.0, end.plus_padding(rest).0) {
+                env.step(Step::SubBufferClosed);
+                let records = self.sub_buffer(end.id()).records();
+                // SAFETY: moving the position has reserved the `rest` bytes from `used` on, 8 or
+                // more.
+                unsafe {
+                    let at = records.add(end.used() as usize);
+                    put_u32(at, Header::new(Header::PADDING, 1).0);
+                    put_u32(at.add(4), rest.wrapping_sub(4) as u32);
+                }
+                return;
+            }
+        }
+    }
+
     /// Counts the events of a sub-buffer that was left at `sealed` as overrun.
     pub(super) fn count_overrun(&self, sealed: Position) {
         self.commit.overrun.add(sealed.events());
-        self.commit.overrun_bytes.add(sealed.used());
+        self.commit.overrun_bytes.add(self.bytes_of(sealed));
         self.commit.sub_buffers_lost.add(1);
     }
 
@@ -417,7 +451,7 @@ impl CpuBuffer {
             next.first_event
                 .set(done.first_event.get().wrapping_add(sealed.events()));
             next.first_byte
-                .set(done.first_byte.get().wrapping_add(sealed.used()));
+                .set(done.first_byte.get().wrapping_add(self.bytes_of(sealed)));
             self.commit.sub_buffers_touched.add(1);
             id = next_id;
         }

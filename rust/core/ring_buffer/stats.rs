@@ -20,7 +20,7 @@ pub struct Stats {
     /// The number of events without room because the sub-buffers were full of events of interrupted
     /// writers.
     pub commit_overrun: u64,
-    /// The bytes of the entries, with headers and time records.
+    /// The bytes of the entries, with headers, time records and the unused ends of sub-buffers.
     pub bytes: u64,
     /// The number of events without room in no-overwrite mode.
     pub dropped: u64,

@@ -47,6 +47,12 @@ impl Position {
         Self(self.0.wrapping_add(1 << 20).wrapping_add(bytes))
     }
 
+    /// The position after `bytes` of padding.
+    #[inline(always)]
+    pub const fn plus_padding(self, bytes: u64) -> Self {
+        Self(self.0.wrapping_add(bytes))
+    }
+
     /// The used bytes after `words` more words.
     #[inline(always)]
     pub fn used_after(self, words: u64) -> u64 {
@@ -169,6 +175,8 @@ impl Header {
     pub const DELTA_BITS: u32 = 27;
     /// The number of time bits in a time extend or an absolute timestamp.
     pub const TIME_BITS: u32 = 59;
+    /// The size in bytes of the smallest event.
+    pub const SMALLEST: u64 = event_size(0);
     /// The size in bytes of a time extend or an absolute timestamp.
     pub const TIME_SIZE: u64 = 8;
 

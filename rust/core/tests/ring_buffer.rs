@@ -84,6 +84,74 @@ fn without_overwriting_the_newest_are_dropped() {
     }
 }
 
+/// What is there after the first drop is what came first: no event gets into the rest of the
+/// sub-buffer before somebody reads.
+#[test]
+fn nothing_fits_after_a_drop() {
+    let memory = Memory::new(2, 128);
+    memory.buffer().set_overwrite(false);
+    let clock = Clock::default();
+    let long = |value: u64| {
+        clock.advance(1);
+        let writer = memory.writer(Context::NORMAL);
+        let Some(mut event) = writer.reserve(&clock, 76) else {
+            return false;
+        };
+        event.payload()[..8].copy_from_slice(&value.to_ne_bytes());
+        let _ = event.commit();
+        true
+    };
+    let written = (0..10).filter(|i| long(*i)).count() as u64;
+    assert_eq!(written, 2, "one on each sub-buffer");
+    assert!(!write(&memory, &clock, 10) && !write(&memory, &clock, 11));
+    let stats = memory.buffer().stats();
+    assert_eq!((stats.entries, stats.dropped), (2, 10));
+
+    let mut iter = Iter::new(vec![0; 128]);
+    let mut reader = memory.reader();
+    for i in 0..2 {
+        assert_eq!(value(iter.next(&reader).unwrap().payload), i);
+    }
+    assert!(iter.next(&reader).is_none());
+
+    // The reader has taken the first sub-buffer, so there is room on another one.
+    assert_eq!(value(reader.consume().unwrap().payload), 0);
+    assert!(write(&memory, &clock, 12));
+    assert_eq!(value(iter.next(&reader).unwrap().payload), 12);
+    for i in [1, 12] {
+        let event = reader.consume().unwrap();
+        assert_eq!((value(event.payload), event.lost), (i, 0));
+    }
+    assert!(reader.consume().is_none());
+    assert_eq!(memory.buffer().stats().bytes, 0);
+}
+
+/// The unused end of a sub-buffer counts once writers have left it, unless no event fits there.
+#[test]
+fn bytes_have_the_unused_ends() {
+    for (length, size, unused) in [(76, 80, 32), (8, 16, 0), (16, 20, 12), (32, 36, 4)] {
+        let memory = Memory::new(2, 128);
+        let clock = Clock::default();
+        let per_page = 112 / size;
+        let counted = if unused < 8 { 0 } else { 112 - per_page * size };
+        let add = |count| {
+            for _ in 0..count {
+                let writer = memory.writer(Context::NORMAL);
+                let _ = writer.reserve(&clock, length).unwrap().commit();
+            }
+            memory.buffer().stats().bytes
+        };
+        assert_eq!(112 - per_page * size, unused);
+        let page = per_page * size + counted;
+        assert_eq!(add(per_page), per_page * size);
+        assert_eq!(add(1), page + size);
+        // Of the four sub-buffers that are full then, the last one is left.
+        assert_eq!(add(3 * per_page), page + size);
+        while memory.reader().consume().is_some() {}
+        assert_eq!(memory.buffer().stats().bytes, 0);
+    }
+}
+
 #[test]
 fn an_iterator_leaves_events_there() {
     let memory = Memory::new(4, 128);

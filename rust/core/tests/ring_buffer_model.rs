@@ -22,7 +22,8 @@ enum Op {
     DiscardOuter(u64, usize, usize),
     Consume(usize),
     Iterate,
-    CopyPage(usize, bool),
+    /// Copies to so much memory, at most so many bytes of it with records.
+    CopyPage(usize, usize, bool),
     SwapPage,
     MappedPage,
     Overwrite(bool),
@@ -47,7 +48,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (times(), lengths(), lengths()).prop_map(|(time, a, b)| Op::DiscardOuter(time, a, b)),
         5 => (0..20usize).prop_map(Op::Consume),
         2 => Just(Op::Iterate),
-        3 => (0..400usize, any::<bool>()).prop_map(|(size, full)| Op::CopyPage(size, full)),
+        3 => (0..400usize, prop_oneof![Just(400), 0..400usize], any::<bool>())
+            .prop_map(|(size, length, full)| Op::CopyPage(size, length, full)),
         3 => Just(Op::SwapPage),
         1 => Just(Op::MappedPage),
         1 => any::<bool>().prop_map(Op::Overwrite),
@@ -105,7 +107,7 @@ impl Model {
         let writer = self.memory.writer(context);
         let Some(mut event) = writer.reserve(&self.clock, length) else {
             if length <= self.memory.buffer().max_payload() {
-                self.refused += 1;
+                self.refused += 1 + self.drops_smaller_ones(Context::NORMAL);
             }
             return;
         };
@@ -123,7 +125,8 @@ impl Model {
             // The same as `write`, from an interrupt.
             let writer = self.memory.writer(Context::IRQ);
             match writer.reserve(&self.clock, length) {
-                None => self.refused += u64::from(length <= self.memory.buffer().max_payload()),
+                None if length > self.memory.buffer().max_payload() => {}
+                None => self.refused += 1 + self.drops_smaller_ones(Context::IRQ),
                 Some(mut event) => {
                     event.payload().fill(!fill);
                     self.entries.push(Entry {
@@ -142,6 +145,17 @@ impl Model {
         } else {
             event.commit()
         };
+    }
+
+    /// Without overwriting nothing fits after an event that was dropped. Returns the events that
+    /// were tried.
+    fn drops_smaller_ones(&self, context: Context) -> u64 {
+        let dropping = !self.memory.buffer().overwrite();
+        if dropping {
+            let writer = self.memory.writer(context);
+            assert!(writer.reserve(&self.clock, 0).is_none());
+        }
+        dropping.into()
     }
 
     fn check(&self, index: usize, time: u64, payload: &[u8]) {
@@ -232,12 +246,15 @@ impl Model {
         }
     }
 
-    fn copy_page(&mut self, size: usize, full: bool) {
+    fn copy_page(&mut self, size: usize, length: usize, full: bool) {
         let mut bytes = vec![0xee; size];
         let before = self.memory.buffer().stats();
         let lost = self.lost();
-        match self.memory.reader().copy_page(&mut bytes, full) {
-            Ok(used) => self.page(&bytes, used, lost),
+        match self.memory.reader().copy_page(&mut bytes, length, full) {
+            Ok(used) => {
+                assert!(used <= length);
+                self.page(&bytes, used, lost);
+            }
             Err(_) => {
                 assert_eq!(
                     self.memory.buffer().stats().entries,
@@ -319,7 +336,7 @@ impl Model {
             }
             Op::Consume(count) => self.consume(count),
             Op::Iterate => self.iterate(),
-            Op::CopyPage(size, full) => self.copy_page(size, full),
+            Op::CopyPage(size, length, full) => self.copy_page(size, length, full),
             Op::SwapPage => self.swap_page(),
             Op::MappedPage => self.mapped_page(),
             Op::Overwrite(overwrite) => self.memory.buffer().set_overwrite(overwrite),

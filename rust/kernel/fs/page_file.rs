@@ -268,7 +268,7 @@ impl Area<'_> {
         }
         let mut pages = KVVec::with_capacity(addresses.len(), GFP_KERNEL)?;
         for address in addresses {
-            // SAFETY: at `address` is a page of a live block of `Pages`.
+            // SAFETY: at `address` is a page that the caller may show.
             pages.push(
                 unsafe { bindings::rtrace_page_at(address.as_ptr().cast()) },
                 GFP_KERNEL,

@@ -111,6 +111,9 @@ impl Deref for Opening {
 pub(crate) enum Seek {
     /// `lseek(2)` works, `pread(2)` and `pwrite(2)` too.
     Any,
+    /// `lseek(2)` goes to the beginning, whatever is asked for. Of files that are open for writing
+    /// only.
+    Rewind,
     /// There is a position, which reading moves; `lseek(2)` and positioned input and output are
     /// `ESPIPE`.
     Onward,
@@ -355,6 +358,12 @@ static FILE_OPERATIONS: Operations = Table(bindings::file_operations {
     ..COMMON
 });
 
+/// The operations of an open file that [rewinds](Seek::Rewind); put in place by [`open`].
+static REWIND_OPERATIONS: Operations = Table(bindings::file_operations {
+    llseek: Some(rewind),
+    ..COMMON
+});
+
 /// The operations of an open file that can be waited for; put in place by [`open`].
 static POLL_OPERATIONS: Operations = Table(bindings::file_operations {
     llseek: Some(bindings::generic_file_llseek),
@@ -500,6 +509,9 @@ unsafe fn install(
     } else if opened.file.polls() {
         // SAFETY: `file` is not yet shared; neither table has a module.
         unsafe { (*file).f_op = &POLL_OPERATIONS.0 };
+    } else if seek == Seek::Rewind {
+        // SAFETY: `file` is not yet shared; neither table has a module.
+        unsafe { (*file).f_op = &REWIND_OPERATIONS.0 };
     }
 
     if opened.file.rows().is_some() {
@@ -516,7 +528,7 @@ unsafe fn install(
     // SAFETY: valid for the two objects of an open in progress; neither fails.
     unsafe {
         match seek {
-            Seek::Any => 0,
+            Seek::Any | Seek::Rewind => 0,
             Seek::Onward => bindings::nonseekable_open(inode, file),
             Seek::Never => bindings::stream_open(inode, file),
         }
@@ -524,6 +536,19 @@ unsafe fn install(
     // SAFETY: `file` has its private data now.
     unsafe { of_file(file) }.file.opened();
     Ok(())
+}
+
+/// # Safety
+///
+/// As the VFS calls `llseek` of `struct file_operations`.
+unsafe extern "C" fn rewind(
+    file: *mut bindings::file,
+    _offset: bindings::loff_t,
+    _whence: c_int,
+) -> bindings::loff_t {
+    // SAFETY: `file` is open; the VFS serialises seeks by the position's lock.
+    unsafe { (*file).f_pos = 0 };
+    0
 }
 
 /// The [`Opened`] of a file.

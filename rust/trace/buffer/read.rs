@@ -53,8 +53,13 @@ impl<'a> ReaderGuard<'a> {
     }
 
     /// See [`Reader::copy_page`].
-    pub(super) fn copy_page(&mut self, into: &mut [u8], full: bool) -> Result<usize, NoPage> {
-        self.reader.copy_page(into, full)
+    pub(super) fn copy_page(
+        &mut self,
+        into: &mut [u8],
+        length: usize,
+        full: bool,
+    ) -> Result<usize, NoPage> {
+        self.reader.copy_page(into, length, full)
     }
 
     /// See [`Resize::finish`].

@@ -86,11 +86,6 @@ impl ReaderGuard<'_> {
         if length == pages.size() && self.swap_page(pages).is_some() {
             return true;
         }
-        let (into, rest) = pages.bytes_mut().split_at_mut(length);
-        let copied = self.copy_page(into, full).is_ok();
-        if copied {
-            rest.fill(0);
-        }
-        copied
+        self.copy_page(pages.bytes_mut(), length, full).is_ok()
     }
 }

@@ -159,6 +159,11 @@ impl Region {
         self.memory.can_go()
     }
 
+    /// Can its sub-buffers be mapped?
+    pub(crate) fn can_be_mapped(&self) -> bool {
+        self.memory.has_pages()
+    }
+
     /// Its memory, to be read back elsewhere. Errors as [`Reserved::copy`].
     pub(crate) fn copy(&self) -> Result<Reserved> {
         self.memory.copy()
@@ -313,7 +318,7 @@ fn report(cpu: CpuId, validation: Validation) {
 
 impl Buffer {
     /// A buffer in `region`, switched on, with what the region was found to hold. It is never
-    /// resized, swapped or mapped. Task context, sleeps. `ENOMEM`.
+    /// resized or swapped. Task context, sleeps. `ENOMEM`.
     ///
     /// # Safety
     ///

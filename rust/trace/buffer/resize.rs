@@ -50,6 +50,11 @@ impl Buffer {
             .is_some_and(|lane| shape == Ok(self.with_ring(lane, |ring| ring.shape())))
     }
 
+    /// The size of boot stays, now that somebody has asked for it. Task context.
+    pub(crate) fn stay(&self) {
+        self.sizes.lock().expanded = true;
+    }
+
     /// Bytes per CPU that it is to grow to from the size of boot; none once it has. Task context.
     pub(crate) fn to_expand(&self) -> Option<usize> {
         let sizes = self.sizes.lock();
@@ -136,7 +141,7 @@ impl Buffer {
     }
 
     /// The shape that most CPUs have: that of the first that is present.
-    fn usual(&self, sizes: &Sizes) -> Result<Shape> {
+    pub(super) fn usual(&self, sizes: &Sizes) -> Result<Shape> {
         let first = self
             .lanes()
             .next()

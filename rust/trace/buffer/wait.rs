@@ -126,8 +126,10 @@ impl Buffer {
             .for_each(|lane| lane.work.queue());
     }
 
-    /// Wakes the sleepers of `cpu`, which check their condition again. Any context but NMI.
+    /// Wakes the sleepers of `cpu`, which check their condition again. Those of [`Buffer::wait`]
+    /// end their wait. Any context but NMI.
     pub(crate) fn nudge(&self, cpu: CpuId) {
+        self.wakes.fetch_add(1, Relaxed);
         if let Some(lane) = self.lane(cpu) {
             lane.queue.wake_all();
         }

@@ -68,7 +68,7 @@ impl Registry {
         if on {
             instance.expand()?;
             if self.saving.is_none() {
-                self.saving = Some(cmdlines::start()?);
+                self.saving = Some(cmdlines::start_for_events()?);
             }
         }
         let result = self.file_made(instance, event).and_then(|file| {

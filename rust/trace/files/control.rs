@@ -52,6 +52,13 @@ pub(crate) trait Control: Sync {
         len
     }
 
+    /// Stores `line`, of a write of `len` bytes. Returns how far that moves the file offset. Errors
+    /// of [`store`](Self::store).
+    fn store_written(&self, at: &Place, line: &[u8], len: usize) -> Result<usize> {
+        self.store(at, line)?;
+        Ok(self.advance(len))
+    }
+
     /// How long a line may be.
     fn limit(&self) -> Limit {
         Limit::Refuse(63)
@@ -173,8 +180,8 @@ impl<C: Deref<Target: Control> + Send + Sync> OpenFile for OpenControl<C> {
         };
         let mut line = KVec::from_elem(0, take, GFP_KERNEL)?;
         call.reader().read_slice(&mut line)?;
-        self.control.store(&self.at, &line)?;
-        *call.pos = call.pos.wrapping_add(self.control.advance(len) as i64);
+        let moved = self.control.store_written(&self.at, &line, len)?;
+        *call.pos = call.pos.wrapping_add(moved as i64);
         Ok(len)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::control::Text;
 use super::{Node, Place};
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{Cursor, Rows, SeqOut};
 use kernel::prelude::*;
 
@@ -36,6 +36,14 @@ impl OpenFile for Listing {
 
     fn rows(&self) -> Option<&dyn Rows> {
         self.read.then_some(self)
+    }
+
+    fn seek(&self) -> Seek {
+        if self.read {
+            Seek::Any
+        } else {
+            Seek::Rewind
+        }
     }
 }
 

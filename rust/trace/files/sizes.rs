@@ -9,6 +9,7 @@ use super::Place;
 use crate::core::parse::number;
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::trace::events::syscalls;
+use crate::trace::output::dump;
 use core::fmt::Write;
 use kernel::{page::PAGE_SIZE, prelude::*};
 
@@ -66,8 +67,9 @@ impl Control for SubBufferSize {
         ))
     }
 
-    /// Rounds up to 2^n pages. `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`.
-    fn store(&self, at: &Place, line: &[u8]) -> Result {
+    /// Rounds up to 2^n pages. `EINVAL` for 0 and for more than 128 pages, `ENOMEM`, `EBUSY`. A
+    /// change moves the file offset by 1, as in C.
+    fn store_written(&self, at: &Place, line: &[u8], _len: usize) -> Result<usize> {
         let kb = number::unsigned(line, 10).map_err(errno)?;
         let pages = kb
             .checked_mul(1024)
@@ -76,8 +78,11 @@ impl Control for SubBufferSize {
         if !(1..=128).contains(&pages) {
             return Err(EINVAL);
         }
+        let pages = pages.next_power_of_two();
+        dump::make_room(pages as usize * PAGE_SIZE)?;
         at.instance
-            .set_sub_buffer_order(pages.next_power_of_two().ilog2())
+            .set_sub_buffer_order(pages.ilog2())
+            .map(usize::from)
     }
 
     fn limit(&self) -> Limit {
@@ -86,10 +91,6 @@ impl Control for SubBufferSize {
 
     fn is_read_only_in_copies(&self) -> bool {
         true
-    }
-
-    fn advance(&self, _len: usize) -> usize {
-        0
     }
 }
 

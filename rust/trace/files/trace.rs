@@ -17,7 +17,7 @@ use crate::core::format::header::write_snapshot_help;
 use crate::core::format::LineBuf;
 use crate::core::parse::number;
 use crate::core::parse::options::Flag;
-use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, WriteCall};
+use crate::kernel::fs::pseudo_fs::{OpenFile, OpenFlags, Opening, Seek, WriteCall};
 use crate::kernel::fs::seq_file::{self, Rows, SeqOut};
 use crate::trace::instance::tracer::TracerRef;
 use crate::trace::instance::{Instance, Side};
@@ -102,6 +102,10 @@ struct WriteOnly {
 impl OpenFile for WriteOnly {
     fn write(&self, call: &mut WriteCall<'_>) -> Result<usize> {
         self.file.write(&self.at, call)
+    }
+
+    fn seek(&self) -> Seek {
+        Seek::Rewind
     }
 }
 

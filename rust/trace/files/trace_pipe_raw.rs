@@ -286,7 +286,7 @@ impl PageFile for Raw {
     }
 
     fn map(&self, area: &Area<'_>) -> Result<KBox<dyn Send + Sync>> {
-        if self.side == Side::Snapshot || self.instance().previous_boot().is_some() {
+        if self.side == Side::Snapshot || !self.instance().can_be_mapped() {
             return Err(ENODEV);
         }
         let instance = self.instance().clone();

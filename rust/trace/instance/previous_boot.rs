@@ -95,6 +95,13 @@ impl Instance {
         over
     }
 
+    /// Whether the buffer can be mapped. Memory that has its own address range cannot.
+    pub(crate) fn can_be_mapped(&self) -> bool {
+        self.persistent
+            .as_ref()
+            .is_none_or(|persistent| persistent.region().can_be_mapped())
+    }
+
     /// Whether the memory of the buffer can be freed.
     pub(super) fn memory_can_go(&self) -> bool {
         self.persistent

@@ -39,6 +39,7 @@ impl Instance {
         }
         let _state = self.state.lock();
         if cpu.is_some_and(|cpu| self.buffer.has_room(cpu, bytes)) {
+            self.buffer.stay();
             return Ok(());
         }
         self.change_both(cpu, |buffer| buffer.resize(cpu, bytes))
@@ -60,17 +61,18 @@ impl Instance {
     }
 
     /// Sets the size of a sub-buffer to 2^`order` pages, and drops all events. Task context,
-    /// sleeps.
+    /// sleeps. Returns whether it had another size.
     ///
     /// # Errors
     ///
     /// `ENOMEM`, `EBUSY` as [`Instance::resize`].
-    pub(crate) fn set_sub_buffer_order(&self, order: u32) -> Result {
+    pub(crate) fn set_sub_buffer_order(&self, order: u32) -> Result<bool> {
         let _state = self.state.lock();
         if self.buffer.order() == order {
-            return Ok(());
+            return Ok(false);
         }
-        self.change_both(None, |buffer| buffer.set_order(order))
+        self.change_both(None, |buffer| buffer.set_order(order))?;
+        Ok(true)
     }
 
     /// How full, in percent, the buffer of a CPU must be before readers of whole sub-buffers wake.

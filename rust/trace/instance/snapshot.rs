@@ -24,6 +24,7 @@ use super::message::EntryFunction;
 use super::Instance;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptCount;
+use crate::kernel::cpus;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::buffer::entry::Context;
@@ -188,14 +189,14 @@ impl Snapshot {
     }
 
     /// Swaps the rings of `live` and of the spare buffer: all of them, or those of `cpu`. The
-    /// caller has armed the snapshot. Any context but NMI. Does nothing while recording is paused,
-    /// as in C.
+    /// caller has armed the snapshot. Any context but NMI. As in C, does nothing while recording is
+    /// paused, nor with one CPU that does not record.
     ///
     /// # Errors
     ///
     /// `EBUSY` when the snapshot is not allocated, or a buffer is being resized or cleared.
     pub(crate) fn take(&self, live: &Buffer, cpu: Option<CpuId>) -> Result {
-        if live.is_paused() {
+        if live.is_paused() || cpu.is_some_and(|cpu| !live.records_on(cpu)) {
             return Ok(());
         }
         live.swap(&self.spare, cpu)?;
@@ -235,10 +236,11 @@ impl Snapshot {
 }
 
 /// Takes a snapshot of `instance`, of all CPUs or of `cpu`, for the current task, which the header of
-/// the snapshot then shows. Context and errors as of [`Snapshot::take`].
+/// the snapshot then shows. Does nothing for a CPU that is offline, as in C. Context and errors as of
+/// [`Snapshot::take`].
 fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
     let live = instance.buffer();
-    if live.is_paused() {
+    if live.is_paused() || cpu.is_some_and(|cpu| !cpus::is_online(cpu)) {
         return Ok(());
     }
     instance.snapshot().take(live, cpu)?;

@@ -14,7 +14,7 @@
 //! parameter and sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the current
 //! CPU, and names of instances, `NAME` or `NAME=2`, separated by commas.
 
-use super::cursor::{Ahead, Cursor, Source};
+use super::cursor::{Ahead, Cursor, Room, Source};
 use super::source::Consume;
 use super::{line, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
@@ -22,6 +22,7 @@ use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
 use crate::trace::instance::{list, Instance};
 use kernel::cpu::CpuId;
+use kernel::prelude::*;
 
 /// The CPUs whose buffers are dumped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,12 +41,65 @@ pub(super) const EMPTY: &[u8] = b"   (ftrace buffer empty)\n";
 /// The memory of a dump.
 pub(super) struct Scratch {
     pub(super) line: [u8; LINE_ROOM],
-    pub(super) record: [u8; 4096],
+    pub(super) record: Payload,
+}
+
+/// The memory for one event.
+pub(super) struct Payload {
+    /// For the sub-buffers of boot.
+    short: [u8; 4096],
+    /// For larger sub-buffers. Empty until there is one.
+    long: KVVec<u8>,
+}
+
+impl Payload {
+    pub(super) fn bytes(&self) -> &[u8] {
+        if self.long.is_empty() {
+            &self.short
+        } else {
+            &self.long
+        }
+    }
+}
+
+impl Room for Payload {
+    fn room(&mut self, len: usize) -> Option<&mut [u8]> {
+        let bytes = if self.long.is_empty() {
+            &mut self.short[..]
+        } else {
+            &mut self.long
+        };
+        (len <= bytes.len()).then_some(bytes)
+    }
+}
+
+/// Makes room for events of sub-buffers of `size` bytes. Dumps leave longer events out. Task context,
+/// may sleep.
+///
+/// # Errors
+///
+/// `ENOMEM`; `EBUSY` during a dump.
+pub(crate) fn make_room(size: usize) -> Result {
+    let is_enough = |payload: &Payload| payload.bytes().len() >= size;
+    if is_enough(&SCRATCH.try_take().ok_or(EBUSY)?.record) {
+        return Ok(());
+    }
+    let mut new = KVVec::from_elem(0, size, GFP_KERNEL)?;
+    let mut scratch = SCRATCH.try_take().ok_or(EBUSY)?;
+    if !is_enough(&scratch.record) {
+        core::mem::swap(&mut scratch.record.long, &mut new);
+    }
+    drop(scratch);
+    drop(new);
+    Ok(())
 }
 
 pub(super) static SCRATCH: TryLock<Scratch> = TryLock::new(Scratch {
     line: [0; LINE_ROOM],
-    record: [0; 4096],
+    record: Payload {
+        short: [0; 4096],
+        long: KVVec::new(),
+    },
 });
 
 /// Dumps the top instance. Any context.
@@ -112,6 +166,8 @@ fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
             printk::emerg(RULE);
         }
         any = true;
+        // As in C, each line of option `verbose` has the same number.
+        cursor.count_from(1);
         if !record(&mut cursor, &style, scratch) {
             break;
         }
@@ -143,7 +199,7 @@ pub(super) fn record<S: Source>(
         return false;
     };
     let mut text = LineBuf::new(&mut scratch.line);
-    let record = cursor.record(cpu, &head, &scratch.record);
+    let record = cursor.record(cpu, &head, scratch.record.bytes());
     // A call is printed together with its return, so this is memory for the return.
     let mut neighbour = [0u8; 64];
     let mut ahead = Ahead {

@@ -61,7 +61,10 @@ impl print::Tasks for SavedNames {
             return Ok(false);
         }
         mapped::with_file(tgid, addr, |path, offset| {
-            out.bytes(path)?;
+            for (index, part) in path.split(|&c| c == b'\n').enumerate() {
+                out.bytes(if index == 0 { b"" } else { b"\\012" })?;
+                out.bytes(part)?;
+            }
             write!(out, "[+{offset:#x}]")
         })
         .map_or(Ok(false), |written| written.map(|()| true))

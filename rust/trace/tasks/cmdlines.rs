@@ -2,9 +2,9 @@
 
 //! Saved names and thread groups of tasks, so that output shows more than a pid.
 //!
-//! While a tracer records ([`start`]), a probe in the scheduler saves the name (option
-//! `record-cmd`) and the thread group (option `record-tgid`) of both tasks of each switch and
-//! wake-up. It does so only if this CPU has recorded an entry since the last save ([`EntryMade`]).
+//! While a tracer ([`start`]) or an event ([`start_for_events`]) records, a probe in the scheduler
+//! saves the name and the thread group (option `record-tgid`) of both tasks of each switch and
+//! wake-up. Names for events alone depend on option `record-cmd`. The probe saves only if this CPU has recorded an entry since the last save ([`EntryMade`]).
 //! Otherwise names of other tasks would replace those that the buffer needs.
 //!
 //! All instances share the tables, which `saved_cmdlines` and `saved_tgids` show.
@@ -179,13 +179,16 @@ pub(crate) fn tgids() -> impl Iterator<Item = (i32, i32)> {
 /// Options `record-cmd` and `record-tgid` of the top instance.
 static WANT_NAMES: Atomic<bool> = Atomic::new(true);
 static WANT_TGIDS: Atomic<bool> = Atomic::new(false);
+/// The number of users that need names whatever option `record-cmd` is.
+static NEED_NAMES: Atomic<usize> = Atomic::new(0);
 
 /// The probe that saves names and thread groups.
 struct Saver;
 
 impl Saver {
-    /// Saves `task`. Returns false if the table was locked; the caller then tries again later.
-    fn save(task: TaskView<'_>) -> bool {
+    /// Saves `task`, its name if `named`. Returns false if the table was locked; the caller then
+    /// tries again later.
+    fn save(task: TaskView<'_>, named: bool) -> bool {
         let pid = task.pid();
         if pid == 0 {
             return true;
@@ -195,7 +198,7 @@ impl Saver {
                 known.store(task.tgid(), Relaxed);
             }
         }
-        if !WANT_NAMES.load(Relaxed) {
+        if !named {
             return true;
         }
         NAMES
@@ -204,33 +207,38 @@ impl Saver {
             .is_some()
     }
 
-    fn save_both(one: TaskView<'_>, other: TaskView<'_>) {
-        if EntryMade::get() && Self::save(one) & Self::save(other) {
+    fn save_both(one: TaskView<'_>, other: TaskView<'_>, named: bool) {
+        if EntryMade::get() && Self::save(one, named) & Self::save(other, named) {
             EntryMade::set(false);
         }
     }
+
+    /// Whether a user of the probe wants names.
+    fn saves_names() -> bool {
+        WANT_NAMES.load(Relaxed) || NEED_NAMES.load(Relaxed) != 0
+    }
 }
 
-/// Saves the name of `task`, if names are wanted and the table is not locked. Any context but NMI.
+/// Saves the name of `task`, if the table is not locked. Any context but NMI.
 #[cfg(any(CONFIG_TRACER_MAX_TRACE, CONFIG_BLK_DEV_IO_TRACE))]
 pub(crate) fn remember(task: TaskView<'_>) {
-    Saver::save(task);
+    Saver::save(task, true);
 }
 
 /// Saves the names of both tasks, if this CPU has recorded an entry since the last save. Any
 /// context but NMI.
 #[cfg(CONFIG_SCHED_TRACER)]
 pub(crate) fn remember_both(one: TaskView<'_>, other: TaskView<'_>) {
-    Saver::save_both(one, other);
+    Saver::save_both(one, other, true);
 }
 
 impl TaskProbe for Saver {
     fn switched(&self, prev: TaskView<'_>, next: TaskView<'_>) {
-        Self::save_both(prev, next);
+        Self::save_both(prev, next, Self::saves_names());
     }
 
     fn woken(&self, task: TaskView<'_>) {
-        TaskView::with_current(|current| Self::save_both(current, task));
+        TaskView::with_current(|current| Self::save_both(current, task, Self::saves_names()));
     }
 }
 
@@ -257,11 +265,26 @@ impl Users {
     }
 }
 
-/// While it exists, names and thread groups are saved according to the options.
-pub(crate) struct Saving(());
+/// While it exists, names and thread groups are saved.
+pub(crate) struct Saving {
+    /// Whether names are saved only with option `record-cmd`.
+    optional: bool,
+}
 
-/// Starts saving. Task context, may sleep. `ENOMEM`.
+/// Starts saving for a tracer. Task context, may sleep. `ENOMEM`.
 pub(crate) fn start() -> Result<Saving> {
+    let saving = begin(false)?;
+    NEED_NAMES.fetch_add(1, Relaxed);
+    Ok(saving)
+}
+
+/// Starts saving for events: names with option `record-cmd` only. Task context, may sleep.
+/// `ENOMEM`.
+pub(crate) fn start_for_events() -> Result<Saving> {
+    begin(true)
+}
+
+fn begin(optional: bool) -> Result<Saving> {
     let mut state = Users::get()?.state.lock();
     if state.count == 0 {
         match &mut state.probes {
@@ -275,11 +298,14 @@ pub(crate) fn start() -> Result<Saving> {
         }
     }
     state.count += 1;
-    Ok(Saving(()))
+    Ok(Saving { optional })
 }
 
 impl Drop for Saving {
     fn drop(&mut self) {
+        if !self.optional {
+            NEED_NAMES.fetch_sub(1, Relaxed);
+        }
         let Ok(users) = Users::get() else { return };
         let mut state = users.state.lock();
         state.count = state.count.saturating_sub(1);

@@ -217,6 +217,15 @@ def waiting():
     os.close(fd)
     check("closing ends a waiting read", status(pid) == 0)
 
+    for name, wake in ("ioctl 0", lambda fd: fcntl.ioctl(fd, 0)), ("a close", lambda fd: os.close(os.dup(fd))):
+        fd = opened(0)
+        pid = child(lambda: 0 if fails(errno.ENODEV, fcntl.ioctl, fd, GET_READER) else 2)
+        time.sleep(2)
+        check("GET_READER waits", status(pid, 0.1) is None)
+        wake(fd)
+        check(f"{name} ends its wait", status(pid) == 0)
+        os.close(fd)
+
     check("other ioctls are ENOTTY", fails(errno.ENOTTY, fcntl.ioctl, opened(), 0x1234))
     check("no mapping: ENODEV", fails(errno.ENODEV, fcntl.ioctl, opened(), GET_READER))
 
