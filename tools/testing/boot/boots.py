@@ -49,6 +49,13 @@ def has(text, file):
     return f'[ "$(cat {file})" = "{text}" ] || {{ echo {file}: "$(cat {file})"; exit 1; }}'
 
 
+def configured(*lines):
+    """Does the kernel's configuration have all these lines?"""
+    path = os.path.join(KERNEL if "/" in KERNEL else os.path.join(ROOT, "build", KERNEL), ".config")
+    with open(path, encoding="utf-8") as file:
+        return set(lines) <= set(file.read().splitlines())
+
+
 def main(tests):
     """Run them as a suite (tools/testing/README.md); CASE=text those whose name has it."""
     chosen = [test for test in tests if os.environ.get("CASE", "") in test.name]

@@ -11,6 +11,9 @@ for file in set_event set_event_pid set_event_notrace_pid show_event_filters sho
 	read_file $file
 done
 stat -c '%n %A %s %U %G' available_events set_event* show_event* events events/sched events/sched/* events/sched/sched_switch/[e-t]*
+for directory in events events/sched events/sched/sched_switch; do
+	stat -c 'exact %n %a, links: %h' $directory
+done
 echo "== enable =="
 echo 1 > events/sched/sched_switch/enable
 cat events/enable events/sched/enable events/sched/sched_switch/enable set_event

@@ -23,6 +23,12 @@ for event in foo_bar foo_bar_with_cond foo_with_template_simple foo_with_templat
 	echo "$event:"
 	shown $event | head -n 4
 done
+echo "== masks of CPUs =="
+for value in 1 0; do
+	echo "bitmask-list $value:"
+	echo $value > options/bitmask-list
+	sed -n 's/ iter=.*//; s/.* foo_bar: foo hello /exact /p; s/.* foo_rel_loc: /exact /p' trace | head -n 8
+done
 echo "== formats of sample events =="
 for event in events/sample-trace/*/; do
 	grep -v '^ID: ' $event/format

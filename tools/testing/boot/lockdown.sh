@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# Nothing of tracefs can be opened once confidentiality is asked for. The current folder is tracefs.
+wrong() {
+	echo "$*"
+	exit 1
+}
+
+mountpoint -q /sys/kernel/security || mount -t securityfs nodev /sys/kernel/security || wrong "no securityfs"
+exec 3< trace
+echo mark > trace_marker
+echo confidentiality > /sys/kernel/security/lockdown || wrong "no lockdown"
+for file in trace tracing_on options/raw enabled_functions touched_functions events/sched/enable trace_pipe per_cpu/cpu0/trace_pipe_raw; do
+	cat $file 2>&1 | grep -q 'not permitted' || wrong "$file can be opened"
+done
+sh -c 'echo 0 > tracing_on' 2>&1 | grep -q 'not permitted' || wrong "tracing_on can be written"
+mkdir instances/x 2>&1 | grep -q 'not permitted' || wrong "an instance can be made"
+# What was open stays so.
+grep -q ': mark$' <&3 || wrong "an open file cannot be read"
