@@ -92,10 +92,12 @@ impl SiteSet {
         self.count == 0 && self.pending.is_empty() && !self.emptied
     }
 
-    /// Takes out the sites from `start` to before `end`, whose text goes. `ENOMEM`.
-    pub(crate) fn mark_emptied(&mut self, start: usize, end: usize) -> Result {
-        self.retain(|addr| addr < start || addr >= end)?;
-        self.emptied = true;
+    /// Takes out the sites whose text goes, or has gone: those for which `stays` is false. If there were
+    /// any, the set does not mean everything from then on. `ENOMEM`, the set is then as it was.
+    pub(crate) fn lose(&mut self, stays: impl Fn(usize) -> bool) -> Result {
+        let before = self.count;
+        self.retain(stays)?;
+        self.emptied |= self.count != before;
         Ok(())
     }
 

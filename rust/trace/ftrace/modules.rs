@@ -275,7 +275,7 @@ fn forget_sites(state: &mut State, text: &core::ops::Range<usize>) {
             return Ok(());
         }
         let mut new = set.try_clone()?;
-        new.mark_emptied(text.start, text.end)?;
+        new.lose(|addr| !text.contains(&addr))?;
         ops::change_set(state, op, which, new, Shared::Shrinks)
     });
 }

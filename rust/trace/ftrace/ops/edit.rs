@@ -149,7 +149,7 @@ impl Edit {
         if state.removals() != self.removals {
             // Another module's code may come to be where a site was that went meanwhile.
             let is_there = |addr| table::under_lock(&state.key).any(|t| t.exact(addr).is_some());
-            self.set.retain(is_there)?;
+            self.set.lose(is_there)?;
         }
         change_set(&mut state, self.op, self.which, self.set, Shared::Ask)
     }
