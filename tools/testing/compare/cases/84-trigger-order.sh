@@ -31,7 +31,7 @@ for filter in '' ' if id == 110'; do
 	echo 1 > $e/enable
 	calls
 	echo 0 > $e/enable
-	name < trace
+	echo "exact recorded: $(name < trace)"
 	echo 1 > tracing_on
 	echo "!hist:keys=common_pid:x=id:onchange(\$x).told(\$x)$filter" > $e/trigger
 done
