@@ -438,6 +438,12 @@ impl CpuBuffer {
         }
     }
 
+    /// The write position, as a number. For tests, which see by it that a writer has moved it.
+    #[cfg(not(CONFIG_RTRACE))]
+    pub fn write_position(&self) -> u64 {
+        self.write.position.get()
+    }
+
     /// The memory of sub-buffer `id` (0 to `nr_slots`), for a mapping. Ids do not change while the
     /// buffer exists.
     pub fn sub_buffer_memory(&self, id: u32) -> Option<*mut u8> {

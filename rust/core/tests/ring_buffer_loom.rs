@@ -6,8 +6,9 @@
 //! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
 //! ring_buffer_loom`
 //!
-//! loom knows threads, not interrupts: a nested writer is a call from a step of the outer one, as
-//! in `ring_buffer_interrupted.rs`. It does not see the bytes of events either; their order is that
+//! loom knows threads, not interrupts: a nested writer is a call from a point of the outer one, as
+//! in `ring_buffer_interrupted.rs`, from each of them with `RTRACE_TEST_ALL=1`, else from one of
+//! five. It does not see the bytes of events either; their order is that
 //! of the words that publish them, and the payload is compared. (Sub-buffers of one or two events,
 //! a ring of two.)
 
@@ -20,35 +21,78 @@ use loom::sync::atomic::{AtomicPtr, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 use memory::{free_page, new_page, Memory};
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize, Step};
+use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize};
+use rtrace_core::sys::points;
 use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
 const WHOLE: usize = 30;
 /// One that leaves room for two.
 const HALF: usize = 16;
 
-/// The writer's surroundings: time is the number of the event; at `interrupt_at`, once, a nested
-/// writer.
+/// A point of a writer at which a nested one writes, and whether it was ever reached.
+#[derive(Clone)]
+struct Interrupt {
+    point: usize,
+    reached: std::sync::Arc<AtomicBool>,
+}
+
+/// Runs `case` with an interrupt at each point.
+fn at_each_point(case: impl Fn(Option<Interrupt>)) {
+    let stride = match std::env::var_os("RTRACE_TEST_ALL") {
+        Some(_) => 1,
+        None => 5,
+    };
+    for point in (0..).step_by(stride) {
+        let reached = std::sync::Arc::new(AtomicBool::new(false));
+        case(Some(Interrupt {
+            point,
+            reached: reached.clone(),
+        }));
+        if !reached.load(std::sync::atomic::Ordering::Relaxed) {
+            assert!(point > 10, "{point} points");
+            return;
+        }
+    }
+}
+
+/// The writer's surroundings: time is the number of the event; once, at a point, a nested writer.
 struct Cpu<'a> {
     memory: &'a Memory,
     /// Where to look for the ring instead.
     place: Option<&'a Place>,
     count: Cell<u64>,
-    interrupt_at: Cell<Option<Step>>,
+    interrupt: Option<Interrupt>,
+    points: Cell<usize>,
     written: Cell<u64>,
     refused: Cell<u64>,
 }
 
 impl Cpu<'_> {
-    fn new(memory: &Memory, interrupt_at: Option<Step>) -> Cpu<'_> {
+    fn new(memory: &Memory, interrupt: Option<Interrupt>) -> Cpu<'_> {
         Cpu {
             memory,
             place: None,
             count: Cell::new(0),
-            interrupt_at: Cell::new(interrupt_at),
+            interrupt,
+            points: Cell::new(0),
             written: Cell::new(0),
             refused: Cell::new(0),
+        }
+    }
+
+    /// Does what a writer does, and is interrupted meanwhile.
+    fn act(&self, act: impl FnOnce(&Self)) {
+        points::with(&|| self.point(), || act(self));
+    }
+
+    fn point(&self) {
+        let point = self.points.replace(self.points.get() + 1);
+        if let Some(interrupt) = self.interrupt.as_ref().filter(|at| at.point == point) {
+            let order = std::sync::atomic::Ordering::Relaxed;
+            interrupt.reached.store(true, order);
+            self.write(Context::NMI, HALF);
         }
     }
 
@@ -100,13 +144,6 @@ impl Env for Cpu<'_> {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
-
-    fn step(&self, at: Step) {
-        if self.interrupt_at.get() == Some(at) {
-            self.interrupt_at.set(None);
-            self.write(Context::NMI, HALF);
-        }
-    }
 }
 
 /// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold
@@ -148,17 +185,17 @@ impl Place {
         place: &Arc<Self>,
         count: u64,
         length: usize,
-        interrupt_at: Option<Step>,
+        interrupt: Option<Interrupt>,
     ) -> thread::JoinHandle<u64> {
         let place = place.clone();
         thread::spawn(move || {
             let cpu = Cpu {
                 place: Some(&place),
-                ..Cpu::new(place.ring(), interrupt_at)
+                ..Cpu::new(place.ring(), interrupt)
             };
             for _ in 0..count {
                 let _off = place.section.lock().unwrap();
-                cpu.write(Context::NORMAL, length);
+                cpu.act(|cpu| cpu.write(Context::NORMAL, length));
             }
             cpu.written.get()
         })
@@ -193,8 +230,8 @@ fn check(last: &mut u64, time: u64, payload: &[u8]) {
 
 /// A writer of `count` events and a reader that consumes at the same time; nothing may be missing
 /// in the end.
-fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: Option<Step>) {
-    act_and_consume(count, overwrite, interrupt_at, move |cpu, _| {
+fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt: Option<Interrupt>) {
+    act_and_consume(count, overwrite, interrupt, move |cpu, _| {
         cpu.write(Context::NORMAL, length)
     });
 }
@@ -203,17 +240,17 @@ fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: O
 fn act_and_consume(
     count: u64,
     overwrite: bool,
-    interrupt_at: Option<Step>,
+    interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
 ) {
     loom::model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
         let writer = thread::spawn({
-            let memory = memory.clone();
+            let (memory, interrupt) = (memory.clone(), interrupt.clone());
             move || {
-                let cpu = Cpu::new(&memory, interrupt_at);
-                (0..count).for_each(|number| act(&cpu, number));
+                let cpu = Cpu::new(&memory, interrupt);
+                cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
                 (cpu.written.get(), cpu.refused.get())
             }
         });
@@ -261,26 +298,13 @@ fn consuming_from_the_sub_buffer_being_written() {
 }
 
 #[test]
+fn consuming_while_a_writer_is_interrupted() {
+    at_each_point(|interrupt| write_and_consume(2, HALF, true, interrupt));
+}
+
+#[test]
 fn consuming_while_a_writer_is_interrupted_in_crossing() {
-    write_and_consume(3, WHOLE, true, Some(Step::SlotClaimed));
-}
-
-#[test]
-fn consuming_while_a_writer_is_interrupted_in_leaving() {
-    write_and_consume(3, HALF, true, Some(Step::CommitStored));
-}
-
-#[test]
-fn consuming_while_a_writer_is_interrupted_elsewhere() {
-    for step in [
-        Step::PositionRead,
-        Step::PositionMoved,
-        Step::StampStored,
-        Step::CommitPositionRead,
-        Step::ContextLeft,
-    ] {
-        write_and_consume(2, HALF, true, Some(step));
-    }
+    at_each_point(|interrupt| write_and_consume(2, WHOLE, true, interrupt));
 }
 
 #[test]
@@ -292,18 +316,7 @@ fn consuming_what_is_written_the_plain_way() {
 
 #[test]
 fn consuming_while_a_plain_writer_is_interrupted() {
-    for step in [
-        Step::PositionRead,
-        Step::ContextEntered,
-        Step::StampPositionRead,
-        Step::PositionMoved,
-        Step::StampStored,
-        Step::CommitStarted,
-        Step::CommitStored,
-        Step::ContextLeft,
-    ] {
-        act_and_consume(2, true, Some(step), |cpu, _| cpu.write_plain());
-    }
+    at_each_point(|interrupt| act_and_consume(2, true, interrupt, |cpu, _| cpu.write_plain()));
 }
 
 #[test]
@@ -321,22 +334,22 @@ fn consuming_while_events_are_given_up() {
 /// One that is interrupted while an event is reserved that it gives up cannot take it back.
 #[test]
 fn consuming_while_an_interrupted_writer_gives_up() {
-    for step in [Step::PositionMoved, Step::StampStored, Step::StampPublished] {
-        act_and_consume(2, true, Some(step), |cpu, number| match number {
+    at_each_point(|interrupt| {
+        act_and_consume(2, true, interrupt, |cpu, number| match number {
             0 => cpu.discard(HALF),
             _ => cpu.write(Context::NORMAL, HALF),
         });
-    }
+    });
 }
 
 /// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
 /// content moved while a reader goes on, the ring replaced under the reader lock.
-fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>, read: bool) {
+fn resize_while_writing(nr_slots: u32, interrupt: Option<Interrupt>, read: bool) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
         let lock = Arc::new(Mutex::new(()));
         let count = if read { 2 } else { 3 };
-        let writer = Place::writing(&place, count, WHOLE, interrupt_at);
+        let writer = Place::writing(&place, count, WHOLE, interrupt.clone());
         let reader = read.then(|| {
             let (place, lock) = (place.clone(), lock.clone());
             thread::spawn(move || {
@@ -414,15 +427,15 @@ fn growing_while_reading() {
 
 #[test]
 fn shrinking_while_nested_writers_write() {
-    resize_while_writing(2, Some(Step::PositionMoved), false);
+    at_each_point(|interrupt| resize_while_writing(2, interrupt, false));
 }
 
 /// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is
 /// writing ends where it began, so the snapshot is complete after a grace period.
-fn swap_while_writing(interrupt_at: Option<Step>) {
+fn swap_while_writing(interrupt: Option<Interrupt>) {
     loom::model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
-        let writer = Place::writing(&place, 2, HALF, interrupt_at);
+        let writer = Place::writing(&place, 2, HALF, interrupt.clone());
 
         let snapshot = place.replace(Box::new(Memory::new(4, 64)));
         let mut last = 0;
@@ -436,12 +449,9 @@ fn swap_while_writing(interrupt_at: Option<Step>) {
         // An interrupt of the last writer on the snapshot may already have found the other ring.
         let (rest, _) = drain(
             place.ring(),
-            &mut if interrupt_at.is_some() { 0 } else { last },
+            &mut if interrupt.is_some() { 0 } else { last },
         );
-        assert_eq!(
-            (early + late + rest, written),
-            (written, 2 + u64::from(interrupt_at.is_some()))
-        );
+        assert_eq!(early + late + rest, written);
     });
 }
 
@@ -452,7 +462,7 @@ fn taking_a_snapshot_while_writing() {
 
 #[test]
 fn taking_a_snapshot_while_nested_writers_write() {
-    swap_while_writing(Some(Step::PositionMoved));
+    at_each_point(swap_while_writing);
 }
 
 #[test]
@@ -462,22 +472,22 @@ fn iterating_while_the_ring_is_overwritten() {
 
 #[test]
 fn iterating_while_nested_writers_overwrite() {
-    iterate_while_writing(Some(Step::SlotClaimed));
+    at_each_point(iterate_while_writing);
 }
 
-fn iterate_while_writing(interrupt_at: Option<Step>) {
+fn iterate_while_writing(interrupt: Option<Interrupt>) {
     loom::model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         let cpu = Cpu::new(&memory, None);
         (0..2).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
         let written = cpu.count.get();
         let writer = thread::spawn({
-            let memory = memory.clone();
+            let (memory, interrupt) = (memory.clone(), interrupt.clone());
             move || {
-                let cpu = Cpu::new(&memory, interrupt_at);
+                let more = if interrupt.is_some() { 2 } else { 3 };
+                let cpu = Cpu::new(&memory, interrupt);
                 cpu.count.set(written);
-                let more = if interrupt_at.is_some() { 2 } else { 3 };
-                (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+                cpu.act(|cpu| (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE)));
                 cpu.written.get()
             }
         });
