@@ -24,7 +24,7 @@ use memory::{free_page, new_page, Memory};
 use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize};
 use rtrace_core::sys::points;
 use std::cell::Cell;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
 const WHOLE: usize = 30;
@@ -209,6 +209,46 @@ impl Drop for Place {
     }
 }
 
+/// Runs `case` in all orders, of which there is more than one.
+///
+/// loom (0.7.2) notices that a store and another thread's load can change places only if the load was
+/// the last access before the store. A thread that loads a word and then stores it hides the loads of
+/// others from loom. So the writer, which does so, is the thread that runs first here: the others'
+/// loads come after its stores at first, and loom notices those.
+fn model(case: impl Fn() + Send + Sync + 'static) {
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    loom::model({
+        let count = count.clone();
+        move || {
+            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            case();
+        }
+    });
+    let count = count.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(count > 30, "{count} orders");
+}
+
+/// What a reader has seen.
+#[derive(Default)]
+struct Seen {
+    last: u64,
+    seen: u64,
+    lost: u64,
+}
+
+/// Tries so many times to consume an event.
+fn consume(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
+    let mut reader = memory.reader();
+    for _ in 0..attempts {
+        if let Some(event) = reader.consume() {
+            check(&mut seen.last, event.time, event.payload);
+            seen.seen += 1;
+            seen.lost += event.lost;
+        }
+    }
+    seen
+}
+
 /// Consumes what there is; gives how many were read and how many had been lost.
 fn drain(memory: &Memory, last: &mut u64) -> (u64, u64) {
     let (mut seen, mut lost) = (0, 0);
@@ -243,31 +283,18 @@ fn act_and_consume(
     interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
 ) {
-    loom::model(move || {
+    model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
-        let writer = thread::spawn({
-            let (memory, interrupt) = (memory.clone(), interrupt.clone());
-            move || {
-                let cpu = Cpu::new(&memory, interrupt);
-                cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
-                (cpu.written.get(), cpu.refused.get())
-            }
+        let reader = thread::spawn({
+            let memory = memory.clone();
+            move || consume(&memory, 2, Seen::default())
         });
-        let (mut last, mut seen, mut lost) = (0, 0, 0);
-        let mut consume = |attempts| {
-            let mut reader = memory.reader();
-            for _ in 0..attempts {
-                if let Some(event) = reader.consume() {
-                    check(&mut last, event.time, event.payload);
-                    seen += 1;
-                    lost += event.lost;
-                }
-            }
-        };
-        consume(2);
-        let (written, refused) = writer.join().unwrap();
-        consume(8);
+        let cpu = Cpu::new(&memory, interrupt.clone());
+        cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
+        let (written, refused) = (cpu.written.get(), cpu.refused.get());
+        let seen = reader.join().unwrap();
+        let Seen { seen, lost, .. } = consume(&memory, 8, seen);
         let stats = memory.buffer().stats();
         assert_eq!(
             (seen + lost, stats.entries, stats.read),
@@ -345,7 +372,7 @@ fn consuming_while_an_interrupted_writer_gives_up() {
 /// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
 /// content moved while a reader goes on, the ring replaced under the reader lock.
 fn resize_while_writing(nr_slots: u32, interrupt: Option<Interrupt>, read: bool) {
-    loom::model(move || {
+    model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
         let lock = Arc::new(Mutex::new(()));
         let count = if read { 2 } else { 3 };
@@ -433,7 +460,7 @@ fn shrinking_while_nested_writers_write() {
 /// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is
 /// writing ends where it began, so the snapshot is complete after a grace period.
 fn swap_while_writing(interrupt: Option<Interrupt>) {
-    loom::model(move || {
+    model(move || {
         let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
         let writer = Place::writing(&place, 2, HALF, interrupt.clone());
 
@@ -476,56 +503,51 @@ fn iterating_while_nested_writers_overwrite() {
 }
 
 fn iterate_while_writing(interrupt: Option<Interrupt>) {
-    loom::model(move || {
+    model(move || {
         let memory = Arc::new(Memory::new(2, 64));
-        let cpu = Cpu::new(&memory, None);
+        let cpu = Cpu::new(&memory, interrupt.clone());
         (0..2).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
-        let written = cpu.count.get();
-        let writer = thread::spawn({
-            let (memory, interrupt) = (memory.clone(), interrupt.clone());
+        let reader = thread::spawn({
+            let memory = memory.clone();
             move || {
-                let more = if interrupt.is_some() { 2 } else { 3 };
-                let cpu = Cpu::new(&memory, interrupt);
-                cpu.count.set(written);
-                cpu.act(|cpu| (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE)));
-                cpu.written.get()
+                let mut iter = Iter::new([0; 64]);
+                let (mut last, mut seen) = (0, 0);
+                let reader = memory.reader();
+                for _ in 0..3 {
+                    if let Some(event) = iter.next(&reader) {
+                        check(&mut last, event.time, event.payload);
+                        seen += 1 + event.lost;
+                    }
+                }
+                (iter, last, seen)
             }
         });
-        let mut iter = Iter::new([0; 64]);
-        let (mut last, mut seen) = (0, 0);
-        {
-            let mut reader = memory.reader();
-            for _ in 0..3 {
-                if let Some(event) = iter.next(&mut reader) {
-                    check(&mut last, event.time, event.payload);
-                    seen += 1 + event.lost;
-                }
-            }
-        }
-        let more = writer.join().unwrap();
-        let mut reader = memory.reader();
-        while let Some(event) = iter.next(&mut reader) {
+        let more = if interrupt.is_some() { 2 } else { 3 };
+        cpu.act(|cpu| (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE)));
+        let (mut iter, mut last, mut seen) = reader.join().unwrap();
+        let reader = memory.reader();
+        while let Some(event) = iter.next(&reader) {
             check(&mut last, event.time, event.payload);
             seen += 1 + event.lost;
         }
-        assert_eq!(seen, 2 + more);
+        assert_eq!(seen, cpu.written.get());
     });
 }
 
 #[test]
 fn counting_while_writing() {
-    loom::model(|| {
+    model(|| {
         let memory = Arc::new(Memory::new(2, 64));
-        let writer = thread::spawn({
+        let reader = thread::spawn({
             let memory = memory.clone();
             move || {
-                let cpu = Cpu::new(&memory, None);
-                (0..4).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+                let during = memory.buffer().stats();
+                assert!(during.entries + during.overrun <= 4, "{during:?}");
             }
         });
-        let during = memory.buffer().stats();
-        assert!(during.entries + during.overrun <= 4, "{during:?}");
-        writer.join().unwrap();
+        let cpu = Cpu::new(&memory, None);
+        (0..4).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+        reader.join().unwrap();
         let after = memory.buffer().stats();
         assert_eq!(after.entries + after.overrun, 4, "{after:?}");
     });
