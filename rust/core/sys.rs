@@ -259,8 +259,8 @@ impl Shared {
         self.0.fetch_and(!bits, Ordering::Relaxed);
     }
 
-    /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Reads without
-    /// ordering. Called by [`word!`].
+    /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Later accesses
+    /// stay after it. Called by [`word!`].
     ///
     /// # Safety
     ///

@@ -306,7 +306,9 @@ impl CpuBuffer {
 
     #[inline(always)]
     fn reasons(&self) -> u32 {
-        reasons_in(self.setup.limit.load_relaxed())
+        // Pairs with the compare-and-swap in `change_reasons`: a writer that finds recording on again
+        // sees what was done while it was off.
+        reasons_in(self.setup.limit.load_acquire())
     }
 
     fn change_reasons(&self, change: impl Fn(u32) -> u32) {
