@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader, iterator, resize and swap, in every order of their accesses that the
-//! memory model allows:
+//! Writer against reader and iterator, in every order of their accesses that the memory model allows.
+//! (Resizing, swaps, waiters and emptying: `tools/testing/loom/buffer`.)
 //!
 //! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
 //! ring_buffer_loom`
@@ -17,14 +17,13 @@
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
-use loom::sync::atomic::{AtomicPtr, Ordering};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
-use memory::{free_page, new_page, Memory};
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize};
+use memory::Memory;
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain};
 use rtrace_core::sys::points;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
 const WHOLE: usize = 30;
@@ -50,7 +49,7 @@ fn at_each_point(case: impl Fn(Option<Interrupt>)) {
             point,
             reached: reached.clone(),
         }));
-        if !reached.load(std::sync::atomic::Ordering::Relaxed) {
+        if !reached.load(Ordering::Relaxed) {
             assert!(point > 10, "{point} points");
             return;
         }
@@ -60,8 +59,6 @@ fn at_each_point(case: impl Fn(Option<Interrupt>)) {
 /// The writer's surroundings: time is the number of the event; once, at a point, a nested writer.
 struct Cpu<'a> {
     memory: &'a Memory,
-    /// Where to look for the ring instead.
-    place: Option<&'a Place>,
     count: Cell<u64>,
     interrupt: Option<Interrupt>,
     points: Cell<usize>,
@@ -73,7 +70,6 @@ impl Cpu<'_> {
     fn new(memory: &Memory, interrupt: Option<Interrupt>) -> Cpu<'_> {
         Cpu {
             memory,
-            place: None,
             count: Cell::new(0),
             interrupt,
             points: Cell::new(0),
@@ -90,20 +86,18 @@ impl Cpu<'_> {
     fn point(&self) {
         let point = self.points.replace(self.points.get() + 1);
         if let Some(interrupt) = self.interrupt.as_ref().filter(|at| at.point == point) {
-            let order = std::sync::atomic::Ordering::Relaxed;
-            interrupt.reached.store(true, order);
+            interrupt.reached.store(true, Ordering::Relaxed);
             self.write(Context::NMI, HALF);
         }
     }
 
     /// Events are numbered in the order in which their place is taken; the payload says the number.
     fn write(&self, context: Context, length: usize) {
-        let memory = self.place.map_or(self.memory, Place::ring);
-        let Some(mut event) = memory.writer(context).reserve(self, length) else {
+        let Some(mut event) = self.memory.writer(context).reserve(self, length) else {
             self.refused.set(self.refused.get() + 1);
             return;
         };
-        let time = memory.writer(context).event_time();
+        let time = self.memory.writer(context).event_time();
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
         self.written.set(self.written.get() + 1);
         let _ = event.commit();
@@ -146,69 +140,6 @@ impl Env for Cpu<'_> {
     }
 }
 
-/// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold
-/// meanwhile.
-struct Place {
-    ring: AtomicPtr<Memory>,
-    /// Held by who has preemption off. Taking it and letting go is a grace period: what began
-    /// before has ended, and what begins later sees what came before.
-    section: Mutex<()>,
-}
-
-impl Place {
-    fn new(ring: Box<Memory>) -> Self {
-        Self {
-            ring: AtomicPtr::new(Box::into_raw(ring)),
-            section: Mutex::new(()),
-        }
-    }
-
-    /// The ring that is there. Until the next grace period after it was replaced, it lives.
-    fn ring(&self) -> &Memory {
-        // SAFETY: came from a box, which `replace` gives to who waits for a grace period.
-        unsafe { &*self.ring.load(Ordering::Acquire) }
-    }
-
-    /// Puts another ring there. The old one is to live through a grace period.
-    fn replace(&self, ring: Box<Memory>) -> Box<Memory> {
-        // SAFETY: as in `ring`; it is in no place any more.
-        unsafe { Box::from_raw(self.ring.swap(Box::into_raw(ring), Ordering::AcqRel)) }
-    }
-
-    fn grace_period(&self) {
-        drop(self.section.lock().unwrap());
-    }
-
-    /// A thread that writes `count` events, each with preemption off; it gives how many were
-    /// written, nested ones too.
-    fn writing(
-        place: &Arc<Self>,
-        count: u64,
-        length: usize,
-        interrupt: Option<Interrupt>,
-    ) -> thread::JoinHandle<u64> {
-        let place = place.clone();
-        thread::spawn(move || {
-            let cpu = Cpu {
-                place: Some(&place),
-                ..Cpu::new(place.ring(), interrupt)
-            };
-            for _ in 0..count {
-                let _off = place.section.lock().unwrap();
-                cpu.act(|cpu| cpu.write(Context::NORMAL, length));
-            }
-            cpu.written.get()
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // SAFETY: as in `ring`; nobody is left who looks.
-        drop(unsafe { Box::from_raw(self.ring.load(Ordering::Relaxed)) });
-    }
-}
-
 /// Runs `case` in all orders, of which there is more than one.
 ///
 /// loom (0.7.2) notices that a store and another thread's load can change places only if the load was
@@ -220,11 +151,11 @@ fn model(case: impl Fn() + Send + Sync + 'static) {
     loom::model({
         let count = count.clone();
         move || {
-            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            count.fetch_add(1, Ordering::Relaxed);
             case();
         }
     });
-    let count = count.load(std::sync::atomic::Ordering::Relaxed);
+    let count = count.load(Ordering::Relaxed);
     assert!(count > 30, "{count} orders");
 }
 
@@ -247,18 +178,6 @@ fn consume(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
         }
     }
     seen
-}
-
-/// Consumes what there is; gives how many were read and how many had been lost.
-fn drain(memory: &Memory, last: &mut u64) -> (u64, u64) {
-    let (mut seen, mut lost) = (0, 0);
-    let mut reader = memory.reader();
-    while let Some(event) = reader.consume() {
-        check(last, event.time, event.payload);
-        seen += 1;
-        lost += event.lost;
-    }
-    (seen, lost)
 }
 
 /// The time in the payload is that of the event, and later than the last.
@@ -367,129 +286,6 @@ fn consuming_while_an_interrupted_writer_gives_up() {
             _ => cpu.write(Context::NORMAL, HALF),
         });
     });
-}
-
-/// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
-/// content moved while a reader goes on, the ring replaced under the reader lock.
-fn resize_while_writing(nr_slots: u32, interrupt: Option<Interrupt>, read: bool) {
-    model(move || {
-        let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
-        let lock = Arc::new(Mutex::new(()));
-        let count = if read { 2 } else { 3 };
-        let writer = Place::writing(&place, count, WHOLE, interrupt.clone());
-        let reader = read.then(|| {
-            let (place, lock) = (place.clone(), lock.clone());
-            thread::spawn(move || {
-                let (mut last, mut seen) = (0, (0, 0));
-                for _ in 0..2 {
-                    let _reading = lock.lock().unwrap();
-                    if let Some(event) = place.ring().reader().consume() {
-                        check(&mut last, event.time, event.payload);
-                        seen = (seen.0 + 1, seen.1 + event.lost);
-                    }
-                }
-                (last, seen)
-            })
-        });
-
-        place.ring().buffer().set_on(false);
-        place.grace_period();
-        let new = Box::new(Memory::vacant(nr_slots, 64));
-        let old = place.ring();
-        let slots = old.buffer().nr_slots();
-        let moved = {
-            let begun = {
-                let _reading = lock.lock().unwrap();
-                // SAFETY: recording is off since a grace period, and readers look for the ring
-                // under the lock.
-                unsafe { Resize::begin(&old.reader(), buffer_of(&new)) }
-            };
-            let mut resize = begun.unwrap();
-            while resize.lay_out(1) {}
-            let behind = {
-                let _reading = lock.lock().unwrap();
-                resize.behind(&old.reader())
-            };
-            resize.catch_up(behind);
-            let _reading = lock.lock().unwrap();
-            let moved = resize.finish(&mut old.reader());
-            (moved, place.replace(new))
-        };
-        let (mut moved, old) = moved;
-        let mut fresh = nr_slots.saturating_sub(slots);
-        moved.fill(|| {
-            fresh = fresh.checked_sub(1)?;
-            Some(new_page(64))
-        });
-        // SAFETY: nobody's any more.
-        moved.left_over(|page| unsafe { free_page(page, 64) });
-        place.grace_period();
-        drop(old);
-
-        let written = writer.join().unwrap();
-        let (mut last, early) = reader.map_or((0, (0, 0)), |reader| reader.join().unwrap());
-        let late = drain(place.ring(), &mut last);
-        let (seen, lost) = (early.0 + late.0, early.1 + late.1);
-        let after = place.ring().buffer().stats();
-        assert_eq!(seen + after.overrun, written, "{after:?}");
-        assert_eq!((lost, after.entries), (after.overrun, 0), "{after:?}");
-    });
-}
-
-/// The buffer in the box, which outlives what the test does to it.
-fn buffer_of<'a>(memory: &Memory) -> &'a CpuBuffer {
-    // SAFETY: it is in a box that ends with the test.
-    unsafe { &*std::ptr::from_ref(memory.buffer()) }
-}
-
-#[test]
-fn growing_while_writing() {
-    resize_while_writing(4, None, false);
-}
-
-#[test]
-fn growing_while_reading() {
-    resize_while_writing(3, None, true);
-}
-
-#[test]
-fn shrinking_while_nested_writers_write() {
-    at_each_point(|interrupt| resize_while_writing(2, interrupt, false));
-}
-
-/// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is
-/// writing ends where it began, so the snapshot is complete after a grace period.
-fn swap_while_writing(interrupt: Option<Interrupt>) {
-    model(move || {
-        let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
-        let writer = Place::writing(&place, 2, HALF, interrupt.clone());
-
-        let snapshot = place.replace(Box::new(Memory::new(4, 64)));
-        let mut last = 0;
-        let (early, _) = drain(&snapshot, &mut last);
-        place.grace_period();
-        let (late, _) = drain(&snapshot, &mut last);
-        assert!(!snapshot.buffer().is_writing());
-        drop(snapshot);
-
-        let written = writer.join().unwrap();
-        // An interrupt of the last writer on the snapshot may already have found the other ring.
-        let (rest, _) = drain(
-            place.ring(),
-            &mut if interrupt.is_some() { 0 } else { last },
-        );
-        assert_eq!(early + late + rest, written);
-    });
-}
-
-#[test]
-fn taking_a_snapshot_while_writing() {
-    swap_while_writing(None);
-}
-
-#[test]
-fn taking_a_snapshot_while_nested_writers_write() {
-    at_each_point(swap_while_writing);
 }
 
 #[test]
