@@ -324,13 +324,14 @@ impl CpuBuffer {
                 {
                     continue;
                 }
-                // Pairs with `fence_acquire` in `Iter::copy`: a copy that has bytes written from
-                // now on also sees the tag.
-                fence_release();
                 if unread {
                     self.count_overrun(lost);
                 }
             }
+            // Pairs with `fence_acquire` in `Iter::copy`: a copy that has bytes written from now on
+            // also sees the tag. An interrupted writer that has claimed may not have come to its own
+            // fence yet.
+            fence_release();
             // An interrupted writer may do these stores later, but with the same values.
             let next = self.sub_buffer(tag.id());
             next.slot.set(index);
