@@ -7,7 +7,7 @@
 
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, debug_assertions, loom))]
 extern crate std;
 
 #[path = "mod.rs"]

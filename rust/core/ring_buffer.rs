@@ -51,7 +51,7 @@ mod word;
 mod writer;
 
 pub use cpu_buffer::{BadParts, CpuBuffer, Parts};
-pub use env::{Env, Step};
+pub use env::Env;
 pub use iter::{Iter, IterEvent};
 pub use meta::{Meta, MetaReader};
 pub use plain::{Headless, Payload, Plain};

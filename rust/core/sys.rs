@@ -42,6 +42,20 @@ mod local;
 #[path = "sys/local_generic.rs"]
 mod local;
 
+/// A point where an interrupt or another CPU can come in: it stands before each access to a word that
+/// others access, too. It is nothing in the kernel. In host builds with assertions, tests run
+/// something there (`points`).
+macro_rules! point {
+    () => {
+        #[cfg(all(not(CONFIG_RTRACE), any(debug_assertions, loom)))]
+        $crate::core::sys::points::reached();
+    };
+}
+pub(crate) use point;
+
+#[cfg(all(not(CONFIG_RTRACE), any(debug_assertions, loom)))]
+pub mod points;
+
 /// A 64-bit word that only its own CPU changes; see the head of the module.
 #[repr(transparent)]
 pub struct Local(imp::AtomicU64);
@@ -56,12 +70,14 @@ impl Local {
     /// value.
     #[inline(always)]
     pub fn get(&self) -> u64 {
+        point!();
         self.0.load(Ordering::Relaxed)
     }
 
     /// Stores `value`. On the owning CPU only.
     #[inline(always)]
     pub fn set(&self, value: u64) {
+        point!();
         self.0.store(value, Ordering::Relaxed);
     }
 
@@ -70,6 +86,7 @@ impl Local {
     /// across it.
     #[inline(always)]
     pub fn replace(&self, old: u64, new: u64) -> bool {
+        point!();
         local::replace(&self.0, old, new)
     }
 
@@ -81,6 +98,7 @@ impl Local {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn holds_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::holds::<AT, T>(structure, &self.0, value) }
     }
@@ -93,6 +111,7 @@ impl Local {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is::<AT, VALUE, T>(structure, &self.0) }
     }
@@ -105,6 +124,7 @@ impl Local {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn minus_at<const AT: usize, T>(&self, structure: &T, value: u64) -> u64 {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::minus::<AT, T>(structure, &self.0, value) }
     }
@@ -117,6 +137,7 @@ impl Local {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn add_at<const AT: usize, T>(&self, structure: &T, value: u64) {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::add_at::<AT, T>(structure, &self.0, value) }
     }
@@ -128,6 +149,7 @@ impl Local {
     /// As [`Local::add_at`].
     #[inline(always)]
     pub unsafe fn plus_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::plus::<AT, VALUE, T>(structure, &self.0) }
     }
@@ -140,6 +162,7 @@ impl Local {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn and_at<const AT: usize, const MASK: i32, T>(&self, structure: &T) {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::and::<AT, MASK, T>(structure, &self.0) }
     }
@@ -147,6 +170,7 @@ impl Local {
     /// Adds `value`, wrapping. On the owning CPU only, atomic against interrupts.
     #[inline(always)]
     pub fn add(&self, value: u64) {
+        point!();
         local::add(&self.0, value);
     }
 }
@@ -164,12 +188,14 @@ impl Shared {
     /// Reads without ordering: for the CPU that wrote it, or for statistics.
     #[inline(always)]
     pub fn load_relaxed(&self) -> u64 {
+        point!();
         self.0.load(Ordering::Relaxed)
     }
 
     /// Reads. Later accesses stay after it.
     #[inline(always)]
     pub fn load_acquire(&self) -> u64 {
+        point!();
         self.0.load(Ordering::Acquire)
     }
 
@@ -180,6 +206,7 @@ impl Shared {
     /// the newest value. `tools/testing/litmus/rb-iter-copy.litmus` checks the fence.
     #[inline]
     pub fn load_after_reads(&self) -> u64 {
+        point!();
         fence_acquire();
         #[cfg(not(loom))]
         return self.0.load(Ordering::Relaxed);
@@ -190,12 +217,14 @@ impl Shared {
     /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u64) {
+        point!();
         self.0.store(value, Ordering::Relaxed);
     }
 
     /// Stores. Earlier accesses stay before it.
     #[inline(always)]
     pub fn store_release(&self, value: u64) {
+        point!();
         self.0.store(value, Ordering::Release);
     }
 
@@ -203,6 +232,7 @@ impl Shared {
     /// success.
     #[inline]
     pub fn replace(&self, old: u64, new: u64) -> bool {
+        point!();
         self.0
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
@@ -211,29 +241,33 @@ impl Shared {
     /// Adds `value`, wrapping, without ordering.
     #[inline(always)]
     pub fn add(&self, value: u64) {
+        point!();
         self.0.fetch_add(value, Ordering::Relaxed);
     }
 
     /// Sets `bits`. Earlier accesses stay before it.
     #[inline(always)]
     pub fn set_bits(&self, bits: u64) {
+        point!();
         self.0.fetch_or(bits, Ordering::Release);
     }
 
     /// Clears `bits`, without ordering.
     #[inline(always)]
     pub fn clear_bits(&self, bits: u64) {
+        point!();
         self.0.fetch_and(!bits, Ordering::Relaxed);
     }
 
-    /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Reads without
-    /// ordering. Called by [`word!`].
+    /// Whether the word at offset `AT` of `structure` is above `value`, both signed. Later accesses
+    /// stay after it. Called by [`word!`].
     ///
     /// # Safety
     ///
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn above_at<const AT: usize, T>(&self, structure: &T, value: u64) -> bool {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::above::<AT, T>(structure, &self.0, value) }
     }
@@ -258,6 +292,7 @@ impl Shared32 {
     /// Reads without ordering.
     #[inline(always)]
     pub fn load_relaxed(&self) -> u32 {
+        point!();
         self.0.load(Ordering::Relaxed)
     }
 
@@ -269,6 +304,7 @@ impl Shared32 {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn is_at<const AT: usize, const VALUE: i32, T>(&self, structure: &T) -> bool {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::is_32::<AT, VALUE, T>(structure, &self.0) }
     }
@@ -276,11 +312,13 @@ impl Shared32 {
     /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, value: u32) {
+        point!();
         self.0.store(value, Ordering::Relaxed);
     }
 
     /// Stores `value` and returns the old value. Acquire and release.
     pub fn swap(&self, value: u32) -> u32 {
+        point!();
         self.0.swap(value, Ordering::AcqRel)
     }
 }
@@ -324,6 +362,7 @@ pub fn constant<const NUMBER: u32>() -> u64 {
 #[allow(dead_code, reason = "not all configurations have a user")]
 #[inline(always)]
 pub unsafe fn word_holds<const AHEAD: isize>(base: *const u64, index: usize, value: u64) -> bool {
+    point!();
     // SAFETY: the caller says so.
     unsafe { local::word_holds::<AHEAD>(base, index, value) }
 }
@@ -336,6 +375,7 @@ pub unsafe fn word_holds<const AHEAD: isize>(base: *const u64, index: usize, val
 #[allow(dead_code, reason = "not all configurations have a user")]
 #[inline(always)]
 pub unsafe fn acquires<const AT: usize, T>(structure: &T, value: u64) -> bool {
+    point!();
     // SAFETY: the caller says so.
     unsafe { local::acquires::<AT, T>(structure, value) }
 }
@@ -349,6 +389,7 @@ pub unsafe fn acquires<const AT: usize, T>(structure: &T, value: u64) -> bool {
 #[allow(dead_code, reason = "not all configurations have a user")]
 #[inline(always)]
 pub unsafe fn add_here<const AT: usize, const VALUE: i32, T>(structure: *mut T) {
+    point!();
     // SAFETY: the caller says so.
     unsafe { local::add_here::<AT, VALUE, T>(structure) }
 }
@@ -366,6 +407,7 @@ impl SharedPtr {
     /// Reads without ordering.
     #[inline(always)]
     pub fn load_relaxed(&self) -> *mut u8 {
+        point!();
         self.0.load(Ordering::Relaxed)
     }
 
@@ -377,6 +419,7 @@ impl SharedPtr {
     /// This word is at that offset.
     #[inline(always)]
     pub unsafe fn past_at<const AT: usize, T>(&self, structure: &T, bytes: u64) -> *mut u8 {
+        point!();
         // SAFETY: this word is at `AT` in `structure`.
         unsafe { local::pointer_plus::<AT, T>(structure, &self.0, bytes) }
     }
@@ -384,6 +427,7 @@ impl SharedPtr {
     /// Stores without ordering.
     #[inline(always)]
     pub fn store_relaxed(&self, pointer: *mut u8) {
+        point!();
         self.0.store(pointer, Ordering::Relaxed);
     }
 }

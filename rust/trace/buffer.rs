@@ -43,6 +43,8 @@ pub(crate) mod region;
 mod resize;
 #[allow(unsafe_code, reason = "the memory of a ring")]
 mod ring;
+#[allow(unsafe_code, reason = "rings go after a grace period")]
+mod settle;
 pub(crate) mod sub_buffer_copy;
 #[allow(unsafe_code, reason = "rings change places")]
 mod swap;
@@ -59,22 +61,20 @@ pub(crate) use read_page::ReadPage;
 pub(crate) use record::Body;
 #[cfg(any(CONFIG_FUNCTION_TRACER, CONFIG_FTRACE_SYSCALLS))]
 pub(crate) use record::Unfinished;
+pub(crate) use settle::Pause;
 
 use self::clock::{Clock, CLOCKS};
 use crate::core::format::stats::Size;
 use crate::core::ring_buffer::CpuBuffer;
 use crate::kernel::clock::{sched_is_native, ForeignClock, OwnClock};
-use crate::kernel::context::PreemptOff;
 use crate::kernel::cpus::{self, CpuSet};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot;
-use crate::kernel::relaxed;
 use crate::kernel::wait_queue::WaitQueue;
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
-use kernel::sync::barrier::smp_mb;
 use kernel::sync::{new_mutex, Arc, Mutex};
 use lane::Lane;
 use ring::{Ring, Shape};
@@ -171,39 +171,9 @@ impl Buffer {
         self.on.load(Relaxed)
     }
 
-    /// Turns recording on or off and says what it was. Any context.
-    pub(crate) fn set_on(&self, on: bool) -> bool {
-        let was = self.on.xchg(on, ordering::Full);
-        self.settle_all();
-        was
-    }
-
-    /// Stops recording until the result is dropped; may be nested. Any context.
-    pub(crate) fn pause(&self) -> Pause<'_> {
-        self.paused.fetch_add(1, ordering::Full);
-        self.settle_all();
-        Pause(self)
-    }
-
     /// Is recording paused at the moment? Any context.
     pub(crate) fn is_paused(&self) -> bool {
         self.paused.load(Relaxed) != 0
-    }
-
-    /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
-    pub(crate) fn pause_recording(&self) {
-        core::mem::forget(self.pause());
-    }
-
-    /// Undoes one [`Buffer::pause_recording`].
-    ///
-    /// # Safety
-    ///
-    /// The caller has paused it, and nobody else undoes that. (Emptying the buffer relies on its
-    /// own pause.)
-    #[allow(unsafe_code, reason = "what the caller owes")]
-    pub(crate) unsafe fn resume_recording(&self) {
-        drop(Pause(self));
     }
 
     /// Lets the CPUs in `mask` record, and only them. Any context.
@@ -219,18 +189,6 @@ impl Buffer {
     pub(crate) fn is_allowed(&self, cpu: CpuId) -> bool {
         self.lane(cpu)
             .is_some_and(|lane| lane.allowed.load(Relaxed))
-    }
-
-    /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
-    pub(crate) fn set_overwrite(&self, overwrite: bool) {
-        self.overwrite.store(overwrite, Relaxed);
-        self.settle_all();
-    }
-
-    /// Gives every entry from now on its full time, or no longer. Any context.
-    pub(crate) fn set_absolute(&self, absolute: bool) {
-        self.absolute.store(absolute, Relaxed);
-        self.settle_all();
     }
 
     /// Does every entry carry its full time? Any context.
@@ -350,11 +308,6 @@ impl Buffer {
             .map_or(0, |lane| self.with_ring(lane, |ring| ring.shape().order))
     }
 
-    /// Does the buffer record, as far as all of it is concerned? Any context.
-    pub(crate) fn is_recording(&self) -> bool {
-        self.is_on() && self.paused.load(Relaxed) == 0
-    }
-
     /// Does `cpu` record, as far as the switches say? Any context.
     pub(crate) fn records_on(&self, cpu: CpuId) -> bool {
         self.lane(cpu).is_some_and(|lane| self.wants(lane))
@@ -381,14 +334,6 @@ impl Buffer {
             .all(|lane| self.with_ring(lane, |ring| ring.core.entries() == 0))
     }
 
-    /// Empties the buffer. Task context, sleeps.
-    pub(crate) fn reset(&self) {
-        let _rings = self.keep_rings();
-        let _quiet = self.pause();
-        wait_for_writers();
-        self.empty(None);
-    }
-
     /// Empties the part of `cpu`, while the others go on. Task context, sleeps.
     pub(crate) fn reset_cpu(&self, cpu: CpuId) {
         if let Some(part) = self.cpu(cpu) {
@@ -404,101 +349,6 @@ impl Buffer {
         self.cpus()
             .filter(|part| cpus::is_online(part.cpu()))
             .for_each(|part| self.empty(Some(part.cpu())));
-    }
-
-    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
-    /// before.
-    #[allow(unsafe_code, reason = "writers are out")]
-    fn empty(&self, cpu: Option<CpuId>) {
-        for lane in self
-            .all_lanes()
-            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
-        {
-            let mut reader = Part { buffer: self, lane }.lock_reader();
-            // SAFETY: the rings are kept, and recording is paused since before a grace period.
-            unsafe { reader.reset() };
-        }
-        if cpu.is_none() {
-            self.started.store(self.now(), Relaxed);
-        }
-    }
-
-    /// Makes every ring record, or not, as the switches say now. Any context.
-    fn settle_all(&self) {
-        // The switch was thrown before. Pairs with the barrier in `swap_lane`.
-        smp_mb(ordering::Full);
-        for lane in self.all_lanes() {
-            self.with_ring(lane, |ring| self.settle(lane, ring));
-        }
-    }
-
-    /// Makes `ring` record, or not, as the switches say. Two that settle at the same time agree in
-    /// the end, as each looks at the switches again after it has acted. Any context.
-    fn settle(&self, lane: &Lane, ring: &Ring) {
-        loop {
-            let on = self.wants(lane);
-            let overwrite = self.overwrite.load(Relaxed);
-            let absolute = self.absolute.load(Relaxed);
-            let in_line = self.clock_in_line.load(Relaxed);
-            ring.core.set_on(on);
-            ring.core.set_overwrite(overwrite);
-            ring.core.set_absolute_stamps(absolute);
-            ring.core.set_short_clock(in_line);
-            smp_mb(ordering::Full);
-            let same = overwrite == self.overwrite.load(Relaxed)
-                && absolute == self.absolute.load(Relaxed)
-                && in_line == self.clock_in_line.load(Relaxed);
-            if same && on == self.wants(lane) {
-                return;
-            }
-        }
-    }
-
-    fn wants(&self, lane: &Lane) -> bool {
-        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.may_record()
-    }
-
-    fn all_lanes(&self) -> impl Iterator<Item = &Lane> {
-        self.lanes.iter().flatten().map(|lane| &**lane)
-    }
-
-    fn lanes(&self) -> impl Iterator<Item = &Lane> {
-        self.all_lanes().filter(|lane| lane.present.load(Relaxed))
-    }
-
-    fn lane(&self, cpu: CpuId) -> Option<&Lane> {
-        self.any_lane(cpu)
-            .filter(|lane| relaxed::load(&lane.present))
-    }
-
-    /// The part of `cpu`, whether that was ever up or not.
-    fn any_lane(&self, cpu: CpuId) -> Option<&Lane> {
-        self.lanes.get(cpu.as_u32() as usize)?.as_deref()
-    }
-
-    /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
-    #[allow(unsafe_code, reason = "rings go after a grace period")]
-    fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
-        let _stays = PreemptOff::new();
-        let ring = self
-            .rings
-            .get(lane.cpu)
-            .unwrap_or_else(|| self.rings.this())
-            .load(ordering::Acquire);
-        // SAFETY: by the type invariant a live ring, that goes only after a grace period, which
-        // preemption off holds up.
-        f(unsafe { &*ring })
-    }
-}
-
-/// Recording stands still; see [`Buffer::pause`].
-#[must_use = "recording goes on when this is dropped"]
-pub(crate) struct Pause<'a>(&'a Buffer);
-
-impl Drop for Pause<'_> {
-    fn drop(&mut self) {
-        self.0.paused.fetch_sub(1, ordering::Full);
-        self.0.settle_all();
     }
 }
 

@@ -306,7 +306,9 @@ impl CpuBuffer {
 
     #[inline(always)]
     fn reasons(&self) -> u32 {
-        reasons_in(self.setup.limit.load_relaxed())
+        // Pairs with the compare-and-swap in `change_reasons`: a writer that finds recording on again
+        // sees what was done while it was off.
+        reasons_in(self.setup.limit.load_acquire())
     }
 
     fn change_reasons(&self, change: impl Fn(u32) -> u32) {
@@ -448,6 +450,12 @@ impl CpuBuffer {
             nr_slots: self.setup.nr_slots,
             sub_buffer_size: self.sub_buffer_size(),
         }
+    }
+
+    /// The write position, as a number. For tests, which see by it that a writer has moved it.
+    #[cfg(not(CONFIG_RTRACE))]
+    pub fn write_position(&self) -> u64 {
+        self.write.position.get()
     }
 
     /// The memory of sub-buffer `id` (0 to `nr_slots`), for a mapping. Ids do not change while the

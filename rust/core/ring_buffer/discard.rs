@@ -9,7 +9,7 @@
 use core::ptr::NonNull;
 
 use super::cpu_buffer::CpuBuffer;
-use super::env::{Env, Step};
+use super::env::Env;
 use super::sub_buffer::{get_u32, put_u32};
 use super::word::{Header, Position};
 use super::writer::Wake;
@@ -32,7 +32,6 @@ impl CpuBuffer {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn discard<E: Env>(&self, env: &E, at: NonNull<u8>) -> Wake {
-        env.step(Step::DiscardStarted);
         // SAFETY: the event's bytes belong to the caller until the event ends; its size is 8 or
         // more.
         let (header, array) =
@@ -63,7 +62,7 @@ impl CpuBuffer {
     /// Takes the event back if nothing was reserved after it: the position and the time become the
     /// old ones. A time record before it stays, so the old time is the event's time minus its own
     /// delta.
-    fn take_back<E: Env>(&self, env: &E, event: Event) -> bool {
+    fn take_back<E: Env>(&self, _env: &E, event: Event) -> bool {
         let position = Position(self.write.position.get());
         let Some(offset) = self.offset_on(position.id(), event) else {
             return false;
@@ -79,25 +78,22 @@ impl CpuBuffer {
             self.write.stamp_position.set(Position::NONE.0);
         }
         barrier();
-        env.step(Step::DiscardStampInvalid);
         if !self.write.position.replace(position.0, before.0) {
             return false;
         }
-        env.step(Step::DiscardTakenBack);
         let previous = stamp.wrapping_sub(event.header.delta() as u64);
         // The next event on an empty sub-buffer writes its own time. An interrupting writer that
         // was taken back may have written another time to the header.
         if known && before.used() != 0 {
             self.write.stamp.set(previous);
             barrier();
-            env.step(Step::DiscardStampRestored);
             self.write.stamp_position.set(before.0);
         }
         true
     }
 
     /// Subtracts the event from the count of its sub-buffer.
-    fn uncount<E: Env>(&self, env: &E, event: Event) {
+    fn uncount<E: Env>(&self, _env: &E, event: Event) {
         loop {
             let position = Position(self.write.position.get());
             if self.offset_on(position.id(), event).is_none() {
@@ -106,7 +102,6 @@ impl CpuBuffer {
             let known = self.write.stamp_position.get() == position.0;
             let fewer = position.uncount_event();
             if self.write.position.replace(position.0, fewer.0) {
-                env.step(Step::DiscardUncounted);
                 if known {
                     self.write.stamp_position.set(fewer.0);
                 }

@@ -1,45 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The environment of a writer: the clock, and hooks for tests that interrupt it.
+//! The environment of a writer: the clock.
 
 #[cfg(any(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS, not(CONFIG_RTRACE)))]
 use super::validate::Mismatch;
-
-/// A point where an interrupting context sees a state of the writer's words that it sees at no
-/// other point. Tests write from [`Env::step`] at each of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Step {
-    ContextEntered,
-    PositionRead,
-    StampPositionRead,
-    StampRead,
-    ClockRead,
-    PositionMoved,
-    StampStored,
-    StampPublished,
-    SlotRead,
-    SlotClaimed,
-    OverrunCounted,
-    SubBufferNumbered,
-    StampForgotten,
-    SubBufferSealed,
-    SubBufferStamped,
-    SubBufferClosed,
-    #[cfg(not(CONFIG_RTRACE))]
-    HeaderWritten,
-    CommitStarted,
-    CommitPositionRead,
-    CommitWalked,
-    CommitStored,
-    ContextLeft,
-    ContextEnteredAgain,
-    DiscardStarted,
-    DiscardStampInvalid,
-    DiscardTakenBack,
-    DiscardStampRestored,
-    DiscardUncounted,
-}
 
 /// The environment of a writer. Everything is inlined. In the kernel it reads the buffer's clock.
 pub trait Env {
@@ -61,8 +25,4 @@ pub trait Env {
     fn mismatch(&self, found: &Mismatch<'_>) {
         debug_assert!(false, "{found:?}");
     }
-
-    /// Called at each point where an interrupt makes a difference. Only tests implement it.
-    #[inline(always)]
-    fn step(&self, _at: Step) {}
 }

@@ -12,7 +12,7 @@ use super::parse::{Cursor, Found};
 use super::reader::Reader;
 use super::sub_buffer::{copy_racing, SubBuffer};
 use super::word::{Position, Sequence};
-use crate::core::sys::fence_acquire;
+use crate::core::sys::{fence_acquire, point};
 
 /// An event that stays in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -351,6 +351,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
             let sub_buffer = buffer.sub_buffer(tag.id());
             let end = buffer.readable(tag.id());
             let first_event = sub_buffer.first_event.get();
+            point!();
             // SAFETY: the memory is valid; a concurrent change by a writer is detected below.
             let time = unsafe { sub_buffer.data().cast::<u64>().read_volatile() };
             let filled = self.copy(sub_buffer, end);

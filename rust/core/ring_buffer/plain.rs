@@ -9,11 +9,11 @@
 //! The rules of `writer.rs` hold here, too: no lock, no wait, no panic, any context.
 
 use super::cpu_buffer::CpuBuffer;
-use super::env::{Env, Step};
+use super::env::Env;
 use super::sub_buffer::put_u32;
 use super::word::{event_size, Header, Position};
 use super::writer::{put_event_header, Context, Wake, Writer};
-use crate::core::sys::{apart, barrier, word};
+use crate::core::sys::{apart, barrier, point, word};
 
 /// The result of writing an event by the fast path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +63,7 @@ impl<const N: usize> Headless for [u64; N] {
     unsafe fn put_rest(self, at: *mut u8) {
         for (i, word) in self.iter().enumerate() {
             if i != 0 {
+                point!();
                 // SAFETY: there is room for `Self` at `at`, in an event that has not ended.
                 unsafe { at.cast::<u64>().add(i).write_unaligned(*word) };
             }
@@ -75,6 +76,7 @@ impl<const N: usize> Payload for [u64; N] {
 
     #[inline(always)]
     unsafe fn put(self, at: *mut u8) {
+        point!();
         // SAFETY: there is room for `Self` at `at`, in an event that has not ended.
         unsafe { at.cast::<Self>().write_unaligned(self) };
     }
@@ -116,21 +118,16 @@ impl Writer<'_> {
         // As in `reserve_plain`.
         let position = Position(buffer.write.position.get());
         barrier();
-        env.step(Step::PositionRead);
         if !buffer.is_free::<E>(position.used().wrapping_add(size).wrapping_sub(4)) {
             return Plain::Not;
         }
         let now = env.now();
-        env.step(Step::ClockRead);
         context.set(self.context.bit());
         barrier();
-        env.step(Step::ContextEntered);
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Plain::Abandoned;
         }
-        env.step(Step::StampPositionRead);
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
-        env.step(Step::StampRead);
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
         // (`cmpxchg` needs the old value in a fixed register. The copy leaves the other register
         // free for the new value.)
@@ -139,12 +136,9 @@ impl Writer<'_> {
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
             return Plain::Abandoned;
         }
-        env.step(Step::PositionMoved);
         buffer.write.stamp.set(now);
         barrier();
-        env.step(Step::StampStored);
         buffer.write.stamp_position.set(next.0);
-        env.step(Step::StampPublished);
         let header = Header::new((size >> 2).wrapping_sub(1) as u32, delta);
         // SAFETY: the event (4 bytes of header and the payload) is ours until it is published.
         unsafe {
@@ -155,13 +149,10 @@ impl Writer<'_> {
         buffer.validate(env);
 
         // The event is on the sub-buffer of the commit position, see `reserve_plain`.
-        env.step(Step::CommitStarted);
         // Pairs with the acquire load in `CpuBuffer::committed`.
         buffer.commit.commit.store_release(next.0);
         barrier();
-        env.step(Step::CommitStored);
         word!(buffer: CpuBuffer, setup.context and Context::LEFT);
-        env.step(Step::ContextLeft);
         // As in `leave_plain`: a writer that interrupted us has left its events to us.
         if !word!(buffer: CpuBuffer, write.position holds next.0) {
             return Plain::Unpublished;

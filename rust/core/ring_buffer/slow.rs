@@ -10,7 +10,7 @@
 use core::ptr::NonNull;
 
 use super::cpu_buffer::CpuBuffer;
-use super::env::{Env, Step};
+use super::env::Env;
 use super::sub_buffer::{put_header, put_u32};
 use super::word::{event_size, Header, Position, Sequence, Tag};
 use super::writer::{put_event_header, Context, Wake};
@@ -57,7 +57,6 @@ impl CpuBuffer {
             .find(|context| word & context.bit() == 0)?;
         self.change_context(|word| word | context.bit());
         barrier();
-        env.step(Step::ContextEntered);
         self.reserve_slow(env, context, length)
     }
 
@@ -77,7 +76,6 @@ impl CpuBuffer {
     #[cold]
     #[inline(never)]
     pub(super) fn leave<E: Env>(&self, env: &E) -> Wake {
-        env.step(Step::CommitStarted);
         let context = self.setup.context.get();
         if Context::is_outermost(context) {
             return self.publish_slow(env);
@@ -126,12 +124,9 @@ impl CpuBuffer {
             // between belong to it.
             let position = Position(self.write.position.get());
             barrier();
-            env.step(Step::PositionRead);
             let stamp = self.write.stamp.get();
             let known = self.write.stamp_position.get() == position.0;
-            env.step(Step::StampRead);
             let now = env.now();
-            env.step(Step::ClockRead);
 
             let first = position.used() == 0 && !known;
             let backwards = known && now < stamp;
@@ -159,7 +154,6 @@ impl CpuBuffer {
                 // this sub-buffer, at a value that our position will reach.
                 self.write.stamp_position.set(Position::NONE.0);
                 barrier();
-                env.step(Step::StampForgotten);
                 (
                     Position::new(id, 0, 0),
                     Self::time_record(true, 0, absolute),
@@ -170,13 +164,11 @@ impl CpuBuffer {
             if !self.write.position.replace(position.0, next.0) {
                 continue;
             }
-            env.step(Step::PositionMoved);
             if !start.same_sub_buffer(Position(self.commit.commit.load_relaxed())) {
                 self.change_context(|word| word | Context::CROSSED);
             }
             if !start.same_sub_buffer(position) {
                 self.sub_buffer(position.id()).sealed.set(position.0);
-                env.step(Step::SubBufferSealed);
                 #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
                 self.validate_left(env, position, now);
             }
@@ -184,7 +176,6 @@ impl CpuBuffer {
                 // SAFETY: moving the position to the first event of the sub-buffer reserved its
                 // header.
                 unsafe { put_header(self.sub_buffer(start.id()).data(), 0, now) };
-                env.step(Step::SubBufferStamped);
             }
             self.publish_stamp(env, now, known && start.same_sub_buffer(position), next);
             self.set_event_time(context, now);
@@ -219,17 +210,15 @@ impl CpuBuffer {
     /// another sub-buffer, and an interrupted writer that has read the position must detect this
     /// when it compares the stamp's position. So only the outermost writer, which has interrupted
     /// none, makes an unknown stamp known. Until then events carry absolute times.
-    fn publish_stamp<E: Env>(&self, env: &E, now: u64, known: bool, next: Position) {
+    fn publish_stamp<E: Env>(&self, _env: &E, now: u64, known: bool, next: Position) {
         if known || Context::is_outermost(self.setup.context.get()) {
             self.setup
                 .records
                 .store_relaxed(self.sub_buffer(next.id()).records());
             self.write.stamp.set(now);
             barrier();
-            env.step(Step::StampStored);
             self.write.stamp_position.set(next.0);
         }
-        env.step(Step::StampPublished);
     }
 
     /// Writes the header of an event that was reserved at `used` bytes of `records`. Returns its
@@ -309,7 +298,7 @@ impl CpuBuffer {
     /// Claims the sub-buffer after the one of `position` for the writers, and returns its id.
     /// Several writers may do this, each interrupting the previous one. All of them get the same
     /// id.
-    fn claim_next<E: Env>(&self, env: &E, position: Position) -> Result<u64, Full> {
+    fn claim_next<E: Env>(&self, _env: &E, position: Position) -> Result<u64, Full> {
         let current = self.sub_buffer(position.id());
         let sequence = current.sequence().plus(1);
         let index = self.next_slot(current.slot.get());
@@ -317,14 +306,13 @@ impl CpuBuffer {
 
         loop {
             let tag = self.slot(index).load();
-            env.step(Step::SlotRead);
             if !tag.holds(sequence) {
                 let unread = tag.free() == 0;
                 // Read before the claim: writers that interrupt after the claim write and seal new
                 // content.
                 let lost = self.sub_buffer(tag.id()).sealed();
                 if unread {
-                    self.may_overwrite(env, position, old)?;
+                    self.may_overwrite(position, old)?;
                 }
                 // Pairs with the compare-and-swap in `Reader::take` (it decides who gets an unread
                 // sub-buffer, and orders the reader's use of the empty one before ours) and with
@@ -336,35 +324,28 @@ impl CpuBuffer {
                 {
                     continue;
                 }
-                // Pairs with `fence_acquire` in `Iter::copy`: a copy that has bytes written from
-                // now on also sees the tag.
-                fence_release();
-                env.step(Step::SlotClaimed);
                 if unread {
                     self.count_overrun(lost);
-                    env.step(Step::OverrunCounted);
                 }
             }
+            // Pairs with `fence_acquire` in `Iter::copy`: a copy that has bytes written from now on
+            // also sees the tag. An interrupted writer that has claimed may not have come to its own
+            // fence yet.
+            fence_release();
             // An interrupted writer may do these stores later, but with the same values.
             let next = self.sub_buffer(tag.id());
             next.slot.set(index);
             next.sequence.set(sequence.0);
-            env.step(Step::SubBufferNumbered);
             return Ok(tag.id());
         }
     }
 
     /// Whether the unread content with number `old` may be overwritten by what comes after
     /// `position`. Counts the lost event if not.
-    fn may_overwrite<E: Env>(
-        &self,
-        env: &E,
-        position: Position,
-        old: Sequence,
-    ) -> Result<(), Full> {
+    fn may_overwrite(&self, position: Position, old: Sequence) -> Result<(), Full> {
         if self.setup.overwrite.load_relaxed() == 0 {
             self.commit.dropped.add(1);
-            self.close(env, position);
+            self.close(position);
             return Err(Full);
         }
         // Events after the commit position are not complete: their writers were interrupted.
@@ -381,7 +362,7 @@ impl CpuBuffer {
     /// after it, until somebody reads.
     #[cold]
     #[inline(never)]
-    fn close<E: Env>(&self, env: &E, position: Position) {
+    fn close(&self, position: Position) {
         loop {
             // Interrupting writers may have added events, or gone on to the next sub-buffer.
             let end = Position(self.write.position.get());
@@ -390,7 +371,6 @@ impl CpuBuffer {
                 return;
             }
             if self.write.position.replace(end.0, end.plus_padding(rest).0) {
-                env.step(Step::SubBufferClosed);
                 let records = self.sub_buffer(end.id()).records();
                 // SAFETY: moving the position has reserved the `rest` bytes from `used` on, 8 or
                 // more.
@@ -415,22 +395,18 @@ impl CpuBuffer {
     /// by the outermost writer.
     #[cold]
     #[inline(never)]
-    pub(super) fn publish_slow<E: Env>(&self, env: &E) -> Wake {
+    pub(super) fn publish_slow<E: Env>(&self, _env: &E) -> Wake {
         loop {
             // The bit of any context tells other writers that this writer is active. The bit of
             // task context hides no other.
             self.setup.context.set(Context::NORMAL.bit());
             barrier();
-            env.step(Step::ContextEnteredAgain);
             let position = Position(self.write.position.get());
             self.number_events(position);
-            env.step(Step::CommitWalked);
             // Pairs with the acquire load in `CpuBuffer::committed`.
             self.commit.commit.store_release(position.0);
             barrier();
-            env.step(Step::CommitStored);
             word!(self: Self, setup.context and Context::LEFT);
-            env.step(Step::ContextLeft);
             // A writer that moved to another sub-buffer may have interrupted before the position
             // was read, and its sub-buffer may have been skipped.
             if self.write.position.get() == position.0 && self.setup.context.get() == 0 {

@@ -8,7 +8,7 @@
 use core::ptr::NonNull;
 
 use super::word::{Position, Sequence, Tag};
-use crate::core::sys::{Local, Shared, SharedPtr};
+use crate::core::sys::{point, Local, Shared, SharedPtr};
 
 /// Bytes before the first record of a sub-buffer.
 pub const HEADER_SIZE: usize = 16;
@@ -116,6 +116,7 @@ impl SubBuffer {
 /// reservation.
 #[inline(always)]
 pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
+    point!();
     // SAFETY: `at` has 4-byte alignment and is inside a sub-buffer, and this context has reserved
     // the four bytes.
     unsafe { at.cast::<u32>().write(value) };
@@ -129,6 +130,7 @@ pub(super) unsafe fn put_u32(at: *mut u8, value: u32) {
 /// meanwhile.
 #[inline(always)]
 pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
+    point!();
     // SAFETY: `at` has 4-byte alignment and is inside a sub-buffer, and nobody writes the four
     // bytes meanwhile.
     unsafe { at.cast::<u32>().read() }
@@ -142,6 +144,7 @@ pub(super) unsafe fn get_u32(at: *const u8) -> u32 {
 /// owns the header: it is the writer that moved to the sub-buffer, or the reader that took it.
 #[inline]
 pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
+    point!();
     // SAFETY: `data` has 8-byte alignment and is the start of a sub-buffer, `offset` is one of its
     // header's two words, and only this writer or reader owns the header.
     unsafe { data.add(offset).cast::<u64>().write(value) };
@@ -157,7 +160,10 @@ pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
     let from = from.cast::<u32>();
     // SAFETY: `index` is below the length, which is readable from `from` on. The volatile read
     // loads each word once and as a whole, even if it is written meanwhile.
-    let load = |index: usize| unsafe { from.add(index).read_volatile() }.to_ne_bytes();
+    let load = |index: usize| {
+        point!();
+        unsafe { from.add(index).read_volatile() }.to_ne_bytes()
+    };
     let mut index = 0usize;
     let mut groups = into.chunks_exact_mut(GROUP * 4);
     for group in &mut groups {

@@ -11,7 +11,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use super::cpu_buffer::CpuBuffer;
-use super::env::{Env, Step};
+use super::env::Env;
 use super::sub_buffer::put_u32;
 use super::word::{small_type_len, Header, Position};
 use crate::core::sys::{apart, barrier, word, Local};
@@ -226,24 +226,19 @@ impl<'a> Writer<'a> {
         // between belong to it (Documentation/ring-buffer.md, section 3).
         let position = Position(buffer.write.position.get());
         barrier();
-        env.step(Step::PositionRead);
         if !buffer.is_free::<E>(position.used_after(type_len)) {
             return Attempt::Not;
         }
         let now = env.now();
-        env.step(Step::ClockRead);
         // From here on the commit position does not move: only the writer that found the word zero
         // moves it.
         context.set(self.context.bit());
         barrier();
-        env.step(Step::ContextEntered);
 
         if !word!(buffer: CpuBuffer, write.stamp_position holds position.0) {
             return Attempt::Entered(apart(type_len).wrapping_mul(4));
         }
-        env.step(Step::StampPositionRead);
         let delta = word!(buffer: CpuBuffer, write.stamp off now);
-        env.step(Step::StampRead);
         // This comes before the move of the position: until then a writer that has moved to another
         // sub-buffer is detected.
         let at = word!(buffer: CpuBuffer, setup.records past position.used());
@@ -254,15 +249,12 @@ impl<'a> Writer<'a> {
         if delta >> Header::DELTA_BITS != 0 || !buffer.write.position.replace(old.0, next.0) {
             return Attempt::Entered(apart(type_len).wrapping_mul(4));
         }
-        env.step(Step::PositionMoved);
 
         // The event is reserved. Writers that interrupt before the last of these stores find no
         // stamp for the position and do not change either word (`publish_stamp`).
         buffer.write.stamp.set(now);
         barrier();
-        env.step(Step::StampStored);
         buffer.write.stamp_position.set(next.0);
-        env.step(Step::StampPublished);
         buffer.set_event_time(self.context, now);
         // SAFETY: moving the position has reserved an event there.
         let header = unsafe { put_event_header(at, Header::new(type_len as u32, delta)) };
@@ -417,13 +409,11 @@ impl CpuBuffer {
     /// `alone`: it is the outermost, and all writers have stayed on the sub-buffer of the commit
     /// position.
     #[inline(always)]
-    fn leave_plain<E: Env>(&self, env: &E, alone: impl FnOnce() -> bool) -> Ended {
-        env.step(Step::CommitStarted);
+    fn leave_plain<E: Env>(&self, _env: &E, alone: impl FnOnce() -> bool) -> Ended {
         // The position is read first. If the word has no `CROSSED` afterwards, the position is on
         // the sub-buffer of the commit position.
         let position = Position(self.write.position.get());
         barrier();
-        env.step(Step::CommitPositionRead);
         if !alone() {
             return Ended::Inside;
         }
@@ -431,9 +421,7 @@ impl CpuBuffer {
         // also sees the events before it.
         self.commit.commit.store_release(position.0);
         barrier();
-        env.step(Step::CommitStored);
         word!(self: Self, setup.context and Context::LEFT);
-        env.step(Step::ContextLeft);
         // A writer that interrupted before the context word was cleared has left its events to us.
         if !word!(self: Self, write.position holds position.0) {
             return Ended::Unpublished;

@@ -62,7 +62,7 @@ pub(super) unsafe fn above<const AT: usize, T>(
     word: &AtomicU64,
     value: u64,
 ) -> bool {
-    let more = word.load(Ordering::Relaxed) as i64 > value as i64;
+    let more = word.load(Ordering::Acquire) as i64 > value as i64;
     super::barrier();
     more
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writers interrupted at every step, by every deeper context, up to four deep.
+//! Writers and readers interrupted before each of their accesses, by every deeper context, up to
+//! four deep.
+//!
+//! With `RTRACE_TEST_ALL=1` two interrupts come at all pairs of points of all pairs of operations.
+//! Otherwise at a part of them, which is the same in each run.
 
 #![cfg(not(loom))]
 
@@ -18,8 +22,18 @@ const DEEPER: [Context; 4] = [
     Context::IRQ,
     Context::NMI,
 ];
-/// An interrupt whose context word bit is still that of the one it interrupts.
-const LATE: [Context; 4] = [Context::IRQ, Context::IRQ, Context::NMI, Context::NMI];
+/// Interrupts whose context word bit is still that of the one they interrupt.
+const LATE: [[Context; 4]; 4] = [
+    [Context::IRQ, Context::IRQ, Context::NMI, Context::NMI],
+    [Context::NORMAL, Context::IRQ, Context::IRQ, Context::NMI],
+    [
+        Context::NORMAL,
+        Context::NORMAL,
+        Context::SOFTIRQ,
+        Context::SOFTIRQ,
+    ],
+    [Context::SOFTIRQ, Context::NMI, Context::NMI, Context::NMI],
+];
 
 /// Room for records on a sub-buffer: 48 bytes, three events of 16.
 const SIZE: u32 = 64;
@@ -47,10 +61,17 @@ const OPS: [Op; 8] = [
     Op::Iterate,
 ];
 
+/// Numbers of events before the first operation, overwriting, and ticks of the clock at a reading.
+const SETTINGS: [(usize, bool, u64); 5] = [
+    (1, true, 1),
+    (3, true, 0),
+    (8, false, 1),
+    (2, true, 0),
+    (3, true, 1),
+];
+
 fn machine(
-    prepared: usize,
-    overwrite: bool,
-    tick: u64,
+    (prepared, overwrite, tick): (usize, bool, u64),
     contexts: [Context; 4],
     ops: [Op; 4],
 ) -> Machine {
@@ -60,85 +81,96 @@ fn machine(
     machine
 }
 
-fn is_write(op: &Op) -> bool {
-    !matches!(op, Op::Consume { .. } | Op::Iterate)
+/// Two readers are kept apart by a lock.
+fn both_read(ops: &[Op]) -> bool {
+    let reads = |op: &&Op| matches!(op, Op::Consume { .. } | Op::Iterate);
+    ops.iter().filter(reads).count() > 1
 }
 
-/// Every writer interrupted by everything, wherever the sub-buffer's end is.
-#[test]
-fn one_interrupt() {
-    let mut ways = 0;
-    for outer in OPS.into_iter().filter(is_write) {
-        for inner in OPS {
-            for prepared in 0..10 {
-                for (overwrite, tick) in [(true, 1), (true, 0), (false, 1)] {
-                    let ops = [outer, inner, inner, inner];
-                    ways +=
-                        interrupt_everywhere(1, || machine(prepared, overwrite, tick, DEEPER, ops));
+/// Runs `case` for all threes of operations that do not read twice, each with one of the
+/// [`SETTINGS`].
+fn threes(mut case: impl FnMut([Op; 4], (usize, bool, u64))) {
+    let mut settings = SETTINGS.into_iter().cycle();
+    for outer in OPS {
+        for middle in OPS {
+            for inner in OPS {
+                let setting = settings.next().expect("a cycle");
+                if !both_read(&[outer, middle, inner]) {
+                    case([outer, middle, inner, inner], setting);
                 }
             }
         }
     }
-    assert!(ways > 20_000, "{ways} ways");
 }
 
-/// The context word of the interrupt still says that the interrupted context runs.
+/// How many of the points are left out for each one that is taken, where two interrupts meet.
+fn stride() -> usize {
+    match std::env::var_os("RTRACE_TEST_ALL") {
+        Some(_) => 1,
+        None => 7,
+    }
+}
+
+/// Everything interrupted by everything, wherever the sub-buffer's end is.
 #[test]
-fn one_late_interrupt() {
-    for outer in OPS.into_iter().filter(is_write) {
+fn one_interrupt() {
+    let mut ways = 0;
+    for outer in OPS {
         for inner in OPS {
-            for prepared in [0, 2, 3, 6] {
-                let ops = [outer, inner, inner, inner];
-                interrupt_everywhere(1, || machine(prepared, true, 1, LATE, ops));
+            if both_read(&[outer, inner]) {
+                continue;
+            }
+            for prepared in 0..10 {
+                for (overwrite, tick) in [(true, 1), (true, 0), (false, 1)] {
+                    let ops = [outer, inner, inner, inner];
+                    ways += interrupt_everywhere(1, 1, || {
+                        machine((prepared, overwrite, tick), DEEPER, ops)
+                    });
+                }
             }
         }
     }
+    assert!(ways > 100_000, "{ways} ways");
+}
+
+/// The context word of an interrupt still says that the interrupted context runs.
+#[test]
+fn one_late_interrupt() {
+    for outer in OPS {
+        for inner in OPS {
+            if both_read(&[outer, inner]) {
+                continue;
+            }
+            for prepared in 0..10 {
+                let ops = [outer, inner, inner, inner];
+                interrupt_everywhere(1, 1, || machine((prepared, true, 1), LATE[0], ops));
+            }
+        }
+    }
+}
+
+/// Of two interrupts, one inside the other, one is late.
+#[test]
+fn two_late_interrupts() {
+    let mut contexts = LATE.into_iter().cycle();
+    threes(|ops, setting| {
+        let contexts = contexts.next().expect("a cycle");
+        interrupt_everywhere(2, stride(), || machine(setting, contexts, ops));
+    });
 }
 
 /// Two interrupts, one inside the other.
 #[test]
 fn two_interrupts() {
-    let mut settings = [
-        (1, true, 1),
-        (3, true, 0),
-        (8, false, 1),
-        (2, true, 0),
-        (3, true, 1),
-    ]
-    .into_iter()
-    .cycle();
-    for outer in OPS.into_iter().filter(is_write) {
-        for middle in OPS.into_iter().filter(is_write) {
-            for inner in OPS {
-                let ops = [outer, middle, inner, inner];
-                let (prepared, overwrite, tick) = settings.next().expect("a cycle");
-                interrupt_everywhere(2, || machine(prepared, overwrite, tick, DEEPER, ops));
-            }
-        }
-    }
+    threes(|ops, setting| {
+        interrupt_everywhere(2, stride(), || machine(setting, DEEPER, ops));
+    });
 }
 
 /// Two interrupts, one after the other.
 #[test]
 fn two_interrupts_in_turn() {
-    let mut settings = [
-        (1, true, 1),
-        (3, true, 0),
-        (8, false, 1),
-        (2, true, 0),
-        (3, true, 1),
-    ]
-    .into_iter()
-    .cycle();
-    for outer in OPS.into_iter().filter(is_write) {
-        for first in OPS {
-            for second in OPS {
-                let ops = [outer, first, second, second];
-                let (prepared, overwrite, tick) = settings.next().expect("a cycle");
-                interrupt_twice(|| machine(prepared, overwrite, tick, DEEPER, ops));
-            }
-        }
-    }
+    threes(|ops, setting| interrupt_twice(stride(), || machine(setting, DEEPER, ops)));
 }
 
 /// The position that a writer has read comes back: one that interrupts it before its context is
@@ -149,9 +181,16 @@ fn a_position_that_comes_back() {
     for outer in [Op::Plain, write(1)] {
         for (first, second) in (1..10).flat_map(|first| (1..10).map(move |second| (first, second)))
         {
-            for (prepared, tick) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
+            for setting in [
+                (0, true, 0),
+                (0, true, 1),
+                (1, true, 0),
+                (1, true, 1),
+                (2, true, 0),
+                (2, true, 1),
+            ] {
                 let ops = [outer, write(first), write(second), write(1)];
-                interrupt_twice(|| machine(prepared, true, tick, DEEPER, ops));
+                interrupt_twice(1, || machine(setting, DEEPER, ops));
             }
         }
     }
@@ -164,28 +203,19 @@ fn three_interrupts() {
         count: 1,
         length: 8,
     };
-    for (a, b, c, d) in [
-        (write, write, write, write),
-        (
-            write,
-            Op::Discard { length: 8 },
-            write,
-            Op::Discard { length: 8 },
-        ),
-        (
-            Op::Discard { length: 8 },
-            write,
-            Op::Wait {
-                time: 1 << 28,
-                length: 4,
-            },
-            write,
-        ),
+    let discard = Op::Discard { length: 8 };
+    let wait = Op::Wait {
+        time: 1 << 28,
+        length: 4,
+    };
+    for ops in [
+        [write, write, write, write],
+        [write, discard, write, discard],
+        [discard, write, wait, write],
     ] {
         for prepared in [2, 3] {
-            interrupt_everywhere(3, || {
-                machine(prepared, true, prepared as u64 - 2, DEEPER, [a, b, c, d])
-            });
+            let setting = (prepared, true, prepared as u64 - 2);
+            interrupt_everywhere(3, 1, || machine(setting, DEEPER, ops));
         }
     }
 }

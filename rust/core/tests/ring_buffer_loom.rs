@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writer against reader, iterator, resize and swap, in every order of their accesses that the
-//! memory model allows:
+//! Writer against reader and iterator, in every order of their accesses that the memory model allows.
+//! (Resizing, swaps, waiters and emptying: `tools/testing/loom/buffer`.)
 //!
 //! `LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" cargo test --release -p rtrace-core --test
 //! ring_buffer_loom`
 //!
-//! loom knows threads, not interrupts: a nested writer is a call from a step of the outer one, as
-//! in `ring_buffer_interrupted.rs`. It does not see the bytes of events either; their order is that
+//! loom knows threads, not interrupts: a nested writer is a call from a point of the outer one, as
+//! in `ring_buffer_interrupted.rs`, from each of them with `RTRACE_TEST_ALL=1`, else from one of
+//! five. It does not see the bytes of events either; their order is that
 //! of the words that publish them, and the payload is compared. (Sub-buffers of one or two events,
 //! a ring of two.)
 
@@ -16,50 +17,87 @@
 #[path = "ring_buffer/memory.rs"]
 mod memory;
 
-use loom::sync::atomic::{AtomicPtr, Ordering};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
-use memory::{free_page, new_page, Memory};
-use rtrace_core::ring_buffer::{Context, CpuBuffer, Env, Iter, Plain, Resize, Step};
+use memory::Memory;
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain};
+use rtrace_core::sys::points;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A payload that leaves room for one event on a sub-buffer of 64 bytes.
 const WHOLE: usize = 30;
 /// One that leaves room for two.
 const HALF: usize = 16;
 
-/// The writer's surroundings: time is the number of the event; at `interrupt_at`, once, a nested
-/// writer.
+/// A point of a writer at which a nested one writes, and whether it was ever reached.
+#[derive(Clone)]
+struct Interrupt {
+    point: usize,
+    reached: std::sync::Arc<AtomicBool>,
+}
+
+/// Runs `case` with an interrupt at each point.
+fn at_each_point(case: impl Fn(Option<Interrupt>)) {
+    let stride = match std::env::var_os("RTRACE_TEST_ALL") {
+        Some(_) => 1,
+        None => 5,
+    };
+    for point in (0..).step_by(stride) {
+        let reached = std::sync::Arc::new(AtomicBool::new(false));
+        case(Some(Interrupt {
+            point,
+            reached: reached.clone(),
+        }));
+        if !reached.load(Ordering::Relaxed) {
+            assert!(point > 10, "{point} points");
+            return;
+        }
+    }
+}
+
+/// The writer's surroundings: time is the number of the event; once, at a point, a nested writer.
 struct Cpu<'a> {
     memory: &'a Memory,
-    /// Where to look for the ring instead.
-    place: Option<&'a Place>,
     count: Cell<u64>,
-    interrupt_at: Cell<Option<Step>>,
+    interrupt: Option<Interrupt>,
+    points: Cell<usize>,
     written: Cell<u64>,
     refused: Cell<u64>,
 }
 
 impl Cpu<'_> {
-    fn new(memory: &Memory, interrupt_at: Option<Step>) -> Cpu<'_> {
+    fn new(memory: &Memory, interrupt: Option<Interrupt>) -> Cpu<'_> {
         Cpu {
             memory,
-            place: None,
             count: Cell::new(0),
-            interrupt_at: Cell::new(interrupt_at),
+            interrupt,
+            points: Cell::new(0),
             written: Cell::new(0),
             refused: Cell::new(0),
         }
     }
 
+    /// Does what a writer does, and is interrupted meanwhile.
+    fn act(&self, act: impl FnOnce(&Self)) {
+        points::with(&|| self.point(), || act(self));
+    }
+
+    fn point(&self) {
+        let point = self.points.replace(self.points.get() + 1);
+        if let Some(interrupt) = self.interrupt.as_ref().filter(|at| at.point == point) {
+            interrupt.reached.store(true, Ordering::Relaxed);
+            self.write(Context::NMI, HALF);
+        }
+    }
+
     /// Events are numbered in the order in which their place is taken; the payload says the number.
     fn write(&self, context: Context, length: usize) {
-        let memory = self.place.map_or(self.memory, Place::ring);
-        let Some(mut event) = memory.writer(context).reserve(self, length) else {
+        let Some(mut event) = self.memory.writer(context).reserve(self, length) else {
             self.refused.set(self.refused.get() + 1);
             return;
         };
-        let time = memory.writer(context).event_time();
+        let time = self.memory.writer(context).event_time();
         event.payload()[..8].copy_from_slice(&time.to_ne_bytes());
         self.written.set(self.written.get() + 1);
         let _ = event.commit();
@@ -100,88 +138,46 @@ impl Env for Cpu<'_> {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
+}
 
-    fn step(&self, at: Step) {
-        if self.interrupt_at.get() == Some(at) {
-            self.interrupt_at.set(None);
-            self.write(Context::NMI, HALF);
+/// Runs `case` in all orders, of which there is more than one.
+///
+/// loom (0.7.2) notices that a store and another thread's load can change places only if the load was
+/// the last access before the store. A thread that loads a word and then stores it hides the loads of
+/// others from loom. So the writer, which does so, is the thread that runs first here: the others'
+/// loads come after its stores at first, and loom notices those.
+fn model(case: impl Fn() + Send + Sync + 'static) {
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    loom::model({
+        let count = count.clone();
+        move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            case();
         }
-    }
+    });
+    let count = count.load(Ordering::Relaxed);
+    assert!(count > 30, "{count} orders");
 }
 
-/// One CPU as the kernel's glue has it: where writers and readers find the ring, and what they hold
-/// meanwhile.
-struct Place {
-    ring: AtomicPtr<Memory>,
-    /// Held by who has preemption off. Taking it and letting go is a grace period: what began
-    /// before has ended, and what begins later sees what came before.
-    section: Mutex<()>,
+/// What a reader has seen.
+#[derive(Default)]
+struct Seen {
+    last: u64,
+    seen: u64,
+    lost: u64,
 }
 
-impl Place {
-    fn new(ring: Box<Memory>) -> Self {
-        Self {
-            ring: AtomicPtr::new(Box::into_raw(ring)),
-            section: Mutex::new(()),
-        }
-    }
-
-    /// The ring that is there. Until the next grace period after it was replaced, it lives.
-    fn ring(&self) -> &Memory {
-        // SAFETY: came from a box, which `replace` gives to who waits for a grace period.
-        unsafe { &*self.ring.load(Ordering::Acquire) }
-    }
-
-    /// Puts another ring there. The old one is to live through a grace period.
-    fn replace(&self, ring: Box<Memory>) -> Box<Memory> {
-        // SAFETY: as in `ring`; it is in no place any more.
-        unsafe { Box::from_raw(self.ring.swap(Box::into_raw(ring), Ordering::AcqRel)) }
-    }
-
-    fn grace_period(&self) {
-        drop(self.section.lock().unwrap());
-    }
-
-    /// A thread that writes `count` events, each with preemption off; it gives how many were
-    /// written, nested ones too.
-    fn writing(
-        place: &Arc<Self>,
-        count: u64,
-        length: usize,
-        interrupt_at: Option<Step>,
-    ) -> thread::JoinHandle<u64> {
-        let place = place.clone();
-        thread::spawn(move || {
-            let cpu = Cpu {
-                place: Some(&place),
-                ..Cpu::new(place.ring(), interrupt_at)
-            };
-            for _ in 0..count {
-                let _off = place.section.lock().unwrap();
-                cpu.write(Context::NORMAL, length);
-            }
-            cpu.written.get()
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // SAFETY: as in `ring`; nobody is left who looks.
-        drop(unsafe { Box::from_raw(self.ring.load(Ordering::Relaxed)) });
-    }
-}
-
-/// Consumes what there is; gives how many were read and how many had been lost.
-fn drain(memory: &Memory, last: &mut u64) -> (u64, u64) {
-    let (mut seen, mut lost) = (0, 0);
+/// Tries so many times to consume an event.
+fn consume(memory: &Memory, attempts: usize, mut seen: Seen) -> Seen {
     let mut reader = memory.reader();
-    while let Some(event) = reader.consume() {
-        check(last, event.time, event.payload);
-        seen += 1;
-        lost += event.lost;
+    for _ in 0..attempts {
+        if let Some(event) = reader.consume() {
+            check(&mut seen.last, event.time, event.payload);
+            seen.seen += 1;
+            seen.lost += event.lost;
+        }
     }
-    (seen, lost)
+    seen
 }
 
 /// The time in the payload is that of the event, and later than the last.
@@ -193,8 +189,8 @@ fn check(last: &mut u64, time: u64, payload: &[u8]) {
 
 /// A writer of `count` events and a reader that consumes at the same time; nothing may be missing
 /// in the end.
-fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: Option<Step>) {
-    act_and_consume(count, overwrite, interrupt_at, move |cpu, _| {
+fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt: Option<Interrupt>) {
+    act_and_consume(count, overwrite, interrupt, move |cpu, _| {
         cpu.write(Context::NORMAL, length)
     });
 }
@@ -203,34 +199,21 @@ fn write_and_consume(count: u64, length: usize, overwrite: bool, interrupt_at: O
 fn act_and_consume(
     count: u64,
     overwrite: bool,
-    interrupt_at: Option<Step>,
+    interrupt: Option<Interrupt>,
     act: impl Fn(&Cpu<'_>, u64) + Copy + Send + Sync + 'static,
 ) {
-    loom::model(move || {
+    model(move || {
         let memory = Arc::new(Memory::new(2, 64));
         memory.buffer().set_overwrite(overwrite);
-        let writer = thread::spawn({
+        let reader = thread::spawn({
             let memory = memory.clone();
-            move || {
-                let cpu = Cpu::new(&memory, interrupt_at);
-                (0..count).for_each(|number| act(&cpu, number));
-                (cpu.written.get(), cpu.refused.get())
-            }
+            move || consume(&memory, 2, Seen::default())
         });
-        let (mut last, mut seen, mut lost) = (0, 0, 0);
-        let mut consume = |attempts| {
-            let mut reader = memory.reader();
-            for _ in 0..attempts {
-                if let Some(event) = reader.consume() {
-                    check(&mut last, event.time, event.payload);
-                    seen += 1;
-                    lost += event.lost;
-                }
-            }
-        };
-        consume(2);
-        let (written, refused) = writer.join().unwrap();
-        consume(8);
+        let cpu = Cpu::new(&memory, interrupt.clone());
+        cpu.act(|cpu| (0..count).for_each(|number| act(cpu, number)));
+        let (written, refused) = (cpu.written.get(), cpu.refused.get());
+        let seen = reader.join().unwrap();
+        let Seen { seen, lost, .. } = consume(&memory, 8, seen);
         let stats = memory.buffer().stats();
         assert_eq!(
             (seen + lost, stats.entries, stats.read),
@@ -261,26 +244,13 @@ fn consuming_from_the_sub_buffer_being_written() {
 }
 
 #[test]
+fn consuming_while_a_writer_is_interrupted() {
+    at_each_point(|interrupt| write_and_consume(2, HALF, true, interrupt));
+}
+
+#[test]
 fn consuming_while_a_writer_is_interrupted_in_crossing() {
-    write_and_consume(3, WHOLE, true, Some(Step::SlotClaimed));
-}
-
-#[test]
-fn consuming_while_a_writer_is_interrupted_in_leaving() {
-    write_and_consume(3, HALF, true, Some(Step::CommitStored));
-}
-
-#[test]
-fn consuming_while_a_writer_is_interrupted_elsewhere() {
-    for step in [
-        Step::PositionRead,
-        Step::PositionMoved,
-        Step::StampStored,
-        Step::CommitPositionRead,
-        Step::ContextLeft,
-    ] {
-        write_and_consume(2, HALF, true, Some(step));
-    }
+    at_each_point(|interrupt| write_and_consume(2, WHOLE, true, interrupt));
 }
 
 #[test]
@@ -292,18 +262,7 @@ fn consuming_what_is_written_the_plain_way() {
 
 #[test]
 fn consuming_while_a_plain_writer_is_interrupted() {
-    for step in [
-        Step::PositionRead,
-        Step::ContextEntered,
-        Step::StampPositionRead,
-        Step::PositionMoved,
-        Step::StampStored,
-        Step::CommitStarted,
-        Step::CommitStored,
-        Step::ContextLeft,
-    ] {
-        act_and_consume(2, true, Some(step), |cpu, _| cpu.write_plain());
-    }
+    at_each_point(|interrupt| act_and_consume(2, true, interrupt, |cpu, _| cpu.write_plain()));
 }
 
 #[test]
@@ -321,138 +280,12 @@ fn consuming_while_events_are_given_up() {
 /// One that is interrupted while an event is reserved that it gives up cannot take it back.
 #[test]
 fn consuming_while_an_interrupted_writer_gives_up() {
-    for step in [Step::PositionMoved, Step::StampStored, Step::StampPublished] {
-        act_and_consume(2, true, Some(step), |cpu, number| match number {
+    at_each_point(|interrupt| {
+        act_and_consume(2, true, interrupt, |cpu, number| match number {
             0 => cpu.discard(HALF),
             _ => cpu.write(Context::NORMAL, HALF),
         });
-    }
-}
-
-/// What the glue does to give a CPU a ring of another size: recording off, a grace period, the
-/// content moved while a reader goes on, the ring replaced under the reader lock.
-fn resize_while_writing(nr_slots: u32, interrupt_at: Option<Step>, read: bool) {
-    loom::model(move || {
-        let place = Arc::new(Place::new(Box::new(Memory::new(2, 64))));
-        let lock = Arc::new(Mutex::new(()));
-        let count = if read { 2 } else { 3 };
-        let writer = Place::writing(&place, count, WHOLE, interrupt_at);
-        let reader = read.then(|| {
-            let (place, lock) = (place.clone(), lock.clone());
-            thread::spawn(move || {
-                let (mut last, mut seen) = (0, (0, 0));
-                for _ in 0..2 {
-                    let _reading = lock.lock().unwrap();
-                    if let Some(event) = place.ring().reader().consume() {
-                        check(&mut last, event.time, event.payload);
-                        seen = (seen.0 + 1, seen.1 + event.lost);
-                    }
-                }
-                (last, seen)
-            })
-        });
-
-        place.ring().buffer().set_on(false);
-        place.grace_period();
-        let new = Box::new(Memory::vacant(nr_slots, 64));
-        let old = place.ring();
-        let slots = old.buffer().nr_slots();
-        let moved = {
-            let begun = {
-                let _reading = lock.lock().unwrap();
-                // SAFETY: recording is off since a grace period, and readers look for the ring
-                // under the lock.
-                unsafe { Resize::begin(&old.reader(), buffer_of(&new)) }
-            };
-            let mut resize = begun.unwrap();
-            while resize.lay_out(1) {}
-            let behind = {
-                let _reading = lock.lock().unwrap();
-                resize.behind(&old.reader())
-            };
-            resize.catch_up(behind);
-            let _reading = lock.lock().unwrap();
-            let moved = resize.finish(&mut old.reader());
-            (moved, place.replace(new))
-        };
-        let (mut moved, old) = moved;
-        let mut fresh = nr_slots.saturating_sub(slots);
-        moved.fill(|| {
-            fresh = fresh.checked_sub(1)?;
-            Some(new_page(64))
-        });
-        // SAFETY: nobody's any more.
-        moved.left_over(|page| unsafe { free_page(page, 64) });
-        place.grace_period();
-        drop(old);
-
-        let written = writer.join().unwrap();
-        let (mut last, early) = reader.map_or((0, (0, 0)), |reader| reader.join().unwrap());
-        let late = drain(place.ring(), &mut last);
-        let (seen, lost) = (early.0 + late.0, early.1 + late.1);
-        let after = place.ring().buffer().stats();
-        assert_eq!(seen + after.overrun, written, "{after:?}");
-        assert_eq!((lost, after.entries), (after.overrun, 0), "{after:?}");
     });
-}
-
-/// The buffer in the box, which outlives what the test does to it.
-fn buffer_of<'a>(memory: &Memory) -> &'a CpuBuffer {
-    // SAFETY: it is in a box that ends with the test.
-    unsafe { &*std::ptr::from_ref(memory.buffer()) }
-}
-
-#[test]
-fn growing_while_writing() {
-    resize_while_writing(4, None, false);
-}
-
-#[test]
-fn growing_while_reading() {
-    resize_while_writing(3, None, true);
-}
-
-#[test]
-fn shrinking_while_nested_writers_write() {
-    resize_while_writing(2, Some(Step::PositionMoved), false);
-}
-
-/// A snapshot is taken: the ring is exchanged for an empty one, and nobody is kept out. Who is
-/// writing ends where it began, so the snapshot is complete after a grace period.
-fn swap_while_writing(interrupt_at: Option<Step>) {
-    loom::model(move || {
-        let place = Arc::new(Place::new(Box::new(Memory::new(4, 64))));
-        let writer = Place::writing(&place, 2, HALF, interrupt_at);
-
-        let snapshot = place.replace(Box::new(Memory::new(4, 64)));
-        let mut last = 0;
-        let (early, _) = drain(&snapshot, &mut last);
-        place.grace_period();
-        let (late, _) = drain(&snapshot, &mut last);
-        assert!(!snapshot.buffer().is_writing());
-        drop(snapshot);
-
-        let written = writer.join().unwrap();
-        // An interrupt of the last writer on the snapshot may already have found the other ring.
-        let (rest, _) = drain(
-            place.ring(),
-            &mut if interrupt_at.is_some() { 0 } else { last },
-        );
-        assert_eq!(
-            (early + late + rest, written),
-            (written, 2 + u64::from(interrupt_at.is_some()))
-        );
-    });
-}
-
-#[test]
-fn taking_a_snapshot_while_writing() {
-    swap_while_writing(None);
-}
-
-#[test]
-fn taking_a_snapshot_while_nested_writers_write() {
-    swap_while_writing(Some(Step::PositionMoved));
 }
 
 #[test]
@@ -462,61 +295,56 @@ fn iterating_while_the_ring_is_overwritten() {
 
 #[test]
 fn iterating_while_nested_writers_overwrite() {
-    iterate_while_writing(Some(Step::SlotClaimed));
+    at_each_point(iterate_while_writing);
 }
 
-fn iterate_while_writing(interrupt_at: Option<Step>) {
-    loom::model(move || {
+fn iterate_while_writing(interrupt: Option<Interrupt>) {
+    model(move || {
         let memory = Arc::new(Memory::new(2, 64));
-        let cpu = Cpu::new(&memory, None);
+        let cpu = Cpu::new(&memory, interrupt.clone());
         (0..2).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
-        let written = cpu.count.get();
-        let writer = thread::spawn({
+        let reader = thread::spawn({
             let memory = memory.clone();
             move || {
-                let cpu = Cpu::new(&memory, interrupt_at);
-                cpu.count.set(written);
-                let more = if interrupt_at.is_some() { 2 } else { 3 };
-                (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
-                cpu.written.get()
+                let mut iter = Iter::new([0; 64]);
+                let (mut last, mut seen) = (0, 0);
+                let reader = memory.reader();
+                for _ in 0..2 {
+                    if let Some(event) = iter.next(&reader) {
+                        check(&mut last, event.time, event.payload);
+                        seen += 1 + event.lost;
+                    }
+                }
+                (iter, last, seen)
             }
         });
-        let mut iter = Iter::new([0; 64]);
-        let (mut last, mut seen) = (0, 0);
-        {
-            let mut reader = memory.reader();
-            for _ in 0..3 {
-                if let Some(event) = iter.next(&mut reader) {
-                    check(&mut last, event.time, event.payload);
-                    seen += 1 + event.lost;
-                }
-            }
-        }
-        let more = writer.join().unwrap();
-        let mut reader = memory.reader();
-        while let Some(event) = iter.next(&mut reader) {
+        let more = if interrupt.is_some() { 1 } else { 2 };
+        cpu.act(|cpu| (0..more).for_each(|_| cpu.write(Context::NORMAL, WHOLE)));
+        let (mut iter, mut last, mut seen) = reader.join().unwrap();
+        let reader = memory.reader();
+        while let Some(event) = iter.next(&reader) {
             check(&mut last, event.time, event.payload);
             seen += 1 + event.lost;
         }
-        assert_eq!(seen, 2 + more);
+        assert_eq!(seen, cpu.written.get());
     });
 }
 
 #[test]
 fn counting_while_writing() {
-    loom::model(|| {
+    model(|| {
         let memory = Arc::new(Memory::new(2, 64));
-        let writer = thread::spawn({
+        let reader = thread::spawn({
             let memory = memory.clone();
             move || {
-                let cpu = Cpu::new(&memory, None);
-                (0..4).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+                let during = memory.buffer().stats();
+                assert!(during.entries + during.overrun <= 3, "{during:?}");
             }
         });
-        let during = memory.buffer().stats();
-        assert!(during.entries + during.overrun <= 4, "{during:?}");
-        writer.join().unwrap();
+        let cpu = Cpu::new(&memory, None);
+        (0..3).for_each(|_| cpu.write(Context::NORMAL, WHOLE));
+        reader.join().unwrap();
         let after = memory.buffer().stats();
-        assert_eq!(after.entries + after.overrun, 4, "{after:?}");
+        assert_eq!(after.entries + after.overrun, 3, "{after:?}");
     });
 }

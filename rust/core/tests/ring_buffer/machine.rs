@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! One CPU whose writers are interrupted where a test wants it, and the model they are checked
-//! against.
+//! One CPU whose writers and readers are interrupted where a test wants it, and the model they are
+//! checked against.
 //!
-//! A writer calls [`Env::step`] wherever an interrupt makes a difference; the machine counts the
-//! steps of each nesting depth and, at the chosen one, runs a writer of a deeper context, or a
-//! reader, to its end: that is what an interrupt is. The model is the list of events in the order
-//! in which their place was taken.
+//! The buffer's code has a point before each access (`sys::points`). The machine counts the points
+//! of each nesting depth. At the chosen one it runs a writer of a deeper context, or a reader, to
+//! its end: that is what an interrupt is. The model is the list of events in the order in which
+//! their place was taken.
 
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
 
-use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Step, Wake};
+use rtrace_core::ring_buffer::{Context, Env, Iter, Plain, Wake};
+use rtrace_core::sys::points;
 
 use super::memory::Memory;
 
@@ -57,13 +58,18 @@ pub struct Machine {
     contexts: [Context; 4],
     ops: [Op; 4],
     targets: RefCell<[Option<usize>; 3]>,
-    /// A further step of depth 0 at which the op of depth 2 runs, in the context of depth 1.
+    /// A further point of depth 0 at which the op of depth 2 runs, in the context of depth 1.
     again: Cell<Option<usize>>,
-    steps: RefCell<[usize; 4]>,
+    counts: RefCell<[usize; 4]>,
     depth: Cell<usize>,
-    /// Set when the deepest wanted interrupt happened.
-    fired: Cell<bool>,
+    /// How many of the wanted interrupts have taken place, one inside the other.
+    interrupts: Cell<usize>,
     order: RefCell<Vec<Entry>>,
+    /// The write position at the last point, and whether the machine reads it.
+    position: Cell<u64>,
+    looking: Cell<bool>,
+    /// Whether a depth is to reserve an event, and which one it has reserved then.
+    reserving: RefCell<[bool; 4]>,
     moved: RefCell<[Option<usize>; 4]>,
     /// The clock's last reading in each depth.
     read: RefCell<[u64; 4]>,
@@ -86,10 +92,13 @@ impl Machine {
             ops,
             targets: RefCell::new([None; 3]),
             again: Cell::new(None),
-            steps: RefCell::new([0; 4]),
+            counts: RefCell::new([0; 4]),
             depth: Cell::new(0),
-            fired: Cell::new(false),
+            interrupts: Cell::new(0),
             order: RefCell::new(Vec::new()),
+            position: Cell::new(0),
+            looking: Cell::new(false),
+            reserving: RefCell::new([false; 4]),
             moved: RefCell::new([None; 4]),
             read: RefCell::new([0; 4]),
             plain: RefCell::new([None; 4]),
@@ -102,29 +111,31 @@ impl Machine {
 
     /// Writes without being interrupted.
     pub fn prepare(&self, count: usize, length: usize) {
-        for _ in 0..count {
-            self.write(length, false);
-        }
+        self.op_at_points(Op::Write { count, length });
     }
 
-    /// Runs the op of depth 0, interrupted at step `targets[0]` by that of depth 1, which is
-    /// interrupted at its step `targets[1]`, and so on. Says whether the last interrupt has taken
-    /// place.
-    pub fn run(&self, targets: [Option<usize>; 3]) -> bool {
+    /// Runs the op of depth 0, interrupted at point `targets[0]` by that of depth 1, which is
+    /// interrupted at its point `targets[1]`, and so on. Gives how many of them have
+    /// taken place.
+    pub fn run(&self, targets: [Option<usize>; 3]) -> usize {
         *self.targets.borrow_mut() = targets;
-        *self.steps.borrow_mut() = [0; 4];
-        self.fired.set(false);
-        self.op(self.ops[0]);
+        *self.counts.borrow_mut() = [0; 4];
+        self.interrupts.set(0);
+        self.op_at_points(self.ops[0]);
         *self.targets.borrow_mut() = [None; 3];
-        self.fired.get()
+        self.interrupts.get()
     }
 
-    /// Runs the op of depth 0, interrupted at step `first` by that of depth 1 and at step `second`
-    /// by that of depth 2. Says whether the second interrupt has taken place.
-    pub fn run_in_turn(&self, first: usize, second: usize) -> bool {
+    /// Runs the op of depth 0, interrupted at point `first` by that of depth 1 and at point
+    /// `second` by that of depth 2. Gives how many of them have taken place.
+    pub fn run_in_turn(&self, first: usize, second: usize) -> usize {
         self.again.set(Some(second));
-        self.run([Some(first), None, None]);
-        self.again.take().is_none()
+        let interrupts = self.run([Some(first), None, None]);
+        interrupts + usize::from(self.again.take().is_none())
+    }
+
+    fn op_at_points(&self, op: Op) {
+        points::with(&|| self.point(), || self.op(op));
     }
 
     fn op(&self, op: Op) {
@@ -144,24 +155,19 @@ impl Machine {
     fn write(&self, length: usize, discard: bool) {
         let depth = self.depth.get();
         let writer = self.memory.writer(self.contexts[depth]);
-        self.moved.borrow_mut()[depth] = None;
-        let Some(mut event) = writer.reserve(self, length) else {
-            assert!(
-                self.moved.borrow()[depth].is_none(),
-                "an event was reserved and lost"
-            );
+        let (event, index) = self.reserving(|| writer.reserve(self, length));
+        let Some(mut event) = event else {
+            assert!(index.is_none(), "an event was reserved and lost");
             self.refused.set(self.refused.get() + 1);
             return;
         };
-        let index = self.moved.borrow_mut()[depth]
-            .take()
-            .expect("a reservation moves the position");
-        self.user_step();
+        let index = index.expect("a reservation moves the position");
+        self.point();
         let value = index as u64 * 0x0101_0101_0101_0101;
         for (at, byte) in event.payload().iter_mut().enumerate() {
             *byte = value.to_le_bytes()[at % 8];
         }
-        self.user_step();
+        self.point();
         let time = writer.event_time();
         let state = if discard {
             State::Discarded
@@ -187,12 +193,11 @@ impl Machine {
         let writer = self.memory.writer(self.contexts[depth]);
         self.plains.set(self.plains.get() + 1);
         let value = self.plains.get() << 32;
-        self.moved.borrow_mut()[depth] = None;
         self.plain.borrow_mut()[depth] = Some(value);
-        let plain = writer.write_plain_at(self, |_| [value]);
+        let (plain, index) = self.reserving(|| writer.write_plain_at(self, |_| [value]));
         self.plain.borrow_mut()[depth] = None;
-        let written = self.moved.borrow_mut()[depth].take().is_some();
-        assert_eq!(written, !matches!(plain, Plain::Not | Plain::Abandoned));
+        let written = !matches!(plain, Plain::Not | Plain::Abandoned);
+        assert_eq!(index.is_some(), written);
         let wake = match plain {
             Plain::Done => Wake::Unwanted,
             Plain::Wanted => Wake::Wanted,
@@ -208,25 +213,71 @@ impl Machine {
         assert_eq!(wake, Wake::Unwanted, "nobody waits");
     }
 
-    /// A plain event is complete from here on.
-    fn commit_plain(&self) {
+    /// Calls what reserves an event, and gives the event's number if it has reserved one.
+    fn reserving<R>(&self, reserve: impl FnOnce() -> R) -> (R, Option<usize>) {
         let depth = self.depth.get();
-        let (Some(value), Some(index)) = (self.plain.borrow()[depth], self.moved.borrow()[depth])
-        else {
-            return;
-        };
-        let time = self.read.borrow()[depth];
-        self.order.borrow_mut()[index] = Entry {
-            state: State::Committed,
-            value,
-            length: 8,
-            time,
-        };
+        self.reserving.borrow_mut()[depth] = true;
+        let result = reserve();
+        self.reserving.borrow_mut()[depth] = false;
+        (result, self.moved.borrow_mut()[depth].take())
     }
 
-    /// A point between the buffer's own steps.
-    fn user_step(&self) {
-        self.step(Step::HeaderWritten);
+    /// Takes down an event whose place was taken since the last point.
+    fn look(&self) {
+        self.looking.set(true);
+        let position = self.memory.buffer().write_position();
+        self.looking.set(false);
+        let depth = self.depth.get();
+        if self.position.replace(position) == position || !self.reserving.borrow()[depth] {
+            return;
+        }
+        let mut order = self.order.borrow_mut();
+        let again = self.moved.borrow_mut()[depth].replace(order.len());
+        assert_eq!(again, None, "an event takes its place once");
+        // A plain event commits itself. Nobody may see it before its payload is there.
+        order.push(match self.plain.borrow()[depth] {
+            Some(value) => Entry {
+                state: State::Committed,
+                value,
+                length: 8,
+                time: self.read.borrow()[depth],
+            },
+            None => Entry {
+                state: State::Reserved,
+                value: 0,
+                length: 0,
+                time: 0,
+            },
+        });
+    }
+
+    /// A point of the depth that runs.
+    fn point(&self) {
+        if self.looking.get() {
+            return;
+        }
+        self.look();
+        let depth = self.depth.get();
+        if depth == 3 {
+            return;
+        }
+        let count = self.counts.borrow()[depth];
+        self.counts.borrow_mut()[depth] += 1;
+        if depth == 0 && self.again.get() == Some(count) {
+            self.again.set(None);
+            self.depth.set(1);
+            let targets = self.targets.replace([None; 3]);
+            self.op(self.ops[2]);
+            *self.targets.borrow_mut() = targets;
+            self.depth.set(0);
+        }
+        if self.targets.borrow()[depth] != Some(count) {
+            return;
+        }
+        self.depth.set(depth + 1);
+        self.interrupts.set(self.interrupts.get().max(depth + 1));
+        self.op(self.ops[depth + 1]);
+        self.depth.set(depth);
     }
 
     fn read(&self, read: impl FnOnce()) {
@@ -265,10 +316,10 @@ impl Machine {
     }
 
     fn consume(&self, count: usize) {
-        let kept = self.kept();
         let mut reader = self.memory.reader();
         for _ in 0..count {
             let Some(event) = reader.consume() else { break };
+            let kept = self.kept();
             let index = self.passed.get() + event.lost as usize;
             self.check(kept.get(index), event.payload, event.time);
             self.passed.set(index + 1);
@@ -276,12 +327,12 @@ impl Machine {
     }
 
     fn iterate(&self) {
-        let kept = self.kept();
         let reader = self.memory.reader();
         let mut iter = Iter::new(vec![0; self.memory.buffer().sub_buffer_size() as usize]);
         let mut index = self.passed.get();
         while let Some(event) = iter.next(&reader) {
             index += event.lost as usize;
+            let kept = self.kept();
             self.check(kept.get(index), event.payload, event.time);
             index += 1;
         }
@@ -335,100 +386,48 @@ impl Env for Machine {
         self.read.borrow_mut()[self.depth.get()] = self.clock.get();
         self.clock.get()
     }
-
-    fn step(&self, at: Step) {
-        let depth = self.depth.get();
-        if at == Step::CommitStarted {
-            self.commit_plain();
-        }
-        if at == Step::PositionMoved {
-            let mut order = self.order.borrow_mut();
-            self.moved.borrow_mut()[depth] = Some(order.len());
-            order.push(Entry {
-                state: State::Reserved,
-                value: 0,
-                length: 0,
-                time: 0,
-            });
-        }
-        if depth == 3 {
-            return;
-        }
-        let step = self.steps.borrow()[depth];
-        self.steps.borrow_mut()[depth] += 1;
-        if depth == 0 && self.again.get() == Some(step) {
-            self.again.set(None);
-            self.depth.set(1);
-            let targets = self.targets.replace([None; 3]);
-            self.op(self.ops[2]);
-            *self.targets.borrow_mut() = targets;
-            self.depth.set(0);
-        }
-        if self.targets.borrow()[depth] != Some(step) {
-            return;
-        }
-        self.depth.set(depth + 1);
-        if self
-            .targets
-            .borrow()
-            .get(depth + 1)
-            .is_none_or(|target| target.is_none())
-        {
-            self.fired.set(true);
-        }
-        self.op(self.ops[depth + 1]);
-        self.depth.set(depth);
-    }
 }
 
-/// Runs `case` for every way to interrupt `depth` (1 to 3) writers one inside the other, each at
-/// every step it has. `case` builds a machine afresh. Gives the number of ways.
-pub fn interrupt_everywhere(depth: usize, case: impl Fn() -> Machine) -> usize {
+/// Runs `case` for every way to interrupt `depth` (1 to 3) operations one inside the other, each at
+/// every point it has, the innermost at one of `stride` points. `case` builds a machine afresh.
+/// Gives the number of ways.
+pub fn interrupt_everywhere(depth: usize, stride: usize, case: impl Fn() -> Machine) -> usize {
+    let innermost = depth - 1;
     let mut targets = [None; 3];
     targets[..depth].fill(Some(0));
     let mut ways = 0;
     loop {
         let machine = case();
-        let fired = machine.run(targets);
+        let interrupts = machine.run(targets);
         machine.finish();
         ways += 1;
-        // The next step of the innermost; where it has no further one, the next of the one outside.
-        let mut at = depth - 1;
-        if !fired {
-            loop {
-                if targets[at] == Some(0) && at > 0 {
-                    // The one outside was never interrupted here, or this one has no steps.
-                    at -= 1;
-                    continue;
-                }
-                targets[at..depth].fill(Some(0));
-                if at == 0 {
-                    return ways;
-                }
-                at -= 1;
-                break;
-            }
+        // The next point of the innermost. If one has no further point, the next of that outside it.
+        let at = match interrupts {
+            0 => return ways,
+            interrupts => interrupts - 1,
+        };
+        let step = if at == innermost { stride } else { 1 };
+        targets[at] = targets[at].map(|point| point + step);
+        if at != innermost {
+            targets[at + 1..depth].fill(Some(0));
+            targets[innermost] = targets[at].map(|point| point % stride);
         }
-        targets[at] = targets[at].map(|step| step + 1);
     }
 }
 
-/// Runs `case` for every pair of steps at which the outermost writer can be interrupted, once after
-/// the other.
-pub fn interrupt_twice(case: impl Fn() -> Machine) {
+/// Runs `case` for every pair of points at which the outermost operation can be interrupted, once
+/// after the other, the second at one of `stride` points.
+pub fn interrupt_twice(stride: usize, case: impl Fn() -> Machine) {
     for first in 0.. {
-        let mut any = false;
-        for second in first + 1.. {
+        for second in (first + 1 + first % stride..).step_by(stride) {
             let machine = case();
-            let fired = machine.run_in_turn(first, second);
+            let interrupts = machine.run_in_turn(first, second);
             machine.finish();
-            if !fired {
-                break;
+            match interrupts {
+                0 => return,
+                1 => break,
+                _ => {}
             }
-            any = true;
-        }
-        if !any {
-            return;
         }
     }
 }

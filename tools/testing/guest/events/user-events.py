@@ -414,7 +414,7 @@ def entries_stay(at):
         check("no other event has the type", int(read("events/user_events/other/id")) != kind)
         check("its own entry", f": Unknown type {kind}\n" in read("trace"))
     unregister(fd, at)
-    delete(fd, b"other") if OURS else os.close(fd)
+    os.close(fd)
     until("none is left", lambda: active([]))
     check("the marker stays", "a marker" in read("trace"))
     check("there is none", fails(errno.ENOENT, define, b"-:ours"))

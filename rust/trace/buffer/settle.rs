@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The switches of a buffer, its rings that follow them, and emptying.
+//!
+//! A switch is thrown in the buffer first, and then in each ring that it finds. Who brings a ring to
+//! its place, by a swap or a resize, looks at the switches after that.
+
+use super::lane::Lane;
+use super::ring::Ring;
+use super::{wait_for_writers, Buffer, Part};
+use crate::kernel::context::PreemptOff;
+use crate::kernel::relaxed;
+use kernel::cpu::CpuId;
+use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::barrier::smp_mb;
+
+impl Buffer {
+    /// Turns recording on or off and says what it was. Any context.
+    pub(crate) fn set_on(&self, on: bool) -> bool {
+        let was = self.on.xchg(on, ordering::Full);
+        self.settle_all();
+        was
+    }
+
+    /// Stops recording until the result is dropped; may be nested. Any context.
+    pub(crate) fn pause(&self) -> Pause<'_> {
+        self.paused.fetch_add(1, ordering::Full);
+        self.settle_all();
+        Pause(self)
+    }
+
+    /// [`Buffer::pause`] without a guard; undone by [`Buffer::resume_recording`].
+    pub(crate) fn pause_recording(&self) {
+        core::mem::forget(self.pause());
+    }
+
+    /// Undoes one [`Buffer::pause_recording`].
+    ///
+    /// # Safety
+    ///
+    /// The caller has paused it, and nobody else undoes that. (Emptying the buffer relies on its
+    /// own pause.)
+    pub(crate) unsafe fn resume_recording(&self) {
+        drop(Pause(self));
+    }
+
+    /// Sets whether full rings lose their oldest events (true) or take no more. Any context.
+    pub(crate) fn set_overwrite(&self, overwrite: bool) {
+        self.overwrite.store(overwrite, Relaxed);
+        self.settle_all();
+    }
+
+    /// Gives every entry from now on its full time, or no longer. Any context.
+    pub(crate) fn set_absolute(&self, absolute: bool) {
+        self.absolute.store(absolute, Relaxed);
+        self.settle_all();
+    }
+
+    /// Does the buffer record, as far as all of it is concerned? Any context.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.is_on() && self.paused.load(Relaxed) == 0
+    }
+
+    /// Empties the buffer. Task context, sleeps.
+    pub(crate) fn reset(&self) {
+        let _rings = self.keep_rings();
+        let _quiet = self.pause();
+        wait_for_writers();
+        self.empty(None);
+    }
+
+    /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
+    /// before.
+    pub(super) fn empty(&self, cpu: Option<CpuId>) {
+        for lane in self
+            .all_lanes()
+            .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+        {
+            let mut reader = Part { buffer: self, lane }.lock_reader();
+            // SAFETY: the rings are kept, and recording is paused since before a grace period.
+            unsafe { reader.reset() };
+        }
+        if cpu.is_none() {
+            self.started.store(self.now(), Relaxed);
+        }
+    }
+
+    /// Makes every ring record, or not, as the switches say now. Any context.
+    pub(super) fn settle_all(&self) {
+        // The switch was thrown before. Pairs with the barrier in `swap_lane`.
+        smp_mb(ordering::Full);
+        for lane in self.all_lanes() {
+            self.with_ring(lane, |ring| self.settle(lane, ring));
+        }
+    }
+
+    /// Makes `ring` record, or not, as the switches say. Two that settle at the same time agree in
+    /// the end, as each looks at the switches again after it has acted. Any context.
+    pub(super) fn settle(&self, lane: &Lane, ring: &Ring) {
+        loop {
+            let on = self.wants(lane);
+            let overwrite = self.overwrite.load(Relaxed);
+            let absolute = self.absolute.load(Relaxed);
+            let in_line = self.clock_in_line.load(Relaxed);
+            ring.core.set_on(on);
+            ring.core.set_overwrite(overwrite);
+            ring.core.set_absolute_stamps(absolute);
+            ring.core.set_short_clock(in_line);
+            smp_mb(ordering::Full);
+            let same = overwrite == self.overwrite.load(Relaxed)
+                && absolute == self.absolute.load(Relaxed)
+                && in_line == self.clock_in_line.load(Relaxed);
+            if same && on == self.wants(lane) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn wants(&self, lane: &Lane) -> bool {
+        self.on.load(Relaxed) && self.paused.load(Relaxed) == 0 && lane.may_record()
+    }
+
+    pub(super) fn all_lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().flatten().map(|lane| &**lane)
+    }
+
+    pub(super) fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.all_lanes().filter(|lane| lane.present.load(Relaxed))
+    }
+
+    pub(super) fn lane(&self, cpu: CpuId) -> Option<&Lane> {
+        self.any_lane(cpu)
+            .filter(|lane| relaxed::load(&lane.present))
+    }
+
+    /// The part of `cpu`, whether that was ever up or not.
+    pub(super) fn any_lane(&self, cpu: CpuId) -> Option<&Lane> {
+        self.lanes.get(cpu.as_u32() as usize)?.as_deref()
+    }
+
+    /// Runs `f` on the ring that `lane` has at the moment. Any context; `f` must not sleep.
+    pub(super) fn with_ring<R>(&self, lane: &Lane, f: impl FnOnce(&Ring) -> R) -> R {
+        let _stays = PreemptOff::new();
+        let ring = self
+            .rings
+            .get(lane.cpu)
+            .unwrap_or_else(|| self.rings.this())
+            .load(ordering::Acquire);
+        // SAFETY: by the type invariant a live ring, that goes only after a grace period, which
+        // preemption off holds up.
+        f(unsafe { &*ring })
+    }
+}
+
+/// Recording stands still; see [`Buffer::pause`].
+#[must_use = "recording goes on when this is dropped"]
+pub(crate) struct Pause<'a>(&'a Buffer);
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        self.0.paused.fetch_sub(1, ordering::Full);
+        self.0.settle_all();
+    }
+}
