@@ -452,10 +452,12 @@ impl CpuBuffer {
         }
     }
 
-    /// The write position, as a number. For tests, which see by it that a writer has moved it.
+    /// The sub-buffer of the write position, and how many events it has. For tests, which see by it
+    /// that a writer has reserved one.
     #[cfg(not(CONFIG_RTRACE))]
-    pub fn write_position(&self) -> u64 {
-        self.write.position.get()
+    pub fn written_events(&self) -> (u64, u64) {
+        let position = Position(self.write.position.get());
+        (position.id(), position.events())
     }
 
     /// The memory of sub-buffer `id` (0 to `nr_slots`), for a mapping. Ids do not change while the

@@ -65,8 +65,8 @@ pub struct Machine {
     /// How many of the wanted interrupts have taken place, one inside the other.
     interrupts: Cell<usize>,
     order: RefCell<Vec<Entry>>,
-    /// The write position at the last point, and whether the machine reads it.
-    position: Cell<u64>,
+    /// The sub-buffer that was written to at the last point, and its events. Padding changes neither.
+    position: Cell<(u64, u64)>,
     looking: Cell<bool>,
     /// Whether a depth is to reserve an event, and which one it has reserved then.
     reserving: RefCell<[bool; 4]>,
@@ -96,7 +96,7 @@ impl Machine {
             depth: Cell::new(0),
             interrupts: Cell::new(0),
             order: RefCell::new(Vec::new()),
-            position: Cell::new(0),
+            position: Cell::new((0, 0)),
             looking: Cell::new(false),
             reserving: RefCell::new([false; 4]),
             moved: RefCell::new([None; 4]),
@@ -225,7 +225,7 @@ impl Machine {
     /// Takes down an event whose place was taken since the last point.
     fn look(&self) {
         self.looking.set(true);
-        let position = self.memory.buffer().write_position();
+        let position = self.memory.buffer().written_events();
         self.looking.set(false);
         let depth = self.depth.get();
         if self.position.replace(position) == position || !self.reserving.borrow()[depth] {
