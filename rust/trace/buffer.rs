@@ -55,6 +55,8 @@ mod wait;
 pub(crate) use buffer_iter::BufferIter;
 pub(crate) use mapped::Mapped;
 pub(crate) use owned::Owned;
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) use raw::HeldRing;
 pub(crate) use read::Part;
 pub(crate) use read_page::ReadPage;
 #[cfg(CONFIG_FUNCTION_TRACER)]

@@ -117,6 +117,9 @@ impl CpuBuffer {
             let next = self.next_slot(self.sub_buffer(id).slot.get());
             id = self.slot(next).load().id();
         }
+        if self.offset_on(id, event).is_none() {
+            return;
+        }
         let sealed = &self.sub_buffer(id).sealed;
         loop {
             let position = Position(sealed.get());

@@ -3,6 +3,7 @@
 //! [`Reservation`]: what the code of a probe keeps of an entry that it makes.
 
 use super::File;
+use core::ptr::NonNull;
 use kernel::bindings;
 use kernel::types::Opaque;
 
@@ -49,6 +50,22 @@ impl Reservation {
     pub(crate) fn set_entry(&mut self, entry: *mut u8) {
         // SAFETY: it is borrowed mutably; the field may hold anything.
         unsafe { (*self.0.get()).entry = entry.cast() };
+    }
+
+    /// Stores the place of the ring on which the entry is reserved.
+    pub(crate) fn set_ring<T>(&mut self, ring: NonNull<T>) {
+        // SAFETY: it is borrowed mutably; the field may hold anything.
+        unsafe { (*self.0.get()).buffer = ring.as_ptr().cast() };
+    }
+
+    /// The place that [`Reservation::set_ring`] has stored.
+    ///
+    /// # Safety
+    ///
+    /// It was called, with a `T`: before that the word is not initialised.
+    pub(crate) unsafe fn ring<T>(&self) -> NonNull<T> {
+        // SAFETY: `set_ring` has written the word, which is not null.
+        unsafe { NonNull::new_unchecked((*self.0.get()).buffer.cast()) }
     }
 
     /// Stores a word that says where the stack of the hit begins.

@@ -43,7 +43,6 @@ pub(super) struct Lane {
     pub(super) disabled: Atomic<u32>,
     /// The ring that was swapped away last: a writer in two calls may have found it before, and
     /// reserved on it after. To be looked at by such a writer only, since when the ring cannot end.
-    /// Null where there is no such writer.
     pub(super) gone: Atomic<*mut Ring>,
     /// Non-consuming readers that must not see the ring replaced.
     pub(super) held: Atomic<u32>,
@@ -53,6 +52,8 @@ pub(super) struct Lane {
     pub(super) wanted: Atomic<u32>,
     /// The least percentage that anybody waits for.
     pub(super) mark: Atomic<u32>,
+    /// How often the sleepers of this CPU alone were woken.
+    pub(super) wakes: Atomic<u32>,
     pub(super) queue: Arc<WaitQueue>,
     #[pin]
     pub(super) work: IrqWork<Wakers>,
@@ -77,6 +78,7 @@ impl Lane {
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),
                 mark: Atomic::new(0),
+                wakes: Atomic::new(0),
                 queue,
                 work <- IrqWork::new(wakers),
             }),

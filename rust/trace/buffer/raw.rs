@@ -105,18 +105,27 @@ impl Buffer {
         self.commit_rest(PreemptOff::new(), ring, rest);
     }
 
-    /// [`Buffer::discard`] of what [`Buffer::try_reserve`] and its rest gave.
-    ///
-    /// # Safety
-    ///
-    /// As there; preemption is off by the caller since.
+    /// Reserves as [`Buffer::try_reserve`] and its rest do, and gives the ring where the event is. It
+    /// has to end there, by a function of [`HeldRing`]: rings may be swapped meanwhile, and the one
+    /// that comes may be that of a writer which this context interrupts.
     #[cfg(CONFIG_EVENT_TRACING)]
-    pub(crate) unsafe fn discard_here(&self, event: NonNull<u8>) {
-        // `discard` turns it on once.
-        core::mem::forget(PreemptOff::new());
-        // SAFETY: `event` is what was reserved last on this CPU and has not ended; preemption is
-        // off since.
-        unsafe { self.discard(event) };
+    pub(crate) fn reserve_held(
+        &self,
+        length: usize,
+        _stay: &PreemptOff,
+    ) -> Option<(NonNull<u8>, NonNull<HeldRing>)> {
+        let ring = self.this_ring();
+        // SAFETY: `_stay` has preemption off, and the ring is this CPU's; the short way asks itself
+        // whether another writer is under way.
+        let tried = unsafe { ring.core.writer(Level::NORMAL) }.reserve_plain(&InLine, length);
+        let event = match tried {
+            Attempt::Reserved(event) => return Some((event, HeldRing::of(ring))),
+            Attempt::Not => self.reserve_on(ring, PreemptOff::new(), length),
+            Attempt::Entered(length) => Self::reserve_entered(PreemptOff::new(), length, ring),
+        }?;
+        // SAFETY: it was left off once more.
+        drop(unsafe { PreemptOff::assume() });
+        Some((event, HeldRing::of(ring)))
     }
 
     /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that
@@ -124,7 +133,10 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn reserve_any(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
-        let ring = self.this_ring();
+        self.reserve_on(self.this_ring(), stay, length)
+    }
+
+    fn reserve_on(&self, ring: &Ring, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
         let level = PreemptCount::read().level();
         // SAFETY: `stay` has preemption off, the ring is this CPU's, and `level` says where this
         // is.
@@ -252,6 +264,34 @@ impl Buffer {
         Some(())
     }
 
+    /// Ends the event that was reserved last on `ring`, and is at `event`: publishes it, or gives it
+    /// up.
+    ///
+    /// # Safety
+    ///
+    /// [`Buffer::reserve_held`] has given both to this context, which has not ended the event, and has
+    /// ended what it reserved on the ring since; preemption is off since.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) unsafe fn end_held(&self, ring: &HeldRing, event: NonNull<u8>, keep: bool) {
+        let ring = &ring.0;
+        // SAFETY: preemption is off, and this context has the event reserved on this ring.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        // SAFETY: `event` is what this context has reserved last on this ring and not ended.
+        let wake = unsafe {
+            if keep {
+                match writer.commit_plain(&InLine) {
+                    Ended::Done(wake) => wake,
+                    rest => writer.commit_rest(&InLine, rest),
+                }
+            } else {
+                writer.discard_raw(&InLine, event)
+            }
+        };
+        if wake == Wake::Wanted {
+            self.wake_waiters_here(ring);
+        }
+    }
+
     /// The time of the event that this context has reserved last and not ended. None while it has
     /// none.
     pub(crate) fn event_time(&self) -> Option<u64> {
@@ -289,18 +329,7 @@ impl Buffer {
     /// too often already. Preemption is off in it.
     pub(crate) fn with_nesting<R>(&self, f: impl FnOnce() -> R) -> R {
         let _stay = PreemptOff::new();
-        let ring = self.this_ring();
-        // SAFETY: preemption is off; this only moves the context word.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        if !writer.can_nest() {
-            return f();
-        }
-        writer.nest_start();
-        let result = f();
-        // SAFETY: it began above, and `f` ends what it reserves. If another ring has come meanwhile,
-        // this is still the one where nesting started.
-        unsafe { writer.nest_end() };
-        result
+        nesting(self.this_ring(), f)
     }
 
     #[cold]
@@ -309,5 +338,45 @@ impl Buffer {
         if let Some(lane) = self.lane(CpuId::current()) {
             lane.committed(ring);
         }
+    }
+}
+
+/// Runs `f`, in which this context may record on `ring` although it has an event reserved there, unless
+/// it does so too often already. Preemption is off.
+fn nesting<R>(ring: &Ring, f: impl FnOnce() -> R) -> R {
+    // SAFETY: preemption is off; this only moves the context word.
+    let writer = unsafe { ring.core.writer(Level::NORMAL) };
+    if !writer.can_nest() {
+        return f();
+    }
+    writer.nest_start();
+    let result = f();
+    // SAFETY: it began above, and `f` ends what it reserves. If another ring has come meanwhile,
+    // this is still the one where nesting started.
+    unsafe { writer.nest_end() };
+    result
+}
+
+/// The ring where an event is reserved, see [`Buffer::reserve_held`]. It is there as long as preemption
+/// stays off.
+#[cfg(CONFIG_EVENT_TRACING)]
+#[repr(transparent)]
+pub(crate) struct HeldRing(Ring);
+
+#[cfg(CONFIG_EVENT_TRACING)]
+impl HeldRing {
+    fn of(ring: &Ring) -> NonNull<Self> {
+        NonNull::from(ring).cast()
+    }
+
+    /// The time of the event that this context has reserved last there and not ended.
+    pub(crate) fn event_time(&self) -> u64 {
+        // SAFETY: by the type's description preemption is off; this only reads.
+        unsafe { self.0.core.writer(Level::NORMAL) }.event_time()
+    }
+
+    /// Runs `f`, in which this context may record there although it has an event reserved.
+    pub(crate) fn nesting<R>(&self, f: impl FnOnce() -> R) -> R {
+        nesting(&self.0, f)
     }
 }

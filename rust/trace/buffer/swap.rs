@@ -19,7 +19,6 @@ use super::ring::Ring;
 use super::{wait_for_writers, Buffer};
 use crate::kernel::context::PreemptCount;
 use crate::kernel::raw_lock::RawLock;
-use core::ptr::null_mut;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
@@ -104,10 +103,6 @@ impl Buffer {
                     || interrupts && !(lane.still_has_gone(come) && twin.still_has_gone(gone));
                 if !busy {
                     self.swap_lane(lane, other, twin);
-                    if !interrupts {
-                        lane.gone.store(null_mut(), Relaxed);
-                        twin.gone.store(null_mut(), Relaxed);
-                    }
                 }
                 gone.core.enable();
                 come.core.enable();

@@ -23,14 +23,19 @@ const LOOK_AGAIN: isize = if HZ < 8 { 1 } else { (HZ / 8) as isize };
 
 impl Buffer {
     /// Sleeps until `cpu` has events that fill `percent` of it (0: any event), or any CPU has any
-    /// (`None`), or all sleepers are woken ([`Buffer::wake_all`]). Task context.
+    /// (`None`), or the sleepers are woken ([`Buffer::wake_all`], [`Buffer::nudge`]). Task context.
     ///
     /// # Errors
     ///
     /// `ERESTARTSYS` when a signal comes first, `ENODEV` for a CPU that was never up.
     pub(crate) fn wait(&self, cpu: Option<CpuId>, percent: u32) -> Result {
-        let wakes = self.wakes.load(Relaxed);
-        self.wait_or(cpu, percent, || self.wakes.load(Relaxed) != wakes)
+        let lane = cpu.and_then(|cpu| self.lane(cpu));
+        let wakes = || {
+            let own = lane.map_or(0, |lane| lane.wakes.load(Relaxed));
+            self.wakes.load(Relaxed).wrapping_add(own)
+        };
+        let before = wakes();
+        self.wait_or(cpu, percent, || wakes() != before)
     }
 
     /// [`Buffer::wait`] for the events or until `enough` says true, which is asked each time that
@@ -129,8 +134,8 @@ impl Buffer {
     /// Wakes the sleepers of `cpu`, which check their condition again. Those of [`Buffer::wait`]
     /// end their wait. Any context but NMI.
     pub(crate) fn nudge(&self, cpu: CpuId) {
-        self.wakes.fetch_add(1, Relaxed);
         if let Some(lane) = self.lane(cpu) {
+            lane.wakes.fetch_add(1, Relaxed);
             lane.queue.wake_all();
         }
     }

@@ -31,6 +31,7 @@ use crate::kernel::regs::Regs;
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
+use crate::trace::buffer::HeldRing;
 use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
@@ -66,8 +67,11 @@ const FOLLOWED: u32 = 3;
 const STARTED: u32 = 1 << 2;
 /// Set in a mark if [`Reservation::start`] is the address of the registers where the stack begins.
 const HAS_REGS: u32 = 1 << 3;
+/// Set in the mark of an entry in [`Scratch`] that is for the triggers alone: there was no room for it
+/// in the ring buffer.
+const NO_ROOM: u32 = 1 << 4;
 /// The number of mark bits below the length.
-const MARK_BITS: u32 = 4;
+const MARK_BITS: u32 = 5;
 
 /// The size of the event header for a payload of `length` bytes.
 #[inline(always)]
@@ -177,24 +181,37 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
         return entry;
     }
     let length_above = (length as u32) << MARK_BITS;
-    let in_place = is_reserved_first(file, flags);
-    if in_place {
-        let entry = reserve_anywhere(file, at, length);
+    let is_first = is_reserved_first(file, flags);
+    if is_first {
+        let entry = reserve_held(file, at, length);
         if !entry.is_null() {
-            at.set(file, length_above | LOOKED_AT);
-            at.set_entry(entry);
             return entry;
         }
-        // Nothing is recorded here, but there are the triggers.
     }
     if let Some(entry) = Scratch::take(length) {
-        at.set(file, length_above | APART);
+        let for_triggers = if is_first { NO_ROOM } else { 0 };
+        at.set(file, length_above | for_triggers | APART);
         at.set_entry(entry);
         return entry;
     }
-    let entry = reserve_anywhere(file, at, length);
-    at.set(file, length_above | LOOKED_AT);
+    match is_first {
+        true => null_mut(),
+        false => reserve_held(file, at, length),
+    }
+}
+
+/// [`reserve`] of an entry that is looked at in the ring buffer. Its common fields are written then.
+fn reserve_held(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+    // SAFETY: the probe that reserves runs with preemption off until it has committed.
+    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+    let Some((event, ring)) = file.instance.buffer().reserve_held(length, &stay) else {
+        return null_mut();
+    };
+    let entry = event.as_ptr().wrapping_add(header_of(length));
+    EntryMade::set(true);
+    at.set(file, (length as u32) << MARK_BITS | LOOKED_AT);
     at.set_entry(entry);
+    at.set_ring(ring);
     entry
 }
 
@@ -313,12 +330,14 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     // SAFETY: the generated code has preemption off; the slot stays as long as the file.
     let triggers = (flags & flag::TRIGGER_COND != 0).then(|| unsafe { file.triggers.get() });
     let triggers = triggers.flatten();
-    let after = triggers.map_or(0, |list| match apart {
-        true => list.hit(file, Some(entry), &HitTime::unknown()),
-        false => {
-            let time = HitTime::reserved(file);
-            let buffer = file.instance.buffer();
-            buffer.with_nesting(|| list.hit(file, Some(entry), &time))
+    // SAFETY: the mark says that the entry is in the buffer, so `reserve_held` has stored the ring. It
+    // stays, as preemption is off since.
+    let ring: Option<&HeldRing> = (!apart).then(|| unsafe { at.ring().as_ref() });
+    let after = triggers.map_or(0, |list| match ring {
+        None => list.hit(file, Some(entry), &HitTime::unknown()),
+        Some(ring) => {
+            let time = HitTime::of_entry(ring.event_time());
+            ring.nesting(|| list.hit(file, Some(entry), &time))
         }
     });
     // A trigger may have changed it.
@@ -331,19 +350,18 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     if flags & flag::OBSERVED != 0 && !rejected && file.instance.buffer().is_on() {
         console::show(file.kind, entry);
     }
-    if apart {
-        if !rejected {
-            record_copy(file, entry);
+    let rejected = rejected || mark & NO_ROOM != 0;
+    match ring.zip(NonNull::new(memory.wrapping_sub(header_of(length)))) {
+        None => {
+            if !rejected {
+                record_copy(file, entry);
+            }
+            Scratch::give_back();
         }
-        Scratch::give_back();
-    } else if rejected {
-        if let Some(event) = NonNull::new(memory.wrapping_sub(header_of(length))) {
-            // SAFETY: the entry is not apart, so it is the last event that was reserved there.
-            unsafe { file.instance.buffer().discard_here(event) };
-        }
-    } else {
-        // SAFETY: the entry is not apart, so it is the last event that was reserved there.
-        unsafe { file.instance.buffer().commit_here() };
+        // SAFETY: both are what `reserve_held` gave; what triggers have recorded there has ended.
+        Some((ring, event)) => unsafe {
+            file.instance.buffer().end_held(ring, event, !rejected);
+        },
     }
     let followed = !rejected && flags & flag::FOLLOWED != 0;
     if followed || after != 0 {

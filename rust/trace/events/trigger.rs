@@ -305,9 +305,9 @@ impl HitTime {
         Self(Cell::new(None))
     }
 
-    /// Of a hit of `file` whose entry is reserved, as the last one of this context.
-    pub(super) fn reserved(file: &HotFile) -> Self {
-        Self(Cell::new(file.instance().buffer().event_time()))
+    /// Of a hit whose entry has this time.
+    pub(super) fn of_entry(time: u64) -> Self {
+        Self(Cell::new(Some(time)))
     }
 
     /// The time, by the clock of the instance of `file`. Any context.
