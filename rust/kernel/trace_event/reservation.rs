@@ -53,6 +53,7 @@ impl Reservation {
     }
 
     /// Stores the place of the ring on which the entry is reserved.
+    #[inline(always)]
     pub(crate) fn set_ring<T>(&mut self, ring: NonNull<T>) {
         // SAFETY: it is borrowed mutably; the field may hold anything.
         unsafe { (*self.0.get()).buffer = ring.as_ptr().cast() };
@@ -63,6 +64,7 @@ impl Reservation {
     /// # Safety
     ///
     /// It was called, with a `T`: before that the word is not initialised.
+    #[inline(always)]
     pub(crate) unsafe fn ring<T>(&self) -> NonNull<T> {
         // SAFETY: `set_ring` has written the word, which is not null.
         unsafe { NonNull::new_unchecked((*self.0.get()).buffer.cast()) }

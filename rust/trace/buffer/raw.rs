@@ -45,87 +45,82 @@ impl Buffer {
         }
     }
 
-    /// [`Buffer::reserve`] for a caller that has preemption off by itself, until it has ended the
-    /// event with [`Buffer::commit_here`] or [`Buffer::discard_here`]; what is not the usual case
-    /// is left to [`Buffer::reserve_rest`], which has to follow.
+    /// The ring of this CPU, for an event that is reserved and ended there with preemption off. Rings may
+    /// be swapped meanwhile, and the one that comes may be that of a writer which this context
+    /// interrupts.
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
-    pub(crate) fn try_reserve(&self, length: usize, _stay: &PreemptOff) -> Attempt {
-        // SAFETY: `_stay` has preemption off, and the ring is this CPU's; the short way asks itself
-        // whether another writer is under way.
-        unsafe { self.this_ring().core.writer(Level::NORMAL) }.reserve_plain(&InLine, length)
+    pub(crate) fn held_ring<'a>(&'a self, _stay: &'a PreemptOff) -> &'a HeldRing {
+        HeldRing::of(self.this_ring())
     }
 
-    /// The rest of a [`Buffer::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
+    /// The rest of a [`HeldRing::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
     ///
     /// # Safety
     ///
-    /// `tried` is what that has just given on this buffer, in this context, with preemption off
-    /// since; nothing was recorded here in between.
+    /// `tried` is what that has just given on this ring of this buffer, in this context, with preemption
+    /// off since; nothing was recorded there in between.
     #[cfg(CONFIG_EVENT_TRACING)]
     pub(crate) unsafe fn reserve_rest(
         &self,
+        ring: &HeldRing,
         tried: Attempt,
         length: usize,
-        _stay: &PreemptOff,
     ) -> Option<NonNull<u8>> {
         let event = match tried {
             Attempt::Reserved(event) => return Some(event),
-            Attempt::Not => self.reserve_any(PreemptOff::new(), length),
-            Attempt::Entered(length) => {
-                Self::reserve_entered(PreemptOff::new(), length, self.this_ring())
-            }
+            Attempt::Not => self.reserve_on(&ring.0, PreemptOff::new(), length),
+            Attempt::Entered(length) => Self::reserve_entered(PreemptOff::new(), length, &ring.0),
         }?;
         // SAFETY: it was left off once more.
         drop(unsafe { PreemptOff::assume() });
         Some(event)
     }
 
-    /// [`Buffer::commit`] of what [`Buffer::try_reserve`] and its rest gave.
+    /// Ends the event that was reserved last on `ring`, which is one of this buffer: publishes it.
     ///
     /// # Safety
     ///
-    /// As there; preemption is off by the caller since.
+    /// This context has it reserved there, and has ended what it reserved there since; preemption is off
+    /// since.
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
-    pub(crate) unsafe fn commit_here(&self) {
-        let ring = self.this_ring();
-        // SAFETY: the caller has preemption off since it has reserved the event here, and has ended
+    pub(crate) unsafe fn commit_held(&self, ring: &HeldRing) {
+        // SAFETY: preemption is off since this context has reserved the event there, and it has ended
         // later ones.
-        match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
+        match unsafe { ring.0.core.writer(Level::NORMAL).commit_plain(&InLine) } {
             Ended::Done(Wake::Unwanted) => {}
-            rest => self.commit_rest_here(ring, rest),
+            rest => self.commit_rest_held(ring, rest),
         }
     }
 
     #[cfg(CONFIG_EVENT_TRACING)]
     #[cold]
     #[inline(never)]
-    fn commit_rest_here(&self, ring: &Ring, rest: Ended) {
-        self.commit_rest(PreemptOff::new(), ring, rest);
+    fn commit_rest_held(&self, ring: &HeldRing, rest: Ended) {
+        // SAFETY: preemption is off, and `rest` is what ending the event on this ring has left.
+        let wake = unsafe { ring.0.core.writer(Level::NORMAL).commit_rest(&InLine, rest) };
+        if wake == Wake::Wanted {
+            self.wake_waiters_here(&ring.0);
+        }
     }
 
-    /// Reserves as [`Buffer::try_reserve`] and its rest do, and gives the ring where the event is. It
-    /// has to end there, by a function of [`HeldRing`]: rings may be swapped meanwhile, and the one
-    /// that comes may be that of a writer which this context interrupts.
+    /// Ends the event that was reserved last on `ring`, at `event`: gives it up.
+    ///
+    /// # Safety
+    ///
+    /// As [`Buffer::commit_held`], and `event` is what the reservation gave.
     #[cfg(CONFIG_EVENT_TRACING)]
-    pub(crate) fn reserve_held(
-        &self,
-        length: usize,
-        _stay: &PreemptOff,
-    ) -> Option<(NonNull<u8>, NonNull<HeldRing>)> {
-        let ring = self.this_ring();
-        // SAFETY: `_stay` has preemption off, and the ring is this CPU's; the short way asks itself
-        // whether another writer is under way.
-        let tried = unsafe { ring.core.writer(Level::NORMAL) }.reserve_plain(&InLine, length);
-        let event = match tried {
-            Attempt::Reserved(event) => return Some((event, HeldRing::of(ring))),
-            Attempt::Not => self.reserve_on(ring, PreemptOff::new(), length),
-            Attempt::Entered(length) => Self::reserve_entered(PreemptOff::new(), length, ring),
-        }?;
-        // SAFETY: it was left off once more.
-        drop(unsafe { PreemptOff::assume() });
-        Some((event, HeldRing::of(ring)))
+    pub(crate) unsafe fn discard_held(&self, ring: &HeldRing, event: NonNull<u8>) {
+        // SAFETY: preemption is off, and this context has the event reserved on this ring; it is the last
+        // one there that has not ended.
+        let wake = unsafe {
+            let writer = ring.0.core.writer(Level::NORMAL);
+            writer.discard_raw(&InLine, event)
+        };
+        if wake == Wake::Wanted {
+            self.wake_waiters_here(&ring.0);
+        }
     }
 
     /// [`Buffer::reserve`] in every case. Like the next one it is called at the end, so that
@@ -264,34 +259,6 @@ impl Buffer {
         Some(())
     }
 
-    /// Ends the event that was reserved last on `ring`, and is at `event`: publishes it, or gives it
-    /// up.
-    ///
-    /// # Safety
-    ///
-    /// [`Buffer::reserve_held`] has given both to this context, which has not ended the event, and has
-    /// ended what it reserved on the ring since; preemption is off since.
-    #[cfg(CONFIG_EVENT_TRACING)]
-    pub(crate) unsafe fn end_held(&self, ring: &HeldRing, event: NonNull<u8>, keep: bool) {
-        let ring = &ring.0;
-        // SAFETY: preemption is off, and this context has the event reserved on this ring.
-        let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        // SAFETY: `event` is what this context has reserved last on this ring and not ended.
-        let wake = unsafe {
-            if keep {
-                match writer.commit_plain(&InLine) {
-                    Ended::Done(wake) => wake,
-                    rest => writer.commit_rest(&InLine, rest),
-                }
-            } else {
-                writer.discard_raw(&InLine, event)
-            }
-        };
-        if wake == Wake::Wanted {
-            self.wake_waiters_here(ring);
-        }
-    }
-
     /// The time of the event that this context has reserved last and not ended. None while it has
     /// none.
     pub(crate) fn event_time(&self) -> Option<u64> {
@@ -357,21 +324,32 @@ fn nesting<R>(ring: &Ring, f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The ring where an event is reserved, see [`Buffer::reserve_held`]. It is there as long as preemption
-/// stays off.
+/// A ring on which an event is reserved and ended; see [`Buffer::held_ring`].
 #[cfg(CONFIG_EVENT_TRACING)]
 #[repr(transparent)]
 pub(crate) struct HeldRing(Ring);
 
 #[cfg(CONFIG_EVENT_TRACING)]
 impl HeldRing {
-    fn of(ring: &Ring) -> NonNull<Self> {
-        NonNull::from(ring).cast()
+    #[inline(always)]
+    fn of(ring: &Ring) -> &Self {
+        // SAFETY: the type is transparent.
+        unsafe { &*core::ptr::from_ref(ring).cast() }
+    }
+
+    /// [`Buffer::reserve`] for a caller that has preemption off until it has ended the event with
+    /// [`Buffer::commit_held`] or [`Buffer::discard_held`]; what is not the usual case is left to
+    /// [`Buffer::reserve_rest`], which has to follow.
+    #[inline(always)]
+    pub(crate) fn try_reserve(&self, length: usize) -> Attempt {
+        // SAFETY: preemption is off as long as there is a reference; the short way asks itself whether
+        // another writer is under way.
+        unsafe { self.0.core.writer(Level::NORMAL) }.reserve_plain(&InLine, length)
     }
 
     /// The time of the event that this context has reserved last there and not ended.
     pub(crate) fn event_time(&self) -> u64 {
-        // SAFETY: by the type's description preemption is off; this only reads.
+        // SAFETY: preemption is off as long as there is a reference; this only reads.
         unsafe { self.0.core.writer(Level::NORMAL) }.event_time()
     }
 

@@ -111,10 +111,11 @@ fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header
     // SAFETY: the generated code has preemption off until it has committed; this guard is never
     // dropped, so it does not turn preemption on.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
-    match file.instance.buffer().try_reserve(length, &stay) {
-        Attempt::Reserved(event) => begin(file, at, event, length, header),
-        Attempt::Not => reserve_not(file, at, length, header),
-        Attempt::Entered(rest) => reserve_entered(file, at, rest, header),
+    let ring = file.instance.buffer().held_ring(&stay);
+    match ring.try_reserve(length) {
+        Attempt::Reserved(event) => begin(file, at, (ring, event), length, header),
+        Attempt::Not => reserve_not(file, at, ring, length, header),
+        Attempt::Entered(rest) => reserve_entered(file, at, ring, rest, header),
     }
 }
 
@@ -123,7 +124,7 @@ fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header
 fn begin(
     file: &HotFile,
     at: &mut Reservation,
-    event: NonNull<u8>,
+    (ring, event): (&HeldRing, NonNull<u8>),
     length: usize,
     header: u64,
 ) -> *mut u8 {
@@ -132,35 +133,55 @@ fn begin(
     unsafe { entry.cast::<u64>().write_unaligned(header) };
     EntryMade::set(true);
     at.set(file, PLAIN);
+    at.set_ring(NonNull::from(ring));
     entry
 }
 
 /// The rest of [`reserve`] if nothing was reserved.
 #[cold]
 #[inline(never)]
-fn reserve_not(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
-    rest_of(file, at, Attempt::Not, length, header)
+fn reserve_not(
+    file: &HotFile,
+    at: &mut Reservation,
+    ring: &HeldRing,
+    length: usize,
+    header: u64,
+) -> *mut u8 {
+    rest_of(file, at, ring, Attempt::Not, length, header)
 }
 
 /// The rest of [`reserve`] after a long time delta, or after an interruption.
 #[cold]
 #[inline(never)]
-fn reserve_entered(file: &HotFile, at: &mut Reservation, rest: u64, header: u64) -> *mut u8 {
-    rest_of(file, at, Attempt::Entered(rest), rest as usize, header)
+fn reserve_entered(
+    file: &HotFile,
+    at: &mut Reservation,
+    ring: &HeldRing,
+    rest: u64,
+    header: u64,
+) -> *mut u8 {
+    rest_of(
+        file,
+        at,
+        ring,
+        Attempt::Entered(rest),
+        rest as usize,
+        header,
+    )
 }
 
 fn rest_of(
     file: &HotFile,
     at: &mut Reservation,
+    ring: &HeldRing,
     tried: Attempt,
     length: usize,
     header: u64,
 ) -> *mut u8 {
-    // SAFETY: the probe that reserves runs with preemption off until it has committed.
-    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
-    // SAFETY: `tried` is what `try_reserve` gave in this context, on this buffer, just now.
-    match unsafe { file.instance.buffer().reserve_rest(tried, length, &stay) } {
-        Some(event) => begin(file, at, event, length, header),
+    // SAFETY: `tried` is what `try_reserve` gave in this context, on this ring, just now; the probe that
+    // reserves runs with preemption off until it has committed.
+    match unsafe { file.instance.buffer().reserve_rest(ring, tried, length) } {
+        Some(event) => begin(file, at, (ring, event), length, header),
         None => null_mut(),
     }
 }
@@ -204,14 +225,18 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
 fn reserve_held(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
     // SAFETY: the probe that reserves runs with preemption off until it has committed.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
-    let Some((event, ring)) = file.instance.buffer().reserve_held(length, &stay) else {
+    let buffer = file.instance.buffer();
+    let ring = buffer.held_ring(&stay);
+    // SAFETY: what is tried is on this ring, in this context.
+    let event = unsafe { buffer.reserve_rest(ring, ring.try_reserve(length), length) };
+    let Some(event) = event else {
         return null_mut();
     };
     let entry = event.as_ptr().wrapping_add(header_of(length));
     EntryMade::set(true);
     at.set(file, (length as u32) << MARK_BITS | LOOKED_AT);
     at.set_entry(entry);
-    at.set_ring(ring);
+    at.set_ring(NonNull::from(ring));
     entry
 }
 
@@ -238,8 +263,9 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
         // SAFETY: `at` is what `reserve` has filled in and not ended, in this context.
         return unsafe { commit_careful(file, at) };
     }
-    // SAFETY: `PLAIN` says that the entry is in the buffer; it is the last one reserved there.
-    unsafe { file.instance.buffer().commit_here() };
+    // SAFETY: `PLAIN` says that the entry is in the buffer, on the ring that was stored; it is the last one
+    // reserved there, and preemption is off since.
+    unsafe { file.instance.buffer().commit_held(at.ring().as_ref()) };
 }
 
 /// # Safety
@@ -247,10 +273,11 @@ pub(crate) unsafe fn commit(at: &mut Reservation) {
 /// As [`commit`].
 #[cold]
 #[inline(never)]
-unsafe fn commit_and_follow(file: &HotFile, start: Start<'_>) {
+unsafe fn commit_and_follow(file: &HotFile, ring: &HeldRing, start: Start<'_>) {
     let context = Context::capture_in_probe().rest();
-    // SAFETY: the mark says that the entry is in the buffer; it is the last one reserved there.
-    unsafe { file.instance.buffer().commit_here() };
+    // SAFETY: the mark says that the entry is in the buffer, on this ring; it is the last one reserved
+    // there, and preemption is off since.
+    unsafe { file.instance.buffer().commit_held(ring) };
     follow(file, context, start);
 }
 
@@ -297,7 +324,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         }
     } else if mark & !(STARTED | HAS_REGS) == FOLLOWED {
         // SAFETY: by the mark the entry is in the buffer, the last event that was reserved there.
-        return unsafe { commit_and_follow(file, start_of(at)) };
+        return unsafe { commit_and_follow(file, at.ring().as_ref(), start_of(at)) };
     }
     // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
     unsafe { commit_judged(file, at, judged) };
@@ -358,9 +385,12 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
             }
             Scratch::give_back();
         }
-        // SAFETY: both are what `reserve_held` gave; what triggers have recorded there has ended.
+        // SAFETY: both are of `reserve_held`; what triggers have recorded there has ended.
         Some((ring, event)) => unsafe {
-            file.instance.buffer().end_held(ring, event, !rejected);
+            match rejected {
+                true => file.instance.buffer().discard_held(ring, event),
+                false => file.instance.buffer().commit_held(ring),
+            }
         },
     }
     let followed = !rejected && flags & flag::FOLLOWED != 0;
@@ -394,10 +424,11 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
     // SAFETY: the probe that made the entry runs with preemption off.
     let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
     let buffer = file.instance.buffer();
-    let event = match buffer.try_reserve(entry.len(), &stay) {
+    let ring = buffer.held_ring(&stay);
+    let event = match ring.try_reserve(entry.len()) {
         Attempt::Reserved(event) => Some(event),
-        // SAFETY: `tried` is what `try_reserve` gave just now on this buffer, in this context.
-        tried => unsafe { buffer.reserve_rest(tried, entry.len(), &stay) },
+        // SAFETY: `tried` is what `try_reserve` gave just now on this ring, in this context.
+        tried => unsafe { buffer.reserve_rest(ring, tried, entry.len()) },
     };
     let Some(event) = event else {
         return;
@@ -408,7 +439,7 @@ fn record_copy(file: &HotFile, entry: &[u8]) {
     unsafe {
         copy_words(entry, place);
         EntryMade::set(true);
-        buffer.commit_here();
+        buffer.commit_held(ring);
     }
 }
 
@@ -563,10 +594,11 @@ pub(crate) fn record_hit(
     let Some(behind) = length.checked_sub(COMMON) else {
         return;
     };
-    let event = match buffer.try_reserve(length, stay) {
+    let ring = buffer.held_ring(stay);
+    let event = match ring.try_reserve(length) {
         Attempt::Reserved(event) => event,
-        // SAFETY: `tried` is what `try_reserve` gave just now on this buffer, in this context.
-        tried => match unsafe { buffer.reserve_rest(tried, length, stay) } {
+        // SAFETY: `tried` is what `try_reserve` gave just now on this ring, in this context.
+        tried => match unsafe { buffer.reserve_rest(ring, tried, length) } {
             Some(event) => event,
             None => return,
         },
@@ -582,7 +614,7 @@ pub(crate) fn record_hit(
             behind,
         ));
         EntryMade::set(true);
-        buffer.commit_here();
+        buffer.commit_held(ring);
     }
 }
 
