@@ -327,6 +327,17 @@ struct Listed {
     filter: Option<Arc<Filter>>,
 }
 
+/// When [`TriggerList::hit_direct`] runs the triggers.
+#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direct {
+    /// Not all of them are [direct](Trigger::is_direct), with plain filters.
+    Never,
+    /// While the event is not recorded: the entry has to be reserved before otherwise.
+    WhileOff,
+    Always,
+}
+
 /// The triggers of a file.
 pub(crate) struct TriggerList {
     /// The newest first, and then the `hist` triggers, the oldest first.
@@ -342,9 +353,9 @@ pub(crate) struct TriggerList {
     ordered: bool,
     /// Whether any trigger [reads the time](Trigger::reads_time).
     reads_time: bool,
-    /// Whether all triggers are [direct](Trigger::is_direct), with plain filters.
+    /// Whether the triggers run without an entry in memory of its own.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    direct: bool,
+    direct: Direct,
     /// Whether any trigger reads the common fields of the entry.
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     reads_common: bool,
@@ -392,7 +403,11 @@ impl TriggerList {
             ordered,
             reads_time,
             #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-            direct,
+            direct: match direct {
+                false => Direct::Never,
+                true if ordered => Direct::WhileOff,
+                true => Direct::Always,
+            },
             #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
             reads_common,
         })
@@ -407,13 +422,14 @@ impl TriggerList {
     #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
     #[inline(always)]
     pub(super) fn is_direct(&self) -> bool {
-        self.direct
+        self.direct != Direct::Never
     }
 
     /// Whether, besides, none has a filter.
     pub(super) fn is_direct_always(&self) -> bool {
         #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-        return self.direct && self.triggers.iter().all(|listed| listed.filter.is_none());
+        return self.direct != Direct::Never
+            && self.triggers.iter().all(|listed| listed.filter.is_none());
         #[cfg(not(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS)))]
         false
     }
@@ -439,7 +455,9 @@ impl TriggerList {
         entry: &mut [u8; N],
         common: impl FnOnce() -> u64,
     ) -> bool {
-        if !self.direct || self.ordered && file.flags() & flag::SOFT_DISABLED == 0 {
+        if self.direct != Direct::Always
+            && (self.direct == Direct::Never || file.flags() & flag::SOFT_DISABLED == 0)
+        {
             return false;
         }
         if self.reads_common {
