@@ -28,7 +28,6 @@ mod switch;
 pub(crate) mod waiting;
 
 use super::{HitTime, HotFile, Key, Limits, Registry, Sort, Trigger};
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::core::event::hist::description::Value;
 use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
