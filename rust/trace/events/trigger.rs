@@ -296,7 +296,13 @@ impl Limits {
 }
 
 /// The time of a hit, the same for all that ask: that of its entry, or when it is asked first.
-pub(crate) struct HitTime(Cell<Option<u64>>);
+pub(crate) struct HitTime(
+    #[cfg_attr(
+        not(CONFIG_HIST_TRIGGERS),
+        allow(dead_code, reason = "only histograms ask")
+    )]
+    Cell<Option<u64>>,
+);
 
 impl HitTime {
     /// Of a hit without an entry in the buffer.
