@@ -2,6 +2,7 @@
 /*
  * The classes of the events of system calls, which the metadata of each call refers to.
  */
+#include <linux/btf.h>
 #include <linux/btf_ids.h>
 #include <linux/list.h>
 #include <linux/syscalls.h>
@@ -34,11 +35,13 @@ static struct trace_event_fields exit_fields[] = {
 /* What prints returns an enum, which kCFI tells from an integer, and Rust does not: what a pointer leads to is C. */
 static enum print_line_t print_enter(struct trace_iterator *iter, int flags, struct trace_event *event)
 {
+	BTF_TYPE_EMIT(struct syscall_trace_enter);
 	return rtrace_syscall_print_enter(iter, flags, event);
 }
 
 static enum print_line_t print_exit(struct trace_iterator *iter, int flags, struct trace_event *event)
 {
+	BTF_TYPE_EMIT(struct syscall_trace_exit);
 	return rtrace_syscall_print_exit(iter, flags, event);
 }
 

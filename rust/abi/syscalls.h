@@ -9,6 +9,19 @@
 struct pt_regs;
 struct syscall_metadata;
 
+/* Entries as they are recorded. BPF programs at syscalls/ find their arguments by these types, under these names. */
+struct syscall_trace_enter {
+	struct trace_entry	ent;
+	int			nr;
+	unsigned long		args[];
+};
+
+struct syscall_trace_exit {
+	struct trace_entry	ent;
+	int			nr;
+	long			ret;
+};
+
 /* In the linker script: the metadata of all system calls. */
 extern struct syscall_metadata *__start_syscalls_metadata[];
 extern struct syscall_metadata *__stop_syscalls_metadata[];
