@@ -75,7 +75,7 @@ check-kcsan: python
 check-block: python
 	@FLAVOUR=block python3 scripts/check.py
 
-# BPF programs at events and functions; it builds one more kernel, with types (BTF).
+# BPF programs at events and functions, compared with C's; it builds two more kernels, with types (BTF).
 check-bpf: python
 	@FLAVOUR=bpf python3 scripts/check.py
 
