@@ -158,7 +158,7 @@ impl Buffer {
             offered: Atomic::new(true),
             overwrite: Atomic::new(true),
             absolute: Atomic::new(false),
-            started: Atomic::new((CLOCKS[clock::LOCAL].read)()),
+            started: Atomic::new(0),
             wakes: Atomic::new(0),
             sizes <- new_mutex!(Sizes { full: bytes, order: 0, expanded }),
         }? Error);
@@ -258,7 +258,8 @@ impl Buffer {
         self.lane(cpu).map(|lane| Part { buffer: self, lane })
     }
 
-    /// The clock's reading when the buffer was last emptied as a whole. Any context.
+    /// The clock's reading when the buffer was last emptied as a whole, 0 if it never was. What is
+    /// older came in by a swap since, and is not shown. Any context.
     pub(crate) fn time_start(&self) -> u64 {
         self.started.load(Relaxed)
     }

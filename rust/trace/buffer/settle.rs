@@ -72,6 +72,10 @@ impl Buffer {
     /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
     /// before.
     pub(super) fn empty(&self, cpu: Option<CpuId>) {
+        if cpu.is_none() {
+            // First, as the clock of another CPU may be a little behind this one's.
+            self.started.store(self.now(), Relaxed);
+        }
         for lane in self
             .all_lanes()
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
@@ -79,9 +83,6 @@ impl Buffer {
             let mut reader = Part { buffer: self, lane }.lock_reader();
             // SAFETY: the rings are kept, and recording is paused since before a grace period.
             unsafe { reader.reset() };
-        }
-        if cpu.is_none() {
-            self.started.store(self.now(), Relaxed);
         }
     }
 

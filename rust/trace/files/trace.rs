@@ -290,8 +290,11 @@ impl Reading {
             index,
             ..self.cursor.record(cpu, &head, &self.record)
         };
-        let started =
-            self.style.set.has(Flag::Annotate) && first(&mut self.started, cpu) && record.index > 1;
+        // As in C, not where older events were skipped.
+        let started = self.style.set.has(Flag::Annotate)
+            && self.cursor.source_mut().skipped(cpu) == 0
+            && first(&mut self.started, cpu)
+            && record.index > 1;
         let mut text = LineBuf::new(&mut self.text);
         let mut ahead = Ahead {
             cursor: &mut self.cursor,

@@ -122,7 +122,7 @@ struct At {
     /// Whether an event was passed. What was lost before the first one is not told, as in C: the
     /// buffer just has no older events.
     begun: bool,
-    /// The number of skipped events that are older than [`BufferIter::since`].
+    /// The number of skipped events that are older than the buffer's start.
     skipped: u64,
 }
 
@@ -248,18 +248,14 @@ impl BufferIter {
 
     /// The number of events to read and the number ever written, of all CPUs. Task context.
     ///
-    /// If the snapshot covers only a span of time, events before that span, and events lost before
+    /// Events that are older than the buffer's [start](Buffer::time_start), and events lost before
     /// it, do not count.
     pub(crate) fn counts(&mut self) -> (u64, u64) {
         let (mut entries, mut written) = (0u64, 0u64);
         for cpu in (0..cpu::nr_cpu_ids()).filter_map(CpuId::from_u32) {
-            // This step skips and counts the events before the span.
+            // This step skips and counts the events before the start.
             let _ = self.peek(cpu);
-            let skipped = self
-                .iters
-                .get(cpu.as_u32() as usize)
-                .and_then(Option::as_ref)
-                .map_or(0, |at| at.skipped);
+            let skipped = self.skipped(cpu);
             let Some(stats) = self.buffer().cpu(cpu).map(|part| part.stats()) else {
                 continue;
             };
@@ -274,13 +270,12 @@ impl BufferIter {
         (entries, written)
     }
 
-    /// The time at which the reading begins. A snapshot can have a start time; older events do not
-    /// belong to it.
-    fn since(&self) -> u64 {
-        match self.side {
-            Side::Live => 0,
-            Side::Snapshot => self.buffer().time_start(),
-        }
+    /// The number of events of `cpu` that were skipped since they are older than the buffer's start.
+    pub(crate) fn skipped(&self, cpu: CpuId) -> u64 {
+        self.iters
+            .get(cpu.as_u32() as usize)
+            .and_then(Option::as_ref)
+            .map_or(0, |at| at.skipped)
     }
 
     /// The iterator of `cpu`, if what it has copied is of the ring's present content. No lock is
@@ -293,7 +288,7 @@ impl BufferIter {
     }
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut At, ReaderGuard<'_>)> {
-        let since = self.since();
+        let since = self.buffer().time_start();
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
         let part = self.instance.side(self.side).cpu(cpu)?;
         loop {

@@ -25,6 +25,33 @@ echo two > trace_marker
 echo 1 > snapshot
 marks snapshot
 marks trace
+echo "== snapshot, the first was cleared away before the second =="
+echo > trace
+echo one > trace_marker
+echo 1 > snapshot
+echo > trace
+echo two > trace_marker
+echo 1 > snapshot
+marks snapshot
+marks trace
+marks per_cpu/cpu0/trace
+echo "exact $(grep entries-in trace)"
+echo three > trace_marker
+marks trace
+echo "exact $(grep entries-in trace)"
+dd if=trace_pipe iflag=nonblock bs=4096 2> /dev/null | sed 's/^.*: /: /'
+echo "== time of a buffer that was never cleared =="
+mkdir instances/never
+echo 1 > instances/never/options/latency-format
+echo hi > instances/never/trace_marker
+us=$(sed -n 's/.* \([0-9]*\)us.*: hi/\1/p' instances/never/trace)
+read -r up _ < /proc/uptime
+[ $((us / 500000)) -gt "${up%.*}" ] && echo "since boot"
+echo > instances/never/trace
+echo hi > instances/never/trace_marker
+us=$(sed -n 's/.* \([0-9]*\)us.*: hi/\1/p' instances/never/trace)
+[ "$us" -lt 1000000 ] && echo "since it was cleared"
+rmdir instances/never
 echo "== snapshot, cleared =="
 echo 2 > snapshot
 marks snapshot
