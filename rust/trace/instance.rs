@@ -189,6 +189,7 @@ impl Instance {
         self.features
             .iter()
             .for_each(|feature| feature.retire(self));
+        self.count_options(false);
     }
 
     /// Whether its name is `name`. The top instance has no name.

@@ -8,7 +8,6 @@ use super::registry::{Event, EventId, Registry};
 use super::systems::Systems;
 use crate::kernel::tracepoint::expedite_probes;
 use crate::trace::instance::Instance;
-use crate::trace::tasks::cmdlines;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -67,9 +66,7 @@ impl Registry {
         }
         if on {
             instance.expand()?;
-            if self.saving.is_none() {
-                self.saving = Some(cmdlines::start_for_events()?);
-            }
+            self.of_made(instance)?.begin_saving()?;
         }
         let result = self.file_made(instance, event).and_then(|file| {
             let was = file.is_enabled();
@@ -80,13 +77,13 @@ impl Registry {
             Ok(result) => result,
             Err(error) => (false, false, Err(error)),
         };
-        match (was, is) {
-            (false, true) => self.enabled += 1,
-            (true, false) => self.enabled -= 1,
-            _ => {}
+        if let Some(at) = self.of_mut(instance) {
+            at.count(was, is);
         }
         let result = result.and_then(|()| self.tell(instance, event, was, is, user));
-        self.end_saving();
+        if let Some(at) = self.of_mut(instance) {
+            at.end_saving();
+        }
         if on && result.is_err() {
             if let Some(event) = self.event(event) {
                 pr_info!("event trace: Could not enable event {}\n", event.name());

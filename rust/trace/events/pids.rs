@@ -75,11 +75,19 @@ impl Feature for EventsFeature {
     }
 
     fn option_changed(&self, instance: &Arc<Instance>, flag: Flag) {
-        if matches!(flag, Flag::StackTrace | Flag::UserStackTrace) {
-            // Without a registry there are no files.
-            if let Ok(registry) = registry::lock() {
-                registry.follow_options(instance);
+        // Without a registry there are no files.
+        match flag {
+            Flag::StackTrace | Flag::UserStackTrace => {
+                if let Ok(registry) = registry::lock() {
+                    registry.follow_options(instance);
+                }
             }
+            Flag::RecordCmd => {
+                if let Ok(mut registry) = registry::lock() {
+                    registry.of_mut(instance).map(InstanceEvents::follow_names);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -8,6 +8,7 @@ use super::matching::Waiting;
 use super::pids::{EventPids, EventsFeature, PidProbes};
 use super::systems::Systems;
 use crate::core::format::entry::{Entry as _, Print};
+use crate::core::parse::options::Flag;
 use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
@@ -15,7 +16,7 @@ use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
 #[cfg(CONFIG_USER_EVENTS)]
 use crate::kernel::trace_event_types::Retired;
 use crate::trace::instance::Instance;
-use crate::trace::tasks::cmdlines::Saving;
+use crate::trace::tasks::cmdlines::{self, Saving};
 use core::ops::Deref;
 use kernel::new_mutex;
 use kernel::prelude::*;
@@ -129,6 +130,10 @@ pub(crate) struct InstanceEvents {
     pub(super) files: KVec<EventFile>,
     /// Whether the buffer may have entries of an event that was removed.
     has_unknown: bool,
+    /// The number of enabled files.
+    enabled: usize,
+    /// Saves task names, with option `record-cmd`, while a file is enabled.
+    saving: Option<Saving>,
 }
 
 impl InstanceEvents {
@@ -151,6 +156,43 @@ impl InstanceEvents {
     pub(crate) fn files(&self) -> &[EventFile] {
         &self.files
     }
+
+    fn wants_names(&self) -> bool {
+        self.instance.options().has(Flag::RecordCmd)
+    }
+
+    /// Saves task names from now on: a file is about to be enabled. Task context, may sleep. `ENOMEM`.
+    pub(super) fn begin_saving(&mut self) -> Result {
+        if self.saving.is_none() {
+            self.saving = Some(cmdlines::start_for_events(self.wants_names())?);
+        }
+        Ok(())
+    }
+
+    /// Follows option `record-cmd`.
+    pub(super) fn follow_names(&mut self) {
+        let names = self.wants_names();
+        if let Some(saving) = &mut self.saving {
+            saving.set_names(names);
+        }
+    }
+
+    /// Counts a file that was enabled or disabled.
+    pub(super) fn count(&mut self, was: bool, is: bool) {
+        match (was, is) {
+            (false, true) => self.enabled += 1,
+            (true, false) => self.enabled -= 1,
+            _ => {}
+        }
+    }
+
+    /// Stops saving task names if no file is enabled.
+    pub(super) fn end_saving(&mut self) {
+        if self.enabled == 0 {
+            self.saving = None;
+        }
+    }
+
     /// Where its file is, or would be. As long as no event was removed and all have files, that is the
     /// place with the number of its id.
     fn place(&self, event: EventId) -> Result<usize, usize> {
@@ -167,9 +209,6 @@ pub(crate) struct Registry {
     /// Sorted by id, which is the order of registration.
     pub(super) events: KVec<Event>,
     pub(super) instances: KVec<InstanceEvents>,
-    /// The number of enabled files. Task names are saved while it is not 0.
-    pub(super) enabled: usize,
-    pub(super) saving: Option<Saving>,
     /// Whether exports or the kernel log get all entries.
     pub(super) observed: bool,
     #[cfg(CONFIG_PERF_EVENTS)]
@@ -193,8 +232,6 @@ pub(super) fn init() -> Result {
     let empty = Registry {
         events: KVec::new(),
         instances: KVec::new(),
-        enabled: 0,
-        saving: None,
         observed: false,
         #[cfg(CONFIG_PERF_EVENTS)]
         perf: InUse::new(),
@@ -347,7 +384,7 @@ impl Registry {
                     continue;
                 };
                 let file = at.files.remove(place)?;
-                self.enabled -= usize::from(file.is_enabled());
+                at.count(file.is_enabled(), false);
                 at.has_unknown |= file.was_enabled();
                 was_enabled |= file.was_enabled();
                 // Without memory it is dropped here, which waits for its probes.
@@ -355,21 +392,16 @@ impl Registry {
             }
         }
         FileBox::end_all(gone.into_iter().map(EventFile::into_hot));
-        self.end_saving();
+        self.instances
+            .iter_mut()
+            .for_each(InstanceEvents::end_saving);
         Ok(was_enabled)
-    }
-
-    /// Stops saving task names if no file is enabled.
-    pub(super) fn end_saving(&mut self) {
-        if self.enabled == 0 {
-            self.saving = None;
-        }
     }
 
     /// Whether an event is enabled anywhere.
     #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
     pub(crate) fn has_enabled(&self) -> bool {
-        self.enabled != 0
+        self.instances.iter().any(|at| at.enabled != 0)
     }
 
     /// All events, the oldest first.
@@ -566,6 +598,8 @@ impl Registry {
                     probes: PidProbes::default(),
                     files: KVec::new(),
                     has_unknown: false,
+                    enabled: 0,
+                    saving: None,
                 };
                 self.instances.push(new, GFP_KERNEL)?;
                 self.instances.len() - 1
@@ -611,7 +645,6 @@ impl Registry {
         let Some(mut gone) = found.and_then(|at| self.instances.remove(at).ok()) else {
             return;
         };
-        self.enabled -= gone.files.iter().filter(|file| file.is_enabled()).count();
         gone.clear_pids();
         // A trigger may hold the flags of a file, even of its own file.
         for file in gone
@@ -622,6 +655,5 @@ impl Registry {
             let _ = file.set_triggers(None);
         }
         FileBox::end_all(gone.files.into_iter().map(EventFile::into_hot));
-        self.end_saving();
     }
 }

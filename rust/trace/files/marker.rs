@@ -122,8 +122,9 @@ fn count_copy(instance: &Instance, on: bool) {
     }
 }
 
-/// Runs `f` on each instance that records the writes to `trace_marker` of the top instance. Stops
-/// at the first error. Returns the last result. Task context.
+/// Runs `f` on each instance that records the writes to `trace_marker` of the top instance: the
+/// newest first and the top last, as in C. Stops at the first error. Returns the last result. Task
+/// context.
 ///
 /// # Errors
 ///
@@ -132,7 +133,8 @@ fn for_each_copy<R>(top: &Instance, mut f: impl FnMut(&Instance) -> Result<R>) -
     let copies = |instance: &Instance| instance.options().has(Flag::CopyTraceMarker);
     let mut last = Err(ENODEV);
     if COPIES.load(Relaxed) != 0 {
-        for instance in list::all().filter(|instance| !instance.is_top() && copies(instance)) {
+        let others = list::all_newest_first().filter(|instance| !instance.is_top());
+        for instance in others.filter(|instance| copies(instance)) {
             last = Ok(f(&instance)?);
         }
     }

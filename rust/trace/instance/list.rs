@@ -129,6 +129,17 @@ pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
     })
 }
 
+/// As [`all`], the newest first.
+pub(crate) fn all_newest_first() -> impl Iterator<Item = Arc<Instance>> {
+    let mut before = u64::MAX;
+    core::iter::from_fn(move || {
+        let list = LIST.lock();
+        let entry = list.iter().rev().find(|entry| entry.serial < before)?;
+        before = entry.serial;
+        Some(entry.instance.clone())
+    })
+}
+
 /// Removes a tracer that was [added](tracer::add). Where it is current, `nop` is afterwards. A start
 /// that has begun may end after this, so the tracer must refuse to start from before this is called.
 /// Task context, without the state mutex of an instance, may sleep.
@@ -223,6 +234,7 @@ fn create_by(
     made.reserve(1, GFP_KERNEL)?;
     add_to_list(*next, instance.clone())?;
     *next = next.wrapping_add(1);
+    instance.count_options(true);
 
     // A CPU that comes online from here on finds the instance in the list.
     let ready = cpus::online()

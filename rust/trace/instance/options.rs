@@ -14,14 +14,10 @@ use kernel::prelude::*;
 use kernel::sync::atomic::Relaxed;
 use kernel::sync::Arc;
 
-/// Options with an effect on the buffer or on the saved names of tasks.
+/// Options with an effect on the buffer or on the saved thread groups of tasks.
 const OWN: &[OptionEffect] = &[
     (Flag::Overwrite, |instance, on| {
         instance.buffer.set_overwrite(on);
-        Ok(())
-    }),
-    (Flag::RecordCmd, |_, on| {
-        cmdlines::save_names(on);
         Ok(())
     }),
     (Flag::RecordTgid, |_, on| cmdlines::save_tgids(on)),
@@ -55,6 +51,13 @@ impl Instance {
             .iter()
             .for_each(|feature| feature.option_changed(self, flag));
         Ok(())
+    }
+
+    /// An instance other than the top one begins, or ends, with the options that it has. Once each.
+    pub(super) fn count_options(&self, begins: bool) {
+        if self.options().has(Flag::RecordTgid) {
+            cmdlines::count_tgids(begins);
+        }
     }
 
     /// Applies the effect of a change of an option. The state mutex is held. Errors as the effects.

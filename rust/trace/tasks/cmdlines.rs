@@ -3,9 +3,10 @@
 //! Saved names and thread groups of tasks, so that output shows more than a pid.
 //!
 //! While a tracer ([`start`]) or an event ([`start_for_events`]) records, a probe in the scheduler
-//! saves the name and the thread group (option `record-tgid`) of both tasks of each switch and
-//! wake-up. Names for events alone depend on option `record-cmd`. The probe saves only if this CPU has recorded an entry since the last save ([`EntryMade`]).
-//! Otherwise names of other tasks would replace those that the buffer needs.
+//! saves the name and the thread group of both tasks of each switch and wake-up. Names for events
+//! depend on option `record-cmd` of the events' instance; thread groups are saved while any instance
+//! has option `record-tgid`. The probe saves only if this CPU has recorded an entry since the last
+//! save ([`EntryMade`]). Otherwise names of other tasks would replace those that the buffer needs.
 //!
 //! All instances share the tables, which `saved_cmdlines` and `saved_tgids` show.
 //!
@@ -176,11 +177,10 @@ pub(crate) fn tgids() -> impl Iterator<Item = (i32, i32)> {
         .filter(|pair| pair.1 != 0)
 }
 
-/// Options `record-cmd` and `record-tgid` of the top instance.
-static WANT_NAMES: Atomic<bool> = Atomic::new(true);
-static WANT_TGIDS: Atomic<bool> = Atomic::new(false);
-/// The number of users that need names whatever option `record-cmd` is.
-static NEED_NAMES: Atomic<usize> = Atomic::new(0);
+/// The number of instances with option `record-tgid`.
+static WANT_TGIDS: Atomic<usize> = Atomic::new(0);
+/// The number of users that want names.
+static WANT_NAMES: Atomic<usize> = Atomic::new(0);
 
 /// The probe that saves names and thread groups.
 struct Saver;
@@ -193,7 +193,7 @@ impl Saver {
         if pid == 0 {
             return true;
         }
-        if WANT_TGIDS.load(Relaxed) {
+        if WANT_TGIDS.load(Relaxed) != 0 {
             if let Some(known) = TGIDS.as_ref().and_then(|map| map.get(pid as usize)) {
                 known.store(task.tgid(), Relaxed);
             }
@@ -215,7 +215,7 @@ impl Saver {
 
     /// Whether a user of the probe wants names.
     fn saves_names() -> bool {
-        WANT_NAMES.load(Relaxed) || NEED_NAMES.load(Relaxed) != 0
+        WANT_NAMES.load(Relaxed) != 0
     }
 }
 
@@ -265,26 +265,38 @@ impl Users {
     }
 }
 
-/// While it exists, names and thread groups are saved.
+/// While it exists, thread groups are saved, and names if it wants them.
 pub(crate) struct Saving {
-    /// Whether names are saved only with option `record-cmd`.
-    optional: bool,
+    names: bool,
+}
+
+impl Saving {
+    /// Saves names from now on, or no longer. Any context.
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn set_names(&mut self, names: bool) {
+        if core::mem::replace(&mut self.names, names) != names {
+            // OVERFLOW: at most one for each.
+            let _ = match names {
+                true => WANT_NAMES.fetch_add(1, Relaxed),
+                false => WANT_NAMES.fetch_sub(1, Relaxed),
+            };
+        }
+    }
 }
 
 /// Starts saving for a tracer. Task context, may sleep. `ENOMEM`.
 pub(crate) fn start() -> Result<Saving> {
-    let saving = begin(false)?;
-    NEED_NAMES.fetch_add(1, Relaxed);
-    Ok(saving)
-}
-
-/// Starts saving for events: names with option `record-cmd` only. Task context, may sleep.
-/// `ENOMEM`.
-pub(crate) fn start_for_events() -> Result<Saving> {
     begin(true)
 }
 
-fn begin(optional: bool) -> Result<Saving> {
+/// Starts saving for the events of an instance; `names` is its option `record-cmd`. Task context, may
+/// sleep. `ENOMEM`.
+#[cfg(CONFIG_EVENT_TRACING)]
+pub(crate) fn start_for_events(names: bool) -> Result<Saving> {
+    begin(names)
+}
+
+fn begin(names: bool) -> Result<Saving> {
     let mut state = Users::get()?.state.lock();
     if state.count == 0 {
         match &mut state.probes {
@@ -298,13 +310,16 @@ fn begin(optional: bool) -> Result<Saving> {
         }
     }
     state.count += 1;
-    Ok(Saving { optional })
+    if names {
+        WANT_NAMES.fetch_add(1, Relaxed);
+    }
+    Ok(Saving { names })
 }
 
 impl Drop for Saving {
     fn drop(&mut self) {
-        if !self.optional {
-            NEED_NAMES.fetch_sub(1, Relaxed);
+        if self.names {
+            WANT_NAMES.fetch_sub(1, Relaxed);
         }
         let Ok(users) = Users::get() else { return };
         let mut state = users.state.lock();
@@ -315,12 +330,7 @@ impl Drop for Saving {
     }
 }
 
-/// Handles option `record-cmd`. Any context.
-pub(crate) fn save_names(on: bool) {
-    WANT_NAMES.store(on, Relaxed);
-}
-
-/// Handles option `record-tgid`. Task context, may sleep. `ENOMEM`.
+/// Handles option `record-tgid` of an instance. Task context, may sleep. `ENOMEM`.
 pub(crate) fn save_tgids(on: bool) -> Result {
     if on && TGIDS.as_ref().is_none() {
         let mut map = KVVec::with_capacity(pid_max() + 1, GFP_KERNEL)?;
@@ -328,6 +338,16 @@ pub(crate) fn save_tgids(on: bool) -> Result {
         // If another task was faster, its table is used.
         TGIDS.populate(map);
     }
-    WANT_TGIDS.store(on, Relaxed);
+    count_tgids(on);
     Ok(())
+}
+
+/// Counts an instance that is made with option `record-tgid`, as another one has it, or uncounts one
+/// that goes with it. Any context.
+pub(crate) fn count_tgids(on: bool) {
+    // OVERFLOW: at most one for each instance.
+    let _ = match on {
+        true => WANT_TGIDS.fetch_add(1, Relaxed),
+        false => WANT_TGIDS.fetch_sub(1, Relaxed),
+    };
 }

@@ -85,6 +85,26 @@ for how in off mask; do
 	echo $mask > tracing_cpumask
 done
 echo 0 > snapshot
+echo "== markers for several instances: the newest is first, and the first error ends it =="
+marked() { # whether each instance has the marker
+	echo x > trace_marker
+	for instance in . instances/one instances/two; do
+		echo "exact $1 $instance $(grep -c ': x$' $instance/trace)"
+		echo > $instance/trace
+	done
+}
+echo > trace
+mkdir instances/one instances/two
+for instance in one two; do
+	echo 1 > instances/$instance/options/copy_trace_marker
+done
+marked all
+for instance in . instances/one instances/two; do
+	echo 0 > $instance/tracing_on
+	marked "not $instance" 2>&1 | sed 's/.*: //'
+	echo 1 > $instance/tracing_on
+done
+rmdir instances/one instances/two
 echo "== names without record-cmd =="
 names() { # who records: whether names are saved meanwhile
 	echo 128 > saved_cmdlines_size
@@ -104,6 +124,59 @@ names event
 echo 1 > options/record-cmd
 names 'event, with the option'
 echo 0 > events/sched/sched_switch/enable
+echo "== names with and without record-cmd in an instance =="
+mkdir instances/names
+echo norecord-cmd > instances/names/trace_options
+echo 1 > events/sched/sched_switch/enable
+names 'event at the top, without the option in an instance'
+echo 0 > events/sched/sched_switch/enable
+echo 1 > instances/names/events/sched/sched_switch/enable
+names 'event there'
+echo record-cmd > instances/names/trace_options
+names 'event there, with the option again'
+echo norecord-cmd > instances/names/trace_options
+names 'event there, without it again'
+rmdir instances/names
+echo 1 > events/sched/sched_switch/enable
+names 'event at the top, when the instance has gone'
+echo 0 > events/sched/sched_switch/enable
+echo 0 > options/record-cmd
+mkdir instances/names
+grep record-cmd instances/names/trace_options
+echo 1 > instances/names/events/sched/sched_switch/enable
+names 'event there, without the option from the top'
+echo record-cmd > instances/names/trace_options
+echo 1 > events/sched/sched_switch/enable
+names 'event there, with the option'
+echo 0 > instances/names/events/sched/sched_switch/enable
+names 'event at the top alone, without the option'
+echo 0 > events/sched/sched_switch/enable
+rmdir instances/names
+echo 1 > options/record-cmd
+echo "== thread groups with and without record-tgid in an instance =="
+groups() { # whether a new task's group is saved
+	echo 1 > events/sched/sched_switch/enable
+	sh -c 'echo $$; for i in 1 2 3; do sleep 0.05; done' > /tmp/groups
+	echo 0 > events/sched/sched_switch/enable
+	grep -q "^$(cat /tmp/groups) " saved_tgids && echo "$1: saved" || echo "$1: none"
+}
+groups none
+mkdir instances/groups
+echo 1 > instances/groups/options/record-tgid
+rmdir instances/groups
+groups 'the option went with its instance'
+echo 1 > options/record-tgid
+groups 'the option at the top'
+mkdir instances/groups
+cat instances/groups/options/record-tgid
+rmdir instances/groups
+groups 'an instance that had it, too, has gone'
+mkdir instances/groups
+echo 0 > instances/groups/options/record-tgid
+groups 'an instance has it no more'
+rmdir instances/groups
+echo 0 > options/record-tgid
+groups 'none again'
 echo "== a line's room =="
 echo > trace
 echo 1 > options/irq-info
