@@ -244,6 +244,8 @@ pub(super) fn run(thread: &ThisThread, cpu: CpuId) {
         pr_err!("osnoise: no memory for the timer of a CPU\n");
         return account.leave();
     };
+    // The thread may follow another one of the same workload.
+    activation.reset();
     account.pid.store(current_pid(), Relaxed);
     activation.time.store(clock::timers(), Relaxed);
     wait(&timer, activation, || thread.should_stop());
