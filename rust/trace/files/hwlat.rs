@@ -33,6 +33,10 @@ impl Control for Number {
         self.0.set(number::unsigned(line, 10).map_err(errno)?)
     }
 
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
+
     fn limit(&self) -> Limit {
         Limit::NUMBER
     }

@@ -17,7 +17,7 @@ const NANOSECONDS: u64 = 1000;
 
 /// Which of the two files.
 pub(super) enum Microseconds {
-    /// `tracing_max_latency`.
+    /// `tracing_max_latency`, in kernels with a tracer that finds latencies.
     Longest,
     /// `tracing_thresh`.
     Threshold,

@@ -61,6 +61,10 @@ impl Control for Number {
         self.0.set(number::unsigned(line, 10).map_err(errno)?)
     }
 
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
+
     fn limit(&self) -> Limit {
         Limit::NUMBER
     }
@@ -108,6 +112,10 @@ impl Control for Cpus {
         workload::set_cpus(cpus)
     }
 
+    fn advance(&self, _len: usize) -> usize {
+        0
+    }
+
     fn limit(&self) -> Limit {
         Limit::Refuse(Self::LONGEST)
     }
@@ -133,6 +141,10 @@ impl Control for Options {
         let name = trim(name);
         let found = OPTIONS.iter().find(|(known, _)| known.as_bytes() == name);
         workload::set_option(found.ok_or(EINVAL)?.1, on)
+    }
+
+    fn advance(&self, _len: usize) -> usize {
+        0
     }
 
     fn is_listing(&self) -> bool {

@@ -38,6 +38,18 @@ for name, texts in {
 for name in "set_event_pid", "set_event_notrace_pid", "set_ftrace_pid":
     os.close(os.open(name, os.O_WRONLY | os.O_TRUNC))
 
+print("== numbers of tracers of noise, written and read by one descriptor ==")
+for name, text in {
+    "osnoise/period_us": "2000000", "osnoise/runtime_us": "1000000", "osnoise/stop_tracing_us": "0", "osnoise/timerlat_period_us": "1000",
+    "osnoise/cpus": "0", "osnoise/options": "DEFAULTS", "hwlat_detector/width": "500000", "hwlat_detector/window": "1000000",
+}.items():
+    file = os.open(name, os.O_RDWR)
+    print("exact", name, attempt(os.write, file, text.encode()), attempt(os.read, file, 100))
+    os.close(file)
+for name, text in ("osnoise/period_us", "1000000"), ("osnoise/cpus", "0-N"):
+    with open(name, "w") as file:
+        file.write(text)
+
 print("== lists, rewound ==")
 for name, texts in {
     "set_event": ("irq:irq_handler_entry", "timer:", "!timer:", "sched:*:mod:nosuch", "!irq:*", "!:mod:nosuch"),
