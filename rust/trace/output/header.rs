@@ -7,6 +7,7 @@ use super::tracer::TracerOutput;
 use super::{Printed, Style};
 use crate::core::format::header::{self, Counts, Latency};
 use crate::core::format::{symbol, Out};
+use crate::core::parse::options::Set;
 use crate::core::parse::parser::until_nul;
 use crate::kernel::tracepoint::user_here;
 use crate::kernel::{cpus, uts};
@@ -39,13 +40,7 @@ pub(crate) fn write(
         let worst = worst(instance, iter);
         let data = measured(iter, current.name(), &worst);
         let shown = (!empty).then_some(&data);
-        header::write_latency(
-            out,
-            style.set,
-            shown,
-            &style.symbols,
-            symbol::Style::of(style.set),
-        )
+        header::write_latency(out, style.set, shown, &style.symbols, address_style())
     } else {
         header::write_normal(out, style.set, counts(iter))
     }
@@ -64,8 +59,15 @@ pub(super) fn latency_record(
         out,
         &measured(iter, current.name(), &worst),
         &style.symbols,
-        symbol::Style::of(style.set),
+        address_style(),
     )
+}
+
+/// How the latency header prints addresses: as the top instance's options say, in any instance, as
+/// in C.
+fn address_style() -> symbol::Style {
+    let top = Instance::top().map(|top| top.options());
+    symbol::Style::of(top.unwrap_or(Set::DEFAULT))
 }
 
 /// The number of entries, all CPUs together.

@@ -36,6 +36,27 @@ mkdir instances/other
 echo preemptoff > instances/other/current_tracer
 rmdir instances/other
 echo nop > current_tracer
+echo "== addresses in the header of an instance =="
+mkdir instances/other
+echo 1 > tracing_on
+echo irqsoff > instances/other/current_tracer
+echo 0 > instances/other/tracing_max_latency
+sleep 0.5
+echo 0 > instances/other/tracing_on
+header() {
+	grep -E '=> (started|ended) at' instances/other/trace | sed -E 's/ [^ ]+( <[0-9a-f]+>)?$/ NAME\1/'
+}
+header
+echo 1 > instances/other/options/sym-addr
+header
+echo 1 > options/sym-addr
+header
+echo 0 > instances/other/options/sym-addr
+header
+echo 0 > options/sym-addr
+echo nop > instances/other/current_tracer
+rmdir instances/other
+echo 0 > tracing_on
 for tracer in irqsoff preemptirqsoff; do
 	echo "== $tracer, interrupts =="
 	hold $tracer irq
