@@ -5,7 +5,7 @@
 //! A `struct trace_array *` is as `trace_array.rs` says.
 
 use super::trace_array::instance;
-use crate::trace::instance::Instance;
+use crate::trace::instance::{snapshot, Instance};
 use core::any::Any;
 use core::ptr::null_mut;
 use kernel::bindings::trace_array;
@@ -77,7 +77,7 @@ pub(crate) unsafe extern "C" fn tracing_snapshot_cond_disable(tr: *mut trace_arr
     })
 }
 
-/// Takes a snapshot if the owner's function accepts `data`. Any context.
+/// Takes a snapshot if the owner's function accepts `data`, or if there is no owner. Any context.
 ///
 /// # Safety
 ///
@@ -86,12 +86,15 @@ pub(crate) unsafe extern "C" fn tracing_snapshot_cond_disable(tr: *mut trace_arr
 pub(crate) unsafe extern "C" fn tracing_snapshot_cond(tr: *mut trace_array, data: *mut c_void) {
     // SAFETY: `tr` is null, or an instance that somebody holds until this returns.
     if let Ok(instance) = unsafe { given(tr) } {
-        instance.snapshot_cond(|owner, take| {
+        let owned = instance.snapshot_cond(|owner, take| {
             // SAFETY: the owner was given with its function, which takes `data`.
             if owner_of(owner).is_some_and(|owner| unsafe { (owner.update)(tr, data) }) {
                 take();
             }
         });
+        if !owned {
+            snapshot::take_or_report(instance);
+        }
     }
 }
 

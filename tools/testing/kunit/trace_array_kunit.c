@@ -140,6 +140,11 @@ static void __exit end(void)
 
 	if (tr && tracing_snapshot_cond_disable(tr))
 		pr_err("trace_array_kunit: the snapshot has no owner\n");
+	if (tr) {
+		/* Nobody decides: it is taken. */
+		trace_array_printk(tr, _THIS_IP_, "without an owner\n");
+		tracing_snapshot_cond(tr, NULL);
+	}
 	trace_array_put(tr);
 }
 

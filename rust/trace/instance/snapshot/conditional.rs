@@ -60,16 +60,17 @@ impl Instance {
 
     /// Runs `decide` on the owner of the snapshot, if there is one. The second argument of `decide`
     /// takes a snapshot and says whether one was taken. If none can be taken, records why, and
-    /// `decide` does not run. Any context; does nothing in an NMI.
+    /// `decide` does not run. Returns false if only the owner was missing. Any context; does nothing
+    /// in an NMI.
     ///
     /// `decide` runs with interrupts off, on one CPU at a time. A hit that the snapshot itself causes
     /// on this CPU is left out.
-    pub(crate) fn snapshot_cond(&self, decide: impl FnOnce(&dyn Any, &dyn Fn() -> bool)) {
+    pub(crate) fn snapshot_cond(&self, decide: impl FnOnce(&dyn Any, &dyn Fn() -> bool)) -> bool {
         if refusal(self) {
-            return;
+            return true;
         }
         self.snapshot.conditional.with(|now| {
-            let Some(now) = now else { return };
+            let Some(now) = now else { return false };
             IrqsOff::with(|_| {
                 let cpu = CpuId::current().as_u32().wrapping_add(1);
                 while let Err(other) = now.deciding.cmpxchg(0, cpu, ordering::Acquire) {
@@ -84,6 +85,7 @@ impl Instance {
                 });
                 now.deciding.store(0, ordering::Release);
             });
-        });
+            true
+        })
     }
 }
