@@ -228,6 +228,7 @@ static FILES: &[Row] = &[
         "what is recorded on this CPU in pages, laid out as events/header_page says; by read, splice or mmap"),
     row(c"tracing_cpumask", 0o640, Scope::Instance, &CpuMask,
         "the CPUs that record, as a hexadecimal mask"),
+    #[cfg(CONFIG_TRACER_MAX_TRACE)]
     row(c"tracing_max_latency", 0o640, Scope::Recorder, &Microseconds::Longest,
         "the longest latency that a latency tracer has found, in us; only longer ones are recorded"),
     row(c"tracing_on", 0o640, Scope::Recorder, &TracingOn,
