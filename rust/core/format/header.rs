@@ -20,6 +20,12 @@ pub fn write_tracer(out: &mut dyn Out, name: &str) -> fmt::Result {
     writeln!(out, "# tracer: {name}\n#")
 }
 
+/// The lines that say that ftrace was disarmed, since a function did not begin with what it should.
+pub const DISARMED: [&[u8]; 2] = [
+    b"# WARNING: FUNCTION TRACING IS CORRUPTED\n",
+    b"#          MAY BE MISSING FUNCTION EVENTS\n",
+];
+
 /// The numbers of entries in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
@@ -342,6 +348,9 @@ mod tests {
     fn normal() {
         let show = |set| text(|out| write_normal(out, set, COUNTS));
         assert_eq!(text(|out| write_tracer(out, "nop")), "# tracer: nop\n#\n");
+        assert!(DISARMED
+            .iter()
+            .all(|line| line.starts_with(b"#") && line.ends_with(b"\n")));
         assert_eq!(
             show(Set::DEFAULT),
             "\

@@ -14,9 +14,9 @@
 //! parameter and sysctl `ftrace_dump_on_oops`: `0` off, `1` all CPUs, `2` or `orig_cpu` the current
 //! CPU, and names of instances, `NAME` or `NAME=2`, separated by commas.
 
-use super::cursor::{Ahead, Cursor, Room, Source};
+use super::cursor::{Ahead, Cursor, Head, Room, Source};
 use super::source::Consume;
-use super::{line, Style, LINE_ROOM};
+use super::{header, line, Record, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
@@ -160,6 +160,9 @@ fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
     let mut cursor = Cursor::new(Consume::without_waiting(buffer), only, 1);
 
     announce(instance, scratch);
+    header::disarmed()
+        .iter()
+        .for_each(|line| printk::default(line));
     let mut any = false;
     while !cursor.is_empty() {
         if !any {
@@ -190,31 +193,41 @@ fn announce(instance: &Instance, scratch: &mut Scratch) {
 }
 
 /// Prints the oldest event and marks it as read. Returns false if there is none.
-pub(super) fn record<S: Source>(
-    cursor: &mut Cursor<S>,
-    style: &Style,
-    scratch: &mut Scratch,
-) -> bool {
+fn record(cursor: &mut Cursor<Consume<'_>>, style: &Style, scratch: &mut Scratch) -> bool {
     let Some((cpu, head)) = cursor.next(&mut scratch.record) else {
         return false;
     };
-    let mut text = LineBuf::new(&mut scratch.line);
     let record = cursor.record(cpu, &head, scratch.record.bytes());
+    let left = print(&mut scratch.line, cursor, &record, Some(head), style, false);
+    if let Some(head) = left {
+        cursor.pass(cpu, &head);
+    }
+    true
+}
+
+/// Prints `record`. `current` is its head if it is not marked as read yet; returns it if that is still
+/// so. `started` as of [`line::write`].
+pub(super) fn print<S: Source>(
+    room: &mut [u8; LINE_ROOM],
+    cursor: &mut Cursor<S>,
+    record: &Record<'_>,
+    current: Option<Head>,
+    style: &Style,
+    started: bool,
+) -> Option<Head> {
+    let mut text = LineBuf::new(room);
     // A call is printed together with its return, so this is memory for the return.
     let mut neighbour = [0u8; 64];
     let mut ahead = Ahead {
         cursor,
-        cpu,
-        current: Some(head),
+        cpu: record.cpu,
+        current,
         next: None,
         store: &mut neighbour,
     };
     // A line that is too long is cut.
-    let _ = line::write(&mut text, &record, style, None, &mut ahead, false);
-    if let Some(head) = ahead.current {
-        cursor.pass(cpu, &head);
-    }
+    let _ = line::write(&mut text, record, style, None, &mut ahead, started);
     let text = text.as_bytes();
     printk::emerg(text.get(..SHOWN).unwrap_or(text));
-    true
+    ahead.current
 }

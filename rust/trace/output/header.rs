@@ -11,11 +11,26 @@ use crate::core::parse::options::Set;
 use crate::core::parse::parser::until_nul;
 use crate::kernel::tracepoint::user_here;
 use crate::kernel::{cpus, uts};
+#[cfg(CONFIG_FUNCTION_TRACER)]
+use crate::trace::ftrace::ops::is_dead;
 use crate::trace::instance::latency::Worst;
 use crate::trace::instance::{Instance, Side};
 use core::fmt;
 
-pub(crate) use crate::core::format::header::write_tracer;
+/// Prints the first lines: the name of the tracer, and whether ftrace was disarmed.
+pub(crate) fn write_tracer(out: &mut dyn Out, name: &str) -> fmt::Result {
+    header::write_tracer(out, name)?;
+    disarmed().iter().try_for_each(|line| out.bytes(line))
+}
+
+/// The lines that say so if ftrace was disarmed; none else. Any context.
+pub(super) fn disarmed() -> &'static [&'static [u8]] {
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    if is_dead() {
+        return &header::DISARMED;
+    }
+    &[]
+}
 
 /// Prints the header for the buffer that `iter` reads. `empty` is true if there is no event to
 /// read.

@@ -8,16 +8,16 @@
 //! does that, too.
 
 use super::cursor::{Cursor, Head, Source};
-use super::dump::{self, EMPTY, RULE, SCRATCH};
+use super::dump::{self, Scratch, EMPTY, RULE, SCRATCH};
 use super::source::{copy_event, numbered};
-use super::Style;
+use super::{Record, Style};
 use crate::core::format::LineBuf;
 use crate::core::ring_buffer::Iter;
 use crate::kernel::kdb::{is_broken_off, TrapPrintk};
 use crate::kernel::{printk, watchdog};
 use crate::trace::buffer::read::ReaderGuard;
 use crate::trace::buffer::sub_buffer_copy::SubBufferCopy;
-use crate::trace::buffer::Buffer;
+use crate::trace::buffer::{Buffer, Part};
 use crate::trace::instance::Instance;
 use core::fmt::Write;
 use kernel::{cpu, cpu::CpuId, prelude::*};
@@ -54,7 +54,7 @@ pub(crate) fn print(skip: i64, only: Option<CpuId>) {
         }
         any = true;
         let passed = if skip == 0 {
-            dump::record(&mut cursor, &style, &mut scratch)
+            record(&mut cursor, &style, &mut scratch)
         } else {
             skip -= 1;
             cursor.take(&mut scratch.record).is_some()
@@ -69,11 +69,54 @@ pub(crate) fn print(skip: i64, only: Option<CpuId>) {
     }
 }
 
+/// Prints the oldest event, after it is passed: so the line shows how long after it the next one
+/// came. Returns false if there is none.
+fn record(cursor: &mut Cursor<Standing<'_>>, style: &Style, scratch: &mut Scratch) -> bool {
+    let Some((cpu, head, index)) = cursor.take(&mut scratch.record) else {
+        return false;
+    };
+    let record = Record {
+        index,
+        ..cursor.record(cpu, &head, scratch.record.bytes())
+    };
+    let started = cursor.source_mut().is_first(cpu) && index > 1;
+    dump::print(&mut scratch.line, cursor, &record, None, style, started);
+    true
+}
+
 /// The events of a buffer, which stay there. Nobody else uses the buffer meanwhile.
 struct Standing<'a> {
     buffer: &'a Buffer,
+    /// Whether events were overwritten.
+    has_overrun: bool,
     /// By CPU number. `None` for a CPU that is not read.
-    iters: KVec<Option<Iter<SubBufferCopy>>>,
+    iters: KVec<Option<At>>,
+}
+
+/// The iterator of one CPU.
+struct At {
+    iter: Iter<SubBufferCopy>,
+    /// The number of events that are older than the buffer's start. They are skipped, as `trace` does.
+    skipped: u64,
+    /// Whether an event was printed.
+    begun: bool,
+}
+
+impl At {
+    fn new(part: Part<'_>, since: u64) -> Result<Self> {
+        let copy = SubBufferCopy::new(part.sub_buffer_size(), GFP_ATOMIC)?;
+        let (mut iter, mut skipped) = (Iter::new(copy), 0);
+        if let Some(reader) = part.try_lock_reader() {
+            while iter.next_time(&reader).is_some_and(|time| time < since) && iter.pass(&reader) {
+                skipped += 1;
+            }
+        }
+        Ok(Self {
+            iter,
+            skipped,
+            begun: false,
+        })
+    }
 }
 
 impl<'a> Standing<'a> {
@@ -82,33 +125,45 @@ impl<'a> Standing<'a> {
         let mut iters = KVec::with_capacity(cpu::nr_cpu_ids() as usize, GFP_ATOMIC)?;
         for index in 0..cpu::nr_cpu_ids() as usize {
             let wanted = numbered(index).filter(|&cpu| only.is_none_or(|only| only == cpu));
-            let iter = match wanted.and_then(|cpu| buffer.cpu(cpu)) {
-                Some(part) => {
-                    let copy = SubBufferCopy::new(part.sub_buffer_size(), GFP_ATOMIC)?;
-                    Some(Iter::new(copy))
-                }
-                None => None,
-            };
-            iters.push(iter, GFP_ATOMIC)?;
+            let part = wanted.and_then(|cpu| buffer.cpu(cpu));
+            let at = part
+                .map(|part| At::new(part, buffer.time_start()))
+                .transpose()?;
+            iters.push(at, GFP_ATOMIC)?;
         }
-        Ok(Self { buffer, iters })
+        let has_overrun = buffer.cpus().any(|part| {
+            let reader = part.try_lock_reader();
+            reader.is_some_and(|reader| reader.counts().overrun > 0)
+        });
+        Ok(Self {
+            buffer,
+            has_overrun,
+            iters,
+        })
     }
 
     /// The number of events that are read.
     fn entries(&self) -> u64 {
-        let parts = self.buffer.cpus();
-        let read = parts.filter(|part| {
-            let iter = self.iters.get(part.cpu().as_u32() as usize);
-            iter.is_some_and(Option::is_some)
-        });
-        read.map(|part| part.entries())
-            .fold(0, |sum, entries| sum.wrapping_add(entries))
+        let left = |part: Part<'_>| {
+            let at = self.iters.get(part.cpu().as_u32() as usize)?.as_ref()?;
+            Some(part.entries().saturating_sub(at.skipped))
+        };
+        let each = self.buffer.cpus().filter_map(left);
+        each.fold(0, |sum, entries| sum.wrapping_add(entries))
+    }
+
+    /// Whether an event of `cpu` is the first that is printed, and says that older ones are missing.
+    fn is_first(&mut self, cpu: CpuId) -> bool {
+        let at = self.iters.get_mut(cpu.as_u32() as usize);
+        at.and_then(Option::as_mut).is_some_and(|at| {
+            self.has_overrun && at.skipped == 0 && !core::mem::replace(&mut at.begun, true)
+        })
     }
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut Iter<SubBufferCopy>, ReaderGuard<'a>)> {
-        let iter = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
+        let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
         let reader = self.buffer.cpu(cpu)?.try_lock_reader()?;
-        Some((iter, reader))
+        Some((&mut at.iter, reader))
     }
 }
 
