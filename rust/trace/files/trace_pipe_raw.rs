@@ -135,7 +135,11 @@ impl Raw {
 
     /// Consumes as many full sub-buffers as `call` wants. Returns an empty batch if there are none.
     fn take(&self, call: &mut SpliceCall<'_>) -> Result<Batch> {
-        let part = self.part()?;
+        let part = match self.part() {
+            // A CPU that was never online has nothing, but cannot be waited for.
+            Err(error) if error == ENODEV => return Ok(Batch::new()),
+            part => part?,
+        };
         let mut taken = Batch::new();
         let mut left = call.len();
         while left > 0 && !part.is_empty() {
@@ -246,7 +250,8 @@ impl OpenFile for Raw {
                 if !nonblock {
                     self.buffer().wait(Some(self.cpu), self.percent())?;
                 }
-                self.part()?.lock_reader().next_shown()?;
+                let part = self.buffer().cpu(self.cpu).ok_or(EINVAL)?;
+                part.lock_reader().next_shown()?;
             }
             0 => self.wake(),
             _ => return Err(ENOTTY),

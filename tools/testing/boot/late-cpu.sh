@@ -8,6 +8,29 @@ wrong() {
 for line in 'entries: 0' 'overrun: 0' 'commit overrun: 0' 'bytes: 0' 'dropped events: 0' 'read events: 0'; do
 	grep -qx "$line" per_cpu/cpu1/stats || wrong "not '$line': $(cat per_cpu/cpu1/stats)"
 done
+# Its raw file is there, and has nothing that could be waited for.
+python3 - << 'END' || wrong "errors of a CPU that never came up"
+import errno
+import fcntl
+import os
+
+
+def attempt(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+pipe = os.pipe()[1]
+found = []
+for flags in os.O_NONBLOCK, 0:
+    file = os.open("per_cpu/cpu1/trace_pipe_raw", os.O_RDONLY | flags)
+    GET_READER = 0x5220
+    found += [attempt(fcntl.ioctl, file, GET_READER), attempt(os.splice, file, pipe, 4096), attempt(os.read, file, 4096)]
+print(found)
+raise SystemExit(found != ["EINVAL", "EAGAIN", "ENODEV", "ENODEV", "ENODEV", "ENODEV"])
+END
 
 allocates=$(grep -xm 1 -e __alloc_frozen_pages_noprof -e get_page_from_freelist available_filter_functions) || wrong "no function that allocates"
 for n in 1 2 3 4; do
