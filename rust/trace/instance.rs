@@ -88,6 +88,16 @@ pub(crate) enum Side {
     Snapshot,
 }
 
+impl Side {
+    /// The one that it is swapped with.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Live => Self::Snapshot,
+            Self::Snapshot => Self::Live,
+        }
+    }
+}
+
 /// A trace instance.
 #[pin_data]
 pub(crate) struct Instance {

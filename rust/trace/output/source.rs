@@ -98,9 +98,9 @@ impl Source for Consume<'_> {
 }
 
 /// A source that leaves the events in the buffer. Task context. While it exists, the buffer cannot
-/// be resized, and with option `pause-on-trace` recording is paused. If the events of a CPU are
-/// cleared, or swapped by a snapshot, the source continues with the oldest event that is there
-/// then.
+/// be resized, and with option `pause-on-trace` recording is paused. If a snapshot swaps the events
+/// of a CPU, the source goes on with them in the other buffer, until it is rewound. If they are
+/// cleared, it continues with the oldest event that is there then.
 pub(crate) struct BufferIter {
     instance: Arc<Instance>,
     side: Side,
@@ -113,7 +113,7 @@ pub(crate) struct BufferIter {
 /// The iterator of one CPU.
 struct At {
     iter: Iter<SubBufferCopy>,
-    /// The epoch of the buffer at the last step. A clear or a swap changes it.
+    /// The epoch of the ring that is read. A clear changes it. 0 before the first step.
     epoch: u64,
     /// The time of the next event, if it is known.
     next: Option<u64>,
@@ -231,9 +231,12 @@ impl BufferIter {
             .for_each(|at| at.iter.unlimit());
     }
 
-    /// Goes back to the oldest events.
+    /// Goes back to the oldest events that the buffer has now.
     pub(crate) fn rewind(&mut self) {
-        self.iters.iter_mut().flatten().for_each(At::reset);
+        for at in self.iters.iter_mut().flatten() {
+            at.epoch = 0;
+            at.reset();
+        }
     }
 
     /// Which of the two buffers is read.
@@ -283,8 +286,12 @@ impl BufferIter {
     #[inline]
     fn unlocked(&mut self, cpu: CpuId) -> Option<&mut At> {
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
-        let part = self.instance.side(self.side).cpu(cpu)?;
-        (!at.first && at.epoch == part.epoch()).then_some(at)
+        let is_there = |side| {
+            let part = self.instance.side(side).cpu(cpu);
+            part.is_some_and(|part| part.epoch() == at.epoch)
+        };
+        let found = !at.first && (is_there(self.side) || is_there(self.side.other()));
+        found.then_some(at)
     }
 
     fn at(&mut self, cpu: CpuId) -> Option<(&mut At, ReaderGuard<'_>)> {
@@ -292,7 +299,14 @@ impl BufferIter {
         let at = self.iters.get_mut(cpu.as_u32() as usize)?.as_mut()?;
         let part = self.instance.side(self.side).cpu(cpu)?;
         loop {
-            let reader = part.lock_reader();
+            let mut reader = part.lock_reader();
+            if at.epoch != reader.epoch() && at.epoch != 0 {
+                drop(reader);
+                reader = match Self::swapped(&self.instance, self.side, cpu, at.epoch) {
+                    Some(reader) => reader,
+                    None => part.lock_reader(),
+                };
+            }
             if at.epoch != reader.epoch() {
                 at.epoch = reader.epoch();
                 at.reset();
@@ -304,6 +318,13 @@ impl BufferIter {
                 return Some((at, reader));
             }
         }
+    }
+
+    /// The ring of `epoch` in the other buffer than that of `side`, if a swap has taken it there.
+    #[cold]
+    fn swapped(instance: &Instance, side: Side, cpu: CpuId, epoch: u64) -> Option<ReaderGuard<'_>> {
+        let part = instance.side(side.other()).cpu(cpu)?;
+        Some(part.lock_reader()).filter(|reader| reader.epoch() == epoch)
     }
 
     /// [`Source::peek`] where the time is not known.

@@ -40,6 +40,44 @@ echo three > trace_marker
 marks trace
 echo "exact $(grep entries-in trace)"
 dd if=trace_pipe iflag=nonblock bs=4096 2> /dev/null | sed 's/^.*: /: /'
+echo "== snapshot, while the trace is read =="
+echo 8 > buffer_size_kb
+echo > trace
+python3 - <<'END'
+import os
+
+
+def put(name, *texts):
+    file = os.open(name, os.O_WRONLY)
+    for text in texts:
+        os.write(file, text)
+    os.close(file)
+
+
+def rest(file):
+    text = b""
+    while piece := os.read(file, 4096):
+        text += piece
+    return text
+
+
+put("trace_marker", *(b"old %d" % n for n in range(90)))
+put("snapshot", b"1")
+put("trace_marker", *(b"mid %d" % n for n in range(90)))
+file = os.open("per_cpu/cpu0/trace", os.O_RDONLY)
+text = os.read(file, 4096)
+put("snapshot", b"1")
+put("trace_marker", b"new")
+text += rest(file)
+# It goes on with what it had begun to read, which is the snapshot now.
+print("exact", text.count(b": old "), text.count(b": mid "), text.count(b": new"))
+file = os.open("per_cpu/cpu0/snapshot", os.O_RDONLY)
+text = os.read(file, 4096)
+put("snapshot", b"1")
+text += rest(file)
+print("exact", text.count(b": old "), text.count(b": mid "))
+END
+echo 1410 > buffer_size_kb
 echo "== time of a buffer that was never cleared =="
 mkdir instances/never
 echo 1 > instances/never/options/latency-format
