@@ -13,8 +13,8 @@
 //! Words: *on* is `tracing_on`; *paused* counts the callers that pause it; *allowed* is the CPU's
 //! bit in `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
 //!
-//! A ring is replaced ([`resize`]) under the resize mutex: recording off, a grace period for
-//! writers, and the pointer changed under the reader lock. Two buffers exchange rings ([`swap`])
+//! A ring is replaced ([`resize`]) or emptied ([`settle`]) under the resize mutex: recording off, a
+//! grace period for writers, and the pointer changed, or the ring emptied, under the reader lock. Two buffers exchange rings ([`swap`])
 //! without any of this: writers and readers that are under way stay with the ring they have.
 //!
 //! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader
@@ -118,7 +118,8 @@ pub(crate) struct Buffer {
     sizes: Mutex<Sizes>,
 }
 
-/// What is known of sizes; its mutex is the resize mutex.
+/// What is known of sizes; its mutex is the resize mutex. Who empties rings takes it, too: a resize
+/// relies on what it has found in a ring while it has no reader lock.
 struct Sizes {
     /// Bytes per CPU that CPUs get when they come up, and all on expansion.
     full: usize,
@@ -207,6 +208,7 @@ impl Buffer {
 
     /// Changes the clock (a row of [`CLOCKS`]) and empties the buffer. Task context, sleeps.
     pub(crate) fn set_clock(&self, row: usize) {
+        let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();
         wait_for_writers();
@@ -214,7 +216,7 @@ impl Buffer {
         self.clock_in_line
             .store(row == clock::LOCAL && sched_is_native(), Relaxed);
         self.settle_all();
-        self.empty(None);
+        self.empty(&sizes, None);
     }
 
     /// Goes on with a clock that the buffer's content was recorded by. Task context, before anybody
@@ -346,12 +348,13 @@ impl Buffer {
 
     /// Empties the parts of the CPUs that are up. Task context, sleeps.
     pub(crate) fn reset_online(&self) {
+        let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();
         wait_for_writers();
         self.cpus()
             .filter(|part| cpus::is_online(part.cpu()))
-            .for_each(|part| self.empty(Some(part.cpu())));
+            .for_each(|part| self.empty(&sizes, Some(part.cpu())));
     }
 }
 

@@ -219,10 +219,11 @@ impl CpuBuffer {
     /// # Safety
     ///
     /// No writer is active or can become active during the call (recording disabled and a grace
-    /// period waited for), and the caller holds the reader lock.
+    /// period waited for), no [`Resize`](super::Resize) of the buffer is under way, and the caller
+    /// holds the reader lock.
     pub unsafe fn reset(&self) {
         // SAFETY: the reader lock is held, so there is no other reader; recording is disabled and a
-        // grace period has passed, so no writer is active.
+        // grace period has passed, so no writer is active. No resize is under way.
         unsafe { self.reader().reset() };
     }
 

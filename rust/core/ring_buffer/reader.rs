@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     /// # Safety
     ///
     /// No writer is active or can become active during the call (recording disabled and a grace
-    /// period waited for).
+    /// period waited for). No [`Resize`](super::Resize) of the buffer is under way.
     pub unsafe fn reset(&mut self) {
         *self.state = ReaderState::new(self.buffer.nr_slots().into());
         self.buffer.reset_ring();

@@ -62,7 +62,9 @@ impl<'a> Resize<'a> {
     ///
     /// Until [`Moved::fill`] has returned, no writer of either buffer is active or can become
     /// active. Until [`Resize::finish`] has returned, nobody else uses `new`; after that nobody
-    /// uses the memory of the old buffer's sub-buffers.
+    /// uses the memory of the old buffer's sub-buffers. Until the result or the [`Moved`] that
+    /// comes of it is dropped, nobody [resets](Reader::reset) the old buffer: readers may only
+    /// take contents.
     pub unsafe fn begin(reader: &Reader<'a>, new: &'a CpuBuffer) -> Result<Self, BadParts> {
         let old = reader.buffer;
         if new.sub_buffer_size() != old.sub_buffer_size() {

@@ -82,10 +82,11 @@ impl<'a> ReaderGuard<'a> {
     ///
     /// # Safety
     ///
-    /// No writer is active on it or can become active until this returns.
+    /// No writer is active on it or can become active until this returns. No resize of it is under
+    /// way.
     pub(super) unsafe fn reset(&mut self) {
-        // SAFETY: the reader lock is held by this guard, and no writer is active until this
-        // returns.
+        // SAFETY: the reader lock is held by this guard. No writer is active until this returns, and
+        // no resize is under way.
         unsafe { self.reader.reset() };
         let (reader, ring, shown) = self.parts();
         ring.renew();
@@ -246,10 +247,11 @@ impl<'a> Part<'a> {
 
     /// Empties it. Task context, sleeps.
     pub(crate) fn reset(self) {
+        let sizes = self.buffer.sizes.lock();
         let _rings = self.buffer.keep_rings();
         self.disable();
         wait_for_writers();
-        self.buffer.empty(Some(self.lane.cpu));
+        self.buffer.empty(&sizes, Some(self.lane.cpu));
         // SAFETY: the one above.
         unsafe { self.enable() };
     }

@@ -203,7 +203,8 @@ impl Buffer {
         // mutex is free.
         let ring = unsafe { new.as_ref() };
         // SAFETY: writers are out until the caller lets them in; readers find `ring` only where it
-        // is stored below, under the lock, and from then on not the old one.
+        // is stored below, under the lock, and from then on not the old one. Who empties rings has
+        // the resize mutex.
         let begun = unsafe { Resize::begin(&part.lock_reader(), &ring.core) };
         let mut resize = begun.ok()?;
         while resize.lay_out(u64::MAX) {}

@@ -7,7 +7,7 @@
 
 use super::lane::Lane;
 use super::ring::Ring;
-use super::{wait_for_writers, Buffer, Part};
+use super::{wait_for_writers, Buffer, Part, Sizes};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::relaxed;
 use kernel::cpu::CpuId;
@@ -63,15 +63,16 @@ impl Buffer {
 
     /// Empties the buffer. Task context, sleeps.
     pub(crate) fn reset(&self) {
+        let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();
         wait_for_writers();
-        self.empty(None);
+        self.empty(&sizes, None);
     }
 
     /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
-    /// before.
-    pub(super) fn empty(&self, cpu: Option<CpuId>) {
+    /// before. `_sizes` are of this buffer: no resize is under way.
+    pub(super) fn empty(&self, _sizes: &Sizes, cpu: Option<CpuId>) {
         if cpu.is_none() {
             // First, as the clock of another CPU may be a little behind this one's.
             self.started.store(self.now(), Relaxed);
@@ -81,7 +82,8 @@ impl Buffer {
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
         {
             let mut reader = Part { buffer: self, lane }.lock_reader();
-            // SAFETY: the rings are kept, and recording is paused since before a grace period.
+            // SAFETY: the rings are kept, and recording is paused since before a grace period. The
+            // resize mutex is held.
             unsafe { reader.reset() };
         }
     }

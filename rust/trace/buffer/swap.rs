@@ -184,9 +184,10 @@ impl Buffer {
     /// Empties the part of `cpu`, or all, of a buffer whose rings only get entries by swaps. What
     /// was begun before the last swap is waited for. Task context, sleeps.
     pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
+        let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         wait_for_writers();
-        self.empty(cpu);
+        self.empty(&sizes, cpu);
     }
 }
 

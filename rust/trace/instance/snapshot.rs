@@ -15,8 +15,8 @@
 //! *The tracer's* means that the current tracer keeps its worst trace there, so no other user may
 //! take snapshots.
 //!
-//! Locks: the instance's state mutex is held for allocating, freeing and clearing (except at boot).
-//! Taking a snapshot needs no lock of this module.
+//! Locks: the instance's state mutex is held for allocating and freeing (except at boot). Clearing
+//! takes the spare buffer's resize mutex. Taking a snapshot needs no lock of this module.
 
 mod conditional;
 

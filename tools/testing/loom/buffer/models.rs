@@ -343,6 +343,52 @@ fn shrinking_while_writing() {
     resize(4 * 48, 1, 7, 1);
 }
 
+/// The memory of each sub-buffer, the reader's included.
+fn memory(buffer: &Buffer) -> std::vec::Vec<*mut u8> {
+    buffer.with_only_ring(|_, ring| {
+        let ids = 0..ring.sub_buffers();
+        ids.map(|id| ring.core.sub_buffer_memory(id).expect("it is there"))
+            .collect()
+    })
+}
+
+/// A ring of `bytes` that holds `before` events is emptied while it gets `more`: nothing comes back,
+/// and each sub-buffer has memory of its own.
+fn reset_and_resize(bytes: usize, more: usize, before: usize) {
+    rcu::model(5, move || {
+        let live = new();
+        live.resize(None, bytes).unwrap();
+        let clock = Clock(Cell::new(0));
+        assert_eq!((0..before).filter(|_| write(&live, &clock)).count(), before);
+        let resize = spawn(1, {
+            let live = live.clone();
+            move || live.resize(None, more).unwrap()
+        });
+        live.reset();
+        resize.join().unwrap();
+        let mut memory = memory(&live);
+        memory.sort_unstable();
+        let all = memory.len();
+        memory.dedup();
+        assert_eq!(memory.len(), all, "a page has two owners");
+        assert!(records(&live));
+        let mut last = 0;
+        assert_eq!(drain(&live, &mut last), 0, "events came back");
+        assert_eq!((0..before).filter(|_| write(&live, &clock)).count(), before);
+        assert_eq!(drain(&live, &mut last), before as u64);
+    });
+}
+
+#[test]
+fn resetting_while_growing() {
+    reset_and_resize(1, 3 * 48, 4);
+}
+
+#[test]
+fn resetting_while_shrinking() {
+    reset_and_resize(4 * 48, 1, 7);
+}
+
 /// A reader goes on while the ring grows.
 #[test]
 fn growing_while_reading() {
