@@ -7,7 +7,9 @@
  *	events seen + overrun = events written
  *
  * Phases: `order` reads in order while others look at the trace, resize it, switch overwrite, take a CPU away;
- * `swap` does the same with snapshots taken all the time, all CPUs and one, so that the order holds on each sub-buffer.
+ * `swap` does the same with snapshots taken all the time, all CPUs and one, so that the order holds on each sub-buffer;
+ * `empty` reads in order while the trace is emptied, all CPUs or one, in the midst of each resize. The counts begin anew
+ * each time, so no more may be seen than was written.
  * Prints what is wrong; exit status 0 if nothing is.
  */
 #define _GNU_SOURCE
@@ -44,10 +46,12 @@ struct cpu {
 
 static struct cpu cpus[CPUS];
 static int nr_cpus;
-static bool swapping;
+static const char *phase;
+static bool swapping, emptying;
 static atomic_bool stop, drained;
 static atomic_int wrong;
-static atomic_long looked;
+static atomic_long looked, growth_takes;
+static atomic_uint growths;
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
@@ -203,7 +207,7 @@ static void *consumer(void *of)
 {
 	struct cpu *cpu = of;
 	char path[64];
-	int fd, pipe_ends[2];
+	int fd, pipe_ends[2], often = emptying ? 8 : 256;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu->id);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
@@ -215,7 +219,7 @@ static void *consumer(void *of)
 		if (!consume(cpu, fd, pipe_ends, turn & 1))
 			poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 20);
 		/* Now and then writers are to overtake. */
-		if (turn % 256 == 255)
+		if (turn % often == often - 1)
 			usleep(300000);
 	}
 	while (!atomic_load(&drained))
@@ -290,6 +294,50 @@ static void *swapper(void *unused)
 	return unused;
 }
 
+static long microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Writers come to some sub-buffers before each growth, and after it. */
+static void *grower(void *unused)
+{
+	while (!atomic_load(&stop)) {
+		long begun;
+
+		must("buffer_size_kb", "200");
+		usleep(60000);
+		begun = microseconds();
+		atomic_fetch_add(&growths, 1);
+		must("buffer_size_kb", "20000");
+		atomic_store(&growth_takes, microseconds() - begun);
+		usleep(60000);
+	}
+	return unused;
+}
+
+/* Empties once in each growth, at any time of it. */
+static void *emptier(void *unused)
+{
+	unsigned int turn = 0;
+	char path[64];
+
+	while (!atomic_load(&stop)) {
+		if (atomic_load(&growths) == turn) {
+			usleep(200);
+			continue;
+		}
+		turn = atomic_load(&growths);
+		usleep(rand() % (atomic_load(&growth_takes) + 1));
+		snprintf(path, sizeof(path), "per_cpu/cpu%d/trace", turn / 4 % nr_cpus);
+		must(turn % 4 == 3 ? path : "trace", "");
+	}
+	return unused;
+}
+
 static void *plugger(void *unused)
 {
 	char path[64];
@@ -347,11 +395,11 @@ static void judge(const uint64_t *overrun)
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
 		struct cpu *of = &cpus[cpu];
 
-		if (of->seen + overrun[cpu] != recorded[cpu])
+		if (emptying ? of->seen > recorded[cpu] : of->seen + overrun[cpu] != recorded[cpu])
 			complain("CPU %d: %lu seen + %lu overrun, but %lu written", cpu, of->seen, overrun[cpu], recorded[cpu]);
 		if (!of->seen)
 			complain("CPU %d: nothing was seen", cpu);
-		if (of->lost_told > overrun[cpu])
+		if (!emptying && of->lost_told > overrun[cpu])
 			complain("CPU %d: %lu said to be lost, %lu overrun", cpu, of->lost_told, overrun[cpu]);
 		seen += of->seen;
 		lost += overrun[cpu];
@@ -363,7 +411,7 @@ static void judge(const uint64_t *overrun)
 		if (!kinds[context])
 			complain("context %d has written nothing", context);
 	printf("# %s: written %lu+%lu+%lu+%lu (task, softirq, hardirq, NMI), refused %lu; seen %lu, overrun %lu (pages told of %lu, "
-	       "and %lu times of some), %lu pages spliced, %ld events looked at\n", swapping ? "swap" : "order", kinds[0], kinds[1],
+	       "and %lu times of some), %lu pages spliced, %ld events looked at\n", phase, kinds[0], kinds[1],
 	       kinds[2], kinds[3], refused, seen, lost, told, untold, spliced, atomic_load(&looked));
 }
 
@@ -376,7 +424,13 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	swapping = !strcmp(argv[1], "swap");
+	phase = argv[1];
+	swapping = !strcmp(phase, "swap");
+	emptying = !strcmp(phase, "empty");
+	if (emptying) {
+		disturbers[0] = emptier;
+		disturbers[1] = grower;
+	}
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	count = swapping ? 4 : 3;
 
