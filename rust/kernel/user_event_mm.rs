@@ -68,7 +68,7 @@ impl<T: Data> UserEventMm<T> {
             data <- data,
             raw: Opaque::zeroed(),
         });
-        let made = Arc::pin_init(made, GFP_KERNEL)?;
+        let made = Arc::pin_init(made, GFP_KERNEL_ACCOUNT)?;
         let raw = made.raw.get();
         // SAFETY: the task's memory stays during the call; nobody else has the new structure.
         unsafe {
@@ -167,7 +167,7 @@ impl<T: Data> UserEventMm<T> {
         &self.data
     }
 
-    /// Has [`Data::run`] run later. Any context.
+    /// Has [`Data::run`] run later. Any context but NMI.
     pub(crate) fn queue(this: &Arc<Self>) {
         // It is queued already if this fails, and has not begun.
         let _ = queues::any_cpu().enqueue(this.clone());

@@ -10,6 +10,9 @@
 //! kernel thread has the page come and writes the bit then. It looks the bit up again: its program may
 //! have taken it away, or have died.
 //!
+//! A program may ask for as many bits as it likes: their memory counts as its own, and needs no pages
+//! that are next to each other.
+//!
 //! Lock order: the event mutex, then [`Enablers::all`], then the program's memory map. The lock of
 //! [`SPACES`] is held alone. No page fault happens under any of them.
 
@@ -63,12 +66,12 @@ pub(crate) struct Enablers {
     /// Its place in [`SPACES`].
     serial: Atomic<u64>,
     #[pin]
-    all: Mutex<KVec<Enabler>>,
+    all: Mutex<KVVec<Enabler>>,
 }
 
 /// All of them, by their number.
 struct Spaces {
-    all: KVec<Arc<Space>>,
+    all: KVVec<Arc<Space>>,
     last: u64,
 }
 
@@ -79,7 +82,7 @@ static NEXT: Atomic<u64> = Atomic::new(1);
 /// Makes an empty list. Once, at boot. `ENOMEM`.
 pub(super) fn init() -> Result {
     let none = Spaces {
-        all: KVec::new(),
+        all: KVVec::new(),
         last: 0,
     };
     SPACES.populate(KBox::pin_init(new_mutex!(none), GFP_KERNEL)?);
@@ -134,10 +137,10 @@ pub(super) fn update(event: &Arc<Shared>) {
 
 impl Enablers {
     fn none() -> impl PinInit<Self> {
-        Self::with(KVec::new())
+        Self::with(KVVec::new())
     }
 
-    fn with(all: KVec<Enabler>) -> impl PinInit<Self> {
+    fn with(all: KVVec<Enabler>) -> impl PinInit<Self> {
         pin_init!(Self {
             serial: Atomic::new(0),
             all <- new_mutex!(all),
@@ -145,9 +148,9 @@ impl Enablers {
     }
 
     /// Copies of the bits, for a copy of the memory. `ENOMEM`.
-    fn copy(&self) -> Result<KVec<Enabler>> {
+    fn copy(&self) -> Result<KVVec<Enabler>> {
         let all = self.all.lock();
-        let mut copies = KVec::with_capacity(all.len(), GFP_KERNEL)?;
+        let mut copies = KVVec::with_capacity(all.len(), GFP_KERNEL_ACCOUNT)?;
         for enabler in all.iter() {
             let copy = Enabler {
                 event: enabler.event.clone(),
@@ -156,7 +159,7 @@ impl Enablers {
                 id: NEXT.fetch_add(1, Relaxed),
                 attempts: 0,
             };
-            copies.push(copy, GFP_KERNEL)?;
+            copies.push(copy, GFP_KERNEL_ACCOUNT)?;
         }
         Ok(copies)
     }
@@ -240,7 +243,7 @@ pub(crate) fn add_current(event: &Held, bit: Bit) -> Result {
             if all.iter().any(|enabler| enabler.is_at(address, bit.number)) {
                 return Err(EADDRINUSE);
             }
-            all.reserve(1, GFP_KERNEL)?;
+            all.reserve(1, GFP_KERNEL_ACCOUNT)?;
             let written = space.write_bit(address, bit.number, event.is_enabled());
             if written.is_ok() {
                 let new = Enabler {
