@@ -61,12 +61,13 @@ pub(crate) fn pass_uprobe(call: &Call, regs: &Regs) -> bool {
 }
 
 /// The entry of a system call's event, as programs see it: arguments, or the result alone. What other
-/// entries begin with is the address of registers here.
+/// entries begin with is the address of registers here. Programs see all bytes, so there is no padding.
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 #[repr(C)]
 struct SyscallEntry {
     regs: *mut bindings::pt_regs,
     number: c_int,
+    _hole: u32,
     words: [usize; 6],
 }
 
@@ -81,13 +82,14 @@ pub(crate) fn pass_syscall(call: &Call, number: usize, words: &[usize]) -> bool 
     let mut entry = SyscallEntry {
         regs: regs.get(),
         number: number as c_int,
+        _hole: 0,
         words: [0; 6],
     };
     for (to, word) in entry.words.iter_mut().zip(words) {
         *to = *word;
     }
     // SAFETY: there is room for the registers; programs at such an event expect an entry like this
-    // one, and see no more of it than the event has fields.
+    // one, of which all bytes are written, and see no more of it than the event has fields.
     unsafe {
         bindings::perf_fetch_caller_regs(regs.get());
         bindings::trace_call_bpf_faultable(call.as_ptr(), (&raw mut entry).cast()) != 0

@@ -10,8 +10,8 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from bpf import (KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_MULTI, Error, PerfEvent, Program, count_runs,  # noqa: E402
-                 override)
+from bpf import (EXIT, KPROBE, KPROBE_MULTI, RAW_TRACEPOINT, TRACEPOINT, UPROBE_MULTI, Error, PerfEvent, Program, count_runs,  # noqa: E402
+                 moved, override)
 
 TRACING = "/sys/kernel/tracing/"
 HITS = 10
@@ -92,6 +92,13 @@ one("uprobe", lambda: PerfEvent.tracepoint("uprobes/bpf_called"), KPROBE, run, 3
 one("uretprobe", lambda: PerfEvent.tracepoint("uprobes/bpf_back"), KPROBE, run, 3)
 one("sys_enter_getppid", lambda: PerfEvent.tracepoint("syscalls/sys_enter_getppid", **me), TRACEPOINT, hit, HITS)
 one("sys_exit_getppid", lambda: PerfEvent.tracepoint("syscalls/sys_exit_getppid", **me), TRACEPOINT, hit, HITS)
+
+# The hole behind the number has nothing of the kernel's stack: r0 = *(u32 *)(r1 + 12); if r0 != 0 it drops the hit.
+hole = struct.pack("<BBhi", 0x61, 0x10, 12, 0) + struct.pack("<BBhi", 0x15, 0, 2, 0) + moved(0) + EXIT
+at = PerfEvent.tracepoint("syscalls/sys_exit_getppid", **me).attach(Program(TRACEPOINT, 1, hole))
+hit()
+expect("sys_exit_getppid: hits with zeros in the hole", at.count(), HITS)
+at.end()
 
 # A tracepoint's program sees each process that ends.
 one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
