@@ -163,6 +163,15 @@ pub(crate) fn register(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64
     ret_stack::prepare()?;
     #[cfg(CONFIG_HIBERNATION)]
     crate::kernel::hibernation::around(ret_stack::pause_around_hibernation)?;
+    let added = add(user, path, numbered);
+    if added == Err(ENODEV) {
+        // It failed while it patched sites, so hits may use the user, which the caller frees.
+        wait();
+    }
+    added
+}
+
+fn add(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64)) -> Result {
     let mut users = GRAPH.lock();
     if kernel::warn_on!(users.iter().flatten().any(|r| r.user == user)) {
         return Err(EBUSY);
