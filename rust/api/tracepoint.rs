@@ -30,8 +30,8 @@ pub unsafe trait Tracepoint: Sized + 'static {
 
 /// What is called at tracepoint `P`.
 ///
-/// It runs in the context that the tracepoint is in, with preemption off in most, on any CPU. It
-/// must not sleep, and must not take a lock that may be held at the tracepoint. Nothing guards it
+/// It runs in the context that the tracepoint is in, on any CPU, with preemption as it is there: a task
+/// may go to another CPU during the call. It must not sleep, and must not take a lock that may be held at the tracepoint. Nothing guards it
 /// against recursion: it must not pass the tracepoint itself.
 pub trait TracepointCallback<P: Tracepoint>: Send + Sync + 'static {
     /// The tracepoint is passed. Pointers among `arguments` are valid during the call, as the
@@ -81,6 +81,8 @@ struct Boxed<T> {
 /// ```
 pub struct TracepointProbe<P: Tracepoint, T: TracepointCallback<P>> {
     tracepoint: NonNull<bindings::tracepoint>,
+    /// What the tracepoint calls. A generic function may have an address in each crate.
+    function: *mut c_void,
     callback: KBox<Boxed<T>>,
     _tracepoint: PhantomData<fn(P)>,
 }
@@ -106,14 +108,16 @@ impl<P: Tracepoint, T: TracepointCallback<P>> TracepointProbe<P, T> {
         // SAFETY: the function is called with a pointer to `search`, and only now.
         unsafe { bindings::for_each_kernel_tracepoint(Some(compare), (&raw mut search).cast()) };
         let found = NonNull::new(search.found).ok_or(ENOENT)?;
-        let data = ptr::from_ref(&*callback).cast_mut().cast();
+        let (function, data) = (
+            P::function::<T>(),
+            ptr::from_ref(&*callback).cast_mut().cast(),
+        );
         // SAFETY: the tracepoint has the name of `P`, so it may call `P`'s function; the callback
         // stays in its box until `drop` has unregistered it.
-        to_result(unsafe {
-            bindings::tracepoint_probe_register(found.as_ptr(), P::function::<T>(), data)
-        })?;
+        to_result(unsafe { bindings::tracepoint_probe_register(found.as_ptr(), function, data) })?;
         Ok(Self {
             tracepoint: found,
+            function,
             callback,
             _tracepoint: PhantomData,
         })
@@ -132,11 +136,7 @@ impl<P: Tracepoint, T: TracepointCallback<P>> Drop for TracepointProbe<P, T> {
         // SAFETY: it was registered with this function and these data. When the second call returns,
         // the callback runs nowhere.
         unsafe {
-            bindings::tracepoint_probe_unregister(
-                self.tracepoint.as_ptr(),
-                P::function::<T>(),
-                data,
-            );
+            bindings::tracepoint_probe_unregister(self.tracepoint.as_ptr(), self.function, data);
             bindings::tracepoint_synchronize_unregister();
         }
     }
