@@ -341,7 +341,7 @@ pub(crate) unsafe extern "C" fn trace_put_event_file(file: *mut bindings::trace_
     unsafe {
         let instance = Held::from_arc(Arc::from_raw((*file).tr.cast()));
         let file = FlagsHandle::<Hot>::from_kept(file);
-        let call = HeldCall::from_kept(file.file().call());
+        let call = HeldCall::from_kept(file.call());
         drop(file);
         drop(call);
         drop(instance);

@@ -105,8 +105,8 @@ impl<T> File<T> {
     /// The event. Any context.
     #[inline(always)]
     pub(crate) fn call(&self) -> &Call {
-        // SAFETY: `FileBox` ends before the event, and `FileBox::share` gives out no file of an event
-        // that can be removed.
+        // SAFETY: `FileBox` ends before the event, `FileBox::share` gives out no file of an event that can
+        // be removed, and a `FlagsHandle` gives out none.
         unsafe { Call::from_raw((*self.raw.get()).event_call) }
     }
 }
@@ -220,9 +220,19 @@ impl<T> Drop for FileBox<T> {
 pub(crate) struct FlagsHandle<T>(Arc<File<T>>);
 
 impl<T> FlagsHandle<T> {
-    /// The file, which stays as long as the handle. Its event may be gone.
-    pub(crate) fn file(&self) -> &File<T> {
-        &self.0
+    /// The file's data, which stay as long as the handle.
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    pub(crate) fn data(&self) -> &T {
+        &self.0.data
+    }
+
+    /// The event.
+    ///
+    /// # Safety
+    ///
+    /// It has not gone: somebody else holds it.
+    pub(crate) unsafe fn call(&self) -> &Call {
+        self.0.call()
     }
 
     /// Keeps the file until [`FlagsHandle::from_kept`]; gives it as C code knows it.

@@ -84,7 +84,7 @@ impl Trigger for Made {
         let Some(file) = self.file.as_ref().filter(|_| self.limits.spend()) else {
             return;
         };
-        file.file().triggers.with(|list| {
+        file.data().triggers.with(|list| {
             for hist in list.iter().flat_map(|list| list.of::<HistTrigger>()) {
                 hist.set_paused(!self.kind.on);
             }
