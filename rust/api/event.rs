@@ -263,7 +263,8 @@ impl Description {
 ///
 /// # Safety
 ///
-/// `give` gives bytes and values that `DESCRIPTION` describes.
+/// `give` gives bytes and values that `DESCRIPTION` describes, and the `DESCRIPTION` of `Registered` is
+/// the same.
 pub unsafe trait Fields {
     /// The same, without a lifetime.
     type Registered: Fields + 'static;
@@ -375,7 +376,8 @@ impl<F: Fields + 'static> Event<F> {
     #[inline(never)]
     fn record_now<V: Fields<Registered = F>>(&self, fields: &V) {
         fields.give(|bytes, values| {
-            // SAFETY: the event has not ended; bytes and values are as its description says.
+            // SAFETY: the event has not ended; bytes and values are as the description of `V` says,
+            // which is that of `F`.
             unsafe { bindings::rtrace_event_record(self.raw.declared, bytes, values) }
         });
     }

@@ -37,7 +37,7 @@ impl Deferred {
         Ok(Arc::pin_init(new, GFP_KERNEL)?)
     }
 
-    /// Has it called: a call begins after this. Any context.
+    /// Has it called: a call begins after this. Any context but NMI.
     pub(crate) fn request(this: &Arc<Self>) {
         // It is queued already if this fails, and has not begun.
         let _ = queues::per_cpu().enqueue(this.clone());

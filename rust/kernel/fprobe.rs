@@ -197,7 +197,8 @@ pub(crate) unsafe extern "C" fn save<H: Handler>(
     data: *mut c_void,
 ) -> c_int {
     // SAFETY: `fprobe` is the first field of a registered `Probe<H>`, `regs` begin with the
-    // registers, and `data` are the words that `Probe::new` has asked for, for this call alone.
+    // registers, and `data` are the words that `Probe::new` has asked for, for this call alone. The core
+    // has them as atomics (interior mutability), which nobody looks at meanwhile.
     unsafe {
         let probe = &*fprobe.cast::<Probe<H>>();
         let saved = core::slice::from_raw_parts_mut(data.cast(), probe.saved);

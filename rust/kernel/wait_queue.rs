@@ -35,7 +35,8 @@ impl WaitQueue {
     }
 
     /// Sleeps until `ready` says true, looking again after each [`wake_all`](Self::wake_all) and at
-    /// least once every `ticks` jiffies. Task context.
+    /// least once every `ticks` jiffies. Task context. `ready` must not sleep: the task is marked as
+    /// asleep already.
     ///
     /// # Errors
     ///
