@@ -11,9 +11,18 @@ use kernel::prelude::*;
 
 /// A tracer, which any number of instances may have at once.
 ///
-/// Its functions run in task context under a mutex of the instance and may sleep. They must not ask
-/// the same instance for anything else than to record: not set its tracer, nor read it, nor drop the
-/// tracer's registration.
+/// Its functions, and the drop of what runs, are in task context under a mutex of the instance. They may
+/// sleep, record to any instance, and make and drop what calls functions (function probes, fprobes, graph
+/// probes, probes of tracepoints) and buffers. For anything else the core takes a mutex that has to come
+/// before the one that is held, and tasks wait for each other for good; where two orders were seen,
+/// lockdep reports it. So they must not
+///
+/// - make or drop an [`Event`](crate::event::Event) or a
+///   [`SyntheticEvent`](crate::synthetic::SyntheticEvent): those are made beside the registration, and the
+///   tracer records them;
+/// - open, find, remove or read any [`Instance`](crate::instance::Instance), switch its events, or set
+///   its tracer;
+/// - make or drop a registration of a tracer.
 pub trait Tracer: Send + Sync + 'static {
     /// What it is called in `available_tracers`: at most 63 visible characters of ASCII.
     const NAME: &'static CStr;
