@@ -7,6 +7,9 @@
 //! common fields ([`COMMON`]), and fields that are not in the entry ([`GENERIC`]). A name is looked
 //! up first in the event's own fields, then in the generic ones, then in the common ones.
 
+use crate::core::format::event::write_type;
+use crate::core::format::LineBuf;
+
 /// How the bytes of a field are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -33,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a field of C type `name`.
+    /// The kind of a field of C type `name`. Attributes do not matter.
     pub fn of_type(name: &[u8]) -> Self {
         let has = |part: &[u8]| name.windows(part.len()).any(|found| found == part);
         if has(b"__data_loc") && has(b"char") {
@@ -44,7 +47,7 @@ impl Kind {
             Self::RelLoc
         } else if has(b"[") && has(b"char") {
             Self::Array
-        } else if name == b"char *" || name == b"const char *" {
+        } else if is_text_pointer(name) {
             Self::Pointer
         } else {
             Self::Number
@@ -58,6 +61,17 @@ impl Kind {
             Self::Array | Self::DataLoc | Self::RelLoc | Self::Pointer | Self::Comm
         )
     }
+}
+
+/// Whether C type `name` is that of an address of a text, such as `char __attribute__((x)) *`.
+fn is_text_pointer(name: &[u8]) -> bool {
+    const TYPES: [&[u8]; 2] = [b"char *", b"const char *"];
+    if !name.ends_with(b"*") || TYPES.contains(&name) {
+        return TYPES.contains(&name);
+    }
+    let mut room = [0; 16];
+    let mut line = LineBuf::new(&mut room);
+    write_type(name, &mut line).is_ok() && TYPES.contains(&line.as_bytes())
 }
 
 /// One field.
@@ -164,6 +178,16 @@ mod tests {
             ("const char *", Kind::Pointer),
             ("char * ", Kind::Number),
             ("const void *", Kind::Number),
+            ("const char **", Kind::Number),
+            (
+                "const char __attribute__((btf_type_tag(\"user\"))) *",
+                Kind::Pointer,
+            ),
+            ("char __attribute__((noderef)) *", Kind::Pointer),
+            ("const char __attribute__((noderef)) **", Kind::Number),
+            ("struct filename __attribute__((noderef)) *", Kind::Number),
+            ("const char my__attribute__((noderef)) *", Kind::Number),
+            ("const char __attribute__((noderef *", Kind::Number),
         ] {
             assert_eq!(Kind::of_type(name.as_bytes()), kind, "{name:?}");
         }
