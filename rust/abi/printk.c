@@ -3,6 +3,7 @@
  * What of trace_printk() only C can make: variadic functions, which hand their arguments on.
  */
 #include <linux/export.h>
+#include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/mmiotrace.h>
@@ -32,7 +33,10 @@ int trace_vprintk(unsigned long ip, const char *fmt, va_list args)
 	int ret;
 
 	va_copy(copy, args);
+	/* What formats the text is no part of a graph. */
+	pause_graph_tracing();
 	ret = rtrace_print(ip, fmt, &copy);
+	unpause_graph_tracing();
 	va_end(copy);
 	return ret;
 }
@@ -44,7 +48,9 @@ int trace_vbprintk(unsigned long ip, const char *fmt, va_list args)
 	int ret;
 
 	va_copy(copy, args);
+	pause_graph_tracing();
 	ret = rtrace_print_packed(ip, fmt, &copy);
+	unpause_graph_tracing();
 	va_end(copy);
 	return ret;
 }
@@ -92,7 +98,9 @@ int trace_array_printk(struct trace_array *tr, unsigned long ip, const char *fmt
 	int ret;
 
 	va_start(args, fmt);
+	pause_graph_tracing();
 	ret = rtrace_array_print(tr, ip, fmt, &args);
+	unpause_graph_tracing();
 	va_end(args);
 	return ret;
 }

@@ -49,6 +49,13 @@ load
 # Where they begin differs: the C core leaves out a fixed number of frames, more than are its own.
 show | grep -m 1 -x ' => sysvec_irq_work'
 show | grep -c 'stack trace'
+echo "== what is called for a formatted text is not in the graph =="
+echo arch_stack_walk > set_ftrace_filter
+echo function_graph > current_tracer
+load
+sed -n 's,.*/\* \(.*This is a.*\) \*/$,\1,p; s/.*|  *\(arch_stack_walk();\)/\1/p' trace
+echo nop > current_tracer
+echo > set_ftrace_filter
 echo 0 > options/stacktrace
 echo > trace
 echo "== format files =="
