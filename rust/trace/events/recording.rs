@@ -51,6 +51,9 @@ const CAREFUL: usize = CHECKED | flag::PID_FILTER | flag::FOLLOWED;
 /// Flags that need the entry to be read before it is recorded.
 const CHECKED: usize = flag::FILTERED | flag::SOFT_DISABLED | flag::TRIGGER_COND | flag::OBSERVED;
 
+/// Flags with which C makes an entry while recording is off.
+const MADE_WHILE_OFF: usize = flag::FILTERED | flag::TRIGGER_COND;
+
 /// Flags that are asked before an entry is made.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
 const ASKED: usize = flag::TRIGGER_MODE | flag::SOFT_DISABLED | flag::PID_FILTER;
@@ -374,7 +377,9 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
         judged || unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
     };
     let rejected = flags & flag::SOFT_DISABLED != 0 || flags & flag::FILTERED != 0 && !passes();
-    if flags & flag::OBSERVED != 0 && !rejected && file.instance.buffer().is_on() {
+    // As in C, an entry that a filter or a trigger looks at is shown even while recording is off.
+    let is_shown = || flags & MADE_WHILE_OFF != 0 || file.instance.buffer().is_on();
+    if flags & flag::OBSERVED != 0 && !rejected && is_shown() {
         console::show(file.kind, entry);
     }
     let rejected = rejected || mark & NO_ROOM != 0;
@@ -649,9 +654,9 @@ pub(crate) fn is_not_recorded(file: &HotFile) -> bool {
             }
         });
     }
-    // A trigger may have changed it.
-    let flags = file.flags();
-    flags & flag::SOFT_DISABLED != 0 || flags & flag::PID_FILTER != 0 && ignores_current(file)
+    // As in C, the hit whose trigger enables the event is not recorded, nor the one that disables it.
+    let soft_disabled = (flags | file.flags()) & flag::SOFT_DISABLED != 0;
+    soft_disabled || flags & flag::PID_FILTER != 0 && ignores_current(file)
 }
 
 /// Whether the instance does not record events of the current task. Any context, preemption off.

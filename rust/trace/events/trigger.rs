@@ -189,7 +189,7 @@ pub(crate) trait Trigger: Send + Sync {
     fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime);
 
     /// Whether it matters to it that the entry has its place in the buffer before: it records
-    /// something itself, or takes a snapshot.
+    /// something itself, takes a snapshot, or turns recording on.
     fn is_ordered(&self) -> bool {
         false
     }

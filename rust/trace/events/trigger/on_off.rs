@@ -62,6 +62,11 @@ impl Trigger for Made {
         }
     }
 
+    /// As in C, the event that turns recording on by a condition is not itself recorded.
+    fn is_ordered(&self) -> bool {
+        self.kind.on
+    }
+
     /// The event that turns recording off is itself recorded.
     fn is_after(&self) -> bool {
         !self.kind.on

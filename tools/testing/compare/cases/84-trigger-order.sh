@@ -92,3 +92,49 @@ for filter in 0 'id == 110'; do
 	echo 0 > $e/filter
 done
 echo > trace
+e=events/sched/sched_process_exec
+run() { # what is recorded of two commands, until recording is off
+	/bin/true
+	/bin/false
+	echo 0 > tracing_on
+	sed -n 's/.*: sched_process_exec: filename=\([^ ]*\) .*/exact \1/p' trace
+}
+for filter in 0 'common_pid > 0'; do
+	for trigger in traceon 'traceon if common_pid > 0' 'traceon:1 if common_pid > 0'; do
+		echo "== what switches recording on: $trigger, filter $filter =="
+		echo 0 > tracing_on
+		echo > trace
+		echo "$filter" > $e/filter
+		echo 1 > $e/enable
+		echo "$trigger" > $e/trigger
+		run
+		echo "exact $(cat $e/enable)"
+		echo "!$trigger" > $e/trigger
+		echo 0 > $e/enable
+		echo 0 > $e/filter
+	done
+done
+echo "== what switches recording on beside a trigger with a condition =="
+echo > trace
+echo 1 > $e/enable
+echo traceon > $e/trigger
+echo 'stacktrace if common_pid < 0' >> $e/trigger
+run
+echo '!traceon' > $e/trigger
+echo '!stacktrace' > $e/trigger
+echo 0 > $e/enable
+for trigger in enable_event disable_event; do
+	for limit in '' ':1' ' if common_pid > 0'; do
+		echo "== an event that a trigger of its own switches: $trigger$limit =="
+		echo > trace
+		echo 1 > tracing_on
+		[ $trigger = enable_event ] || echo 1 > $e/enable
+		echo "$trigger:sched:sched_process_exec$limit" > $e/trigger
+		run
+		echo "exact $(cat $e/enable)"
+		echo "!$trigger:sched:sched_process_exec" > $e/trigger
+		echo 0 > $e/enable
+	done
+done
+echo 1 > tracing_on
+echo > trace
