@@ -216,8 +216,13 @@ fn define_probes(group: &[u8], key: Key<'_>, kind: u8) -> Result {
 /// Applies the keys below one event.
 #[cfg(CONFIG_EVENT_TRACING)]
 fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
+    let is_enabled = key.key(c"enable").is_some();
+    if is_enabled {
+        instance.expand()?;
+    }
     let mut registry = registry::lock()?;
-    let event = registry.find(group, key.name()).ok_or(ENOENT)?.id();
+    let event = registry.find_in(instance, group, key.name());
+    let event = event.ok_or(ENOENT)?.id();
     if let Some(text) = key.value(c"filter") {
         attempt_short("filter", text, |text| {
             registry.write_filter(instance, event, text)
@@ -232,7 +237,7 @@ fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
     if let Some(hist) = key.key(c"hist") {
         super::hist::each(hist, |line| registry.write_trigger(instance, event, line));
     }
-    if key.key(c"enable").is_some() {
+    if is_enabled {
         registry.enable(instance, event, true)?;
     }
     Ok(())

@@ -32,10 +32,14 @@ pub(crate) fn start(
         return pr_err!("no memory for events: {:?}\n", error);
     }
     EVENT_PRINTER.populate(&Events);
-    enable_all(wanted, true);
-    if let Ok(top) = Instance::top() {
-        set_triggers(top, triggers);
+    let Ok(top) = Instance::top() else { return };
+    if !wanted.is_empty() || !triggers.is_empty() {
+        if let Err(error) = top.expand() {
+            pr_warn!("the buffer stays small: {:?}\n", error);
+        }
     }
+    enable_all(wanted, true);
+    set_triggers(top, triggers);
 }
 
 /// Sets triggers in `instance` for all events of the given names. The text is a list of

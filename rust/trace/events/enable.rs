@@ -35,7 +35,8 @@ fn is_of(event: &Event, wanted: &[u8]) -> bool {
 }
 
 impl Registry {
-    /// Enables or disables `event` in `instance`. Task context, sleeps.
+    /// Enables or disables `event` in `instance`. The buffer stays as it is: who wants it recorded at
+    /// length [expands](Instance::expand) it. Task context, sleeps.
     ///
     /// # Errors
     ///
@@ -65,7 +66,6 @@ impl Registry {
             return self.event(event).map(drop).ok_or(ENODEV);
         }
         if on {
-            instance.expand()?;
             self.of_made(instance)?.begin_saving()?;
         }
         let result = self.file_made(instance, event).and_then(|file| {
@@ -114,8 +114,8 @@ impl Registry {
             })
     }
 
-    /// Enables or disables all events that match `wanted`. An error does not stop it. Task context,
-    /// sleeps.
+    /// Enables or disables all events that match `wanted`. An error does not stop it. The buffer stays
+    /// as with [`Registry::enable`]. Task context, sleeps.
     ///
     /// All are recorded from one moment on: when the last one is enabled. So the write itself, which
     /// hits many events, is not recorded by those that were enabled first. Those that patching of the

@@ -632,6 +632,7 @@ pub(crate) fn define_at(name: &[u8], place: &[u8]) -> Result {
 
 fn enable_all() -> Result {
     let top = Instance::top()?;
+    top.expand()?;
     let list = list::lock()?;
     let mut registry = registry::lock()?;
     for kprobe in list.of::<Defined<Kprobe>>() {
