@@ -133,17 +133,20 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_lock_reserve(
     event.as_ptr().cast()
 }
 
-/// Whether an entry passes a filter. Any context, preemption off.
+/// Whether an entry passes a filter. All pass where there is none. Any context, preemption off.
 ///
 /// # Safety
 ///
-/// `filter` is that of a `struct trace_event_file` or of a `struct perf_event`, and `rec` a complete
+/// `filter` is null, or that of a `struct trace_event_file` or of a `struct perf_event`, and `rec` a complete
 /// entry of the same event.
 #[export]
 pub(crate) unsafe extern "C" fn filter_match_preds(
     filter: *mut bindings::event_filter,
     rec: *mut c_void,
 ) -> c_int {
+    if filter.is_null() {
+        return 1;
+    }
     // SAFETY: both places have a `Filter`, which is waited for before it goes; `rec` is a complete
     // entry of the event that it is for.
     let (filter, entry) = unsafe {

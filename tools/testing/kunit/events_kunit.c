@@ -219,6 +219,7 @@ static void added(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shell("grep -q 'kunit_added: 5$' /sys/kernel/tracing/instances/kunit_added/trace"), 0);
 
 	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(file->filter), NULL);
+	KUNIT_EXPECT_EQ(test, matches(file, &copy, 5), 1);
 	KUNIT_EXPECT_EQ(test, shell("echo 'number > 5' > " ADDED "/filter"), 0);
 	KUNIT_ASSERT_NOT_NULL(test, READ_ONCE(file->filter));
 	KUNIT_EXPECT_EQ(test, matches(file, &copy, 5), 0);
