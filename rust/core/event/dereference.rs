@@ -16,6 +16,8 @@ pub type IsArray<'a> = dyn Fn(&[u8]) -> Option<bool> + 'a;
 pub enum Wrong<'a> {
     /// The argument with this number, counted from 1, points outside the entry.
     Unsafe(usize),
+    /// This argument is what a `%p?` is to follow, and points outside the entry.
+    Argument(&'a [u8]),
     /// This argument itself dereferences a pointer of the entry.
     Double(&'a [u8]),
 }
@@ -53,7 +55,13 @@ pub fn examine<'a>(
         }
         let fine = match conversions.next() {
             None | Some(Conversion::Value) => true,
-            Some(Conversion::Pointer) => is_of_entry(argument, is_array),
+            Some(Conversion::Pointer) => {
+                let fine = is_of_entry(argument, is_array);
+                if !fine {
+                    wrong(Wrong::Argument(argument));
+                }
+                fine
+            }
             Some(Conversion::Text) if is_given(argument) || is_of_entry(argument, is_array) => true,
             Some(Conversion::Text) => match field(argument).filter(|name| is_array(name).is_some())
             {
@@ -255,6 +263,7 @@ mod tests {
             |fault| {
                 wrong.push(match fault {
                     Wrong::Unsafe(number) => number.to_string(),
+                    Wrong::Argument(argument) => std::format!("'{}'", text(argument)),
                     Wrong::Double(argument) => text(argument),
                 });
             },
@@ -321,15 +330,28 @@ mod tests {
 
     #[test]
     fn what_leads_out_of_the_entry_is_not() {
-        check(r#""%d %pI4", REC->number, REC->text"#, &[], &["2"]);
+        check(
+            r#""%d %pI4", REC->number, REC->text"#,
+            &[],
+            &["'REC->text'", "2"],
+        );
         check(r#""%s", current"#, &[], &["1"]);
         check(r#""%s", REC->missing"#, &[], &["1"]);
-        check(r#""%pd", (char *)REC->text"#, &[], &["1"]);
+        check(
+            r#""%pd", (char *)REC->text"#,
+            &[],
+            &["'(char *)REC->text'", "1"],
+        );
+        check(
+            r#""%pM %s %pM", REC->text, REC->array, f(a, b)"#,
+            &[],
+            &["'REC->text'", "'f(a, b)'", "1"],
+        );
         check(r#""%d", REC->text->name"#, &[], &["REC->text->name"]);
         check(
             r#""%d %pI4", f(REC->number, REC->text->a), REC->text"#,
             &[],
-            &["f(REC->number, REC->text->a)", "2"],
+            &["f(REC->number, REC->text->a)", "'REC->text'", "2"],
         );
     }
 }

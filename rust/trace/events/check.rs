@@ -44,6 +44,10 @@ fn say(call: &Call, wrong: Wrong<'_>) {
             ));
             warn(fmt!("print_fmt: {}\n", call.print_fmt()));
         }
+        Wrong::Argument(argument) => warn(fmt!(
+            "TRACE EVENT ERROR: Bad dereference argument: '{}'\n",
+            core::str::from_utf8(argument).unwrap_or("?")
+        )),
         Wrong::Double(argument) => warn(fmt!(
             "TRACE EVENT ERROR: Event {} has double dereference in TP_printk: {}\n",
             name,
