@@ -150,5 +150,10 @@ pub(crate) unsafe extern "C" fn rtrace_dynamic_module_goes(module: *mut bindings
 #[export]
 pub(crate) unsafe extern "C" fn rtrace_dynamic_boot(kprobes: *const c_char) {
     // SAFETY: `kprobes` is NUL-terminated.
-    dynamic::kprobe::boot(unsafe { CStr::from_char_ptr(kprobes) }.to_bytes());
+    let kprobes = unsafe { CStr::from_char_ptr(kprobes) }.to_bytes();
+    #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+    if !kprobes.is_empty() {
+        crate::trace::boot::selftest::leave_out("running kprobe events");
+    }
+    dynamic::kprobe::boot(kprobes);
 }

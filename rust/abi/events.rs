@@ -358,11 +358,21 @@ pub(super) fn boot_triggers() -> &'static [u8] {
 pub(super) fn start() {
     // SAFETY: the command line has been parsed, and init memory is still there.
     let wanted = unsafe { CStr::from_char_ptr(bindings::rtrace_boot_events()) }.to_bytes();
+    let triggers = boot_triggers();
+    #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+    for (given, reason) in [
+        (wanted, "running event tracing"),
+        (triggers, "running event triggers"),
+    ] {
+        if !given.is_empty() {
+            crate::trace::boot::selftest::leave_out(reason);
+        }
+    }
     // SAFETY: boot: init memory is still there until this has returned.
     let calls = unsafe { calls::built_in() };
     // SAFETY: the kernel's own, which are new and stay.
     let events = calls.map(|call| unsafe { Registered::new(call, null_mut()) });
-    boot::start(events, wanted, boot_triggers());
+    boot::start(events, wanted, triggers);
     // SAFETY: the command line has been parsed, and init memory is still there.
     if unsafe { bindings::rtrace_printk_at_boot() } {
         rtrace_tracepoint_printk(true);

@@ -6,6 +6,8 @@
 
 use super::boot::Given;
 use super::printk::keep_formats;
+#[cfg(CONFIG_BOOTTIME_TRACING)]
+use crate::kernel::bootconfig::{with_key, Key};
 use crate::kernel::reserved::module_text;
 use crate::trace::boot;
 use crate::trace::buffer::entry::{CpuFlag, EntryMade};
@@ -164,8 +166,13 @@ pub(crate) extern "C" fn ftrace_boot_snapshot() {
 #[cfg(CONFIG_BOOTTIME_TRACING)]
 #[no_mangle]
 pub(crate) extern "C" fn rtrace_boot_config() -> c_int {
+    let apply = |key: Key<'_>| {
+        #[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+        boot::selftest::leave_out("running boot-time tracing");
+        boot::config::apply(key);
+    };
     // SAFETY: initcalls run before init memory goes.
-    unsafe { crate::kernel::bootconfig::with_key(c"ftrace", |key| boot::config::apply(key)) };
+    unsafe { with_key(c"ftrace", apply) };
     0
 }
 

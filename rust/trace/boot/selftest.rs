@@ -6,7 +6,8 @@
 //! there must be entries, all of a known type and none before the one before it. The results are in
 //! the kernel log: `Testing tracer NAME: PASSED`, or `FAILED!` and a warning.
 //!
-//! The tests are left out where the command line has already put the top instance to use.
+//! The tests are left out where the command line or the boot configuration asks for tracing, even if
+//! it enables nothing at the top, as with the events of a module that is not loaded yet.
 
 #[cfg(CONFIG_EVENT_TRACE_STARTUP_TEST)]
 mod events;
@@ -24,9 +25,17 @@ use crate::trace::instance::{Instance, Side};
 use kernel::interrupt::local_interrupt_disable;
 use kernel::new_spinlock;
 use kernel::prelude::*;
-use kernel::sync::{Arc, SpinLock};
+use kernel::sync::{Arc, SetOnce, SpinLock};
 use kernel::time::delay::{fsleep, udelay};
 use kernel::time::Delta;
+
+/// Why the tests are left out.
+static LEFT_OUT: SetOnce<&str> = SetOnce::new();
+
+/// Leaves the tests out, for the first reason of all that are given. Boot.
+pub(crate) fn leave_out(reason: &'static str) {
+    LEFT_OUT.populate(reason);
+}
 
 /// Runs the tests. The end of boot, task context, sleeps.
 pub(crate) fn run() {
@@ -48,6 +57,9 @@ pub(crate) fn run() {
 
 /// What the top instance is already used for.
 fn in_use(top: &Arc<Instance>) -> Option<&'static str> {
+    if let Some(reason) = LEFT_OUT.as_ref() {
+        return Some(reason);
+    }
     if top.tracer().name() != "nop" {
         return Some("running a tracer");
     }
@@ -183,7 +195,7 @@ fn filtered(top: &Arc<Instance>) -> Result<(), &'static str> {
     let count = || top.buffer().cpus().map(|part| part.entries()).sum::<u64>();
     let others = count();
     for _ in 0..CALLS {
-        drop(Thread::run(c"rtrace-selftest", Place::Any, |_| ()));
+        drop(Thread::run(c"rtrace-selftest", Place::Any, |_: &_| ()));
     }
     top.set_tracing_on(false);
     let found = count();
@@ -249,5 +261,7 @@ fn wake() {
             fsleep(Delta::from_millis(2));
         }
     }
-    drop(Thread::run(c"rtrace-selftest", Place::Urgent, |_| sleep()));
+    drop(Thread::run(c"rtrace-selftest", Place::Urgent, |_: &_| {
+        sleep()
+    }));
 }

@@ -116,5 +116,5 @@ fn things_happen() {
         }
         drop(memory);
     }
-    drop(Thread::run(c"test-events", Place::Any, move |_| act()));
+    drop(Thread::run(c"test-events", Place::Any, move |_: &_| act()));
 }
