@@ -202,6 +202,9 @@ SYM_FUNC_END(ftrace_hook_caller)
  */
 SYM_FUNC_START(ftrace_record_caller)
 	ANNOTATE_NOENDBR
+	/* Another function, whose return is hooked, may have jumped here at its end: the callback finds where that returns to. */
+	cmpq	$return_to_handler, 8(%rsp)
+	je	.Lplain
 	/* Is this a plain task? */
 	movq	PER_CPU_VAR(current_task), %rax
 	testb	$RTRACE_TASK_RESCHED, RTRACE_TASK_FLAGS(%rax)

@@ -92,6 +92,7 @@ impl Arch for Machine {
         bindings::ftrace_stub as *const () as usize..=Self::return_hook()
     }
 
+    #[inline(always)]
     fn return_hook() -> usize {
         bindings::return_to_handler as *const () as usize
     }

@@ -22,6 +22,8 @@ use crate::kernel::percpu::PerCpu;
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::{Buffer, Unfinished};
+use crate::trace::fgraph::ret_stack::Current;
+use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::ftrace::ops::{Arguments, Callback, Hit, Nothing, Ops, Saved};
 use crate::trace::instance::tracer::{Running, Tracer};
 use crate::trace::instance::Instance;
@@ -173,8 +175,32 @@ impl Callback for Instance {
 
     #[inline(always)]
     fn hit(&self, hit: &Hit<'_, Nothing>) {
+        if hit.parent_ip == Machine::return_hook() {
+            return hit_after_jump(hit.ip, self);
+        }
         self.buffer().record(call(hit));
     }
+}
+
+/// The rest of [`Instance::hit`] where the function at `ip` returns to the return hook.
+#[cold]
+#[inline(never)]
+fn hit_after_jump(ip: usize, instance: &Instance) {
+    let context = Context::capture_all();
+    let parent_ip = hooked_parent();
+    instance
+        .buffer()
+        .record_in(context, entry::Function { ip, parent_ip });
+}
+
+/// Where a function that is being entered really returns to if its return address is the return hook:
+/// a function whose return is hooked has jumped to it at its end. The innermost frame that does not
+/// return to the hook itself is that function's.
+#[cold]
+#[inline(never)]
+fn hooked_parent() -> usize {
+    let hook = Machine::return_hook();
+    Current::get().innermost_return(hook).unwrap_or(hook)
 }
 
 /// What is left of a call of `ip` that the trampoline has tried to record: [`Buffer::finish`].
@@ -358,7 +384,11 @@ impl<S: Recorded> Callback for Careful<S> {
             return;
         }
         here.inside.store(inside | bit, Relaxed);
-        self.record(here, context, hit);
+        if hit.parent_ip == Machine::return_hook() {
+            self.record(here, context, &hit.with_parent(hooked_parent()));
+        } else {
+            self.record(here, context, hit);
+        }
         here.inside.store(inside, Relaxed);
     }
 }

@@ -52,6 +52,13 @@ impl Saved for Arguments {
     const NOTHING: bool = false;
 }
 
+impl<S: Saved> Hit<'_, S> {
+    /// The same, of a function that returns to `parent_ip`.
+    pub(crate) fn with_parent(&self, parent_ip: usize) -> Self {
+        Self { parent_ip, ..*self }
+    }
+}
+
 impl Hit<'_, Arguments> {
     /// The registers of the function's first arguments, whether it has so many or not.
     #[inline(always)]
