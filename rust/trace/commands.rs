@@ -22,8 +22,9 @@ mod switch_event;
 
 use self::command::Command;
 pub(crate) use self::probes::{Probe, Probes};
-use super::instance::Instance;
+use super::instance::{list, Instance};
 use crate::core::parse::command::{split, split_pattern};
+use core::ops::Range;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
@@ -50,6 +51,15 @@ static COMMANDS: &[&dyn Command] = &[
 /// Whether there is a command called `name`.
 pub(crate) fn is_known(name: &[u8]) -> bool {
     find(name).is_some()
+}
+
+/// The sites in `text` are gone: no command acts there any more. Task context, sleeps.
+pub(crate) fn forget(text: &Range<usize>) {
+    for instance in list::all() {
+        if let Ok(probes) = Probes::of(&instance) {
+            probes.forget(text);
+        }
+    }
 }
 
 fn find(name: &[u8]) -> Option<&'static dyn Command> {

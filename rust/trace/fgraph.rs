@@ -40,8 +40,6 @@ pub(crate) mod sleep;
 pub(crate) mod user;
 
 use super::ftrace::arch::Hooking;
-#[cfg(not(CONFIG_FPROBE))]
-use super::ftrace::modules;
 use super::ftrace::ops::{self, Func};
 use crate::kernel::ftrace::ftrace_regs;
 use kernel::prelude::*;
@@ -232,10 +230,4 @@ pub(crate) fn set_entry_path(user: UserRef, path: EntryPath) {
 /// Waits until no hit uses a user that is unregistered. Task context, sleeps long.
 pub(crate) fn wait() {
     ops::wait_for_trampolines();
-}
-
-// Graph users name no sites themselves: their sets do, which forget on their own.
-#[cfg(not(CONFIG_FPROBE))]
-impl modules::Forget for modules::Users {
-    fn text_goes(_text: core::ops::Range<usize>) {}
 }

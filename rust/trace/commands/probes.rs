@@ -11,6 +11,8 @@
 //! Words: a probe is *counted* when a parameter limits how often it acts. Counted and unlimited
 //! probes of a command are two kinds. A function has at most one probe of each kind.
 //!
+//! When the text of a site goes, so does the site: another function may come to be there.
+//!
 //! Lock order: the mutex of [`Probes`], then those of `ftrace::ops`. Callbacks take no lock.
 
 use super::command::{Action, Command, HitCount, SiteCount};
@@ -19,10 +21,11 @@ use crate::core::parse::glob::Pattern;
 use crate::core::parse::options::Flag;
 use crate::kernel::kallsyms::{self, Symbol};
 use crate::kernel::sort::sort_by;
-use crate::trace::ftrace::ops::{self, Callback, Edit, FilterKind, Flags, Hit, Nothing, Ops};
+use crate::trace::ftrace::ops::{self, Callback, FilterKind, Flags, Hit, Nothing, Ops};
 use crate::trace::instance::feature::Feature;
 use crate::trace::instance::Instance;
 use core::fmt;
+use core::ops::Range;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -96,40 +99,70 @@ impl Entry {
     }
 
     /// Removes the sites that `wanted` accepts from the probe. Returns whether there were any.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, `ENODEV` if ftrace is disarmed. Nothing changes then.
     fn drop_sites(&mut self, wanted: impl Fn(&SiteCount) -> bool) -> Result<bool> {
         let sites = &self.probe.sites;
-        let mut edit: Option<Edit> = None;
-        let mut result = Ok(());
+        let (mut stay, mut go) = (KVVec::new(), KVVec::new());
+        for at in self.live.iter() {
+            let goes = sites.get(*at as usize).is_none_or(&wanted);
+            let list = if goes { &mut go } else { &mut stay };
+            list.push(*at, GFP_KERNEL)?;
+        }
+        if go.is_empty() {
+            return Ok(false);
+        }
+        let going = || go.iter().filter_map(|at| sites.get(*at as usize));
+        if stay.is_empty() {
+            // An empty filter would mean all functions.
+            self.ops.unregister()?;
+        } else {
+            let mut edit = self.ops.edit(FilterKind::Filter, false)?;
+            for site in going() {
+                edit.forget(site.addr);
+            }
+            edit.commit()?;
+        }
+        for site in going() {
+            site.live.store(false, Relaxed);
+        }
+        self.live = stay;
+        Ok(true)
+    }
+
+    /// Removes the sites in `text`, which the filter of the ops has lost.
+    fn forget(&mut self, text: &Range<usize>) {
+        let sites = &self.probe.sites;
+        let before = self.live.len();
         self.live.retain(|at| {
             let Some(site) = sites.get(*at as usize) else {
                 return false;
             };
-            if result.is_err() || !wanted(site) {
-                return true;
+            let stays = !text.contains(&site.addr);
+            if !stays {
+                site.live.store(false, Relaxed);
             }
-            let opened = match &mut edit {
-                Some(edit) => Ok(edit),
-                none => self
-                    .ops
-                    .edit(FilterKind::Filter, false)
-                    .map(|new| none.insert(new)),
-            };
-            result = opened.and_then(|edit| edit.set_ip(site.addr, true));
-            site.live.store(result.is_err(), Relaxed);
-            result.is_err()
+            stays
         });
-        result?;
-        let Some(edit) = edit else {
-            return Ok(false);
-        };
-        if self.live.is_empty() {
-            // An empty filter would mean all functions.
-            self.ops.unregister()?;
-        } else {
-            edit.commit()?;
+        if self.live.is_empty() && before != 0 {
+            // It fails only when tracing was disarmed for good, and then nothing is called any more.
+            let _ = self.ops.unregister();
         }
-        Ok(true)
     }
+}
+
+/// Ends the probes that act nowhere. The caller has a reference to the instance: one of theirs is not
+/// the last.
+fn end_idle(entries: &mut KVec<Entry>) {
+    entries.retain(|entry| {
+        let stays = !entry.live.is_empty();
+        if !stays {
+            entry.probe.action.end();
+        }
+        stays
+    });
 }
 
 /// The function commands of one instance.
@@ -260,18 +293,22 @@ impl Probes {
         for entry in entries.iter_mut().filter(|entry| kind(entry)) {
             found |= entry.drop_sites(&wanted)?;
         }
-        entries.retain(|entry| {
-            let stays = !entry.live.is_empty();
-            if !stays {
-                entry.probe.action.end();
-            }
-            stays
-        });
+        end_idle(&mut entries);
         if found {
             Ok(())
         } else {
             Err(EINVAL)
         }
+    }
+
+    /// The sites in `text` are gone, and commands do not act there any more. The caller has a
+    /// reference to the instance. Task context, sleeps.
+    pub(super) fn forget(&self, text: &Range<usize>) {
+        let mut entries = self.entries.lock();
+        for entry in entries.iter_mut() {
+            entry.forget(text);
+        }
+        end_idle(&mut entries);
     }
 
     /// Removes all commands. Task context, sleeps.

@@ -28,7 +28,6 @@ use super::EntryPath;
 use crate::kernel::rcu_slot::RcuSlot;
 use crate::trace::fgraph as graph;
 use crate::trace::ftrace::hash::SiteSet;
-use crate::trace::ftrace::modules;
 use crate::trace::ftrace::ops::{self, FilterKind, Func, OpsRef, Shared, StaticOps};
 use crate::trace::ftrace::sites;
 use core::ops::Range;
@@ -293,21 +292,19 @@ pub(crate) fn unregister(probe: Probe) -> Result {
     Err(EINVAL)
 }
 
-impl modules::Forget for modules::Users {
-    /// Probes lose their sites there.
-    fn text_goes(text: Range<usize>) {
-        let mut state = FPROBES.lock();
-        for kind in [Kind::Entry, Kind::Return] {
-            let side = state.side(kind);
-            let mut lost = false;
-            for r in side.probes.iter_mut() {
-                let count = r.sites.len();
-                r.sites.retain(|site| !text.contains(site));
-                lost |= r.sites.len() != count;
-            }
-            if lost {
-                side.shrink(kind);
-            }
+/// The sites in `text` are gone: probes lose them. Task context, sleeps.
+pub(crate) fn forget(text: &Range<usize>) {
+    let mut state = FPROBES.lock();
+    for kind in [Kind::Entry, Kind::Return] {
+        let side = state.side(kind);
+        let mut lost = false;
+        for r in side.probes.iter_mut() {
+            let count = r.sites.len();
+            r.sites.retain(|site| !text.contains(site));
+            lost |= r.sites.len() != count;
+        }
+        if lost {
+            side.shrink(kind);
         }
     }
 }

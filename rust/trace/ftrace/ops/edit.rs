@@ -136,6 +136,11 @@ impl Edit {
         }
     }
 
+    /// Takes out the site at `addr`, whether it is still there or not.
+    pub(crate) fn forget(&mut self, addr: usize) {
+        self.set.remove(addr);
+    }
+
     /// The changed set, for a file that shows it before it is current. `ENOMEM`.
     pub(crate) fn list(&self) -> Result<List> {
         let state = FTRACE.lock();
