@@ -49,12 +49,7 @@ pub(crate) fn claim(
         return Ok(());
     }
     let Some(new) = new.filter(|n| !n.is_empty()) else {
-        // Losing the last site is how kprobes end.
-        return if how == Claim::New {
-            Err(EINVAL)
-        } else {
-            Ok(())
-        };
+        return Err(EINVAL);
     };
     for (addr, _) in new.iter() {
         if how != Claim::Retargeted && old.is_some_and(|o| o.contains(addr)) {

@@ -263,6 +263,14 @@ static void redirected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&rival.ops, TRACEE, 0, 0), -EBUSY);
 	KUNIT_EXPECT_EQ(test, ftrace_set_notrace(&rival.ops, WRITABLE("kunit_other"), 0), -EINVAL);
 	finish(test, &rival);
+
+	/* Without its last site it would be at all functions. */
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&seen.ops, TRACEE, 1, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&seen.ops, NULL, 0, 1), -EINVAL);
+	seen.go_to = OTHER;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), -2l);
+	kunit_other(1, 2);
+	KUNIT_EXPECT_EQ(test, seen.hits, 3u);
 	finish(test, &seen);
 	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
 }
@@ -326,8 +334,12 @@ static void direct(struct kunit *test)
 	expect_direct(test, 2, 2);
 	KUNIT_EXPECT_EQ(test, modify_ftrace_direct(&ops, addr), 0);
 	expect_direct(test, 3, 2);
+	/* It keeps its last site. */
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&ops, TRACEE, 1, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&ops, NULL, 0, 1), -EINVAL);
+	expect_direct(test, 4, 2);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), 0);
-	expect_direct(test, 3, 2);
+	expect_direct(test, 4, 2);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, addr, true), -EINVAL);
 }
 #endif
