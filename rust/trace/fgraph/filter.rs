@@ -9,10 +9,10 @@
 use crate::core::parse::glob::{Kind, Pattern};
 use crate::kernel::context::PreemptCount;
 use crate::kernel::rcu_slot::RcuSlot;
+use crate::kernel::sort::sort_by;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::hash::SiteSet;
 use crate::trace::ftrace::ops::matching_sites;
-use crate::trace::ftrace::sites::{self, Site};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -125,17 +125,15 @@ pub(crate) fn at_boot(which: GraphFilterKind, text: &[u8]) -> Result {
     edit.commit()
 }
 
-/// The functions of a set in the order of their addresses. Task context. `ENOMEM`.
-pub(crate) fn list(which: GraphFilterKind) -> Result<KVVec<Site>> {
+/// The addresses of a set in their order, also of functions that have gone: as long as there are any,
+/// the set is in force. Task context. `ENOMEM`.
+pub(crate) fn list(which: GraphFilterKind) -> Result<KVVec<usize>> {
     let mut found = KVVec::new();
-    let Some(set) = which.set().share() else {
-        return Ok(found);
-    };
-    let mut next = 0;
-    while let Some(site) = sites::next_where(next, |site| set.contains(site.addr())) {
-        next = site.index().saturating_add(1);
-        found.push(site, GFP_KERNEL)?;
+    let set = which.set().share();
+    for (addr, _) in set.iter().flat_map(|set| set.iter()) {
+        found.push(addr, GFP_KERNEL)?;
     }
+    sort_by(&mut found, usize::cmp);
     Ok(found)
 }
 

@@ -11,10 +11,10 @@ use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::core::parse::options::Flag;
 use crate::kernel::fs::pseudo_fs::{OpenFlags, Opening};
+use crate::kernel::kallsyms;
 use crate::trace::fgraph::filter::{self, Edit, GraphFilterKind};
 use crate::trace::files::control::{errno, shown, Control, Limit, Text};
 use crate::trace::files::{Node, Place};
-use crate::trace::ftrace::sites::Site;
 use crate::trace::instance::list;
 use core::fmt::{self, Write};
 use kernel::prelude::*;
@@ -58,21 +58,21 @@ impl TokenSet for GraphSet {
         tell_tracers()
     }
 
-    type Shown<'a> = KVVec<Site>;
+    type Shown<'a> = KVVec<usize>;
 
     /// Each read shows the hash that is current then, and not the private copy.
-    fn shown(&self, _edit: Option<&Edit>) -> Result<KVVec<Site>> {
+    fn shown(&self, _edit: Option<&Edit>) -> Result<KVVec<usize>> {
         filter::list(self.which)
     }
 
-    fn count(&self, shown: &KVVec<Site>) -> usize {
+    fn count(&self, shown: &KVVec<usize>) -> usize {
         shown.len().max(1)
     }
 
-    fn show(&self, shown: &KVVec<Site>, line: usize, mut out: &mut dyn Out) -> fmt::Result {
+    fn show(&self, shown: &KVVec<usize>, line: usize, mut out: &mut dyn Out) -> fmt::Result {
         match shown.get(line) {
-            Some(site) => {
-                site.write_name(self.demangle, &mut out)?;
+            Some(addr) => {
+                kallsyms::write_name(*addr, self.demangle, &mut out)?;
                 out.bytes(b"\n")
             }
             None if self.which == GraphFilterKind::Only => {
