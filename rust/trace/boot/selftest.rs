@@ -107,6 +107,10 @@ fn test_of(name: &str) -> Option<Test> {
 
 fn test_tracer(top: &Arc<Instance>, tracer: &dyn Tracer, test: Test) {
     pr_info!("Testing tracer {}: ", tracer.name());
+    #[cfg(CONFIG_FUNCTION_TRACER)]
+    if ["function", "function_graph"].contains(&tracer.name()) && is_filtered() {
+        return kernel::pr_cont!(" ... kernel command line filter set: force PASS ... PASSED\n");
+    }
     let result = top
         .set_tracer(tracer.name().as_bytes())
         .map_err(|_| "it does not start")
@@ -206,6 +210,18 @@ fn filtered(top: &Arc<Instance>) -> Result<(), &'static str> {
         (0, _) => Err("filter failed"),
         _ => Err("filter did not filter"),
     }
+}
+
+/// Whether the top instance's filters leave functions out, so that there may be nothing to record.
+/// They stay.
+#[cfg(CONFIG_FUNCTION_TRACER)]
+fn is_filtered() -> bool {
+    let Some(ops) = Ops::global() else {
+        return false;
+    };
+    [FilterKind::Filter, FilterKind::NoTrace]
+        .into_iter()
+        .any(|kind| !ops.list(kind).is_ok_and(|list| list.is_default()))
 }
 
 /// Makes `pattern` the only one of the top instance's filter, or none if it is empty.
