@@ -363,7 +363,8 @@ pub(crate) extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const 
     c_int::from(sites::in_range(start as usize, end as usize).is_some())
 }
 
-/// The addresses of the traceable functions of these names; `ESRCH` if one is missing.
+/// The addresses of the traceable functions of these names; `ESRCH` if one is missing. One alone may
+/// be `module:name`.
 ///
 /// # Safety
 ///
@@ -384,6 +385,14 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
     addrs.fill(0);
     // SAFETY: C's strings are NUL-terminated.
     let bytes = |p: &*const c_char| unsafe { CStr::from_char_ptr(*p) }.to_bytes();
+    // One is searched for, and all symbols are gone through only if the first of that name has no site.
+    if let ([name], [place]) = (names, &mut *addrs) {
+        let found = kallsyms::address_of(bytes(name));
+        if let Some(addr) = found.filter(|addr| sites::lookup(*addr).is_some()) {
+            *place = addr;
+            return 0;
+        }
+    }
     let mut missing = cnt;
     kallsyms::for_each_symbol(|name, addr| {
         let Ok(i) = names.binary_search_by(|p| bytes(p).cmp(name)) else {

@@ -196,6 +196,21 @@ static void several(struct kunit *test)
 	pull(test, &second);
 }
 
+/* One name alone may have its module's before it. */
+static void named_with_module(struct kunit *test)
+{
+	static struct seen seen;
+	static const char *one[] = { "fprobe_kunit:kunit_probed" };
+	static const char *elsewhere[] = { "ftrace_kunit:kunit_probed" };
+
+	clear(&seen, true, 0);
+	KUNIT_EXPECT_EQ(test, register_fprobe_syms(&seen.fp, elsewhere, 1), -ENOENT);
+	KUNIT_ASSERT_EQ(test, register_fprobe_syms(&seen.fp, one, 1), 0);
+	kunit_probed(1, 1);
+	KUNIT_EXPECT_EQ(test, seen.entries, 1u);
+	pull(test, &seen);
+}
+
 /* A function that is named twice is reported twice. */
 static void named_twice(struct kunit *test)
 {
@@ -363,6 +378,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(entries_only),
 	KUNIT_CASE(with_returns),
 	KUNIT_CASE(several),
+	KUNIT_CASE(named_with_module),
 	KUNIT_CASE(named_twice),
 	KUNIT_CASE(too_many),
 	KUNIT_CASE(in_the_middle),
