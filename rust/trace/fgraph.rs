@@ -43,7 +43,7 @@ use super::ftrace::arch::Hooking;
 use super::ftrace::ops::{self, Func};
 use crate::kernel::ftrace::ftrace_regs;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 pub(crate) use sleep::Sleepless;
 pub(crate) use user::UserRef;
 
@@ -128,7 +128,8 @@ static SINCE: [Atomic<u64>; USERS] = [const { Atomic::new(u64::MAX) }; USERS];
 
 /// The number of the latest registration. Any context.
 pub(crate) fn latest() -> u64 {
-    LATEST.load(Relaxed)
+    // Pairs with the release store in `register`.
+    LATEST.load(Acquire)
 }
 
 /// The number of the registration of the user in place `i`; larger than all others without one. Any
@@ -180,7 +181,8 @@ fn add(user: UserRef, path: EntryPath, numbered: impl FnOnce(u64)) -> Result {
         .find(|(_, user)| user.is_none())
         .ok_or(ENOSPC)?;
     let number = latest().wrapping_add(1);
-    LATEST.store(number, Relaxed);
+    // Pairs with the acquire load in `latest`: who reads it does not find an earlier user in the place.
+    LATEST.store(number, Release);
     user.set_place(place);
     numbered(number);
     *free = Some(Registered { user, path });

@@ -15,7 +15,7 @@ use crate::trace::ftrace::ops::{
 };
 use core::fmt;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 
 static MANAGER: StaticOps = StaticOps::new();
 
@@ -36,7 +36,8 @@ fn put(i: usize, part: Option<OpsRef>) {
     };
     place.set(part);
     let others = TAKEN.load(Relaxed) & !(1 << i);
-    TAKEN.store(others | u64::from(part.is_some()) << i, Relaxed);
+    // Pairs with the acquire load in `taken`: the number of its registration is there before.
+    TAKEN.store(others | u64::from(part.is_some()) << i, Release);
 }
 
 /// Sets what hits call. The caller holds the ftrace lock, and makes the trampoline fit.
@@ -61,7 +62,8 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 /// The places that are taken, one bit each. Any context.
 #[inline(always)]
 pub(super) fn taken() -> u64 {
-    TAKEN.load(Relaxed)
+    // Pairs with the release store in `put`.
+    TAKEN.load(Acquire)
 }
 
 impl Parts for Manager {

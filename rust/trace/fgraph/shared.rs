@@ -104,9 +104,10 @@ unsafe fn enter(
     depth: i32,
     fregs: *mut ftrace_regs,
 ) -> bool {
-    let latest = super::latest();
+    // The number after the places: it is that of their users then, or a later one.
     // What tracers keep: with room for that they record it, or it is counted.
     let taken = manager::taken();
+    let latest = super::latest();
     let words = (taken.count_ones() as usize).wrapping_mul(TRACERS_WORDS);
     let Some(room) = current
         .room_below(words)
