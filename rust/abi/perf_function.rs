@@ -181,9 +181,14 @@ pub(super) unsafe fn set_filter(event: *mut perf_event, filter: &Filter) -> Resu
         };
         let first = &mut is_first[usize::from(rule.not)];
         let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
+        let mut any = false;
         for pattern in rule.patterns.split(blank).filter(|at| !at.is_empty()) {
             let reset = core::mem::replace(first, false);
             set_pattern(op, Some(pattern), reset, kind).map_err(|_| EINVAL)?;
+            any = true;
+        }
+        if !any {
+            return Err(EINVAL);
         }
     }
     Ok(())
