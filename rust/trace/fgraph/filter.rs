@@ -12,7 +12,7 @@ use crate::kernel::rcu_slot::RcuSlot;
 use crate::kernel::sort::sort_by;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::ftrace::hash::SiteSet;
-use crate::trace::ftrace::ops::matching_sites;
+use crate::trace::ftrace::ops::{self, matching_sites};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
@@ -67,8 +67,12 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    /// A copy of the set as it is, or an empty one with `reset`. Task context. `ENOMEM`.
+    /// A copy of the set as it is, or an empty one with `reset`. Task context. `ENOMEM`, `ENODEV` when
+    /// ftrace is disarmed.
     pub(crate) fn open(which: GraphFilterKind, reset: bool) -> Result<Self> {
+        if ops::is_dead() {
+            return Err(ENODEV);
+        }
         let set = match which.set().share() {
             Some(set) if !reset => set.try_clone()?,
             _ => SiteSet::new(),
