@@ -105,7 +105,7 @@ pub(crate) unsafe extern "C" fn ftrace_init() {
     }
     Enabled::set(true);
     // SAFETY: `start_kernel()` has parsed the command line, and init memory is there until its end.
-    set_by_parameters(|param| unsafe { Given::of(param) }.last());
+    set_by_parameters(|param| unsafe { Given::of(param) });
 }
 
 /// The kernel's text has been adapted to the CPU. At boot, on the one CPU and in the one task there
@@ -116,8 +116,8 @@ pub(crate) extern "C" fn rtrace_renew_trampolines() {
     unsafe { ops::renew_trampolines() };
 }
 
-/// Sets the filters that boot parameters give, whose texts `given` has.
-fn set_by_parameters(given: impl Fn(bindings::rtrace_param) -> &'static [u8]) {
+/// Sets the filters that boot parameters give.
+fn set_by_parameters(given: impl Fn(bindings::rtrace_param) -> Given) {
     let graph = [
         (
             bindings::rtrace_param_RTRACE_PARAM_GRAPH_FILTER,
@@ -129,13 +129,12 @@ fn set_by_parameters(given: impl Fn(bindings::rtrace_param) -> &'static [u8]) {
         ),
     ];
     for (param, kind) in graph {
-        warn_if_not_set(filter::at_boot(kind, given(param)));
+        warn_if_not_set(filter::at_boot(kind, given(param).last()));
     }
-    let depth = given(bindings::rtrace_param_RTRACE_PARAM_GRAPH_DEPTH);
-    if let Some(depth) = number::unsigned(depth, 0)
-        .ok()
-        .and_then(|n| u32::try_from(n).ok())
-    {
+    let depths = given(bindings::rtrace_param_RTRACE_PARAM_GRAPH_DEPTH).all();
+    // One that is wrong leaves what was given before.
+    let depths = depths.filter_map(|text| u32::try_from(number::unsigned(text, 0).ok()?).ok());
+    if let Some(depth) = depths.last() {
         filter::set_max_depth(depth);
     }
     let functions = [
@@ -149,7 +148,7 @@ fn set_by_parameters(given: impl Fn(bindings::rtrace_param) -> &'static [u8]) {
         ),
     ];
     for (param, kind) in functions {
-        warn_if_not_set(filter_at_boot(kind, given(param)));
+        warn_if_not_set(filter_at_boot(kind, given(param).last()));
     }
 }
 

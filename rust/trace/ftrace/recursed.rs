@@ -21,16 +21,32 @@ static RECORDS: [Record; RECORDED_FUNCTIONS] = [const {
     }
 }; RECORDED_FUNCTIONS];
 
+/// The record of the function that has recursed last.
+static LAST: Atomic<usize> = Atomic::new(0);
+
 /// Records that `function`, called from `parent`, was hit in a callback. One that is known, or for
 /// which there is no room, changes nothing. Any context, also beside other calls and [`clear`].
 pub(crate) fn record(function: usize, parent: usize) {
-    for record in &RECORDS {
-        // Whoever is first at a free record has it. Another call with the same function finds it
-        // there, as all look at the records in one order.
-        match record.function.cmpxchg(0, function, Full) {
-            Ok(_) => return record.parent.store(parent, Relaxed),
-            Err(known) if known == function => return,
-            Err(_) => {}
+    let last = RECORDS.get(LAST.load(Relaxed));
+    if last.is_some_and(|record| record.function.load(Relaxed) == function) {
+        return;
+    }
+    for (at, record) in RECORDS.iter().enumerate() {
+        // What is taken is only read: other CPUs read it, too.
+        let mut known = record.function.load(Relaxed);
+        if known == 0 {
+            // Whoever is first at a free record has it. Another call with the same function finds
+            // it there, as all look at the records in one order.
+            known = match record.function.cmpxchg(0, function, Full) {
+                Ok(_) => {
+                    record.parent.store(parent, Relaxed);
+                    function
+                }
+                Err(other) => other,
+            };
+        }
+        if known == function {
+            return LAST.store(at, Relaxed);
         }
     }
 }
