@@ -132,7 +132,7 @@ pub(crate) fn init_kernel(mut list: IdleSites<'_>, init_text: core::ops::Range<u
     Ok(())
 }
 
-/// The users that keep addresses of sites. [`Forget`] is implemented by the room that has them.
+/// The users that keep addresses of sites. [`Forget`] is implemented by the room that knows them all.
 pub(crate) struct Users;
 
 /// What [`Users`] do.

@@ -384,11 +384,12 @@ impl<S: Recorded> Callback for Careful<S> {
             return;
         }
         here.inside.store(inside | bit, Relaxed);
-        if hit.parent_ip == Machine::return_hook() {
-            self.record(here, context, &hit.with_parent(hooked_parent()));
+        let parent_ip = if hit.parent_ip == Machine::return_hook() {
+            hooked_parent()
         } else {
-            self.record(here, context, hit);
-        }
+            hit.parent_ip
+        };
+        self.record(here, context, &hit.with_parent(parent_ip));
         here.inside.store(inside, Relaxed);
     }
 }
