@@ -6,10 +6,22 @@
 #include <linux/trace_events.h>
 
 #ifdef CONFIG_UPROBE_EVENTS
-__rust_helper u32 rust_helper_rtrace_run_uprobe_programs(struct trace_event_call *call, struct pt_regs *regs)
+#include <linux/sched.h>
+#include <linux/uprobes.h>
+
+/* What bpf_get_func_ip() in kernel/trace/bpf_trace.c looks at, by the layout of kernel/trace/trace_probe.h. */
+struct uprobe_dispatch_data {
+	void		*tu;
+	unsigned long	bp_addr;
+};
+
+__rust_helper u32 rust_helper_rtrace_run_uprobe_programs(struct trace_event_call *call, struct pt_regs *regs,
+							 unsigned long function)
 {
+	struct uprobe_dispatch_data data = { .bp_addr = function };
 	u32 ret;
 
+	current->utask->vaddr = (unsigned long)&data;
 	rcu_read_lock_trace();
 	ret = bpf_prog_run_array_uprobe(rcu_dereference_check(call->prog_array, rcu_read_lock_trace_held()), regs,
 					bpf_prog_run);

@@ -51,13 +51,15 @@ pub(crate) fn pass_kprobe(call: &Call, regs: &Regs, _stay: &PreemptOff) -> bool 
     pass && regs.instruction() == instruction
 }
 
-/// Runs the programs at a uprobe. They may change the registers, and sleep. Returns false if one drops
-/// the hit. Task context.
+/// Runs the programs at a uprobe. They may change the registers, and sleep. `function` is what
+/// `bpf_get_func_ip()` tells them: the probed instruction, or the function that has returned. Returns
+/// false if one drops the hit. Task context, in the handler of a uprobe.
 #[cfg(CONFIG_UPROBE_EVENTS)]
-pub(crate) fn pass_uprobe(call: &Call, regs: &Regs) -> bool {
-    // SAFETY: programs at a uprobe expect the registers of the hit.
+pub(crate) fn pass_uprobe(call: &Call, regs: &Regs, function: usize) -> bool {
+    // SAFETY: programs at a uprobe expect the registers of the hit, and a task that is in a handler.
     !has_programs(call)
-        || unsafe { bindings::rtrace_run_uprobe_programs(call.as_ptr(), regs.as_ptr()) } != 0
+        || unsafe { bindings::rtrace_run_uprobe_programs(call.as_ptr(), regs.as_ptr(), function) }
+            != 0
 }
 
 /// The entry of a system call's event, as programs see it: arguments, or the result alone. What other

@@ -443,11 +443,12 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         self.is_for_perf()
     }
 
-    /// Whether a hit of a uprobe is dropped by the BPF programs at the event, which this runs. They may
-    /// change the registers, and sleep. Task context.
+    /// Whether a hit of a uprobe is dropped by the BPF programs at the event, which this runs; `function` as
+    /// in [`bpf::pass_uprobe`]. They may change the registers, and sleep. Task context, in a uprobe's
+    /// handler.
     #[cfg(all(CONFIG_UPROBE_EVENTS, CONFIG_BPF_EVENTS))]
-    pub(crate) fn programs_drop_uprobe(&self, regs: &Regs) -> bool {
-        self.is_for_perf() && !bpf::pass_uprobe(self.call(), regs)
+    pub(crate) fn programs_drop_uprobe(&self, regs: &Regs, function: usize) -> bool {
+        self.is_for_perf() && !bpf::pass_uprobe(self.call(), regs, function)
     }
 
     /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes

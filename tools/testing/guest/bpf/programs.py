@@ -100,6 +100,23 @@ hit()
 expect("sys_exit_getppid: hits with zeros in the hole", at.count(), HITS)
 at.end()
 
+# The function that a program at a uprobe is told is not 0: bpf_get_func_ip(r1); if r0 == 0 it drops the hit.
+function = struct.pack("<BBhi", 0x85, 0, 0, 173) + struct.pack("<BBhi", 0x55, 0, 2, 0) + moved(0) + EXIT
+for name in ("bpf_called", "bpf_back"):
+    at = PerfEvent.tracepoint(f"uprobes/{name}").attach(Program(KPROBE, 1, function))
+    run()
+    expect(f"{name}: hits in a function", at.count(), 3)
+    at.end()
+# What a program drops is dropped for perf alone.
+write("trace", "")
+write("events/uprobes/bpf_called/enable", "1")
+at = PerfEvent.tracepoint("uprobes/bpf_called").attach(Program(KPROBE, 0))
+run()
+with open(TRACING + "trace", encoding="ascii", errors="replace") as lines:
+    expect("bpf_called: recorded and dropped", (sum("bpf_called:" in line for line in lines), at.count()), (3, 0))
+at.end()
+write("events/uprobes/bpf_called/enable", "0")
+
 # A tracepoint's program sees each process that ends.
 one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
 
