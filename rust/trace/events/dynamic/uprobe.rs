@@ -142,31 +142,27 @@ struct Hits {
 impl Hits {
     /// Records a hit in all files of the event, or for perf. The entry begins with `words`.
     fn record<const N: usize>(&self, words: [usize; N], at: &AtHit<'_>) {
+        #[cfg(CONFIG_BPF_EVENTS)]
+        if self.event.programs_drop_uprobe(at.regs, words[0]) {
+            return;
+        }
         let size = self.arguments.entry_size(at).min(ENTRY_MAX);
         let length = size.saturating_sub(COMMON);
         let mut short = [0; ON_STACK];
         if let Some(fields) = short.get_mut(..length) {
             self.arguments.store(words, at, fields);
-            return self.record_made(words, fields, size, at.regs);
+            return self.record_made(fields, size, at.regs);
         }
         // Without memory the hit is lost.
         let Ok(mut fields) = KVec::from_elem(0, length, GFP_KERNEL) else {
             return;
         };
         self.arguments.store(words, at, &mut fields);
-        self.record_made(words, &fields, size, at.regs);
+        self.record_made(&fields, size, at.regs);
     }
 
-    /// Records an entry of `size` bytes, of which `made` are those after the common fields, and gives it to
-    /// perf, if the BPF programs at the event do not drop it.
-    #[cfg_attr(not(CONFIG_BPF_EVENTS), expect(unused_variables))]
-    fn record_made<const N: usize>(
-        &self,
-        words: [usize; N],
-        made: &[u8],
-        size: usize,
-        regs: &Regs,
-    ) {
+    /// Records an entry of `size` bytes, of which `made` are those after the common fields.
+    fn record_made(&self, made: &[u8], size: usize, regs: &Regs) {
         let fill = |fields: &mut [u8]| {
             if fields.len() == made.len() {
                 fields.copy_from_slice(made);
@@ -176,15 +172,6 @@ impl Hits {
         for file in self.event.hit_files(&stay) {
             recording::record_hit(&stay, file, Start::Unknown, || size, fill);
         }
-        // Programs may sleep.
-        #[cfg(CONFIG_BPF_EVENTS)]
-        let stay = {
-            drop(stay);
-            if self.event.programs_drop_uprobe(regs, words[0]) {
-                return;
-            }
-            PreemptOff::new()
-        };
         self.event.submit(regs, &stay, || size, fill);
     }
 

@@ -107,16 +107,6 @@ for name in ("bpf_called", "bpf_back"):
     run()
     expect(f"{name}: hits in a function", at.count(), 3)
     at.end()
-# What a program drops is dropped for perf alone.
-write("trace", "")
-write("events/uprobes/bpf_called/enable", "1")
-at = PerfEvent.tracepoint("uprobes/bpf_called").attach(Program(KPROBE, 0))
-run()
-with open(TRACING + "trace", encoding="ascii", errors="replace") as lines:
-    expect("bpf_called: recorded and dropped", (sum("bpf_called:" in line for line in lines), at.count()), (3, 0))
-at.end()
-write("events/uprobes/bpf_called/enable", "0")
-
 # A tracepoint's program sees each process that ends.
 one("sched_process_exit", lambda: PerfEvent.tracepoint("sched/sched_process_exit"), TRACEPOINT, run, 1)
 
