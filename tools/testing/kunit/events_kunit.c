@@ -5,6 +5,7 @@
  * Loading the module runs the tests; what they have recorded stays in instance `kunit_events`, for whoever wants to look.
  */
 #include <kunit/test.h>
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/module.h>
 #include <linux/trace.h>
@@ -256,6 +257,88 @@ static void added(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
 }
 
+/* Not in a public header. */
+void tracing_snapshot_cond(struct trace_array *tr, void *cond_data);
+int tracing_snapshot_cond_enable(struct trace_array *tr, void *cond_data,
+				 bool (*update)(struct trace_array *tr, void *cond_data));
+int tracing_snapshot_cond_disable(struct trace_array *tr);
+
+static struct {
+	struct irq_work work;
+	struct trace_array *tr;
+	struct trace_event_file *file;
+	int hits;
+} beneath;
+
+static bool always(struct trace_array *tr, void *cond_data)
+{
+	return true;
+}
+
+static bool record_number(int number)
+{
+	struct trace_event_buffer fbuffer;
+	struct added_entry *entry = trace_event_buffer_reserve(&fbuffer, beneath.file, sizeof(*entry));
+
+	if (entry) {
+		entry->number = number;
+		trace_event_buffer_commit(&fbuffer);
+	}
+	return entry;
+}
+
+/* In an interrupt of a task that has an entry reserved: the second snapshot brings its ring back. */
+static void two_snapshots(struct irq_work *work)
+{
+	tracing_snapshot_cond(beneath.tr, &beneath);
+	beneath.hits += record_number(8);
+	tracing_snapshot_cond(beneath.tr, &beneath);
+	beneath.hits += record_number(9);
+}
+
+#define SHOWN "grep -v '^#' /sys/kernel/tracing/instances/kunit_beneath/"
+
+static void snapshots_above_an_entry(struct kunit *test)
+{
+	struct trace_array *tr = trace_array_get_by_name("kunit_beneath", NULL);
+	struct trace_event_buffer fbuffer;
+	struct added_entry *entry;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	KUNIT_ASSERT_EQ(test, trace_add_event_call(&added_call), 0);
+	KUNIT_ASSERT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), 0);
+	KUNIT_ASSERT_EQ(test, tracing_snapshot_cond_enable(tr, &beneath, always), 0);
+	beneath.tr = tr;
+	beneath.file = trace_get_event_file("kunit_beneath", "rtrace_kunit", "kunit_added");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(beneath.file));
+	init_irq_work(&beneath.work, two_snapshots);
+
+	entry = trace_event_buffer_reserve(&fbuffer, beneath.file, sizeof(*entry));
+	if (entry) {
+		entry->number = -1;
+		irq_work_queue(&beneath.work);
+		/* Preemption is off. */
+		while (irq_work_is_busy(&beneath.work))
+			cpu_relax();
+		entry->number = 7;
+		trace_event_buffer_commit(&fbuffer);
+	}
+	KUNIT_EXPECT_NOT_NULL(test, entry);
+	KUNIT_EXPECT_EQ(test, beneath.hits, 2);
+	KUNIT_EXPECT_EQ(test, shell(SHOWN "trace | sed 's/.*: //' | tr '\\n' ' ' | grep -qx '7 9 '"), 0);
+	KUNIT_EXPECT_EQ(test, shell(SHOWN "snapshot | sed 's/.*: //' | tr '\\n' ' ' | grep -qx '8 '"), 0);
+	/* Neither ring is left with something that has not ended. */
+	KUNIT_EXPECT_TRUE(test, record_number(10));
+	KUNIT_EXPECT_EQ(test, shell(SHOWN "trace | sed 's/.*: //' | tr '\\n' ' ' | grep -qx '7 9 10 '"), 0);
+
+	KUNIT_EXPECT_EQ(test, tracing_snapshot_cond_disable(tr), 0);
+	trace_put_event_file(beneath.file);
+	KUNIT_EXPECT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", false), 0);
+	KUNIT_EXPECT_EQ(test, trace_remove_event_call(&added_call), 0);
+	trace_array_put(tr);
+	KUNIT_EXPECT_EQ(test, trace_array_destroy(tr), 0);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(known),
 	KUNIT_CASE(switching),
@@ -263,6 +346,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(strings),
 	KUNIT_CASE(files),
 	KUNIT_CASE(added),
+	KUNIT_CASE(snapshots_above_an_entry),
 	{}
 };
 
