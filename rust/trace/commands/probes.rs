@@ -289,12 +289,15 @@ impl Probes {
         if !entries.iter().any(kind) {
             return Err(ENODEV);
         }
-        let mut found = false;
-        for entry in entries.iter_mut().filter(|entry| kind(entry)) {
-            found |= entry.drop_sites(&wanted)?;
-        }
+        let found = entries
+            .iter_mut()
+            .filter(|entry| kind(entry))
+            .try_fold(false, |found, entry| {
+                Ok::<_, Error>(entry.drop_sites(&wanted)? | found)
+            });
+        // Also those that have lost their sites before one could not.
         end_idle(&mut entries);
-        if found {
+        if found? {
             Ok(())
         } else {
             Err(EINVAL)

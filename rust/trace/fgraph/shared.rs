@@ -137,7 +137,8 @@ unsafe fn enter(
         let user = unsafe { UserRef::of(part) };
         // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
         let wants = || unsafe { call_entry(user, ip, depth, fregs) };
-        if part.covers(ip) && wants() {
+        // One that has come to the place of another meanwhile is shown neither the entry nor the return.
+        if super::since(i) <= latest && part.covers(ip) && wants() {
             users |= 1 << i;
         } else {
             // What it has reserved goes.

@@ -309,6 +309,7 @@ static void snapshots_above_an_entry(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), 0);
 	KUNIT_ASSERT_EQ(test, tracing_snapshot_cond_enable(tr, &beneath, always), 0);
 	beneath.tr = tr;
+	beneath.hits = 0;
 	beneath.file = trace_get_event_file("kunit_beneath", "rtrace_kunit", "kunit_added");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(beneath.file));
 	init_irq_work(&beneath.work, two_snapshots);
