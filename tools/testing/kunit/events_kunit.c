@@ -305,6 +305,8 @@ static void snapshots_above_an_entry(struct kunit *test)
 	struct added_entry *entry;
 
 	KUNIT_ASSERT_NOT_NULL(test, tr);
+	/* Where another test has added it before. */
+	added_call.event.type = 0;
 	KUNIT_ASSERT_EQ(test, trace_add_event_call(&added_call), 0);
 	KUNIT_ASSERT_EQ(test, trace_array_set_clr_event(tr, "rtrace_kunit", "kunit_added", true), 0);
 	KUNIT_ASSERT_EQ(test, tracing_snapshot_cond_enable(tr, &beneath, always), 0);
