@@ -123,7 +123,7 @@ fn count_copy(instance: &Instance, on: bool) {
 }
 
 /// Runs `f` on each instance that records the writes to `trace_marker` of the top instance: the
-/// newest first and the top last, as in C. Stops at the first error. Returns the last result. Task
+/// newest first and the top last. Stops at the first error. Returns the last result. Task
 /// context.
 ///
 /// # Errors
