@@ -13,7 +13,9 @@ use crate::core::event::synth::layout::{self, Named};
 use crate::core::event::synth::types::{self, Kind, Print, TEXT_ROOM};
 use crate::core::format::Out;
 use crate::core::parse::parser::is_space;
-use crate::kernel::context::{with_preemption_off, PreemptOff};
+#[cfg(CONFIG_HIST_TRIGGERS)]
+use crate::kernel::context::with_preemption_off;
+use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts, VERBOSE};
 use crate::kernel::module::Owner;
 use crate::kernel::nofault;
@@ -384,9 +386,11 @@ pub(super) fn init() -> Result {
 }
 
 /// A hold on an event, which is not removed meanwhile.
+#[cfg(CONFIG_HIST_TRIGGERS)]
 pub(crate) struct Held(Arc<Event>);
 
 /// Holds the event called `name`. Task context, sleeps; the event mutex may be held.
+#[cfg(CONFIG_HIST_TRIGGERS)]
 pub(crate) fn find(name: &[u8]) -> Option<Held> {
     let table = TABLE.as_ref()?.lock();
     let known = table
@@ -396,6 +400,7 @@ pub(crate) fn find(name: &[u8]) -> Option<Held> {
     Some(Held(known.clone()))
 }
 
+#[cfg(CONFIG_HIST_TRIGGERS)]
 impl Held {
     /// Its fields.
     pub(crate) fn fields(&self) -> &[Field] {
@@ -422,6 +427,7 @@ impl Held {
     }
 }
 
+#[cfg(CONFIG_HIST_TRIGGERS)]
 impl Drop for Held {
     fn drop(&mut self) {
         self.0.users.fetch_sub(1, Relaxed);
