@@ -38,6 +38,7 @@ struct rtrace_tracer;
 int rtrace_tracer_register(const char *name, const struct rtrace_tracer_ops *ops, void *data, struct module *owner,
 			   struct rtrace_tracer **tracer);
 void rtrace_tracer_unregister(struct rtrace_tracer *tracer);
+int rtrace_outside_tracers(void);
 void rtrace_array_put(struct trace_array *tr);
 int rtrace_array_set_tracer(struct trace_array *tr, const char *name);
 

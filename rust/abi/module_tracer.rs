@@ -2,6 +2,7 @@
 
 //! Tracers of modules, for the interface for Rust code (`rust/api`); C has none.
 
+use crate::kernel::context::current_pid;
 use crate::kernel::interop::errno;
 use crate::kernel::module::Owner;
 use crate::trace::instance::tracer::{self, Running, Tracer};
@@ -12,6 +13,7 @@ use kernel::error::to_result;
 use kernel::ffi::{c_char, c_int, c_void};
 use kernel::prelude::*;
 use kernel::str::CString;
+use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, ArcBorrow, CondVar, Mutex};
 use kernel::{new_condvar, new_mutex};
 
@@ -43,6 +45,41 @@ unsafe impl Sync for Shared {}
 struct Uses {
     closed: bool,
     count: usize,
+}
+
+/// The tasks that are in a function of a tracer, and free places, which are 0. Were there more of them
+/// at once, the others would not be noticed.
+static CALLING: [Atomic<i32>; 16] = [const { Atomic::new(0) }; 16];
+
+/// This task is in a function of a tracer.
+struct Calling(Option<&'static Atomic<i32>>);
+
+impl Calling {
+    fn begin() -> Self {
+        let is_taken = |place: &&Atomic<i32>| place.cmpxchg(0, current_pid(), Relaxed).is_ok();
+        Self(CALLING.iter().find(is_taken))
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            place.store(0, Relaxed);
+        }
+    }
+}
+
+/// Whether this task may take mutexes that come before an instance's: 0, or `-EDEADLK` in a function of
+/// a tracer. Task context.
+#[export]
+pub(crate) extern "C" fn rtrace_outside_tracers() -> c_int {
+    let is_inside = CALLING
+        .iter()
+        .any(|place| place.load(Relaxed) == current_pid());
+    errno(match is_inside {
+        true => Err(EDEADLK),
+        false => Ok(()),
+    })
 }
 
 /// A use of the module's code. The module cannot be unloaded meanwhile.
@@ -85,6 +122,7 @@ impl Tracer for Added {
     fn start(&self, instance: &Arc<Instance>, _flags: u32) -> Result<KBox<dyn Running>> {
         let used = Use::begin(&self.0)?;
         let mut running = null_mut();
+        let _calling = Calling::begin();
         let to = Arc::into_raw(instance.clone()).cast_mut().cast();
         // SAFETY: the module's code and data are there during a use; the reference is the
         // function's own.
@@ -107,6 +145,7 @@ unsafe impl Send for Started {}
 impl Running for Started {
     fn switched(&mut self, on: bool) {
         let tracer = &self.used.0;
+        let _calling = Calling::begin();
         // SAFETY: the module's code and data are there during a use; `running` is what its function
         // has made.
         unsafe { (tracer.switched)(tracer.data, self.running, on) };
@@ -116,6 +155,7 @@ impl Running for Started {
 impl Drop for Started {
     fn drop(&mut self) {
         let tracer = &self.used.0;
+        let _calling = Calling::begin();
         // SAFETY: as in `switched`, and it is not used any more.
         unsafe { (tracer.stop)(tracer.data, self.running) };
     }

@@ -5,6 +5,7 @@
 //! [`crate::event!`] declares one. It has a directory in `events/`, with format, filter, trigger and
 //! histogram, in all instances, and perf counts and records it.
 
+use crate::tracer::outside;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -335,8 +336,10 @@ impl<F: Fields + 'static> Event<F> {
     /// # Errors
     ///
     /// `EEXIST` if there is an event of this name, `EINVAL` for names that files of tracefs have
-    /// (`enable`, `filter`) and for a field that begins with `common_`, `ENOMEM`.
+    /// (`enable`, `filter`) and for a field that begins with `common_`, `EDEADLK` in a tracer's functions,
+    /// `ENOMEM`.
     pub fn new(module: &'static ThisModule) -> Result<Self> {
+        outside()?;
         let mut raw = bindings::rtrace_event {
             wanted: ptr::null(),
             declared: ptr::null_mut(),

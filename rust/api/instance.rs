@@ -4,6 +4,7 @@
 //!
 //! C header: `include/linux/trace.h`.
 
+use crate::tracer::outside;
 use core::fmt::{self, Write};
 use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
@@ -46,7 +47,7 @@ impl Instance {
     /// # Errors
     ///
     /// `EINVAL` for a name that no directory can have, `ENODEV` while one of that name is being removed,
-    /// `ENOMEM`.
+    /// `EDEADLK` in a tracer's functions, `ENOMEM`.
     pub fn open(name: &CStr) -> Result<Self> {
         Self::get(name, true)
     }
@@ -56,12 +57,13 @@ impl Instance {
     /// # Errors
     ///
     /// `ENOENT` if there is none, `EINVAL` for a name that no directory can have, `ENODEV` while it is being
-    /// removed.
+    /// removed, `EDEADLK` in a tracer's functions.
     pub fn find(name: &CStr) -> Result<Self> {
         Self::get(name, false)
     }
 
     fn get(name: &CStr, make: bool) -> Result<Self> {
+        outside()?;
         let mut found = ptr::null_mut();
         // SAFETY: the name is a string, and the place can be written to.
         to_result(unsafe { bindings::rtrace_array_get(name.as_char_ptr(), make, &mut found) })?;
@@ -102,9 +104,11 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no such event; what the event's own function says.
+    /// `EINVAL` if there is no such event; `EDEADLK` in a tracer's functions; what the event's own
+    /// function says.
     #[cfg(CONFIG_EVENT_TRACING)]
     pub fn set_event(&self, system: &CStr, event: Option<&CStr>, on: bool) -> Result {
+        outside()?;
         let event = event.map_or(ptr::null(), CStr::as_char_ptr);
         // SAFETY: the instance is there as long as the reference is; the names are strings, or null.
         to_result(unsafe {
@@ -113,13 +117,14 @@ impl Instance {
     }
 
     /// Makes a tracer the current one of this instance, as its file `current_tracer` does. Task
-    /// context, may sleep; not from the functions of a tracer.
+    /// context, may sleep.
     ///
     /// # Errors
     ///
-    /// `EINVAL` if there is no such tracer, `EBUSY` while there is a [`Reader`], `ENOMEM`, and those of
-    /// the tracer.
+    /// `EINVAL` if there is no such tracer, `EBUSY` while there is a [`Reader`], `EDEADLK` in a tracer's
+    /// functions, `ENOMEM`, and those of the tracer.
     pub fn set_tracer(&self, name: &CStr) -> Result {
+        outside()?;
         // SAFETY: the instance is there as long as the reference is; the name is a string.
         to_result(unsafe { bindings::rtrace_array_set_tracer(self.0.as_ptr(), name.as_char_ptr()) })
     }
@@ -129,8 +134,10 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EBUSY` while there is another reader of the instance, as is one of `trace_pipe`; `ENOMEM`.
+    /// `EBUSY` while there is another reader of the instance, as is one of `trace_pipe`; `EDEADLK` in a
+    /// tracer's functions; `ENOMEM`.
     pub fn reader(&self) -> Result<Reader> {
+        outside()?;
         let mut reader = ptr::null_mut();
         // SAFETY: the instance is there as long as the reference is.
         to_result(unsafe { bindings::rtrace_reader_open(self.0.as_ptr(), &mut reader) })?;
@@ -143,9 +150,11 @@ impl Instance {
     /// # Errors
     ///
     /// `EBUSY` if others use it: a reader, another reference; `ENODEV` if somebody else has just
-    /// removed it. The reference is gone all the same.
+    /// removed it. The reference is gone all the same. `EDEADLK` in a tracer's functions, where it stays for
+    /// good.
     pub fn remove(self) -> Result {
         let this = ManuallyDrop::new(self);
+        outside()?;
         // SAFETY: the reference is this one's own, and not used again.
         to_result(unsafe { bindings::rtrace_array_remove(this.0.as_ptr()) })
     }

@@ -5,6 +5,7 @@
 //! C header: `include/linux/trace_events.h`. `Documentation/trace/histogram.rst` describes such
 //! events.
 
+use crate::tracer::outside;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use kernel::bindings;
@@ -145,8 +146,10 @@ impl<F: Fields> SyntheticEvent<F> {
     /// # Errors
     ///
     /// `EEXIST` or `EINVAL` if there is an event of this name already, or if somebody has put another in
-    /// its place meanwhile; `EINVAL` for a name that is none or too many fields; `ENOMEM`.
+    /// its place meanwhile; `EINVAL` for a name that is none or too many fields; `EDEADLK` in a tracer's
+    /// functions; `ENOMEM`.
     pub fn new() -> Result<Self> {
+        outside()?;
         let mut fields = KVec::with_capacity(F::FIELDS.len(), GFP_KERNEL)?;
         for (kind, name) in F::FIELDS {
             let field = bindings::synth_field_desc {

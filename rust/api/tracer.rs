@@ -13,16 +13,16 @@ use kernel::prelude::*;
 ///
 /// Its functions, and the drop of what runs, are in task context under a mutex of the instance. They may
 /// sleep, record to any instance, and make and drop what calls functions (function probes, fprobes, graph
-/// probes, probes of tracepoints) and buffers. For anything else the core takes a mutex that has to come
-/// before the one that is held, and tasks wait for each other for good; where two orders were seen,
-/// lockdep reports it. So they must not
+/// probes, probes of tracepoints) and buffers. Anything else takes a mutex that has to come before the one
+/// that is held: tasks would wait for each other for good. So these are `EDEADLK` there:
 ///
-/// - make or drop an [`Event`](crate::event::Event) or a
-///   [`SyntheticEvent`](crate::synthetic::SyntheticEvent): those are made beside the registration, and the
-///   tracer records them;
-/// - open, find, remove or read any [`Instance`](crate::instance::Instance), switch its events, or set
-///   its tracer;
-/// - make or drop a registration of a tracer.
+/// - to make an [`Event`](crate::event::Event) or a [`SyntheticEvent`](crate::synthetic::SyntheticEvent):
+///   they are made beside the registration, and the tracer records them;
+/// - to open, find, remove or read any [`Instance`](crate::instance::Instance), to switch its events, or to
+///   set its tracer;
+/// - to register a tracer.
+///
+/// What was made elsewhere must not be dropped there, as a drop cannot be refused; lockdep reports it.
 pub trait Tracer: Send + Sync + 'static {
     /// What it is called in `available_tracers`: at most 63 visible characters of ASCII.
     const NAME: &'static CStr;
@@ -42,6 +42,12 @@ pub trait Tracer: Send + Sync + 'static {
 
     /// `tracing_on` of the instance has changed. What is recorded while it is off is refused anyway.
     fn switched(&self, _running: &mut Self::Running, _on: bool) {}
+}
+
+/// `EDEADLK` in a function of a tracer.
+pub(crate) fn outside() -> Result {
+    // SAFETY: no preconditions.
+    to_result(unsafe { bindings::rtrace_outside_tracers() })
 }
 
 /// A registered [`Tracer`].
@@ -81,6 +87,32 @@ pub trait Tracer: Send + Sync + 'static {
 /// instance.remove()?;
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// What would wait for good is refused:
+///
+/// ```
+/// use kernel::prelude::*;
+/// use rtrace::instance::{Instance, Recorder};
+/// use rtrace::tracer::{Tracer, TracerRegistration};
+///
+/// struct Opens;
+///
+/// impl Tracer for Opens {
+///     const NAME: &'static CStr = c"opens";
+///     type Running = Instance;
+///
+///     fn start(&self, _to: Recorder) -> Result<Instance> {
+///         Instance::open(c"rtrace_tracer_another")
+///     }
+/// }
+///
+/// # let module: &'static ThisModule = &<crate::LocalModule as kernel::ModuleMetadata>::THIS_MODULE;
+/// let _opens = TracerRegistration::new(module, Opens)?;
+/// let instance = Instance::open(c"rtrace_tracer_example")?;
+/// assert_eq!(instance.set_tracer(c"opens"), Err(EDEADLK));
+/// instance.remove()?;
+/// # Ok::<(), Error>(())
+/// ```
 pub struct TracerRegistration<T: Tracer> {
     registered: NonNull<bindings::rtrace_tracer>,
     tracer: KBox<T>,
@@ -97,8 +129,10 @@ impl<T: Tracer> TracerRegistration<T> {
     ///
     /// # Errors
     ///
-    /// `EEXIST` if there is a tracer of this name, `EINVAL` for a name that is none, `ENOMEM`.
+    /// `EEXIST` if there is a tracer of this name, `EINVAL` for a name that is none, `EDEADLK` in a
+    /// tracer's functions, `ENOMEM`.
     pub fn new(module: &'static ThisModule, tracer: T) -> Result<Self> {
+        outside()?;
         let tracer = KBox::new(tracer, GFP_KERNEL)?;
         let ops = bindings::rtrace_tracer_ops {
             start: Some(Self::start),
