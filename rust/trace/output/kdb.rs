@@ -175,7 +175,11 @@ impl Source for Standing<'_> {
 
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head> {
         let (iter, reader) = self.at(cpu)?;
-        Some(copy_event(&iter.peek(&reader)?, into))
+        // What was overwritten before the first event is not told, as in C; nothing is since.
+        Some(Head {
+            lost: None,
+            ..copy_event(&iter.peek(&reader)?, into)
+        })
     }
 
     fn pass(&mut self, cpu: CpuId, _: &Head) -> bool {
