@@ -31,8 +31,8 @@ pub unsafe trait Tracepoint: Sized + 'static {
 /// What is called at tracepoint `P`.
 ///
 /// It runs in the context that the tracepoint is in, on any CPU, with preemption as it is there: a task
-/// may go to another CPU during the call. It must not sleep, and must not take a lock that may be held at the tracepoint. Nothing guards it
-/// against recursion: it must not pass the tracepoint itself.
+/// may go to another CPU during the call. It must not sleep, and must not take a lock that may be held
+/// at the tracepoint. Nothing guards it against recursion: it must not pass the tracepoint itself.
 pub trait TracepointCallback<P: Tracepoint>: Send + Sync + 'static {
     /// The tracepoint is passed. Pointers among `arguments` are valid during the call, as the
     /// tracepoint's definition says.

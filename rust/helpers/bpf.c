@@ -10,9 +10,10 @@
 #include <linux/uprobes.h>
 
 /* What bpf_get_func_ip() in kernel/trace/bpf_trace.c looks at, by the layout of kernel/trace/trace_probe.h. */
+struct trace_uprobe;
 struct uprobe_dispatch_data {
-	void		*tu;
-	unsigned long	bp_addr;
+	struct trace_uprobe	*tu;
+	unsigned long		bp_addr;
 };
 
 __rust_helper u32 rust_helper_rtrace_run_uprobe_programs(struct trace_event_call *call, struct pt_regs *regs,

@@ -14,8 +14,9 @@
 //! bit in `tracing_cpumask`. A ring records while on, not paused and allowed ([`Buffer::settle`]).
 //!
 //! A ring is replaced ([`resize`]) or emptied ([`settle`]) under the resize mutex: recording off, a
-//! grace period for writers, and the pointer changed, or the ring emptied, under the reader lock. Two buffers exchange rings ([`swap`])
-//! without any of this: writers and readers that are under way stay with the ring they have.
+//! grace period for writers, and the pointer changed, or the ring emptied, under the reader lock. Two
+//! buffers exchange rings ([`swap`]) without any of this: writers and readers that are under way stay
+//! with the ring they have.
 //!
 //! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader
 //! lock (innermost).

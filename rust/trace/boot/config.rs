@@ -217,17 +217,13 @@ fn define_probes(group: &[u8], key: Key<'_>, kind: u8) -> Result {
 #[cfg(CONFIG_EVENT_TRACING)]
 fn set_event(instance: &Arc<Instance>, group: &[u8], key: Key<'_>) -> Result {
     let is_enabled = key.key(c"enable").is_some();
-    let find = |registry: &registry::Registry| {
-        let event = registry.find_in(instance, group, key.name());
-        event.map(|event| event.id()).ok_or(ENOENT)
-    };
+    let mut registry = registry::lock()?;
+    let event = registry.find_in(instance, group, key.name());
+    let event = event.ok_or(ENOENT)?.id();
     if is_enabled {
-        find(&*registry::lock()?)?;
         // Without memory it is smaller.
         attempt("size of the buffer", b"", |_| instance.expand());
     }
-    let mut registry = registry::lock()?;
-    let event = find(&registry)?;
     if let Some(text) = key.value(c"filter") {
         attempt_short("filter", text, |text| {
             registry.write_filter(instance, event, text)
