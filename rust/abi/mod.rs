@@ -59,6 +59,8 @@ mod perf_function;
 mod printk;
 #[cfg(all(CONFIG_FUNCTION_TRACER, CONFIG_X86))]
 mod record;
+#[cfg(CONFIG_RETHOOK)]
+mod rethook;
 mod ring_buffer;
 mod ring_buffer_map;
 mod ring_buffer_read;

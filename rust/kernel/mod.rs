@@ -83,6 +83,8 @@ pub(crate) mod registrations;
 pub(crate) mod regs;
 pub(crate) mod relaxed;
 pub(crate) mod reserved;
+#[cfg(CONFIG_RETHOOK)]
+pub(crate) mod rethook;
 #[cfg(any(
     CONFIG_FUNCTION_TRACER,
     CONFIG_EVENT_TRACING,

@@ -7,7 +7,7 @@
 //! and its memory goes with the last holder. `Documentation/events.md` has the details.
 
 use super::file::Hot;
-use super::recording::{self, Start};
+use super::recording::{self, Filled, Start};
 use super::registry::{self, EventId};
 use crate::core::event::declared::{
     is_name, Description, Dynamic, Field as FieldOf, Kind, Lengths, Piece as PieceOf,
@@ -271,7 +271,7 @@ impl Declared {
         // Not `with_preemption_off()`: what the common fields tell of preemption is that of the caller.
         let stay = PreemptOff::new();
         for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, Start::Unknown, || length, &fill);
+            recording::record_hit(&stay, file, Start::Unknown, &Filled(length, &fill));
         }
         #[cfg(CONFIG_PERF_EVENTS)]
         self.event.submit_here(&stay, || length, &fill);

@@ -572,9 +572,35 @@ fn record_at(
     }
 }
 
-/// Records a hit of `file` where a probe looks at no flag itself: an entry of `length()` bytes, of
-/// which `fill` writes those after the common fields. Its stack begins at `start`. For probes written
-/// in Rust. Any context.
+/// An entry that a hit makes. Its functions are in line where the hit is recorded.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) trait HitEntry {
+    /// Bytes, with the common fields.
+    fn size(&self) -> usize;
+
+    /// Writes the fields behind the common ones.
+    fn fill(&self, fields: &mut [u8]);
+}
+
+/// One of a known size, which the closure fills.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) struct Filled<F>(pub(crate) usize, pub(crate) F);
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+impl<F: Fn(&mut [u8])> HitEntry for Filled<F> {
+    #[inline(always)]
+    fn size(&self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn fill(&self, fields: &mut [u8]) {
+        (self.1)(fields);
+    }
+}
+
+/// Records a hit of `file` where a probe looks at no flag itself. Its stack begins at `start`. For
+/// probes written in Rust. Any context.
 ///
 /// If no flag is set, this is all in line: one look at the flags, reserve, fill in, commit.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
@@ -583,11 +609,10 @@ pub(crate) fn record_hit(
     stay: &PreemptOff,
     file: &HotFile,
     start: Start<'_>,
-    length: impl FnOnce() -> usize,
-    fill: impl FnOnce(&mut [u8]),
+    made: &impl HitEntry,
 ) {
     if file.flags() & (CAREFUL | ASKED) != 0 {
-        return record_hit_careful(stay, file, start, length, fill);
+        return record_hit_careful(stay, file, start, made);
     }
     let mut context = Context::capture_in_probe();
     if !context.is_plain_task() {
@@ -595,7 +620,7 @@ pub(crate) fn record_hit(
     }
     let header = context.header(file.kind);
     let buffer = file.instance.buffer();
-    let length = length();
+    let length = made.size();
     let Some(behind) = length.checked_sub(COMMON) else {
         return;
     };
@@ -614,7 +639,7 @@ pub(crate) fn record_hit(
     // event that was reserved there.
     unsafe {
         entry.cast::<u64>().write_unaligned(header);
-        fill(core::slice::from_raw_parts_mut(
+        made.fill(core::slice::from_raw_parts_mut(
             entry.wrapping_add(COMMON),
             behind,
         ));
@@ -627,15 +652,9 @@ pub(crate) fn record_hit(
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 #[cold]
 #[inline(never)]
-fn record_hit_careful(
-    stay: &PreemptOff,
-    file: &HotFile,
-    start: Start<'_>,
-    length: impl FnOnce() -> usize,
-    fill: impl FnOnce(&mut [u8]),
-) {
+fn record_hit_careful(stay: &PreemptOff, file: &HotFile, start: Start<'_>, made: &impl HitEntry) {
     if !is_left_out(file) {
-        record_at(stay, file, start, length(), fill);
+        record_at(stay, file, start, made.size(), |fields| made.fill(fields));
     }
 }
 

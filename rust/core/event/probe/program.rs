@@ -230,11 +230,57 @@ struct Found {
     value: u64,
 }
 
-/// Puts the first bytes of `value` where `to` begins, if there is room.
+/// Puts the first bytes of `value` at `at`, if there is room.
 #[inline(always)]
-fn put_first<const N: usize>(to: &mut [u8], value: [u8; 8]) {
-    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), value.first_chunk::<N>()) {
-        *to = *from;
+fn put_first<const N: usize>(fields: &mut [u8], at: usize, value: [u8; 8]) {
+    let to = fields.get_mut(at..at.wrapping_add(N));
+    if let (Some(to), Some(from)) = (to, value.first_chunk::<N>()) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Where the number of a [`Plain`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlainLoad {
+    Register(u16),
+    Returned,
+    Argument(u16),
+    Saved(u16),
+}
+
+/// A number that is stored as it is found, without a step, which most arguments are. All that a hit does
+/// with it is in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plain {
+    load: PlainLoad,
+    size: u8,
+    /// Its place among what is written.
+    place: u16,
+}
+
+impl Plain {
+    /// As [`Program::store`].
+    #[inline(always)]
+    pub fn store(&self, source: &impl Source, fields: &mut [u8]) {
+        let value = match self.load {
+            PlainLoad::Register(at) => source.register(at),
+            PlainLoad::Returned => source.returned(),
+            PlainLoad::Argument(at) => source.argument(at),
+            PlainLoad::Saved(at) => source.saved(at),
+        };
+        put(fields, self.place.into(), self.size, value.to_ne_bytes());
+    }
+}
+
+/// Writes a value of `size` bytes at `at` in `fields`, if there is room.
+#[inline(always)]
+fn put(fields: &mut [u8], at: usize, size: u8, value: [u8; 8]) {
+    // One store each: a copy whose length is not known here would be a call.
+    match size {
+        8 => put_first::<8>(fields, at, value),
+        4 => put_first::<4>(fields, at, value),
+        2 => put_first::<2>(fields, at, value),
+        _ => put_first::<1>(fields, at, value),
     }
 }
 
@@ -251,6 +297,25 @@ impl Program {
     #[inline(always)]
     pub fn has_texts(&self) -> bool {
         matches!(self.store, Store::Text { .. })
+    }
+
+    /// The same as a [`Plain`] at `place` of what is written, if it is one.
+    pub fn plain(&self, place: usize) -> Option<Plain> {
+        let is_alone = self.store == Store::Value && self.step_count == 0;
+        let is_whole = self.bits.is_none() && self.count.is_none();
+        let load = match self.load {
+            Load::Register(at) => PlainLoad::Register(at),
+            Load::Returned => PlainLoad::Returned,
+            Load::Argument(at) => PlainLoad::Argument(at),
+            Load::Saved(at) => PlainLoad::Saved(at),
+            _ => return None,
+        };
+        let plain = Plain {
+            load,
+            size: self.size,
+            place: u16::try_from(place).ok()?,
+        };
+        (is_alone && is_whole).then_some(plain)
     }
 
     /// The bytes of its argument that name a symbol.
@@ -399,21 +464,11 @@ impl Program {
     /// Writes one element.
     #[inline(always)]
     fn put(&self, fields: &mut [u8], at: usize, value: [u8; 8]) {
-        let size = usize::from(self.size);
-        let Some(to) = fields.get_mut(at..at.wrapping_add(size)) else {
-            return;
-        };
         let value = match self.bits {
             None => value,
             Some(bits) => self.shifted(value, bits),
         };
-        // One store each: a copy whose length is not known here would be a call.
-        match size {
-            8 => put_first::<8>(to, value),
-            4 => put_first::<4>(to, value),
-            2 => put_first::<2>(to, value),
-            _ => put_first::<1>(to, value),
-        }
+        put(fields, at, self.size, value);
     }
 
     fn shifted(&self, value: [u8; 8], bits: Bits) -> [u8; 8] {

@@ -8,7 +8,7 @@ use crate::core::event::probe::command::{split_offset, Spot};
 use crate::core::event::probe::error::Refused;
 use crate::core::event::probe::layout::{self, Kind, Named};
 use crate::core::event::probe::meta::Origin;
-use crate::core::event::probe::program::{Source, Texts};
+use crate::core::event::probe::program::{Plain, Source, Texts};
 use crate::core::format::symbol::Style;
 use crate::core::format::Out;
 use crate::core::parse::number;
@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
     /// What the entries are of, for those of another event.
     attached: KVec<u8>,
     items: KVec<Item>,
+    /// All of them, if each is a number that is stored as it is found; else some, which are not looked at.
+    plain: KVec<Plain>,
     /// Bytes of their values, without texts.
     size: usize,
     /// Bytes in front of them, behind the common fields.
@@ -108,6 +110,7 @@ impl Arguments {
             kind,
             attached: KVec::new(),
             items: KVec::new(),
+            plain: KVec::new(),
             size: 0,
             start: kind.size(),
             has_texts: false,
@@ -141,6 +144,10 @@ impl Arguments {
             let argument = argument::compile(&body, parsed.body, &mut context).map_err(refused)?;
             all.size = context.size;
             all.has_texts |= argument.program.has_texts();
+            let place = all.start.wrapping_add(argument.offset);
+            if let Some(plain) = argument.program.plain(place) {
+                all.plain.push(plain, GFP_KERNEL)?;
+            }
             let item = Item {
                 name,
                 body,
@@ -310,8 +317,18 @@ impl Arguments {
             *to = word.to_ne_bytes();
             rest = behind;
         }
-        if !self.items.is_empty() {
-            self.store_values(source, fields);
+        match self.items.len() {
+            0 => {}
+            count if self.plain.len() == count => self.store_plain(source, fields),
+            _ => self.store_values(source, fields),
+        }
+    }
+
+    /// [`Arguments::store_values`] where all are numbers that are stored as they are found.
+    #[inline(always)]
+    fn store_plain(&self, source: &impl Source, fields: &mut [u8]) {
+        for plain in &self.plain {
+            plain.store(source, fields);
         }
     }
 

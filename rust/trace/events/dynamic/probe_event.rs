@@ -23,7 +23,7 @@ use crate::kernel::text::Text;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::printer::symbols_of;
-use crate::trace::events::recording::{self, Start};
+use crate::trace::events::recording::{self, HitEntry, Start};
 use crate::trace::events::registry::{self, EventId, OnSwitch, Registry};
 #[cfg(CONFIG_EPROBE_EVENTS)]
 use crate::trace::instance::Instance;
@@ -126,18 +126,35 @@ impl Record {
         at: &impl Source,
         stay: &PreemptOff,
     ) {
-        let arguments = &*self.arguments;
+        let made = Made {
+            words,
+            arguments: &self.arguments,
+            at,
+        };
         for file in self.event.hit_files(stay) {
             if is_wanted(file) {
-                recording::record_hit(
-                    stay,
-                    file,
-                    start,
-                    || arguments.entry_size(at),
-                    |fields| arguments.store(words, at, fields),
-                );
+                recording::record_hit(stay, file, start, &made);
             }
         }
+    }
+}
+
+/// The entry of a hit: the words that its kind begins with, and the arguments.
+struct Made<'a, S, const N: usize> {
+    words: [usize; N],
+    arguments: &'a Arguments,
+    at: &'a S,
+}
+
+impl<S: Source, const N: usize> HitEntry for Made<'_, S, N> {
+    #[inline(always)]
+    fn size(&self) -> usize {
+        self.arguments.entry_size(self.at)
+    }
+
+    #[inline(always)]
+    fn fill(&self, fields: &mut [u8]) {
+        self.arguments.store(self.words, self.at, fields);
     }
 }
 

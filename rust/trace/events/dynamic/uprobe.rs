@@ -31,7 +31,7 @@ use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::uprobe::{File, Handler, Place, Program, Uprobe as Probe};
 use crate::kernel::{nofault, relaxed, user_memory};
 use crate::trace::events::file::Hot;
-use crate::trace::events::recording::{self, Start};
+use crate::trace::events::recording::{self, Filled, Start};
 use core::fmt;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -170,7 +170,7 @@ impl Hits {
         };
         let stay = PreemptOff::new();
         for file in self.event.hit_files(&stay) {
-            recording::record_hit(&stay, file, Start::Unknown, || size, fill);
+            recording::record_hit(&stay, file, Start::Unknown, &Filled(size, fill));
         }
         self.event.submit(regs, &stay, || size, fill);
     }
