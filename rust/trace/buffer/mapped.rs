@@ -152,23 +152,25 @@ impl ReaderGuard<'_> {
         new: KBox<Shown>,
         blocks: &mut [NonNull<u8>],
     ) -> Option<KBox<Shown>> {
+        // Nothing is dropped here, with the lock held.
         let mut new = Some(new);
         let (reader, ring, shown) = self.parts();
-        let shown = match shown {
-            Some(shown) => shown,
-            none => {
-                let mut first = new.take()?;
-                for (place, id) in reader.ids().enumerate() {
-                    if let Some(known) = first.places.get_mut(id as usize) {
-                        *known = place as u32;
-                    }
-                }
-                none.insert(first)
-            }
+        let is_first = shown.is_none();
+        if is_first {
+            core::mem::swap(shown, &mut new);
+        }
+        let (Some(shown), Some((first, rest))) = (shown, blocks.split_first_mut()) else {
+            return new;
         };
+        if is_first {
+            for (place, id) in reader.ids().enumerate() {
+                if let Some(known) = shown.places.get_mut(id as usize) {
+                    *known = place as u32;
+                }
+            }
+        }
         shown.users = shown.users.saturating_add(1);
         shown.update(ring, reader.shown_page());
-        let (first, rest) = blocks.split_first_mut()?;
         *first = shown.meta.address();
         for (id, place) in shown.places.iter().enumerate() {
             let memory = ring

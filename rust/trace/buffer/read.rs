@@ -180,6 +180,7 @@ impl<'a> Part<'a> {
             read,
             ..
         } = reader.counts();
+        drop(reader);
         let now = self.buffer.now();
         stats::Stats {
             entries,

@@ -170,7 +170,9 @@ impl Alarm {
     }
 
     fn wake(&self) {
-        if let Some(task) = &*self.sleeper.lock() {
+        // It is woken, which is traced, without the lock.
+        let task = self.sleeper.lock().clone();
+        if let Some(task) = task {
             task.wake_up();
         }
     }
