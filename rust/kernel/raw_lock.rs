@@ -11,6 +11,11 @@
 //! asked for nor freed: where a probe of a switch takes the lock, too, the allocator could wake a
 //! task and wait for a run queue whose CPU waits for the lock. A guard that is a temporary lives to
 //! the end of its statement, arguments included.
+//!
+//! Nor is anything called that could be traced, directly or by others: a tracer's callback there
+//! would wait for the lock of its own CPU if it takes it. A section that has to, and keeps its own
+//! hits away, says so ([`RawGuard::around_traced`]). `tools/testing/compiled` finds all others in the
+//! object code.
 
 #[cfg(not(CONFIG_SMP))]
 use core::cell::Cell;
@@ -109,6 +114,34 @@ pub(crate) struct RawGuard<'a, T> {
     lock: &'a RawLock<T>,
     flags: usize,
     _not_send: NotThreadSafe,
+}
+
+impl<T> RawGuard<'_, T> {
+    /// For a section that calls what can be traced: says where that begins. Whoever uses it makes
+    /// sure, and says how, that no hit on this CPU takes the lock meanwhile.
+    #[inline(always)]
+    pub(crate) fn around_traced(self) -> Self {
+        around_traced();
+        self
+    }
+}
+
+/// [`RawGuard::around_traced`] for what is a lock of another kind, taken with interrupts off.
+///
+/// No instruction: the address goes to a section that the link discards, for `tools/testing/compiled`.
+#[inline(always)]
+pub(crate) fn around_traced() {
+    #[cfg(CONFIG_X86)]
+    // SAFETY: it adds nothing to the code.
+    unsafe {
+        core::arch::asm!(
+            ".pushsection .discard.rtrace_traced",
+            ".long 2f - .",
+            ".popsection",
+            "2:",
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 impl<T> Deref for RawGuard<'_, T> {

@@ -101,8 +101,10 @@ fn print(kind: u16, entry: &[u8]) {
         true => LINE.try_lock(),
         false => Some(LINE.lock()),
     };
-    let Some(mut line) = line else { return };
+    let Some(line) = line else { return };
     busy.store(true, Relaxed);
+    // Printing is traced; events that are hit meanwhile find `busy`.
+    let mut line = line.around_traced();
     if let Some(printing) = &mut *line {
         write(printing, kind, entry);
     }

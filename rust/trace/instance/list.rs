@@ -28,6 +28,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// An instance with its serial number. The list is sorted by that number.
+#[derive(Clone)]
 struct Entry {
     serial: u64,
     instance: Arc<Instance>,
@@ -88,19 +89,15 @@ impl Instance {
 
 /// Adds `instance` to the list. Task context. `ENOMEM`.
 fn add_to_list(serial: u64, instance: Arc<Instance>) -> Result {
-    // Memory is allocated outside the raw lock. The list cannot grow meanwhile, since the caller
-    // holds the directories' mutex.
+    // The raw lock is held for the exchange alone. The list does not change meanwhile, since the
+    // caller holds the directories' mutex.
     let length = LIST.lock().len();
     let mut longer = KVec::with_capacity(length + 1, GFP_KERNEL)?;
-    let old = {
-        let mut list = LIST.lock();
-        for entry in list.drain_all() {
-            // The capacity was reserved above.
-            let _ = longer.push_within_capacity(entry);
-        }
-        let _ = longer.push_within_capacity(Entry { serial, instance });
-        core::mem::replace(&mut *list, longer)
-    };
+    for entry in entries() {
+        longer.push(entry, GFP_KERNEL)?;
+    }
+    longer.push(Entry { serial, instance }, GFP_KERNEL)?;
+    let old = core::mem::replace(&mut *LIST.lock(), longer);
     drop(old);
     Ok(())
 }
@@ -120,12 +117,17 @@ fn remove_from_list(instance: &Arc<Instance>) {
 /// All instances, the oldest first. An instance that is created or removed meanwhile may be
 /// missing. Task context.
 pub(crate) fn all() -> impl Iterator<Item = Arc<Instance>> {
+    entries().map(|entry| entry.instance)
+}
+
+/// [`all`], with their serial numbers.
+fn entries() -> impl Iterator<Item = Entry> {
     let mut next = 0;
     core::iter::from_fn(move || {
         let list = LIST.lock();
-        let entry = list.iter().find(|entry| entry.serial >= next)?;
+        let entry = list.get(list.partition_point(|entry| entry.serial < next))?;
         next = entry.serial.wrapping_add(1);
-        Some(entry.instance.clone())
+        Some(entry.clone())
     })
 }
 
@@ -158,9 +160,10 @@ pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
 }
 
 /// Runs `f` on the instance called `name`. `None` if there is none, or if the list is locked. Any
-/// context. No instance is added or removed while `f` runs.
+/// context. No instance is added or removed while `f` runs, whose functions are traced: no hit waits
+/// for the list.
 pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
-    let list = LIST.try_lock()?;
+    let list = LIST.try_lock()?.around_traced();
     f(&list
         .iter()
         .find(|entry| entry.instance.is_called(name))?

@@ -109,7 +109,8 @@ fn deeper(at: usize, ip: usize) {
         return;
     }
     Own::with(at, |own| {
-        let mut deepest = DEEPEST.lock();
+        // Unwinding is traced; `_disabled` keeps this CPU's hits away.
+        let mut deepest = DEEPEST.lock().around_traced();
         // Somebody else may have been faster.
         if own.depth(0) <= MAX.load(Relaxed) {
             return;

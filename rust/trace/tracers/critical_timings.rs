@@ -267,7 +267,9 @@ impl CriticalTimings {
         end: usize,
         own: usize,
     ) {
-        let _alone = self.reporting.lock();
+        // Unwinding and waking are traced; this CPU's section is neither open nor closed meanwhile, and
+        // functions are not looked at.
+        let _alone = self.reporting.lock().around_traced();
         // While this waited, another CPU may have reported a longer one.
         if self.latency.is_worse(latency) {
             self.record_any(context, own, end);

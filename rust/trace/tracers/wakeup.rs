@@ -119,7 +119,8 @@ impl Running for Tracing {
         let wakeup = self.functions.what();
         if on {
             wakeup.instance.buffer().reset();
-            wakeup.awaited.lock().end(wakeup);
+            let before = wakeup.awaited.lock().end(wakeup);
+            drop(before);
         }
         wakeup.enabled.store(on, Relaxed);
     }
@@ -172,13 +173,13 @@ struct Awaited {
 }
 
 impl Awaited {
-    /// Nobody is awaited any more.
-    fn end(&mut self, wakeup: &Wakeup) {
+    /// Nobody is awaited any more. The task that was is to be given back with the lock open.
+    fn end(&mut self, wakeup: &Wakeup) -> Option<ARef<Task>> {
         wakeup.prio.store(NOBODYS, Relaxed);
         wakeup.deadline.store(false, Relaxed);
         wakeup.functions.set_gate(false);
         wakeup.task.store(0, Relaxed);
-        self.task = None;
+        self.task.take()
     }
 }
 
@@ -236,11 +237,13 @@ impl Wakeup {
     /// `task` is awaited from now on.
     fn begin(&self, task: TaskView<'_>, waker: TaskView<'_>, from: &Caller) {
         let context = Context::capture_all();
-        let mut awaited = self.awaited.lock();
+        let _before;
+        // Recording wakes and unwinds, which is traced; this CPU is `inside`.
+        let mut awaited = self.awaited.lock().around_traced();
         if !self.enabled.load(Relaxed) || !self.is_more_urgent(task) {
             return;
         }
-        awaited.end(self);
+        _before = awaited.end(self);
         let buffer = self.instance.buffer();
         awaited.cpu = CpuId::from_u32(task.cpu());
         awaited.since = buffer.now_here(&PreemptOff::new());
@@ -268,7 +271,9 @@ impl Wakeup {
     /// The CPU turns from `prev` to `next`, who was awaited.
     fn arrive(&self, prev: TaskView<'_>, next: TaskView<'_>, from: &Caller) {
         let context = Context::capture_all();
-        let mut awaited = self.awaited.lock();
+        let _before;
+        // As in `begin`.
+        let mut awaited = self.awaited.lock().around_traced();
         if !self.enabled.load(Relaxed) || self.task.load(Relaxed) != next.address() {
             return;
         }
@@ -286,7 +291,7 @@ impl Wakeup {
         if worse {
             self.keep(&awaited, latency);
         }
-        awaited.end(self);
+        _before = awaited.end(self);
     }
 
     /// Keeps the trace of all CPUs as that of who was awaited, for so long.
@@ -369,8 +374,9 @@ impl Measurement for Wakeup {
     }
 
     fn set_graph(&self, graph: bool) {
+        let _before;
         let mut awaited = self.awaited.lock();
-        awaited.end(self);
+        _before = awaited.end(self);
         self.graph.store(graph, Relaxed);
     }
 }

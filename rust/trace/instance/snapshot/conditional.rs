@@ -7,6 +7,7 @@
 
 use super::{refusal, take_here, Conditional};
 use crate::kernel::context::IrqsOff;
+use crate::kernel::raw_lock::around_traced;
 use crate::trace::instance::Instance;
 use core::any::Any;
 use core::hint::spin_loop;
@@ -79,6 +80,8 @@ impl Instance {
                     }
                     spin_loop();
                 }
+                // Waking is traced; hits on this CPU go back above.
+                around_traced();
                 decide(&*now.owner, &|| {
                     // While the buffer is paused, nothing is exchanged.
                     !self.buffer.is_paused() && take_here(self, None).is_ok()
