@@ -67,7 +67,8 @@ static notrace void callback(unsigned long ip, unsigned long parent_ip, struct f
 	seen->fregs_ip = ftrace_regs_get_instruction_pointer(fregs);
 	seen->full_regs = ftrace_get_regs(fregs);
 	seen->depth = stack_trace_save(seen->stack, ARRAY_SIZE(seen->stack), 0);
-	if (seen->again)
+	/* Where nothing ends it, the test is to. */
+	if (seen->again && seen->hits < 50)
 		kunit_tracee(1, 2);
 	if (seen->go_to)
 		ftrace_regs_set_instruction_pointer(fregs, seen->go_to);
@@ -161,6 +162,32 @@ static void recursion(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
 	KUNIT_EXPECT_EQ(test, seen.hits, 4u);
 	finish(test, &seen);
+}
+
+/* The same where the list calls the callbacks: it lets one more hit in, for all of them, also if none asks for protection. */
+static void recursion_in_the_list(struct kunit *test)
+{
+	static struct seen a, b, regs;
+
+	start(test, &a, 0, TRACEE);
+	start(test, &b, 0, TRACEE);
+	a.again = true;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	KUNIT_EXPECT_EQ(test, a.hits, 2u);
+	KUNIT_EXPECT_EQ(test, b.hits, 2u);
+	start(test, &regs, FTRACE_OPS_FL_SAVE_REGS, TRACEE);
+	b.again = true;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	/* Two of them call it, so two more hits of each are inside. */
+	KUNIT_EXPECT_EQ(test, a.hits, 5u);
+	KUNIT_EXPECT_EQ(test, b.hits, 5u);
+	KUNIT_EXPECT_EQ(test, regs.hits, 3u);
+	finish(test, &regs);
+	finish(test, &a);
+	b.again = false;
+	KUNIT_EXPECT_EQ(test, call_tracee(5, 7), 22l);
+	KUNIT_EXPECT_EQ(test, b.hits, 6u);
+	finish(test, &b);
 }
 
 static void one_ops_with_regs(struct kunit *test)
@@ -469,6 +496,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(one_ops),
 	KUNIT_CASE(one_ops_protected),
 	KUNIT_CASE(recursion),
+	KUNIT_CASE(recursion_in_the_list),
 	KUNIT_CASE(one_ops_with_regs),
 	KUNIT_CASE(several_ops),
 	KUNIT_CASE(moved_filter),
