@@ -6,23 +6,9 @@
  * the C core behaves alike.
  */
 #include <linux/cpumask.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include "ring_buffer.h"
-
-/* A function that headers declare for the kernel itself; the address is that of a probe. */
-void *address_of(const char *name)
-{
-	struct kprobe probe = { .symbol_name = name };
-	void *addr = NULL;
-
-	if (!register_kprobe(&probe)) {
-		addr = probe.addr;
-		unregister_kprobe(&probe);
-	}
-	return addr;
-}
 
 void (*set_clock)(struct trace_buffer *buffer, u64 (*clock)(void));
 void (*set_time_stamp_abs)(struct trace_buffer *buffer, bool abs);

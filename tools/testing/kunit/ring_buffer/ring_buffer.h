@@ -8,6 +8,7 @@
 
 #include <kunit/test.h>
 #include <linux/ring_buffer.h>
+#include "../address_of.h"
 
 #define CPU	0
 /* Room for events on a sub-buffer of one page. */
@@ -45,7 +46,6 @@ extern u64 now;
 extern struct trace_buffer *buffer;
 
 u64 test_clock(void);
-void *address_of(const char *name);
 int suite_init(struct kunit_suite *suite);
 int test_init(struct kunit *test);
 void test_exit(struct kunit *test);
