@@ -416,6 +416,31 @@ static void scales(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS
+/* A time that is not what its writer has written: whoever writes next finds that, and is the last one. The log has a report. */
+static void wrong_time(struct kunit *test)
+{
+	struct ring_buffer_event *event;
+	u64 ts;
+
+	put_range(0, 2);
+	event = reserve(2);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->time_delta ^= 4;
+	ring_buffer_unlock_commit(buffer);
+	now++;
+	KUNIT_EXPECT_TRUE(test, put(3));
+	KUNIT_EXPECT_FALSE(test, put(4));
+	KUNIT_EXPECT_EQ(test, ring_buffer_entries(buffer), 4);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 1);
+	KUNIT_EXPECT_EQ(test, take(&ts, NULL), 2);
+	KUNIT_EXPECT_EQ(test, ts, 1006);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 3);
+	KUNIT_EXPECT_EQ(test, take(NULL, NULL), NOTHING);
+}
+#endif
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(lengths),
 	KUNIT_CASE(limits),
@@ -430,6 +455,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(resize),
 #ifdef CONFIG_X86
 	KUNIT_CASE(scales),
+#endif
+#ifdef CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS
+	KUNIT_CASE(wrong_time),
 #endif
 	{}
 };
