@@ -12,7 +12,8 @@ KASLR), CPU (a model of QEMU's, emulated), SMP, MEM, APPEND (kernel
 parameters), BOOTCONFIG (a file with the boot configuration), GUEST_TIMEOUT (seconds), THREAD (single|multi), ACCEL (kvm|tcg), ICOUNT=1 (one virtual nanosecond per
 instruction of whichever CPU; one CPU if SMP does not say more), REBOOT=1 (a guest that reboots or panics starts anew, with
 the command and with what was in its memory; without it, that is the end), DEBUGGER (lines that are typed where the kernel debugger
-waits for one, which takes kgdboc=ttyS0), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
+waits for one, which takes kgdboc=ttyS0), STEPS (a folder: QEMU translates each instruction alone, its monitor listens at
+`monitor` there, and what it is told to log goes to `log`), CHECK_LOG=1 or --check-log (a warning or oops on the console is a failure), LOG (console log's path).
 
 Exit status: the command's own; 124 where it did not end in time; 125 where the guest died or could not be started;
 126 where the console shows a warning or oops and --check-log was given.
@@ -95,6 +96,7 @@ class Options:
         self.timeout = number("GUEST_TIMEOUT", 300)
         self.reboot = get("REBOOT") == "1"
         self.debugger = (get("DEBUGGER") or "").splitlines()
+        self.steps = get("STEPS")
         self.model = get("CPU") or "max"
         self.thread = get("THREAD") or "single"
         if self.thread not in ("single", "multi"):
@@ -184,6 +186,15 @@ def kvm_boots(options):
         return "Linux version" in read(log, "") and "Kernel panic" in read(log, "")
 
 
+def single_steps(machine):
+    """QEMU's options of an emulated machine, so that it translates each instruction alone; 8.1 has another option for that."""
+    version = subprocess.run(["qemu-system-x86_64", "--version"], check=False, stdout=subprocess.PIPE, text=True).stdout
+    found = re.search(r"version (\d+)\.(\d+)", version)
+    if found and (int(found[1]), int(found[2])) < (8, 1):
+        return [*machine, "-singlestep"]
+    return [option.replace("tcg,", "tcg,one-insn-per-tb=on,") for option in machine]
+
+
 class Guest:
     """One QEMU process with its channels: console log, command output, exit status."""
 
@@ -227,6 +238,8 @@ class Guest:
         reboot = [] if options.reboot else ["-no-reboot"]
         console_device = f"socket,id=console,path={self.keyboard},server=on,wait=off,logfile={self.log}" if options.debugger \
             else f"file,id=console,path={self.log}"
+        if options.steps:
+            machine = single_steps(machine) + ["-monitor", f"unix:{options.steps}/monitor,server=on,wait=off", "-D", f"{options.steps}/log"]
         # Whatever ends this script ends its QEMU.
         return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
                 "-nodefaults", "-no-user-config", "-display", "none", *reboot, *machine, "-smp", str(options.cpus),
