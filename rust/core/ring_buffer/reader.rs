@@ -11,6 +11,7 @@ use super::cpu_buffer::CpuBuffer;
 use super::parse::{Cursor, Found};
 use super::sub_buffer::SubBuffer;
 use super::word::{Position, Sequence, Tag};
+use crate::core::sys::point;
 
 /// The state of the reader, kept in the buffer between calls.
 #[derive(Debug)]
@@ -151,9 +152,43 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The time of the oldest event that can be read.
+    /// The time of the oldest event that can be read. Takes no sub-buffer from the ring, since user
+    /// space may be reading the reader's one through a mapping. If the event is in the ring, this is
+    /// the time in the header of its sub-buffer, as in C.
     pub fn oldest_time(&mut self) -> Option<u64> {
-        self.find_next().map(|(found, _)| found.time)
+        let buffer = self.buffer;
+        // This comes first: if writers have left the sub-buffer, `records` has all of it.
+        let commit = buffer.committed();
+        let records = self.records();
+        let mut cursor = self.state.cursor;
+        if let Ok(Some(found)) = cursor.next_event(records) {
+            return Some(found.time);
+        }
+        if commit.id() == self.state.id {
+            return None;
+        }
+        loop {
+            let (sequence, index) = buffer.oldest_after(self.own());
+            let slot = buffer.slot(index);
+            let tag = slot.load();
+            if !tag.holds(sequence) {
+                continue;
+            }
+            if buffer.readable(tag.id()).used() == 0 {
+                return None;
+            }
+            point!();
+            // SAFETY: the memory is valid; a concurrent change by a writer is detected below.
+            let time = unsafe {
+                let header = buffer.sub_buffer(tag.id()).data();
+                header.cast::<u64>().read_volatile()
+            };
+            // Pairs with `fence_release` in `claim_next`: if the time was written after the claim, the
+            // tag would show the claim.
+            if slot.0.load_after_reads() == tag.0 {
+                return Some(time);
+            }
+        }
     }
 
     /// Whether there is no event to read.

@@ -176,6 +176,36 @@ fn an_iterator_leaves_events_there() {
 }
 
 #[test]
+fn the_time_of_the_oldest_event_is_found_without_taking_anything() {
+    let memory = Memory::new(4, 128);
+    let clock = Clock::default();
+    let mut reader = memory.reader();
+    assert_eq!(reader.oldest_time(), None);
+    for i in 0..20 {
+        assert!(write(&memory, &clock, i));
+    }
+    let mut read = 0;
+    loop {
+        let ids: Vec<u32> = reader.ids().collect();
+        let oldest = reader.oldest_time();
+        assert_eq!(ids, reader.ids().collect::<Vec<u32>>(), "after {read}");
+        let Some(event) = reader.consume() else {
+            assert_eq!(oldest, None);
+            break;
+        };
+        assert_eq!(oldest, Some(event.time));
+        read += 1;
+    }
+    assert_eq!(read, 20);
+    // What is overwritten meanwhile is not the oldest any more.
+    for i in 20..200 {
+        assert!(write(&memory, &clock, i));
+    }
+    let oldest = reader.oldest_time();
+    assert_eq!(oldest, reader.consume().map(|event| event.time));
+}
+
+#[test]
 fn a_limited_iterator_ends_where_it_began_whatever_is_written() {
     let memory = Memory::new(4, 128);
     let clock = Clock::default();

@@ -170,7 +170,7 @@ impl<'a> Part<'a> {
     /// What `per_cpu/cpuN/stats` shows. Any context but NMI.
     pub(crate) fn stats(self) -> stats::Stats {
         let mut reader = self.lock_reader();
-        let oldest = reader.peek().map_or(0, |event| event.time);
+        let oldest = reader.oldest_time().unwrap_or(0);
         let Stats {
             entries,
             overrun,

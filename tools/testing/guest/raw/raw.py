@@ -345,6 +345,15 @@ def mapping():
         mark(fill, LONG)
     fcntl.ioctl(fd, GET_READER)
     check("overruns are counted", meta(first)["overrun"] > 0)
+    # Who only looks at the buffer leaves the page where it is, also where all of it was read: writers must not get it.
+    fcntl.ioctl(fd, GET_READER)
+    at = (meta(first)["id"] + 1) * PAGE
+    page = whole[at:at + PAGE]
+    get("per_cpu/cpu0/stats")
+    get("trace")
+    for fill in range(200):
+        mark(fill, LONG)
+    check("a page stays until the next ioctl", whole[at:at + PAGE] == page)
     os.close(reader)
     os.close(fd)
     put("trace", b"")
