@@ -6,25 +6,40 @@
  *
  *	hammer CPU CONTEXT NUMBER SUM FILLING
  *
- * A number is used up only by an event that was recorded. Parameters: `run` starts and stops the writers, `written`
- * says for each CPU how many events each context has recorded and how many attempts were refused.
+ * Parameters: `how` says by what, and begins the numbers anew:
+ *
+ *	puts		trace_puts()
+ *	event		the event rtrace_hammer:hammer, reserved and committed
+ *	discard		the same, after each a second time with the field `keep` 0, for a filter to reject
+ *	function	a call of hammer_call(), for a tracer to record with its arguments or with what it returns
+ *
+ * `run` starts and stops the writers; none writes any more once it is stopped. `written` says for each CPU how many events
+ * each context has recorded and how many attempts were refused. Of `puts` and `event` a number is used up only by an event
+ * that was recorded; the others do not learn whether it was, and use one for each attempt. With each 64th number, but in
+ * NMIs, hammer_seldom() is called, for function commands.
  */
 #include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/smpboot.h>
 #include <linux/timer.h>
+#include <linux/trace_events.h>
 #include <linux/trace_printk.h>
 #include <asm/apic.h>
 #include <asm/nmi.h>
+
+#define CREATE_TRACE_POINTS
+#include "rtrace_hammer_trace.h"
 
 enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
 
 #define LONGEST	200
 #define FNV_START	2166136261u
 #define FNV_PRIME	16777619u
+#define GOLDEN		0x9e3779b97f4a7c15ul
 
 struct writer {
 	u64 written[CONTEXTS];
@@ -39,6 +54,28 @@ struct writer {
 static DEFINE_PER_CPU(struct writer, writers);
 static bool running;
 
+static const char *const ways[] = { "puts", "event", "discard", "function" };
+enum { PUTS, EVENT, DISCARD, FUNCTION };
+static int way;
+/* The event in the top instance, which is there as long as the module. */
+static struct trace_event_file *file;
+
+/* Global, and with a use of each argument: the compiler is to leave all of them where a tracer finds them. */
+unsigned long hammer_call(unsigned long from, unsigned long number, unsigned long sum);
+void hammer_seldom(unsigned long number);
+
+/* `from` is the CPU and, in the lowest four bits, the context. */
+noinline unsigned long hammer_call(unsigned long from, unsigned long number, unsigned long sum)
+{
+	asm volatile("" : : "r"(from), "r"(number), "r"(sum));
+	return number << 24 | (from & 0xfff) << 12 | sum >> 52;
+}
+
+noinline void hammer_seldom(unsigned long number)
+{
+	asm volatile("" : : "r"(number));
+}
+
 static u32 sum(const char *text)
 {
 	u32 sum = FNV_START;
@@ -48,6 +85,36 @@ static u32 sum(const char *text)
 	return sum;
 }
 
+static bool write_event(const char *text, int length, bool keep)
+{
+	struct trace_event_raw_hammer *entry;
+	struct trace_event_buffer buffer;
+
+	entry = trace_event_buffer_reserve(&buffer, file, sizeof(*entry) + length);
+	if (!entry)
+		return false;
+	entry->keep = keep;
+	entry->__data_loc_text = length << 16 | offsetof(struct trace_event_raw_hammer, __data);
+	memcpy(entry->__data, text, length);
+	trace_event_buffer_commit(&buffer);
+	return true;
+}
+
+/* Whether the number is used up. */
+static bool write_text(const char *text, int length)
+{
+	switch (way) {
+	case EVENT:
+		return write_event(text, length, true);
+	case DISCARD:
+		write_event(text, length, true);
+		write_event(text, length, false);
+		return true;
+	default:
+		return __trace_puts(_THIS_IP_, text);
+	}
+}
+
 /* Writes one event. The caller stays on its CPU. */
 static void write_one(int context)
 {
@@ -55,14 +122,24 @@ static void write_one(int context)
 	u64 number = writer->written[context] + 1;
 	char *text = writer->text[context];
 	unsigned int filling = number * 7 % LONGEST, i;
-	int length = sprintf(text, "hammer %d %d %llu ", smp_processor_id(), context, number);
+	int cpu = smp_processor_id(), length;
 
+	if (context != NMI && number % 64 == 0)
+		hammer_seldom(number);
+	if (way == FUNCTION) {
+		unsigned long from = cpu << 4 | context;
+
+		hammer_call(from, number, (number ^ from) * GOLDEN);
+		writer->written[context] = number;
+		return;
+	}
+	length = sprintf(text, "hammer %d %d %llu ", cpu, context, number);
 	length += sprintf(text + length, "%08x ", sum(text));
 	for (i = 0; i < filling; i++)
 		text[length + i] = 'a' + (number + i) % 26;
 	text[length + filling] = '\n';
 	text[length + filling + 1] = 0;
-	if (__trace_puts(_THIS_IP_, text))
+	if (write_text(text, length + filling + 1))
 		writer->written[context] = number;
 	else
 		writer->refused[context]++;
@@ -70,8 +147,11 @@ static void write_one(int context)
 
 static void write_some(int context, int count)
 {
+	/* With PREEMPT_RT a softirq can be preempted. */
+	preempt_disable();
 	while (count-- && READ_ONCE(running))
 		write_one(context);
+	preempt_enable();
 }
 
 static void in_softirq_timer(struct timer_list *timer)
@@ -108,11 +188,8 @@ static void task_turn(unsigned int cpu)
 		__apic_send_IPI_mask(cpumask_of(other), NMI_VECTOR);
 	preempt_enable();
 
-	for (int i = 0; i < 20; i++) {
-		preempt_disable();
+	for (int i = 0; i < 20; i++)
 		write_some(TASK, 10);
-		preempt_enable();
-	}
 	schedule_timeout_interruptible(1);
 }
 
@@ -143,6 +220,11 @@ static int set_run(const char *text, const struct kernel_param *param)
 
 	if (error)
 		return error;
+	if (!running) {
+		/* All that write have preemption off. */
+		synchronize_rcu();
+		return 0;
+	}
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
 		wake_up_process(per_cpu(writers.task, cpu));
@@ -153,6 +235,34 @@ static int set_run(const char *text, const struct kernel_param *param)
 static const struct kernel_param_ops run_ops = { .set = set_run, .get = param_get_bool };
 module_param_cb(run, &run_ops, &running, 0644);
 MODULE_PARM_DESC(run, "whether the writers write");
+
+static int set_how(const char *text, const struct kernel_param *param)
+{
+	int chosen = sysfs_match_string(ways, text);
+	unsigned int cpu;
+
+	if (chosen < 0)
+		return chosen;
+	if (running)
+		return -EBUSY;
+	way = chosen;
+	for_each_possible_cpu(cpu) {
+		struct writer *writer = per_cpu_ptr(&writers, cpu);
+
+		memset(writer->written, 0, sizeof(writer->written));
+		memset(writer->refused, 0, sizeof(writer->refused));
+	}
+	return 0;
+}
+
+static int get_how(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%s\n", ways[way]);
+}
+
+static const struct kernel_param_ops how_ops = { .set = set_how, .get = get_how };
+module_param_cb(how, &how_ops, NULL, 0644);
+MODULE_PARM_DESC(how, "what events are written by: puts, event, discard or function");
 
 static int get_written(char *text, const struct kernel_param *param)
 {
@@ -178,6 +288,11 @@ static int __init hammer_init(void)
 	unsigned int cpu;
 	int error;
 
+	file = trace_get_event_file(NULL, "rtrace_hammer", "hammer");
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	/* It would keep the module in use. */
+	trace_put_event_file(file);
 	for_each_possible_cpu(cpu)
 		set_up(cpu);
 	error = register_nmi_handler(NMI_LOCAL, in_nmi_handler, 0, "rtrace_hammer");
