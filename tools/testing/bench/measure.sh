@@ -237,10 +237,23 @@ echo 0 > options/function-trace
 if has irqsoff; then
 	price irqsoff "$(latency irqsoff "$program")" "$none" 200
 fi
+calls=2000
+"$pingpong" > /dev/null
 if has wakeup_rt; then
-	calls=2000
-	"$pingpong" > /dev/null
 	none=$("$pingpong")
 	price wakeup "$(latency wakeup_rt "$pingpong")" "$none" 100
 fi
 echo 1 > options/function-trace
+
+# What a list of pids costs a switch of tasks, of which there are two in a call. Neither task is in it; what is traced is
+# nothing that the program calls.
+if has function && [ -e set_ftrace_pid ]; then
+	echo '*_sys_getppid' > set_ftrace_filter
+	echo function > current_tracer
+	none=$("$pingpong")
+	echo 99999 > set_ftrace_pid
+	price switch_pids "$("$pingpong")" "$none" 200
+	echo nop > current_tracer
+	echo > set_ftrace_pid
+	echo > set_ftrace_filter
+fi
