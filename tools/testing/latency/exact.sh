@@ -49,4 +49,72 @@ for case in irqsoff:irq preemptirqsoff:irq preemptoff:preempt preemptirqsoff:pre
 	result "$tracer: a section begins where timings start again" 9000 "$(measured "$tracer" "$kind" 5000 9000 9000)"
 done
 echo nop > current_tracer
+
+# Interrupts stay on while a large full buffer is resized and read. The buffer's lock is none that irqsoff sees, so the timer
+# of timerlat tells in another instance: how late its interrupt came at most, in ns.
+latest() {
+	sed -n 's/.* context  *irq timer_latency  *\([0-9]*\) ns$/\1/p' instances/timer/trace | sort -n | tail -n 1
+}
+
+soon() { # name, what to do
+	name=$1
+	shift
+	echo > instances/timer/trace
+	"$@" > /dev/null
+	# A timer that was kept waiting fires after that.
+	sleep 0.1
+	number=$((number + 1))
+	found=$(latest)
+	if [ "${found:-1000000}" -lt 100000 ]; then
+		echo "ok $number $name"
+	else
+		echo "# the timer came ${found:-never} ns late"
+		echo "not ok $number $name"
+	fi
+}
+
+full() { # kB
+	echo $(($1 + 100)) > buffer_size_kb
+	echo > trace
+	head -c $(($1 * 1024)) /dev/zero | tr '\0' x | dd of=trace_marker bs=3000 2> /dev/null
+}
+
+size() { # kB
+	echo "$1" > buffer_size_kb
+}
+
+empty() {
+	echo > trace
+}
+
+raw() {
+	dd if=per_cpu/cpu0/trace_pipe_raw bs=4096 iflag=nonblock 2> /dev/null || true
+}
+
+if grep -qw timerlat available_tracers && mkdir instances/timer; then
+	echo timerlat > instances/timer/current_tracer
+	# Where the CPU has nothing to do, it is the host that wakes it, in its own time.
+	nice -n 19 sh -c 'while :; do :; done' &
+	busy=$!
+	full 65536
+	soon "interrupts stay on while a full buffer of 64 MiB shrinks" size 32768
+	soon "interrupts stay on while it grows" size 65536
+	full 16384
+	soon "interrupts stay on while 16 MiB are listed" cat trace
+	soon "interrupts stay on while the counts are read" cat per_cpu/cpu0/stats
+	soon "interrupts stay on while 16 MiB are read as pages" raw
+	full 16384
+	soon "interrupts stay on while 16 MiB are thrown away" empty
+	if grep -qw preemptoff available_tracers; then
+		empty
+		echo preemptoff > current_tracer
+		echo 0 > tracing_max_latency
+		timeout 1 sh -c 'while :; do cat /proc/self/stat; done' > /dev/null
+		soon "interrupts stay on while the trace of a latency is listed" cat trace
+		echo nop > current_tracer
+	fi
+	kill $busy
+	echo nop > instances/timer/current_tracer
+	rmdir instances/timer
+fi
 echo "1..$number"
