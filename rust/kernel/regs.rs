@@ -55,9 +55,9 @@ impl Regs {
 
     /// A word of the kernel's stack; 0 for one beyond it.
     #[inline(always)]
-    pub(crate) fn stack(&self, at: u16) -> usize {
+    pub(crate) fn stack(&self, at: u32) -> usize {
         // SAFETY: the registers are there; the function looks at the place.
-        unsafe { bindings::regs_get_kernel_stack_nth(self.0.get(), at.into()) }
+        unsafe { bindings::regs_get_kernel_stack_nth(self.0.get(), at) }
     }
 
     /// The stack pointer.

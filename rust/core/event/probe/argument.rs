@@ -49,7 +49,7 @@ pub trait Machine {
     /// The register of this name, as [`Load::Register`] has it.
     fn register(&self, name: &[u8]) -> Option<u16>;
 
-    /// How many words a stack has.
+    /// How many words a stack of the kernel has.
     fn stack_words(&self) -> u64;
 
     /// Whether probes are in programs: they read a program's memory, and know a place in its file,
@@ -154,6 +154,8 @@ pub struct Context<'a> {
     pub types: Option<&'a mut dyn Types>,
     /// The probed function, if the types have it.
     pub function: Option<Function>,
+    /// Whether another argument has asked for the function. As in C, what is not found is told otherwise then.
+    pub asked: bool,
     /// What is saved at entry.
     pub saved: &'a mut Saved,
     /// Bytes of the arguments before this one.
@@ -660,8 +662,11 @@ impl Fetch<'_, '_> {
             _ => match (rest(b"stack"), rest(b"arg")) {
                 (Some(digits @ [b'0'..=b'9', ..]), _) => {
                     let at = self.number(digits)?;
-                    match u16::try_from(at) {
-                        Ok(word) if at <= self.context.machine.stack_words() => Load::Stack(word),
+                    // How large the stack of a program is nobody knows.
+                    let machine = self.context.machine;
+                    let may_be = machine.is_program() || at <= machine.stack_words();
+                    match u32::try_from(at) {
+                        Ok(word) if may_be => Load::Stack(word),
                         _ => return self.refuse(Reason::BadStackNumber),
                     }
                 }
@@ -791,6 +796,8 @@ impl Fetch<'_, '_> {
                 used = used.wrapping_add(1);
                 Some(bits)
             }
+            // Nobody has asked for a bit-field.
+            Some(Some(_)) if typed.name.is_none() => return self.refuse(Reason::TooManyOps),
             Some(_) => return at_type(Reason::BadBitfield),
         };
         if typed.count.is_some() {

@@ -56,6 +56,11 @@ impl Origin {
 
 const NAME: &[u8] = b"$arg";
 
+/// Whether one of these words is of the function's parameters: what they are is looked up then, wherever it stands.
+pub fn asks<'w>(mut words: impl Iterator<Item = &'w [u8]>) -> bool {
+    words.any(|word| word.starts_with(NAME))
+}
+
 /// Calls `each` with the words of arguments, which begin with the definition's third, and with what they
 /// stand for where the function is known. Returns whether any stands for something else.
 ///

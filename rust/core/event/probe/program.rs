@@ -15,7 +15,7 @@ pub enum Load {
     /// A register, by its place among the registers.
     Register(u16),
     /// A word of the stack, counted from its top.
-    Stack(u16),
+    Stack(u32),
     /// The stack pointer.
     StackPointer,
     /// What the function returns.
@@ -190,7 +190,7 @@ pub trait Source {
     /// [`Load::Register`].
     fn register(&self, at: u16) -> u64;
     /// [`Load::Stack`].
-    fn stack(&self, at: u16) -> u64;
+    fn stack(&self, at: u32) -> u64;
     /// [`Load::StackPointer`].
     fn stack_pointer(&self) -> u64;
     /// [`Load::Returned`].

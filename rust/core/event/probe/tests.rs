@@ -9,7 +9,7 @@ use super::command::{
 use super::error::{Errno, Reason, Refused};
 use super::kernel_types::Types;
 use super::layout::{self, Kind, Named};
-use super::meta::expand;
+use super::meta::{asks, expand};
 use super::program::{Source, Texts};
 use super::types::TextOf;
 use crate::core::format::symbol::tests::{text, Names};
@@ -74,6 +74,7 @@ impl Event {
         };
         let mut all = Vec::new();
         let known = types.as_deref().zip(function);
+        let mut asked = asks(line.clone().skip(2));
         expand(line.skip(2), known, |expanded| {
             all.push(([expanded.name, expanded.rest].concat(), expanded.origin));
             Ok::<_, No>(())
@@ -100,11 +101,12 @@ impl Event {
                 machine: &World,
                 types: types.as_deref_mut().map(|types| types as &mut dyn Types),
                 function,
+                asked,
                 saved: &mut event.saved,
                 size: event.size,
             };
             let argument = compile(body, parsed.body, &mut context).map_err(refused)?;
-            event.size = context.size;
+            (event.size, asked) = (context.size, context.asked);
             event.names.push(name);
             event.bodies.push(body.to_vec());
             event.arguments.push(argument);
@@ -191,6 +193,9 @@ fn syntax_errors_of_upstream() {
         ("p^100 vfs_read", BadMaxActiveType),
         ("r^1a111 vfs_read", BadMaxActive),
         ("r^100000 vfs_read", MaxActiveTooBig),
+        // C takes these two as negative numbers, and with them its default.
+        ("r^2147483648 vfs_read", MaxActiveTooBig),
+        ("r^4294967295 vfs_read", MaxActiveTooBig),
         ("p ^non_exist_func", BadProbeAddress),
         ("p ^hoge-fuga", BadProbeAddress),
         ("p ^hoge+1000-1000", BadProbeAddress),
@@ -310,6 +315,12 @@ fn more_errors() {
         ),
         ("p vfs_read @11:^b0@0/8", BadBitfield, Errno::Invalid),
         ("p vfs_read @11:^b4@5/8", BadBitfield, Errno::Invalid),
+        (
+            "p vfs_read @11:^b18446744073709551615@2/8",
+            BadBitfield,
+            Errno::Invalid,
+        ),
+        ("p vfs_read ^$stack2049", BadStackNumber, Errno::Invalid),
         ("p vfs_read @11:^b4@0/9", BadType, Errno::Invalid),
         ("p vfs_read -^-1(%di)", BadDereferenceOffset, Errno::Invalid),
     ] {
@@ -552,7 +563,7 @@ impl Source for Hit {
         }
     }
 
-    fn stack(&self, at: u16) -> u64 {
+    fn stack(&self, at: u32) -> u64 {
         0x5000 + u64::from(at)
     }
 

@@ -186,6 +186,7 @@ fn arguments(bytes: &[u8], spot: Spot, machine: &World, mut types: Option<&mut d
             machine,
             types: types.as_deref_mut().map(|types| types as &mut dyn Types),
             function,
+            asked: false,
             saved: &mut saved,
             size,
         };

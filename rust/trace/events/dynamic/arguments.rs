@@ -120,8 +120,9 @@ impl Arguments {
         for (at, (word, origin)) in words.enumerate() {
             let refused = |refused: Refused| No::Refused(origin.refused(refused));
             let is_taken = |name: &[u8]| all.items.iter().any(|item| item.name.as_slice() == name);
-            let (types, function) = known.parts();
-            let parsed = Word::parse(word, types.is_some(), is_taken).map_err(refused)?;
+            // As in C, also where the types say nothing.
+            let has_types = cfg!(CONFIG_PROBE_EVENTS_BTF_ARGS);
+            let parsed = Word::parse(word, has_types, is_taken).map_err(refused)?;
             let name = match parsed.name {
                 Some(range) => Text::copy(word.get(range).unwrap_or(&[]))?,
                 None => Text::of(|out| write_number(out, at))?,
@@ -133,16 +134,19 @@ impl Arguments {
                 )));
             }
             let body = Text::copy(word.get(parsed.body..).unwrap_or(&[]))?;
+            let asked = known.asked;
+            let (types, function) = known.parts();
             let mut context = Context {
                 spot,
                 machine,
                 types,
                 function,
+                asked,
                 saved: &mut saved,
                 size: all.size,
             };
             let argument = argument::compile(&body, parsed.body, &mut context).map_err(refused)?;
-            all.size = context.size;
+            (all.size, known.asked) = (context.size, context.asked);
             all.has_texts |= argument.program.has_texts();
             let place = all.start.wrapping_add(argument.offset);
             if let Some(plain) = argument.program.plain(place) {

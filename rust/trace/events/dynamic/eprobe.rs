@@ -46,7 +46,7 @@ impl Source for AtEntry<'_> {
         0
     }
 
-    fn stack(&self, _at: u16) -> u64 {
+    fn stack(&self, _at: u32) -> u64 {
         0
     }
 

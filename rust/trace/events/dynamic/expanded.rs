@@ -30,7 +30,8 @@ impl Argument {
 
 /// The arguments, which begin with the third word: with the names that `$arg1` and `$arg*` stand for
 /// and with what `%pd` and `%pD` stand for. `ENOMEM`, also where the latter is too long.
-pub(super) fn expand(words: &mut Words, known: &Known) -> Result<KVec<Argument>, No> {
+pub(super) fn expand(words: &mut Words, known: &mut Known) -> Result<KVec<Argument>, No> {
+    known.asked = meta::asks(words.iter().skip(2));
     let mut all = KVec::new();
     let has_other_names = meta::expand(words.iter().skip(2), known.function(), |word| {
         let text = Text::of(|out| {

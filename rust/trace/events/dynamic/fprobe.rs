@@ -299,7 +299,7 @@ impl EventKind for Fprobes {
                 Known::of_function(probed, function.hidden)
             }
         };
-        let arguments = expand(&mut words, &known).and_then(|arguments| {
+        let arguments = expand(&mut words, &mut known).and_then(|arguments| {
             let arguments = arguments.iter().map(Argument::parts);
             Arguments::new(kind, arguments, definition.spot(), &function, &mut known)
         });

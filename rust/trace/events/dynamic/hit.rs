@@ -29,7 +29,7 @@ impl Source for AtHit<'_> {
     }
 
     #[inline(always)]
-    fn stack(&self, at: u16) -> u64 {
+    fn stack(&self, at: u32) -> u64 {
         self.regs.stack(at) as u64
     }
 

@@ -539,7 +539,7 @@ impl EventKind for Kprobes {
             }
             _ => Known::types(),
         };
-        let arguments = expand(&mut words, &known).and_then(|arguments| {
+        let arguments = expand(&mut words, &mut known).and_then(|arguments| {
             let arguments = arguments.iter().map(Argument::parts);
             Arguments::new(kind, arguments, definition.spot, &kernel, &mut known)
         });

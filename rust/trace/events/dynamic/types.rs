@@ -14,6 +14,8 @@ type KernelTypes = crate::core::event::probe::kernel_types::Unknown;
 pub(super) struct Known {
     types: Option<KernelTypes>,
     function: Option<Function>,
+    /// Whether an argument has asked for the function.
+    pub(super) asked: bool,
 }
 
 impl Known {
@@ -22,6 +24,7 @@ impl Known {
         Self {
             types: None,
             function: None,
+            asked: false,
         }
     }
 
@@ -34,6 +37,7 @@ impl Known {
             #[cfg(not(CONFIG_PROBE_EVENTS_BTF_ARGS))]
             types: None,
             function: None,
+            asked: false,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::kernel::bpf::Target;
 use crate::kernel::context::{current_and_name, PreemptOff};
 use crate::kernel::dynamic_event::DynamicEvent;
 use crate::kernel::percpu::PerCpu;
-use crate::kernel::regs::{self, Regs};
+use crate::kernel::regs::{self, Regs, STACK_WORDS};
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::uprobe::{File, Handler, Place, Program, Uprobe as Probe};
@@ -60,7 +60,7 @@ impl Source for AtHit<'_> {
         self.regs.register(at) as u64
     }
 
-    fn stack(&self, at: u16) -> u64 {
+    fn stack(&self, at: u32) -> u64 {
         let mut word = [0; 8];
         let address = self.stack_pointer().wrapping_add(u64::from(at) * 8);
         match user_memory::read(&mut word, address as usize) {
@@ -339,7 +339,7 @@ impl Machine for InPrograms {
     }
 
     fn stack_words(&self) -> u64 {
-        u64::MAX
+        STACK_WORDS as u64
     }
 
     fn is_program(&self) -> bool {

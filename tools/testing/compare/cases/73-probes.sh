@@ -86,7 +86,7 @@ for text in (
         "r5000 vfs_read", "p none_such", "p none_such:vfs_read", "p vfs_read%return", "p vfs_read%returned", "p", "p:", "p:a/ vfs_read",
         "p:a/b/c vfs_read", "p:1a vfs_read", "p:a-b/c vfs_read", "p:a.b vfs_read", "q vfs_read", "r:x foo", "p:x foo/bar",
         "p /bin/busybox:0x100", r'p vfs_read a=\"text"', r'p vfs_read a=\"text":u8', r'p vfs_read a=\"text', "p vfs_read a=$comm",
-        "p vfs_read $comm:u8", "p vfs_read $stack0 $stack $stack-1", "p do_int3", "p vfs_read a=%di:b1@2/4", "p vfs_read b=%di:b9@0/8",
+        "p vfs_read $comm:u8", "p vfs_read $stack0 $stack $stack-1", "p vfs_read $stack2048 $stack2049", "p do_int3", "p vfs_read a=%di:b1@2/4", "p vfs_read b=%di:b9@0/8",
         "p vfs_read b=%di:b9@0/16", "p vfs_read +0(+0(+0(%di))):u8[3]", "p vfs_read @none", "p vfs_read @jiffies+8",
         "p vfs_read" + many(128, "%di"), "p vfs_read" + many(129, "%di")):
     define("kprobe_events", text)
@@ -97,7 +97,9 @@ for text in (
         "r:x foo", "p:x foo", f"p:x {FILE}", f"p:x {FILE}:", f"p:x {FILE}:z", "p:x /none:0x10", "p:x /bin:0x10", f"p:x {FILE}:0x10", f"p {FILE}:0x10",
         f"r {FILE}:0x10", f"r:x {FILE}:0x10 $retval", f"p:x {FILE}:0x10 $retval", f"p:x {FILE}:0x10%return", f"p:x {FILE}:0x10(0x20)",
         f"p:x {FILE}:0x10(0x20", f"p:x {FILE}:0x10(0x20)z", f"p7:x {FILE}:0x10", f"p:x/ {FILE}:0x10", f"p: {FILE}:0x10",
-        rf'p:x {FILE}:0x10 @+0x10 @0x10 $stack3 %ax:u8 a=\5 b=\"hello"', f"p:x {FILE}:0x10 @jiffies", f"q:x {FILE}:0x10", "p"):
+        rf'p:x {FILE}:0x10 @+0x10 @0x10 $stack3 %ax:u8 a=\5 b=\"hello"', f"p:x {FILE}:0x10 @jiffies", f"q:x {FILE}:0x10", "p",
+        f"p:x {FILE}:0x10 $stack70000 $stack4294967295", f"p:x {FILE}:0x10 $arg1", f"p:x {FILE}:0x10 $arg2048", f"p:x {FILE}:0x10 $arg2049",
+        f"p:x {FILE}:0x10 $arg70000", f"r:x {FILE}:0x10 $arg3000", f"p:x {FILE}:0x10 a=%ax a", f"p:x {FILE}:0x10 arg2=%ax a"):
     define("uprobe_events", text)
 define("uprobe_events", f"p:x {FILE}:0x10", f"p:x {FILE}:0x10", f"p:x {FILE}:0x20", f"p:x {FILE}:0x20 %ax", f"r:x {FILE}:0x20",
        f"-:x {FILE}:0x20", f"-:x {FILE}:0x0000000000000020", "-:y")

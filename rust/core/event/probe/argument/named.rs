@@ -132,6 +132,7 @@ impl Fetch<'_, '_> {
             }
             b"$retval" if self.context.spot == Spot::Return => {
                 self.load = Load::Returned;
+                self.context.asked = true;
                 match (self.context.function, part.rest) {
                     (Some(function), _) => match function.returned {
                         Some(ty) => Of::Target(ty),
@@ -160,7 +161,9 @@ impl Fetch<'_, '_> {
 
     /// Loads the parameter `name`, and returns its type.
     fn parameter(&mut self, name: &[u8]) -> Result<TypeId, Refused> {
-        let function = self.context.function.filter(|known| known.parameters != 0);
+        let asked = self.context.asked;
+        let function = self.context.function;
+        let function = function.filter(|known| known.parameters != 0 || asked);
         let (Some(function), Some(types)) = (function, self.types()) else {
             return self.not_found(Reason::NoPrototype);
         };
@@ -355,10 +358,12 @@ impl Fetch<'_, '_> {
             (None, shape) => typed.ty = shape.stored_as(),
             (Some((b"string" | b"ustring", _)), Shape::Array(of)) if is_text(of) => {}
             (Some((name @ (b"string" | b"ustring"), _)), Shape::Pointer(to)) if is_text(to) => {
-                self.push(Step::Read {
+                let read = Step::Read {
                     offset: 0,
                     user: name == b"ustring",
-                })?;
+                };
+                let pushed = self.push(read);
+                pushed.map_err(|refused| refused.with(Errno::TooLong))?;
             }
             (Some((b"string" | b"ustring", _)), _) => return self.refuse(Reason::NotText),
             _ => {}

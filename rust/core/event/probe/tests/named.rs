@@ -85,6 +85,7 @@ static TYPES: &[Is] = &[
         ],
     ),
     Is::Function("do_exit", VOID, &[("code", LONG)]),
+    Is::Function("mod:count", LONG, &[]),
 ];
 
 fn id(number: u32) -> TypeId {
@@ -184,6 +185,8 @@ fn errors() {
         ("p vfs_read ^hoge", NoParameter, Errno::NotFound),
         ("p do_exit ^$arg10", NoParameter, Errno::NotFound),
         ("p vfs_read ^$arg10000", NoParameter, Errno::NotFound),
+        // C reads 1.
+        ("p vfs_read ^$arg4294967297", NoParameter, Errno::NotFound),
         ("r do_exit ^$retval", NothingReturned, Errno::NotFound),
         ("r vfs_read $retval->^foo", NoPointer, Errno::Invalid),
         ("p vfs_read file->^foo", NoMember, Errno::NotFound),
@@ -310,6 +313,17 @@ fn errors() {
     ] {
         assert_eq!(check(marked, reason), errno, "{marked}");
     }
+    // A function without parameters. Once another argument has asked for it, C says something else.
+    for (marked, reason) in [
+        ("r mod:count ^name", NoPrototype),
+        ("r mod:count $stack ^name", NoPrototype),
+        ("r mod:count $retval ^name", NoParameter),
+        ("r mod:count ^name $retval", NoPrototype),
+        ("r mod:count $arg1 ^name", NoParameter),
+        ("r mod:count ^name $arg1", NoParameter),
+    ] {
+        assert_eq!(check(marked, reason), Errno::NotFound, "{marked}");
+    }
     // A function that the types do not have.
     assert_eq!(check("p mod:f ^name", Reason::NoTypes), Errno::Invalid);
     assert_eq!(check("r mod:f ^name", Reason::NoPrototype), Errno::NotFound);
@@ -321,6 +335,25 @@ fn errors() {
         check("r mod:f ^$arg*", Reason::NoTypes),
         Errno::NotSupported
     );
+}
+
+/// As many operations as there may be, by arrows, and one more.
+#[test]
+fn depth() {
+    let deep = |arrows: usize, last: &str| {
+        let next = "path.next->".repeat(arrows - 1);
+        std::format!("p vfs_read file->{next}^{last}")
+    };
+    let taken = |arrows, last| parse(&deep(arrows, last).replacen('^', "", 1));
+    let refused = |arrows, last| check(&deep(arrows, last), Reason::TooManyOps);
+    taken(14, "mode");
+    assert_eq!(refused(15, "mode"), Errno::Invalid);
+    // The text behind the address is one more.
+    taken(13, "name:string");
+    assert_eq!(refused(14, "name:string"), Errno::TooLong);
+    // So is a bit-field, whose type nobody has written.
+    taken(13, "low");
+    assert_eq!(refused(14, "low"), Errno::Invalid);
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Machine for InProgram {
     }
 
     fn stack_words(&self) -> u64 {
-        u64::MAX
+        World.stack_words()
     }
 
     fn is_program(&self) -> bool {
@@ -52,6 +52,7 @@ fn in_program(line: &str) -> Result<(uprobe::Definition<'_>, Vec<Argument>), No>
             machine: &InProgram,
             types: None,
             function: None,
+            asked: false,
             saved: &mut saved,
             size,
         };
@@ -82,6 +83,10 @@ fn probes_in_programs_that_are_refused() {
         ("p /bin/sh:10 ^$retval", ReturnedAtEntry),
         ("p /bin/sh:10 ^$arg1", NotAtEntry),
         ("r /bin/sh:10 ^$arg1", NotAtEntry),
+        ("p /bin/sh:10 ^$arg2048", NotAtEntry),
+        ("p /bin/sh:10 ^$arg2049", BadArgumentNumber),
+        ("p /bin/sh:10 ^$arg70000", BadArgumentNumber),
+        ("p /bin/sh:10 ^$stack4294967296", BadStackNumber),
         ("p /bin/sh:10 ^name", NoTypes),
         ("r /bin/sh:10 ^name", NoTypes),
         ("p /bin/sh:10 ^this_cpu_read(%di)", NoPerCpu),
@@ -147,7 +152,7 @@ fn probes_in_programs() {
         shown("r:g/e /bin/sh:010"),
         of("/bin/sh:0x0000000000000008", "p_sh_0x8", true)
     );
-    let (definition, arguments) = in_program("r:g/e /bin/sh:1 @+0x10 $retval").unwrap();
+    let (definition, arguments) = in_program("r:g/e /bin/sh:1 @+0x10 $retval $stack70000").unwrap();
     assert_eq!(definition.group, Some(b"g".as_slice()));
     assert_eq!(definition.event, Some(b"e".as_slice()));
     let mut hit = Hit {
@@ -156,17 +161,18 @@ fn probes_in_programs() {
     for (at, byte) in 0x1122_3344_5566_7788_u64.to_ne_bytes().iter().enumerate() {
         hit.memory.insert(0x50_0010 + at as u64, *byte);
     }
-    let mut fields = [0; 16];
+    let mut fields = [0; 24];
     for (number, argument) in arguments.iter().enumerate() {
         let mut texts = Texts {
             header: 8,
-            next: 16,
+            next: 24,
         };
         let program = &argument.program;
         program.store(number, b"", &hit, &mut fields, argument.offset, &mut texts);
     }
     assert_eq!(fields[..8], 0x1122_3344_5566_7788_u64.to_ne_bytes());
-    assert_eq!(fields[8..], (-2_i64).to_ne_bytes());
+    assert_eq!(fields[8..16], (-2_i64).to_ne_bytes());
+    assert_eq!(fields[16..], (0x5000 + 70_000_u64).to_ne_bytes());
     let entry = [0_u8; 24];
     let style = Style {
         offset: true,
