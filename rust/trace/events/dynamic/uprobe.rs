@@ -40,8 +40,8 @@ use kernel::sync::Arc;
 
 /// The longest text that is recorded, its end included.
 const TEXT_MAX: usize = 4096;
-/// Bytes of the longest entry.
-const ENTRY_MAX: usize = 4096;
+/// Bytes of the values and texts of the longest entry.
+const VALUES_MAX: usize = 4096;
 /// Bytes of an entry, without its common fields, that is made on the stack.
 const ON_STACK: usize = 128;
 /// What stands for the address of the task's name, which is not in the program's memory.
@@ -146,7 +146,8 @@ impl Hits {
         if self.event.programs_drop_uprobe(at.regs, words[0]) {
             return;
         }
-        let size = self.arguments.entry_size(at).min(ENTRY_MAX);
+        let longest = COMMON + 8 * N + VALUES_MAX;
+        let size = self.arguments.entry_size(at).min(longest);
         let length = size.saturating_sub(COMMON);
         let mut short = [0; ON_STACK];
         if let Some(fields) = short.get_mut(..length) {

@@ -2,6 +2,7 @@
 # Definitions of probes: what the write returns, what is listed, what error_log says, names of events. Addresses are masked, so
 # that they are hashed is told by a comparison.
 python3 - << 'PYTHON'
+import ctypes
 import os
 import re
 
@@ -111,6 +112,31 @@ print(write("uprobe_events", f"p:more {FILE}:0x7fffffff", os.O_APPEND), read("up
 print(write("events/uprobes/more/enable", "0", 0), write("events/uprobes/more/enable", "1", 0), read("events/uprobes/more/enable"))
 print(write("uprobe_events", f"-:more {FILE}:0x000000007fffffff", os.O_APPEND), write("events/uprobes/more/enable", "1", 0))
 print(write("events/uprobes/more/enable", "0", 0), write("uprobe_events", "", os.O_TRUNC), read("uprobe_events"))
+
+part("long texts of a program")
+# Of a function of the C library that this Python calls. The longest entries need larger sub-buffers.
+LIBC = ctypes.CDLL(None)
+LIBC.strdup.restype = ctypes.c_void_p
+ADDRESS = ctypes.cast(LIBC.strdup, ctypes.c_void_p).value
+for line in read("/proc/self/maps").splitlines():
+    span, _, start, _, _, *path = line.split()
+    low, high = (int(end, 16) for end in span.split("-"))
+    if low <= ADDRESS < high:
+        PLACE = f"{path[0]}:{ADDRESS - low + int(start, 16):#x}"
+SIZE = read("buffer_subbuf_size_kb").split()[0]
+print(write("buffer_subbuf_size_kb", "8", os.O_TRUNC))
+print(write("uprobe_events", f"p:long {PLACE} s=+0(%di):string", os.O_APPEND))
+print(write("uprobe_events", f"r:back {PLACE} n=%ax:u8 s=+0($retval):string", os.O_APPEND))
+for name in ("long", "back"):
+    print(write(f"events/uprobes/{name}/enable", "1", 0))
+for length in (100, 4000, 4067, 4068, 4075, 4076, 4085, 4089, 4090):
+    write("trace", "", os.O_TRUNC)
+    LIBC.free(ctypes.c_void_p(LIBC.strdup(b"x" * length)))
+    found = {name: [len(hit) for hit in re.findall(rf" {name}: .*s=\"(x*)\"", read("trace"))] for name in ("long", "back")}
+    print("exact", length, {name: length in lengths for name, lengths in found.items()}, found["long"][-1:], found["back"][-1:])
+for name in ("long", "back"):
+    print(write(f"events/uprobes/{name}/enable", "0", 0))
+print(write("uprobe_events", "", os.O_TRUNC), write("buffer_subbuf_size_kb", SIZE, os.O_TRUNC))
 
 part("a user event with the name of a probe")
 print(write("kprobe_events", "p:user_events/same vfs_read", os.O_APPEND), write("dynamic_events", "u:same u32 a", os.O_APPEND))
