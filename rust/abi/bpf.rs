@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C" fn trace_kprobe_error_injectable(
 /// # Safety
 ///
 /// `event` is live and of a kprobe's event; there is room for all but `missed`, which may be null. The
-/// symbol stays as long as the probe.
+/// symbol stays as long as `event`, also where its probe is removed.
 #[cfg(CONFIG_KPROBE_EVENTS)]
 #[export]
 pub(crate) unsafe extern "C" fn bpf_get_kprobe_info(
@@ -116,7 +116,8 @@ pub(crate) unsafe extern "C" fn bpf_get_kprobe_info(
 ///
 /// # Safety
 ///
-/// `event` is live and of a uprobe's event; there is room for all. The path stays as long as the probe.
+/// `event` is live and of a uprobe's event; there is room for all. The path stays as long as `event`, also where
+/// its probe is removed.
 #[cfg(CONFIG_UPROBE_EVENTS)]
 #[export]
 pub(crate) unsafe extern "C" fn bpf_get_uprobe_info(

@@ -180,6 +180,10 @@ struct Shared<P> {
     arguments: Arc<Arguments>,
     #[pin]
     probes: Mutex<KVec<Arc<P>>>,
+    /// Those that were removed while the event was in use: BPF may have been told their names. They are not
+    /// registered.
+    #[pin]
+    removed: Mutex<KVec<Arc<P>>>,
 }
 
 /// [`Shared`], as the event asks it.
@@ -282,6 +286,7 @@ impl<P: Probed> Event<P> {
                 name,
                 arguments,
                 probes <- new_mutex!(KVec::new()),
+                removed <- new_mutex!(KVec::new()),
             }? Error),
             GFP_KERNEL,
         )?;
@@ -319,6 +324,23 @@ impl<P: Probed> Event<P> {
     pub(super) fn forget(&self, probe: &Arc<P>) {
         let mut probes = self.shared.probes.lock();
         probes.retain(|known| !Arc::ptr_eq(known, probe));
+    }
+
+    /// Whether something gets its hits or holds it. The caller holds the events lock.
+    fn is_used(&self) -> bool {
+        self.event.is_in_use() || self.event.call().is_in_use()
+    }
+
+    /// Keeps a probe, which is to be removed, for as long as the event is in use. The caller holds the events
+    /// lock. `ENOMEM`.
+    fn keep(&self, probe: &Arc<P>) -> Result {
+        Ok(self.shared.removed.lock().push(probe.clone(), GFP_KERNEL)?)
+    }
+
+    /// Drops what [`Event::keep`] has kept: nobody uses the event any more.
+    fn drop_removed(&self) {
+        let removed = core::mem::take(&mut *self.shared.removed.lock());
+        drop(removed);
     }
 }
 
@@ -457,11 +479,11 @@ impl<P: Probed> Dynamic for Defined<P> {
 
     fn end(&self, is_last: bool, registry: &mut Registry) -> Result {
         let event = &self.event;
-        if is_last {
-            if event.event.is_in_use() || event.event.call().is_in_use() {
-                return Err(EBUSY);
-            }
-            registry.remove(|known| known.id() == self.id)?;
+        match (is_last, event.is_used()) {
+            (true, true) => return Err(EBUSY),
+            (true, false) => registry.remove(|known| known.id() == self.id)?,
+            (false, true) if cfg!(CONFIG_BPF_EVENTS) => event.keep(&self.probe)?,
+            (false, _) => {}
         }
         self.detach();
         Ok(())
@@ -474,6 +496,9 @@ impl<P: Probed> Dynamic for Defined<P> {
     fn detach(&self) {
         self.probe.unregister();
         self.event.forget(&self.probe);
+        if !self.event.is_used() {
+            self.event.drop_removed();
+        }
     }
 
     fn shares_event_with(&self, other: &dyn Dynamic) -> bool {

@@ -156,6 +156,26 @@ at = PerfEvent.tracepoint("syscalls/sys_enter_getppid", **me).attach(Program(TRA
 expect("sys_enter_getppid: described", at.described()[:3], (1, "sys_enter_getppid", 0))
 at.end()
 
+# What is told of an event with several probes is its first one, also while that is removed.
+write("kprobe_events", "p:bpf_two vfs_read\n", "a")
+write("kprobe_events", "p:bpf_two vfs_write\n", "a")
+at = PerfEvent.tracepoint("kprobes/bpf_two", **me).attach(Program(KPROBE, 1))
+described = {at.described()[1]}
+child = os.fork()
+if not child:
+    for _ in range(20):
+        for first in ("vfs_read", "vfs_write"):
+            write("kprobe_events", f"-:bpf_two {first}\n", "a")
+            write("kprobe_events", f"p:bpf_two {first}\n", "a")
+    os._exit(0)
+ended = 0, 0
+while ended == (0, 0):
+    described.add(at.described()[1])
+    ended = os.waitpid(child, os.WNOHANG)
+expect("an event with two probes: redefined", ended[1], 0)
+expect("an event with two probes: described", sorted(described), ["vfs_read", "vfs_write"])
+at.end()
+
 # What files record is not dropped.
 write("trace", "")
 write("events/kprobes/bpf_entry/enable", "1")
