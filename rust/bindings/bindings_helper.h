@@ -117,6 +117,9 @@
 #endif
 
 #include "../../kernel/rtrace/rust/abi/printk.h"
+#if defined(CONFIG_FTRACE_STARTUP_TEST) && defined(CONFIG_KPROBE_EVENTS)
+#include "../../kernel/rtrace/rust/abi/selftest.h"
+#endif
 #include "../../kernel/rtrace/rust/abi/trace_seq.h"
 #include "../../kernel/rtrace/rust/abi/tracefs.h"
 

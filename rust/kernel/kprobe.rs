@@ -387,3 +387,10 @@ pub(crate) unsafe extern "C" fn returned<H: Handler>(
     }
     0
 }
+
+/// Calls the function that the test at the end of boot probes: it adds the numbers from 1 to 6.
+#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+pub(crate) fn call_selftest_target() -> c_int {
+    // SAFETY: no preconditions.
+    unsafe { bindings::kprobe_trace_selftest_target(1, 2, 3, 4, 5, 6) }
+}

@@ -11,6 +11,8 @@
 
 #[cfg(CONFIG_EVENT_TRACE_STARTUP_TEST)]
 mod events;
+#[cfg(CONFIG_KPROBE_EVENTS)]
+mod kprobes;
 
 use crate::core::format::entry;
 use crate::kernel::kthread::{Place, Thread};
@@ -51,6 +53,8 @@ pub(crate) fn run() {
             test_tracer(top, *tracer, test);
         }
     }
+    #[cfg(CONFIG_KPROBE_EVENTS)]
+    kprobes::run(top);
     #[cfg(CONFIG_EVENT_TRACE_STARTUP_TEST)]
     events::run(top);
 }

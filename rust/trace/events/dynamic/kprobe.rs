@@ -297,6 +297,15 @@ pub(crate) fn show_profile(one: &dyn Dynamic, out: &mut dyn Out) -> fmt::Result 
     writeln!(out, " {:15} {:15}", probe.handler().count(), probe.missed())
 }
 
+/// How often the first event `name` was hit. Task context, sleeps.
+#[cfg(CONFIG_FTRACE_STARTUP_TEST)]
+pub(crate) fn hits(name: &[u8]) -> Option<u64> {
+    let list = list::lock().ok()?;
+    let mut all = list.of::<Defined<Kprobe>>();
+    let known = all.find(|known| known.event().name() == name)?;
+    Some(known.probe().probe.handler().count())
+}
+
 /// Whether the function at `address` must not be traced, unless the kernel's builder wants it. A part that the compiler has split off is
 /// judged as the function that it was split off from.
 fn is_not_traceable(address: usize) -> bool {
