@@ -124,7 +124,7 @@ impl Registered {
 
     /// Unregisters the entry type of an event that was made while the kernel runs. No other event gets
     /// the type before the result is dropped. Task context, sleeps.
-    #[cfg(CONFIG_USER_EVENTS)]
+    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
     pub(crate) fn retire(&mut self) -> types::Retired {
         self.is_retracted = true;
         let retired = types::retire(self.id());

@@ -13,7 +13,7 @@ use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
-#[cfg(CONFIG_USER_EVENTS)]
+#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
 use crate::kernel::trace_event_types::Retired;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -35,7 +35,7 @@ const HIT_BY_PATCHING: [&[u8]; 7] = [
 ];
 
 /// How many events can be removed before buffers are cleared of their entries.
-#[cfg(CONFIG_USER_EVENTS)]
+#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
 const MOST_RETIRED: usize = 1024;
 
 /// Identifies an event. A removed event and a new event of the same name have different ids.
@@ -218,7 +218,7 @@ pub(crate) struct Registry {
     /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
     /// The types of removed events whose entries are still in buffers.
-    #[cfg(CONFIG_USER_EVENTS)]
+    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
     retired: KVec<Retired>,
     next: u32,
     /// The events with a smaller id are those of the kernel image.
@@ -237,7 +237,7 @@ pub(super) fn init() -> Result {
         perf: InUse::new(),
         named: KVec::new(),
         waiting: KVec::new(),
-        #[cfg(CONFIG_USER_EVENTS)]
+        #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
         retired: KVec::new(),
         next: 0,
         built_in: 0,
@@ -339,7 +339,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOMEM`, and the event stays.
-    #[cfg(CONFIG_USER_EVENTS)]
+    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
     pub(crate) fn remove_and_keep_entries(&mut self, id: EventId) -> Result {
         if self.retired.len() >= MOST_RETIRED {
             self.clear_unknown();
@@ -362,7 +362,7 @@ impl Registry {
             at.instance.buffer().reset();
             at.instance.snapshot().clear(None);
         }
-        #[cfg(CONFIG_USER_EVENTS)]
+        #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
         self.retired.clear();
     }
 

@@ -450,6 +450,13 @@ struct Synthetic {
     id: EventId,
 }
 
+impl Synthetic {
+    /// Whether a module's code has made it.
+    fn is_of_module(&self) -> bool {
+        self.event.fields.owner.address() != 0
+    }
+}
+
 impl Dynamic for Synthetic {
     fn as_any(&self) -> &dyn Any {
         self
@@ -478,7 +485,11 @@ impl Dynamic for Synthetic {
         if self.is_busy(registry) {
             return Err(EBUSY);
         }
-        registry.remove(|known| known.id() == self.id)?;
+        match self.is_of_module() {
+            // Its entries may have to go without memory, as it goes.
+            true => registry.remove(|known| known.id() == self.id)?,
+            false => registry.remove_and_keep_entries(self.id)?,
+        }
         self.detach();
         Ok(())
     }
@@ -543,13 +554,19 @@ pub(crate) fn run(line: &[u8], owner: Owner) -> Result {
     }
 }
 
-/// Removes the event called `name`. Task context, sleeps. `ENOENT`, `EBUSY`, `ENOMEM`.
+/// Removes the event called `name`. As in C, the buffers are only cleared if it is of a module: its
+/// entries are of an unknown type otherwise. Task context, sleeps. `ENOENT`, `EBUSY`, `ENOMEM`.
 pub(crate) fn remove(name: &[u8]) -> Result {
-    let removal = Text::of(|out| {
-        out.bytes(b"-:synthetic/")?;
-        out.bytes(name)
-    })?;
-    list::lock()?.remove(&removal, Some(&Synthetics))
+    let is_called = |one: &Synthetic| one.event.fields.name.as_slice() == name;
+    let mut list = list::lock()?;
+    let is_of_module = list
+        .of::<Synthetic>()
+        .any(|one| is_called(one) && one.is_of_module());
+    let ended = list.end_those(|one| one.as_any().downcast_ref().is_some_and(is_called));
+    if is_of_module {
+        registry::lock()?.clear_unknown();
+    }
+    ended
 }
 
 /// Makes the event `name` of these fields. Task context, sleeps. Errors as [`run`].
