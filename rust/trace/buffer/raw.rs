@@ -10,7 +10,7 @@
 use super::record::{Clocked, InLine};
 use super::ring::Ring;
 use super::Buffer;
-use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake};
+use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake, Writer};
 use crate::core::sys::apart;
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use core::ptr::NonNull;
@@ -296,7 +296,8 @@ impl Buffer {
     /// too often already. Preemption is off in it.
     pub(crate) fn with_nesting<R>(&self, f: impl FnOnce() -> R) -> R {
         let _stay = PreemptOff::new();
-        nesting(self.this_ring(), f)
+        // SAFETY: preemption is off; this only moves the context word.
+        nesting(&unsafe { self.this_ring().core.writer(Level::NORMAL) }, f)
     }
 
     #[cold]
@@ -308,11 +309,9 @@ impl Buffer {
     }
 }
 
-/// Runs `f`, in which this context may record on `ring` although it has an event reserved there, unless
-/// it does so too often already. Preemption is off.
-fn nesting<R>(ring: &Ring, f: impl FnOnce() -> R) -> R {
-    // SAFETY: preemption is off; this only moves the context word.
-    let writer = unsafe { ring.core.writer(Level::NORMAL) };
+/// Runs `f`, in which this context may record on the ring of `writer` although it has an event reserved
+/// there, unless it does so too often already.
+pub(super) fn nesting<R>(writer: &Writer<'_>, f: impl FnOnce() -> R) -> R {
     if !writer.can_nest() {
         return f();
     }
@@ -355,6 +354,7 @@ impl HeldRing {
 
     /// Runs `f`, in which this context may record there although it has an event reserved.
     pub(crate) fn nesting<R>(&self, f: impl FnOnce() -> R) -> R {
-        nesting(&self.0, f)
+        // SAFETY: preemption is off as long as there is a reference; this only moves the context word.
+        nesting(&unsafe { self.0.core.writer(Level::NORMAL) }, f)
     }
 }

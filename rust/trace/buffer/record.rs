@@ -5,6 +5,8 @@
 //! Nothing here locks, allocates, sleeps or can panic; any context, NMI included.
 //! `Documentation/function-tracer.md` says where each instruction goes.
 
+#[cfg(CONFIG_EVENT_TRACING)]
+use super::raw::nesting;
 use super::ring::Ring;
 #[cfg(CONFIG_RING_BUFFER_VALIDATE_TIME_DELTAS)]
 use super::validate;
@@ -516,6 +518,28 @@ impl Buffer {
     ) -> Option<()> {
         self.write_filled(context, length, |writer, tail| {
             fill(writer.event_time(), tail)
+        })
+    }
+
+    /// Records `entry`, made in `context`, with a tail of `length` bytes. While it is reserved, `fill` gets
+    /// its time and all of its bytes, and writes the tail; it may record, and runs with preemption off.
+    /// Any context.
+    ///
+    /// None as with [`Buffer::write`].
+    #[cfg(CONFIG_EVENT_TRACING)]
+    pub(crate) fn write_nesting<E: Entry>(
+        &self,
+        context: Context,
+        entry: E,
+        length: usize,
+        fill: impl FnOnce(u64, &mut [u8]),
+    ) -> Option<()> {
+        let length = length.saturating_add(E::SIZE);
+        self.write_payload(context, length, |writer, payload| {
+            entry.words(context.header(E::ID)).store(payload);
+            let time = writer.event_time();
+            nesting(writer, || fill(time, payload));
+            Some(())
         })
     }
 

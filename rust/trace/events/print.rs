@@ -7,30 +7,57 @@ use super::file::{Hot, TRIGGERS_CHANGED};
 use super::pids::EventsFeature;
 use super::trigger::HitTime;
 use crate::core::format::entry::{Entry as _, Print};
+use crate::kernel::context::PreemptOff;
 use crate::kernel::trace_event::FileBox;
+use crate::trace::buffer::entry::Context;
 use crate::trace::instance::Instance;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// The number of instances where the event has triggers.
 static TRIGGERED: Atomic<u32> = Atomic::new(0);
 
-/// Whether a call of [`hit`] could run a trigger. Any context.
+/// Whether a call of [`record`] could run a trigger. Any context.
 #[inline(always)]
 pub(crate) fn is_triggered() -> bool {
     TRIGGERED.load(Relaxed) != 0
 }
 
-/// Runs the triggers of the event in `instance` for `entry`, which was recorded there. Task context.
-pub(crate) fn hit(instance: &Instance, entry: &[u8]) {
-    let Ok(feature) = instance.feature::<EventsFeature>() else {
-        return;
+/// Records `entry` with `text` and `end` behind it, and runs the triggers of the event in `instance`
+/// while it is reserved: they have its time and its CPU. As in C, they see a NUL instead of `end`. `None`
+/// when it is not recorded, as with [`Buffer::write`](crate::trace::buffer::Buffer::write). Task
+/// context.
+pub(crate) fn record(instance: &Instance, entry: Print, text: &[u8], end: [u8; 2]) -> Option<()> {
+    let buffer = instance.buffer();
+    let feature = instance.feature::<EventsFeature>().ok();
+    let Some(file) = feature.and_then(|feature| feature.print().share()) else {
+        // Markers are recorded with preemption off, as in C, and the entry's flags show it.
+        let _stay = PreemptOff::new();
+        return buffer.write(entry, [text, &end]);
     };
-    if let Some(file) = feature.print().share() {
-        file.triggers.with(|list| {
-            if let Some(list) = list {
-                list.hit_after(&file, list.hit(&file, Some(entry), &HitTime::unknown()));
-            }
-        });
+    let text_end = Print::SIZE.checked_add(text.len())?;
+    let tail = text.len().checked_add(end.len())?;
+    file.triggers.with(|list| {
+        let mut after = 0;
+        // Preemption is off here, too.
+        buffer.write_nesting(Context::capture_all(), entry, tail, |time, payload| {
+            put(payload, Print::SIZE, text);
+            put(payload, text_end, b"\0");
+            let seen = payload.get(..=text_end);
+            after = list.map_or(0, |list| list.hit(&file, seen, &HitTime::of_entry(time)));
+            put(payload, text_end, &end);
+        })?;
+        if let Some(list) = list {
+            list.hit_after(&file, after);
+        }
+        Some(())
+    })
+}
+
+/// Copies `bytes` to where they belong in an entry.
+fn put(payload: &mut [u8], at: usize, bytes: &[u8]) {
+    let place = payload.get_mut(at..);
+    if let Some(place) = place.and_then(|place| place.get_mut(..bytes.len())) {
+        place.copy_from_slice(bytes);
     }
 }
 

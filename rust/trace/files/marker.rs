@@ -232,7 +232,7 @@ pub(crate) struct TracingMarkWrite;
 ///
 /// # Errors
 ///
-/// `EBADF` when nothing was recorded; `ENOMEM` when triggers need a copy of the entry.
+/// `EBADF` when nothing was recorded.
 fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
     #[cfg(CONFIG_EVENT_TRACING)]
     if print::is_triggered() {
@@ -241,27 +241,21 @@ fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
     record_only(instance, text)
 }
 
-/// [`record_text`] if an instance has triggers of the event. They see the text with a NUL instead of
-/// the newline that is added, as in C.
+/// [`record_text`] if an instance has triggers of the event.
 #[cfg(CONFIG_EVENT_TRACING)]
 #[cold]
 fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
+    let room = instance.buffer().max_entry();
+    let room = room.saturating_sub(Print::SIZE.saturating_add(END));
     let entry = Print {
         ip: TracingMarkWrite::address(),
     };
-    // The memory is allocated first: a text without its triggers must not be recorded.
-    let mut whole = KVec::with_capacity(Print::SIZE.saturating_add(text.tail.len()), GFP_KERNEL)?;
-    let len = record_only(instance, text)?;
-    whole.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
-    whole.extend_from_slice(text.text().get(..len).unwrap_or(&[]), GFP_KERNEL)?;
-    whole.push(0, GFP_KERNEL)?;
-    let header = {
-        let _stay = PreemptOff::new();
-        Context::capture_all().header(Print::ID)
-    };
-    entry.words(header).store(&mut whole);
-    print::hit(instance, &whole);
-    Ok(len)
+    let whole = text.text();
+    let fits = whole.get(..room).unwrap_or(whole);
+    print::record(instance, entry, fits, end_of(fits)).ok_or(EBADF)?;
+    let is_whole = fits.len() == whole.len();
+    export_marker(entry, if is_whole { text.tail } else { fits });
+    Ok(fits.len())
 }
 
 /// Records a text, see [`record_text`]. `EBADF`.
