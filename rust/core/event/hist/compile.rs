@@ -152,6 +152,32 @@ fn root_of(text: &[u8]) -> Option<Split> {
     }
 }
 
+/// `text` up to where C cuts it first when it parses it: that is what its log looks for afterwards.
+fn until_cut(text: &[u8]) -> &[u8] {
+    let (mut start, mut end) = (0_usize, text.len());
+    while let Some(part) = text.get(start..end) {
+        let at = match root_of(part) {
+            Some(Split::At(_, at)) => Some(at),
+            Some(Split::Negative) => {
+                // Behind `-(`.
+                start = start.wrapping_add(2);
+                let at = part.iter().rposition(|c| *c == b')');
+                at.and_then(|at| at.checked_sub(2))
+            }
+            None => {
+                let mut dots = part.iter().enumerate().filter(|(_, c)| **c == b'.');
+                let first = dots.next();
+                dots.next().and(first).map(|(at, _)| at)
+            }
+        };
+        let Some(at) = at else {
+            break;
+        };
+        end = start.wrapping_add(at);
+    }
+    text.get(..end).unwrap_or(text)
+}
+
 fn is_reference(text: &[u8]) -> bool {
     text.len() >= 2 && text.starts_with(b"$")
 }
@@ -314,7 +340,7 @@ impl<'a> Parser<'a, '_> {
                 _ => self.expression(token, Use::Key, &mut 0)?,
             };
             if self.refers(id) {
-                return self.refuse(Reason::InvalidReferenceKey, token);
+                return self.refuse(Reason::InvalidReferenceKey, until_cut(token));
             }
             let node = self.into.node(id);
             let words = match node.value {

@@ -188,8 +188,8 @@ impl Definition<'_> {
         out.bytes(b"      flags:\n        ")?;
         out.bytes(match (of, node.value) {
             (Use::Key, _) => b"HIST_FIELD_FL_KEY\n",
-            (Use::Variable, _) => b"HIST_FIELD_FL_VAR\n",
             (_, Value::Hitcount) => b"VAL: HIST_FIELD_FL_HITCOUNT\n",
+            (Use::Variable, _) => b"HIST_FIELD_FL_VAR\n",
             _ => b"VAL: normal u64 value\n",
         })?;
         match node.value {

@@ -353,6 +353,10 @@ fn tracked<S: Deref<Target = [Shared]>>(
             out.bytes(b": ")?;
             let node = description.node(saved.node);
             match (saved.text, node.form) {
+                // C prints what nothing has saved as it prints a null pointer.
+                (Some(_), Form::Text) if map.variable(element, saved.slot.into()) == 0 => {
+                    padded(out, 32, |out| out.bytes(b"(null)"))?;
+                }
                 (Some(at), Form::Text) => {
                     let mut memory = [0; TEXT];
                     map.text(element, at.into(), &mut memory);

@@ -310,3 +310,27 @@ fn actions_run() {
         )
     );
 }
+
+#[test]
+fn a_text_that_nothing_has_saved() {
+    let text = "keys=u8:l=u64:onmax($l).save(s32,name)";
+    let description = compiled(text).unwrap();
+    let map = map_of(&description, 1);
+    let evaluation = Evaluation {
+        description: &description,
+        entry: &entry(),
+        references: &[],
+        hit: &Here,
+    };
+    let mut key = [0; 1];
+    evaluation.key(&mut key);
+    let element = evaluation.count(&map, &key, &()).unwrap();
+    let mut memory = [0; 2048];
+    let mut out = LineBuf::new(&mut memory);
+    let statistics = print::statistics(&map, [element].into_iter());
+    let what = (&description, text.as_bytes());
+    print::entry(&mut out, what, (&map, element), &statistics, &Known).unwrap();
+    let line = std::str::from_utf8(out.as_bytes()).unwrap();
+    let saved = std::format!("\tmax:          0  s32:          0  name: {:<32}", "(null)");
+    assert!(line.ends_with(&saved), "{line}");
+}

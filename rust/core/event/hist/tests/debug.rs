@@ -142,6 +142,20 @@ hist_data: table 65535
 }
 
 #[test]
+fn a_variable_that_is_the_hit_count() {
+    let text = debugged("keys=u8:x=hitcount");
+    let want = "\
+    hist_data->fields[1]:
+      flags:
+        VAL: HIST_FIELD_FL_HITCOUNT
+      var.name: x
+      var.idx (into tracing_map_elt.vars[]): 0
+      type: u64
+";
+    assert!(text.contains(want), "{text}");
+}
+
+#[test]
 fn functions_of_fields() {
     for (text, want) in [
         ("keys=u64.log2", "log2"),

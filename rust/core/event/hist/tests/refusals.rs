@@ -86,6 +86,27 @@ fn refusals() {
             Reason::InvalidReferenceKey,
             Errno::Invalid,
         ),
+        // What is left of the key once it was parsed is what its log looks for.
+        (
+            "hist:vals=^u64:keys=u64+$five",
+            Reason::InvalidReferenceKey,
+            Errno::Invalid,
+        ),
+        (
+            "hist:vals=^u64:keys=u64/5*u8-$five",
+            Reason::InvalidReferenceKey,
+            Errno::Invalid,
+        ),
+        (
+            "hist:vals=u64:keys=^-(u64+$five)",
+            Reason::InvalidReferenceKey,
+            Errno::Invalid,
+        ),
+        (
+            "hist:^sys=u64:keys=sys.other.$only",
+            Reason::InvalidReferenceKey,
+            Errno::Invalid,
+        ),
         ("hist:keys=u64:x=^7q", Reason::ExpectNumber, Errno::Invalid),
         (
             "^hist:keys=u64:x=u64-$ts0",
