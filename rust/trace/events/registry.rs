@@ -655,5 +655,7 @@ impl Registry {
             let _ = file.set_triggers(None);
         }
         FileBox::end_all(gone.files.into_iter().map(EventFile::into_hot));
+        #[cfg(CONFIG_HIST_TRIGGERS)]
+        self.remove_unread_hists();
     }
 }

@@ -427,7 +427,7 @@ impl Trigger for HistTrigger {
             let _ = instance.disown_snapshot();
         }
         if !self.histogram.referred.is_empty() {
-            registry.remove_unread_hists(instance);
+            registry.remove_unread_hists();
         }
     }
 

@@ -2,7 +2,7 @@
 
 //! Adds, changes and removes `hist` triggers.
 
-use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger};
+use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger, TriggerList};
 use super::scope::Names;
 use super::{actions, waiting, Face, HistTrigger, Histogram};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
@@ -16,6 +16,7 @@ use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::trace::events::filter::{self, Filter};
 use crate::trace::events::registry::Event;
+use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use core::fmt::Write;
 use kernel::prelude::*;
@@ -185,7 +186,7 @@ impl Registry {
         let attributes = Attributes::parse(text, log)?;
         let is_event = |system: &[u8], event: &[u8]| {
             let found = self.find(system, event);
-            found.is_some()
+            found.is_some_and(|event| Systems::of(at.instance).have(event))
         };
         let mut actions = Few::new(Action::NONE);
         let texts = attributes.actions();
@@ -307,15 +308,20 @@ impl Registry {
             registry.add_trigger(at.instance, at.event, trigger)
         });
         if result.is_err() && !actions.is_empty() {
-            registry.remove_unread_hists(at.instance);
+            registry.remove_unread_hists();
         }
         result
     }
 
+    /// The lists of all instances.
+    fn trigger_lists(&self) -> impl Iterator<Item = Arc<TriggerList>> + '_ {
+        let files = self.instances.iter().flat_map(|at| at.files());
+        files.filter_map(|file| file.triggers())
+    }
+
     /// The first trigger called `name` in any instance. `ENOMEM`.
     fn named_hist(&self, name: &[u8]) -> Result<Option<Named>> {
-        let files = self.instances.iter().flat_map(|at| at.files());
-        for list in files.filter_map(|file| file.triggers()) {
+        for list in self.trigger_lists() {
             let mut hists = list.of::<HistTrigger>();
             let is_called = |hist: &&HistTrigger| hist.name.as_deref() == Some(name);
             if let Some(hist) = hists.find(is_called) {
@@ -351,28 +357,29 @@ impl Registry {
 
     /// Removes the triggers that were made for actions, and that no trigger reads any more. Task
     /// context, sleeps. Without memory they stay until the next time.
-    pub(super) fn remove_unread_hists(&mut self, instance: &Arc<Instance>) {
-        loop {
-            let files = self.of(instance).map_or(&[][..], |at| at.files());
-            let unread = files.iter().find_map(|file| {
-                let list = file.triggers()?;
-                let mut implied = list.of::<HistTrigger>().filter(|hist| hist.is_implied);
-                let unread = implied.find(|hist| {
-                    let key = hist.key();
-                    !self.is_referred(instance, file.event(), key)
-                });
-                unread.map(|hist| (file.event(), hist.key()))
-            });
-            let Some((event, key)) = unread else {
-                return;
-            };
-            if self.remove_trigger(instance, event, key).is_err() {
+    pub(in crate::trace::events) fn remove_unread_hists(&mut self) {
+        while let Some((instance, event, key)) = self.unread_hist() {
+            if self.remove_trigger(&instance, event, key).is_err() {
                 return;
             }
         }
     }
 
-    /// Whether another trigger of the instance reads variables of the trigger of `key`.
+    fn unread_hist(&self) -> Option<(Arc<Instance>, EventId, Key)> {
+        self.instances.iter().find_map(|at| {
+            let instance = at.instance();
+            at.files().iter().find_map(|file| {
+                let list = file.triggers()?;
+                let implied = list.of::<HistTrigger>().filter(|hist| hist.is_implied);
+                let mut keys = implied.map(HistTrigger::key);
+                let unread = keys.find(|key| !self.is_referred(instance, file.event(), *key))?;
+                Some((instance.clone(), file.event(), unread))
+            })
+        })
+    }
+
+    /// Whether another trigger reads variables of the trigger of `key`: in its instance, or in
+    /// another one by a table that both have by name.
     fn is_referred(&self, instance: &Instance, event: EventId, key: Key) -> bool {
         let list = self.triggers_of(instance, event);
         let table = list.and_then(|list| {
@@ -388,8 +395,7 @@ impl Registry {
             let mut referred = hist.histogram.referred.iter();
             hist.key() != key && referred.any(|other| Arc::ptr_eq(other, &table))
         };
-        let files = self.of(instance).map_or(&[][..], |at| at.files());
-        let mut lists = files.iter().filter_map(|file| file.triggers());
+        let mut lists = self.trigger_lists();
         lists.any(|list| list.of::<HistTrigger>().any(refers))
     }
 

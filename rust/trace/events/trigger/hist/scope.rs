@@ -15,6 +15,7 @@ use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::trace::events::dynamic::synthetic;
 use crate::trace::events::filter;
+use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -188,6 +189,7 @@ impl Scope for Names<'_> {
         log: &mut dyn Log,
     ) -> Option<Found> {
         let known = self.registry.find(system, event);
+        let known = known.filter(|known| Systems::of(self.instance).have(known));
         let Some(other) = known.map(|known| known.id()) else {
             log.log(Reason::EventNotFound, name);
             return None;
