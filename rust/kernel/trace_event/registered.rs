@@ -122,14 +122,19 @@ impl Registered {
         }
     }
 
-    /// Unregisters the entry type of an event that was made while the kernel runs. No other event gets
-    /// the type before the result is dropped. Task context, sleeps.
+    /// Unregisters the entry types of events that were made while the kernel runs, with one wait.
+    /// `keep` gets each event and its type, which no other event gets before that is dropped. Task
+    /// context, sleeps.
     #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
-    pub(crate) fn retire(&mut self) -> types::Retired {
-        self.is_retracted = true;
-        let retired = types::retire(self.id());
+    pub(crate) fn retire_all<'a, T>(
+        events: impl Iterator<Item = (&'a mut Self, T)>,
+        mut keep: impl FnMut(T, types::Retired),
+    ) {
+        for (event, what) in events {
+            event.is_retracted = true;
+            keep(what, types::retire(event.id()));
+        }
         wait_for_readers();
-        retired
     }
 
     /// Sets a flag that tells how its entries are printed.

@@ -36,7 +36,7 @@ const HIT_BY_PATCHING: [&[u8]; 7] = [
 
 /// How many events can be removed before buffers are cleared of their entries.
 #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
-const MOST_RETIRED: usize = 1024;
+pub(super) const MOST_RETIRED: usize = 1024;
 
 /// Identifies an event. A removed event and a new event of the same name have different ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -333,24 +333,39 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes an event with its files. The buffers stay as they are until [`Self::clear_unknown`],
-    /// and no other event gets the type number before. Task context, sleeps.
+    /// Removes the events of `ids`, which are sorted and no more than [`MOST_RETIRED`], with their
+    /// files; one wait does for all. The buffers stay as they are until [`Self::clear_unknown`], and
+    /// no other event gets the type of one that was ever enabled before. Task context, sleeps.
     ///
     /// # Errors
     ///
-    /// `ENOMEM`, and the event stays.
+    /// `ENOMEM`, and the events stay.
     #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
-    pub(crate) fn remove_and_keep_entries(&mut self, id: EventId) -> Result {
-        if self.retired.len() >= MOST_RETIRED {
+    pub(crate) fn remove_and_keep_entries(&mut self, ids: &[EventId]) -> Result {
+        let was_enabled = |id: &EventId| {
+            let files = self.instances.iter().filter_map(|at| at.file(*id));
+            files.into_iter().any(EventFile::was_enabled)
+        };
+        let mut enabled = KVec::with_capacity(ids.len(), GFP_KERNEL)?;
+        for id in ids.iter().filter(|id| was_enabled(id)) {
+            enabled.push(*id, GFP_KERNEL)?;
+        }
+        if self.retired.len().saturating_add(enabled.len()) > MOST_RETIRED {
             self.clear_unknown();
         }
-        self.retired.reserve(1, GFP_KERNEL)?;
-        let was_enabled = self.remove_files(&|event| event.id() == id)?;
-        let event = self.events.iter_mut().find(|event| event.id() == id);
-        if let Some(event) = event.filter(|_| was_enabled) {
-            let _ = self.retired.push_within_capacity(event.call.retire());
-        }
-        self.events.retain(|event| event.id() != id);
+        self.retired.reserve(enabled.len(), GFP_KERNEL)?;
+        let is = |event: &Event| ids.binary_search(&event.id()).is_ok();
+        self.remove_files(&is)?;
+        let going = self.events.iter_mut().filter(|event| is(event));
+        Registered::retire_all(
+            going.map(|event| (&mut event.call, event.id)),
+            |id, retired| {
+                if enabled.binary_search(&id).is_ok() {
+                    let _ = self.retired.push_within_capacity(retired);
+                }
+            },
+        );
+        self.events.retain(|event| !is(event));
         Ok(())
     }
 

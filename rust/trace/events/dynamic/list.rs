@@ -231,7 +231,7 @@ impl List {
     /// # Errors
     ///
     /// `ENOENT` if there is none, `EBUSY` for one that is used, `ENOMEM`.
-    pub(super) fn end_those(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
+    fn end_those(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
         let mut registry = registry::lock()?;
         let mut result = Err(ENOENT);
         let mut at = 0;
@@ -248,18 +248,14 @@ impl List {
         result
     }
 
-    /// Removes those that `is` accepts; one that cannot be removed stays, with the last error of these.
+    /// Removes those with the events `ids`, which share them with no others and are not used; the
+    /// buffers keep their entries. As [`Registry::remove_and_keep_entries`].
     #[cfg(CONFIG_USER_EVENTS)]
-    pub(super) fn end_if_possible(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
-        let mut registry = registry::lock()?;
-        let mut result = Ok(());
-        let mut at = 0;
-        while let Some(one) = self.all.get(at) {
-            let ended = is(&**one).then(|| self.end(at, &mut registry));
-            at += usize::from(ended != Some(Ok(())));
-            result = ended.filter(Result::is_err).unwrap_or(result);
-        }
-        result
+    pub(super) fn end_together(&mut self, ids: &[EventId], registry: &mut Registry) -> Result {
+        registry.remove_and_keep_entries(ids)?;
+        self.all
+            .retain(|one| ids.binary_search(&one.event_id()).is_err());
+        Ok(())
     }
 
     /// Removes the events of those that `is` selects, all at once, as one wait does for all of them.

@@ -29,7 +29,7 @@ use crate::kernel::user_event_mm::{max_events, may_persist};
 use crate::trace::events::file::Hot;
 use crate::trace::events::printer;
 use crate::trace::events::recording;
-use crate::trace::events::registry::{self, EventId, Registry};
+use crate::trace::events::registry::{self, EventId, Registry, MOST_RETIRED};
 use core::any::Any;
 use core::fmt;
 use core::ops::Deref;
@@ -347,7 +347,7 @@ impl Dynamic for User {
         if self.event.is_used() {
             return Err(EBUSY);
         }
-        registry.remove_and_keep_entries(self.id)
+        registry.remove_and_keep_entries(&[self.id])
     }
 
     fn may_end(&self) -> Result {
@@ -492,20 +492,62 @@ fn shared_of(definition: &Definition<'_>, sort: Sort) -> Result<Shared> {
 /// `ENOENT` if there is none, `EBUSY` for one that is used, `EPERM` without the right to one that
 /// persists, `ENOMEM`.
 pub(crate) fn remove(name: &[u8]) -> Result {
-    let is_called = |user: &User| user.event.shared.name.as_slice() == name;
-    list::lock()?.end_those(|one| one.as_any().downcast_ref().is_some_and(is_called))
+    let goes = |user: &User| match user.event.shared.name.as_slice() == name {
+        true => user.may_end().map(|()| true),
+        false => Ok(false),
+    };
+    match remove_all(goes)? {
+        0 => Err(ENOENT),
+        _ => Ok(()),
+    }
 }
 
 /// Removes the events that nobody uses.
 fn reap() {
-    if let Ok(mut list) = list::lock() {
-        // One that is enabled at this moment stays.
-        let may_go =
-            |one: &dyn Dynamic| one.as_any().downcast_ref().is_some_and(User::may_go_alone);
-        if let Err(error) = list.end_if_possible(may_go) {
-            pr_warn!("user_events: Unable to delete event: {:?}\n", error);
+    // One that is enabled at this moment stays.
+    if let Err(error) = remove_all(|user| Ok(user.may_go_alone())) {
+        pr_warn!("user_events: Unable to delete event: {:?}\n", error);
+    }
+}
+
+/// Removes the events that `goes` accepts, up to one that it gives an error for. Says how many. Task
+/// context, sleeps. `ENOMEM`.
+fn remove_all(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
+    let mut count = 0_usize;
+    loop {
+        let some = remove_some(&goes)?;
+        count = count.saturating_add(some);
+        if some < MOST_RETIRED {
+            return Ok(count);
         }
     }
+}
+
+/// [`remove_all`] of the oldest [`MOST_RETIRED`] of them. Readers are waited for once, with the locks
+/// held: a program may leave thousands of events behind.
+fn remove_some(goes: impl Fn(&User) -> Result<bool>) -> Result<usize> {
+    let mut list = list::lock()?;
+    let mut registry = registry::lock()?;
+    // The list's order is that of the ids.
+    let mut ids = KVec::new();
+    let mut result = Ok(());
+    for user in list.of::<User>() {
+        match goes(user) {
+            Ok(true) => ids.push(user.id, GFP_KERNEL)?,
+            Ok(false) => {}
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+        if ids.len() >= MOST_RETIRED {
+            break;
+        }
+    }
+    if !ids.is_empty() {
+        list.end_together(&ids, &mut registry)?;
+    }
+    result.map(|()| ids.len())
 }
 
 /// Writes the events and who gets their entries, as `user_events_status` has it. Task context,
