@@ -451,10 +451,19 @@ mod perf {
         if !bpf::pass_syscall(call.metadata.events().0, number, call.words(&arguments)) {
             return;
         }
+        let event = call.metadata.events().0;
+        let is_listened_to = {
+            let _stay = PreemptOff::new();
+            // SAFETY: this is the probe, with preemption off.
+            unsafe { perf_trace::is_listened_to(event) }
+        };
+        // Pages of a task that nobody listens to must not come for this.
+        if !is_listened_to {
+            return;
+        }
         let user = (call.user.mask != 0)
             .then(|| UserMemory::read(call.user, &arguments, DEFAULT_USER_BYTES as usize));
         let words = call.words(&arguments);
-        let event = call.metadata.events().0;
         // SAFETY: this is the probe, and these are its registers.
         unsafe { submit(event, regs, number, words, user.as_ref()) };
     }
@@ -479,7 +488,7 @@ mod perf {
         }
     }
 
-    /// Gives an entry to perf, if anybody listens on this CPU.
+    /// Gives an entry to perf, if anybody listens on this CPU: it may be another by now.
     ///
     /// # Safety
     ///
@@ -497,12 +506,17 @@ mod perf {
         // SAFETY: the caller is a probe that is waited for before the event is no longer in use, and
         // `regs` are what it got; `_stay` has preemption off.
         unsafe {
-            perf_trace::submit(event, perf_trace::Seen::All(regs), length, |fields| {
-                let rest = put_call(fields, number, words);
-                if let Some(user) = user {
-                    user.put(rest, fixed);
-                }
-            })
+            perf_trace::submit(
+                event,
+                perf_trace::Seen::All(regs),
+                || length,
+                |fields| {
+                    let rest = put_call(fields, number, words);
+                    if let Some(user) = user {
+                        user.put(rest, fixed);
+                    }
+                },
+            )
         };
     }
 }

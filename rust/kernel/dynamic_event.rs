@@ -451,8 +451,8 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         self.is_for_perf() && !bpf::pass_uprobe(self.call(), regs, function)
     }
 
-    /// Gives a hit to perf, if it wants hits: an entry of `length()` bytes, of which `fill` writes
-    /// those after the common fields. Any context.
+    /// Gives a hit to perf, if it wants hits here: an entry of `length()` bytes, of which `fill` writes
+    /// those after the common fields. Neither is called otherwise. Any context.
     #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
     #[inline(always)]
     pub(crate) fn submit(
@@ -507,7 +507,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         // SAFETY: perf has called `set_for_perf(true)` before, and calls `set_for_perf(false)` and
         // waits for code with preemption off before the event is no longer in use; preemption is
         // off since before the flag was read. `regs` are those of the hit.
-        unsafe { perf_trace::submit(self.call(), regs, length(), fill) };
+        unsafe { perf_trace::submit(self.call(), regs, length, fill) };
     }
 
     /// [`DynamicEvent::submit`] with the registers of the caller. BPF programs at the event run first.
@@ -523,7 +523,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
             return;
         }
         // SAFETY: as in `submit_with`, but for the registers.
-        unsafe { perf_trace::submit(self.call(), Seen::OfCaller, length(), fill) };
+        unsafe { perf_trace::submit(self.call(), Seen::OfCaller, length, fill) };
     }
 
     /// Whether [`DynamicEvent::submit_here`] would have an entry made. Any context.

@@ -367,6 +367,17 @@ unsafe fn listeners(call: &Call) -> Option<(*const bindings::hlist_head, bool)> 
     }
 }
 
+/// Whether one of perf's events of `call` listens on this CPU.
+///
+/// # Safety
+///
+/// As [`submit`].
+#[cfg(CONFIG_FTRACE_SYSCALLS)]
+pub(crate) unsafe fn is_listened_to(call: &Call) -> bool {
+    // SAFETY: the caller is in a probe of `call`, with preemption off.
+    unsafe { listeners(call) }.is_some_and(|(_, is_listened_to)| is_listened_to)
+}
+
 /// Whether [`submit`] would have an entry made.
 ///
 /// # Safety
@@ -379,16 +390,21 @@ pub(crate) unsafe fn takes(call: &Call) -> bool {
         .is_some_and(|(_, is_listened_to)| is_listened_to || is_for_programs(call, Seen::OfCaller))
 }
 
-/// Gives an entry of `length` bytes to those of perf's events of `call` that listen on this CPU:
-/// `fill` writes what is behind the common fields. Nothing is done where nobody listens, or for an
-/// entry that is shorter than the common fields.
+/// Gives an entry of `length()` bytes to those of perf's events of `call` that listen on this CPU:
+/// `fill` writes what is behind the common fields. Nothing is done where nobody listens, and neither
+/// of them is called; or for an entry that is shorter than the common fields.
 ///
 /// # Safety
 ///
 /// In a probe that is waited for before `call` is no longer in use, with preemption off; `regs` are of
 /// what was hit.
 #[cfg(any(CONFIG_FTRACE_SYSCALLS, CONFIG_DYNAMIC_EVENTS))]
-pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl FnOnce(&mut [u8])) {
+pub(crate) unsafe fn submit(
+    call: &Call,
+    regs: Seen,
+    length: impl FnOnce() -> usize,
+    fill: impl FnOnce(&mut [u8]),
+) {
     let raw = call.as_ptr();
     // SAFETY: this probe is waited for before the event is no longer in use.
     let Some((list, is_listened_to)) = (unsafe { listeners(call) }) else {
@@ -397,6 +413,7 @@ pub(crate) unsafe fn submit(call: &Call, regs: Seen, length: usize, fill: impl F
     if !is_listened_to && !is_for_programs(call, regs) {
         return;
     }
+    let length = length();
     // Behind it perf puts 4 bytes, and the sum is to be whole words.
     let Some(behind) = length.checked_sub(COMMON) else {
         return;
