@@ -278,6 +278,11 @@ impl CpuBuffer {
         self.change_reasons(|reasons| reasons.wrapping_add(1));
     }
 
+    /// Whether calls of [`disable`](Self::disable) have not been undone.
+    pub fn is_disabled(&self) -> bool {
+        self.reasons() & COUNT != 0
+    }
+
     /// Undoes one [`disable`](Self::disable).
     pub fn enable(&self) {
         self.change_reasons(|reasons| {

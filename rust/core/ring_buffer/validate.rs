@@ -19,9 +19,9 @@ use core::fmt;
 use super::parse::{Cursor, Malformed};
 use super::word::Header;
 
-/// What the times of a sub-buffer must come to.
+/// What the times of a sub-buffer must come to: the time that the buffer, or the clock, has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expected {
+pub enum Stamp {
     /// This time.
     Exactly(u64),
     /// At most this time.
@@ -30,17 +30,17 @@ pub enum Expected {
     AtLeast(u64),
 }
 
-impl Expected {
-    fn is(self, actual: u64) -> bool {
+impl Stamp {
+    fn is(self, sum: u64) -> bool {
         match self {
-            Self::Exactly(time) => actual == time,
-            Self::AtMost(time) => actual <= time,
-            Self::AtLeast(time) => actual >= time,
+            Self::Exactly(time) => sum == time,
+            Self::AtMost(time) => sum <= time,
+            Self::AtLeast(time) => sum >= time,
         }
     }
 }
 
-/// A sub-buffer whose times do not come to what is expected.
+/// A sub-buffer whose times do not come to what they must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mismatch<'a> {
     /// The timestamp of the sub-buffer.
@@ -48,9 +48,9 @@ pub struct Mismatch<'a> {
     /// Its records.
     pub records: &'a [u8],
     /// What the times must come to.
-    pub expected: Expected,
+    pub stamp: Stamp,
     /// What they come to.
-    pub actual: Result<u64, Malformed>,
+    pub sum: Result<u64, Malformed>,
 }
 
 /// Adds the times of `records` up, from that of their sub-buffer on.
@@ -69,32 +69,33 @@ pub fn time_after(start: u64, records: &[u8]) -> Result<u64, Malformed> {
 /// # Errors
 ///
 /// A [`Mismatch`].
-pub fn check(start: u64, records: &[u8], expected: Expected) -> Result<(), Mismatch<'_>> {
-    let actual = time_after(start, records);
-    match actual {
-        Ok(time) if expected.is(time) => Ok(()),
+pub fn check(start: u64, records: &[u8], stamp: Stamp) -> Result<(), Mismatch<'_>> {
+    let sum = time_after(start, records);
+    match sum {
+        Ok(time) if stamp.is(time) => Ok(()),
         _ => Err(Mismatch {
             start,
             records,
-            expected,
-            actual,
+            stamp,
+            sum,
         }),
     }
 }
 
 impl Mismatch<'_> {
-    /// Calls `line` for each line of the report. Any context.
+    /// Calls `line` for each line of the report. As in C, `expected` is what the times come to, and
+    /// `actual` what the buffer or the clock has. Any context.
     pub fn report(&self, cpu: u32, line: &dyn Fn(fmt::Arguments<'_>)) {
-        let (expected, full) = match self.expected {
-            Expected::Exactly(time) | Expected::AtLeast(time) => (time, ""),
-            Expected::AtMost(time) => (time, " (full)"),
+        let (stamp, full) = match self.stamp {
+            Stamp::Exactly(time) | Stamp::AtLeast(time) => (time, ""),
+            Stamp::AtMost(time) => (time, " (full)"),
         };
-        match self.actual {
-            Ok(actual) => line(format_args!(
-                "[CPU: {cpu}]TIME DOES NOT MATCH expected:{expected} actual:{actual}{full}"
+        match self.sum {
+            Ok(sum) => line(format_args!(
+                "[CPU: {cpu}]TIME DOES NOT MATCH expected:{sum} actual:{stamp}{full}"
             )),
             Err(Malformed { offset }) => line(format_args!(
-                "[CPU: {cpu}]NO RECORD AT 0x{offset:x} expected:{expected}{full}"
+                "[CPU: {cpu}]NO RECORD AT 0x{offset:x} actual:{stamp}{full}"
             )),
         }
         line(format_args!("  [{}] PAGE TIME STAMP", self.start));
@@ -164,10 +165,10 @@ mod tests {
     fn good_pages() {
         let page = page();
         assert_eq!(time_after(START, &page), Ok(END));
-        assert_eq!(check(START, &page, Expected::Exactly(END)), Ok(()));
+        assert_eq!(check(START, &page, Stamp::Exactly(END)), Ok(()));
         for later in 0..3 {
-            assert_eq!(check(START, &page, Expected::AtMost(END + later)), Ok(()));
-            assert_eq!(check(START, &page, Expected::AtLeast(END - later)), Ok(()));
+            assert_eq!(check(START, &page, Stamp::AtMost(END + later)), Ok(()));
+            assert_eq!(check(START, &page, Stamp::AtLeast(END - later)), Ok(()));
         }
         // Up to the absolute time, each delta counts.
         let extended = START + 30 + 5 + (2 << Header::DELTA_BITS) + 4;
@@ -178,25 +179,25 @@ mod tests {
     #[test]
     fn bad_pages() {
         let page = page();
-        for expected in [
-            Expected::Exactly(END - 1),
-            Expected::Exactly(END + 1),
-            Expected::AtMost(END - 1),
-            Expected::AtLeast(END + 1),
+        for stamp in [
+            Stamp::Exactly(END - 1),
+            Stamp::Exactly(END + 1),
+            Stamp::AtMost(END - 1),
+            Stamp::AtLeast(END + 1),
         ] {
-            let found = check(START, &page, expected).unwrap_err();
-            assert_eq!(found.actual, Ok(END));
+            let found = check(START, &page, stamp).unwrap_err();
+            assert_eq!(found.sum, Ok(END));
         }
         // Each wrong delta is found.
         let want = time_after(START, &page[..48]).unwrap();
         for header in [0, 8, 20, 28, 36] {
             let mut wrong = page[..48].to_vec();
             wrong[header] ^= 1 << 5;
-            assert!(check(START, &wrong, Expected::Exactly(want)).is_err());
+            assert!(check(START, &wrong, Stamp::Exactly(want)).is_err());
         }
         // So is a record that does not end.
-        let found = check(START, &page[..page.len() - 4], Expected::AtMost(u64::MAX));
-        assert_eq!(found.unwrap_err().actual, Err(Malformed { offset: 56 }));
+        let found = check(START, &page[..page.len() - 4], Stamp::AtMost(u64::MAX));
+        assert_eq!(found.unwrap_err().sum, Err(Malformed { offset: 56 }));
     }
 
     #[test]
@@ -204,14 +205,14 @@ mod tests {
         let page = page();
         let lines = RefCell::new(String::new());
         let add = |line: fmt::Arguments<'_>| *lines.borrow_mut() += &format!("{line}\n");
-        let found = check(START, &page, Expected::Exactly(5)).unwrap_err();
+        let found = check(START, &page, Stamp::Exactly(5)).unwrap_err();
         found.report(3, &add);
-        let cut = check(5, &page[..12], Expected::AtMost(5)).unwrap_err();
+        let cut = check(5, &page[..12], Stamp::AtMost(5)).unwrap_err();
         cut.report(0, &add);
         assert_eq!(
             lines.into_inner(),
             "\
-[CPU: 3]TIME DOES NOT MATCH expected:5 actual:536870922
+[CPU: 3]TIME DOES NOT MATCH expected:536870922 actual:5
   [1000] PAGE TIME STAMP
  0x0:  [1000] delta:0
  0x8:  [1030] delta:30
@@ -221,7 +222,7 @@ mod tests {
  0x30:  [536870913] absolute:536870913 TIME STAMP
  0x38:  [536870922] delta:9
 expected end:0x44 last event actually ended at:0x44
-[CPU: 0]NO RECORD AT 0x8 expected:5 (full)
+[CPU: 0]NO RECORD AT 0x8 actual:5 (full)
   [5] PAGE TIME STAMP
  0x0:  [5] delta:0
 expected end:0xc last event actually ended at:0x8

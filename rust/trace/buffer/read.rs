@@ -225,7 +225,7 @@ impl<'a> Part<'a> {
 
     /// Does the CPU record, as far as it alone is concerned? Any context.
     pub(crate) fn may_record(self) -> bool {
-        self.lane.may_record()
+        self.buffer.lets_record(self.lane)
     }
 
     /// Stops recording on this CPU, until [`Part::enable`] was called as often. Any context.
@@ -287,6 +287,12 @@ impl<'a> Part<'a> {
 }
 
 impl Buffer {
+    /// Does `lane` record, as far as it alone is concerned? A ring with a time that does not match
+    /// records nothing any more. Any context.
+    pub(super) fn lets_record(&self, lane: &Lane) -> bool {
+        lane.may_record() && !self.with_ring(lane, |ring| ring.core.is_disabled())
+    }
+
     /// Keeps the rings of `cpu`, or of all: resizing them is `EBUSY` until the result is dropped.
     /// Task context.
     pub(crate) fn hold(&self, cpu: Option<CpuId>) -> Hold<'_> {

@@ -82,7 +82,8 @@ impl Buffer {
         if !self.has_shape_of(lane, other, twin) {
             return Err(EINVAL);
         }
-        let records = |buffer: &Self, lane: &Lane| buffer.is_recording() && lane.may_record();
+        let records =
+            |buffer: &Self, lane: &Lane| buffer.is_recording() && buffer.lets_record(lane);
         if !records(self, lane) || !records(other, twin) {
             return Err(EAGAIN);
         }

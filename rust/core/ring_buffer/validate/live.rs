@@ -2,7 +2,7 @@
 
 //! The checks that writers make.
 
-use super::{check, Expected};
+use super::{check, Stamp};
 use crate::core::ring_buffer::cpu_buffer::CpuBuffer;
 use crate::core::ring_buffer::word::{Header, Position};
 use crate::core::ring_buffer::{Context, Env};
@@ -15,7 +15,7 @@ impl CpuBuffer {
         let stamp = self.write.stamp.get();
         // Of an unknown time only the order would be known.
         if self.write.stamp_position.get() == position.0 {
-            self.validate_up_to(env, position, Expected::Exactly(stamp));
+            self.validate_up_to(env, position, Stamp::Exactly(stamp));
         }
     }
 
@@ -29,22 +29,22 @@ impl CpuBuffer {
     ) {
         // The padding that closes a sub-buffer counts one unit.
         let closed = end.used() == u64::from(self.setup.capacity);
-        self.validate_up_to(env, end, Expected::AtMost(now.wrapping_add(closed.into())));
+        self.validate_up_to(env, end, Stamp::AtMost(now.wrapping_add(closed.into())));
     }
 
-    fn validate_up_to<E: Env>(&self, env: &E, end: Position, expected: Expected) {
+    fn validate_up_to<E: Env>(&self, env: &E, end: Position, stamp: Stamp) {
         // Records of an interrupted writer may have no header yet.
         if end.used() == 0 || !Context::is_outermost(self.setup.context.get()) {
             return;
         }
-        let (Expected::Exactly(now) | Expected::AtMost(now) | Expected::AtLeast(now)) = expected;
+        let (Stamp::Exactly(now) | Stamp::AtMost(now) | Stamp::AtLeast(now)) = stamp;
         // Records cannot say that the clock has gone backwards. Above 2^59 units a discarded event
         // may count one unit, see `discard.rs`.
         let may_be_late =
             self.commit.time_went_backwards.get() != 0 || now >> Header::TIME_BITS != 0;
-        let expected = match expected {
-            expected if !may_be_late => expected,
-            Expected::Exactly(stamp) => Expected::AtLeast(stamp),
+        let stamp = match stamp {
+            stamp if !may_be_late => stamp,
+            Stamp::Exactly(time) => Stamp::AtLeast(time),
             _ => return,
         };
         let sub_buffer = self.sub_buffer(end.id());
@@ -59,7 +59,7 @@ impl CpuBuffer {
             let records = core::slice::from_raw_parts(records, end.used() as usize);
             (start, records)
         };
-        if let Err(mismatch) = check(start, records, expected) {
+        if let Err(mismatch) = check(start, records, stamp) {
             self.disable();
             env.mismatch(&mismatch);
         }

@@ -429,8 +429,11 @@ static void wrong_time(struct kunit *test)
 	event->time_delta ^= 4;
 	ring_buffer_unlock_commit(buffer);
 	now++;
+	KUNIT_EXPECT_TRUE(test, record_is_on_cpu(buffer, CPU));
 	KUNIT_EXPECT_TRUE(test, put(3));
 	KUNIT_EXPECT_FALSE(test, put(4));
+	KUNIT_EXPECT_FALSE(test, record_is_on_cpu(buffer, CPU));
+	KUNIT_EXPECT_TRUE(test, record_is_set_on(buffer) && record_is_on(buffer));
 	KUNIT_EXPECT_EQ(test, ring_buffer_entries(buffer), 4);
 	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 0);
 	KUNIT_EXPECT_EQ(test, take(NULL, NULL), 1);
