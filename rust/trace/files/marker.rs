@@ -281,30 +281,36 @@ fn record_only(instance: &Instance, text: Text<'_>) -> Result<usize> {
         };
         made.ok_or(EBADF)?;
     }
-    export_marker(entry, fits);
+    export_marker(entry, fits, whole);
     Ok(if whole { text.len } else { fits.len() })
 }
 
-/// Passes the entry to the exports.
+/// Passes the entry to the exports; its text lacks its end unless it is `whole`.
 #[inline(always)]
-fn export_marker(entry: Print, tail: &[u8]) {
+fn export_marker(entry: Print, tail: &[u8], whole: bool) {
     if export::wanted(Export::MARKER) {
         // Without memory the exports miss this entry.
-        let _ = export_whole(entry, tail);
+        let _ = export_whole(entry, tail, whole);
     }
 }
 
 /// Task context; may sleep. `ENOMEM`.
 #[cold]
-fn export_whole(entry: Print, tail: &[u8]) -> Result {
-    let mut whole = KVec::with_capacity(Print::SIZE.saturating_add(tail.len()), GFP_KERNEL)?;
-    whole.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
-    whole.extend_from_slice(tail, GFP_KERNEL)?;
+fn export_whole(entry: Print, tail: &[u8], whole: bool) -> Result {
+    let end = end_of(tail);
+    let end: &[u8] = if whole { &[] } else { &end };
+    let length = Print::SIZE
+        .saturating_add(tail.len())
+        .saturating_add(end.len());
+    let mut made = KVec::with_capacity(length, GFP_KERNEL)?;
+    made.extend_with(Print::SIZE, 0, GFP_KERNEL)?;
+    made.extend_from_slice(tail, GFP_KERNEL)?;
+    made.extend_from_slice(end, GFP_KERNEL)?;
     // Taken last, as with PREEMPT_RT memory may be neither asked for nor freed with preemption off.
     let _stay = PreemptOff::new();
     let header = Context::capture_all().header(Print::ID);
-    entry.words(header).store(&mut whole);
-    export::write(Export::MARKER, &whole);
+    entry.words(header).store(&mut made);
+    export::write(Export::MARKER, &made);
     Ok(())
 }
 

@@ -13,19 +13,21 @@
 //! or ends, its [`State`] is busy, and what comes then, from an interrupt or from what is called to
 //! keep the trace, does nothing. NMIs open no section.
 
-use super::functions::Measures;
+use super::functions::{export_mark, Measures};
 use crate::core::format::entry::Function;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, LentOff, PreemptCount, PreemptOff};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::rcu_slot::{Claim, RcuSlot};
+use crate::kernel::trace_export::Export;
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{self, Measurement};
 use crate::trace::instance::latency::{Found, Latency};
 use crate::trace::instance::Instance;
+use crate::trace::output::export;
 use crate::trace::tasks::stack;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -87,6 +89,8 @@ pub(crate) struct CriticalTimings {
     kinds: Kinds,
     /// Are ends of sections recorded as in a call graph?
     graph: Atomic<bool>,
+    /// Are they recorded as functions, and not exported?
+    plain: Atomic<bool>,
     sections: PerCpu<Section>,
     /// How many sections were reported. One that was open while another CPU's was being reported is
     /// not reported, as the report may have made it longer. Turning to a call graph and back counts
@@ -113,11 +117,19 @@ impl CriticalTimings {
             latency,
             kinds,
             graph,
+            plain: Atomic::new(false),
             sections,
             reports: Atomic::new(0),
             reporting: RawLock::new(()),
         };
+        new.choose_anew();
         Ok(Arc::new(new, GFP_KERNEL)?)
+    }
+
+    /// Chooses how to record: with the option for call graphs, or with exports, or none of them.
+    pub(crate) fn choose_anew(&self) {
+        let plain = !self.graph.load(Relaxed) && !export::wanted(Export::FUNCTION);
+        self.plain.store(plain, Relaxed);
     }
 
     /// Makes it the current one until the result is dropped. Task context. `EBUSY` while there is
@@ -230,7 +242,7 @@ impl CriticalTimings {
     #[inline(always)]
     fn record(&self, stay: LentOff<'_>, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
-        if !self.graph.load(Relaxed) {
+        if self.plain.load(Relaxed) {
             if let Some(task) = context.plain_task() {
                 let (left, time) = buffer.record_fast(stay, task, |_| call(ip, parent));
                 if left.is_done() || buffer.complete(left).0 {
@@ -247,10 +259,13 @@ impl CriticalTimings {
     fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let now = buffer.now();
-        match self.graph.load(Relaxed) {
-            true => measured::mark(buffer, context.rest(), ip),
-            false => buffer.record_in(context.rest(), call(ip, parent)),
+        if self.graph.load(Relaxed) {
+            measured::mark(buffer, context.rest(), ip);
+            return now;
         }
+        let context = context.rest();
+        buffer.record_in(context, call(ip, parent));
+        export_mark(buffer, context, call(ip, parent));
         now
     }
 
@@ -320,6 +335,7 @@ impl Measurement for CriticalTimings {
     fn set_graph(&self, graph: bool) {
         let _alone = self.reporting.lock();
         self.graph.store(graph, Relaxed);
+        self.choose_anew();
         self.reports
             .store(self.reports.load(Relaxed).wrapping_add(1), Relaxed);
     }

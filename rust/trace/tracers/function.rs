@@ -241,7 +241,7 @@ impl Recorded for Nothing {
     }
 
     fn export(context: Context, hit: &Hit<'_, Self>) {
-        export_call::<{ entry::Function::SIZE }, _>(context, hit, []);
+        export(context, call(hit));
     }
 }
 
@@ -257,19 +257,23 @@ impl Recorded for Arguments {
 
     fn export(context: Context, hit: &Hit<'_, Self>) {
         const SIZE: usize = entry::Function::SIZE + ARGUMENTS * size_of::<usize>();
-        export_call::<SIZE, _>(context, hit, hit.arguments());
+        export_call::<SIZE>(context, call(hit), hit.arguments());
     }
 }
 
+/// Hands the entry of a call, made in `context`, to who exports entries. Any context.
+pub(super) fn export(context: Context, call: entry::Function) {
+    export_call::<{ entry::Function::SIZE }>(context, call, []);
+}
+
 /// Exports the entry of a call with `tail` after it, which is `SIZE` bytes with that.
-fn export_call<const SIZE: usize, S: Saved>(
+fn export_call<const SIZE: usize>(
     context: Context,
-    hit: &Hit<'_, S>,
+    call: entry::Function,
     tail: impl IntoIterator<Item = usize>,
 ) {
     let mut entry = [0; SIZE];
-    call(hit)
-        .words(context.header(entry::Function::ID))
+    call.words(context.header(entry::Function::ID))
         .store(&mut entry);
     if let Some(place) = entry.get_mut(entry::Function::SIZE..) {
         store_words(place, tail);

@@ -3,15 +3,19 @@
 //! The functions that are called while a latency is measured: options `function-trace` and
 //! `display-graph`.
 
-use super::function::Recorded as _;
+use super::function::{self, Recorded as _};
 use super::function_filter::FunctionFilter;
 use super::function_pids::FunctionPids;
+use crate::core::format::entry;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
+use crate::trace::buffer::Buffer;
 use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{thunk, Arguments, Callback, CallbackSymbol, Entry, Hit, Ops};
 use crate::trace::instance::Instance;
+use crate::trace::output::export;
 use crate::trace::tasks::pids::PidFilter;
 use kernel::prelude::*;
 use kernel::sync::Arc;
@@ -128,6 +132,13 @@ impl<T: Measures> Drop for Functions<T> {
     }
 }
 
+/// Hands the entry of a place that a tracer has marked to who exports functions. Any context.
+pub(super) fn export_mark(buffer: &Buffer, context: Context, call: entry::Function) {
+    if export::wanted(Export::FUNCTION) && buffer.is_on() {
+        function::export(context, call);
+    }
+}
+
 /// Records the calls of the tasks that the instance traces.
 struct Calls<T> {
     what: Arc<T>,
@@ -149,6 +160,17 @@ impl<T: Measures> Calls<T> {
         if self.what.is_measuring() && self.pids.traces_here() {
             // The arguments, too, wanted or not, as ftrace does for these tracers.
             Arguments::record(self.what.buffer(), context, hit);
+            if export::wanted(Export::FUNCTION) {
+                self.export(context, hit);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn export(&self, context: Context, hit: &Hit<'_, Arguments>) {
+        if self.what.buffer().is_on() {
+            Arguments::export(context, hit);
         }
     }
 }

@@ -74,6 +74,11 @@ struct Tracing {
 }
 
 impl Running for Tracing {
+    fn changed(&mut self, _flags: u32) -> Result {
+        self.functions.what().choose_anew();
+        Ok(())
+    }
+
     fn option(&mut self, flag: Flag, on: bool) -> Result {
         self.functions.option(flag, on)
     }

@@ -9,6 +9,7 @@
 
 use crate::core::format::entry::{mmio, Entry};
 use crate::core::format::Out;
+use crate::core::parse::options::Flag;
 use crate::kernel::mmiotrace::Enabled;
 use crate::kernel::pci::{Device, Devices};
 use crate::trace::buffer::entry::Context;
@@ -17,6 +18,7 @@ use crate::trace::instance::{Instance, Side};
 use crate::trace::output::printk;
 use crate::trace::output::tracer::TracerOutput;
 use crate::trace::output::{Neighbours, Printed, Record, Style};
+use crate::trace::tasks::stack;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -37,9 +39,11 @@ pub(crate) fn record(ip: usize, entry: impl Entry) {
     let Some(top) = Instance::top().ok().filter(|_| ON.load(Relaxed)) else {
         return;
     };
-    let recorded = top.record_message(Context::capture_all(), ip, entry, []);
-    if recorded.is_none() {
+    let context = Context::capture_all();
+    if top.record_message(context, ip, entry, []).is_none() {
         DROPPED.fetch_add(1, Relaxed);
+    } else if top.options().has(Flag::UserStackTrace) {
+        stack::record_user(top.buffer(), context);
     }
 }
 

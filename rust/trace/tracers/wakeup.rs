@@ -13,8 +13,7 @@
 //! and asked again with the lock held.
 
 use super::function_filter::FunctionFilter;
-use super::functions::Functions;
-use super::functions::Measures;
+use super::functions::{export_mark, Functions, Measures};
 use crate::core::format::entry::{self, ContextSwitch, Function};
 use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
@@ -254,6 +253,7 @@ impl Wakeup {
         self.task.store(task.address(), Relaxed);
         self.functions.set_gate(true);
         buffer.record_in(context, entry::Wakeup::from(switch(waker, task)));
+        self.record_user(context);
         stack::record_of(buffer, context, from);
         // In C the caller's caller, which nobody knows where there are no frame pointers: it is 0.
         self.mark(context, 0);
@@ -262,9 +262,18 @@ impl Wakeup {
     /// Records that this is at `ip`.
     fn mark(&self, context: Context, ip: usize) {
         let buffer = self.instance.buffer();
-        match self.graph.load(Relaxed) {
-            true => measured::mark(buffer, context, ip),
-            false => buffer.record_in(context, Function { ip, parent_ip: 0 }),
+        if self.graph.load(Relaxed) {
+            return measured::mark(buffer, context, ip);
+        }
+        let mark = Function { ip, parent_ip: 0 };
+        buffer.record_in(context, mark);
+        export_mark(buffer, context, mark);
+    }
+
+    /// Records the stack in user space with option `userstacktrace`.
+    fn record_user(&self, context: Context) {
+        if self.instance.options().has(Flag::UserStackTrace) {
+            stack::record_user(self.instance.buffer(), context);
         }
     }
 
@@ -283,6 +292,7 @@ impl Wakeup {
         let worse = self.latency.is_worse(latency);
         self.mark(context, from.ip());
         buffer.record_in(context, switch(prev, next));
+        self.record_user(context);
         // Unwinding is most of the cost. Where the trace is not kept, only one who reads along
         // would see the stack.
         if worse || self.instance.readers().any() {

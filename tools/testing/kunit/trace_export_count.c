@@ -28,7 +28,7 @@ module_param_cb(functions, &ops, &functions, 0444);
 module_param_cb(markers, &ops, &markers, 0444);
 module_param_cb(events, &ops, &events, 0444);
 module_param_cb(others, &ops, &others, 0444);
-/* Entries of a length that they cannot have. */
+/* Entries of a length that they cannot have, and markers without an end. */
 module_param_cb(wrong_lengths, &ops, &lengths, 0444);
 
 static char last_marker[64];
@@ -37,19 +37,22 @@ module_param_string(last_marker, last_marker, sizeof(last_marker), 0444);
 static void notrace take(struct trace_export *export, const void *data, unsigned int length)
 {
 	const struct trace_entry *entry = data;
+	const char *text = data + sizeof(*entry) + sizeof(long);
 
 	switch (entry->type) {
 	case FUNCTION:
 		atomic_inc(&functions);
-		if (length != sizeof(*entry) + 2 * sizeof(long))
+		/* Tracers of latencies record arguments, too. */
+		if (length != sizeof(*entry) + 2 * sizeof(long) && length != sizeof(*entry) + 8 * sizeof(long))
 			atomic_inc(&lengths);
 		break;
 	case PRINT:
 		atomic_inc(&markers);
-		if (length <= sizeof(*entry) + sizeof(long))
+		if (length <= sizeof(*entry) + sizeof(long) ||
+		    !memchr(text, 0, length - sizeof(*entry) - sizeof(long)))
 			atomic_inc(&lengths);
 		else
-			strscpy(last_marker, data + sizeof(*entry) + sizeof(long), sizeof(last_marker));
+			strscpy(last_marker, text, sizeof(last_marker));
 		break;
 	default:
 		atomic_inc(entry->type >= OWN ? &events : &others);
