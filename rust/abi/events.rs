@@ -210,7 +210,7 @@ pub(crate) unsafe extern "C" fn trace_define_field(
     };
     from_result(|| {
         // SAFETY: `call` is complete, nobody knows it yet, and the texts live as long as it does.
-        unsafe { Call::from_raw(call).define_field(field) }?;
+        unsafe { Call::from_raw(call).define_field(field, GFP_KERNEL) }?;
         Ok(0)
     })
 }

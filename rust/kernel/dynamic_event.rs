@@ -14,6 +14,7 @@ use super::perf_trace::{self, Seen};
 use super::rcu_slot::RcuSlot;
 #[cfg(all(CONFIG_PROBE_EVENTS, CONFIG_PERF_EVENTS))]
 use super::regs::Regs;
+use super::text::NulText;
 use super::trace_event::{Call, File, Owned, RawField, Registered};
 use super::trace_event_types as types;
 use super::trace_seq::TraceSeq;
@@ -22,9 +23,9 @@ use super::uprobe::{Program, Targets};
 use core::any::Any;
 use core::fmt;
 use core::ptr::NonNull;
+use kernel::alloc::Flags;
 use kernel::bindings;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, ArcBorrow};
 use kernel::types::Opaque;
@@ -66,9 +67,9 @@ pub(crate) trait Ops: Send + Sync {
 /// A field of an event's entries.
 pub(crate) struct FieldText {
     /// The field's C type.
-    pub(crate) ty: CString,
+    pub(crate) ty: NulText,
     /// Its name.
-    pub(crate) name: CString,
+    pub(crate) name: NulText,
     /// Its offset in an entry.
     pub(crate) offset: usize,
     /// Bytes.
@@ -84,11 +85,11 @@ pub(crate) struct FieldText {
 /// The texts of an event.
 pub(crate) struct Texts {
     /// The system that it belongs to.
-    pub(crate) system: CString,
+    pub(crate) system: NulText,
     /// Its name.
-    pub(crate) name: CString,
+    pub(crate) name: NulText,
     /// The text by which user space prints its entries.
-    pub(crate) print_fmt: CString,
+    pub(crate) print_fmt: NulText,
     /// Its fields.
     pub(crate) fields: KVec<FieldText>,
 }
@@ -140,14 +141,21 @@ unsafe extern "C" fn raw_init(call: *mut bindings::trace_event_call) -> c_int {
 impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// An event with these texts; `flags` are `TRACE_EVENT_FL_*`. Task context, may sleep. `ENOMEM`.
     pub(crate) fn new(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
-        Self::make(texts, flags, Owner::kernel(), ops)
+        Self::make(texts, flags, Owner::kernel(), ops, GFP_KERNEL)
+    }
+
+    /// As [`DynamicEvent::new`], in memory that is charged to the current task.
+    #[cfg(CONFIG_USER_EVENTS)]
+    pub(crate) fn charged(texts: Texts, flags: u32, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+        Self::make(texts, flags, Owner::kernel(), ops, GFP_KERNEL_ACCOUNT)
     }
 
     /// An event of `owner`: as long as somebody holds it, its module stays, and the event itself, even
     /// if it is not known any more. To BPF programs it is that of a tracepoint. Task context, may sleep.
     /// `ENOMEM`.
     pub(crate) fn owned(texts: Texts, owner: Owner, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
-        Self::make(texts, Call::OWNED | Call::TRACEPOINT, owner, ops)
+        let flags = Call::OWNED | Call::TRACEPOINT;
+        Self::make(texts, flags, owner, ops, GFP_KERNEL)
     }
 
     /// Takes a reference to an event, or gives one back.
@@ -170,7 +178,13 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
         }
     }
 
-    fn make(texts: Texts, flags: u32, module: Owner, ops: KBox<dyn Ops>) -> Result<Arc<Self>> {
+    fn make(
+        texts: Texts,
+        flags: u32,
+        module: Owner,
+        ops: KBox<dyn Ops>,
+        memory: Flags,
+    ) -> Result<Arc<Self>> {
         #[cfg(CONFIG_UPROBE_EVENTS)]
         let targets = match ops.are_of_programs() {
             true => Some(KBox::pin_init(Targets::new(), GFP_KERNEL)?),
@@ -189,7 +203,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                 targets,
                 ops,
             },
-            GFP_KERNEL,
+            memory,
         )?;
         let (call, class) = (event.head.call(), event.class.get());
         // SAFETY: the event is new; what is pointed to lives as long as it.
@@ -229,7 +243,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                 len: u32::try_from(field.len)?,
             };
             // SAFETY: the event is new, so nobody looks; the texts live as long as it.
-            unsafe { event.call().define_field(raw) }?;
+            unsafe { event.call().define_field(raw, memory) }?;
         }
         Ok(event)
     }

@@ -142,7 +142,7 @@ impl OwnEvent {
         self.0.texts.push(ty, GFP_KERNEL)?;
         self.0.texts.push(name, GFP_KERNEL)?;
         // SAFETY: it is borrowed mutably, so nobody looks; the texts go when the event does.
-        unsafe { (**self).define_field(raw) }
+        unsafe { (**self).define_field(raw, GFP_KERNEL) }
     }
 
     /// Its call, which is then never freed.

@@ -4,23 +4,66 @@
 
 use crate::core::format::Out;
 use core::fmt;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use core::ops::Deref;
+use kernel::alloc::Flags;
 use kernel::prelude::*;
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 use kernel::str::CString;
 
 /// The text.
-pub(crate) struct Text(KVec<u8>);
+pub(crate) struct Text {
+    bytes: KVec<u8>,
+    flags: Flags,
+}
+
+/// A text that ends with NUL.
+///
+/// # Invariants
+///
+/// The last byte is the only NUL.
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+pub(crate) struct NulText(KVec<u8>);
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+impl Deref for NulText {
+    type Target = CStr;
+
+    fn deref(&self) -> &CStr {
+        // SAFETY: by the type invariant.
+        unsafe { CStr::from_bytes_with_nul_unchecked(&self.0) }
+    }
+}
+
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+impl TryFrom<&CStr> for NulText {
+    type Error = Error;
+
+    fn try_from(text: &CStr) -> Result<Self> {
+        // INVARIANT: as that of `text`.
+        Ok(Self(Text::copy(text.to_bytes_with_nul())?))
+    }
+}
 
 impl Text {
     /// What `write` writes. Task context, may sleep. `ENOMEM`.
     pub(crate) fn of(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<KVec<u8>> {
-        // What is written piece by piece then seldom has to move.
-        let mut text = Self(KVec::with_capacity(64, GFP_KERNEL)?);
-        write(&mut text).map_err(|fmt::Error| ENOMEM)?;
-        Ok(text.0)
+        Self::with(GFP_KERNEL, write)
     }
 
-    /// The same as a string. `EINVAL` for one with a NUL.
+    /// [`Text::of`] in memory with `flags`, which let it sleep.
+    pub(crate) fn with(
+        flags: Flags,
+        write: impl FnOnce(&mut Self) -> fmt::Result,
+    ) -> Result<KVec<u8>> {
+        // What is written piece by piece then seldom has to move.
+        let bytes = KVec::with_capacity(64, flags)?;
+        let mut text = Self { bytes, flags };
+        write(&mut text).map_err(|fmt::Error| ENOMEM)?;
+        Ok(text.bytes)
+    }
+
+    /// [`Text::of`] as a string. `EINVAL` for one with a NUL.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) fn string(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<CString> {
         let mut text = Self::of(write)?;
@@ -29,10 +72,36 @@ impl Text {
         Ok(CString::try_from(string)?)
     }
 
+    /// [`Text::of`] with NUL at its end. `EINVAL` for one with another NUL.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn nul_text(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<NulText> {
+        Self::nul_text_with(GFP_KERNEL, write)
+    }
+
+    /// [`Text::with`] with NUL at its end. `EINVAL` for one with another NUL.
+    #[cfg(CONFIG_DYNAMIC_EVENTS)]
+    pub(crate) fn nul_text_with(
+        flags: Flags,
+        write: impl FnOnce(&mut Self) -> fmt::Result,
+    ) -> Result<NulText> {
+        let text = Self::with(flags, write)?;
+        let mut exact = KVec::with_capacity(text.len().saturating_add(1), flags)?;
+        exact.extend_from_slice(&text, flags)?;
+        exact.push(0, flags)?;
+        CStr::from_bytes_with_nul(&exact).map_err(|_| EINVAL)?;
+        // INVARIANT: it was just looked at.
+        Ok(NulText(exact))
+    }
+
     /// A copy of `bytes`. `ENOMEM`.
     pub(crate) fn copy(bytes: &[u8]) -> Result<KVec<u8>> {
-        let mut copy = KVec::with_capacity(bytes.len(), GFP_KERNEL)?;
-        copy.extend_from_slice(bytes, GFP_KERNEL)?;
+        Self::copy_with(GFP_KERNEL, bytes)
+    }
+
+    /// [`Text::copy`] in memory with `flags`.
+    pub(crate) fn copy_with(flags: Flags, bytes: &[u8]) -> Result<KVec<u8>> {
+        let mut copy = KVec::with_capacity(bytes.len(), flags)?;
+        copy.extend_from_slice(bytes, flags)?;
         Ok(copy)
     }
 }
@@ -45,7 +114,7 @@ impl fmt::Write for Text {
 
 impl Out for Text {
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        let grown = self.0.extend_from_slice(bytes, GFP_KERNEL);
+        let grown = self.bytes.extend_from_slice(bytes, self.flags);
         grown.map_err(|_| fmt::Error)
     }
 

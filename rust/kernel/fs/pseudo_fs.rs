@@ -70,7 +70,7 @@ impl Opening {
     pub(crate) fn new(file: impl OpenFile + 'static) -> Result<Self> {
         // INVARIANT: this module only ever derefs the box.
         Ok(Self {
-            file: KBox::new(file, GFP_KERNEL)?,
+            file: KBox::new(file, GFP_KERNEL_ACCOUNT)?,
             _kept: None,
         })
     }
@@ -82,7 +82,7 @@ impl Opening {
     where
         Error: From<E>,
     {
-        let file = KBox::pin_init(init, GFP_KERNEL)?;
+        let file = KBox::pin_init(init, GFP_KERNEL_ACCOUNT)?;
         // SAFETY: goes straight into a type that keeps it pinned.
         let file = unsafe { Pin::into_inner_unchecked(file) };
         // INVARIANT: as in `new`.

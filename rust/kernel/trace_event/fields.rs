@@ -6,6 +6,7 @@
 use super::{Call, COMMON};
 use crate::core::event::field::Kind;
 use core::ptr::null_mut;
+use kernel::alloc::Flags;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
@@ -77,12 +78,12 @@ impl Call {
         Ok(())
     }
 
-    /// Defines one more field. Task context, may sleep. `ENOMEM`.
+    /// Defines one more field, in memory with flags that let it sleep. Task context. `ENOMEM`.
     ///
     /// # Safety
     ///
     /// Nobody looks at the fields of this event's class; the texts live as long as that.
-    pub(crate) unsafe fn define_field(&self, field: RawField) -> Result {
+    pub(crate) unsafe fn define_field(&self, field: RawField, memory: Flags) -> Result {
         let list = self.field_list();
         let node = KBox::new(
             Node {
@@ -92,7 +93,7 @@ impl Call {
                 },
                 field,
             },
-            GFP_KERNEL,
+            memory,
         )?;
         let node = KBox::into_raw(node);
         // SAFETY: the head is initialised, and nobody looks at the fields of this event's class.

@@ -16,7 +16,7 @@ use crate::core::format::{copy_short, Out};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts};
 use crate::kernel::module::Owner;
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_seq::TraceSeq;
 use core::fmt;
@@ -59,8 +59,8 @@ impl Field {
     fn text(&self) -> Result<FieldText> {
         let field = self.of();
         Ok(FieldText {
-            ty: Text::string(|out| field.write_type(out))?,
-            name: Text::string(|out| out.bytes(&self.name))?,
+            ty: Text::nul_text(|out| field.write_type(out))?,
+            name: Text::nul_text(|out| out.bytes(&self.name))?,
             offset: field.offset,
             size: field.room(),
             signed: field.signed,
@@ -129,9 +129,9 @@ impl Shape {
             fields.push(field.text()?, GFP_KERNEL)?;
         }
         Ok(Texts {
-            system: CString::try_from(system)?,
-            name: CString::try_from(&*self.name)?,
-            print_fmt: Text::string(|out| self.description().write_print_fmt(out))?,
+            system: NulText::try_from(system)?,
+            name: NulText::try_from(&*self.name)?,
+            print_fmt: Text::nul_text(|out| self.description().write_print_fmt(out))?,
             fields,
         })
     }

@@ -51,7 +51,7 @@ const PIECES: usize = 24;
 const FIRST: usize = 8;
 
 /// What is numbered from 0 on. Readers need no lock.
-struct Table<T>([SetOnce<KVec<SetOnce<T>>>; PIECES]);
+struct Table<T>([SetOnce<KVVec<SetOnce<T>>>; PIECES]);
 
 impl<T> Table<T> {
     const fn new() -> Self {
@@ -79,9 +79,10 @@ impl<T> Table<T> {
         let slot = self.0.get(piece).ok_or(EMFILE)?;
         if slot.as_ref().is_none() {
             let places = FIRST.checked_shl(piece as u32).ok_or(EMFILE)?;
-            let mut new = KVec::with_capacity(places, GFP_KERNEL)?;
+            // A program may open many files: their memory counts as its own.
+            let mut new = KVVec::with_capacity(places, GFP_KERNEL_ACCOUNT)?;
             for _ in 0..places {
-                new.push(SetOnce::new(), GFP_KERNEL)?;
+                new.push(SetOnce::new(), GFP_KERNEL_ACCOUNT)?;
             }
             slot.populate(new);
         }

@@ -14,13 +14,12 @@ use crate::core::format::Out;
 use crate::core::parse::number;
 use crate::kernel::dynamic_event::FieldText;
 use crate::kernel::kallsyms;
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::COMMON;
 use crate::trace::output::symbols::Kallsyms;
 use core::fmt;
 use kernel::alloc::AllocError;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 
 /// One of them.
@@ -250,8 +249,8 @@ impl Arguments {
     }
 
     /// The text by which user space prints entries. `ENOMEM`.
-    pub(crate) fn print_fmt(&self) -> Result<CString> {
-        Text::string(|out| layout::write_print_fmt(self.kind, self.named(), out))
+    pub(crate) fn print_fmt(&self) -> Result<NulText> {
+        Text::nul_text(|out| layout::write_print_fmt(self.kind, self.named(), out))
     }
 
     /// The fields of entries after the common ones. `ENOMEM`.
@@ -259,8 +258,8 @@ impl Arguments {
         let mut fields = KVec::new();
         for (at, word) in self.kind.words().iter().enumerate() {
             let field = FieldText {
-                ty: CString::try_from(c"unsigned long")?,
-                name: Text::string(|out| out.bytes(word.as_bytes()))?,
+                ty: NulText::try_from(c"unsigned long")?,
+                name: Text::nul_text(|out| out.bytes(word.as_bytes()))?,
                 offset: COMMON + at * 8,
                 size: 8,
                 signed: false,
@@ -271,8 +270,8 @@ impl Arguments {
         }
         for Named { name, argument } in self.named() {
             let field = FieldText {
-                ty: Text::string(|out| layout::write_type(argument, out))?,
-                name: Text::string(|out| out.bytes(name))?,
+                ty: Text::nul_text(|out| layout::write_type(argument, out))?,
+                name: Text::nul_text(|out| out.bytes(name))?,
                 offset: COMMON + self.kind.size() + argument.offset,
                 size: argument.size(),
                 signed: argument.ty.is_signed(),

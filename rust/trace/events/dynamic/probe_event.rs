@@ -275,8 +275,8 @@ impl<P: Probed> Event<P> {
         fields: KVec<FieldText>,
     ) -> Result<Self> {
         let texts = Texts {
-            system: Text::string(|out| out.bytes(title.group))?,
-            name: Text::string(|out| out.bytes(title.name))?,
+            system: Text::nul_text(|out| out.bytes(title.group))?,
+            name: Text::nul_text(|out| out.bytes(title.name))?,
             print_fmt: arguments.print_fmt()?,
             fields,
         };

@@ -19,7 +19,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::dynamic_event::{DynamicEvent, FieldText, Ops, Texts, VERBOSE};
 use crate::kernel::module::Owner;
 use crate::kernel::nofault;
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_seq::TraceSeq;
 use crate::trace::events::file::{Hot, HotFile};
@@ -31,7 +31,6 @@ use core::any::Any;
 use core::fmt;
 use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, Mutex, SetOnce};
 
@@ -166,8 +165,8 @@ impl Fields {
         let mut fields = KVec::new();
         for (offset, field) in self.places() {
             let text = FieldText {
-                ty: Text::string(|out| field.write_type(out))?,
-                name: Text::string(|out| out.bytes(&field.name))?,
+                ty: Text::nul_text(|out| field.write_type(out))?,
+                name: Text::nul_text(|out| out.bytes(&field.name))?,
                 offset,
                 size: field.size(),
                 signed: field.is_signed(),
@@ -177,9 +176,9 @@ impl Fields {
             fields.push(text, GFP_KERNEL)?;
         }
         Ok(Texts {
-            system: CString::try_from(c"synthetic")?,
-            name: Text::string(|out| out.bytes(&self.name))?,
-            print_fmt: Text::string(|out| layout::write_print_fmt(self.named(), out))?,
+            system: NulText::try_from(c"synthetic")?,
+            name: Text::nul_text(|out| out.bytes(&self.name))?,
+            print_fmt: Text::nul_text(|out| layout::write_print_fmt(self.named(), out))?,
             fields,
         })
     }

@@ -33,6 +33,7 @@ use crate::trace::events::registry::{self, EventId, Registry, MOST_RETIRED};
 use core::any::Any;
 use core::fmt;
 use core::ops::Deref;
+use kernel::alloc::Flags;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering::Full, Acquire, Atomic, Relaxed};
 use kernel::sync::{Arc, SetOnce};
@@ -41,6 +42,9 @@ use kernel::sync::{Arc, SetOnce};
 const SYSTEM: &[u8] = b"user_events";
 /// The system of those whose name others may have, with other fields.
 const SYSTEM_MULTI: &[u8] = b"user_events_multi";
+
+/// The memory of an event is charged to who registers it: there may be many.
+const MEMORY: Flags = GFP_KERNEL_ACCOUNT;
 
 /// Which events a program asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,8 +78,8 @@ struct Field {
 impl Field {
     fn new(field: &FieldOf<'_>) -> Result<Self> {
         Ok(Self {
-            ty: Text::copy(field.ty)?,
-            name: Text::copy(field.name)?,
+            ty: Text::copy_with(MEMORY, field.ty)?,
+            name: Text::copy_with(MEMORY, field.name)?,
             offset: field.offset,
             size: field.size,
         })
@@ -124,20 +128,20 @@ impl Shared {
         let mut fields = KVec::new();
         for field in self.fields() {
             let text = FieldText {
-                ty: Text::string(|out| out.bytes(field.ty))?,
-                name: Text::string(|out| out.bytes(field.name))?,
+                ty: Text::nul_text_with(MEMORY, |out| out.bytes(field.ty))?,
+                name: Text::nul_text_with(MEMORY, |out| out.bytes(field.name))?,
                 offset: field.offset,
                 size: field.size,
                 signed: field.is_signed(),
                 len: 0,
                 is_stack: false,
             };
-            fields.push(text, GFP_KERNEL)?;
+            fields.push(text, MEMORY)?;
         }
         Ok(Texts {
-            system: Text::string(|out| out.bytes(self.system()))?,
-            name: Text::string(|out| out.bytes(&self.own_name))?,
-            print_fmt: Text::string(|out| write_print_fmt(self.fields(), out))?,
+            system: Text::nul_text_with(MEMORY, |out| out.bytes(self.system()))?,
+            name: Text::nul_text_with(MEMORY, |out| out.bytes(&self.own_name))?,
+            print_fmt: Text::nul_text_with(MEMORY, |out| write_print_fmt(self.fields(), out))?,
             fields,
         })
     }
@@ -424,19 +428,19 @@ pub(crate) fn find_or_make(text: &[u8], sort: Sort) -> Result<Held> {
             return Err(EADDRINUSE);
         }
     }
-    let shared = Arc::new(shared_of(&definition, sort)?, GFP_KERNEL)?;
+    let shared = Arc::new(shared_of(&definition, sort)?, MEMORY)?;
     if count >= max_events() {
         return Err(EMFILE);
     }
-    let ops = KBox::new(SharedOps(shared.clone()), GFP_KERNEL)?;
+    let ops = KBox::new(SharedOps(shared.clone()), MEMORY)?;
     let event = Event {
         // BPF programs can be at it.
-        event: DynamicEvent::new(shared.texts()?, Call::TRACEPOINT, ops)?,
+        event: DynamicEvent::charged(shared.texts()?, Call::TRACEPOINT, ops)?,
         shared,
     };
-    let event = Arc::new(event, GFP_KERNEL)?;
+    let event = Arc::new(event, MEMORY)?;
     // There is memory for what knows the event before it is known.
-    let room = KBox::<User>::new_uninit(GFP_KERNEL)?;
+    let room = KBox::<User>::new_uninit(MEMORY)?;
     list.reserve()?;
     let mut registry = registry::lock()?;
     // As in C, an event of another kind may have the name. The directory is that of the older one.
@@ -460,21 +464,21 @@ fn shared_of(definition: &Definition<'_>, sort: Sort) -> Result<Shared> {
     let mut end = COMMON;
     for field in definition.fields() {
         let field = field.map_err(|Invalid| EINVAL)?;
-        fields.push(Field::new(&field)?, GFP_KERNEL)?;
+        fields.push(Field::new(&field)?, MEMORY)?;
         if let Some(check) = Check::of(&field) {
-            checks.push(check, GFP_KERNEL)?;
+            checks.push(check, MEMORY)?;
         }
         end = field.end();
     }
     let own_name = match number {
-        None => Text::copy(definition.name)?,
-        Some(number) => Text::of(|out| {
+        None => Text::copy_with(MEMORY, definition.name)?,
+        Some(number) => Text::with(MEMORY, |out| {
             out.bytes(definition.name)?;
             fmt::Write::write_fmt(out, format_args!(".{number:x}"))
         })?,
     };
     Ok(Shared {
-        name: Text::copy(definition.name)?,
+        name: Text::copy_with(MEMORY, definition.name)?,
         own_name,
         sort,
         fields,
