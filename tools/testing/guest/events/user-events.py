@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -461,12 +462,79 @@ def nobody_looks(at):
     until("none is left", lambda: active([]))
 
 
+def left_behind(at):
+    """Events that a program leaves behind go together: nobody waits for each of them."""
+    def leave(count):
+        fd = data()
+        for number in range(count):
+            register(fd, f"left{number} u32 a".encode(), at + number // 32 * 4, bit=number % 32)
+        if count > 1:
+            # Some of them have been enabled, and may have entries.
+            for number in range(0, count, 20):
+                enable(True, name=f"left{number}")
+                enable(False, name=f"left{number}")
+
+    def seconds(count):
+        check("registered", status(child(lambda: leave(count)), 120) == 0)
+        begin = time.time()
+        enable(True, system="sched", name="sched_switch")
+        enable(False, system="sched", name="sched_switch")
+        until("all are gone", lambda: active([]))
+        return time.time() - begin
+
+    one = max(seconds(1) for _turn in range(3))
+    many = seconds(400)
+    check(f"one in {one:.3f} s, 400 in {many:.3f} s", many < 1 + 12 * one)
+    # The same for those of one name.
+    fd = data()
+    for number in range(100):
+        register(fd, f"many u32 a{number}".encode(), at + number // 32 * 4, bit=number % 32, flags=MULTI)
+    for number in range(100):
+        unregister(fd, at + number // 32 * 4, bit=number % 32)
+    check("they are the file's", fails(errno.EBUSY, delete, fd, b"many"))
+    os.close(fd)
+    until("all are gone", lambda: active([]))
+
+
+def charged(at):
+    """The memory of events is charged to who registers them, where the kernel counts that."""
+    group = tempfile.mkdtemp()
+    if LIBC.mount(b"none", group.encode(), b"cgroup2", 0, None) < 0:
+        return
+    try:
+        if "memory" not in read(f"{group}/cgroup.controllers").split():
+            return
+        put(f"{group}/cgroup.subtree_control", b"+memory")
+        os.mkdir(f"{group}/ours")
+
+        def kernel():
+            return next(int(line.split()[1]) for line in read(f"{group}/ours/memory.stat").splitlines()
+                        if line.startswith("kernel "))
+
+        def registers():
+            put(f"{group}/ours/cgroup.procs", str(os.getpid()).encode())
+            fd = data()
+            before = kernel()
+            fields = "; ".join(f"char[4] a_field_with_a_long_name_{number}" for number in range(12))
+            for number in range(1000):
+                register(fd, f"charged{number} {fields}".encode(), at + number // 32 * 4, bit=number % 32)
+            print(f"1000 events: {(kernel() - before) >> 10} KiB", flush=True)
+            return kernel() - before < 1 << 21
+
+        check("2 MiB were charged", status(child(registers), 120) == 0)
+        until("none is left", lambda: active([]))
+        os.rmdir(f"{group}/ours")
+    finally:
+        LIBC.umount(group.encode())
+        os.rmdir(group)
+
+
 def main():
     """All of it, in a page of its own, behind which is none that can be used."""
     at = LIBC.mmap(None, 64 * PAGE, 3, 0x22, -1, 0)
     LIBC.mprotect(at + PAGE, 63 * PAGE, 0)
     put("trace", b"")
-    for part in (bad_requests, writes, nobody_looks, persistent, processes, pages, entries_stay):
+    for part in (bad_requests, writes, nobody_looks, persistent, processes, pages, entries_stay, left_behind, charged):
         print(part.__name__, flush=True)
         part(at)
     print(checks(), "checks")
