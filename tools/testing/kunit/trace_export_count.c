@@ -15,7 +15,7 @@ module_param(flags, int, 0444);
 /* The types of the core's own entries that come here. */
 enum { FUNCTION = 1, PRINT = 5, OWN = 21 };
 
-static atomic_t functions, markers, events, others, lengths;
+static atomic_t functions, arguments, markers, events, others, lengths;
 
 static int get(char *text, const struct kernel_param *param)
 {
@@ -25,6 +25,8 @@ static int get(char *text, const struct kernel_param *param)
 static const struct kernel_param_ops ops = { .get = get };
 
 module_param_cb(functions, &ops, &functions, 0444);
+/* Those of the functions that have arguments. */
+module_param_cb(arguments, &ops, &arguments, 0444);
 module_param_cb(markers, &ops, &markers, 0444);
 module_param_cb(events, &ops, &events, 0444);
 module_param_cb(others, &ops, &others, 0444);
@@ -43,7 +45,9 @@ static void notrace take(struct trace_export *export, const void *data, unsigned
 	case FUNCTION:
 		atomic_inc(&functions);
 		/* Tracers of latencies record arguments, too. */
-		if (length != sizeof(*entry) + 2 * sizeof(long) && length != sizeof(*entry) + 8 * sizeof(long))
+		if (length == sizeof(*entry) + 8 * sizeof(long))
+			atomic_inc(&arguments);
+		else if (length != sizeof(*entry) + 2 * sizeof(long))
 			atomic_inc(&lengths);
 		break;
 	case PRINT:
