@@ -254,7 +254,7 @@ fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let fits = whole.get(..room).unwrap_or(whole);
     print::record(instance, entry, fits, end_of(fits)).ok_or(EBADF)?;
     let is_whole = fits.len() == whole.len();
-    export_marker(entry, if is_whole { text.tail } else { fits });
+    export_marker(entry, if is_whole { text.tail } else { fits }, is_whole);
     Ok(fits.len())
 }
 

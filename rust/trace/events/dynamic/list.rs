@@ -231,7 +231,7 @@ impl List {
     /// # Errors
     ///
     /// `ENOENT` if there is none, `EBUSY` for one that is used, `ENOMEM`.
-    fn end_those(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
+    pub(super) fn end_those(&mut self, is: impl Fn(&dyn Dynamic) -> bool) -> Result {
         let mut registry = registry::lock()?;
         let mut result = Err(ENOENT);
         let mut at = 0;
