@@ -26,7 +26,7 @@
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 #include "record.h"
-#include "record-offsets.h"
+#include <record-offsets.h>
 
 #define SITE_SIZE	5
 
