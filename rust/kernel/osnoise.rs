@@ -49,6 +49,7 @@ pub(crate) fn thread_noise(task: TaskView<'_>, start: u64, duration: u64) {
 }
 
 /// `softirq_noise`: a softirq has run.
+#[cfg(not(CONFIG_PREEMPT_RT))]
 pub(crate) fn softirq_noise(vector: u32, start: u64, duration: u64) {
     // SAFETY: numbers.
     unsafe { bindings::rtrace_softirq_noise(vector as c_int, start, duration) };

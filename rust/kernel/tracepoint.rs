@@ -193,10 +193,10 @@ pub(crate) trait TaskProbe: Send + Sync + 'static {
     #[cfg(CONFIG_OSNOISE_TRACER)]
     fn irq_left(&self, _irq: i32, _name: Name) {}
     /// `softirq_entry`: a softirq begins.
-    #[cfg(CONFIG_OSNOISE_TRACER)]
+    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
     fn softirq_entered(&self, _vector: u32) {}
     /// `softirq_exit`: it ends.
-    #[cfg(CONFIG_OSNOISE_TRACER)]
+    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
     fn softirq_left(&self, _vector: u32) {}
 }
 

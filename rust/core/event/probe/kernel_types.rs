@@ -145,7 +145,8 @@ pub trait Types {
     fn shape(&self, ty: TypeId) -> Shape;
 }
 
-/// A kernel that does not know its types.
+/// A kernel that does not know its types. One that does has no use for it.
+#[allow(dead_code)]
 pub enum Unknown {}
 
 impl Types for Unknown {

@@ -8,7 +8,7 @@ use crate::kernel::interop::{errno, Table};
 use core::{mem::MaybeUninit, ptr};
 use kernel::{
     bindings,
-    error::{from_err_ptr, to_result},
+    error::to_result,
     prelude::*,
     sync::atomic::{Acquire, Atomic, Relaxed, Release},
 };
@@ -431,7 +431,7 @@ unsafe extern "C" fn automount(
 ) -> *mut bindings::vfsmount {
     // SAFETY: debugfs passes the dentry to be mounted on; the type is registered for good.
     let fc = unsafe { bindings::fs_context_for_submount(fs_type(), on) };
-    let fc = match from_err_ptr(fc) {
+    let fc = match kernel::error::from_err_ptr(fc) {
         Ok(fc) => fc,
         Err(e) => return e.to_ptr(),
     };

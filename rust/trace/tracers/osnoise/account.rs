@@ -246,6 +246,7 @@ impl Account {
         self.discount_of_irq(length);
     }
 
+    #[cfg(not(CONFIG_PREEMPT_RT))]
     fn softirq_ends(&self, vector: u32) {
         if !self.is_sampling() {
             return;
@@ -333,12 +334,14 @@ impl TaskProbe for Accountant {
         irq_ends(irq, name);
     }
 
+    #[cfg(not(CONFIG_PREEMPT_RT))]
     fn softirq_entered(&self, _vector: u32) {
         if let Some(account) = this().filter(|account| account.is_sampling()) {
             account.begin(&account.softirq);
         }
     }
 
+    #[cfg(not(CONFIG_PREEMPT_RT))]
     fn softirq_left(&self, vector: u32) {
         if let Some(account) = this() {
             account.softirq_ends(vector);
