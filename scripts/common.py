@@ -42,6 +42,10 @@ def main(entry):
         sys.exit(stop.status)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as problem:  # a folder that is another user's, a full disk
+        clear_progress()
+        print(f"rtrace: {problem}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         clear_progress()
         print("rtrace: interrupted", file=sys.stderr)

@@ -22,14 +22,17 @@ KEYS = {"SYSTEM_TRUSTED_KEYS": '""', "SYSTEM_REVOCATION_KEYS": '""', "MODULE_SIG
 TOOLS = re.compile(r"(AS|CC|LD|LLD|GCC|CLANG|RUSTC|BINDGEN|PAHOLE)_")
 # What rtrace is added with. It inlines C's helpers, which is an option for experts. Where modules have versions, Rust's symbols
 # get theirs from debug information.
-RTRACE = {"RTRACE": "y", "RUST": "y", "EXPERT": "y", "GENDWARFKSYMS": "y"}
+RTRACE = {"RTRACE": "y", "RUST": "y", "FTRACE": "y", "EXPERT": "y", "GENDWARFKSYMS": "y"}
+# What compresses the image, the modules and the first of the initrd: package -> program.
+COMPRESSION = {"BZIP2": ("bzip2", "bzip2"), "LZMA": ("xz-utils", "lzma"), "XZ": ("xz-utils", "xz"), "LZO": ("lzop", "lzop"),
+               "LZ4": ("lz4", "lz4"), "ZSTD": ("zstd", "zstd")}
 
 
 def name_of(config):
     """What a build directory of CONFIG=config is called by."""
     if config in (*DEBIAN, "running"):
         return config
-    if not os.path.isfile(config):
+    if not os.path.isfile(os.path.expanduser(config)):
         raise Stop(f"CONFIG={config}: {', '.join(DEBIAN)}, running, or a file", 2)
     return re.sub(r"[^\w.-]", "_", os.path.basename(config)).lstrip(".") or "config"
 
@@ -39,11 +42,12 @@ def text_of(config):
     if config in DEBIAN:
         path = debian(DEBIAN[config])
     elif config == "running":
-        path = next(filter(os.path.exists, ("/proc/config.gz", f"/boot/config-{os.uname().release}")), None)
+        release = os.uname().release
+        path = next(filter(os.path.exists, ("/proc/config.gz", f"/boot/config-{release}", f"/lib/modules/{release}/config")), None)
         if not path:
-            raise Stop("the running kernel does not tell its configuration (no /proc/config.gz, none in /boot)")
+            raise Stop("the running kernel does not tell its configuration (no /proc/config.gz, none in /boot or /lib/modules)")
     else:
-        path = config
+        path = os.path.expanduser(config)
     opener = {".gz": gzip.open, ".xz": lzma.open}.get(os.path.splitext(path)[1], open)
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as file:
@@ -100,6 +104,15 @@ def prepare(config, trace):
         if not re.search(r"^CONFIG_MODVERSIONS=y", text, re.M):
             del values["GENDWARFKSYMS"]
     return changed(text, values)
+
+
+def needed(text):
+    """What the build of that configuration takes besides: package -> the program or file that shows it is there."""
+    found = re.findall(r"^CONFIG_(?:KERNEL|MODULE_COMPRESS|INITRAMFS_COMPRESSION)_(\w+)=y", text, re.M)
+    packages = dict(COMPRESSION[name] for name in found if name in COMPRESSION)
+    if re.search(r"^CONFIG_GENDWARFKSYMS=y", text, re.M):
+        packages["libdw-dev"] = "/usr/include/elfutils/libdw.h"
+    return packages
 
 
 def options(text):

@@ -145,8 +145,28 @@ def update(source, target):
             if file.read() == wanted:
                 return False
     os.makedirs(os.path.dirname(target), exist_ok=True)
+    owner = os.stat(target if os.path.exists(target) else os.path.dirname(target))
     os.replace(source, target)
+    if os.geteuid() == 0:
+        os.chown(target, owner.st_uid, owner.st_gid)  # root may graft into the tree of another user
     return True
+
+
+def series_in(tree):
+    """The series that is in the tree. Where its state has been deleted (`git clean -x`, which takes the new files, too) and what it
+    changed has not, it is ours, if the tree holds all of that."""
+    state = read(os.path.join(tree, STATE))
+    if state is not None:
+        return state
+    ours = our_series()
+    with scratch(tree, "rtrace-work") as work:
+        for path, diffs in sections(ours).items():
+            if not os.path.exists(os.path.join(tree, path)) and diffs[0].startswith("--- /dev/null"):
+                continue
+            copy(os.path.join(tree, path), os.path.join(work, path))
+            if not patch(work, reversed(diffs), "-R"):
+                return ""
+    return ours
 
 
 def set_link(tree):
@@ -170,9 +190,7 @@ def graft(tree, quiet=False):
     link = os.path.join(tree, LINK)
     if os.path.exists(link) and not os.path.islink(link):
         raise Stop(f"{link} is there and is not a link of ours (nothing was changed)")
-    state = os.path.join(tree, STATE)
-    old, new = read(state, ""), our_series()
-    changed = replace_series(tree, old, new)
+    changed = replace_series(tree, series_in(tree), our_series())
     linked = set_link(tree)
     if not quiet or changed:
         say(f"{tree}: " + (f"grafted, {changed} files changed" if changed or linked else "already grafted"))
@@ -183,10 +201,11 @@ def ungraft(tree):
     series_of(tree)
     state = os.path.join(tree, STATE)
     link = os.path.join(tree, LINK)
-    if not os.path.exists(state) and not os.path.islink(link):
+    old = series_in(tree)
+    if not old and not os.path.exists(state) and not os.path.islink(link):
         say(f"{tree}: nothing of rtrace in it")
         return
-    changed = replace_series(tree, read(state, ""), "")
+    changed = replace_series(tree, old, "")
     if os.path.islink(link):
         os.remove(link)
     if os.path.exists(state):
