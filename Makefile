@@ -41,51 +41,51 @@ guest: python
 	@python3 scripts/guest.py
 
 check: python
-	@FLAVOUR= python3 scripts/check.py
+	@CONFIG= FLAVOUR= python3 scripts/check.py
 
 # The same with ten minutes of the hammer, function_graph switched on and off ten thousand times, and a kprobe at each symbol.
 check-long: python
-	@FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 STEP=1 python3 scripts/check.py
+	@CONFIG= FLAVOUR= HAMMER_SECONDS=600 TOGGLES=10000 STEP=1 python3 scripts/check.py
 
 # What a kernel with branch profiling has; it builds two more kernels.
 check-branch: python
-	@FLAVOUR=branch python3 scripts/check.py
+	@CONFIG= FLAVOUR=branch python3 scripts/check.py
 
 # Most suites once more in a kernel that checks its locks; it builds that one.
 check-debug: python
-	@FLAVOUR=debug python3 scripts/check.py
+	@CONFIG= FLAVOUR=debug python3 scripts/check.py
 
 # A distribution's options, with its mitigations really on; SMOKE=1 the few boots that find most. It builds one more kernel.
 check-distro: python
-	@FLAVOUR=distro python3 scripts/check.py
+	@CONFIG= FLAVOUR=distro python3 scripts/check.py
 
 # Suites in a kernel with PREEMPT_RT; it builds that one.
 check-rt: python
-	@FLAVOUR=rt python3 scripts/check.py
+	@CONFIG= FLAVOUR=rt python3 scripts/check.py
 
 # Suites in a kernel that watches over its memory (KASAN, kmemleak), with failing allocations; it builds that one.
 check-kasan: python
-	@FLAVOUR=kasan python3 scripts/check.py
+	@CONFIG= FLAVOUR=kasan python3 scripts/check.py
 
 # Suites in a kernel that looks for data races (KCSAN); it builds that one.
 check-kcsan: python
-	@FLAVOUR=kcsan python3 scripts/check.py
+	@CONFIG= FLAVOUR=kcsan python3 scripts/check.py
 
 # Tracers of disks and of devices' memory, compared with C's; it builds two more kernels.
 check-block: python
-	@FLAVOUR=block python3 scripts/check.py
+	@CONFIG= FLAVOUR=block python3 scripts/check.py
 
 # BPF programs at events and functions, compared with C's; it builds two more kernels, with types (BTF).
 check-bpf: python
-	@FLAVOUR=bpf python3 scripts/check.py
+	@CONFIG= FLAVOUR=bpf python3 scripts/check.py
 
 # What a kernel finds that tests itself at boot; it builds one more kernel.
 check-selftest: python
-	@FLAVOUR=selftest python3 scripts/check.py
+	@CONFIG= FLAVOUR=selftest python3 scripts/check.py
 
 # Random configurations must link; a few minutes each.
 check-configs: python
-	@FLAVOUR=configs python3 scripts/check.py
+	@CONFIG= FLAVOUR=configs python3 scripts/check.py
 
 # The packages of CONFIG=debian-cloud, or of another one, installed on the disk of a Debian and booted from there; it builds them.
 check-deb: python
@@ -93,8 +93,8 @@ check-deb: python
 
 bench: python
 	@test -x $(BENCH) || { echo "rtrace: there are no benchmarks yet ($(BENCH))" >&2; exit 1; }
-	@TRACE=c FLAVOUR= python3 scripts/kernel.py
-	@TRACE=rtrace FLAVOUR= python3 scripts/kernel.py
+	@TRACE=c CONFIG= FLAVOUR= python3 scripts/kernel.py
+	@TRACE=rtrace CONFIG= FLAVOUR= python3 scripts/kernel.py
 	@TRACE= python3 scripts/um.py
 	@$(BENCH)
 
@@ -105,7 +105,8 @@ ungraft: python
 	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
 
 clean:
-	@rm -rf build/rtrace* build/c build/c-* build/um-* build/links build/guest target
+	@rm -rf build/rtrace* build/c build/c-* build/um-* build/links build/guest build/packages build/bpf-selftests build/linux-*_*
+	@rm -rf target scripts/recordmcount/target scripts/inlined/target
 
 distclean:
-	@rm -rf build target
+	@rm -rf build target scripts/recordmcount/target scripts/inlined/target

@@ -51,7 +51,7 @@ def mirror():
         site, *names = line.split(" ")
         if codename and codename in names and not site.startswith("cdrom:"):
             return site
-    raise Stop("no Debian mirror in this machine's apt sources: give LINUX_TARBALL=file or LINUX_SRC=dir")
+    raise Stop("no Debian mirror in this machine's apt sources")
 
 
 class Apt:

@@ -10,6 +10,7 @@ that flavour and runs what is there for it instead, the suites' `run-<name>`.
 """
 import collections
 import concurrent.futures
+import contextlib
 import glob
 import itertools
 import os
@@ -27,6 +28,7 @@ LIMIT = 5400 * {"kasan": 8, "kcsan": 4, "deb": 5}.get(os.environ.get("FLAVOUR"),
 if os.environ.get("FLAVOUR") == "configs":
     LIMIT += 1800 * int(os.environ.get("CONFIGS") or 4)
 REASONS = 100  # comment lines before a failure that are shown with it: the log may be gone when somebody reads of it
+GRACE = 60  # seconds that a step has to end in when it is asked to
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 COMPLAINT = "# the kernel complained:"
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
@@ -35,7 +37,7 @@ ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "selftest")  # flavours in w
 NO_KERNEL = ("configs", "deb")  # whose suites build kernels of their own
 LOGS = os.path.join(BUILD, "check")
 KTAP = re.compile(r"^(ok|not ok) (\d+)(?: -)? ?(.*?)(?:\s+# (SKIP|TODO|XFAIL)\b.*)?$")
-PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# SKIP.*)?$")
+PLAN = re.compile(r"^1\.\.(\d+)(?:\s+# (SKIP).*)?$")
 CARGO = re.compile(r"^test (.+?) \.\.\. (ok|FAILED|ignored)")
 
 
@@ -60,6 +62,9 @@ class Step:
             return self.add("passed" if found[1] == "ok" or found[4] in ("TODO", "XFAIL") else "failed", found[3])
         if (found := PLAN.match(line)) and self.planned is None:
             self.planned = int(found[1])
+            if found[2] and not self.planned:
+                self.planned = 1
+                return self.add("skipped", "all")
         return None
 
     def add(self, kind, name):
@@ -99,9 +104,16 @@ class Step:
             f"({time.monotonic() - begun:.0f} s)" + (f", see {log_path}" if self.failed else ""))
 
     def stop(self):
-        """End the command, if it runs, and all that it started."""
+        """End the command, if it runs, and all that it started; what does not hear of it after a while is ended all the same."""
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
+            last = threading.Timer(GRACE, self.kill)
+            last.daemon = True
+            last.start()
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def judge(self, status, timed_out):
         """What the lines do not say: a step that stopped early is a failure, whatever it printed before."""
@@ -109,7 +121,7 @@ class Step:
         why = None
         if timed_out:
             why = f"it did not end within {LIMIT} s"
-        elif self.planned is not None and done < self.planned:
+        elif self.planned is not None and done != self.planned:
             why = f"{done} of {self.planned} planned tests ran"
         elif status and not self.failed:
             why = f"exit status {status}"

@@ -11,7 +11,7 @@ import os
 import re
 
 from apt import Apt, unpack
-from common import CACHE, SERIES, Stop, locked, need_space, say, scratch, write
+from common import CACHE, ROOT, SERIES, Stop, locked, need_space, say, scratch, write
 
 PACKAGE = f"linux-config-{SERIES}"
 DEBIAN = {"debian": "amd64_none_amd64", "debian-cloud": "amd64_none_cloud-amd64", "debian-rt": "amd64_none_rt-amd64"}
@@ -34,7 +34,9 @@ def name_of(config):
         return config
     if not os.path.isfile(os.path.expanduser(config)):
         raise Stop(f"CONFIG={config}: {', '.join(DEBIAN)}, running, or a file", 2)
-    return re.sub(r"[^\w.-]", "_", os.path.basename(config)).lstrip(".") or "config"
+    name = re.sub(r"[^\w.-]", "_", os.path.basename(config)).lstrip(".") or "config"
+    is_flavour = os.path.exists(os.path.join(ROOT, "tools", "testing", "configs", f"{name}.config"))
+    return f"{name}.config" if is_flavour else name  # FLAVOUR= has a folder of that name
 
 
 def text_of(config):
@@ -66,7 +68,10 @@ def debian(flavour):
     with locked(os.path.join(CACHE, ".lock"), f"fetching {PACKAGE}"), scratch(CACHE, "fetch") as work:
         if not os.path.exists(os.path.join(target, name)):
             need_space(CACHE, 0.1, f"fetching {PACKAGE}")
-            apt = Apt()
+            try:
+                apt = Apt()
+            except Stop as stop:
+                raise Stop(f"{PACKAGE}: {stop}: give CONFIG=file") from None
             found = apt.find(PACKAGE, lambda offer: offer.startswith(SERIES + "."))
             if not found:
                 raise Stop(f"Debian has no {PACKAGE}: give CONFIG=file")

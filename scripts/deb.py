@@ -11,7 +11,7 @@ import re
 import shutil
 
 import setup
-from common import ROOT, Stop, main, need_space, say
+from common import ROOT, Stop, locked, main, need_space, say
 from kernel import ConfiguredKernel
 
 # What kbuild needs for packages besides what it needs for a kernel.
@@ -33,9 +33,13 @@ class Packages(ConfiguredKernel):
     def finish(self):
         super().finish()
         need_space(self.out, 1, "making packages")
-        say("making packages")
         # kbuild leaves them beside its output folder, under names that the packages of another build may have.
         made = os.path.dirname(self.out)
+        with locked(os.path.join(made, ".deb.lock"), "making packages"):
+            self.pack(made)
+
+    def pack(self, made):
+        say("making packages")
         for path in self.left_beside(made):
             os.remove(path)
         self.progress_of("packages", self.command("bindeb-pkg"), None)

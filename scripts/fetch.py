@@ -26,6 +26,9 @@ ORIGIN = ".rtrace-origin"  # in the unpacked tree: which tarball it came from
 def kernel_tree():
     """The kernel source to build from: the user's own, or one unpacked under build/."""
     own = os.environ.get("LINUX_SRC")
+    place = os.path.abspath(os.path.expanduser(own)) if own else TREE
+    if re.search(r"[\s:]", place):
+        raise Stop(f"{place}: kbuild takes no path with blanks or colons")
     if own:
         tree = os.path.abspath(os.path.expanduser(own))
         if graft.series_of(tree) != SERIES:

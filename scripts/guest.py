@@ -125,8 +125,9 @@ def kernel_directory(name):
     path = name if "/" in name else os.path.join(BUILD, name)
     # Of a build of ours bzImage is the mark that it is complete.
     if not os.path.exists(os.path.join(path, "bzImage")) and (path.startswith(BUILD) or not image_of(path)):
-        trace, _, flavour = name.partition("-")
-        how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" FLAVOUR={flavour}" if flavour else "")
+        trace, _, kind = name.partition("-")
+        option = "FLAVOUR" if os.path.exists(os.path.join(ROOT, "tools", "testing", "configs", f"{kind}.config")) else "CONFIG"
+        how = "make kernel" + (" TRACE=c" if trace == "c" else "") + (f" {option}={kind}" if kind else "")
         raise Stop(f"there is no {os.path.relpath(path)}/bzImage: {how}", DIED)
     return os.path.abspath(path)
 

@@ -7,6 +7,8 @@ import sys
 
 import setup
 from common import ROOT, main
+from config import name_of
+from kernel import build_name
 
 
 def script(name, **variables):
@@ -20,8 +22,9 @@ def script(name, **variables):
 def entry():
     setup.entry()
     sys.stdout.flush()
-    script("kernel.py", TRACE=os.environ.get("TRACE") or "rtrace")
-    kernel = os.environ.get("KERNEL") or "rtrace"
+    trace, kind = os.environ.get("TRACE") or "rtrace", os.environ.get("CONFIG")
+    script("kernel.py", TRACE=trace)
+    kernel = os.environ.get("KERNEL") or (build_name(trace, name_of(kind)) if kind else "rtrace")
     script("guest.py", KERNEL=kernel, CMD=f"sh '{ROOT}/scripts/guest.d/demo'", GUEST_COMMAND="")
     if sys.stdin.isatty() and sys.stdout.isatty():
         script("guest.py", KERNEL=kernel, CMD="", GUEST_COMMAND="")

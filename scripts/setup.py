@@ -95,10 +95,10 @@ def install(packages, tools):
     if not shutil.which("apt-get"):
         raise Stop("this is not a Debian: see Documentation/building.md for what is needed, missing here are: "
                    + " ".join(packages))
-    if os.geteuid():
-        raise Stop(f"missing, as root: {line}")
     unknown = [package for package in packages if not candidate(package)]
-    if unknown:
+    if os.geteuid() and not (any(package.startswith("clang-") for package in unknown) and candidate("clang")):
+        raise Stop(f"missing, as root: {line}")
+    if unknown and not os.geteuid():
         apt_get("update", "-q")
         unknown = [package for package in packages if not candidate(package)]
     if any(package.startswith("clang-") for package in unknown) and tools.llvm:
