@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 
+import setup
 from common import BUILD, ROOT, Stop, clear_progress, main, progress, say
 
 # Seconds a step may take: a case of make check-long takes one for each toggle, and some flavours are slow or build within a step.
@@ -208,6 +209,8 @@ def entry():
     os.environ["PATH"] += os.pathsep + os.path.expanduser("~/.cargo/bin")
     wanted = chosen(guest)
     plan = chosen(host) + (kernels if wanted else chosen(kernels))
+    if wanted and kernels:
+        setup.need(setup.TESTS)
     for step in plan:
         step.run()
     if not any(kernel.failed for kernel in kernels):

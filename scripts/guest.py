@@ -366,8 +366,9 @@ def quote(text):
 
 def entry():
     options = Options(sys.argv[1:])
-    if not shutil.which("qemu-system-x86_64"):
-        raise Stop("qemu-system-x86_64 is missing: make setup", DIED)
+    for program in ("qemu-system-x86_64", "busybox"):
+        if not shutil.which(program):
+            raise Stop(f"{program} is missing: make setup", DIED)
     with tempfile.TemporaryDirectory(prefix="rtrace-guest-") as work:
         return Guest(options, work).run()
 

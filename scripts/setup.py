@@ -14,16 +14,22 @@ import fetch
 from common import CACHE, ROOT, Stop, clear_progress, locked, main, need_space, output_of, progress, say, scratch
 from toolchain import BINDGEN_BUILT, BINDGEN_LEAST, LLVM_OF_RUSTC, RUSTC_LEAST, Toolchain, version
 
-# Package -> the program or file that shows it is there.
-PACKAGES = {
+# Package -> the program or file that shows it is there: what kernels are built with,
+BUILD = {
     "gcc": "gcc", "libc6-dev": "/usr/include/stdlib.h", "make": "make", "patch": "patch", "xz-utils": "xz",
     "flex": "flex", "bison": "bison", "bc": "bc", "kmod": "depmod", "ccache": "ccache",
-    "libelf-dev": "/usr/include/libelf.h", "libssl-dev": "/usr/include/openssl/ssl.h",
-    "qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox", "iputils-ping": "ping",
-    "trace-cmd": "trace-cmd", "linux-perf": "perf", "strace": "strace", "rtla": "rtla",
-    "bpftrace": "bpftrace", "pahole": "pahole", "perf-tools-unstable": "/usr/sbin/kprobe-perf",
+    "libelf-dev": "/usr/include/libelf.h", "libssl-dev": "/usr/include/openssl/ssl.h", "pahole": "pahole",
+}
+# what Debian's sources are fetched with,
+FETCH = {
     "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",
     "debian-archive-keyring": "/usr/share/keyrings/debian-archive-keyring.gpg",
+}
+# and what guests and tests run.
+TESTS = {
+    "qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox", "iputils-ping": "ping",
+    "trace-cmd": "trace-cmd", "linux-perf": "perf", "strace": "strace", "rtla": "rtla",
+    "bpftrace": "bpftrace", "perf-tools-unstable": "/usr/sbin/kprobe-perf",
 }
 
 SECTION_PASS = os.path.join(ROOT, "scripts", "recordmcount", "Cargo.toml")
@@ -59,10 +65,11 @@ def candidate(package):
     return found[1] if found else ""
 
 
-def missing_packages(tools):
+def missing_packages(tools, tests):
     """What apt has to install, in one list."""
-    wanted = [package for package, mark in PACKAGES.items() if not present(mark)]
-    if present("busybox") and not is_static(shutil.which("busybox")):
+    marks = {**BUILD, **(FETCH if shutil.which("apt-get") else {}), **(TESTS if tests else {})}
+    wanted = [package for package, mark in marks.items() if not present(mark)]
+    if tests and present("busybox") and not is_static(shutil.which("busybox")):
         wanted.append("busybox-static")
     llvm = tools.llvm
     if tools.rustc and not tools.rust_ok and not tools.rustc.startswith("/usr/bin/"):
@@ -157,13 +164,13 @@ def fetch_crates(tools):
             raise Stop(f"the crates of {of} could not be fetched (see cargo's message above)")
 
 
-def ready_toolchain():
-    """The toolchain with nothing missing, installed or fetched as needed."""
+def ready_toolchain(tests=False):
+    """The toolchain with nothing missing, installed or fetched as needed; with what tests run, if they are wanted."""
     if os.uname().machine != "x86_64":
         raise Stop(f"rtrace builds on x86-64; this is {os.uname().machine}")
     tools = Toolchain()
     for _ in range(2):  # a newly installed rustc can ask for another clang
-        packages = missing_packages(tools)
+        packages = missing_packages(tools, tests)
         if not packages:
             break
         install(packages, tools)
@@ -183,7 +190,7 @@ def ready_toolchain():
 
 
 def entry():
-    tools = ready_toolchain()
+    tools = ready_toolchain(tests=True)
     tree = fetch.kernel_tree()
     say(f"rustc {tools.rust_release}, {tools.clang} (LLVM {tools.llvm}), {tools.bindgen}")
     say(f"Rust's library {tools.library}, kernel {tree}")
