@@ -248,7 +248,7 @@ impl Buffer {
     pub(crate) fn now(&self) -> u64 {
         self.own_clock
             .read()
-            .unwrap_or_else(|| (self.clock().read)())
+            .unwrap_or_else(|| self.clock().now())
     }
 
     /// The parts of the CPUs that were ever up, by CPU. Any context.

@@ -347,7 +347,7 @@ impl<S: Recorded> Careful<S> {
         if !same || count >= u16::MAX.into() {
             return false;
         }
-        here.last.store((self.instance.clock().read)(), Relaxed);
+        here.last.store(self.instance.clock().now(), Relaxed);
         here.repeats.store(count + 1, Relaxed);
         true
     }
