@@ -65,10 +65,10 @@ def rules():
         return at < len(sites) and sites[at] < end
 
     # With dynamic debug, nm gives data between functions' texts a text's letter.
-    text_end = max(address for name, address, _ in every if name in ("_etext", "_einittext"))
+    text = [(ranges[first][0], ranges[end][0]) for first, end in (("_stext", "_etext"), ("_sinittext", "_einittext")) if first in ranges]
 
     def accepted(name, start, end):
-        if count[name] != 1 or start >= text_end or any(first <= start < last for first, last in refused):
+        if count[name] != 1 or not any(first <= start < last for first, last in text) or any(first <= start < last for first, last in refused):
             return False
         whole = ranges.get(name.split(".")[0]) if "." in name else None
         return has_site(start, end) or whole is not None and has_site(*whole)
