@@ -96,7 +96,7 @@ unsafe extern "C" fn rethook_find_ret_addr(
         match cur.as_mut() {
             Some(cursor) => rethook::find_caller(tsk, frame, cursor),
             None => {
-                kernel::warn_on!(true);
+                rethook::warn_once();
                 0
             }
         }

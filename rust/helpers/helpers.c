@@ -26,6 +26,9 @@
 #ifdef CONFIG_KPROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/kprobes.c"
 #endif
+#ifdef CONFIG_RETHOOK
+#include "../../kernel/rtrace/rust/helpers/rethook.c"
+#endif
 #ifdef CONFIG_UPROBE_EVENTS
 #include "../../kernel/rtrace/rust/helpers/uprobes.c"
 #endif

@@ -16,20 +16,3 @@ __rust_helper bool rust_helper_kprobe_gone(struct kprobe *kprobe)
 {
 	return kprobe_gone(kprobe);
 }
-
-#ifdef CONFIG_RETHOOK
-__rust_helper notrace void *rust_helper_objpool_pop(struct objpool_head *pool)
-{
-	return objpool_pop(pool);
-}
-
-__rust_helper notrace int rust_helper_objpool_push(void *obj, struct objpool_head *pool)
-{
-	return objpool_push(obj, pool);
-}
-
-__rust_helper notrace void rust_helper_instruction_pointer_set(struct pt_regs *regs, unsigned long ip)
-{
-	instruction_pointer_set(regs, ip);
-}
-#endif

@@ -9,13 +9,15 @@
 //! C headers: `include/linux/rethook.h`, `include/linux/objpool.h`.
 
 use super::context::PreemptOff;
+use super::kprobes::no_kprobe;
 use super::percpu::PerCpu;
 use super::relaxed;
 use core::mem::size_of;
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Full};
+use kernel::sync::atomic::{Atomic, Full, Relaxed};
+use kernel::types::Opaque;
 
 /// What C calls a node. The user's own data is behind it.
 pub(crate) type Node = bindings::rethook_node;
@@ -29,8 +31,9 @@ type Handler = bindings::rethook_handler_t;
 /// or with one who has taken it. It stays until its last node is dropped.
 #[repr(C)]
 pub(crate) struct Rethook {
-    /// What C looks at: the user's data, and the handler, which is null once the user has stopped.
-    raw: bindings::rethook,
+    /// What C looks at and changes: the user's data, the pool, and the handler, which is null once the user
+    /// has stopped.
+    raw: Opaque<bindings::rethook>,
     /// One unused node for each CPU, or null. Most calls return on the CPU that they began on, so that two
     /// instructions with a lock are all that a node costs. Nodes beyond that are in the pool.
     at_hand: PerCpu<Atomic<*mut Node>>,
@@ -58,12 +61,13 @@ impl Rethook {
             ..Default::default()
         };
         let at_hand = PerCpu::new(|_| Atomic::new(null_mut()))?;
+        let raw = Opaque::new(raw);
         let hook = KBox::into_raw(KBox::new(Self { raw, at_hand }, GFP_KERNEL)?);
         // SAFETY: the pool is new; both functions take what they are given here, and `gone` is called
         // once, when no node is left.
         let result = unsafe {
             bindings::objpool_init(
-                &raw mut (*hook).raw.pool,
+                pool_of(hook.cast()),
                 count,
                 size,
                 bindings::GFP_KERNEL,
@@ -93,7 +97,7 @@ impl Rethook {
     #[inline(always)]
     fn handler(&self) -> Handler {
         // SAFETY: a word, which `stop` may change meanwhile.
-        unsafe { (&raw const self.raw.handler).read_volatile() }
+        unsafe { (&raw const (*self.raw.get()).handler).read_volatile() }
     }
 
     /// No handler is called, and no node given, by what begins from now on.
@@ -137,7 +141,7 @@ impl Rethook {
     #[inline(never)]
     fn take_slow(&self) -> *mut Node {
         // SAFETY: by the invariant the pool is initialized; it allows for any context.
-        let node = unsafe { bindings::objpool_pop((&raw const self.raw.pool).cast_mut()) };
+        let node = unsafe { bindings::objpool_pop(pool_of(self.raw.get())) };
         if !node.is_null() {
             return node.cast();
         }
@@ -157,8 +161,14 @@ impl Rethook {
             return;
         }
         // SAFETY: it is a node of this pool, which nobody else has.
-        unsafe { give_slow(&raw const self.raw.pool, node) };
+        unsafe { give_slow(pool_of(self.raw.get()), node) };
     }
+}
+
+#[inline(always)]
+fn pool_of(hook: *mut bindings::rethook) -> *mut bindings::objpool_head {
+    // SAFETY: only an address is taken.
+    unsafe { &raw mut (*hook).pool }
 }
 
 #[inline(always)]
@@ -174,9 +184,9 @@ fn take_from(place: &Atomic<*mut Node>) -> *mut Node {
 /// `node` is of this pool, and nobody else has it.
 #[cold]
 #[inline(never)]
-unsafe fn give_slow(pool: *const bindings::objpool_head, node: *mut Node) {
+unsafe fn give_slow(pool: *mut bindings::objpool_head, node: *mut Node) {
     // SAFETY: as the caller says. There is room: the pool has as many places as nodes.
-    unsafe { bindings::objpool_push(node.cast(), pool.cast_mut()) };
+    unsafe { bindings::objpool_push(node.cast(), pool) };
 }
 
 /// Does RCU watch, so that who waits for readers waits for this? Where it is not asked, functions that
@@ -200,7 +210,7 @@ fn rcu_watches() -> bool {
 ///
 /// For the pool: `node` is a new one of the rethook `hook`.
 unsafe extern "C" fn begin_node(node: *mut c_void, hook: *mut c_void) -> c_int {
-    // SAFETY: the pool has made the node, with room for one at least.
+    // SAFETY: the pool has made the node, of the size that `Rethook::new` has looked at.
     unsafe { (*node.cast::<Node>()).rethook = hook.cast() };
     0
 }
@@ -226,10 +236,10 @@ unsafe extern "C" fn end(head: *mut bindings::callback_head) {
         for (_, place) in this.at_hand.iter() {
             let node = take_from(place);
             if !node.is_null() {
-                give_slow(&raw const this.raw.pool, node);
+                give_slow(pool_of(hook), node);
             }
         }
-        bindings::objpool_fini(&raw mut (*hook).pool);
+        bindings::objpool_fini(pool_of(hook));
     }
 }
 
@@ -240,7 +250,7 @@ unsafe extern "C" fn drop_node(head: *mut bindings::callback_head) {
     // SAFETY: `head` is in a node, and the node keeps its rethook.
     unsafe {
         let node = kernel::container_of!(head, Node, rcu);
-        bindings::objpool_drop(node.cast(), &raw mut (*(*node).rethook).pool);
+        bindings::objpool_drop(node.cast(), pool_of((*node).rethook));
     }
 }
 
@@ -406,8 +416,17 @@ unsafe fn run(node: *mut Node, caller: usize, regs: *mut bindings::pt_regs) {
     unsafe {
         let hook = Rethook::of((*node).rethook);
         if let Some(handler) = hook.handler() {
-            handler(node, hook.raw.data, caller, regs);
+            handler(node, (*hook.raw.get()).data, caller, regs);
         }
+    }
+}
+
+/// As `WARN_ON_ONCE()`.
+#[cold]
+pub(crate) fn warn_once() {
+    static WARNED: Atomic<bool> = Atomic::new(false);
+    if !WARNED.xchg(true, Relaxed) {
+        kernel::warn_on!(true);
     }
 }
 
@@ -436,7 +455,8 @@ unsafe fn returned_slow(
         let mut link = *first;
         loop {
             let node = node_of(link);
-            if kernel::warn_on!((*node).frame != frame) {
+            if (*node).frame != frame {
+                warn_once();
                 break;
             }
             run(node, caller, regs);
@@ -477,3 +497,12 @@ pub(crate) unsafe fn flush(task: *mut bindings::task_struct) {
         }
     }
 }
+
+// The slow halves of what C's macro names in whole.
+no_kprobe!(
+    Rethook::take_slow,
+    give_slow,
+    find_caller,
+    returned_slow,
+    warn_once,
+);

@@ -246,9 +246,7 @@ impl Buffer {
 
     /// Reads the clock that stamps entries. Any context.
     pub(crate) fn now(&self) -> u64 {
-        self.own_clock
-            .read()
-            .unwrap_or_else(|| self.clock().now())
+        self.own_clock.read().unwrap_or_else(|| self.clock().now())
     }
 
     /// The parts of the CPUs that were ever up, by CPU. Any context.

@@ -174,9 +174,7 @@ impl<'a> Reader<'a> {
             if !tag.holds(sequence) {
                 continue;
             }
-            if buffer.readable(tag.id()).used() == 0 {
-                return None;
-            }
+            let is_empty = buffer.readable(tag.id()).used() == 0;
             point!();
             // SAFETY: the memory is valid; a concurrent change by a writer is detected below.
             let time = unsafe {
@@ -186,7 +184,7 @@ impl<'a> Reader<'a> {
             // Pairs with `fence_release` in `claim_next`: if the time was written after the claim, the
             // tag would show the claim.
             if slot.0.load_after_reads() == tag.0 {
-                return Some(time);
+                return (!is_empty).then_some(time);
             }
         }
     }

@@ -9,6 +9,7 @@ use super::function_pids::FunctionPids;
 use crate::core::format::entry;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::PreemptOff;
+use crate::kernel::recursion::Guard;
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
@@ -169,6 +170,10 @@ impl<T: Measures> Calls<T> {
     #[cold]
     #[inline(never)]
     fn export(&self, context: Context, hit: &Hit<'_, Arguments>) {
+        // What the export calls may be traced: those hits are recorded, and not exported.
+        let Some(_guard) = Guard::enter(hit.ip, hit.parent_ip) else {
+            return;
+        };
         if self.what.buffer().is_on() {
             Arguments::export(context, hit);
         }

@@ -180,8 +180,8 @@ struct Shared<P> {
     arguments: Arc<Arguments>,
     #[pin]
     probes: Mutex<KVec<Arc<P>>>,
-    /// Those that were removed while the event was in use: BPF may have been told their names. They are not
-    /// registered.
+    /// Those that were removed while perf had the event: BPF may have been told their names. They are not
+    /// registered, and go when another is removed while perf has it no more, or with the event.
     #[pin]
     removed: Mutex<KVec<Arc<P>>>,
 }
@@ -331,13 +331,18 @@ impl<P: Probed> Event<P> {
         self.event.is_in_use() || self.event.call().is_in_use()
     }
 
-    /// Keeps a probe, which is to be removed, for as long as the event is in use. The caller holds the events
-    /// lock. `ENOMEM`.
+    /// Whether perf has it, and may have told BPF where its first probe is. The caller holds the events lock.
+    fn is_told(&self) -> bool {
+        cfg!(CONFIG_BPF_EVENTS) && self.event.call().is_in_use()
+    }
+
+    /// Keeps a probe, which is to be removed, while BPF may read its names. The caller holds the events lock.
+    /// `ENOMEM`.
     fn keep(&self, probe: &Arc<P>) -> Result {
         Ok(self.shared.removed.lock().push(probe.clone(), GFP_KERNEL)?)
     }
 
-    /// Drops what [`Event::keep`] has kept: nobody uses the event any more.
+    /// Drops what [`Event::keep`] has kept: perf has the event no more.
     fn drop_removed(&self) {
         let removed = core::mem::take(&mut *self.shared.removed.lock());
         drop(removed);
@@ -482,7 +487,7 @@ impl<P: Probed> Dynamic for Defined<P> {
         match (is_last, event.is_used()) {
             (true, true) => return Err(EBUSY),
             (true, false) => registry.remove(|known| known.id() == self.id)?,
-            (false, true) if cfg!(CONFIG_BPF_EVENTS) => event.keep(&self.probe)?,
+            (false, _) if event.is_told() => event.keep(&self.probe)?,
             (false, _) => {}
         }
         self.detach();
@@ -496,7 +501,7 @@ impl<P: Probed> Dynamic for Defined<P> {
     fn detach(&self) {
         self.probe.unregister();
         self.event.forget(&self.probe);
-        if !self.event.is_used() {
+        if !self.event.is_told() {
             self.event.drop_removed();
         }
     }
