@@ -36,6 +36,14 @@ module_param_cb(wrong_lengths, &ops, &lengths, 0444);
 static char last_marker[64];
 module_param_string(last_marker, last_marker, sizeof(last_marker), 0444);
 
+/* Can be traced: what an export calls may be. */
+noinline void trace_export_called(void);
+
+noinline void trace_export_called(void)
+{
+	barrier();
+}
+
 static void notrace take(struct trace_export *export, const void *data, unsigned int length)
 {
 	const struct trace_entry *entry = data;
@@ -44,6 +52,7 @@ static void notrace take(struct trace_export *export, const void *data, unsigned
 	switch (entry->type) {
 	case FUNCTION:
 		atomic_inc(&functions);
+		trace_export_called();
 		/* Tracers of latencies record arguments, too. */
 		if (length == sizeof(*entry) + 8 * sizeof(long))
 			atomic_inc(&arguments);
