@@ -23,7 +23,7 @@ static void *(*retrieve_data)(int idx, int *size_bytes);
 static void *(*retrieve_parent_data)(int idx, int *size_bytes, int depth);
 static unsigned long *(*get_task_var)(struct fgraph_ops *gops);
 
-static const struct { void *place; const char *name; } internal[] = {
+static const struct internal internal[] = {
 	{ &register_graph,		"register_ftrace_graph" },
 	{ &unregister_graph,		"unregister_ftrace_graph" },
 	{ &reserve_data,		"fgraph_reserve_data" },
@@ -359,18 +359,7 @@ static void many(struct kunit *test)
 
 static int find_functions(struct kunit_suite *suite)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(internal); i++) {
-		void *addr = address_of(internal[i].name);
-
-		if (!addr) {
-			pr_err("no %s\n", internal[i].name);
-			return -ENOENT;
-		}
-		*(void **)internal[i].place = addr;
-	}
-	return 0;
+	return find_internal(internal, ARRAY_SIZE(internal));
 }
 
 static int allocate_users(struct kunit *test)

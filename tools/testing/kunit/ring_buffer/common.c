@@ -31,7 +31,7 @@ struct trace_buffer *(*alloc_range)(unsigned long size, unsigned int flags, int 
 					   struct lock_class_key *key);
 void *(*meta_scratch)(struct trace_buffer *buffer, unsigned int *size);
 
-static const struct { void *place; const char *name; } internal[] = {
+static const struct internal internal[] = {
 	{ &set_clock,		"ring_buffer_set_clock" },
 	{ &set_time_stamp_abs,	"ring_buffer_set_time_stamp_abs" },
 	{ &time_stamp_abs,	"ring_buffer_time_stamp_abs" },
@@ -63,18 +63,7 @@ struct trace_buffer *buffer;
 
 int suite_init(struct kunit_suite *suite)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(internal); i++) {
-		void *addr = address_of(internal[i].name);
-
-		if (!addr) {
-			pr_err("no %s\n", internal[i].name);
-			return -ENOENT;
-		}
-		*(void **)internal[i].place = addr;
-	}
-	return 0;
+	return find_internal(internal, ARRAY_SIZE(internal));
 }
 
 int test_init(struct kunit *test)
