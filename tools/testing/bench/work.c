@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * work fork|pipe|open FOLDER: nanoseconds of the best of 3 rounds of real work: a task is made and waited for; a byte
+ * work fork|pipe|open FOLDER: nanoseconds of the best of 10 rounds of real work: a task is made and waited for; a byte
  * goes through a pipe to another task and back; a file of FOLDER is made, looked at, closed and removed.
  */
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 3 };
+enum { ROUNDS = 10 };
 
 static int there[2], back[2];
 

@@ -56,19 +56,24 @@ latest() {
 	sed -n 's/.* context  *irq timer_latency  *\([0-9]*\) ns$/\1/p' instances/timer/trace | sort -n | tail -n 1
 }
 
-soon() { # name, what to do
-	name=$1
-	shift
-	echo > instances/timer/trace
-	"$@" > /dev/null
-	# A timer that was kept waiting fires after that.
-	sleep 0.1
+# A line on the console holds interrupts off for as long: one lateness of three tries may be another's.
+soon() { # name, what is made ready, what to do
+	name=$1 ready=$2
+	shift 2
+	for try in 1 2 3; do
+		$ready
+		echo > instances/timer/trace
+		"$@" > /dev/null
+		# A timer that was kept waiting fires after that.
+		sleep 0.1
+		found=$(latest)
+		echo "# the timer came ${found:-never} ns late"
+		[ "${found:-1000000}" -lt 100000 ] && break
+	done
 	number=$((number + 1))
-	found=$(latest)
 	if [ "${found:-1000000}" -lt 100000 ]; then
 		echo "ok $number $name"
 	else
-		echo "# the timer came ${found:-never} ns late"
 		echo "not ok $number $name"
 	fi
 }
@@ -96,21 +101,18 @@ if grep -qw timerlat available_tracers && mkdir instances/timer; then
 	# Where the CPU has nothing to do, it is the host that wakes it, in its own time.
 	nice -n 19 sh -c 'while :; do :; done' &
 	busy=$!
-	full 65536
-	soon "interrupts stay on while a full buffer of 64 MiB shrinks" size 32768
-	soon "interrupts stay on while it grows" size 65536
-	full 16384
-	soon "interrupts stay on while 16 MiB are listed" cat trace
-	soon "interrupts stay on while the counts are read" cat per_cpu/cpu0/stats
-	soon "interrupts stay on while 16 MiB are read as pages" raw
-	full 16384
-	soon "interrupts stay on while 16 MiB are thrown away" empty
+	soon "interrupts stay on while a full buffer of 64 MiB shrinks" "full 65536" size 32768
+	soon "interrupts stay on while it grows" "size 32768" size 65536
+	soon "interrupts stay on while 16 MiB are listed" "full 16384" cat trace
+	soon "interrupts stay on while the counts are read" : cat per_cpu/cpu0/stats
+	soon "interrupts stay on while 16 MiB are read as pages" "full 16384" raw
+	soon "interrupts stay on while 16 MiB are thrown away" "full 16384" empty
 	if grep -qw preemptoff available_tracers; then
 		empty
 		echo preemptoff > current_tracer
 		echo 0 > tracing_max_latency
 		timeout 1 sh -c 'while :; do cat /proc/self/stat; done' > /dev/null
-		soon "interrupts stay on while the trace of a latency is listed" cat trace
+		soon "interrupts stay on while the trace of a latency is listed" : cat trace
 		echo nop > current_tracer
 	fi
 	kill $busy

@@ -44,6 +44,7 @@ for name in FILTERS:
     print(sorted(open(name, "rb").read().split()), put(name, b""))
 
 print("== epoll ==")
+open("trace", "w").close()
 for name in ("per_cpu/cpu0/snapshot_raw", "per_cpu/cpu0/trace_pipe_raw", "trace_pipe", "per_cpu/cpu0/trace_pipe", "trace", "snapshot",
              "tracing_on", "trace_marker", "events/sched/sched_switch/hist", "user_events_data", "free_buffer", "per_cpu/cpu0/stats"):
     readable = os.stat(name).st_mode & 0o400

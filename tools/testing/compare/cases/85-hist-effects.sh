@@ -56,7 +56,8 @@ printf 'b' > trace_marker
 printf 'a' > trace_marker
 printf 'b\n' > trace_marker
 printf 'ab\n' > trace_marker
-sed -n '/^#/!s/.*: \(mk\|tracing_mark_write\): /exact \1: /p; s/^ *[^ ]* *\[[0-9]*\] \([^ ]*\) .*<stack trace>.*/exact \1 stack/p' trace
+# Whether a task waits for the CPU is chance.
+sed -n '/^#/!s/.*: \(mk\|tracing_mark_write\): /exact \1: /p; s/^ *[^ ]* *\[[0-9]*\] \(.\).\([^ ]*\) .*<stack trace>.*/exact \1\2 stack/p' trace
 echo "!$d" > events/ftrace/print/trigger
 echo '!stacktrace if buf == "b"' > events/ftrace/print/trigger
 cat events/ftrace/print/trigger
