@@ -31,6 +31,7 @@ import tempfile
 import termios
 import time
 
+import stuck
 from common import BUILD, ROOT, Stop, main, read, say
 
 STAGE = os.path.join(ROOT, "scripts", "guest.d")
@@ -205,6 +206,7 @@ class Guest:
         self.status_file = os.path.join(work, "status")
         self.log = os.environ.get("LOG") or new_log()
         self.keyboard = os.path.join(work, "keyboard")
+        self.monitor = os.path.join(options.steps or work, "monitor")
         with open(os.path.join(work, "initrd"), "wb") as file:
             file.write(with_bootconfig(initramfs(options.command, self.settings()), options.bootconfig))
 
@@ -240,11 +242,11 @@ class Guest:
         console_device = f"socket,id=console,path={self.keyboard},server=on,wait=off,logfile={self.log}" if options.debugger \
             else f"file,id=console,path={self.log}"
         if options.steps:
-            machine = single_steps(machine) + ["-monitor", f"unix:{options.steps}/monitor,server=on,wait=off", "-D", f"{options.steps}/log"]
+            machine = single_steps(machine) + ["-D", f"{options.steps}/log"]
         # Whatever ends this script ends its QEMU.
         return ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
                 "-nodefaults", "-no-user-config", "-display", "none", *reboot, *machine, "-smp", str(options.cpus),
-                "-m", options.memory,
+                "-m", options.memory, "-monitor", f"unix:{self.monitor},server=on,wait=off",
                 "-kernel", image_of(options.kernel), "-initrd", os.path.join(self.work, "initrd"),
                 "-append", console, "-chardev", console_device, "-serial", "chardev:console",
                 "-fsdev", "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
@@ -267,12 +269,16 @@ class Guest:
                                   start_new_session=True) as process:
                 try:
                     timed_out = copy_output(source, process, self.options.timeout, typist)
+                    where = stuck.report(self.options.kernel, self.monitor, self.log) if timed_out else ()
                 finally:
                     if process.poll() is None:
                         process.kill()
         os.close(keep)
         os.close(source)
         if timed_out:
+            # As comments of KTAP: who counts tests says them again.
+            sys.stdout.flush()
+            print(*(f"#   {line}" for line in where), sep="\n", flush=True)
             raise Stop(f"the guest did not end within {self.options.timeout} s and was stopped (GUEST_TIMEOUT); "
                        f"console: {self.log}", TIMED_OUT)
         return self.status(read(errors, ""))
