@@ -5,7 +5,8 @@
 A step is a command whose output is read as it comes. Two kinds are understood: `cargo test`, and the KTAP of the suites
 (tools/testing/README.md): `ok 1 name`, `not ok 2 name`, `ok 3 name # SKIP why`; nested lines are not counted; a plan
 `1..N` that is not fulfilled is a failure. A step that exits non-zero without a failed test of its own, and one that runs
-no test at all, count as one failure each. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds the kernels in
+no test at all, count as one failure each. With SECOND_TRY=1 a suite that failed beside another one runs once more, alone, and
+what passes then is said to be unsteady, and no failure. ONLY=text runs the steps whose name contains it. FLAVOUR=name builds the kernels in
 that flavour and runs what is there for it instead, the suites' `run-<name>`.
 """
 import collections
@@ -32,6 +33,7 @@ REASONS = 100  # comment lines before a failure that are shown with it: the log 
 GRACE = 60  # seconds that a step has to end in when it is asked to
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 COMPLAINT = "# the kernel complained:"
+DEADLY = (COMPLAINT, "kernel complained", "the guest died")
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "selftest")  # flavours in which no suite compares with C
@@ -50,6 +52,7 @@ class Step:
         self.command = command
         self.passed = self.failed = self.skipped = 0
         self.failures = []
+        self.unsteady = []
         self.planned = None
         self.process = None
 
@@ -181,6 +184,21 @@ def run_suites(steps):
             raise
 
 
+def second_try(steps):
+    """Run those that failed once more, each alone, and put the new ones in their place."""
+    for at, step in enumerate(steps):
+        if not step.failed:
+            continue
+        lines = list(itertools.chain.from_iterable(step.failures))
+        # What the kernel complains of once is a fault.
+        if any(word in line for line in lines for word in DEADLY):
+            continue
+        again = Step(step.name, *step.command)
+        again.run()
+        again.unsteady = lines
+        steps[at] = again
+
+
 def chosen(steps):
     only = os.environ.get("ONLY") or ""
     return [step for step in steps if only in step.name]
@@ -215,12 +233,17 @@ def entry():
         step.run()
     if not any(kernel.failed for kernel in kernels):
         run_suites(wanted)
+        if os.environ.get("SECOND_TRY") == "1":
+            second_try(wanted)
     elif wanted:
         say(f"{len(wanted)} suites did not run for want of a kernel")
     steps = plan + wanted
     passed, failed, skipped = (sum(getattr(step, kind) for step in steps) for kind in ("passed", "failed", "skipped"))
     for failure in itertools.chain.from_iterable(step.failures for step in steps):
         print(*failure, sep="\n")
+    for step in steps:
+        if step.unsteady:
+            print(f"{step.name}: unsteady, {step.failed} failed alone; at first:", *step.unsteady, sep="\n")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
