@@ -9,9 +9,38 @@
 #include "hammer.h"
 
 /* Microseconds of the last growth; how often who polls was woken. */
-atomic_long growth_takes, woken;
-atomic_uint growths;
+static atomic_long growth_takes;
+atomic_long woken;
+static atomic_uint growths;
+/* How often each has begun anew in this round. */
+static atomic_uint turns[DIMENSIONS];
 pthread_rwlock_t order = PTHREAD_RWLOCK_INITIALIZER;
+
+/* What throws events away ends before what else disturbs. */
+bool throws_away(int dimension)
+{
+	return dimension == EMPTY || dimension == ORDER || dimension == CLOCK;
+}
+
+/* Another turn: false once who disturbs in the dimension is to stop. */
+bool goes_on(int dimension)
+{
+	atomic_fetch_add(&turns[dimension], 1);
+	return !atomic_load(&stop) && !(throws_away(dimension) && atomic_load(&forgotten));
+}
+
+void begin_turns(void)
+{
+	for (int dimension = 0; dimension < DIMENSIONS; dimension++)
+		turns[dimension] = 0;
+	growth_takes = woken = growths = 0;
+}
+
+/* Has who disturbs in the dimension, if anybody does, come around twice? */
+bool has_disturbed(int dimension)
+{
+	return !now.at[dimension] || !disturber(dimension) || atomic_load(&turns[dimension]) > 2;
+}
 
 /* These may be refused while somebody reads. */
 static void *resizer(void *unused)
@@ -19,7 +48,7 @@ static void *resizer(void *unused)
 	static const char *const sizes[] = { "64", "600", "200", "16" };
 	char path[64];
 
-	for (unsigned int turn = 0; !atomic_load(&stop); turn++) {
+	for (unsigned int turn = 0; goes_on(SIZE); turn++) {
 		put("buffer_size_kb", sizes[turn % 4]);
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", turn % nr_cpus);
 		put(path, sizes[(turn + 1) % 4]);
@@ -31,7 +60,7 @@ static void *resizer(void *unused)
 /* Writers come to some sub-buffers before each growth, and after it. */
 static void *grower(void *unused)
 {
-	while (!atomic_load(&stop)) {
+	while (goes_on(SIZE)) {
 		long begun;
 
 		put("buffer_size_kb", "200");
@@ -45,23 +74,15 @@ static void *grower(void *unused)
 	return unused;
 }
 
-/* What throws events away ends before what else disturbs. */
-static bool forgets(void)
-{
-	return !atomic_load(&stop) && !atomic_load(&forgotten);
-}
-
 /* Empties once in each growth, at any time of it; or now and then. */
 static void *emptier(void *unused)
 {
 	unsigned int turn = 0;
 	char path[64];
 
-	while (forgets()) {
-		if (now.at[SIZE] == GROW && atomic_load(&growths) == turn) {
+	while (goes_on(EMPTY)) {
+		while (now.at[SIZE] == GROW && atomic_load(&growths) == turn && !atomic_load(&forgotten))
 			usleep(200);
-			continue;
-		}
 		turn = now.at[SIZE] == GROW ? atomic_load(&growths) : turn + 1;
 		usleep(now.at[SIZE] == GROW ? rand() % (atomic_load(&growth_takes) + 1) : 20000);
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/trace", turn / 4 % nr_cpus);
@@ -75,7 +96,7 @@ static void *orderer(void *unused)
 {
 	static const char *const sizes[] = { "8", "16", "4" };
 
-	for (unsigned int turn = 0; forgets(); turn++) {
+	for (unsigned int turn = 0; goes_on(ORDER); turn++) {
 		pthread_rwlock_wrlock(&order);
 		put("buffer_subbuf_size_kb", sizes[turn % 3]);
 		pthread_rwlock_unlock(&order);
@@ -88,7 +109,7 @@ static void *clocker(void *unused)
 {
 	static const char *const clocks[] = { "counter", "local", "global", "mono" };
 
-	for (unsigned int turn = 0; forgets(); turn++) {
+	for (unsigned int turn = 0; goes_on(CLOCK); turn++) {
 		must("trace_clock", clocks[turn % 4]);
 		usleep(50000);
 	}
@@ -97,7 +118,7 @@ static void *clocker(void *unused)
 
 static void *overwriter(void *unused)
 {
-	for (unsigned int turn = 0; !atomic_load(&stop); turn++) {
+	for (unsigned int turn = 0; goes_on(OVERWRITE); turn++) {
 		must("options/overwrite", turn % 4 == 3 ? "0" : "1");
 		usleep(50000);
 	}
@@ -105,19 +126,18 @@ static void *overwriter(void *unused)
 	return unused;
 }
 
-/* By command the writers do it. */
 static void *swapper(void *unused)
 {
 	char path[64];
 
-	for (unsigned int turn = 0; now.at[SWAP] == BY_FILE && !atomic_load(&stop); turn++) {
+	for (unsigned int turn = 0; now.at[SWAP] == BY_FILE && goes_on(SWAP); turn++) {
 		put("snapshot", "1");
 		usleep(20000);
 		snprintf(path, sizeof(path), "per_cpu/cpu%d/snapshot", turn % nr_cpus);
 		put(path, "1");
 		usleep(20000);
 	}
-	for (unsigned int turn = 0; now.at[SWAP] == BY_LATENCY && !atomic_load(&stop); turn++) {
+	for (unsigned int turn = 0; now.at[SWAP] == BY_LATENCY && goes_on(SWAP); turn++) {
 		/* Without a threshold, each that is longer than the longest. */
 		must("tracing_thresh", turn % 4 == 3 ? "0" : "20");
 		must("tracing_max_latency", "0");
@@ -131,11 +151,11 @@ static void *plugger(void *unused)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", nr_cpus - 1);
-	while (nr_cpus > 1 && !atomic_load(&stop)) {
+	while (goes_on(PLUG) && nr_cpus > 1) {
 		must(path, "0");
-		usleep(200000);
+		usleep(100000);
 		must(path, "1");
-		usleep(300000);
+		usleep(150000);
 	}
 	return unused;
 }
@@ -151,7 +171,7 @@ static void *poller(void *unused)
 		polled[cpu] = (struct pollfd){ .fd = open(path, O_RDONLY | O_NONBLOCK), .events = POLLIN };
 	}
 	polled[nr_cpus] = (struct pollfd){ .fd = open("trace_pipe", O_RDONLY | O_NONBLOCK), .events = POLLIN };
-	for (unsigned int turn = 0; !atomic_load(&stop); turn++) {
+	for (unsigned int turn = 0; goes_on(POLL); turn++) {
 		must("buffer_percent", turn % 8 < 4 ? "0" : "30");
 		if (poll(polled + turn % (nr_cpus + 1), 1, 200) > 0)
 			atomic_fetch_add(&woken, 1);
@@ -163,7 +183,7 @@ static void *poller(void *unused)
 	return unused;
 }
 
-/* Who disturbs in a dimension whose level is not the plain one; NULL where the writers or the readers do it. */
+/* Who disturbs in a dimension whose level is not the plain one; NULL where the writers do it. */
 thread_function disturber(int dimension)
 {
 	static const thread_function disturbers[DIMENSIONS] = {
@@ -171,6 +191,8 @@ thread_function disturber(int dimension)
 		[OVERWRITE] = overwriter, [PLUG] = plugger, [POLL] = poller, [LOOK] = looker,
 	};
 
+	if (dimension == SWAP && now.at[SWAP] == BY_COMMAND)
+		return NULL;
 	if (dimension == SIZE)
 		return now.at[SIZE] == RESIZE ? resizer : grower;
 	return disturbers[dimension];

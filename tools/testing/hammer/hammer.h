@@ -67,15 +67,19 @@ void *looker(void *unused);
 /* disturb.c: threads that disturb. */
 typedef void *(*thread_function)(void *);
 
-extern atomic_long growth_takes, woken;
-extern atomic_uint growths;
+extern atomic_long woken;
 /* Taken for writing while sub-buffers get another size: the pages of a splice are then of one size. */
 extern pthread_rwlock_t order;
 thread_function disturber(int dimension);
+bool throws_away(int dimension);
+bool goes_on(int dimension);
+void begin_turns(void);
+bool has_disturbed(int dimension);
 
 /* rounds.c: which levels are together. */
 void describe(const struct round *round);
 bool has_level(int dimension, int level);
+/* Number of rounds, or a negative number where not all pairs meet in that many. */
 int choose(struct round *rounds, int most);
 
 #endif

@@ -59,8 +59,15 @@ static bool take_by_splice(struct cpu *cpu, int fd, const int *pipe)
 	if (done < 0 && errno != EAGAIN && !(errno == EINVAL && now.at[ORDER]))
 		complain("CPU %d: splice: %s", cpu->id, strerror(errno));
 	for (ssize_t left = done; left > 0; left -= size) {
-		for (size_t got = 0; got < size;)
-			got += read(pipe[0], data + got, size - got);
+		for (size_t got = 0; got < size;) {
+			ssize_t more = read(pipe[0], data + got, size - got);
+
+			if (more <= 0) {
+				complain("CPU %d: a pipe gives %zd", cpu->id, more);
+				return false;
+			}
+			got += more;
+		}
 		sub_buffer(cpu, data, size);
 		cpu->spliced++;
 	}
@@ -143,7 +150,8 @@ void *consumer(void *of)
 {
 	struct cpu *cpu = of;
 	char path[64];
-	int fd, pipe_ends[2], often = now.at[EMPTY] && now.at[SIZE] == GROW ? 8 : 64;
+	int fd, pipe_ends[2];
+	unsigned int often = now.at[EMPTY] && now.at[SIZE] == GROW ? 8 : 64;
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d/trace_pipe_raw", cpu->id);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
@@ -161,7 +169,7 @@ void *consumer(void *of)
 		if (now.at[READER] == MMAP && turn % 16 == 3)
 			take_by_mmap(cpu, fd);
 		/* Now and then writers are to overtake. */
-		if (turn % often == often - 1 && !atomic_load(&stop))
+		if (turn % often == often - 1u && !atomic_load(&stop))
 			usleep(100000);
 	}
 	while (take(cpu, fd, pipe_ends, false))
@@ -196,7 +204,7 @@ static void look(const char *path)
 
 void *looker(void *unused)
 {
-	while (!atomic_load(&stop)) {
+	while (goes_on(LOOK)) {
 		look("trace");
 		if (now.at[SWAP])
 			look("snapshot");

@@ -104,7 +104,7 @@ int choose(struct round *rounds, int most)
 					int pairs = 0;
 
 					if (!has_level(one, level) || !has_level(other, other_level) || met[one][level][other][other_level] ||
-					    !can_meet(one, level, other, other_level) || count == most)
+					    !can_meet(one, level, other, other_level))
 						continue;
 					for (int try = 0; try < 200; try++) {
 						struct round round;
@@ -120,6 +120,8 @@ int choose(struct round *rounds, int most)
 							pairs = meet(&round, false);
 						}
 					}
+					if (!pairs || count == most)
+						return -1;
 					meet(&best, true);
 					rounds[count++] = best;
 				}
