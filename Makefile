@@ -105,7 +105,7 @@ ungraft: python
 	@python3 scripts/graft.py --undo "$(LINUX_SRC)"
 
 clean:
-	@rm -rf build/rtrace* build/c build/c-* build/um-* build/links build/guest build/packages build/bpf-selftests build/linux-*_*
+	@! test -d build || find build -mindepth 1 -maxdepth 1 ! -name src -exec rm -rf {} +
 	@rm -rf target scripts/recordmcount/target scripts/inlined/target
 
 distclean:

@@ -33,7 +33,6 @@ int rtrace_perf_function_reg(struct trace_event_call *call, enum trace_reg what,
 
 /* In events.rs. */
 int rtrace_tracepoint_reg(struct trace_event_call *call, enum trace_reg what, void *data);
-void rtrace_events_start(void);
 void rtrace_events_again(void);
 void rtrace_events_evals(void);
 void rtrace_events_module(struct module *module, bool comes);

@@ -4,20 +4,9 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/preempt.h>
 #include <linux/trace_recursion.h>
 #include <asm/sections.h>
 #include <asm/text-patching.h>
-
-__rust_helper notrace void rust_helper_rtrace_preempt_disable_notrace(void)
-{
-	preempt_disable_notrace();
-}
-
-__rust_helper notrace void rust_helper_rtrace_preempt_enable_notrace(void)
-{
-	preempt_enable_notrace();
-}
 
 /* Are there tasks besides the one that boots? */
 __rust_helper bool rust_helper_rtrace_scheduler_runs(void)

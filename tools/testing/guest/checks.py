@@ -47,6 +47,11 @@ def child(body):
     return pid
 
 
+def true_in_child(predicate, seconds=15):
+    """Does `predicate` hold in a child?"""
+    return status(child(lambda: 0 if predicate() else 2), seconds) == 0
+
+
 def status(pid, seconds=15):
     """Exit status of a child, None while it runs on."""
     end = time.time() + seconds
