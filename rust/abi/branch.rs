@@ -8,6 +8,7 @@
 use crate::kernel::branch_sites::Annotated;
 #[cfg(CONFIG_BRANCH_TRACER)]
 use crate::kernel::context::UserClosed;
+#[cfg(CONFIG_BRANCH_TRACER)]
 use crate::trace::tracers::branch::recording;
 use core::ptr::NonNull;
 use kernel::bindings;

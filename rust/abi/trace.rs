@@ -20,6 +20,7 @@ use crate::trace::tasks::stack;
 use kernel::bindings;
 use kernel::ffi::{c_int, c_ulong, c_void};
 use kernel::prelude::*;
+use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 
 /// Makes the top instance and starts what the command line asks for. Early boot, one CPU, memory
 /// can be had.
@@ -124,6 +125,37 @@ pub(crate) extern "C" fn tracing_off() {
     if let Ok(top) = Instance::top() {
         top.buffer().set_on(false);
     }
+}
+
+/// How often recording of the top instance was stopped by [`tracing_stop`].
+static STOPPED: Atomic<u32> = Atomic::new(0);
+
+/// Stops recording of the top instance until [`tracing_start`], whatever `tracing_on` says; may be
+/// nested. Any context.
+#[no_mangle]
+pub(crate) extern "C" fn tracing_stop() {
+    if let Ok(top) = Instance::top() {
+        top.buffer().pause_recording();
+        STOPPED.fetch_add(1, ordering::Full);
+    }
+}
+
+/// Undoes one [`tracing_stop`]. Any context.
+#[no_mangle]
+pub(crate) extern "C" fn tracing_start() {
+    let Ok(top) = Instance::top() else { return };
+    let mut stopped = STOPPED.load(Relaxed);
+    loop {
+        if kernel::warn_on!(stopped == 0) {
+            return;
+        }
+        match STOPPED.cmpxchg(stopped, stopped - 1, ordering::Full) {
+            Ok(_) => break,
+            Err(now) => stopped = now,
+        }
+    }
+    // SAFETY: `tracing_stop` has paused it, and the count says that nobody has undone that.
+    unsafe { top.buffer().resume_recording() };
 }
 
 /// Is recording of the top instance switched on? Any context.
@@ -256,6 +288,8 @@ crate::abi::same_in_c! {
     fn tracing_on();
     fn tracing_off();
     fn tracing_is_on() -> _;
+    fn tracing_stop();
+    fn tracing_start();
     fn rtrace_dump_stack(_, _);
     fn tracing_snapshot();
     fn tracing_snapshot_alloc();

@@ -96,8 +96,3 @@ __rust_helper void rust_helper_rtrace_kill(struct task_struct *task)
 	guard(rcu)();
 	kill_pid(task_pid(task), SIGKILL, 1);
 }
-
-__rust_helper void rust_helper_rtrace_get_task(struct task_struct *task)
-{
-	get_task_struct(task);
-}

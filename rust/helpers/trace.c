@@ -305,6 +305,18 @@ __rust_helper unsigned long rust_helper_rtrace_module_text(struct module *module
 #endif
 }
 
+#ifndef CONFIG_MODULE_UNLOAD
+__rust_helper bool rust_helper_try_module_get(struct module *module)
+{
+	return try_module_get(module);
+}
+
+__rust_helper void rust_helper_module_put(struct module *module)
+{
+	module_put(module);
+}
+#endif
+
 /* Calls back for each module there is. */
 __rust_helper void rust_helper_rtrace_for_each_module(int (*call)(struct module *module, void *data), void *data)
 {

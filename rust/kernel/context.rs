@@ -7,7 +7,7 @@
 
 #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
 use core::marker::PhantomData;
-#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS))]
+#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS, CONFIG_USER_EVENTS))]
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 #[cfg(not(CONFIG_PREEMPT_COUNT))]
@@ -406,7 +406,7 @@ impl PreemptOff {
 
 /// Calls `f` with preemption off: as it is where it is off already, so that the count tells nothing of
 /// this. Any context.
-#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS))]
+#[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS, CONFIG_USER_EVENTS))]
 #[inline(always)]
 pub(crate) fn with_preemption_off<R>(f: impl FnOnce(&PreemptOff) -> R) -> R {
     match PreemptCount::read().depth() {

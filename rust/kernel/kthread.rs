@@ -99,7 +99,7 @@ impl<W: Work> Thread<W> {
         // SAFETY: a new thread, which has not run yet and stays until it is stopped; the reference is
         // given back by `drop`.
         unsafe {
-            bindings::rtrace_get_task(task.as_ptr());
+            bindings::get_task_struct(task.as_ptr());
             match place {
                 #[cfg(any(CONFIG_FTRACE_STARTUP_TEST, CONFIG_HWLAT_TRACER))]
                 Place::Any => {}

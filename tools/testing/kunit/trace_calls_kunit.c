@@ -11,6 +11,10 @@
 #include <linux/module.h>
 #include <linux/trace_printk.h>
 
+#ifdef CONFIG_KPROBES
+#include "address_of.h"
+#endif
+
 static void snapshots(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, tracing_is_on());
@@ -31,6 +35,24 @@ static void snapshots(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tracing_is_on());
 	trace_printk("kunit five\n");
 }
+
+#ifdef CONFIG_KPROBES
+/* Those who stop recording stop it each for themselves; what tracing_on says is another switch. */
+static void stops(struct kunit *test)
+{
+	static void (*stop)(void), (*start)(void);
+	static const struct internal functions[] = { { &stop, "tracing_stop" }, { &start, "tracing_start" } };
+
+	KUNIT_ASSERT_EQ(test, find_internal(functions, ARRAY_SIZE(functions)), 0);
+	stop();
+	stop();
+	KUNIT_EXPECT_TRUE(test, tracing_is_on());
+	start();
+	trace_printk("kunit stopped\n");
+	start();
+	trace_printk("kunit started\n");
+}
+#endif
 
 static void switches(struct kunit *test)
 {
@@ -66,6 +88,9 @@ static void filters(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(snapshots),
+#ifdef CONFIG_KPROBES
+	KUNIT_CASE(stops),
+#endif
 	KUNIT_CASE(switches),
 #ifdef CONFIG_DYNAMIC_FTRACE
 	KUNIT_CASE(filters),
