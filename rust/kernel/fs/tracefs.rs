@@ -38,7 +38,7 @@ use inode::Inode;
 use kernel::sync::Arc;
 use kernel::{bindings, error::from_err_ptr, prelude::*, types::Opaque};
 
-pub(crate) use lazy::{Entry, Found, LazyDir, Listed};
+pub(crate) use lazy::{Entry, Found, IsThere, LazyDir, Listed};
 pub(crate) use mount::{automount_on_debugfs, init, is_initialized};
 
 /// Runs when a user makes or removes a directory of instances; gets its name, holds no locks.
@@ -168,17 +168,23 @@ impl Dir {
     }
 
     /// Makes a directory in this one whose entries are made when they are looked at: mode 0755, one
-    /// link, owned as the module says. It goes with this directory.
+    /// link, owned as the module says. It goes with this directory. `is_there` tells of all below
+    /// whether it is still there.
     ///
     /// Task context, may sleep. Errors as [`Dir::create_dir`].
-    pub(crate) fn create_lazy_dir(&self, name: &CStr, of: KBox<dyn LazyDir>) -> Result {
+    pub(crate) fn create_lazy_dir(
+        &self,
+        name: &CStr,
+        of: KBox<dyn LazyDir>,
+        is_there: IsThere,
+    ) -> Result {
         // SAFETY: the parent is a directory by the invariant; a new root is entered at once.
         unsafe {
             let root = create(
                 name,
                 self.dentry.as_ptr(),
                 bindings::fsnotify_mkdir,
-                |inode| lazy::become_root(inode, of),
+                |inode| lazy::become_root(inode, of, is_there),
             )?;
             let parent = (*self.dentry.as_ptr()).d_inode;
             bindings::inode_lock(parent);

@@ -12,6 +12,7 @@ use crate::core::parse::options::Flag;
 use crate::kernel::fs::tracefs::eventfs;
 #[cfg(CONFIG_PERF_EVENTS)]
 use crate::kernel::perf_trace::InUse;
+use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
 #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
 use crate::kernel::trace_event_types::Retired;
@@ -204,6 +205,12 @@ impl InstanceEvents {
     }
 }
 
+/// A system that was looked up, and has an event.
+struct NumberedSystem {
+    number: u64,
+    name: KVec<u8>,
+}
+
 /// The data that the event mutex protects.
 pub(crate) struct Registry {
     /// Sorted by id, which is the order of registration.
@@ -213,8 +220,10 @@ pub(crate) struct Registry {
     pub(super) observed: bool,
     #[cfg(CONFIG_PERF_EVENTS)]
     pub(super) perf: InUse,
-    /// Names of systems that have a number; the index is the number.
-    named: KVec<KVec<u8>>,
+    /// The systems that have a number.
+    numbered: KVec<NumberedSystem>,
+    /// The number that the next of them gets.
+    next_system: u64,
     /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
     /// The types of removed events whose entries are still in buffers.
@@ -235,7 +244,8 @@ pub(super) fn init() -> Result {
         observed: false,
         #[cfg(CONFIG_PERF_EVENTS)]
         perf: InUse::new(),
-        named: KVec::new(),
+        numbered: KVec::new(),
+        next_system: 0,
         waiting: KVec::new(),
         #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
         retired: KVec::new(),
@@ -327,6 +337,7 @@ impl Registry {
         if self.remove_files(&is)? {
             self.clear_unknown();
         }
+        self.forget_systems(&is);
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retract_all(going.map(|event| &mut event.call));
         self.events.retain(|event| !is(event));
@@ -356,6 +367,7 @@ impl Registry {
         self.retired.reserve(enabled.len(), GFP_KERNEL)?;
         let is = |event: &Event| ids.binary_search(&event.id()).is_ok();
         self.remove_files(&is)?;
+        self.forget_systems(&is);
         let going = self.events.iter_mut().filter(|event| is(event));
         Registered::retire_all(
             going.map(|event| (&mut event.call, event.id)),
@@ -411,6 +423,25 @@ impl Registry {
             .iter_mut()
             .for_each(InstanceEvents::end_saving);
         Ok(was_enabled)
+    }
+
+    /// Takes the numbers of the systems that have no events but those that `is` accepts.
+    fn forget_systems(&mut self, is: &impl Fn(&Event) -> bool) {
+        let Self {
+            events, numbered, ..
+        } = self;
+        let mut last = None;
+        for event in events.iter().filter(|event| is(event)) {
+            let name = event.system().to_bytes();
+            if last.replace(name) == Some(name) {
+                continue;
+            }
+            let at = numbered.iter().position(|system| system.name == name);
+            let stays = |other: &Event| other.system().to_bytes() == name && !is(other);
+            if let Some(at) = at.filter(|_| !events.iter().any(stays)) {
+                let _ = numbered.remove(at);
+            }
+        }
     }
 
     /// Whether an event is enabled anywhere.
@@ -564,19 +595,35 @@ impl Registry {
         })
     }
 
-    /// The number of the system called `name`, counted from 0. A system keeps its number. `ENOMEM`.
-    pub(crate) fn system_number(&mut self, name: &[u8]) -> Result<u64> {
-        let known = self.named.iter().position(|known| known.as_slice() == name);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let mut new = KVec::new();
-                new.extend_from_slice(name, GFP_KERNEL)?;
-                self.named.push(new, GFP_KERNEL)?;
-                self.named.len().saturating_sub(1)
-            }
-        };
-        Ok(at as u64)
+    /// The number of the system called `name`, counted from 0; `None` if it has no events. It keeps
+    /// the number until its last event is removed, and no other system ever has it. `ENOMEM`.
+    pub(crate) fn system_number(&mut self, name: &[u8]) -> Result<Option<u64>> {
+        let known = self.numbered.iter().find(|system| system.name == name);
+        if let Some(known) = known {
+            return Ok(Some(known.number));
+        }
+        let has = |event: &Event| event.system().to_bytes() == name;
+        if !self.events.iter().any(has) {
+            return Ok(None);
+        }
+        let number = self.next_system;
+        let name = Text::copy(name)?;
+        self.numbered
+            .push(NumberedSystem { number, name }, GFP_KERNEL)?;
+        self.next_system = number.wrapping_add(1);
+        Ok(Some(number))
+    }
+
+    /// Whether the system that was given this number has had events ever since.
+    pub(crate) fn has_system(&self, number: u64) -> bool {
+        let mut known = self.numbered.iter();
+        known.any(|system| system.number == number)
+    }
+
+    /// Whether the event whose id is this number was not removed.
+    pub(crate) fn has_event(&self, number: u64) -> bool {
+        let number_of = |event: &Event| event.id.number();
+        self.events.binary_search_by_key(&number, number_of).is_ok()
     }
 
     /// The events, for changing their texts.

@@ -110,5 +110,6 @@ static EVENT_FILES: &[FileRow<EventPlace>] = &[
 
 /// Creates the directory. Task context, may sleep. Errors as [`Dir::create_lazy_dir`].
 pub(super) fn create(parent: &Dir, at: &Place) -> Result {
-    parent.create_lazy_dir(c"events", KBox::new(EventsDir(at.clone()), GFP_KERNEL)?)
+    let top = KBox::new(EventsDir(at.clone()), GFP_KERNEL)?;
+    parent.create_lazy_dir(c"events", top, directories::is_there)
 }

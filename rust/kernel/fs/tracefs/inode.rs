@@ -21,6 +21,8 @@ use kernel::{
 };
 
 const DIR_MODE: u32 = bindings::S_IFDIR | 0o750;
+/// The attributes that stay when an inode is made anew.
+const KEPT: u32 = bindings::ATTR_MODE | bindings::ATTR_UID | bindings::ATTR_GID;
 
 /// An inode of tracefs.
 ///
@@ -394,7 +396,11 @@ unsafe extern "C" fn setattr(
     errno(unsafe {
         let inode = (*dentry).d_inode;
         let changed = Inode::of(inode).set_attributes(idmap, dentry, attributes);
-        changed.and_then(|()| lazy::keep_attributes(inode))
+        // `open(2)` with `O_TRUNC` comes here, too.
+        match (*attributes).ia_valid & KEPT {
+            0 => changed,
+            _ => changed.and_then(|()| lazy::keep_attributes(inode)),
+        }
     })
 }
 

@@ -5,13 +5,15 @@
 //! A *tree* is such a directory with all below it. Its root stays in the file system; what is below
 //! has an inode and a dentry only while somebody uses it, and is made from what a [`LazyDir`] finds
 //! under a name. A number stands for each entry as long as the tree is there, whence its inode
-//! number. What users change about an entry (mode, owner) is kept with
-//! the tree, by that number, so that it is there when the entry is made anew.
+//! number. What users change about an entry (mode, owner) is kept with the tree, by that number, so
+//! that it is there when the entry is made anew. Where that would need more memory, what was kept
+//! of entries that are gone goes first ([`IsThere`]).
 //!
 //! A directory whose [`LazyDir`] is gone is not found any more, also where somebody has it open; a
 //! new one of that name is another one.
 //!
-//! Locks: a directory's inode lock is held while its `LazyDir` is asked.
+//! Locks: a directory's inode lock is held while its `LazyDir` is asked; an entry's, and then that of
+//! what is kept, while an `IsThere` is.
 
 use super::inode::{self, Inode};
 use crate::kernel::fs::pseudo_fs::{self, FileType};
@@ -46,9 +48,13 @@ pub(crate) trait LazyDir: Send + Sync {
     }
 }
 
+/// Whether the entry with a number may still be there: one that is not will never be again. Task
+/// context, may sleep; an entry's inode lock may be held.
+pub(crate) type IsThere = fn(number: u64) -> bool;
+
 /// An entry that was found.
 pub(crate) struct Found {
-    /// Its number, which no other entry of the tree ever has; below 2^40.
+    /// Its number, which no other entry of the tree ever has; below 2^40, and not 0.
     pub(crate) number: u64,
     /// What it is.
     pub(crate) what: Entry,
@@ -78,7 +84,7 @@ pub(crate) struct Listed {
 /// What a user has changed about an entry.
 #[derive(Clone, Copy)]
 struct Changed {
-    inode: u64,
+    number: u64,
     mode: u16,
     /// The owner, and the epoch that it counts in; see [`Inode`].
     owner: (u32, u32),
@@ -92,14 +98,17 @@ struct Tree {
     number: u64,
     /// The root was removed.
     is_removed: Atomic<bool>,
-    /// Sorted by inode number.
+    is_there: IsThere,
+    /// Sorted by number.
     #[pin]
-    changed: Mutex<KVec<Changed>>,
+    changed: Mutex<KVVec<Changed>>,
 }
 
 /// What an inode of a tree has beyond others.
 pub(super) struct Part {
     tree: Arc<Tree>,
+    /// The number of the entry; 0 for the root.
+    number: u64,
     /// What is in it, if it is a directory.
     dir: Option<KBox<dyn LazyDir>>,
 }
@@ -139,7 +148,11 @@ pub(super) fn init() -> Result {
 /// # Safety
 ///
 /// `inode` is new and complete as a directory, and not visible yet.
-pub(super) unsafe fn become_root(inode: *mut bindings::inode, dir: KBox<dyn LazyDir>) -> Result {
+pub(super) unsafe fn become_root(
+    inode: *mut bindings::inode,
+    dir: KBox<dyn LazyDir>,
+    is_there: IsThere,
+) -> Result {
     let roots = ROOTS.as_ref().ok_or(ENODEV)?;
     let number = {
         let mut list = roots.list.lock();
@@ -150,13 +163,15 @@ pub(super) unsafe fn become_root(inode: *mut bindings::inode, dir: KBox<dyn Lazy
         pin_init!(Tree {
             number,
             is_removed: Atomic::new(false),
-            changed <- new_mutex!(KVec::new()),
+            is_there,
+            changed <- new_mutex!(KVVec::new()),
         }),
         GFP_KERNEL,
     )?;
     let part = KBox::new(
         Part {
             tree,
+            number: 0,
             dir: Some(dir),
         },
         GFP_KERNEL,
@@ -270,11 +285,9 @@ impl Tree {
     /// # Safety
     ///
     /// `inode` is not visible yet.
-    unsafe fn restore(&self, inode: *mut bindings::inode) {
-        // SAFETY: `inode` is valid, and its number was set before.
-        let number = unsafe { (*inode).i_ino };
+    unsafe fn restore(&self, inode: *mut bindings::inode, number: u64) {
         let changed = self.changed.lock();
-        let found = changed.binary_search_by_key(&number, |changed| changed.inode);
+        let found = changed.binary_search_by_key(&number, |changed| changed.number);
         if let Some(changed) = found.ok().and_then(|at| changed.get(at)) {
             // SAFETY: `inode` is valid, and nobody else can see it yet.
             unsafe {
@@ -284,22 +297,26 @@ impl Tree {
         }
     }
 
-    /// Keeps what a user has changed about an entry.
+    /// Keeps what a user has changed about an entry. Task context, may sleep. `ENOMEM`.
     fn keep(&self, new: Changed) -> Result {
         let mut changed = self.changed.lock();
-        match changed.binary_search_by_key(&new.inode, |changed| changed.inode) {
-            Ok(at) => {
-                if let Some(old) = changed.get_mut(at) {
-                    *old = new;
-                }
-            }
-            Err(at) => {
-                changed.reserve(1, GFP_KERNEL)?;
-                changed
-                    .insert_within_capacity(at, new)
-                    .map_err(|_| ENOMEM)?;
-            }
+        let place = |changed: &[Changed]| {
+            changed.binary_search_by_key(&new.number, |changed| changed.number)
+        };
+        if let Some(old) = place(&changed).ok().and_then(|at| changed.get_mut(at)) {
+            *old = new;
+            return Ok(());
         }
+        if changed.len() == changed.capacity() {
+            changed.retain(|changed| (self.is_there)(changed.number));
+            // As many again, so that this is not done for each of them.
+            let more = changed.len().max(1);
+            changed.reserve(more, GFP_KERNEL)?;
+        }
+        let at = place(&changed).unwrap_or_else(|at| at);
+        changed
+            .insert_within_capacity(at, new)
+            .map_err(|_| ENOMEM)?;
         Ok(())
     }
 }
@@ -322,14 +339,14 @@ unsafe fn part<'a>(inode: *const bindings::inode) -> Option<&'a Part> {
 /// `inode` is a live inode of tracefs, whose lock is held.
 pub(super) unsafe fn keep_attributes(inode: *const bindings::inode) -> Result {
     // SAFETY: `inode` is a live one of tracefs.
-    let Some(part) = (unsafe { part(inode) }) else {
+    let Some(part) = (unsafe { part(inode) }).filter(|part| part.number != 0) else {
         return Ok(());
     };
     // SAFETY: the inode is live and locked.
     let changed = unsafe {
         let (owner, group) = Inode::of(inode).owners();
         Changed {
-            inode: (*inode).i_ino,
+            number: part.number,
             mode: (*inode).i_mode & bindings::S_IALLUGO as u16,
             owner,
             group,
@@ -411,8 +428,12 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
             }
         };
         let part = dir.and_then(|dir| {
-            let tree = tree.clone();
-            Ok(KBox::new(Part { tree, dir }, GFP_KERNEL)?)
+            let part = Part {
+                tree: tree.clone(),
+                number: found.number,
+                dir,
+            };
+            Ok(KBox::new(part, GFP_KERNEL)?)
         });
         match part {
             Ok(part) => Inode::set_part(inode, part),
@@ -421,7 +442,7 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
                 return Err(error);
             }
         }
-        tree.restore(inode);
+        tree.restore(inode, found.number);
         Ok(inode)
     }
 }

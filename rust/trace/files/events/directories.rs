@@ -19,11 +19,14 @@ use kernel::prelude::*;
 /// Inode numbers of one directory: its own number, then those of its files.
 const NUMBERS_PER_DIR: u64 = 16;
 
+/// The numbers of directories of one kind are below this bit.
+const KIND_SHIFT: u32 = 36;
+
 /// Places of files in the listing of a directory; those of subdirectories are behind them.
 const FILE_PLACES: u64 = NUMBERS_PER_DIR;
 
 /// A kind of directory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind(u64);
 
 /// The inode numbers of the top directory.
@@ -39,8 +42,15 @@ pub(super) const EVENTS: Kind = Kind(3);
 impl Kind {
     /// The inode numbers of the directory with index `at` of this kind.
     pub(super) fn directory(self, at: u64) -> Numbers {
-        Numbers(self.0 << 36 | at.wrapping_mul(NUMBERS_PER_DIR))
+        Numbers(self.0 << KIND_SHIFT | at.wrapping_mul(NUMBERS_PER_DIR))
     }
+}
+
+/// Whether the entry with this inode number may be there: its event or system was not removed.
+/// Task context, may sleep.
+pub(super) fn is_there(number: u64) -> bool {
+    let at = (number & ((1 << KIND_SHIFT) - 1)) / NUMBERS_PER_DIR;
+    systems::is_there(Kind(number >> KIND_SHIFT), at)
 }
 
 /// The inode numbers of a directory and its files.
@@ -126,7 +136,7 @@ impl LazyDir for EventsDir {
 /// A kernel without `TRACE_EVENT()` has no systems.
 #[cfg(not(CONFIG_EVENT_TRACING))]
 mod systems {
-    use super::{Found, Instance, Listed};
+    use super::{Found, Instance, Kind, Listed};
     use kernel::prelude::*;
     use kernel::sync::Arc;
 
@@ -135,6 +145,10 @@ mod systems {
     }
 
     pub(super) fn has_own(_: &Instance) -> bool {
+        true
+    }
+
+    pub(super) fn is_there(_: Kind, _: u64) -> bool {
         true
     }
 

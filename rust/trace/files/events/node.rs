@@ -28,6 +28,8 @@ pub(crate) struct SystemPlace {
     pub(crate) instance: Arc<Instance>,
     /// The name of the system.
     pub(crate) system: Arc<KVec<u8>>,
+    /// Its number. A later system of the same name has another one.
+    pub(crate) number: u64,
 }
 
 /// What a file in `events/` belongs to.
@@ -55,8 +57,7 @@ impl EventsPlace for SystemPlace {
     }
 
     fn is_gone(&self) -> bool {
-        let mine = |event: &Event| event.system().to_bytes() == self.system.as_slice();
-        registry::lock().is_ok_and(|registry| !registry.events().iter().any(mine))
+        registry::lock().is_ok_and(|registry| !registry.has_system(self.number))
     }
 }
 

@@ -2,10 +2,11 @@
 
 //! The directories of systems and of their events.
 //!
-//! A system gets its number at the first listing or lookup. It keeps the number even if all its
-//! events are removed. An event has the number that the registry gave it.
+//! A system gets its number at the first listing or lookup, and has it until its last event is
+//! removed; one of the same name that comes later is another one. An event has the number that the
+//! registry gave it.
 
-use super::directories::{Numbers, EVENTS, FTRACE, SYSTEMS};
+use super::directories::{Kind, Numbers, EVENTS, FTRACE, SYSTEMS};
 use super::node::{EventPlace, EventsPlace, FileRow, PlacedFile, SystemPlace};
 use super::{EVENT_FILES, SYSTEM_FILES};
 use crate::kernel::fs::tracefs::{Entry, Found, LazyDir, Listed};
@@ -17,24 +18,42 @@ use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The number of the system called `name`. `ENOMEM`.
-fn number(name: &[u8]) -> Result<u64> {
-    // Number 0 is the system of built-in entries.
-    Ok(registry::lock()?.system_number(name)?.wrapping_add(1))
+/// The inode numbers of the directory of a system.
+fn numbers_of_system(number: u64) -> Numbers {
+    // 0 is the system of built-in entries.
+    SYSTEMS.directory(number.wrapping_add(1))
 }
 
 /// Looks up the directory of the system called `name`. `None` if there is none; `ENOMEM`.
 pub(super) fn find(instance: &Arc<Instance>, name: &[u8]) -> Result<Option<Found>> {
+    if !Systems::of(instance).has(name) {
+        return Ok(None);
+    }
+    let Some(number) = registry::lock()?.system_number(name)? else {
+        return Ok(None);
+    };
     let at = SystemPlace {
         instance: instance.clone(),
         system: Arc::new(Text::copy(name)?, GFP_KERNEL)?,
+        number,
     };
-    if at.is_gone() || !Systems::of(instance).has(name) {
-        return Ok(None);
-    }
-    let numbers = SYSTEMS.directory(number(name)?);
+    let numbers = numbers_of_system(number);
     let dir = KBox::new(SystemDir { at, numbers }, GFP_KERNEL)?;
     Ok(Some(numbers.found(Entry::Dir(dir))))
+}
+
+/// Whether the event or system at index `at` of the directories of a kind may still be there.
+pub(super) fn is_there(kind: Kind, at: u64) -> bool {
+    let Ok(registry) = registry::lock() else {
+        return true;
+    };
+    match kind {
+        SYSTEMS => at
+            .checked_sub(1)
+            .is_none_or(|number| registry.has_system(number)),
+        EVENTS => registry.has_event(at),
+        _ => true,
+    }
 }
 
 /// Whether `instance` has the system of built-in entries.
@@ -54,11 +73,11 @@ pub(super) fn list(instance: &Instance, list: &mut KVec<Listed>) -> Result {
     for (place, event) in order {
         let event = registry.event(event).ok_or(ENODEV)?;
         let name = Text::copy(event.system().to_bytes())?;
-        let number = match name.as_slice() {
-            FTRACE => 0,
-            name => registry.system_number(name)?.wrapping_add(1),
+        let numbers = match name.as_slice() {
+            FTRACE => SYSTEMS.directory(0),
+            name => numbers_of_system(registry.system_number(name)?.ok_or(ENODEV)?),
         };
-        list.push(SYSTEMS.directory(number).listed(place, &name)?, GFP_KERNEL)?;
+        list.push(numbers.listed(place, &name)?, GFP_KERNEL)?;
     }
     Ok(())
 }
