@@ -37,6 +37,10 @@ enum Opt {
     Mode,
 }
 
+impl Opt {
+    const ALL: [Self; 3] = [Self::Uid, Self::Gid, Self::Mode];
+}
+
 /// The options given to a mount, and, moved over from the first mount, the superblock's state.
 ///
 /// All are words, since showing the options may run beside a remount.
@@ -82,60 +86,62 @@ impl Super {
         self.given.load(Relaxed) & (1 << option as u32) != 0
     }
 
-    fn give(&self, option: Opt, value: u32) {
+    fn word(&self, option: Opt) -> &Atomic<u32> {
         match option {
-            Opt::Uid => self.uid.store(value, Relaxed),
-            Opt::Gid => self.gid.store(value, Relaxed),
-            Opt::Mode => self.mode.store(value & bindings::S_IALLUGO, Relaxed),
+            Opt::Uid => &self.uid,
+            Opt::Gid => &self.gid,
+            Opt::Mode => &self.mode,
         }
+    }
+
+    fn value(&self, option: Opt) -> u32 {
+        self.word(option).load(Relaxed)
+    }
+
+    fn give(&self, option: Opt, value: u32) {
+        self.word(option).store(value, Relaxed);
         self.given
             .store(self.given.load(Relaxed) | (1 << option as u32), Relaxed);
     }
 
-    /// Gives the root directory these owner and mode.
+    /// Gives the root directory the value of this option.
     ///
     /// # Safety
     ///
     /// `root` is the root's inode; the superblock is being made or remounted.
-    unsafe fn apply(&self, root: *mut bindings::inode) {
+    unsafe fn apply(&self, option: Opt, root: *mut bindings::inode) {
+        let value = self.value(option);
         // SAFETY: single words of a live inode, read by others as they come.
         unsafe {
-            let kind = (*root).i_mode & !(bindings::S_IALLUGO as u16);
-            (&raw mut (*root).i_mode).write_volatile(kind | self.mode.load(Relaxed) as u16);
-            (&raw mut (*root).i_uid.val).write_volatile(self.uid.load(Relaxed));
-            (&raw mut (*root).i_gid.val).write_volatile(self.gid.load(Relaxed));
+            match option {
+                Opt::Uid => (&raw mut (*root).i_uid.val).write_volatile(value),
+                Opt::Gid => (&raw mut (*root).i_gid.val).write_volatile(value),
+                Opt::Mode => {
+                    let kind = (*root).i_mode & !(bindings::S_IALLUGO as u16);
+                    (&raw mut (*root).i_mode).write_volatile(kind | value as u16);
+                }
+            }
         }
     }
 
-    /// Takes over what a later mount or a remount gives; the rest stays as it is.
+    /// Takes over what a later mount or a remount gives; the rest stays as it is, and so does what
+    /// users did to the root meanwhile.
     ///
     /// # Safety
     ///
     /// As for [`Self::apply`].
     unsafe fn change(&self, new: &Super, root: *mut bindings::inode) {
-        // What users did to the root meanwhile is not to be undone by options that are not given.
-        // SAFETY: single words of a live inode.
-        unsafe {
-            self.mode
-                .store(u32::from((*root).i_mode) & bindings::S_IALLUGO, Relaxed);
-            self.uid.store((*root).i_uid.val, Relaxed);
-            self.gid.store((*root).i_gid.val, Relaxed);
+        for option in Opt::ALL.into_iter().filter(|option| new.was_given(*option)) {
+            self.give(option, new.value(option));
+            // SAFETY: `root` is the inode of the root, whose superblock is being made or remounted.
+            unsafe { self.apply(option, root) };
+            let epoch = match option {
+                Opt::Uid => &self.uid_epoch,
+                Opt::Gid => &self.gid_epoch,
+                Opt::Mode => continue,
+            };
+            epoch.store(next_epoch(epoch.load(Relaxed)), Relaxed);
         }
-        if new.was_given(Opt::Mode) {
-            self.give(Opt::Mode, new.mode.load(Relaxed));
-        }
-        if new.was_given(Opt::Uid) {
-            self.give(Opt::Uid, new.uid.load(Relaxed));
-            self.uid_epoch
-                .store(next_epoch(self.uid_epoch.load(Relaxed)), Relaxed);
-        }
-        if new.was_given(Opt::Gid) {
-            self.give(Opt::Gid, new.gid.load(Relaxed));
-            self.gid_epoch
-                .store(next_epoch(self.gid_epoch.load(Relaxed)), Relaxed);
-        }
-        // SAFETY: `root` is the inode of the root, whose superblock is being made or remounted.
-        unsafe { self.apply(root) };
     }
 }
 
@@ -285,7 +291,7 @@ unsafe extern "C" fn parse_param(
         match option {
             0 => options.give(Opt::Uid, value.uid.val),
             1 => options.give(Opt::Gid, value.gid.val),
-            2 => options.give(Opt::Mode, value.uint_32),
+            2 => options.give(Opt::Mode, value.uint_32 & bindings::S_IALLUGO),
             error => return error,
         }
     }
@@ -352,7 +358,9 @@ unsafe fn make_root(sb: *mut bindings::super_block) -> Result {
         let root = Inode::new_root(sb)?;
         (*root).i_ino = 1;
         inode::become_dir(root, inode::plain_dir());
-        Super::of(sb).apply(root);
+        for option in Opt::ALL {
+            Super::of(sb).apply(option, root);
+        }
         (*sb).s_root = bindings::d_make_root(root);
         if (*sb).s_root.is_null() {
             return Err(ENOMEM);
@@ -387,8 +395,7 @@ unsafe extern "C" fn show_options(
     // arguments.
     unsafe {
         let state = Super::of((*root).d_sb);
-        let (uid, gid) = (state.uid.load(Relaxed), state.gid.load(Relaxed));
-        let mode = state.mode.load(Relaxed);
+        let [uid, gid, mode] = Opt::ALL.map(|option| state.value(option));
         if uid != 0 {
             bindings::seq_printf(seq, c",uid=%u".as_char_ptr(), uid);
         }
