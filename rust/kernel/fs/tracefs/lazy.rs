@@ -28,8 +28,11 @@ use kernel::{
     },
 };
 
-/// Inode numbers of a tree begin at its own number, so far to the left.
-const TREE_SHIFT: u32 = 40;
+/// The distance between the inode numbers of two trees: an odd number, whose multiples lie far from
+/// each other.
+const TREE_DISTANCE: u64 = 0x9e37_79b1;
+/// A bit of every inode number here; C's counter for file systems in memory is seldom there.
+const ENTRY_BIT: u32 = 1 << 31;
 /// The places of "." and "..".
 const DOTS: u64 = 2;
 const DIR_MODE: u16 = bindings::S_IFDIR as u16 | 0o755;
@@ -54,7 +57,8 @@ pub(crate) type IsThere = fn(number: u64) -> bool;
 
 /// An entry that was found.
 pub(crate) struct Found {
-    /// Its number, which no other entry of the tree ever has; below 2^40, and not 0.
+    /// Its number, which no other entry of the tree ever has; not 0. In one directory, no two are to
+    /// be the same in their last 31 bits.
     pub(crate) number: u64,
     /// What it is.
     pub(crate) what: Entry,
@@ -276,8 +280,11 @@ pub(super) unsafe fn remove_below(parent: *mut bindings::dentry) -> usize {
 }
 
 impl Tree {
+    /// The inode number of an entry. It has 32 bits, since programs without large files take no
+    /// more. Entries of one directory have different ones.
     fn inode_number(&self, entry: u64) -> u64 {
-        self.number << TREE_SHIFT | entry
+        let from = self.number.wrapping_mul(TREE_DISTANCE);
+        (from.wrapping_add(entry) as u32 | ENTRY_BIT).into()
     }
 
     /// Gives a new inode what a user has changed about it before.

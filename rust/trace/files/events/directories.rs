@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The directories of `events/`, and the inode numbers of their entries.
+//! The directories of `events/`, and the numbers of their entries, of which inode numbers are made.
 //!
 //! A listing has the files first, then the subdirectories in the order in which the instance got
 //! them.
@@ -16,11 +16,12 @@ use crate::trace::files::Placed;
 use crate::trace::instance::Instance;
 use kernel::prelude::*;
 
-/// Inode numbers of one directory: its own number, then those of its files.
+/// Numbers of one directory: its own number, then those of its files.
 const NUMBERS_PER_DIR: u64 = 16;
 
-/// The numbers of directories of one kind are below this bit.
-const KIND_SHIFT: u32 = 36;
+/// The directories of all kinds take turns, so that numbers are small: those of two events are the
+/// same in their last 31 bits where 2^25 others came between.
+const KINDS: u64 = 4;
 
 /// Places of files in the listing of a directory; those of subdirectories are behind them.
 const FILE_PLACES: u64 = NUMBERS_PER_DIR;
@@ -29,7 +30,7 @@ const FILE_PLACES: u64 = NUMBERS_PER_DIR;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind(u64);
 
-/// The inode numbers of the top directory.
+/// The numbers of the top directory.
 const TOP: Numbers = Numbers(0);
 /// Directories of built-in entries.
 pub(super) const ENTRIES: Kind = Kind(1);
@@ -40,20 +41,21 @@ pub(super) const SYSTEMS: Kind = Kind(2);
 pub(super) const EVENTS: Kind = Kind(3);
 
 impl Kind {
-    /// The inode numbers of the directory with index `at` of this kind.
+    /// The numbers of the directory with index `at` of this kind.
     pub(super) fn directory(self, at: u64) -> Numbers {
-        Numbers(self.0 << KIND_SHIFT | at.wrapping_mul(NUMBERS_PER_DIR))
+        let directory = at.wrapping_mul(KINDS).wrapping_add(self.0);
+        Numbers(directory.wrapping_mul(NUMBERS_PER_DIR))
     }
 }
 
-/// Whether the entry with this inode number may be there: its event or system was not removed.
+/// Whether the entry with this number may be there: its event or system was not removed.
 /// Task context, may sleep.
 pub(super) fn is_there(number: u64) -> bool {
-    let at = (number & ((1 << KIND_SHIFT) - 1)) / NUMBERS_PER_DIR;
-    systems::is_there(Kind(number >> KIND_SHIFT), at)
+    let directory = number / NUMBERS_PER_DIR;
+    systems::is_there(Kind(directory % KINDS), directory / KINDS)
 }
 
-/// The inode numbers of a directory and its files.
+/// The numbers of a directory and its files.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers(u64);
 
