@@ -2,7 +2,7 @@
 
 //! Inodes of tracefs: their owners and their operations.
 
-use super::lazy::{self, Part};
+use super::lazy::{self, EntryId, Part};
 use super::mount::Super;
 use super::InstanceFn;
 use crate::kernel::fs::lockdown::check_lockdown;
@@ -40,8 +40,11 @@ pub(super) struct Inode {
     uid_epoch: Atomic<u32>,
     /// The same for the group.
     gid_epoch: Atomic<u32>,
-    /// What it has as a part of a tree that is made when it is looked at. Set before the inode is
-    /// visible, taken when it is evicted.
+    /// What it stands for in a tree that is made when it is looked at. Set before the inode is
+    /// visible.
+    entry: EntryId,
+    /// What it has as a part of such a tree. Set before the inode is visible, taken when it is
+    /// evicted.
     part: UnsafeCell<Option<KBox<Part>>>,
 }
 
@@ -103,6 +106,33 @@ impl Inode {
         // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet; all inodes of
         // tracefs are of this type.
         unsafe { *(*inode.cast::<Self>()).part.get() = Some(part) };
+    }
+
+    /// Makes a new inode that of an entry of a tree. It was last changed when `dir` was, in which it
+    /// is, so that this stays when the inode is made anew.
+    ///
+    /// # Safety
+    ///
+    /// `inode` came from [`Inode::new`], and nobody else can see it yet; `dir` is a live inode.
+    pub(super) unsafe fn set_entry(
+        inode: *mut bindings::inode,
+        entry: EntryId,
+        dir: *const bindings::inode,
+    ) {
+        // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet; times are words.
+        unsafe {
+            (*inode.cast::<Self>()).entry = entry;
+            (*inode).i_ino = entry.inode_number();
+            (*inode).i_mtime_sec = (&raw const (*dir).i_mtime_sec).read_volatile();
+            (*inode).i_mtime_nsec = (&raw const (*dir).i_mtime_nsec).read_volatile();
+            (*inode).i_ctime_sec = (&raw const (*dir).i_ctime_sec).read_volatile();
+            (*inode).i_ctime_nsec = (&raw const (*dir).i_ctime_nsec).read_volatile();
+        }
+    }
+
+    /// What it stands for in a tree. Until it is freed.
+    pub(super) fn entry(&self) -> EntryId {
+        self.entry
     }
 
     /// What it has as a part of a tree. Not in an RCU walk, where the inode may be about to go.
@@ -503,6 +533,7 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
             anchor: ptr::null(),
             uid_epoch: Atomic::new(0),
             gid_epoch: Atomic::new(0),
+            entry: EntryId::NONE,
             part: UnsafeCell::new(None),
         },
     );

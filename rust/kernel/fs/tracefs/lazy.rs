@@ -5,9 +5,11 @@
 //! A *tree* is such a directory with all below it. Its root stays in the file system; what is below
 //! has an inode and a dentry only while somebody uses it, and is made from what a [`LazyDir`] finds
 //! under a name. A number stands for each entry as long as the tree is there, whence its inode
-//! number. What users change about an entry (mode, owner) is kept with the tree, by that number, so
-//! that it is there when the entry is made anew. Where that would need more memory, what was kept
-//! of entries that are gone goes first ([`IsThere`]).
+//! number. Who watches an entry (inotify, fanotify) has its inode without a dentry; the next look-up
+//! finds it among the kernel's inodes, by that number. What users change about an entry (mode,
+//! owner) is kept with the tree, also by that number, so that it is there when the entry is made
+//! anew. Where that would need more memory, what was kept of entries that are gone goes first
+//! ([`IsThere`]).
 //!
 //! A directory whose [`LazyDir`] is gone is not found any more, also where somebody has it open; a
 //! new one of that name is another one.
@@ -95,10 +97,29 @@ struct Changed {
     group: (u32, u32),
 }
 
+/// Tells the entries of all trees apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct EntryId {
+    tree: u64,
+    number: u64,
+}
+
+impl EntryId {
+    /// That of an inode that is no entry.
+    pub(super) const NONE: Self = Self { tree: 0, number: 0 };
+
+    /// The inode number. It has 32 bits, since programs without large files take no more. Entries
+    /// of one directory have different ones.
+    pub(super) fn inode_number(self) -> u64 {
+        let from = self.tree.wrapping_mul(TREE_DISTANCE);
+        (from.wrapping_add(self.number) as u32 | ENTRY_BIT).into()
+    }
+}
+
 /// What the inodes of a tree have in common.
 #[pin_data]
 struct Tree {
-    /// Tells trees apart.
+    /// Tells trees apart; not 0.
     number: u64,
     /// The root was removed.
     is_removed: Atomic<bool>,
@@ -111,8 +132,6 @@ struct Tree {
 /// What an inode of a tree has beyond others.
 pub(super) struct Part {
     tree: Arc<Tree>,
-    /// The number of the entry; 0 for the root.
-    number: u64,
     /// What is in it, if it is a directory.
     dir: Option<KBox<dyn LazyDir>>,
 }
@@ -175,7 +194,6 @@ pub(super) unsafe fn become_root(
     let part = KBox::new(
         Part {
             tree,
-            number: 0,
             dir: Some(dir),
         },
         GFP_KERNEL,
@@ -280,23 +298,25 @@ pub(super) unsafe fn remove_below(parent: *mut bindings::dentry) -> usize {
 }
 
 impl Tree {
-    /// The inode number of an entry. It has 32 bits, since programs without large files take no
-    /// more. Entries of one directory have different ones.
-    fn inode_number(&self, entry: u64) -> u64 {
-        let from = self.number.wrapping_mul(TREE_DISTANCE);
-        (from.wrapping_add(entry) as u32 | ENTRY_BIT).into()
+    fn entry(&self, number: u64) -> EntryId {
+        EntryId {
+            tree: self.number,
+            number,
+        }
     }
 
     /// Gives a new inode what a user has changed about it before.
     ///
     /// # Safety
     ///
-    /// `inode` is not visible yet.
-    unsafe fn restore(&self, inode: *mut bindings::inode, number: u64) {
+    /// `inode` is one of tracefs, and nobody else can use it yet.
+    unsafe fn restore(&self, inode: *mut bindings::inode) {
+        // SAFETY: `inode` is one of tracefs.
+        let number = unsafe { Inode::of(inode) }.entry().number;
         let changed = self.changed.lock();
         let found = changed.binary_search_by_key(&number, |changed| changed.number);
         if let Some(changed) = found.ok().and_then(|at| changed.get(at)) {
-            // SAFETY: `inode` is valid, and nobody else can see it yet.
+            // SAFETY: `inode` is valid, and nobody else can use it yet.
             unsafe {
                 (*inode).i_mode = (*inode).i_mode & bindings::S_IFMT as u16 | changed.mode;
                 Inode::of(inode).set_owners(changed.owner, changed.group);
@@ -346,14 +366,20 @@ unsafe fn part<'a>(inode: *const bindings::inode) -> Option<&'a Part> {
 /// `inode` is a live inode of tracefs, whose lock is held.
 pub(super) unsafe fn keep_attributes(inode: *const bindings::inode) -> Result {
     // SAFETY: `inode` is a live one of tracefs.
-    let Some(part) = (unsafe { part(inode) }).filter(|part| part.number != 0) else {
+    let Some(part) = (unsafe { part(inode) }) else {
         return Ok(());
     };
+    // SAFETY: `inode` is a live one of tracefs.
+    let entry = unsafe { Inode::of(inode) }.entry();
+    if entry == EntryId::NONE {
+        // The root of a tree keeps them itself.
+        return Ok(());
+    }
     // SAFETY: the inode is live and locked.
     let changed = unsafe {
         let (owner, group) = Inode::of(inode).owners();
         Changed {
-            number: part.number,
+            number: entry.number,
             mode: (*inode).i_mode & bindings::S_IALLUGO as u16,
             owner,
             group,
@@ -404,7 +430,19 @@ unsafe extern "C" fn lookup(
     }
 }
 
-/// The inode of the entry called `name`, null if there is none.
+/// Whether `inode` is that of the entry at `entry`.
+///
+/// # Safety
+///
+/// As the VFS calls it for [`make`], which passes a valid [`EntryId`].
+unsafe extern "C" fn is_of(inode: *mut bindings::inode, entry: *mut c_void) -> c_int {
+    // SAFETY: the VFS passes an inode of tracefs that is not freed yet, though it may be about to be
+    // evicted, and what `make` has given it.
+    unsafe { (Inode::of(inode).entry() == *entry.cast::<EntryId>()).into() }
+}
+
+/// The inode of the entry called `name`, null if there is none. While somebody has one, with a name
+/// or without, as who watches a file has, it is that one.
 ///
 /// # Safety
 ///
@@ -420,10 +458,12 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
     let Some(found) = within.find(name)? else {
         return Ok(ptr::null_mut());
     };
-    // SAFETY: the superblock is that of a live inode of tracefs; the new inode is nobody else's.
+    // SAFETY: the superblock is that of a live inode of tracefs. The new inode is nobody else's until
+    // it is inserted, and until it is unlocked all others wait.
     unsafe {
+        let mut entry = tree.entry(found.number);
         let inode = Inode::new((*dir).i_sb, Inode::of(dir))?;
-        (*inode).i_ino = tree.inode_number(found.number);
+        Inode::set_entry(inode, entry, dir);
         let dir = match found.what {
             Entry::Dir(dir) => {
                 become_dir(inode);
@@ -435,12 +475,8 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
             }
         };
         let part = dir.and_then(|dir| {
-            let part = Part {
-                tree: tree.clone(),
-                number: found.number,
-                dir,
-            };
-            Ok(KBox::new(part, GFP_KERNEL)?)
+            let tree = tree.clone();
+            Ok(KBox::new(Part { tree, dir }, GFP_KERNEL)?)
         });
         match part {
             Ok(part) => Inode::set_part(inode, part),
@@ -449,7 +485,20 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
                 return Err(error);
             }
         }
-        tree.restore(inode, found.number);
+        let number = (*inode).i_ino;
+        let sought = (&raw mut entry).cast();
+        let known = bindings::inode_insert5(inode, number, Some(is_of), None, sought);
+        if known != inode {
+            bindings::iput(inode);
+            return if known.is_null() {
+                Err(ENOMEM)
+            } else {
+                Ok(known)
+            };
+        }
+        // What is changed from here on is changed in this inode.
+        tree.restore(inode);
+        bindings::unlock_new_inode(inode);
         Ok(inode)
     }
 }
@@ -546,7 +595,7 @@ unsafe fn list(file: *mut bindings::file, context: *mut bindings::dir_context) -
                 context,
                 entry.name.as_ptr().cast(),
                 entry.name.len() as c_int,
-                tree.inode_number(entry.number),
+                tree.entry(entry.number).inode_number(),
                 kind,
             ) {
                 return Ok(());
