@@ -7,7 +7,8 @@
 //! may make and remove directories only where [`create_instance_dir`] allows it.
 //!
 //! Owners: a file belongs to the owner of the root directory (or the nearest directory of instances
-//! above it), unless it was given an owner by itself (`chown`); a mount or remount with `uid=` or
+//! above it), unless it was given an owner by itself (`chown`). What is made when it is looked at
+//! belongs to who owned the directory above it when that was made. A mount or remount with `uid=` or
 //! `gid=` gives the whole tree that owner and forgets what was given before. So the owner is looked
 //! up rather than kept ([`inode`]), and a counter of such mounts tells which gifts still count
 //! ([`mount`]).

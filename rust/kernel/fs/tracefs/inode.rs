@@ -29,14 +29,18 @@ const KEPT: u32 = bindings::ATTR_MODE | bindings::ATTR_UID | bindings::ATTR_GID;
 /// # Invariants
 ///
 /// `anchor` is null or the inode of a directory above this one, which lives at least as long: the
-/// dentries of both are linked, and inodes are freed after an RCU grace period.
+/// dentries of both are linked, and inodes are freed after an RCU grace period. It is null in a tree
+/// that is made when it is looked at, whose inodes may be held without a dentry.
 #[repr(C)]
 pub(super) struct Inode {
     vfs: Opaque<bindings::inode>,
     /// The directory whose owner counts before the root's; null when there is none, and for the
     /// root.
     anchor: *const Inode,
-    /// [`Super::epoch`] when this inode was given an owner of its own; 0 when it never was.
+    /// Whether no other inode's owner counts: it has the one that it was made with, until a mount
+    /// gives all another. So it is in a tree that is made when it is looked at.
+    is_own: bool,
+    /// [`Super::epochs`] when this inode was given an owner of its own; 0 when it never was.
     uid_epoch: Atomic<u32>,
     /// The same for the group.
     gid_epoch: Atomic<u32>,
@@ -69,7 +73,7 @@ impl Inode {
         parent: &Self,
     ) -> Result<*mut bindings::inode> {
         // SAFETY: `sb` is tracefs' superblock.
-        let vfs = unsafe { Self::new_root(sb)? };
+        let vfs = unsafe { Self::new_bare(sb)? };
         // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and
         // are words.
         unsafe {
@@ -86,7 +90,7 @@ impl Inode {
     /// # Safety
     ///
     /// `sb` is tracefs' superblock.
-    pub(super) unsafe fn new_root(sb: *mut bindings::super_block) -> Result<*mut bindings::inode> {
+    pub(super) unsafe fn new_bare(sb: *mut bindings::super_block) -> Result<*mut bindings::inode> {
         // SAFETY: `sb` is valid.
         let vfs = unsafe { bindings::new_inode(sb) };
         if vfs.is_null() {
@@ -101,11 +105,43 @@ impl Inode {
     ///
     /// # Safety
     ///
-    /// `inode` came from [`Inode::new`], and nobody else can see it yet.
+    /// `inode` came from [`Inode::new`] or [`Inode::new_bare`], and nobody else can see it yet.
     pub(super) unsafe fn set_part(inode: *mut bindings::inode, part: KBox<Part>) {
-        // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet; all inodes of
-        // tracefs are of this type.
+        // SAFETY: `inode` is new, and nobody else can see it yet; all inodes of tracefs are of this
+        // type.
         unsafe { *(*inode.cast::<Self>()).part.get() = Some(part) };
+    }
+
+    /// Makes a new inode one whose owner and group are its own, in these epochs.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::set_part`].
+    pub(super) unsafe fn own(inode: *mut bindings::inode, owner: (u32, u32), group: (u32, u32)) {
+        // INVARIANT: null.
+        // SAFETY: `inode` is new, and nobody else can see it yet; all inodes of tracefs are of this
+        // type.
+        unsafe {
+            (*inode.cast::<Self>()).anchor = ptr::null();
+            (*inode.cast::<Self>()).is_own = true;
+            Self::of(inode).set_owners(owner, group);
+        }
+    }
+
+    /// As [`Self::own`], with those that it has, from now on; says which.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::set_part`].
+    pub(super) unsafe fn own_present(inode: *mut bindings::inode) -> ((u32, u32), (u32, u32)) {
+        // SAFETY: `inode` is new, and nobody else can see it yet; all inodes of tracefs are of this
+        // type.
+        unsafe {
+            let ((uid, _), (gid, _)) = Self::of(inode).owners();
+            let (uid_epoch, gid_epoch) = Self::of(inode).sb().epochs();
+            Self::own(inode, (uid, uid_epoch), (gid, gid_epoch));
+            Self::of(inode).owners()
+        }
     }
 
     /// Makes a new inode that of an entry of a tree. It was last changed when `dir` was, in which it
@@ -113,13 +149,13 @@ impl Inode {
     ///
     /// # Safety
     ///
-    /// `inode` came from [`Inode::new`], and nobody else can see it yet; `dir` is a live inode.
+    /// `inode` came from [`Inode::new_bare`], and nobody else can see it yet; `dir` is a live inode.
     pub(super) unsafe fn set_entry(
         inode: *mut bindings::inode,
         entry: EntryId,
         dir: *const bindings::inode,
     ) {
-        // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet; times are words.
+        // SAFETY: `inode` is new, and nobody else can see it yet; times are words.
         unsafe {
             (*inode.cast::<Self>()).entry = entry;
             (*inode).i_ino = entry.inode_number();
@@ -196,6 +232,19 @@ impl Inode {
             return;
         }
         let (uid_epoch, gid_epoch) = self.sb().epochs();
+        if self.is_own {
+            let (uid, gid) = self.sb().owners();
+            // SAFETY: owners are single words of a live inode that every reader takes as they come.
+            unsafe {
+                if self.uid_epoch.load(Relaxed) != uid_epoch {
+                    (&raw mut (*vfs).i_uid.val).write_volatile(uid);
+                }
+                if self.gid_epoch.load(Relaxed) != gid_epoch {
+                    (&raw mut (*vfs).i_gid.val).write_volatile(gid);
+                }
+            }
+            return;
+        }
         // SAFETY: by the invariant the anchor is alive if there is one.
         let anchor = unsafe { self.anchor.as_ref() };
 
@@ -262,9 +311,9 @@ impl Inode {
 ///
 /// # Safety
 ///
-/// `inode` came from [`Inode::new`] and is not visible yet.
+/// `inode` came from [`Inode::new`] or [`Inode::new_bare`] and is not visible yet.
 pub(super) unsafe fn become_file(inode: *mut bindings::inode, mode: u16) {
-    // SAFETY: `inode` came from `Inode::new`, and nobody else can see it yet.
+    // SAFETY: `inode` is new, and nobody else can see it yet.
     unsafe {
         (*inode).i_mode = bindings::S_IFREG as u16 | (mode & bindings::S_IALLUGO as u16);
         (*inode).i_op = &FILE.0;
@@ -275,12 +324,12 @@ pub(super) unsafe fn become_file(inode: *mut bindings::inode, mode: u16) {
 ///
 /// # Safety
 ///
-/// As for [`become_file`], or from [`Inode::new_root`].
+/// As for [`become_file`], or from [`Inode::new_bare`].
 pub(super) unsafe fn become_dir(
     inode: *mut bindings::inode,
     operations: &'static bindings::inode_operations,
 ) {
-    // SAFETY: `inode` came from `Inode::new` or `Inode::new_root`, and nobody else can see it yet.
+    // SAFETY: `inode` came from `Inode::new` or `Inode::new_bare`, and nobody else can see it yet.
     unsafe {
         (*inode).i_mode = DIR_MODE as u16;
         (*inode).i_op = operations;
@@ -531,6 +580,7 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
         Inode {
             vfs: Opaque::uninit(),
             anchor: ptr::null(),
+            is_own: false,
             uid_epoch: Atomic::new(0),
             gid_epoch: Atomic::new(0),
             entry: EntryId::NONE,

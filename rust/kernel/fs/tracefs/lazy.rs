@@ -124,6 +124,8 @@ struct Tree {
     /// The root was removed.
     is_removed: Atomic<bool>,
     is_there: IsThere,
+    /// The owner and the group of entries that were given none, each with its epoch; see [`Inode`].
+    owners: ((u32, u32), (u32, u32)),
     /// Sorted by number.
     #[pin]
     changed: Mutex<KVVec<Changed>>,
@@ -182,11 +184,14 @@ pub(super) unsafe fn become_root(
         list.1 = list.1.wrapping_add(1);
         list.1
     };
+    // SAFETY: `inode` is new, and nobody else can see it yet.
+    let owners = unsafe { Inode::own_present(inode) };
     let tree = Arc::pin_init(
         pin_init!(Tree {
             number,
             is_removed: Atomic::new(false),
             is_there,
+            owners,
             changed <- new_mutex!(KVVec::new()),
         }),
         GFP_KERNEL,
@@ -462,7 +467,8 @@ unsafe fn make(dir: *mut bindings::inode, name: &[u8]) -> Result<*mut bindings::
     // it is inserted, and until it is unlocked all others wait.
     unsafe {
         let mut entry = tree.entry(found.number);
-        let inode = Inode::new((*dir).i_sb, Inode::of(dir))?;
+        let inode = Inode::new_bare((*dir).i_sb)?;
+        Inode::own(inode, tree.owners.0, tree.owners.1);
         Inode::set_entry(inode, entry, dir);
         let dir = match found.what {
             Entry::Dir(dir) => {

@@ -82,6 +82,11 @@ impl Super {
         (self.uid_epoch.load(Relaxed), self.gid_epoch.load(Relaxed))
     }
 
+    /// Owner and group that the last mount with such an option has given; those of root before.
+    pub(super) fn owners(&self) -> (u32, u32) {
+        (self.value(Opt::Uid), self.value(Opt::Gid))
+    }
+
     fn was_given(&self, option: Opt) -> bool {
         self.given.load(Relaxed) & (1 << option as u32) != 0
     }
@@ -355,7 +360,7 @@ unsafe fn make_root(sb: *mut bindings::super_block) -> Result {
     // SAFETY: `sb` is new, with its operations and options set; `d_make_root` takes the inode over,
     // even when it fails.
     unsafe {
-        let root = Inode::new_root(sb)?;
+        let root = Inode::new_bare(sb)?;
         (*root).i_ino = 1;
         inode::become_dir(root, inode::plain_dir());
         for option in Opt::ALL {
