@@ -41,8 +41,7 @@ pub(crate) unsafe extern "C" fn rtrace_unregister_graph(user: *mut bindings::fgr
 ///
 /// # Errors
 ///
-/// `EINVAL` for a name that no directory can have, `ENOENT` if there is none, `ENODEV` while it is being
-/// removed, `ENOMEM`.
+/// `EINVAL` for a name that no directory can have, `ENOENT` if there is none, `ENOMEM`.
 ///
 /// # Safety
 ///
@@ -59,9 +58,7 @@ pub(crate) unsafe extern "C" fn rtrace_array_get(
         b"" | b"." | b".." => Err(EINVAL),
         bytes if bytes.contains(&b'/') => Err(EINVAL),
         _ if make => list::get(name),
-        bytes => list::find(bytes)
-            .ok_or(ENOENT)
-            .and_then(|found| found.hold()),
+        bytes => list::hold(bytes),
     };
     errno(held.map(|held| {
         // SAFETY: the caller's place for it.

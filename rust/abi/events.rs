@@ -310,11 +310,11 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
     let found = || {
         // SAFETY: `text` is NUL-terminated.
         let text = |text: *const c_char| unsafe { CStr::from_char_ptr(text) }.to_bytes();
-        let instance = match instance.is_null() {
-            true => Instance::top()?.clone(),
-            false => list::find(text(instance)).ok_or(ENOENT)?,
+        let held = match instance.is_null() {
+            true => Instance::top()?.hold()?,
+            false => list::hold(text(instance))?,
         };
-        let held = instance.hold()?;
+        let instance = held.instance().clone();
         let mut registry = registry::lock()?;
         let known = registry
             .find_in(&instance, text(system), text(event))

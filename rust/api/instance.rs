@@ -46,8 +46,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a name that no directory can have, `ENODEV` while one of that name is being removed,
-    /// `EDEADLK` in a tracer's functions, `ENOMEM`.
+    /// `EINVAL` for a name that no directory can have, `EDEADLK` in a tracer's functions, `ENOMEM`.
     pub fn open(name: &CStr) -> Result<Self> {
         Self::get(name, true)
     }
@@ -56,8 +55,8 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// `ENOENT` if there is none, `EINVAL` for a name that no directory can have, `ENODEV` while it is being
-    /// removed, `EDEADLK` in a tracer's functions.
+    /// `ENOENT` if there is none, `EINVAL` for a name that no directory can have, `EDEADLK` in a tracer's
+    /// functions.
     pub fn find(name: &CStr) -> Result<Self> {
         Self::get(name, false)
     }

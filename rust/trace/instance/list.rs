@@ -24,7 +24,7 @@ use kernel::cpu::CpuId;
 use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{Acquire, Atomic, Relaxed, Release};
 use kernel::sync::{Arc, Mutex, SetOnce};
 
 /// An instance with its serial number. The list is sorted by that number.
@@ -35,6 +35,13 @@ struct Entry {
 }
 
 static LIST: RawLock<KVec<Entry>> = RawLock::new(KVec::new());
+
+/// The serial number of the instance that [`try_with`] keeps in the list. 0, that of the top, if it
+/// keeps none. Set with [`LIST`] locked.
+static KEPT: Atomic<u64> = Atomic::new(0);
+
+/// How often [`try_with`] tries to take [`LIST`]: some hundredths of a second.
+const ATTEMPTS: usize = 1 << 20;
 
 /// The directories in `instances/`. The mutex is held while an instance is created or removed.
 struct Directories {
@@ -102,16 +109,25 @@ fn add_to_list(serial: u64, instance: Arc<Instance>) -> Result {
     Ok(())
 }
 
-/// Removes `instance` from the list. Task context.
-fn remove_from_list(instance: &Arc<Instance>) {
+/// Removes `instance`, which is closed, from the list. Task context. `EBUSY` if [`try_with`] keeps it.
+fn remove_from_list(instance: &Arc<Instance>) -> Result {
     let gone = {
         let mut list = LIST.lock();
         let at = list
             .iter()
             .position(|entry| Arc::ptr_eq(&entry.instance, instance));
+        // Pairs with the release in `try_with`.
+        let kept = KEPT.load(Acquire);
+        if at
+            .and_then(|at| list.get(at))
+            .is_some_and(|entry| entry.serial == kept)
+        {
+            return Err(EBUSY);
+        }
         at.and_then(|at| list.remove(at).ok())
     };
     drop(gone);
+    Ok(())
 }
 
 /// All instances, the oldest first. An instance that is created or removed meanwhile may be
@@ -159,16 +175,29 @@ pub(crate) fn find(name: &[u8]) -> Option<Arc<Instance>> {
         .map(|entry| entry.instance.clone())
 }
 
-/// Runs `f` on the instance called `name`. `None` if there is none, or if the list is locked. Any
-/// context. No instance is added or removed while `f` runs, whose functions are traced: no hit waits
-/// for the list.
-pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Option<()> {
-    let list = LIST.try_lock()?.around_traced();
-    f(&list
-        .iter()
-        .find(|entry| entry.instance.is_called(name))?
-        .instance);
-    Some(())
+/// Runs `f` on the instance called `name`, which is not removed meanwhile. The list is not locked
+/// then. Any context; one caller at a time.
+///
+/// # Errors
+///
+/// `ENOENT` if there is none, or if it is being created or removed. `EBUSY` if the list stays locked:
+/// by what this context has interrupted, or by a CPU that was stopped.
+pub(crate) fn try_with(name: &[u8], f: impl FnOnce(&Instance)) -> Result {
+    let found = {
+        let list = (0..ATTEMPTS).find_map(|_| LIST.try_lock()).ok_or(EBUSY)?;
+        let entry = list
+            .iter()
+            .find(|entry| entry.instance.is_called(name) && !entry.instance.is_closed())
+            .ok_or(ENOENT)?;
+        KEPT.store(entry.serial, Relaxed);
+        entry.instance.clone()
+    };
+    f(&found);
+    // This is not the last reference, since the list still has one.
+    drop(found);
+    // Pairs with the acquire in `remove_from_list`.
+    KEPT.store(0, Release);
+    Ok(())
 }
 
 /// Stops recording in instances whose buffer outlives the kernel, because the kernel is about to
@@ -196,16 +225,7 @@ pub(crate) fn prepare(cpu: CpuId) -> Result {
 ///
 /// `EEXIST`, `ENOMEM`, and the errors of creating the directory.
 pub(crate) fn create(name: &CStr) -> Result<Arc<Instance>> {
-    create_with(name, |_| Ok(()))
-}
-
-/// As [`create`]. Calls `prepare` before other code can see the instance.
-fn create_with(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Arc<Instance>> {
-    create_by(name, |size| {
-        let instance = Instance::make(CString::try_from(name)?, size)?;
-        prepare(&instance)?;
-        Ok(instance)
-    })
+    create_by(name, |size| Instance::make(CString::try_from(name)?, size))
 }
 
 /// As [`create`], with the buffer in `memory`; events found there are kept. Boot. `EINVAL` if the
@@ -221,12 +241,20 @@ fn create_by(
     make: impl FnOnce(usize) -> Result<Arc<Instance>>,
 ) -> Result<Arc<Instance>> {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+    create_in(&mut directories, name, make)
+}
+
+fn create_in(
+    directories: &mut Directories,
+    name: &CStr,
+    make: impl FnOnce(usize) -> Result<Arc<Instance>>,
+) -> Result<Arc<Instance>> {
     let Directories {
         parent,
         made,
         next,
         size,
-    } = &mut *directories;
+    } = directories;
     if made
         .iter()
         .any(|(instance, _)| instance.is_called(name.to_bytes()))
@@ -258,11 +286,22 @@ fn create_by(
             Ok(instance)
         }
         Err(error) => {
-            remove_from_list(&instance);
+            // Nobody keeps an instance that was never open.
+            remove_from_list(&instance)?;
             instance.retire();
             Err(error)
         }
     }
+}
+
+/// Holds the instance called `name`. Waits while one of that name is created or removed. Task
+/// context, may sleep. `ENOENT` if there is none, and the errors of [`Instance::hold`].
+pub(crate) fn hold(name: &[u8]) -> Result<Held> {
+    let hold = || find(name).ok_or(ENOENT)?.hold();
+    hold().or_else(|_| {
+        let _directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+        hold()
+    })
 }
 
 /// Holds the instance called `name`. Creates it if there is none. Task context, may sleep. Errors
@@ -275,17 +314,23 @@ pub(crate) fn get(name: &CStr) -> Result<Held> {
 ///
 /// # Errors
 ///
-/// `ENODEV` while an instance of that name is being removed, `ENOMEM`, and the errors of `prepare`
-/// and of creating the directory.
+/// `ENOMEM`, the errors of `prepare`, of creating the directory, and of [`Instance::hold`].
 pub(crate) fn get_prepared(name: &CStr, prepare: impl FnOnce(&Instance) -> Result) -> Result<Held> {
-    if let Some(found) = find(name.to_bytes()) {
-        return found.hold();
+    let find = || find(name.to_bytes());
+    if let Some(held) = find().and_then(|found| found.hold().ok()) {
+        return Ok(held);
     }
-    match create_with(name, prepare) {
-        // Another task has created it meanwhile.
-        Err(error) if error == EEXIST => find(name.to_bytes()).ok_or(ENODEV)?.hold(),
-        made => made?.hold(),
-    }
+    // With the mutex, none is being created or removed.
+    let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
+    let instance = match find() {
+        Some(found) => found,
+        None => create_in(&mut directories, name, |size| {
+            let instance = Instance::make(CString::try_from(name)?, size)?;
+            prepare(&instance)?;
+            Ok(instance)
+        })?,
+    };
+    instance.hold()
 }
 
 /// Creates the directory of `instance` with its files.
@@ -304,7 +349,7 @@ fn populate(parent: &Dir, instance: &Arc<Instance>) -> Result<Dir> {
 ///
 /// # Errors
 ///
-/// `ENODEV` if there is none; `EBUSY` while it has users.
+/// `ENODEV` if there is none; `EBUSY` while it has users or is being dumped.
 pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     let mut directories = DIRECTORIES.as_ref().ok_or(ENODEV)?.lock();
     let at = directories
@@ -312,10 +357,10 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
         .iter()
         .position(|(instance, _)| is(instance))
         .ok_or(ENODEV)?;
-    directories.made.get(at).ok_or(ENODEV)?.0.close()?;
-    let (instance, directory) = directories.made.remove(at)?;
-
-    remove_from_list(&instance);
+    let instance = directories.made.get(at).ok_or(ENODEV)?.0.clone();
+    instance.close()?;
+    remove_from_list(&instance).inspect_err(|_| instance.allow_users())?;
+    let (_, directory) = directories.made.remove(at)?;
     instance.retire();
     if let Some(directory) = directory {
         directory.remove();

@@ -121,33 +121,36 @@ pub(crate) fn by_setting(setting: &[u8]) {
     for (place, part) in setting.split(|&c| c == b',').enumerate() {
         let mut words = part.splitn(2, |&c| c == b'=');
         let (name, which) = (words.next().unwrap_or(&[]), words.next());
-        let top = match name {
+        let top = match part {
             b"0" if place == 0 => continue,
-            b"1" if place == 0 && which.is_none() => Some(Cpus::All),
-            _ if place == 0 && which.is_none() && orig(name) => Some(Cpus::This),
+            b"1" if place == 0 => Some(Cpus::All),
+            _ if place == 0 && orig(part) => Some(Cpus::This),
             _ => None,
         };
-        let found = match top {
-            Some(cpus) => Instance::top()
-                .ok()
-                .map(|top| instance(top, cpus, &mut scratch)),
-            None => {
-                let cpus = if which.is_some_and(orig) {
-                    Cpus::This
-                } else {
-                    Cpus::All
-                };
-                list::try_with(name, |found| instance(found, cpus, &mut scratch))
+        if let Some(cpus) = top {
+            // Early in the boot there is none yet.
+            if let Ok(top) = Instance::top() {
+                instance(top, cpus, &mut scratch);
             }
-        };
-        if found.is_none() {
-            let mut text = LineBuf::new(&mut scratch.line);
-            let _ = text
-                .bytes(b"Instance ")
-                .and(text.bytes(name))
-                .and(text.bytes(b" not found\n"));
-            printk::emerg(text.as_bytes());
+            continue;
         }
+        let cpus = if which.is_some_and(orig) {
+            Cpus::This
+        } else {
+            Cpus::All
+        };
+        let dumped = list::try_with(name, |found| instance(found, cpus, &mut scratch));
+        let missing: &[u8] = match dumped {
+            Ok(()) => continue,
+            Err(error) if error == EBUSY => b": the list of instances is locked\n",
+            Err(_) => b" not found\n",
+        };
+        let mut text = LineBuf::new(&mut scratch.line);
+        let _ = text
+            .bytes(b"Instance ")
+            .and(text.bytes(name))
+            .and(text.bytes(missing));
+        printk::emerg(text.as_bytes());
     }
 }
 

@@ -9,6 +9,7 @@
 #include <linux/trace.h>
 #include <linux/trace_events.h>
 #include <linux/trace_printk.h>
+#include <linux/workqueue.h>
 
 static void life(struct kunit *test)
 {
@@ -26,6 +27,39 @@ static void life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(first), -ENODEV);
 	KUNIT_EXPECT_EQ(test, trace_array_destroy(NULL), -EINVAL);
 	trace_array_put(NULL);
+}
+
+struct getter {
+	struct work_struct work;
+	struct trace_array *got;
+};
+
+static void get(struct work_struct *work)
+{
+	container_of(work, struct getter, work)->got = trace_array_get_by_name("kunit_race", NULL);
+}
+
+/* Who comes while another one makes the instance waits for that. */
+static void race(struct kunit *test)
+{
+	struct getter getters[2];
+	int round, i;
+
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < ARRAY_SIZE(getters); i++) {
+			INIT_WORK_ONSTACK(&getters[i].work, get);
+			queue_work(system_dfl_wq, &getters[i].work);
+		}
+		for (i = 0; i < ARRAY_SIZE(getters); i++) {
+			flush_work(&getters[i].work);
+			destroy_work_on_stack(&getters[i].work);
+		}
+		KUNIT_EXPECT_NOT_NULL(test, getters[0].got);
+		KUNIT_EXPECT_PTR_EQ(test, getters[0].got, getters[1].got);
+		for (i = 0; i < ARRAY_SIZE(getters); i++)
+			trace_array_put(getters[i].got);
+		KUNIT_EXPECT_EQ(test, trace_array_destroy(getters[0].got ?: getters[1].got), 0);
+	}
 }
 
 static void printing(struct kunit *test)
@@ -117,6 +151,7 @@ static void snapshots(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(life),
+	KUNIT_CASE(race),
 	KUNIT_CASE(systems),
 	KUNIT_CASE(printing),
 	KUNIT_CASE(snapshots),
