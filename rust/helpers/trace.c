@@ -77,6 +77,20 @@ __rust_helper void rust_helper_raw_local_irq_restore(unsigned long flags)
 	raw_local_irq_restore(flags);
 }
 
+/* Lockdep and the tracers of latencies are told of these two. */
+__rust_helper unsigned long rust_helper_local_irq_save(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+
+__rust_helper void rust_helper_local_irq_restore(unsigned long flags)
+{
+	local_irq_restore(flags);
+}
+
 /* With preemption off, and in line where the kernel has it so. */
 __rust_helper bool rust_helper_rtrace_rcu_watches_here(void)
 {

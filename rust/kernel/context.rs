@@ -337,6 +337,17 @@ impl Drop for IrqsOff {
     }
 }
 
+/// Calls `f` with interrupts off. Unlike [`IrqsOff`] this is for long work, such as printing: lockdep
+/// and the tracers of latencies are told. Any context.
+pub(crate) fn with_interrupts_off<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: no preconditions; restored below.
+    let flags = unsafe { bindings::local_irq_save() };
+    let result = f();
+    // SAFETY: the flags that were saved above on this CPU, which nobody can leave with interrupts off.
+    unsafe { bindings::local_irq_restore(flags) };
+    result
+}
+
 /// The kernel may not touch user memory while it lives, even if it is made within
 /// `user_access_begin()`.
 #[cfg(CONFIG_BRANCH_TRACER)]

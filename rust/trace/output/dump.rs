@@ -3,8 +3,8 @@
 //! Prints the ring buffer to the console: at an oops or a panic, by sysrq-z, by `ftrace_dump()` and
 //! by function commands.
 //!
-//! A dump stops recording; the user may turn it on again. It consumes the events and prints them in
-//! the latency format. It runs in any context, NMI included, so it does not allocate or sleep. It
+//! A dump stops recording; the user may turn it on again, which takes effect when the dump is over. It
+//! consumes the events and prints them in the latency format, with interrupts off. It runs in any context, NMI included, so it does not allocate or sleep. It
 //! only tries a CPU's reader lock: a CPU whose lock is taken counts as empty. A second dump at the
 //! same time does nothing. The output of the current tracer needs memory, so a dump prints each
 //! event by its type.
@@ -18,6 +18,7 @@ use super::cursor::{Ahead, Cursor, Head, Room, Source};
 use super::source::Consume;
 use super::{header, line, Record, Style, LINE_ROOM};
 use crate::core::format::{LineBuf, Out};
+use crate::kernel::context::with_interrupts_off;
 use crate::kernel::try_lock::TryLock;
 use crate::kernel::{printk, watchdog};
 use crate::trace::instance::{list, Instance};
@@ -156,8 +157,15 @@ pub(crate) fn by_setting(setting: &[u8]) {
 
 /// Dumps one instance. Any context.
 fn instance(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
+    // Of what could come between, an oops would not be dumped.
+    with_interrupts_off(|| stop_and_print(instance, cpus, scratch));
+}
+
+fn stop_and_print(instance: &Instance, cpus: Cpus, scratch: &mut Scratch) {
     let buffer = instance.buffer();
     buffer.set_on(false);
+    // It stays off if somebody turns it on meanwhile: what the printing itself records would have no end.
+    let _pause = buffer.pause();
     let only = (cpus == Cpus::This).then(CpuId::current);
     let style = Style::of_dump(instance);
     let mut cursor = Cursor::new(Consume::without_waiting(buffer), only, 1);
