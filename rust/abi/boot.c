@@ -171,12 +171,17 @@ static struct notifier_block died = { .notifier_call = rtrace_died, .priority = 
 static struct notifier_block panicked = { .notifier_call = rtrace_panicked, .priority = INT_MAX - 1 };
 static struct notifier_block modules = { .notifier_call = rtrace_module_event };
 
+/* For an oops of boot itself. There is no scheduler yet; both chains are atomic and need no memory. */
+void rtrace_register_dump_notifiers(void)
+{
+	atomic_notifier_chain_register(&panic_notifier_list, &panicked);
+	register_die_notifier(&died);
+}
+
 static int __init listen(void)
 {
 	/* The first request initialises the lock that srcu_expedite_current() takes (rtrace_expedite_probes()). */
 	start_poll_synchronize_srcu(&tracepoint_srcu);
-	atomic_notifier_chain_register(&panic_notifier_list, &panicked);
-	register_die_notifier(&died);
 	return register_module_notifier(&modules);
 }
 early_initcall(listen);

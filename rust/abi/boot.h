@@ -69,6 +69,8 @@ int rtrace_stack_tracer_sysctl(const struct ctl_table *table, int write, void *b
 
 /* Steps of boot, and what is heard of modules and of the kernel's end, in Rust. */
 struct notifier_block;
+/* From then on an oops or a panic is heard of. Early boot, once. */
+void rtrace_register_dump_notifiers(void);
 int rtrace_set_dump_on_oops(char *param);
 int rtrace_set_traceoff_on_warning(char *param);
 int rtrace_tracefs_init(void);

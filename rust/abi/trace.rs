@@ -32,6 +32,8 @@ pub(crate) extern "C" fn early_trace_init() {
         bindings::rtrace_param_RTRACE_PARAM_SNAPSHOT,
         bindings::rtrace_param_RTRACE_PARAM_BOOT_SNAPSHOT,
     ];
+    // SAFETY: there is no other call. What is called at an oops finds no instance, or the top one.
+    unsafe { bindings::rtrace_register_dump_notifiers() };
     boot::early(&boot::Parameters {
         tracer: given(bindings::rtrace_param_RTRACE_PARAM_TRACER).last(),
         clock: given(bindings::rtrace_param_RTRACE_PARAM_CLOCK).last(),
