@@ -372,11 +372,14 @@ pub(super) fn start() {
     let calls = unsafe { calls::built_in() };
     // SAFETY: the kernel's own, which are new and stay.
     let events = calls.map(|call| unsafe { Registered::new(call, null_mut()) });
-    boot::start(events, wanted, triggers);
     // SAFETY: the command line has been parsed, and init memory is still there.
-    if unsafe { bindings::rtrace_printk_at_boot() } {
-        rtrace_tracepoint_printk(true);
-    }
+    let printed = unsafe { bindings::rtrace_printk_at_boot() };
+    let known = || {
+        if printed {
+            rtrace_tracepoint_printk(true);
+        }
+    };
+    boot::start(events, known, wanted, triggers);
 }
 
 /// Has entries printed to the kernel log as they are made, or no longer. Task context, sleeps; what

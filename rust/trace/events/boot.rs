@@ -20,11 +20,12 @@ use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::Arc;
 
-/// Creates the registry with `events`. Enables the events of `wanted`, the text of `trace_event=`.
-/// Sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance exists. Errors
-/// are logged.
+/// Creates the registry with `events` and calls `known`. Then enables the events of `wanted`, the text
+/// of `trace_event=`. Sets `triggers`, the text of `trace_trigger=`. Boot, one CPU; the top instance
+/// exists. Errors are logged.
 pub(crate) fn start(
     events: impl Iterator<Item = Result<Registered>>,
+    known: impl FnOnce(),
     wanted: &[u8],
     triggers: &[u8],
 ) {
@@ -32,6 +33,7 @@ pub(crate) fn start(
         return pr_err!("no memory for events: {:?}\n", error);
     }
     EVENT_PRINTER.populate(&Events);
+    known();
     let Ok(top) = Instance::top() else { return };
     if !wanted.is_empty() || !triggers.is_empty() {
         if let Err(error) = top.expand() {
