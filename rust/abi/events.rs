@@ -446,10 +446,14 @@ pub(crate) unsafe extern "C" fn rtrace_events_module(module: *mut bindings::modu
     // SAFETY: the module is there during the call; its events are new when it comes, and stay until
     // it goes.
     unsafe {
-        if (*module).num_trace_events == 0 {
+        let has_events = (*module).num_trace_events != 0;
+        if !has_events && (*module).num_trace_evals == 0 {
             return;
         }
         if bindings::trace_module_has_bad_taint(module) {
+            if !has_events {
+                return;
+            }
             let name = CStr::from_char_ptr((&raw const (*module).name).cast());
             return pr_err!(
                 "{}: module has bad taint, not creating trace events\n",

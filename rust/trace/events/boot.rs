@@ -192,12 +192,16 @@ pub(crate) fn module_comes<'a>(
     evals: impl Iterator<Item = Eval<'a>>,
 ) {
     let result = registry::lock().and_then(|mut registry| {
+        // An event that cannot be added costs none of the others.
+        let mut result = Ok(());
         for mut event in events.flatten() {
             check::look_at(&mut event);
-            registry.add(event)?;
+            result = result.and(registry.add(event).map(drop));
         }
-        let evals = gathered(evals, module)?;
-        rewrite(&mut registry, |call| call.module() == module, evals);
+        let evals = gathered(evals, module);
+        result = result.and(evals.map(|evals| {
+            rewrite(&mut registry, |call| call.module() == module, evals);
+        }));
         let its = |event: &&registry::Event| event.module() == module;
         if let Some(name) = registry
             .events()
@@ -208,7 +212,7 @@ pub(crate) fn module_comes<'a>(
             let name = CString::try_from(name)?;
             registry.module_is_here(name.to_bytes());
         }
-        Ok(())
+        result
     });
     if let Err(error) = result {
         pr_warn!("not all events of a module are known: {:?}\n", error);
