@@ -160,18 +160,34 @@ impl Call {
         unsafe { (&raw const (*self.0.get()).event.type_).read_volatile() as u16 }
     }
 
-    /// The text by which user space prints its entries; see [`Registered::rewrite_print_fmt`]. Task
-    /// context.
+    /// Where the text is by which user space prints its entries.
+    fn print_fmt_word(&self) -> &Atomic<*mut c_char> {
+        // SAFETY: the structure is complete, and the word is used as an atomic one once the event is
+        // known.
+        unsafe { Atomic::from_ptr((&raw mut (*self.0.get()).print_fmt).cast()) }
+    }
+
+    /// The text by which user space prints its entries; see
+    /// [`Registered::rewrite_print_fmt`](super::Registered::rewrite_print_fmt). Any context.
     pub(crate) fn print_fmt(&self) -> &CStr {
-        // SAFETY: NUL-terminated, and changed only while nobody else can know the event or by who
-        // has all of them to itself.
-        unsafe {
-            let text = (*self.0.get()).print_fmt;
-            match text.is_null() {
-                true => c"",
-                false => CStr::from_char_ptr(text),
-            }
+        // Pairs with the release store in `set_print_fmt`.
+        let text = self.print_fmt_word().load(ordering::Acquire);
+        match text.is_null() {
+            true => c"",
+            // SAFETY: NUL-terminated; no text of an event is written to once the event has it, and all of
+            // them stay as long as the event.
+            false => unsafe { CStr::from_char_ptr(text) },
         }
+    }
+
+    /// Makes `text` what [`Call::print_fmt`] gives.
+    ///
+    /// # Safety
+    ///
+    /// It is NUL-terminated, and stays as it is as long as the event.
+    pub(super) unsafe fn set_print_fmt(&self, text: *mut c_char) {
+        // Pairs with the acquire load in `print_fmt`.
+        self.print_fmt_word().store(text, ordering::Release);
     }
 
     /// Whether it can be enabled. Those of the core's own entries cannot.

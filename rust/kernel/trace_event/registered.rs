@@ -21,9 +21,11 @@ use kernel::sync::Arc;
 /// # Invariants
 ///
 /// The call is complete and stays until this is dropped: it is dropped before a module's code is
-/// freed.
+/// freed. What it has for [`Call::print_fmt`] is as it was made, or the last one of `texts`.
 pub(crate) struct Registered {
     call: NonNull<Call>,
+    /// Its texts that were rewritten, with their NULs. Those who print may still read an older one.
+    texts: KVec<KVec<u8>>,
     /// Its entry type is unregistered.
     is_retracted: bool,
     /// What owns the call, if that does not stay by itself. It is dropped last.
@@ -64,6 +66,7 @@ impl Registered {
         // INVARIANT: `call` stays until the result is dropped, and has just begun its life.
         let event = Self {
             call,
+            texts: KVec::new(),
             is_retracted: false,
             #[cfg(CONFIG_DYNAMIC_EVENTS)]
             owner: None,
@@ -144,21 +147,33 @@ impl Registered {
         unsafe { (&raw mut (*self.as_ptr()).flags).write_volatile(flags as c_int) };
     }
 
-    /// Has `f` change the text of [`Call::print_fmt`] in place, without its NUL; it gives the
-    /// length that is left. The caller holds the events lock, since the events of a class share the
-    /// text.
-    pub(crate) fn rewrite_print_fmt(&mut self, f: impl FnOnce(&mut [u8]) -> usize) {
-        let text = self.print_fmt();
-        let length = text.to_bytes().len();
-        let start = text.as_char_ptr().cast_mut().cast::<u8>();
-        if length == 0 {
-            return;
+    /// Has `f` change a copy of the text of [`Call::print_fmt`], without its NUL; it gives the length
+    /// that is left. If that is another text the event has it from now on. Its class may share the old
+    /// one, and those who print read it at any time: it stays as it is. Task context, may sleep.
+    /// `ENOMEM`.
+    ///
+    /// The text of an event that is made while the kernel runs is its own, and is left alone.
+    pub(crate) fn rewrite_print_fmt(&mut self, f: impl FnOnce(&mut [u8]) -> usize) -> Result {
+        if self.has(Call::DYNAMIC) {
+            return Ok(());
         }
-        // SAFETY: `TRACE_EVENT()` puts the text into an array that may be written. It is given out
-        // by events that are borrowed, and those of the class are all borrowed for this.
-        let left = f(unsafe { core::slice::from_raw_parts_mut(start, length) });
-        // SAFETY: not beyond the NUL that is there.
-        unsafe { start.wrapping_add(left.min(length)).write(0) };
+        let mut text = KVec::new();
+        let old = self.print_fmt().to_bytes();
+        text.reserve(old.len().saturating_add(1), GFP_KERNEL)?;
+        text.extend_from_slice(old, GFP_KERNEL)?;
+        let left = f(&mut text);
+        text.truncate(left);
+        if text.as_slice() == old {
+            return Ok(());
+        }
+        text.push(0, GFP_KERNEL)?;
+        let start = text.as_mut_ptr();
+        self.texts.push(text, GFP_KERNEL)?;
+        // INVARIANT: it is the last one now.
+        // SAFETY: NUL-terminated, and in memory that stays until this is dropped, and with it the
+        // event, as that is not a dynamic one.
+        unsafe { self.set_print_fmt(start.cast()) };
+        Ok(())
     }
 }
 

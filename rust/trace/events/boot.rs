@@ -133,8 +133,7 @@ fn switch<'a>(instance: &Arc<Instance>, names: impl Iterator<Item = &'a [u8]>, o
 pub(crate) fn replace<'a>(evals: impl Iterator<Item = Eval<'a>>) {
     let result = registry::lock().and_then(|mut registry| {
         let evals = gathered(evals, 0)?;
-        rewrite(&mut registry, |_| true, evals);
-        Ok(())
+        rewrite(&mut registry, |_| true, evals)
     });
     if let Err(error) = result {
         pr_warn!("names in the formats of events stay: {:?}\n", error);
@@ -152,8 +151,12 @@ fn gathered<'a>(evals: impl Iterator<Item = Eval<'a>>, _module: usize) -> Result
     Ok(list)
 }
 
-/// Puts the numbers of `evals` into the formats of the events that `is` picks.
-fn rewrite(registry: &mut Registry, is: impl Fn(&Registered) -> bool, evals: KVVec<Eval<'_>>) {
+/// Puts the numbers of `evals` into the formats of the events that `is` picks. `ENOMEM`.
+fn rewrite(
+    registry: &mut Registry,
+    is: impl Fn(&Registered) -> bool,
+    evals: KVVec<Eval<'_>>,
+) -> Result {
     let mut sorted = evals;
     // Sorted by system. A longer name comes before a name that is its prefix.
     sort_by(&mut sorted, |one, other| {
@@ -176,8 +179,9 @@ fn rewrite(registry: &mut Registry, is: impl Fn(&Registered) -> bool, evals: KVV
                     })
                     .map(|eval| (eval.name.to_bytes().len(), eval.value))
             })
-        });
+        })?;
     }
+    Ok(())
 }
 
 fn is_word(byte: &u8) -> bool {
@@ -199,8 +203,8 @@ pub(crate) fn module_comes<'a>(
             result = result.and(registry.add(event).map(drop));
         }
         let evals = gathered(evals, module);
-        result = result.and(evals.map(|evals| {
-            rewrite(&mut registry, |call| call.module() == module, evals);
+        result = result.and(evals.and_then(|evals| {
+            rewrite(&mut registry, |call| call.module() == module, evals)
         }));
         let its = |event: &&registry::Event| event.module() == module;
         if let Some(name) = registry
