@@ -5,6 +5,7 @@
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/sched.h`.
 
+use super::context::irqs_off;
 #[cfg(CONFIG_HWLAT_TRACER)]
 use super::cpus::CpuSet;
 use kernel::bindings;
@@ -86,64 +87,78 @@ pub(crate) enum Kind {
     Interrupts,
 }
 
-/// While it lives, something is held off on this CPU. Other tracers see that.
-pub(crate) struct HeldOff(Kind, NotThreadSafe);
+/// Something is held off on this CPU. Other tracers see that.
+pub(crate) struct HeldOff {
+    #[cfg(CONFIG_OSNOISE_TRACER)]
+    kind: Kind,
+    /// It turned interrupts off, which were on.
+    irqs: bool,
+    _not_send: NotThreadSafe,
+}
 
 impl HeldOff {
-    /// Does not nest.
-    pub(crate) fn new(kind: Kind) -> Self {
-        // SAFETY: undone by `drop`, on this CPU.
-        unsafe {
-            match kind {
-                #[cfg(CONFIG_OSNOISE_TRACER)]
-                Kind::Nothing => {}
-                #[cfg(CONFIG_OSNOISE_TRACER)]
-                Kind::Tasks => bindings::rtrace_preempt_disable(),
-                Kind::Interrupts => bindings::rtrace_local_irq_disable(),
-            }
+    /// Runs `f` with it. Regions nest: each restores what it has found. Task context.
+    pub(crate) fn with<R>(kind: Kind, f: impl FnOnce(&Self) -> R) -> R {
+        let held = Self {
+            #[cfg(CONFIG_OSNOISE_TRACER)]
+            kind,
+            irqs: kind == Kind::Interrupts && !irqs_off(),
+            _not_send: NotThreadSafe,
+        };
+        if held.irqs {
+            // SAFETY: they are on, and turned on again below, on this CPU.
+            unsafe { bindings::rtrace_local_irq_disable() };
         }
-        Self(kind, NotThreadSafe)
+        #[cfg(CONFIG_OSNOISE_TRACER)]
+        if kind == Kind::Tasks {
+            // SAFETY: undone below, on this CPU.
+            unsafe { bindings::rtrace_preempt_disable() };
+        }
+        let result = f(&held);
+        #[cfg(CONFIG_OSNOISE_TRACER)]
+        if kind == Kind::Tasks {
+            // SAFETY: undoes what was done above.
+            unsafe { bindings::rtrace_preempt_enable() };
+        }
+        if held.irqs {
+            // SAFETY: they were on before, and what nests in this region has ended.
+            unsafe { bindings::rtrace_local_irq_enable() };
+        }
+        result
     }
 
     /// Lets a grace period of RCU end, and other tasks run that wish to, as far as they are not held
     /// off.
+    ///
+    /// # Safety
+    ///
+    /// The task is in no read section of RCU, and uses nothing that a grace period protects.
     #[cfg(CONFIG_OSNOISE_TRACER)]
-    pub(crate) fn breathe(&self) {
-        // SAFETY: interrupts are off around the quiescent state. The task is in no read section.
+    pub(crate) unsafe fn breathe(&self) {
+        let turns_off = !irqs_off();
+        // SAFETY: interrupts are off around the quiescent state, and as they were after it. The task is
+        // in no read section.
         unsafe {
-            if self.0 != Kind::Interrupts {
+            if turns_off {
                 bindings::rtrace_local_irq_disable();
             }
             bindings::rtrace_momentary_eqs();
-            if self.0 != Kind::Interrupts {
+            if turns_off {
                 bindings::rtrace_local_irq_enable();
             }
-            if self.0 == Kind::Nothing {
-                bindings::rtrace_cond_resched();
-            }
+        }
+        if self.kind == Kind::Nothing {
+            // SAFETY: task context.
+            unsafe { bindings::rtrace_cond_resched() };
         }
     }
 }
 
-impl Drop for HeldOff {
-    fn drop(&mut self) {
-        // SAFETY: undoes `new`.
-        unsafe {
-            match self.0 {
-                #[cfg(CONFIG_OSNOISE_TRACER)]
-                Kind::Nothing => {}
-                #[cfg(CONFIG_OSNOISE_TRACER)]
-                Kind::Tasks => bindings::rtrace_preempt_enable(),
-                Kind::Interrupts => bindings::rtrace_local_irq_enable(),
-            }
-        }
-    }
-}
-
-/// Lets those go on who wait for all tasks to have been scheduled once.
+/// Lets those go on who wait for all tasks to have been scheduled once, if the task may sleep; see
+/// [`HeldOff::breathe`] for what RCU itself waits for.
 #[cfg(CONFIG_OSNOISE_TRACER)]
 pub(crate) fn pass_for_tasks_rcu() {
-    // SAFETY: task context, in no read section.
+    // SAFETY: task context.
     unsafe { bindings::rtrace_tasks_rcu_qs() };
 }
 

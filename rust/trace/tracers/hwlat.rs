@@ -452,7 +452,11 @@ impl Target {
 
     /// Samples this CPU, and records what was found.
     fn sample(&self) {
-        let held = HeldOff::new(Kind::Interrupts);
+        HeldOff::with(Kind::Interrupts, |_| self.sample_alone());
+    }
+
+    /// [`Self::sample`] with interrupts off.
+    fn sample_alone(&self) {
         let Some(nmis) = NMIS.as_ref().map(PerCpu::this) else {
             return;
         };
@@ -483,7 +487,6 @@ impl Target {
         );
         let longest = gaps.inner.max(gaps.outer);
         self.latency.raise(longest.saturating_mul(1000));
-        drop(held);
     }
 
     /// Reads the clock again and again. None where it went backwards. Interrupts are off.

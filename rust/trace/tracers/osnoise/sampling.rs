@@ -63,18 +63,19 @@ fn counts(account: &Account) -> [u64; 4] {
 
 /// Looks for noise during the runtime, and records what there was.
 fn sample(thread: &ThisThread, account: &Account) {
-    let held = match (Choice::IrqDisable.is_on(), Choice::PreemptDisable.is_on()) {
+    let kind = match (Choice::IrqDisable.is_on(), Choice::PreemptDisable.is_on()) {
         (true, _) => Kind::Interrupts,
         (false, true) => Kind::Tasks,
         (false, false) => Kind::Nothing,
     };
     account.pid.store(current_pid(), Relaxed);
     let before = counts(account);
-    let held = HeldOff::new(held);
-    account.sampling.store(true, Relaxed);
-    let found = look(thread, account, &held);
-    account.sampling.store(false, Relaxed);
-    drop(held);
+    let found = HeldOff::with(kind, |held| {
+        account.sampling.store(true, Relaxed);
+        let found = look(thread, account, held);
+        account.sampling.store(false, Relaxed);
+        found
+    });
     let Some(found) = found else {
         return;
     };
@@ -165,7 +166,12 @@ fn look(thread: &ThisThread, account: &Account, held: &HeldOff) -> Option<Found>
             }
         }
         // A CPU without ticks would hold up RCU, which would then interrupt it.
-        held.breathe();
+        #[allow(unsafe_code, reason = "a quiescent state of RCU")]
+        // SAFETY: the thread is in `run`, in no read section of RCU: what it uses here is static, or
+        // belongs to the thread.
+        unsafe {
+            held.breathe()
+        };
         (last, last_disturbances) = (now, disturbances);
         if passed >= runtime || thread.should_stop() {
             return Some(found);
