@@ -4,6 +4,7 @@
 //!
 //! C header: `include/linux/trace_recursion.h`.
 
+use core::marker::PhantomData;
 use kernel::bindings;
 use kernel::types::NotThreadSafe;
 
@@ -28,6 +29,12 @@ impl Guard {
         Some(Guard(bit, NotThreadSafe))
     }
 
+    /// A proof that preemption is off, for callees.
+    #[inline(always)]
+    pub(crate) fn lend(&self) -> InHit<'_> {
+        InHit(PhantomData, NotThreadSafe)
+    }
+
     /// Does RCU watch this CPU, so that readers may look at what it protects? Any context.
     #[cfg(CONFIG_FPROBE)]
     #[inline(always)]
@@ -42,6 +49,22 @@ impl Drop for Guard {
     fn drop(&mut self) {
         // SAFETY: the bit that `enter` got.
         unsafe { bindings::rtrace_recursion_exit(self.0) };
+    }
+}
+
+/// Preemption is off on this CPU as long as the guard lives that it is lent from.
+#[derive(Clone, Copy)]
+pub(crate) struct InHit<'a>(PhantomData<&'a ()>, NotThreadSafe);
+
+impl InHit<'_> {
+    /// For a callback that is called under a guard, and does not get it.
+    ///
+    /// # Safety
+    ///
+    /// Preemption is off as long as the result is used.
+    #[inline(always)]
+    pub(crate) unsafe fn assume() -> Self {
+        Self(PhantomData, NotThreadSafe)
     }
 }
 
@@ -60,6 +83,12 @@ impl ListGuard {
         } else {
             None
         }
+    }
+
+    /// A proof that preemption is off, for callees.
+    #[inline(always)]
+    pub(crate) fn lend(&self) -> InHit<'_> {
+        InHit(PhantomData, NotThreadSafe)
     }
 }
 

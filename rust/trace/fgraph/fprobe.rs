@@ -172,7 +172,7 @@ impl Side {
         let rows = self
             .probes
             .iter()
-            .map(|r| (Entry::new(r.id, r.words, r.probe), r.sites.as_slice()));
+            .map(|r| (Entry::new(r), r.sites.as_slice()));
         TABLES
             .of(kind)
             .replace(Some(Arc::new(Table::new(rows)?, GFP_KERNEL)?));

@@ -10,8 +10,8 @@ use super::{EntryFuncs, UserRef, USERS};
 use crate::kernel::kallsyms::SymbolOffset;
 use crate::trace::ftrace::arch::Hooking;
 use crate::trace::ftrace::ops::{
-    ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Manager, OpsRef, Parts,
-    StaticOps, FTRACE,
+    ensure_trampoline, flag, is_dead, start, stop, sync_ops, AtomicOps, Key, Manager, OpsRef,
+    Parts, StaticOps, FTRACE,
 };
 use core::fmt;
 use kernel::prelude::*;
@@ -83,12 +83,12 @@ impl Parts for Manager {
     }
 
     /// The newest user first, as far as their places tell.
-    fn write_at(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result {
+    fn write_at(addr: usize, key: &Key, w: &mut dyn fmt::Write) -> fmt::Result {
         w.write_str("\tsubops:")?;
         for part in (0..USERS)
             .rev()
             .filter_map(part)
-            .filter(|part| part.covers(addr))
+            .filter(|part| part.covers(addr, key.into()))
         {
             // SAFETY: `part` gives the ops of users alone.
             let user = unsafe { UserRef::of(part) };

@@ -8,7 +8,7 @@
 
 use super::{manager, plain, HookSymbols, Symbols, UserRef, USERS};
 use crate::kernel::ftrace::{self, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
-use crate::kernel::recursion::Guard;
+use crate::kernel::recursion::{Guard, InHit};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Returning, Top};
 use crate::trace::ftrace::arch::{Arch, Machine};
 
@@ -74,7 +74,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     if current.is_paused() {
         return;
     }
-    let Some(_guard) = Guard::enter(ip, parent_ip) else {
+    let Some(guard) = Guard::enter(ip, parent_ip) else {
         return;
     };
     // SAFETY: the trampoline saved `fregs` at the function's entry, where this word is on the
@@ -83,7 +83,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
     let depth = current.depth().wrapping_add(1);
     current.set_depth(depth);
     // SAFETY: that is the word, and the trampoline has saved `fregs`.
-    if unsafe { enter(current, ip, retp, depth, fregs) } {
+    if unsafe { enter(guard.lend(), current, ip, retp, depth, fregs) } {
         // SAFETY: a word of the stack that the trampoline found; a frame is kept of what it was.
         unsafe { retp.write(Machine::return_hook()) };
     } else {
@@ -98,6 +98,7 @@ pub(crate) unsafe fn hit(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
 /// `retp` is the word of the stack that the function at `ip` returns by, and `fregs` is what the
 /// trampoline saved at its entry.
 unsafe fn enter(
+    hit: InHit<'_>,
     current: Current,
     ip: usize,
     retp: *mut usize,
@@ -138,7 +139,7 @@ unsafe fn enter(
         // SAFETY: the trampoline saved `fregs` at the entry of the function at `ip`.
         let wants = || unsafe { call_entry(user, ip, depth, fregs) };
         // One that has come to the place of another meanwhile is shown neither the entry nor the return.
-        if super::since(i) <= latest && part.covers(ip) && wants() {
+        if super::since(i) <= latest && part.covers(ip, hit.into()) && wants() {
             users |= 1 << i;
         } else {
             // What it has reserved goes.

@@ -57,7 +57,8 @@ pub(crate) fn claim(
         }
         let mut taken = false;
         ops::for_each_registered(&state.key, |other| {
-            taken |= other != op && other.has(flag::IPMODIFY) && other.covers(addr);
+            taken |=
+                other != op && other.has(flag::IPMODIFY) && other.covers(addr, (&state.key).into());
         });
         if taken && op.has(flag::IPMODIFY) {
             return Err(EBUSY);
@@ -119,7 +120,7 @@ fn for_each_peer(op: OpsRef, f: impl Fn(OpsRef, usize) -> Result) -> Result {
 fn at(state: &State, addr: usize) -> Option<OpsRef> {
     let mut found = None;
     ops::for_each_registered(&state.key, |op| {
-        if op.has(flag::DIRECT) && op.covers(addr) {
+        if op.has(flag::DIRECT) && op.covers(addr, (&state.key).into()) {
             found = Some(op);
         }
     });
@@ -128,7 +129,8 @@ fn at(state: &State, addr: usize) -> Option<OpsRef> {
 
 /// Where the direct caller at `addr` is; off if there is none: `ftrace_find_rec_direct()`.
 pub(crate) fn target_at(addr: usize) -> Target {
-    at(&FTRACE.lock(), addr).map_or(Target::OFF, |op| op.direct_at(addr))
+    let state = FTRACE.lock();
+    at(&state, addr).map_or(Target::OFF, |op| op.direct_at(addr, (&state.key).into()))
 }
 
 /// Flags of the ops of a direct caller.
@@ -266,11 +268,12 @@ pub(crate) fn del(op: OpsRef, calls: &SiteSet) -> Result {
     check(op)?;
     let _direct = DIRECT.lock();
     let mut state = FTRACE.lock();
-    let old = op.set_of(FilterKind::Filter, &state.key).ok_or(EINVAL)?;
+    let key = &state.key;
+    let old = op.set_of(FilterKind::Filter, key).ok_or(EINVAL)?;
     if calls.len() == 0
         || calls
             .iter()
-            .any(|(addr, target)| !old.contains(addr) || op.direct_at(addr) != target)
+            .any(|(addr, target)| !old.contains(addr) || op.direct_at(addr, key.into()) != target)
     {
         return Err(EINVAL);
     }

@@ -7,7 +7,7 @@ use super::probe::{Call, NO_DATA};
 use super::table::Table;
 use super::{Kind, TABLES};
 use crate::kernel::ftrace::{self, fgraph_ops, ftrace_graph_ent, ftrace_graph_ret, ftrace_regs};
-use crate::kernel::recursion::Guard;
+use crate::kernel::recursion::{Guard, InHit};
 use crate::kernel::stack::rcu_watches;
 use crate::trace::fgraph::ret_stack::Current;
 use crate::trace::fgraph::UserRef;
@@ -70,7 +70,7 @@ pub(crate) unsafe fn entry_alone(ip: usize, parent_ip: usize, fregs: *mut ftrace
         return;
     };
     for entry in table.at(ip) {
-        if let Some(probe) = entry.active() {
+        if let Some(probe) = entry.active(guard.lend()) {
             // SAFETY: a trampoline saved `call.regs`; the data is none, or as many words as the
             // probe has.
             let _ = unsafe { probe.entered(call) };
@@ -112,8 +112,8 @@ pub(crate) unsafe fn entered(
     let Some(table) = (unsafe { TABLES.of(Kind::Return).get() }) else {
         return 0;
     };
-    // SAFETY: the trampoline saved `call.regs`.
-    c_int::from(unsafe { enter(table, place, call) })
+    // SAFETY: the trampoline saved `call.regs`; `shared` has preemption off until the end.
+    c_int::from(unsafe { enter(InHit::assume(), table, place, call) })
 }
 
 /// Calls the probes' entry functions. Does one of them want the return?
@@ -121,7 +121,7 @@ pub(crate) unsafe fn entered(
 /// # Safety
 ///
 /// `call.regs` is what a trampoline saved.
-unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
+unsafe fn enter(hit: InHit<'_>, table: &Table, place: usize, call: Call) -> bool {
     let (wanted, probes) = table.wanting_at(call.site);
     if wanted == 0 {
         return false;
@@ -129,13 +129,13 @@ unsafe fn enter(table: &Table, place: usize, call: Call) -> bool {
     let current = Current::get();
     let Some(words) = current.reserve(place, wanted.wrapping_mul(size_of::<u64>())) else {
         probes
-            .filter_map(|entry| entry.active())
+            .filter_map(|entry| entry.active(hit))
             .for_each(|probe| probe.missed());
         return false;
     };
     let mut rest = words;
     for entry in probes {
-        let Some(probe) = entry.active() else {
+        let Some(probe) = entry.active(hit) else {
             continue;
         };
         let Some((header, (data, after))) = rest
@@ -190,6 +190,8 @@ pub(crate) unsafe fn returned(
     let Some(table) = (unsafe { TABLES.of(Kind::Return).get() }) else {
         return;
     };
+    // SAFETY: as above.
+    let hit = unsafe { InHit::assume() };
     let mut rest = words;
     while let Some((header, after)) = rest.split_first() {
         let header = Header(header.load(Relaxed));
@@ -202,7 +204,7 @@ pub(crate) unsafe fn returned(
         rest = after;
         if let Some(probe) = table
             .registered(header.id())
-            .and_then(|entry| entry.active())
+            .and_then(|entry| entry.active(hit))
         {
             // SAFETY: the hook saved `fregs`; the data is what the probe's function for entries
             // got.

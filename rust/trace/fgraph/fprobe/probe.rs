@@ -2,9 +2,10 @@
 
 //! References to `struct fprobe`, whose memory C code owns.
 
-use super::Kind;
+use super::{Kind, Registered};
 use crate::kernel::ftrace::{self, fprobe, fprobe_hlist, ftrace_regs};
 use crate::kernel::kprobes::Busy;
+use crate::kernel::recursion::InHit;
 use core::ptr::{self, NonNull};
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -225,16 +226,18 @@ pub(super) const NO_DATA: *mut c_void = ptr::null_mut();
 pub(super) struct ProbeSlot(Atomic<*mut fprobe>);
 
 impl ProbeSlot {
-    /// With `probe`, which is registered or just being so.
-    pub(super) fn new(probe: Probe) -> Self {
-        // INVARIANT: the caller registers it, or drops this.
-        Self(Atomic::new(probe.as_ptr()))
+    /// With the probe of a registration.
+    pub(super) fn new(registered: &Registered) -> Self {
+        // INVARIANT: a registration ends by `clear`, and a grace period after that.
+        Self(Atomic::new(registered.probe.as_ptr()))
     }
 
-    /// The probe, if it is still registered. It stays as long as preemption is off.
+    /// The probe, if it is still registered. It stays as long as preemption is off, and is for the hit
+    /// alone.
     #[inline]
-    pub(super) fn get(&self) -> Option<Probe> {
-        // SAFETY: by the type invariant null, or one that is alive until a grace period is over.
+    pub(super) fn get(&self, _hit: InHit<'_>) -> Option<Probe> {
+        // SAFETY: by the type invariant null, or one that is alive until a grace period is over, which
+        // waits for the hit.
         unsafe { Probe::from_raw(self.0.load(Relaxed)) }
     }
 

@@ -6,7 +6,8 @@
 //! leave it. Rows are sorted by bucket, so that a bucket is a range of them.
 
 use super::probe::ProbeSlot;
-use super::Probe;
+use super::{Probe, Registered};
+use crate::kernel::recursion::InHit;
 use crate::kernel::sort::sort_by;
 use core::cmp::Reverse;
 use kernel::prelude::*;
@@ -22,24 +23,18 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(id: u64, words: usize, probe: Probe) -> Self {
+    pub(super) fn new(registered: &Registered) -> Self {
         Self {
-            id,
-            words,
-            probe: ProbeSlot::new(probe),
+            id: registered.id,
+            words: registered.words,
+            probe: ProbeSlot::new(registered),
         }
     }
 
-    /// The probe, if it is still registered. It stays as long as preemption is off.
+    /// The probe, if it is still registered and not disabled. It is for the hit alone.
     #[inline]
-    pub(super) fn probe(&self) -> Option<Probe> {
-        self.probe.get()
-    }
-
-    /// [`Entry::probe`], unless it is disabled.
-    #[inline]
-    pub(super) fn active(&self) -> Option<Probe> {
-        self.probe().filter(|probe| !probe.is_disabled())
+    pub(super) fn active(&self, hit: InHit<'_>) -> Option<Probe> {
+        self.probe.get(hit).filter(|probe| !probe.is_disabled())
     }
 }
 

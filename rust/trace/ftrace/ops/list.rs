@@ -11,7 +11,7 @@ use super::raw::{flag, OpsRef};
 use crate::kernel::context::PreemptOff;
 use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs};
 use crate::kernel::rcu_list::LockKey;
-use crate::kernel::recursion::ListGuard;
+use crate::kernel::recursion::{InHit, ListGuard};
 use crate::kernel::stack::rcu_watches;
 use crate::trace::ftrace::arch::{Arch, Machine};
 use crate::trace::tasks::stack::{Has, Trampolines};
@@ -160,7 +160,7 @@ fn wants_now(op: OpsRef) -> bool {
 /// For trampolines: `fregs` is what they saved.
 #[inline(always)]
 pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_regs) {
-    let Some(_guard) = ListGuard::enter(ip, parent_ip) else {
+    let Some(guard) = ListGuard::enter(ip, parent_ip) else {
         return;
     };
     // SAFETY: `fregs` is what the trampoline that called this has saved.
@@ -169,7 +169,11 @@ pub(crate) unsafe fn hit_all(ip: usize, parent_ip: usize, fregs: *mut ftrace_reg
     while let Some(op) = next {
         // An ops that wants all registers is in the list before its sites are patched to save them.
         let lacks_registers = !all_saved && op.wants_regs();
-        if !op.has(flag::STUB) && !lacks_registers && wants_now(op) && op.covers(ip) {
+        if !op.has(flag::STUB)
+            && !lacks_registers
+            && wants_now(op)
+            && op.covers(ip, guard.lend().into())
+        {
             if let Some(func) = op.func() {
                 // SAFETY: the owner of the ops registered the function for this.
                 unsafe { func(ip, parent_ip, op.as_ptr(), fregs) };
@@ -210,7 +214,8 @@ pub(crate) unsafe fn hit_one(
 ///
 /// # Safety
 ///
-/// For trampolines and the list: `op` is registered, `fregs` what the trampoline saved.
+/// For the list, which is walked with preemption off: `op` is registered, `fregs` what the trampoline
+/// saved. (The ops of a direct caller has no trampoline of its own.)
 pub(crate) unsafe extern "C" fn call_direct(
     ip: usize,
     _parent_ip: usize,
@@ -219,7 +224,9 @@ pub(crate) unsafe extern "C" fn call_direct(
 ) {
     // SAFETY: `op` is registered, and stays until no hit can be here.
     if let Some(op) = unsafe { OpsRef::from_raw(op) } {
-        let target = op.direct_at(ip);
+        // SAFETY: the list has preemption off during the call.
+        let hit = unsafe { InHit::assume() };
+        let target = op.direct_at(ip, hit.into());
         if !target.is_off() {
             // SAFETY: direct callers ask for all registers, so that is what saved `fregs`.
             unsafe { ftrace::set_direct_caller(fregs, target.0) };

@@ -2,7 +2,7 @@
 
 //! The one ops that stands for others.
 
-use super::OpsRef;
+use super::{Key, OpsRef};
 use crate::trace::ftrace::arch::Hooking;
 use core::fmt;
 
@@ -23,7 +23,6 @@ pub(crate) trait Parts {
     /// keeps parts from going.
     fn parts() -> impl Iterator<Item = OpsRef>;
 
-    /// Writes what `enabled_functions` says of the parts at the site at `addr`. The ftrace lock is
-    /// held.
-    fn write_at(addr: usize, w: &mut dyn fmt::Write) -> fmt::Result;
+    /// Writes what `enabled_functions` says of the parts at the site at `addr`.
+    fn write_at(addr: usize, key: &Key, w: &mut dyn fmt::Write) -> fmt::Result;
 }

@@ -3,21 +3,23 @@
 //! References to `struct ftrace_ops`, whose memory C code or [`super::Ops`] owns.
 //!
 //! This is the one place that looks into the C structure. Its fields are of three kinds: `flags`,
-//! `next`, `func` and the two sets are read by hits at any time and written under the ftrace lock,
-//! so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
+//! `next`, `func`, `func_hash` and the two sets that it leads to are read by hits at any time and
+//! written under the ftrace lock, or before any hit, so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
 //! belongs to holders of the lock.
 
 use super::list::Key;
 use super::manager::{Manager, Parts};
 use super::retire::{Retired, SharedSet};
-use crate::kernel::ftrace::{self, ftrace_ops, ftrace_regs, list_head, Command};
+use crate::kernel::ftrace::{self, ftrace_ops, ftrace_ops_hash, ftrace_regs, list_head, Command};
+use crate::kernel::recursion::InHit;
 use crate::trace::ftrace::arch::{Arch, Machine, Target};
 use crate::trace::ftrace::hash::SiteSet;
+use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use kernel::{
     prelude::*,
     sync::atomic::{Acquire, Atomic, Relaxed, Release},
-    types::Opaque,
+    types::{NotThreadSafe, Opaque},
 };
 
 /// A function of type `ftrace_func_t`.
@@ -62,6 +64,27 @@ pub(crate) enum FilterKind {
     NoTrace,
 }
 
+/// The proof that a set which an ops has now is not freed as long as `'a`: preemption is off, or the
+/// ftrace lock is held and no set replaced.
+#[derive(Clone, Copy)]
+pub(crate) struct Witness<'a>(PhantomData<&'a ()>, NotThreadSafe);
+
+impl<'a> From<InHit<'a>> for Witness<'a> {
+    /// Preemption is off.
+    #[inline(always)]
+    fn from(_hit: InHit<'a>) -> Self {
+        Self(PhantomData, NotThreadSafe)
+    }
+}
+
+impl<'a> From<&'a Key> for Witness<'a> {
+    /// The lock is held; who replaces a set borrows the key mutably.
+    #[inline(always)]
+    fn from(_key: &'a Key) -> Self {
+        Self(PhantomData, NotThreadSafe)
+    }
+}
+
 macro_rules! field {
     ($self:ident.$field:ident as $ty:ty) => {
         // SAFETY: by the type's invariant the structure is alive, and its field has this size and
@@ -97,15 +120,21 @@ impl OpsRef {
             ftrace::init_hash(&raw mut (*p).local_hash);
             (*p).list = empty_list(&raw mut (*p).list);
             (*p).subop_list = empty_list(&raw mut (*p).subop_list);
-            (*p).func_hash = &raw mut (*p).local_hash;
         }
+        // SAFETY: by the type's invariant the structure is alive.
+        let own = unsafe { &raw mut (*p).local_hash };
+        field!(self.func_hash as *mut ftrace_ops_hash).store(own, Relaxed);
         self.set(flag::INITIALIZED);
     }
 
     /// Uses the sets of `other`, before any own.
     pub(crate) fn share_sets(self, other: OpsRef) {
-        // SAFETY: by the type's invariant for both.
-        unsafe { (*self.as_ptr()).func_hash = (*other.as_ptr()).func_hash };
+        field!(self.func_hash as *mut ftrace_ops_hash).store(other.func_hash(), Relaxed);
+    }
+
+    #[inline(always)]
+    fn func_hash(self) -> *mut ftrace_ops_hash {
+        field!(self.func_hash as *mut ftrace_ops_hash).load(Relaxed)
     }
 
     /// Serialises changes of its sets. Task context, sleeps; before the ftrace lock. After
@@ -113,13 +142,12 @@ impl OpsRef {
     pub(super) fn lock_sets(self) -> ftrace::HashGuard {
         // SAFETY: by the type's invariant; `init` has made the lock, which lives as long as the ops
         // whose sets these are: the caller has that during the call.
-        unsafe { ftrace::HashGuard::lock((*self.as_ptr()).func_hash) }
+        unsafe { ftrace::HashGuard::lock(self.func_hash()) }
     }
 
     /// Does it use the same sets as `other`?
     pub(crate) fn shares_sets(self, other: OpsRef) -> bool {
-        // SAFETY: by the type's invariant for both.
-        unsafe { (*self.as_ptr()).func_hash == (*other.as_ptr()).func_hash }
+        self.func_hash() == other.func_hash()
     }
 
     /// Its flags.
@@ -290,13 +318,12 @@ impl OpsRef {
     }
 
     fn set_field(self, which: FilterKind) -> Option<&'static Atomic<*mut SharedSet>> {
-        // SAFETY: by the type's invariant the structure is alive, and `func_hash` null or valid,
-        // whose fields outlive their use.
+        let hash = self.func_hash();
+        if hash.is_null() {
+            return None;
+        }
+        // SAFETY: by the type's invariant it is valid, and its fields outlive their use.
         unsafe {
-            let hash = (*self.as_ptr()).func_hash;
-            if hash.is_null() {
-                return None;
-            }
             Some(Atomic::from_ptr(match which {
                 FilterKind::Filter => (&raw mut (*hash).filter_hash).cast(),
                 FilterKind::NoTrace => (&raw mut (*hash).notrace_hash).cast(),
@@ -305,24 +332,18 @@ impl OpsRef {
     }
 
     /// One of its sets, for a holder of the ftrace lock; `None` if it never had any.
-    pub(crate) fn set_of(self, which: FilterKind, _key: &Key) -> Option<&SiteSet> {
-        // SAFETY: a set is replaced by a holder of the ftrace lock, who borrows the key mutably: not
-        // while this reference is used.
-        unsafe { self.set_now(which) }
+    pub(crate) fn set_of(self, which: FilterKind, key: &Key) -> Option<&SiteSet> {
+        self.set_now(which, key.into())
     }
 
     /// One of its sets as it is now; `None` if it never had any. Any context.
-    ///
-    /// # Safety
-    ///
-    /// As long as the result is used the ftrace lock is held and the set not replaced, or preemption
-    /// is off.
     #[inline]
-    unsafe fn set_now<'a>(self, which: FilterKind) -> Option<&'a SiteSet> {
+    fn set_now(self, which: FilterKind, _witness: Witness<'_>) -> Option<&SiteSet> {
         // Pairs with the release store in `replace_set`.
         let set = self.set_field(which)?.load(Acquire);
         // SAFETY: by the type's invariant null or a set, which after its replacement is freed once a
-        // grace period is over.
+        // grace period is over: the witness says that none is over while the result is used, or that
+        // the set is not replaced.
         Some(unsafe { set.as_ref() }?.set())
     }
 
@@ -347,34 +368,31 @@ impl OpsRef {
         unsafe { Retired::from_raw(old) }
     }
 
-    /// Does it cover the site at `ip`? Any context, NMI included: in a hit, with preemption off, or
-    /// with the ftrace lock held.
+    /// Does it cover the site at `ip`? Any context, NMI included.
     #[inline]
-    pub(crate) fn covers(self, ip: usize) -> bool {
+    pub(crate) fn covers(self, ip: usize, witness: Witness<'_>) -> bool {
         if Manager::is(self) {
-            return Manager::parts().any(|part| part.sets_cover(ip));
+            return Manager::parts().any(|part| part.sets_cover(ip, witness));
         }
-        self.sets_cover(ip)
+        self.sets_cover(ip, witness)
     }
 
     /// Is `ip` in its sets?
     #[inline]
-    fn sets_cover(self, ip: usize) -> bool {
-        // SAFETY: preemption is off in a hit, or the lock is held; the sets are not used beyond.
-        let (filter, notrace) = unsafe {
-            (
-                self.set_now(FilterKind::Filter),
-                self.set_now(FilterKind::NoTrace),
-            )
-        };
+    fn sets_cover(self, ip: usize, witness: Witness<'_>) -> bool {
+        let (filter, notrace) = (
+            self.set_now(FilterKind::Filter, witness),
+            self.set_now(FilterKind::NoTrace, witness),
+        );
         filter.is_none_or(|f| f.is_empty() || f.contains(ip))
             && !notrace.is_some_and(|n| n.contains(ip))
     }
 
-    /// The direct caller it has at `ip`; off if it has none. As [`OpsRef::covers`].
-    pub(crate) fn direct_at(self, ip: usize) -> Target {
-        // SAFETY: preemption is off in a hit, or the lock is held; the set is not used beyond.
-        let own = unsafe { self.set_now(FilterKind::Filter) }.map_or(Target::OFF, |f| f.direct(ip));
+    /// The direct caller it has at `ip`; off if it has none. Any context.
+    pub(crate) fn direct_at(self, ip: usize, witness: Witness<'_>) -> Target {
+        let own = self
+            .set_now(FilterKind::Filter, witness)
+            .map_or(Target::OFF, |f| f.direct(ip));
         if own.is_off() {
             self.direct_call()
         } else {

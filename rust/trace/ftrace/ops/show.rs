@@ -38,13 +38,13 @@ pub(crate) fn write_state(site: &Site, demangle: bool, w: &mut dyn fmt::Write) -
             write_own(op.trampoline(), op, &named, w)?;
             write_calls(op.trampoline(), op.wants_regs(), &named, w)?;
             if Manager::is(op) {
-                Manager::write_at(site.addr(), w)?;
+                Manager::write_at(site.addr(), &state.key, w)?;
             }
         }
         _ => write_calls(Machine::list_caller(wanted.regs), wanted.regs, &named, w)?,
     }
     if let Some(op) = wanted.direct {
-        let target = op.direct_at(site.addr());
+        let target = op.direct_at(site.addr(), (&state.key).into());
         let how = if target.is_jump() { "(jmp)" } else { "" };
         write!(w, "\n\tdirect{how}-->{}", named(target.addr()))?;
     }

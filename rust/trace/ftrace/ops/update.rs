@@ -48,7 +48,7 @@ impl Wanted {
             direct: None,
         };
         list::for_each(key, |op| {
-            if op.covers(addr) {
+            if op.covers(addr, key.into()) {
                 wanted.count = wanted.count.wrapping_add(1);
                 wanted.op = Some(op);
                 wanted.regs |= op.wants_regs();
@@ -62,10 +62,10 @@ impl Wanted {
     }
 
     /// Where the site should lead.
-    pub(super) fn target(&self, addr: usize) -> Target {
+    pub(super) fn target(&self, key: &Key, addr: usize) -> Target {
         match (self.count, self.op) {
             (0, _) | (_, None) => Target::OFF,
-            (1, Some(op)) if op.has(flag::DIRECT) => op.direct_at(addr),
+            (1, Some(op)) if op.has(flag::DIRECT) => op.direct_at(addr, key.into()),
             (1, Some(op)) if op.trampoline() != 0 => Target(op.entry()),
             _ => Target(Machine::list_caller(self.regs)),
         }
@@ -83,7 +83,7 @@ pub(crate) fn sync(key: &Key, targets: &mut Targets, scope: Scope<'_>) {
     let mut patcher = Machine::patcher();
     let wrong = visit(key, scope, |table, i, addr| {
         let old = targets.target(table.word(i).slot());
-        if Wanted::at(key, addr).target(addr) != old {
+        if Wanted::at(key, addr).target(key, addr) != old {
             if let Err(found) = patcher.verify(addr, old) {
                 return Break((addr, old, found));
             }
@@ -98,7 +98,7 @@ pub(crate) fn sync(key: &Key, targets: &mut Targets, scope: Scope<'_>) {
     let _: Option<()> = visit(key, scope, |table, i, addr| {
         let word = table.word(i);
         let wanted = Wanted::at(key, addr);
-        let target = wanted.target(addr);
+        let target = wanted.target(key, addr);
         if target == targets.target(word.slot()) {
             return Continue(());
         }
