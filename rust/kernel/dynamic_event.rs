@@ -117,6 +117,8 @@ pub(crate) struct DynamicEvent<T> {
     for_perf: Atomic<bool>,
     #[cfg(CONFIG_UPROBE_EVENTS)]
     targets: Option<Pin<KBox<Targets>>>,
+    /// [`DynamicEvent::register`] was called.
+    was_registered: Atomic<bool>,
     ops: KBox<dyn Ops>,
 }
 
@@ -201,6 +203,7 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
                 for_perf: Atomic::new(false),
                 #[cfg(CONFIG_UPROBE_EVENTS)]
                 targets,
+                was_registered: Atomic::new(false),
                 ops,
             },
             memory,
@@ -265,10 +268,18 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     }
 
     /// Registers the event; see [`Registered::new`]. The result owns a reference to the event.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registered::new`]; `EEXIST` for an event for which this was called before, whatever it
+    /// returned: its structure is not new any more.
     pub(crate) fn register(event: &Arc<Self>) -> Result<Registered> {
         let call = NonNull::from(event.call()).cast();
         let owner = KBox::new(event.clone(), GFP_KERNEL)?;
-        // SAFETY: the event is complete and new, and the result keeps it.
+        if event.was_registered.xchg(true, Relaxed) {
+            return Err(EEXIST);
+        }
+        // SAFETY: the event is complete, and new, as nobody else has come here; the result keeps it.
         let mut registered = unsafe { Registered::dynamic(call) }?;
         registered.keep(owner);
         Ok(registered)
