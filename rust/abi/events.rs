@@ -320,7 +320,7 @@ pub(crate) unsafe extern "C" fn trace_get_event_file(
             .find_in(&instance, text(system), text(event))
             .ok_or(EINVAL)?;
         let id = known.id();
-        let call = HeldCall::new(known).ok_or(EBUSY)?;
+        let call = HeldCall::new(known.registered()).ok_or(EBUSY)?;
         let file = registry.file_made(&instance, id)?.flags_handle();
         call.keep();
         let _kept = Arc::into_raw(held.into_arc());

@@ -47,7 +47,7 @@ impl FunctionClass for Classes {
 pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event) -> c_int {
     from_result(|| {
         // SAFETY: `event` is live and new; it stays until `perf_trace_destroy`. Its parent, if it has
-        // one, was initialised here, and is not destroyed before it.
+        // one, was initialised here, holds the event, and is not destroyed before it.
         unsafe {
             let parent = (*event).parent;
             if parent.is_null() {
@@ -58,7 +58,10 @@ pub(crate) unsafe extern "C" fn perf_trace_init(event: *mut bindings::perf_event
                 // A new task has what its parent has. If that has ended, nothing has its type any
                 // more, or something else.
                 let call = Call::from_raw((*parent).tp_event);
-                perf::begin_with(call, |in_use, call| in_use.begin(call, event))
+                perf::begin_with(
+                    || HeldCall::of(call),
+                    |in_use, call| in_use.begin(call, event),
+                )
             }
         }?;
         Ok(0)
@@ -147,8 +150,12 @@ pub(crate) unsafe extern "C" fn perf_kprobe_init(
             None => Place::Address(address),
         };
         kprobe::create_local(place, is_retprobe, |call| {
-            // SAFETY: `event` is live and new; it stays until `perf_kprobe_destroy`.
-            perf::begin_with(call, |in_use, call| unsafe { in_use.begin(call, event) })
+            perf::begin_with(
+                // SAFETY: perf's own event is of the kernel.
+                || unsafe { HeldCall::of(call) },
+                // SAFETY: `event` is live and new; it stays until `perf_kprobe_destroy`.
+                |in_use, call| unsafe { in_use.begin(call, event) },
+            )
         })?;
         Ok(0)
     })
@@ -219,8 +226,12 @@ pub(crate) unsafe extern "C" fn perf_uprobe_init(
         }
         let counter = ref_ctr_offset as u64;
         uprobe::create_local(&path, offset, counter, is_retprobe, |call| {
-            // SAFETY: `event` is live and new; it stays until `perf_uprobe_destroy`.
-            perf::begin_with(call, |in_use, call| unsafe { in_use.begin(call, event) })
+            perf::begin_with(
+                // SAFETY: perf's own event is of the kernel.
+                || unsafe { HeldCall::of(call) },
+                // SAFETY: `event` is live and new; it stays until `perf_uprobe_destroy`.
+                |in_use, call| unsafe { in_use.begin(call, event) },
+            )
         })?;
         Ok(0)
     })

@@ -94,19 +94,20 @@ impl InUse {
     /// The caller holds the events lock.
     unsafe fn hold(&mut self, call: &Call) -> Result {
         let raw = call.as_ptr();
+        let users = call.perf_users();
+        if users.load(Relaxed) > 0 {
+            users.add(1, Relaxed);
+            return Ok(());
+        }
         // SAFETY: the event mutex is held, and nobody sees the lists before the event is
         // registered.
         unsafe {
-            if (*raw).perf_refcount > 0 {
-                (*raw).perf_refcount += 1;
-                return Ok(());
-            }
             let size = size_of::<bindings::hlist_head>();
             // Empty lists are zeroes.
             (*raw).perf_events = per_cpu(size, align_of::<bindings::hlist_head>())?
                 .as_ptr()
                 .cast();
-            (*raw).perf_refcount = 1;
+            users.store(1, Relaxed);
             self.0 += 1;
             let made = if self.0 == 1 { make_rooms() } else { Ok(()) };
             made.and_then(|()| call.reg(bindings::trace_reg_TRACE_REG_PERF_REGISTER, null_mut()))
@@ -123,11 +124,11 @@ impl InUse {
     ///
     /// Undoes one [`InUse::hold`].
     unsafe fn release(&mut self, call: &Call) {
+        let users = call.perf_users();
+        users.add(-1, Relaxed);
         // SAFETY: the event mutex is held, and `hold` was done for `call`.
         unsafe {
-            let raw = call.as_ptr();
-            (*raw).perf_refcount -= 1;
-            if (*raw).perf_refcount == 0 {
+            if users.load(Relaxed) == 0 {
                 let _ = call.reg(bindings::trace_reg_TRACE_REG_PERF_UNREGISTER, null_mut());
                 wait_for_probes();
                 self.forget(call);
@@ -145,7 +146,7 @@ impl InUse {
             let raw = call.as_ptr();
             free_per_cpu((*raw).perf_events);
             (*raw).perf_events = null_mut();
-            (*raw).perf_refcount = 0;
+            call.perf_users().store(0, Relaxed);
             self.0 -= 1;
             if self.0 == 0 {
                 for room in &ROOMS {

@@ -256,12 +256,18 @@ impl Call {
         })
     }
 
-    /// Whether perf sees hits of the event, or the event has no module and is held. Task context; the
-    /// caller holds the events lock.
+    /// How many of perf's events see its hits. It changes under the events lock alone.
+    #[cfg(CONFIG_PERF_EVENTS)]
+    pub(in crate::kernel) fn perf_users(&self) -> &Atomic<i32> {
+        // SAFETY: an aligned word that is used as an atomic one, and lives as long as the event.
+        unsafe { Atomic::from_ptr(&raw mut (*self.0.get()).perf_refcount) }
+    }
+
+    /// Whether perf sees hits of the event, or the event has no module and is held. Task context. The
+    /// answer is good as long as the caller holds the events lock.
     pub(crate) fn is_in_use(&self) -> bool {
         #[cfg(CONFIG_PERF_EVENTS)]
-        // SAFETY: the structure is complete, and the word changes under the events lock alone.
-        if unsafe { (*self.0.get()).perf_refcount } != 0 {
+        if self.perf_users().load(ordering::Relaxed) != 0 {
             return true;
         }
         self.users()

@@ -58,8 +58,7 @@ impl<T> File<T> {
     /// It is the address of a `File<T>` that stays for the lifetime that the caller picks.
     #[inline(always)]
     pub(crate) unsafe fn from_raw<'a>(file: *const bindings::trace_event_file) -> &'a Self {
-        // SAFETY: `file` is the address of a `File<T>` that stays for `'a`; the type is
-        // transparent.
+        // SAFETY: `file` is the address of a `File<T>` that stays for `'a`.
         unsafe { &*file.cast() }
     }
 
@@ -93,13 +92,14 @@ impl<T> File<T> {
         }
     }
 
-    /// Sets the filter that C code sees, null for none; nothing here reads it. The caller holds the
-    /// events lock.
+    /// Sets the filter that C code sees, null for none. C code compares it with null, and nothing here
+    /// reads it.
     pub(crate) fn set_filter_in_c(&self, filter: *const c_void) {
-        // SAFETY: the structure is there, and C code reads the word by one load.
-        unsafe {
-            (&raw mut (*self.raw.get()).filter).write_volatile(filter.cast_mut().cast());
-        }
+        // SAFETY: an aligned word that lives as long as `self` and is used as an atomic one; C code
+        // reads it by one load.
+        let word =
+            unsafe { Atomic::<*mut c_void>::from_ptr((&raw mut (*self.raw.get()).filter).cast()) };
+        word.store(filter.cast_mut(), ordering::Relaxed);
     }
 
     /// The event. Any context.
@@ -128,12 +128,21 @@ pub(crate) struct FileBox<T> {
 }
 
 impl<T> FileBox<T> {
-    /// The event `call` in the instance that C code knows as `tr`, not enabled. It has to go before
-    /// the event does. Task context, may sleep. `ENOMEM`.
-    pub(crate) fn new(call: &Registered, tr: *mut bindings::trace_array, data: T) -> Result<Self> {
+    /// The event `call` in the instance that C code knows as `tr`, not enabled. Task context, may
+    /// sleep. `ENOMEM`.
+    ///
+    /// # Safety
+    ///
+    /// `tr` is an instance as C code knows it, and the instance stays as long as `data` does. The result
+    /// goes before the event does.
+    pub(crate) unsafe fn new(
+        call: &Registered,
+        tr: *mut bindings::trace_array,
+        data: T,
+    ) -> Result<Self> {
         let raw: Opaque<bindings::trace_event_file> = Opaque::zeroed();
         let file = Arc::new(File { raw, data }, GFP_KERNEL)?;
-        // SAFETY: the file is new.
+        // SAFETY: the file is new; what is pointed to stays as long as it is used.
         unsafe {
             let raw = file.raw.get();
             (*raw).event_call = call.as_ptr();

@@ -58,9 +58,13 @@ impl Owned {
         self.module.address()
     }
 
-    /// Holds the module and the event until [`Owned::release`]. Task context; the event is known, and
-    /// the caller holds the events lock. `EBUSY` if the module is going.
-    pub(super) fn hold(&self) -> Result {
+    /// Holds the module and the event until [`Owned::release`]. Task context. `EBUSY` if the module is
+    /// going.
+    ///
+    /// # Safety
+    ///
+    /// The module is there: the event is known, or held by somebody else.
+    pub(super) unsafe fn hold(&self) -> Result {
         self.module.hold()?;
         // SAFETY: by the invariant it counts the event, which is there as this is borrowed.
         unsafe { (self.count)(NonNull::from(self), true) };

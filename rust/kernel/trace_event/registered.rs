@@ -182,7 +182,14 @@ impl Drop for Registered {
         Self::retract_all(core::iter::once(&mut *self));
         // What owns the event frees its fields with it, when nobody holds it any more.
         #[cfg(CONFIG_DYNAMIC_EVENTS)]
-        if self.owner.is_some() {
+        if let Some(owner) = self.owner.take() {
+            let users = self
+                .users()
+                .map_or(0, |users| users.load(ordering::Relaxed));
+            if kernel::warn_on!(users != 0) {
+                // A `HeldCall` has it still: whoever removed it has not asked. It stays.
+                core::mem::forget(owner);
+            }
             return;
         }
         // SAFETY: nobody else has the event, but others of its class may be there as long as its
@@ -214,13 +221,24 @@ unsafe impl Send for HeldCall {}
 unsafe impl Sync for HeldCall {}
 
 impl HeldCall {
-    /// Holds `call`'s module, or `call` itself; none if the module is going. Task context; the caller
-    /// holds the events lock.
-    pub(crate) fn new(call: &Call) -> Option<Self> {
+    /// Holds `event`'s module, or `event` itself; none if the module is going. Task context.
+    pub(crate) fn new(event: &Registered) -> Option<Self> {
+        // SAFETY: by the invariant of `Registered` the event's module stays while this is borrowed.
+        unsafe { Self::of(event) }
+    }
+
+    /// As [`HeldCall::new`], for an event that need not be known.
+    ///
+    /// # Safety
+    ///
+    /// The event has no module, or that is there: the event is known, or held by somebody else.
+    pub(crate) unsafe fn of(call: &Call) -> Option<Self> {
         #[cfg(CONFIG_DYNAMIC_EVENTS)]
         if let Some(owned) = call.owned() {
+            // SAFETY: the module is there.
+            let held = unsafe { owned.hold() };
             // INVARIANT: both references were taken just now.
-            return owned.hold().ok().map(|()| Self(NonNull::from(call)));
+            return held.ok().map(|()| Self(NonNull::from(call)));
         }
         if let Some(users) = call.users() {
             users.add(1, ordering::Relaxed);
@@ -228,8 +246,7 @@ impl HeldCall {
             return Some(Self(NonNull::from(call)));
         }
         let module = call.module() as *mut bindings::module;
-        // SAFETY: null, or the module of an event that is known, which stays until its events were
-        // removed.
+        // SAFETY: null, or a module that is there.
         let is_held = unsafe { bindings::try_module_get(module) };
         // INVARIANT: the reference was taken just now.
         is_held.then(|| Self(NonNull::from(call)))

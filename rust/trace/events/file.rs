@@ -77,7 +77,10 @@ impl EventFile {
             triggers: RcuSlot::new(),
         };
         let tr = Arc::as_ptr(&hot.instance).cast_mut().cast();
-        let hot = FileBox::new(event.registered(), tr, hot)?;
+        #[allow(unsafe_code, reason = "the order in which things go")]
+        // SAFETY: `hot` has the instance. The registry takes an event's files out before the event, and
+        // waits for their probes.
+        let hot = unsafe { FileBox::new(event.registered(), tr, hot) }?;
         hot.set(flag::PID_FILTER, pids.is_active());
         let new = Self {
             event: event.id(),

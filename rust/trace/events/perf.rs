@@ -52,18 +52,21 @@ pub(crate) fn begin<C: FunctionClass>(
         .iter()
         .find(|event| event.registered().id() == kind && event.can_record())
         .ok_or(EINVAL)?;
-    let held = HeldCall::new(event).ok_or(EINVAL)?;
+    let held = HeldCall::new(event.registered()).ok_or(EINVAL)?;
     begin(perf, &held)?;
     held.keep();
     Ok(())
 }
 
-/// Runs `begin` on an event that may be in no list: one that is perf's alone, or that has ended
-/// since perf has it. If that succeeds, the event is held until [`end`]. Task context, sleeps. Errors
-/// as `begin`'s.
-pub(crate) fn begin_with(call: &Call, begin: impl FnOnce(&mut InUse, &Call) -> Result) -> Result {
+/// Runs `begin` on the event that `hold` holds, which may be in no list: one that is perf's alone, or
+/// that has ended since perf has it. If that succeeds, the event is held until [`end`]. Task context,
+/// sleeps. Errors as `begin`'s; `EINVAL` if it cannot be held.
+pub(crate) fn begin_with(
+    hold: impl FnOnce() -> Option<HeldCall>,
+    begin: impl FnOnce(&mut InUse, &Call) -> Result,
+) -> Result {
     let mut registry = registry::lock()?;
-    let held = HeldCall::new(call).ok_or(EINVAL)?;
+    let held = hold().ok_or(EINVAL)?;
     begin(&mut registry.perf, &held)?;
     held.keep();
     Ok(())

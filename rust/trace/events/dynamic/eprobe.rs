@@ -253,7 +253,7 @@ impl EventKind for Eprobes {
         let registry = registry::lock()?;
         let found = registry.find(definition.of_system, definition.of_event);
         let found = found.filter(|event| !event.has(Call::IGNORE_ENABLE | Call::OF_PROBES));
-        let found = found.and_then(|event| Some((event.id(), HeldCall::new(event)?)));
+        let found = found.and_then(|event| Some((event.id(), HeldCall::new(event.registered())?)));
         let Some((id, of)) = found else {
             return words.refuse(Reason::AttachedMissing, 1, ENODEV);
         };

@@ -108,7 +108,7 @@ impl Switched {
         let event = registry.find_in(instance, system, name).ok_or(EINVAL)?;
         Ok(Self {
             event: event.id(),
-            call: HeldCall::new(event).ok_or(EBUSY)?,
+            call: HeldCall::new(event.registered()).ok_or(EBUSY)?,
             on,
             flags: SetOnce::new(),
         })

@@ -53,7 +53,7 @@ impl Kind for HistSwitch {
         let event = event.ok_or(EINVAL)?;
         let made = Made {
             event: event.id(),
-            call: HeldCall::new(event).ok_or(EBUSY)?,
+            call: HeldCall::new(event.registered()).ok_or(EBUSY)?,
             kind: *self,
             file: SetOnce::new(),
             limits: place.limits(&target.params)?,
