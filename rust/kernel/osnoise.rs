@@ -8,6 +8,7 @@
 //! C header: `include/trace/events/osnoise.h`.
 
 use super::tracepoint::TaskView;
+use core::marker::PhantomData;
 use core::ptr;
 use kernel::bindings;
 use kernel::error::to_result;
@@ -17,15 +18,20 @@ use kernel::prelude::*;
 pub(crate) use bindings::rtrace_osnoise_sample as Sample;
 
 /// A name that C hands over for the time of a call.
+///
+/// # Invariants
+///
+/// It is null or a string, which stays for `'a`.
 #[derive(Clone, Copy)]
-pub(crate) struct Name(*const c_char);
+pub(crate) struct Name<'a>(*const c_char, PhantomData<&'a CStr>);
 
-impl Name {
+impl Name<'_> {
     /// # Safety
     ///
-    /// `name` is a string, which stays as long as the result is used.
+    /// `name` is null or a string, which stays for the lifetime that the caller picks.
     pub(crate) unsafe fn new(name: *const c_char) -> Self {
-        Self(name)
+        // INVARIANT: as the caller promises.
+        Self(name, PhantomData)
     }
 }
 
@@ -56,8 +62,8 @@ pub(crate) fn softirq_noise(vector: u32, start: u64, duration: u64) {
 }
 
 /// `irq_noise`: the interrupt called `name` has run.
-pub(crate) fn irq_noise(vector: i32, name: Name, start: u64, duration: u64) {
-    // SAFETY: by the type, a live string.
+pub(crate) fn irq_noise(vector: i32, name: Name<'_>, start: u64, duration: u64) {
+    // SAFETY: by the invariant null, which the event prints as such, or a live string.
     unsafe { bindings::rtrace_irq_noise(vector, name.0, start, duration) };
 }
 

@@ -7,6 +7,7 @@
 #[cfg(CONFIG_PERF_EVENTS)]
 use super::trace_event::Call;
 use core::ffi::c_void;
+use core::marker::PhantomData;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
@@ -188,17 +189,19 @@ pub(crate) fn address(number: usize) -> usize {
 ///
 /// # Invariants
 ///
-/// The registers are the current task's, as a probe of a system call gets them, while this is used.
+/// The registers are the current task's, as a probe of a system call gets them, for `'a`. (By the
+/// pointer the value stays in the task.)
 #[derive(Clone, Copy)]
-pub(crate) struct Current(*mut bindings::pt_regs);
+pub(crate) struct Current<'a>(*mut bindings::pt_regs, PhantomData<&'a bindings::pt_regs>);
 
-impl Current {
+impl Current<'_> {
     /// # Safety
     ///
-    /// `regs` are the current task's, as a probe of a system call gets them, while this is used.
+    /// `regs` are the current task's, as a probe of a system call gets them, for the lifetime that the
+    /// caller picks.
     pub(crate) unsafe fn new(regs: *mut bindings::pt_regs) -> Self {
-        // INVARIANT: `regs` are what a probe got, while this is used.
-        Self(regs)
+        // INVARIANT: `regs` are what a probe got, for that lifetime.
+        Self(regs, PhantomData)
     }
 
     /// Its number, if it is one of the kernel's own kind of calls and not of another one (such as

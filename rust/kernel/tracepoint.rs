@@ -191,7 +191,7 @@ pub(crate) trait TaskProbe: Send + Sync + 'static {
     fn irq_entered(&self, _irq: i32) {}
     /// `irq_handler_exit`: it ends; its action is called `name`.
     #[cfg(CONFIG_OSNOISE_TRACER)]
-    fn irq_left(&self, _irq: i32, _name: Name) {}
+    fn irq_left(&self, _irq: i32, _name: Name<'_>) {}
     /// `softirq_entry`: a softirq begins.
     #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
     fn softirq_entered(&self, _vector: u32) {}

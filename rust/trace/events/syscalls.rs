@@ -168,7 +168,7 @@ impl Syscalls {
     /// Records that the current task enters `current`. `file` is the file of its event. Called in
     /// the probe: task context, preemptible, may sleep.
     #[inline(always)]
-    pub(crate) fn entered(&self, file: &HotFile, call: Numbered, current: Current) {
+    pub(crate) fn entered(&self, file: &HotFile, call: Numbered, current: Current<'_>) {
         if recording::is_left_out(file) {
             return;
         }
@@ -183,7 +183,7 @@ impl Syscalls {
 
     /// Records that the current task returns from `current`. Context as [`Syscalls::entered`].
     #[inline(always)]
-    pub(crate) fn returned(&self, file: &HotFile, call: Numbered, current: Current) {
+    pub(crate) fn returned(&self, file: &HotFile, call: Numbered, current: Current<'_>) {
         if !recording::is_left_out(file) {
             record(file, call.number, &[current.result() as usize], None);
         }
@@ -192,7 +192,7 @@ impl Syscalls {
 
 /// Records `raw_syscalls:sys_enter`, whose file is `file`. Task context, preemptible.
 #[inline(always)]
-pub(crate) fn any_entered(file: &HotFile, current: Current, number: u64) {
+pub(crate) fn any_entered(file: &HotFile, current: Current<'_>, number: u64) {
     recording::record_made(file, move |entry: &mut [u8; COMMON + 8 + 8 * ARGS]| {
         // The order of the probe's arguments. So they stay in their registers.
         let (current, number) = (current, number);
@@ -205,7 +205,7 @@ pub(crate) fn any_entered(file: &HotFile, current: Current, number: u64) {
 
 /// Records `raw_syscalls:sys_exit`, whose file is `file`. Task context, preemptible.
 #[inline(always)]
-pub(crate) fn any_returned(file: &HotFile, current: Current, result: u64) {
+pub(crate) fn any_returned(file: &HotFile, current: Current<'_>, result: u64) {
     recording::record_made(file, move |entry: &mut [u8; COMMON + 8 + 8]| {
         if let Some((place, rest)) = own_word(entry) {
             *place = current.number_as_is().to_ne_bytes();
@@ -232,7 +232,7 @@ pub(crate) struct Numbered {
 impl Numbered {
     /// The call of `current`, if it has events.
     #[inline(always)]
-    pub(crate) fn of(current: Current) -> Option<Self> {
+    pub(crate) fn of(current: Current<'_>) -> Option<Self> {
         let number = current.number()?;
         let call = call(number)?;
         Some(Self { number, call })

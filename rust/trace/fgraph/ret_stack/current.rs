@@ -7,6 +7,7 @@ use super::task::{field, innermost_return, Task};
 use crate::core::sys::{computed, word_holds};
 use crate::kernel::context::current_anew;
 use crate::kernel::ftrace::running_task;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::{compiler_fence, Ordering};
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -248,11 +249,13 @@ impl Current {
     ///
     /// As of that.
     #[inline(always)]
-    pub(crate) unsafe fn innermost_call(&self) -> Call {
+    pub(crate) unsafe fn innermost_call(&self) -> Call<'_> {
         let used = self.0.used().load(Relaxed) as u32 as usize;
         let end = self.0.stack().load(Relaxed).wrapping_add(used);
+        // INVARIANT: there is that frame still, which ends there, on the stack of the running task.
         Call {
             end: computed(end.expose_provenance() as u64),
+            _task: PhantomData,
         }
     }
 
@@ -339,16 +342,22 @@ pub(crate) struct Returning {
 }
 
 /// The innermost frame of the running task, by its end.
-pub(crate) struct Call {
+///
+/// # Invariants
+///
+/// A frame ended at `end` when this was made, on the stack of the running task, which stays while the
+/// task runs. (Where the frame has gone since, its words are others: they are atomic.)
+pub(crate) struct Call<'a> {
     end: u64,
+    /// Of the task, in which it stays.
+    _task: PhantomData<(&'a Current, NotThreadSafe)>,
 }
 
-impl Call {
+impl Call<'_> {
     #[inline(always)]
     fn word(&self, of: usize) -> &Atomic<u64> {
         let end: *mut u64 = core::ptr::with_exposed_provenance_mut(self.end as usize);
-        // SAFETY: whoever made this found the stack, which stays while the task runs, and a frame that
-        // ends there.
+        // SAFETY: by the invariant a word of the stack, which stays while the task runs.
         unsafe { Atomic::from_ptr(end.wrapping_sub(FRAME - of)) }
     }
 

@@ -236,7 +236,7 @@ impl Account {
 
     /// The interrupt called `name` ends.
     #[inline(always)]
-    pub(super) fn irq_ends(&self, vector: i32, name: Name) {
+    pub(super) fn irq_ends(&self, vector: i32, name: Name<'_>) {
         if !self.is_sampling() {
             return;
         }
@@ -302,7 +302,7 @@ pub(crate) fn irq_begins() {
 
 /// An interrupt ends. In its handler.
 #[inline(always)]
-pub(crate) fn irq_ends(vector: i32, name: Name) {
+pub(crate) fn irq_ends(vector: i32, name: Name<'_>) {
     if let Some(account) = this() {
         account.irq_ends(vector, name);
     }
@@ -330,7 +330,7 @@ impl TaskProbe for Accountant {
         irq_begins();
     }
 
-    fn irq_left(&self, irq: i32, name: Name) {
+    fn irq_left(&self, irq: i32, name: Name<'_>) {
         irq_ends(irq, name);
     }
 
