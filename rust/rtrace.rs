@@ -11,7 +11,7 @@
 //! - [`crate::kernel`]: safe wrappers over the kernel's C interfaces, additions to the `kernel`
 //!   crate;
 //! - [`trace`]: the subsystem itself, safe Rust;
-//! - [`arch`]: patch sites and trampolines, implements `trace::arch::Arch`;
+//! - [`arch`]: patch sites and trampolines, implements `trace::ftrace::arch::Arch`;
 //! - [`abi`]: every C-callable function and C-visible static.
 //!
 //! Code that needs patch sites exists only with `CONFIG_FUNCTION_TRACER`, which User Mode Linux

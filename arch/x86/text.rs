@@ -37,8 +37,8 @@ impl Patcher {
     ///
     /// `at` is the start of a 5-byte NOP, call or jump in text that stays.
     pub(super) unsafe fn replace(&self, at: usize, new: &Insn) {
-        // SAFETY: `addr` is a site of loaded text that was verified; `text_mutex` is held by the
-        // type invariant.
+        // SAFETY: `at` is the start of an instruction of as many bytes as `new` has, in text that stays;
+        // `text_mutex` is held by the type invariant.
         unsafe {
             bindings::smp_text_poke_batch_add(
                 at as _,

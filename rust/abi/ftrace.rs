@@ -46,7 +46,7 @@ impl Switch for Enabled {
 ///
 /// `ops` is null or a `struct ftrace_ops` under the rules of its header.
 unsafe fn with(ops: *mut ftrace_ops, f: impl FnOnce(OpsRef) -> Result) -> c_int {
-    // SAFETY: the ops is null or there during the call.
+    // SAFETY: null, or under those rules, which are the invariants that it asks for.
     match unsafe { OpsRef::from_raw(ops) } {
         Some(op) => errno(f(op)),
         None => EINVAL.to_errno(),
@@ -62,7 +62,7 @@ unsafe fn text<'a>(buf: *const u8, len: c_int) -> Option<&'a [u8]> {
     if buf.is_null() {
         return None;
     }
-    // SAFETY: the array has so many elements, and stays during the call.
+    // SAFETY: it is not null, so `len` bytes may be read for `'a`.
     let bytes = unsafe { core::slice::from_raw_parts(buf, usize::try_from(len).unwrap_or(0)) };
     Some(crate::core::parse::parser::until_nul(bytes))
 }
@@ -195,7 +195,8 @@ pub(crate) unsafe extern "C" fn unregister_ftrace_function(ops: *mut ftrace_ops)
 
 /// # Safety
 ///
-/// `ops` is a `struct ftrace_ops` that lives through the call.
+/// `ops` is a `struct ftrace_ops` that lives through the call, and, if it is registered, until that has
+/// ended.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_filter_ip(
     ops: *mut ftrace_ops,
@@ -209,7 +210,8 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ip(
 
 /// # Safety
 ///
-/// `ops` is a `struct ftrace_ops` that lives through the call, `ips` has `cnt` addresses.
+/// `ops` is a `struct ftrace_ops` that lives through the call, and, if it is registered, until that has
+/// ended; `ips` is null or has `cnt` addresses.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     ops: *mut ftrace_ops,
@@ -221,7 +223,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter_ips(
     let ips: &[c_ulong] = if ips.is_null() {
         &[]
     } else {
-        // SAFETY: the ops is there during the call, and as long as it is registered.
+        // SAFETY: `ips` has `cnt` addresses, which stay during the call.
         unsafe { core::slice::from_raw_parts(ips, cnt as usize) }
     };
     // SAFETY: the ops is there during the call, and as long as it is registered.
@@ -253,7 +255,8 @@ pub(super) fn set_pattern(
 
 /// # Safety
 ///
-/// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
+/// `ops` is a `struct ftrace_ops` that lives through the call, and, if it is registered, until that has
+/// ended; `buf` is null or has `len` bytes.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_filter(
     ops: *mut ftrace_ops,
@@ -261,7 +264,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
     len: c_int,
     reset: c_int,
 ) -> c_int {
-    // SAFETY: the ops is there during the call, and as long as it is registered.
+    // SAFETY: the ops is there during the call; `buf` is null, or `len` bytes that stay as long.
     unsafe {
         with(ops, |op| {
             set_pattern(op, text(buf, len), reset != 0, FilterKind::Filter)
@@ -271,7 +274,8 @@ pub(crate) unsafe extern "C" fn ftrace_set_filter(
 
 /// # Safety
 ///
-/// `ops` is a `struct ftrace_ops` that lives through the call, `buf` null or `len` bytes.
+/// `ops` is a `struct ftrace_ops` that lives through the call, and, if it is registered, until that has
+/// ended; `buf` is null or has `len` bytes.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     ops: *mut ftrace_ops,
@@ -279,7 +283,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_notrace(
     len: c_int,
     reset: c_int,
 ) -> c_int {
-    // SAFETY: the ops is there during the call, and as long as it is registered.
+    // SAFETY: the ops is there during the call; `buf` is null, or `len` bytes that stay as long.
     unsafe {
         with(ops, |op| {
             set_pattern(op, text(buf, len), reset != 0, FilterKind::NoTrace)
@@ -317,7 +321,7 @@ pub(crate) unsafe extern "C" fn ftrace_set_global_notrace(buf: *mut u8, len: c_i
 /// `ops` is a `struct ftrace_ops` that is not registered.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_free_filter(ops: *mut ftrace_ops) {
-    // SAFETY: the ops is null or there during the call.
+    // SAFETY: null, or there during the call.
     if let Some(op) = unsafe { OpsRef::from_raw(ops) } {
         ops::free_sets(op);
     }
@@ -367,14 +371,14 @@ pub(crate) extern "C" fn ftrace_text_reserved(start: *const c_void, end: *const 
 ///
 /// # Safety
 ///
-/// `sorted_syms` and `addrs` have `cnt` elements, the former of strings in order.
+/// `sorted_syms` and `addrs` have `cnt` elements each and do not overlap; the former are strings in order.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
     sorted_syms: *mut *const c_char,
     cnt: usize,
     addrs: *mut c_ulong,
 ) -> c_int {
-    // SAFETY: the array has so many elements, and stays during the call.
+    // SAFETY: both have so many elements, which stay during the call; nobody else uses them.
     let (names, addrs) = unsafe {
         (
             core::slice::from_raw_parts(sorted_syms, cnt),
@@ -382,7 +386,7 @@ pub(crate) unsafe extern "C" fn ftrace_lookup_symbols(
         )
     };
     addrs.fill(0);
-    // SAFETY: C's strings are NUL-terminated.
+    // SAFETY: the elements of `sorted_syms` are strings.
     let bytes = |p: &*const c_char| unsafe { CStr::from_char_ptr(*p) }.to_bytes();
     // One is searched for, and all symbols are gone through only if the first of that name has no site.
     if let ([name], [place]) = (names, &mut *addrs) {
@@ -555,8 +559,8 @@ pub(crate) unsafe extern "C" fn ftrace_mod_address_lookup(
 ///
 /// # Safety
 ///
-/// The out pointers are those of kallsyms: `name` has `KSYM_NAME_LEN` bytes, `module_name`
-/// `MODULE_NAME_LEN`.
+/// The out pointers are those of kallsyms, and may be written: `name` has `KSYM_NAME_LEN` bytes,
+/// `module_name` `MODULE_NAME_LEN`.
 #[export]
 pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
     symnum: u32,
@@ -568,7 +572,8 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
 ) -> c_int {
     let n = symnum as usize;
     let freed = modules::freed::nth(n, |found| {
-        // SAFETY: C's strings are NUL-terminated.
+        // SAFETY: kallsyms passes `KSYM_NAME_LEN` and `MODULE_NAME_LEN` bytes; the module is there as long
+        // as its functions are in the list, and the loader has NUL-terminated its name.
         unsafe {
             put(name, found.name, NAME_ROOM);
             put(
@@ -585,7 +590,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             let Some(addr) = ops::nth_trampoline(n.wrapping_sub(count)) else {
                 return ERANGE.to_errno();
             };
-            // SAFETY: kallsyms passes places for all of them, with room for the longest names.
+            // SAFETY: kallsyms passes `KSYM_NAME_LEN` and `MODULE_NAME_LEN` bytes.
             unsafe {
                 put(name, b"ftrace_trampoline", NAME_ROOM);
                 put(module_name, b"__builtin__ftrace", module::NAME_LEN);
@@ -593,7 +598,7 @@ pub(crate) unsafe extern "C" fn ftrace_mod_get_kallsym(
             (addr, b't', 0)
         }
     };
-    // SAFETY: kallsyms passes places for all of them, with room for the longest names.
+    // SAFETY: kallsyms passes places that may be written.
     unsafe {
         *value = addr;
         *type_ = kind as c_char;

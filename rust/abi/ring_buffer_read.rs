@@ -231,7 +231,7 @@ unsafe fn iter_of<'a>(iter: *mut bindings::ring_buffer_iter) -> &'a mut BufferIt
 ///
 /// # Safety
 ///
-/// As [`looking`]; `ts` is null or may be written.
+/// As [`iter_of`]; `ts` is null or may be written.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
     iter: *mut bindings::ring_buffer_iter,
@@ -248,7 +248,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_peek(
 ///
 /// # Safety
 ///
-/// As [`looking`].
+/// As [`iter_of`].
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ring_buffer_iter) {
     // SAFETY: `iter` has begun and not ended, and is this call's alone.
@@ -259,7 +259,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_advance(iter: *mut bindings::ri
 ///
 /// # Safety
 ///
-/// As [`looking`], or null.
+/// As [`iter_of`], or null.
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring_buffer_iter) {
     if !iter.is_null() {
@@ -272,7 +272,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_reset(iter: *mut bindings::ring
 ///
 /// # Safety
 ///
-/// As [`looking`].
+/// As [`iter_of`].
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
     iter: *mut bindings::ring_buffer_iter,
@@ -285,7 +285,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_iter_empty(
 ///
 /// # Safety
 ///
-/// As [`looking`].
+/// As [`iter_of`].
 #[export]
 pub(crate) unsafe extern "C" fn ring_buffer_iter_dropped(
     iter: *mut bindings::ring_buffer_iter,

@@ -12,7 +12,7 @@ use super::context::PreemptOff;
 use super::kprobes::no_kprobe;
 use super::percpu::PerCpu;
 use super::relaxed;
-use core::mem::size_of;
+use core::mem::{offset_of, size_of};
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -165,10 +165,11 @@ impl Rethook {
     }
 }
 
+/// Where its pool is.
 #[inline(always)]
 fn pool_of(hook: *mut bindings::rethook) -> *mut bindings::objpool_head {
-    // SAFETY: only an address is taken.
-    unsafe { &raw mut (*hook).pool }
+    hook.wrapping_byte_add(offset_of!(bindings::rethook, pool))
+        .cast()
 }
 
 #[inline(always)]

@@ -258,7 +258,8 @@ pub(super) fn owner<'a>(top: Top) -> Option<&'a Target> {
 ///
 /// # Safety
 ///
-/// [`Current::innermost`] gave the frame, and `target` is its [`owner`].
+/// [`Current::innermost_of`] gave the frame, no frame or data has come or gone since, and `target` is its
+/// [`owner`].
 #[inline(always)]
 pub(super) unsafe fn leave(target: &Target, retval: usize) -> usize {
     let stay = PreemptOff::new();

@@ -3,7 +3,7 @@
 //! `irqsoff`, `preemptoff`, `preemptirqsoff`: the longest time with interrupts off, with preemption
 //! off, with either.
 //!
-//! The measuring is [`critical`](crate::trace::tracers::critical_timings)'s; what is here starts and ends
+//! The measuring is [`critical_timings`](crate::trace::tracers::critical_timings)'s; what is here starts and ends
 //! it, and records the functions that are called meanwhile (option `function-trace`).
 
 use super::functions::Functions;

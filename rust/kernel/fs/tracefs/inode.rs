@@ -40,9 +40,9 @@ pub(super) struct Inode {
     /// Whether no other inode's owner counts: it has the one that it was made with, until a mount
     /// gives all another. So it is in a tree that is made when it is looked at.
     is_own: bool,
-    /// [`Super::epochs`] when this inode was given an owner of its own; 0 when it never was.
+    /// The mount's `uid_epoch` when this inode was given an owner of its own; 0 when it never was.
     uid_epoch: Atomic<u32>,
-    /// The same for the group.
+    /// The same for the group: `gid_epoch`.
     gid_epoch: Atomic<u32>,
     /// What it stands for in a tree that is made when it is looked at. Set before the inode is
     /// visible.
