@@ -277,8 +277,8 @@ unsafe fn switch(
     event: *const c_char,
     on: bool,
 ) -> Result<c_int> {
-    // SAFETY: `text` is NUL-terminated.
     let text = |text: *const c_char| {
+        // SAFETY: it is not null, so NUL-terminated.
         (!text.is_null()).then(|| unsafe { CStr::from_char_ptr(text) }.to_bytes())
     };
     let wanted = Match {

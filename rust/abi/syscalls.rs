@@ -169,8 +169,8 @@ pub(crate) unsafe extern "C" fn rtrace_syscall_reg(
             bindings::trace_reg_TRACE_REG_REGISTER => unsafe {
                 begin(HotFile::from_raw(data.cast()), enter, number)
             },
-            // SAFETY: what is taken away is the `HotFile` that was registered, which is there still.
             bindings::trace_reg_TRACE_REG_UNREGISTER => {
+                // SAFETY: what is taken away is the `HotFile` that was registered, which is there still.
                 end(unsafe { HotFile::from_raw(data.cast()) }, enter, number)
             }
             #[cfg(CONFIG_PERF_EVENTS)]

@@ -230,9 +230,9 @@ impl<D, S> Sites<D, S> {
     /// They are the labels around a section of `D`s, and `site` makes what stands for one.
     unsafe fn between(start: *const c_void, end: *const c_void, site: fn(NonNull<D>) -> S) -> Self {
         let count = (end as usize).wrapping_sub(start as usize) / size_of::<D>();
-        // SAFETY: a label of the linker's is not at 0. INVARIANT: the labels are around a section
-        // of `D`s, and sections of the kernel stay.
+        // INVARIANT: the labels are around a section of `D`s, and sections of the kernel stay.
         Self {
+            // SAFETY: a label of the linker's is not at 0.
             start: unsafe { NonNull::new_unchecked(start.cast_mut().cast()) },
             count,
             site,

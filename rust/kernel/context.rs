@@ -313,8 +313,8 @@ impl IrqsOff {
     /// Runs `f` with interrupts off. Any context. Regions nest: each restores what it has found.
     #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Self) -> R) -> R {
-        // SAFETY: undone by `drop`, on this CPU, which nobody can leave with interrupts off.
         let off = Self {
+            // SAFETY: undone by `drop`, on this CPU, which nobody can leave with interrupts off.
             flags: unsafe { bindings::raw_local_irq_save() },
             _not_send: NotThreadSafe,
         };
@@ -361,8 +361,8 @@ impl UserClosed {
     /// Closes it. Any context.
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        // SAFETY: undone by `drop`.
         Self {
+            // SAFETY: undone by `drop`.
             flags: unsafe { bindings::user_access_save() },
             _not_send: NotThreadSafe,
         }

@@ -171,8 +171,8 @@ impl ThisThread {
                 // SAFETY: no preconditions.
                 return unsafe { bindings::rtrace_stay_awake() };
             }
-            // SAFETY: `time` is live. 0: the time has come.
             let mode = bindings::hrtimer_mode_HRTIMER_MODE_ABS;
+            // SAFETY: `time` is live. 0: the time has come.
             if unsafe { bindings::schedule_hrtimeout(&mut time, mode) } == 0 {
                 return;
             }

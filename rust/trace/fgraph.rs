@@ -11,7 +11,7 @@
 //!
 //! A user that is the only one may be traced *alone*, with an entry and a return of its own that do
 //! all in one go ([`plain`], the function profiler); else the functions are [`shared`]. Frames say
-//! which it was, by [`Top`], so that the path may change while functions have not returned.
+//! which it was, by [`Top`](ret_stack::Top), so that the path may change while functions have not returned.
 //!
 //! Users are numbered as they register, and frames bear that number or a later one: what was
 //! entered before a user came is not shown to it, even in the place of another that has gone.

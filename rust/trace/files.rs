@@ -11,11 +11,11 @@
 //! | [`recording`] | `tracing_on`, `current_tracer`, `available_tracers`, `trace_clock`, `tracing_cpumask`, `free_buffer` |
 //! | [`sizes`] | `buffer_size_kb`, `buffer_total_size_kb`, `buffer_subbuf_size_kb`, `buffer_percent` |
 //! | [`mod@trace`], [`trace_pipe`], [`trace_pipe_raw`] | `trace`, `snapshot`, `trace_pipe`, `trace_pipe_raw`, `snapshot_raw` |
-//! | [`functions`] | the functions that can be traced and those that are traced |
+//! | `ftrace/functions` | the functions that can be traced and those that are traced |
 //! | [`options`] | `trace_options` and `options/` |
 //! | [`pids`] | `set_ftrace_pid`, `set_ftrace_notrace_pid` |
-//! | [`filter`] | `set_ftrace_filter`, `set_ftrace_notrace` |
-//! | [`graph`] | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
+//! | `ftrace/filter` | `set_ftrace_filter`, `set_ftrace_notrace` |
+//! | `ftrace/graph` | `set_graph_function`, `set_graph_notrace`, `max_graph_depth` |
 //! | [`printk_formats`], `eval_map` | the files of these names |
 //! | [`persistent`] | `last_boot_info`, `buffer_meta` |
 //! | [`latency`] | `tracing_max_latency`, `tracing_thresh` |
@@ -24,7 +24,7 @@
 //! | [`saved_cmdlines`] | `saved_cmdlines`, `saved_cmdlines_size`, `saved_tgids` |
 //! | `dynamic` | `dynamic_events`, `kprobe_events`, `kprobe_profile`, `synthetic_events` |
 //! | `user_events` | `user_events_data`, `user_events_status` |
-//! | [`profile`] | `function_profile_enabled`, `trace_stat/functionN` |
+//! | `ftrace/profile` | `function_profile_enabled`, `trace_stat/functionN` |
 //! | `branches` | `trace_stat/branch_annotated`, `branch_all` |
 //! | [`readme`] | `README`, made from the help texts of the table |
 //! | [`control`], [`listing`], `token_file` | no files: common parts of small files, listings and token files |

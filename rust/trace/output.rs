@@ -5,9 +5,9 @@
 //!
 //! A file that is read owns a [`cursor::Cursor`], which picks the oldest event of its CPUs, one
 //! after another. The tracer's [`TracerOutput`](tracer::TracerOutput) prints it. If the tracer does
-//! not handle it, the printer of the event's type in [`line`] does. All text goes to an [`Out`]. An
-//! error there means that `Out` is full, and the caller decides whether it keeps the line for the
-//! next read.
+//! not handle it, the printer of the event's type in [`line`] does. All text goes to an
+//! [`Out`](crate::core::format::Out). An error there means that `Out` is full, and the caller decides
+//! whether it keeps the line for the next read.
 //!
 //! | module | what it does |
 //! | --- | --- |

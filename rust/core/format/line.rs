@@ -161,7 +161,7 @@ pub const fn delay_mark(ns: u64) -> u8 {
 /// The data of an event's prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefix<'a> {
-    /// The task's name from [`comm`] or the saved names; at most 15 bytes.
+    /// The task's name; at most 15 bytes.
     pub comm: &'a [u8],
     /// The pid of the task.
     pub pid: i32,

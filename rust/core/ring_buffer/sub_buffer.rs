@@ -158,10 +158,10 @@ pub(super) unsafe fn put_header(data: *mut u8, offset: usize, value: u64) {
 /// Concurrent writes are allowed.
 pub(super) unsafe fn copy_racing(from: *const u8, into: &mut [u8]) {
     let from = from.cast::<u32>();
-    // SAFETY: `index` is below the length, which is readable from `from` on. The volatile read
-    // loads each word once and as a whole, even if it is written meanwhile.
     let load = |index: usize| {
         point!();
+        // SAFETY: `index` is below the length, which is readable from `from` on. The volatile read
+        // loads each word once and as a whole, even if it is written meanwhile.
         unsafe { from.add(index).read_volatile() }.to_ne_bytes()
     };
     let mut index = 0usize;

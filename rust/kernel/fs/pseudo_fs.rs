@@ -295,8 +295,8 @@ impl<'f> PollCall<'f> {
         file: *mut bindings::file,
         table: *mut bindings::poll_table,
     ) -> Self {
-        // SAFETY: `file` is open while the result lives; no `fdget_pos` is needed to look at it.
         Self {
+            // SAFETY: `file` is open while the result lives; no `fdget_pos` is needed to look at it.
             file: unsafe { File::from_raw_file(file) },
             table,
             _file: PhantomData,

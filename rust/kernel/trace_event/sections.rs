@@ -38,7 +38,7 @@ pub(crate) unsafe fn of_module(
 /// What a name in the formats of a system's events stands for.
 #[derive(Clone, Copy)]
 pub(crate) struct Eval<'a> {
-    /// As [`Call::system_key`].
+    /// As [`Call::system_key`](super::Call::system_key).
     pub(crate) system: usize,
     /// The system's name.
     #[cfg(CONFIG_TRACE_EVAL_MAP_FILE)]

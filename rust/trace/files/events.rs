@@ -16,8 +16,8 @@
 //! | [`pids`] | `set_event_pid`, `set_event_notrace_pid` |
 //!
 //! The files in the directory of an event are rows of [`EVENT_FILES`]. The files in the directory
-//! of a system are rows of [`SYSTEM_FILES`]. To add a file, add a row and an [`EventNode`] that
-//! opens it.
+//! of a system are rows of [`SYSTEM_FILES`]. To add a file, add a row and an
+//! [`EventNode`](node::EventNode) that opens it.
 //!
 //! Lock order: the inode lock of a directory, then the event mutex.
 

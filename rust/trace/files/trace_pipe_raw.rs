@@ -311,7 +311,7 @@ struct Mapping {
     _no_snapshots: NoSnapshots,
 }
 
-/// While it lives, no snapshot can be taken; see [`begin_mapping`](Snapshot::begin_mapping).
+/// While it lives, no snapshot can be taken; see [`begin_mapping`](crate::trace::instance::snapshot::Snapshot::begin_mapping).
 struct NoSnapshots(Arc<Instance>);
 
 impl NoSnapshots {

@@ -61,7 +61,7 @@ impl Current {
         field!(self.0, trace_overrun as u32).load(Relaxed)
     }
 
-    /// How long it was not running, as far as that was counted ([`count_sleep`]).
+    /// How long it was not running, as far as that was counted ([`count_sleep`](super::count_sleep)).
     pub(crate) fn sleep_time(&self) -> u64 {
         field!(self.0, ftrace_sleeptime as u64).load(Relaxed)
     }
