@@ -203,9 +203,9 @@ pub(crate) fn module_comes<'a>(
             result = result.and(registry.add(event).map(drop));
         }
         let evals = gathered(evals, module);
-        result = result.and(evals.and_then(|evals| {
-            rewrite(&mut registry, |call| call.module() == module, evals)
-        }));
+        result = result.and(
+            evals.and_then(|evals| rewrite(&mut registry, |call| call.module() == module, evals)),
+        );
         let its = |event: &&registry::Event| event.module() == module;
         if let Some(name) = registry
             .events()
