@@ -7,6 +7,9 @@
 //! It then returns as many whole lines as fit into about two pages. It returns 0 when recording is
 //! off, the buffer is empty, and an earlier read returned something. So a reader can start before
 //! recording starts, and `cat` ends after recording has ended.
+//!
+//! Several tasks may read one open file at a time. What one of them has printed stays until it
+//! is copied to one of them, as its events are consumed already.
 
 use super::{Node, Place};
 use crate::core::format::{LineBuf, Out};
@@ -92,18 +95,23 @@ impl OpenPipe {
         &self.claim.0
     }
 
-    /// Waits for an event. Returns false at the end: recording is off, and an earlier read returned
-    /// something. Errors: `EAGAIN` with `nonblock`, and the errors of the wait.
+    /// Waits for an event, or text that another reader has left. Returns false at the end: recording
+    /// is off, and an earlier read returned something. Errors: `EAGAIN` with `nonblock`, and the
+    /// errors of the wait.
     fn wait(&self, nonblock: bool) -> Result<bool> {
         let Place { instance, cpu } = self.at();
-        if self.pipe.lock().held != 0 {
-            return Ok(true);
-        }
         while instance.buffer().is_empty(*cpu) {
+            let read_before = {
+                let pipe = self.pipe.lock();
+                if pipe.has_text() {
+                    return Ok(true);
+                }
+                pipe.read_before
+            };
             if nonblock {
                 return Err(EAGAIN);
             }
-            if !instance.tracing_on() && self.pipe.lock().read_before {
+            if !instance.tracing_on() && read_before {
                 return Ok(false);
             }
             instance.buffer().wait(*cpu, 0)?;
@@ -115,18 +123,30 @@ impl OpenPipe {
 
 impl OpenFile for OpenPipe {
     fn read(&self, call: &mut ReadCall<'_>) -> Result<usize> {
+        if call.is_empty() {
+            return Ok(0);
+        }
         loop {
-            let copied = self.pipe.lock().hand_over(call)?;
-            if copied > 0 || call.is_empty() {
-                return Ok(copied);
-            }
-            if self.pipe.lock().precede(&self.at().instance) {
-                continue;
-            }
-            if self.at().instance.begin_if_empty() || !self.wait(call.nonblock())? {
+            let has_text = {
+                let mut pipe = self.pipe.lock();
+                pipe.precede(&self.at().instance);
+                let copied = pipe.hand_over(call)?;
+                if copied > 0 {
+                    return Ok(copied);
+                }
+                pipe.has_text()
+            };
+            let is_over = !has_text
+                && (self.at().instance.begin_if_empty() || !self.wait(call.nonblock())?);
+            if is_over {
                 return Ok(0);
             }
-            self.pipe.lock().fill(self.at(), call.len());
+            let mut pipe = self.pipe.lock();
+            pipe.fill(self.at(), call.len());
+            let copied = pipe.hand_over(call)?;
+            if copied > 0 {
+                return Ok(copied);
+            }
         }
     }
 
@@ -166,7 +186,7 @@ impl Pipe {
         Ok(done)
     }
 
-    /// Fills `text` with what the tracer prints.
+    /// Fills `text`, all of which is copied, with what the tracer prints.
     fn print(
         &mut self,
         f: impl FnOnce(&mut (dyn TracerOutput + 'static), &mut LineBuf<'_>) -> fmt::Result,
@@ -179,18 +199,19 @@ impl Pipe {
         (self.copied, self.len) = (0, text.as_bytes().len());
     }
 
-    /// Prints what the tracer wants this read to return before events. Returns false if that is
-    /// nothing.
-    fn precede(&mut self, instance: &Instance) -> bool {
-        if self.held != 0 {
-            return false;
+    /// Prints what the tracer wants this read to return before events, unless there is text.
+    fn precede(&mut self, instance: &Instance) {
+        if !self.has_text() {
+            self.print(|output, text| output.pipe_read(instance, text));
         }
-        self.print(|output, text| output.pipe_read(instance, text));
-        self.has_text()
     }
 
-    /// Prints events until there are `wanted` bytes, the room is full or the buffer is empty.
+    /// Prints events until there are `wanted` bytes, the room is full or the buffer is empty. Does
+    /// nothing while `text` holds bytes that are not yet copied.
     fn fill(&mut self, at: &Place, wanted: usize) {
+        if self.copied < self.len {
+            return;
+        }
         (self.copied, self.len) = (0, 0);
         self.style = self.style.refreshed(&at.instance);
         let mut cursor = Cursor::new(Consume::new(at.instance.buffer()), at.cpu, 1);
