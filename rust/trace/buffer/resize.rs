@@ -18,6 +18,7 @@ use core::ptr::NonNull;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Relaxed};
+use kernel::sync::barrier::smp_mb;
 
 /// So many sub-buffers that readers have taken meanwhile may be left to the moment at which the
 /// ring's pointer changes.
@@ -137,6 +138,8 @@ impl Buffer {
             drop(old);
         }
         lane.present.store(true, Relaxed);
+        // Who waits for any CPU's events has left no mark here.
+        self.all.wake_all();
         Ok(())
     }
 
@@ -223,8 +226,7 @@ impl Buffer {
             place.store(new.as_ptr(), ordering::Release);
             moved
         };
-        // A switch that was thrown since has only found the old ring.
-        self.with_ring(lane, |ring| self.settle(lane, ring));
+        self.settle_new(lane);
         moved.fill(|| fresh.pop().map(Pages::into_raw));
         lane.queue.wake_all();
         let order = ring.shape().order;
@@ -288,12 +290,24 @@ impl Buffer {
             // INVARIANT: a box; resize mutex and reader lock are held, and the rings are kept.
             place.store(KBox::into_raw(ring), ordering::Release);
         }
-        // A switch that was thrown since has only found the old ring.
-        self.with_ring(lane, |ring| self.settle(lane, ring));
+        self.settle_new(lane);
         lane.queue.wake_all();
         // SAFETY: by the type invariant; the caller lets a grace period pass before it drops the
         // ring.
         Some(unsafe { KBox::from_raw(address) })
+    }
+
+    /// Gives the ring that `lane` has just got the switches that were thrown, and the mark that was
+    /// left, while only the old one was found.
+    fn settle_new(&self, lane: &Lane) {
+        // Pairs with the barriers in `settle_all` and `mark`, as in `swap_lane`.
+        smp_mb(ordering::Full);
+        self.with_ring(lane, |ring| {
+            self.settle(lane, ring);
+            if lane.wanted.load(Relaxed) != 0 {
+                ring.core.set_waiters(true);
+            }
+        });
     }
 }
 

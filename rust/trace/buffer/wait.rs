@@ -106,7 +106,7 @@ impl Buffer {
                 };
                 (core::ptr::from_ref(ring), enough)
             });
-            // Pairs with the barriers in `swap_lane` and `replace`: a ring that comes after this
+            // Pairs with the barriers in `swap_lane` and `settle_new`: a ring that comes after this
             // gets the mark from them.
             smp_mb(ordering::Full);
             if enough || self.with_ring(lane, |ring| core::ptr::eq(ring, marked)) {
