@@ -6,19 +6,19 @@
 //! The top instance is the first of the list and is never removed. Any context may look for an
 //! instance. Only task context creates and removes them.
 //!
-//! Lock order: the mutex of [`Directories`], an instance's state mutex, [`LIST`] (a raw lock,
-//! innermost).
+//! Lock order: the mutex of [`Directories`], an instance's state mutex, the lock of CPU hotplug,
+//! [`LIST`] (a raw lock, innermost).
 
 use super::held::Held;
 use super::persistent::Persistent;
 use super::tracer::{Tracer, TracerRef};
 use super::{tracer, Instance, TOP};
 use crate::core::parse::options::{Flag, Set};
-use crate::kernel::cpus;
 use crate::kernel::fs::tracefs::{Dir, UserDirs};
 use crate::kernel::queues;
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::reserved::Reserved;
+use crate::kernel::{cpus, hotplug};
 use crate::trace::buffer::Buffer;
 use kernel::cpu::CpuId;
 use kernel::new_mutex;
@@ -263,14 +263,16 @@ fn create_in(
     }
     let instance = make(*size)?;
     made.reserve(1, GFP_KERNEL)?;
-    add_to_list(*next, instance.clone())?;
+    let prepared = {
+        // A CPU on its way up has looked at the list before it is online.
+        let _no_change = hotplug::Hold::new();
+        add_to_list(*next, instance.clone())?;
+        cpus::online().try_for_each(|cpu| instance.prepare(cpu))
+    };
     *next = next.wrapping_add(1);
     instance.count_options(true);
 
-    // A CPU that comes online from here on finds the instance in the list.
-    let ready = cpus::online()
-        .try_for_each(|cpu| instance.prepare(cpu))
-        .and_then(|()| instance.notify_created());
+    let ready = prepared.and_then(|()| instance.notify_created());
     let directory = ready.and_then(|()| {
         parent
             .as_ref()
