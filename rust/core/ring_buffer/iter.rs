@@ -314,7 +314,7 @@ impl<S: AsMut<[u8]> + AsRef<[u8]>> Iter<S> {
 
     /// Moves to the position of the reader.
     fn start_at(&mut self, reader: &Reader<'_>, own: &SubBuffer) -> Sequence {
-        let number = own.first_event.get().wrapping_add(reader.state.events_read);
+        let number = reader.number();
         self.missed = match self.sequence {
             None => reader.state.lost,
             Some(_) => self

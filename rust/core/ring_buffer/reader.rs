@@ -124,6 +124,16 @@ impl<'a> Reader<'a> {
         Some(self.event(found))
     }
 
+    /// The number of the next event. The first one in the buffer after [`reset`](Self::reset) has
+    /// number 0, and overwritten events count. After [`peek`](Self::peek) this is the number of the
+    /// event that was found.
+    pub fn number(&self) -> u64 {
+        self.own()
+            .first_event
+            .get()
+            .wrapping_add(self.state.events_read)
+    }
+
     /// Consumes and returns the next event. `None` if there is none yet.
     #[inline(always)]
     pub fn consume(&mut self) -> Option<Event<'_>> {

@@ -30,7 +30,7 @@ pub(crate) trait Source {
     /// Copies the payload of that event into `into`. Copies nothing if it is longer than `into`.
     fn copy(&mut self, cpu: CpuId, into: &mut [u8]) -> Option<Head>;
 
-    /// Marks the first unread event of `cpu` as read. It was copied before as `head`.
+    /// Marks the first unread event of `cpu` as read. It was copied as `head`, and none since.
     ///
     /// Returns false if another reader has consumed the event meanwhile.
     fn pass(&mut self, cpu: CpuId, head: &Head) -> bool;
