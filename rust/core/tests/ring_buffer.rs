@@ -68,6 +68,37 @@ fn overwriting_loses_the_oldest_and_says_how_many() {
 }
 
 #[test]
+fn each_event_has_its_number() {
+    let memory = Memory::new(2, 128);
+    let clock = Clock::default();
+    let mut reader = memory.reader();
+    let mut page = vec![0; 128];
+    let mut written = 0;
+    // Sub-buffers that are taken as a whole, in part, and overwritten ones come between.
+    for round in 0..40 {
+        for _ in 0..round % 7 * 5 {
+            assert!(write(&memory, &clock, written));
+            written += 1;
+        }
+        for _ in 0..round % 5 {
+            let Some(event) = reader.peek() else { break };
+            let value = value(event.payload);
+            assert_eq!(reader.number(), value);
+            assert!(reader.consume().is_some());
+            assert_eq!(reader.number(), value + 1);
+        }
+        let length = if round % 3 == 0 { 128 } else { 40 };
+        let _ = reader.copy_page(&mut page, length, false);
+    }
+    while let Some(event) = reader.peek() {
+        let value = value(event.payload);
+        assert_eq!(reader.number(), value);
+        assert!(reader.consume().is_some());
+    }
+    assert_eq!(reader.number(), written);
+}
+
+#[test]
 fn without_overwriting_the_newest_are_dropped() {
     let memory = Memory::new(2, 128);
     memory.buffer().set_overwrite(false);
