@@ -36,7 +36,8 @@ pub(crate) fn before_up(handler: Handler) -> Result {
     })
 }
 
-/// While it lives, no CPU comes up or goes down. Task context, sleeps.
+/// While it lives, no CPU comes up or goes down. Task context, sleeps. Not where one lives already:
+/// who waits to bring a CPU up would come between the two, and wait for ever.
 pub(crate) struct Hold(NotThreadSafe);
 
 impl Hold {

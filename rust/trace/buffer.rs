@@ -18,8 +18,9 @@
 //! buffers exchange rings ([`swap`]) without any of this: writers and readers that are under way stay
 //! with the ring they have.
 //!
-//! Lock order: the owner instance's state mutex, the resize mutex, the swap lock, one ring's reader
-//! lock (innermost).
+//! Lock order: the owner instance's state mutex, the lock of CPU hotplug, the resize mutex, the swap
+//! lock, one ring's reader lock (innermost). [`Buffer::prepare`] is called with the second one held;
+//! what resizes takes it.
 
 mod buffer_iter;
 pub(crate) mod clock;

@@ -8,11 +8,15 @@
 //! only, when the pointer to the ring changes under the reader lock. No event is touched.
 //!
 //! Where sub-buffers get another size, the rings are new and empty.
+//!
+//! No CPU comes up or goes down meanwhile. The grace period does not wait for one that RCU does not
+//! watch yet, and it may be in a traced function already.
 
 use super::lane::Lane;
 use super::ring::{Ring, Shape};
 use super::{wait_for_writers, Buffer, Part, Sizes};
 use crate::core::ring_buffer::{Moved, Resize};
+use crate::kernel::hotplug;
 use crate::kernel::pages::{Bulk, Pages};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
@@ -32,6 +36,7 @@ impl Buffer {
     /// `ENOMEM`; `EBUSY` while somebody holds the ring ([`Buffer::hold`]). Nothing has changed
     /// then.
     pub(crate) fn resize(&self, cpu: Option<CpuId>, bytes: usize) -> Result {
+        let _no_change = hotplug::Hold::new();
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(bytes, sizes.order)?;
         self.move_pages(cpu, |_| shape)?;
@@ -65,6 +70,7 @@ impl Buffer {
     /// Shrinks to the least there can be, which keeps the newest events. Task context, sleeps.
     /// `ENOMEM`, `EBUSY`.
     pub(crate) fn shrink(&self) -> Result {
+        let _no_change = hotplug::Hold::new();
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, sizes.order)?;
         self.check_unheld(|_| true)?;
@@ -76,6 +82,7 @@ impl Buffer {
     /// Gives the memory back as far as can be: the least size in sub-buffers of one page. Forgets
     /// the data. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn give_back(&self) -> Result {
+        let _no_change = hotplug::Hold::new();
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(1, 0)?;
         if sizes.order == 0 {
@@ -90,6 +97,7 @@ impl Buffer {
     /// Gives the ring of `cpu`, or all, the shape that `other` has there. What fits of the data
     /// stays, unless sub-buffers differ in size. Task context, sleeps. `ENOMEM`, `EBUSY`.
     pub(crate) fn shape_like(&self, other: &Self, cpu: Option<CpuId>) -> Result {
+        let _no_change = hotplug::Hold::new();
         let order = other.sizes.lock().order;
         let mut sizes = self.sizes.lock();
         let shape = |lane: &Lane| other.with_ring(lane, |ring| ring.shape());
@@ -105,6 +113,7 @@ impl Buffer {
     /// Gives sub-buffers 2^`order` pages, and forgets the data. Task context, sleeps. `ENOMEM`,
     /// `EBUSY`.
     pub(crate) fn set_order(&self, order: u32) -> Result {
+        let _no_change = hotplug::Hold::new();
         let mut sizes = self.sizes.lock();
         if order == sizes.order {
             return Ok(());
