@@ -39,6 +39,10 @@ impl Buffer {
         let _no_change = hotplug::Hold::new();
         let mut sizes = self.sizes.lock();
         let shape = Shape::with_room(bytes, sizes.order)?;
+        if cpu.is_none() {
+            // As in C, also where nothing is to change.
+            self.check_unheld(|_| true)?;
+        }
         self.move_pages(cpu, |_| shape)?;
         sizes.expanded = true;
         if cpu.is_none() {

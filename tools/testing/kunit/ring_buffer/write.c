@@ -338,6 +338,9 @@ static void resize(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, iter);
 	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 4 * ROOM, CPU), -EBUSY);
 	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 4 * ROOM, RING_BUFFER_ALL_CPUS), -EBUSY);
+	/* The size that it has. */
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 2 * ROOM, CPU), 0);
+	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 2 * ROOM, RING_BUFFER_ALL_CPUS), -EBUSY);
 	ring_buffer_read_finish(iter);
 	KUNIT_EXPECT_EQ(test, ring_buffer_size(buffer, CPU), 2 * ROOM);
 	KUNIT_EXPECT_EQ(test, ring_buffer_resize(buffer, 4 * ROOM, CPU), 0);
