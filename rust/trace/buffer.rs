@@ -323,7 +323,8 @@ impl Buffer {
         kernel::page::PAGE_SIZE << self.sizes.lock().order
     }
 
-    /// The longest that an entry can be, in bytes, its common header included. Any context.
+    /// The longest that an entry can be on every CPU, in bytes, its common header included. Any
+    /// context.
     pub(crate) fn max_entry(&self) -> usize {
         let longest = self
             .lanes()

@@ -253,6 +253,13 @@ impl Buffer {
         self.this_ring().core.is_recording()
     }
 
+    /// The longest that an entry of this CPU can be, in bytes, its common header included. Any
+    /// context. Unlike [`Buffer::max_entry`] this reads nothing that other CPUs write.
+    #[inline]
+    pub(crate) fn max_entry_here(&self, _stay: &PreemptOff) -> usize {
+        self.this_ring().core.max_payload()
+    }
+
     /// Records an entry of two words and its header. Any context.
     ///
     /// All but the case that nearly always holds leaves by a call at the end: that way nothing here

@@ -512,7 +512,7 @@ pub(crate) fn is_made(stay: &PreemptOff, file: &HotFile, length: usize) -> bool 
     }
     let buffer = file.instance.buffer();
     flags & CHECKED & !flag::OBSERVED != 0
-        || length <= buffer.max_entry() && buffer.is_recording_here(stay)
+        || length <= buffer.max_entry_here(stay) && buffer.is_recording_here(stay)
 }
 
 /// # Safety

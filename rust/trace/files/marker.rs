@@ -245,7 +245,7 @@ fn record_text(instance: &Instance, text: Text<'_>) -> Result<usize> {
 #[cfg(CONFIG_EVENT_TRACING)]
 #[cold]
 fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
-    let room = instance.buffer().max_entry();
+    let room = instance.buffer().max_entry_here(&PreemptOff::new());
     let room = room.saturating_sub(Print::SIZE.saturating_add(END));
     let entry = Print {
         ip: TracingMarkWrite::address(),
@@ -261,26 +261,27 @@ fn record_and_hit(instance: &Instance, text: Text<'_>) -> Result<usize> {
 /// Records a text, see [`record_text`]. `EBADF`.
 fn record_only(instance: &Instance, text: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    let room = buffer.max_entry().saturating_sub(Print::SIZE);
     let entry = Print {
         ip: TracingMarkWrite::address(),
     };
-    let whole = text.tail.len() <= room;
-    let fits = if whole {
-        text.tail
-    } else {
-        text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?
-    };
-    {
+    let (fits, whole) = {
         // Markers are recorded with preemption off, as in C, and the entry's flags show it.
-        let _stay = PreemptOff::new();
+        let stay = PreemptOff::new();
+        let room = buffer.max_entry_here(&stay).saturating_sub(Print::SIZE);
+        let whole = text.tail.len() <= room;
+        let fits = if whole {
+            text.tail
+        } else {
+            text.tail.get(..room.saturating_sub(END)).ok_or(EINVAL)?
+        };
         let made = if whole {
             buffer.write(entry, [fits])
         } else {
             buffer.write(entry, [fits, &end_of(fits)])
         };
         made.ok_or(EBADF)?;
-    }
+        (fits, whole)
+    };
     export_marker(entry, fits, whole);
     Ok(if whole { text.len } else { fits.len() })
 }
@@ -317,14 +318,14 @@ fn export_whole(entry: Print, tail: &[u8], whole: bool) -> Result {
 /// Records an id and the data after it, all of it or nothing.
 fn record_raw(instance: &Instance, data: Text<'_>) -> Result<usize> {
     let buffer = instance.buffer();
-    if data.len.saturating_add(Common::SIZE) > buffer.max_entry() {
-        return Err(EINVAL);
-    }
     let (id, bytes) = data.text().split_first_chunk().ok_or(EINVAL)?;
     let entry = RawData {
         id: u32::from_ne_bytes(*id),
     };
-    let _stay = PreemptOff::new();
+    let stay = PreemptOff::new();
+    if data.len.saturating_add(Common::SIZE) > buffer.max_entry_here(&stay) {
+        return Err(EINVAL);
+    }
     buffer.write(entry, [bytes]).ok_or(EBADF)?;
     Ok(data.len)
 }
