@@ -204,7 +204,7 @@ static FILES: &[Row] = &[
     row(c"stats", 0o440, Scope::PerCpu, &CpuStats,
         "what this CPU's buffer counts"),
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    row(c"syscall_user_buf_size", 0o640, Scope::Instance, &SyscallUserSize,
+    row(c"syscall_user_buf_size", 0o640, Scope::Recorder, &SyscallUserSize,
         "bytes of user memory that an argument of a system call may have in its event"),
     row(c"timestamp_mode", 0o440, Scope::Instance, &TimestampMode,
         "whether entries carry the time since the one before or their full time, in brackets"),
