@@ -27,8 +27,13 @@ pub(crate) trait Action: Send + Sync {
     /// `enable_event:a:b`. Errors only when `out` is full.
     fn write(&self, out: &mut dyn Out) -> fmt::Result;
 
-    /// The command was removed, but hits may still run. Undoes the effects that others can see; the
-    /// drop happens later in the background. Task context, may sleep.
+    /// Whether [`Action::end`] has something to undo.
+    fn has_effects(&self) -> bool {
+        false
+    }
+
+    /// The command was removed, and no hit runs. Undoes the effects that others can see: the drop
+    /// happens later in the background. Task context, may sleep.
     fn end(&self) {}
 }
 

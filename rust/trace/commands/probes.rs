@@ -20,6 +20,7 @@ use crate::core::format::Out;
 use crate::core::parse::glob::Pattern;
 use crate::core::parse::options::Flag;
 use crate::kernel::kallsyms::{self, Symbol};
+use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::sort::sort_by;
 use crate::trace::ftrace::ops::{self, Callback, FilterKind, Flags, Hit, Nothing, Ops};
 use crate::trace::instance::feature::Feature;
@@ -153,15 +154,21 @@ impl Entry {
     }
 }
 
-/// Ends the probes that act nowhere. The caller has a reference to the instance: one of theirs is not
-/// the last.
+/// Ends the probes that act nowhere. What they hold is given back when this returns, as in C. The
+/// caller has a reference to the instance: one of theirs is not the last.
 fn end_idle(entries: &mut KVec<Entry>) {
+    let is_idle = |entry: &Entry| entry.live.is_empty();
+    let acts = |entry: &Entry| is_idle(entry) && entry.probe.action.has_effects();
+    if entries.iter().any(acts) {
+        // Hits run with preemption off, and later ones see that their site was removed.
+        wait_for_readers();
+    }
     entries.retain(|entry| {
-        let stays = !entry.live.is_empty();
-        if !stays {
+        let ends = is_idle(entry);
+        if ends {
             entry.probe.action.end();
         }
-        stays
+        !ends
     });
 }
 
@@ -314,12 +321,9 @@ impl Probes {
         end_idle(&mut entries);
     }
 
-    /// Removes all commands. Task context, sleeps.
+    /// Removes all commands. The caller has a reference to the instance. Task context, sleeps.
     fn clear(&self) {
-        let entries = core::mem::take(&mut *self.entries.lock());
-        // The drop happens outside the lock: it may drop the last reference to the instance, and
-        // with it `self`.
-        drop(entries);
+        self.forget(&(0..usize::MAX));
     }
 
     /// The number of lines that [`Self::write`] can write. Task context, may sleep.

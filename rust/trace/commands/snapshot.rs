@@ -39,4 +39,12 @@ impl Action for Armed {
     fn write(&self, out: &mut dyn Out) -> fmt::Result {
         out.bytes(b"snapshot")
     }
+
+    fn has_effects(&self) -> bool {
+        true
+    }
+
+    fn end(&self) {
+        self.disarm();
+    }
 }

@@ -6,13 +6,14 @@
 use super::command::{refused, Action, Command, HitCount, SiteCount};
 use crate::core::format::Out;
 use crate::core::parse::command::{Count, EventParams};
+use crate::kernel::trace_event::HeldCall;
 use crate::trace::events::registry;
 use crate::trace::events::trigger::switch::Switched;
 use crate::trace::instance::Instance;
 use core::fmt;
+use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::sync::atomic::{ordering::Full, Atomic, Relaxed};
-use kernel::sync::Arc;
+use kernel::sync::{Arc, Mutex};
 
 /// One of the two commands.
 pub(super) struct SwitchEvent {
@@ -45,7 +46,8 @@ impl Command for SwitchEvent {
     ) -> Result<(KBox<dyn Action>, Count)> {
         let params = EventParams::parse(params).map_err(|_| EINVAL)?;
         let mut registry = registry::lock()?;
-        let event = Switched::new(&registry, instance, (params.system, params.event), self.on)?;
+        let name = (params.system, params.event);
+        let (event, call) = Switched::new(&registry, instance, name, self.on)?;
         let count = params.count().map_err(refused)?;
         let armed = KBox::new(
             Armed {
@@ -56,15 +58,16 @@ impl Command for SwitchEvent {
                     other => other,
                 }),
                 instance: instance.clone(),
-                is_attached: Atomic::new(false),
+                attached: KBox::pin_init(new_mutex!(None), GFP_KERNEL)?,
             },
             GFP_KERNEL,
         )?;
         let result = armed.event.attach(&mut registry, instance);
         // The drop of the event takes this lock.
         drop(registry);
-        armed.is_attached.store(result.is_ok(), Relaxed);
-        result.map(|()| (armed as KBox<dyn Action>, Count::Unlimited))
+        result?;
+        *armed.attached.lock() = Some(call);
+        Ok((armed as KBox<dyn Action>, Count::Unlimited))
     }
 }
 
@@ -73,7 +76,8 @@ struct Armed {
     count: HitCount,
     /// A reference cycle, like that of the probe.
     instance: Arc<Instance>,
-    is_attached: Atomic<bool>,
+    /// Holds the event while this is a soft user of it.
+    attached: Pin<KBox<Mutex<Option<HeldCall>>>>,
 }
 
 impl Action for Armed {
@@ -89,13 +93,20 @@ impl Action for Armed {
     }
 
     fn write(&self, out: &mut dyn Out) -> fmt::Result {
-        self.event.show(out)
+        match &*self.attached.lock() {
+            Some(call) => self.event.show(call, out),
+            None => Ok(()),
+        }
+    }
+
+    fn has_effects(&self) -> bool {
+        true
     }
 
     fn end(&self) {
-        if !self.is_attached.xchg(false, Full) {
+        let Some(_call) = self.attached.lock().take() else {
             return;
-        }
+        };
         if let Ok(mut registry) = registry::lock() {
             self.event.detach(&mut registry, &self.instance);
         }

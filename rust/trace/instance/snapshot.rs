@@ -32,7 +32,7 @@ use crate::trace::buffer::Buffer;
 use core::any::Any;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::sync::atomic::{ordering::Full, Atomic, Relaxed};
 use kernel::sync::Arc;
 
 /// The spare buffer of an instance, and its users.
@@ -250,19 +250,33 @@ fn take_here(instance: &Instance, cpu: Option<CpuId>) -> Result {
 }
 
 /// A user that may take snapshots of an instance at any time. Dropping it disarms the snapshot.
-pub(crate) struct Armed(Arc<Instance>);
+pub(crate) struct Armed {
+    instance: Arc<Instance>,
+    is_armed: Atomic<bool>,
+}
 
 impl Armed {
     /// Allocates and arms the snapshot. Task context, sleeps. `ENOMEM`.
     pub(crate) fn new(instance: &Arc<Instance>) -> Result<Self> {
         instance.arm_snapshot()?;
-        Ok(Self(instance.clone()))
+        Ok(Self {
+            instance: instance.clone(),
+            is_armed: Atomic::new(true),
+        })
+    }
+
+    /// Disarms the snapshot before the drop. The user takes no snapshots any more. Any context but
+    /// NMI.
+    pub(crate) fn disarm(&self) {
+        if self.is_armed.xchg(false, Full) {
+            self.instance.snapshot().disarm();
+        }
     }
 }
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        self.0.snapshot().disarm();
+        self.disarm();
     }
 }
 

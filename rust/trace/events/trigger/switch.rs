@@ -52,14 +52,17 @@ impl Kind for Switch {
 
     fn make(&self, place: &Place<'_>, command: &Command<'_>) -> Result<Arc<dyn Trigger>> {
         let target = command.target().map_err(|_| EINVAL)?;
+        let limits = place.limits(&target.params)?;
+        let (switched, call) = Switched::new(
+            place.registry,
+            place.instance,
+            (target.system, target.event),
+            self.on,
+        )?;
         let made = Made {
-            limits: place.limits(&target.params)?,
-            switched: Switched::new(
-                place.registry,
-                place.instance,
-                (target.system, target.event),
-                self.on,
-            )?,
+            limits,
+            switched,
+            call,
         };
         Ok(Arc::new(made, GFP_KERNEL)?)
     }
@@ -84,17 +87,16 @@ fn is_for(shown: &[u8], system: &[u8], event: &[u8]) -> bool {
     target == Some(event)
 }
 
-/// An event that hits of other events start or stop recording.
+/// An event that hits start or stop recording.
 pub(crate) struct Switched {
     event: EventId,
-    call: HeldCall,
     on: bool,
     flags: SetOnce<FlagsHandle<Hot>>,
 }
 
 impl Switched {
-    /// Makes it for the event `name` of `system` in `instance`. It is not a soft user yet. Task
-    /// context.
+    /// Makes it for the event `name` of `system` in `instance`, with what holds the event until
+    /// [`Switched::detach`]. It is not a soft user yet. Task context.
     ///
     /// # Errors
     ///
@@ -104,14 +106,14 @@ impl Switched {
         instance: &Instance,
         (system, name): (&[u8], &[u8]),
         on: bool,
-    ) -> Result<Self> {
+    ) -> Result<(Self, HeldCall)> {
         let event = registry.find_in(instance, system, name).ok_or(EINVAL)?;
-        Ok(Self {
+        let switched = Self {
             event: event.id(),
-            call: HeldCall::new(event.registered()).ok_or(EBUSY)?,
             on,
             flags: SetOnce::new(),
-        })
+        };
+        Ok((switched, HeldCall::new(event.registered()).ok_or(EBUSY)?))
     }
 
     /// Makes it a soft user in `instance`. Task context, sleeps. Errors as
@@ -123,7 +125,7 @@ impl Switched {
         Ok(())
     }
 
-    /// Undoes [`Switched::attach`]. Task context, sleeps.
+    /// Undoes [`Switched::attach`]. Hits need the event no longer. Task context, sleeps.
     pub(crate) fn detach(&self, registry: &mut Registry, instance: &Arc<Instance>) {
         let _ = registry.enable_softly(instance, self.event, false);
     }
@@ -144,18 +146,19 @@ impl Switched {
             .is_some_and(|flags| flags.set(flag::SOFT_DISABLED, !self.on))
     }
 
-    /// Writes `enable_event:SYSTEM:EVENT` or `disable_event:SYSTEM:EVENT`. Errors only when `out`
-    /// is full.
-    pub(crate) fn show(&self, out: &mut dyn Out) -> fmt::Result {
+    /// Writes `enable_event:SYSTEM:EVENT` or `disable_event:SYSTEM:EVENT`, where `call` is the
+    /// event. Errors only when `out` is full.
+    pub(crate) fn show(&self, call: &HeldCall, out: &mut dyn Out) -> fmt::Result {
         write!(out, "{}:", name(self.on))?;
-        out.bytes(self.call.system().to_bytes())?;
+        out.bytes(call.system().to_bytes())?;
         out.bytes(b":")?;
-        out.bytes(self.call.name().to_bytes())
+        out.bytes(call.name().to_bytes())
     }
 }
 
 struct Made {
     switched: Switched,
+    call: HeldCall,
     limits: Limits,
 }
 
@@ -188,6 +191,6 @@ impl Trigger for Made {
     }
 
     fn show(&self, out: &mut dyn Out) -> fmt::Result {
-        self.switched.show(out)
+        self.switched.show(&self.call, out)
     }
 }
