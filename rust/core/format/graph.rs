@@ -137,7 +137,7 @@ pub struct Line<'a> {
     pub symbols: &'a dyn Symbols,
     /// Names of tasks.
     pub comm: &'a dyn Fn(i32) -> Comm,
-    /// The text section of interrupt entry functions.
+    /// The text section of interrupt entry functions, in this kernel.
     pub irqs: Range<usize>,
 }
 
@@ -159,11 +159,17 @@ impl Line<'_> {
 
     /// Whether the entry of `call` is hidden because it is in an interrupt.
     pub fn hides_entry(&self, state: &mut CpuState, call: &Call<'_>) -> bool {
-        if self.is(&IRQS) || state.irq.is_none() && !self.irqs.contains(&call.func) {
+        if self.is(&IRQS) || state.irq.is_none() && !self.begins_irq(call.func) {
             return false;
         }
         state.irq.get_or_insert(call.depth);
         true
+    }
+
+    /// Whether `func` is the first function of an interrupt.
+    #[inline]
+    fn begins_irq(&self, func: usize) -> bool {
+        self.irqs.contains(&self.symbols.current_addr(func))
     }
 
     /// Whether a return from `depth` is hidden because it is in an interrupt.
@@ -368,7 +374,7 @@ impl Line<'_> {
     /// Writes the arrow at the border of an interrupt, if `func` is its first function.
     #[inline]
     fn irq(&self, out: &mut dyn Out, func: usize, side: Side) -> fmt::Result {
-        match self.irqs.contains(&func) {
+        match self.begins_irq(func) {
             true => self.arrow(out, side),
             false => Ok(()),
         }
@@ -807,6 +813,44 @@ mod tests {
         assert!(hidden.hides_return(&mut state, 2));
         assert!(hidden.hides_return(&mut state, 1));
         assert!(!hidden.hides_return(&mut state, 0));
+    }
+
+    /// What another kernel has recorded, whose text was 0x10_0000 further down.
+    struct Moved;
+
+    impl Symbols for Moved {
+        fn current_addr(&self, addr: usize) -> usize {
+            addr + 0x10_0000
+        }
+
+        fn write_symbol(
+            &self,
+            addr: usize,
+            offset: bool,
+            out: &mut dyn Out,
+        ) -> Result<bool, fmt::Error> {
+            Names.write_symbol(addr, offset, out)
+        }
+    }
+
+    #[test]
+    fn interrupts_of_another_kernel() {
+        let moved = |own| Line {
+            symbols: &Moved,
+            irqs: 0x10_5000..0x10_6000,
+            ..line(own, 1)
+        };
+        let got = |func| {
+            let mut state = CpuState::new();
+            let leaf = exit(func, 2, 5);
+            text(|out| moved(DEFAULT).entry(out, &mut state, &call(func, 2), Some(&leaf)))
+        };
+        assert_eq!(got(0x5010).matches("==========").count(), 2);
+        assert_eq!(got(0x10_5010).matches("==========").count(), 0);
+        let mut state = CpuState::new();
+        let hidden = moved(DEFAULT & !IRQS.bit);
+        assert!(!hidden.hides_entry(&mut state, &call(0x10_5010, 0)));
+        assert!(hidden.hides_entry(&mut state, &call(0x5010, 0)));
     }
 
     #[test]
