@@ -4,9 +4,9 @@
 //!
 //! The [`Instance`] is the callback as long as nothing is asked for but entries: what it does is
 //! all inline and on one screen (`Buffer::record`). [`Careful`] is the one for options, pid lists
-//! and exports; for arguments there is another one of it, whose trampolines save registers. Which of
-//! them is in place changes only while the ops is not registered, so none looks at what another
-//! needs.
+//! and exports; for arguments there is another one of it, whose trampolines save registers. Each has
+//! an ops of its own, so none looks at what another needs; when others are asked for, the new ops
+//! takes the place of the old one.
 //!
 //! `Documentation/function-tracer.md` says where each instruction of the plain path goes.
 
@@ -46,20 +46,26 @@ impl Tracer for Function {
 
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
         let ops = FunctionFilter::of(instance)?.clone();
-        let mut tracing = KBox::new(
+        let pids = FunctionPids::of(instance)?.clone();
+        let tracing = KBox::new(
             Tracing {
                 instance: instance.clone(),
                 ops,
-                pids: FunctionPids::of(instance)?.clone(),
-                careful: None,
+                past: None,
+                careful: Asked::of(&pids, flags)?,
+                pids,
                 _saving: cmdlines::start()?,
             },
             GFP_KERNEL,
         )?;
-        let asked = Asked::of(&tracing.pids, flags)?;
         instance.latency()?.note_start();
-        let ready = tracing.prepare(asked)?;
-        tracing.install(asked, ready)?;
+        let ops = &tracing.ops;
+        match tracing.prepare(tracing.careful)? {
+            Ready::Plain => ops.set_callback(instance.clone())?,
+            Ready::Careful(careful) => ops.set_callback(careful)?,
+            Ready::WithArguments(careful) => ops.set_callback(careful)?,
+        }
+        ops.register()?;
         Ok(tracing)
     }
 
@@ -71,7 +77,10 @@ impl Tracer for Function {
 /// The tracer at work.
 struct Tracing {
     instance: Arc<Instance>,
+    /// Calls the callback: the instance's ops, or one that has taken its place.
     ops: Arc<Ops>,
+    /// The one before.
+    past: Option<Arc<Ops>>,
     pids: Arc<PidFilter>,
     /// What the careful callback was made for; none while the plain one is in place.
     careful: Option<Asked>,
@@ -127,17 +136,6 @@ impl Tracing {
         let careful = Careful::new(&self.instance, &self.pids, asked)?;
         Ok(Arc::new(careful, GFP_KERNEL)?)
     }
-
-    /// Puts the callback that was prepared for `asked` in place, and starts it.
-    fn install(&mut self, asked: Option<Asked>, ready: Ready) -> Result {
-        match ready {
-            Ready::Plain => self.ops.set_callback(self.instance.clone())?,
-            Ready::Careful(careful) => self.ops.set_callback(careful)?,
-            Ready::WithArguments(careful) => self.ops.set_callback(careful)?,
-        }
-        self.careful = asked;
-        self.ops.register()
-    }
 }
 
 impl Running for Tracing {
@@ -146,10 +144,22 @@ impl Running for Tracing {
         if asked == self.careful {
             return Ok(());
         }
-        // Before the old one goes: without memory all stays as it is.
         let ready = self.prepare(asked)?;
-        self.ops.unregister()?;
-        self.install(asked, ready)
+        // However often it changes, one ops waits for its hits. Tracing goes on meanwhile.
+        if let Some(past) = self.past.take() {
+            past.settle();
+        }
+        let ops = match ready {
+            Ready::Plain => self.ops.replace(self.instance.clone())?,
+            Ready::Careful(careful) => self.ops.replace(careful)?,
+            Ready::WithArguments(careful) => self.ops.replace(careful)?,
+        };
+        let past = core::mem::replace(&mut self.ops, ops);
+        self.careful = asked;
+        // The callback holds the instance, which may hold the ops.
+        past.clear_callback()?;
+        self.past = Some(past);
+        Ok(())
     }
 
     fn switched(&mut self, on: bool) {
@@ -164,7 +174,7 @@ impl Drop for Tracing {
     fn drop(&mut self) {
         // It fails only when tracing was disarmed for good, and then nothing is called any more.
         let _ = self.ops.unregister();
-        // The callback holds the instance, which holds the ops.
+        // The callback holds the instance, which may hold the ops.
         let _ = self.ops.clear_callback();
     }
 }

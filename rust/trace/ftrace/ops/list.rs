@@ -69,6 +69,21 @@ pub(super) fn remove(_key: &Key, op: OpsRef) {
     unlink(&HEAD, op, OpsRef::next);
 }
 
+/// Puts `new` in the place of `old`: a walk finds one of them. `old` keeps its `next` for hits that
+/// use it.
+pub(super) fn replace(_key: &Key, old: OpsRef, new: OpsRef) {
+    let mut link = &HEAD;
+    while let Some(here) = at(link) {
+        if here == old {
+            new.next().store(old.next().load(Relaxed), Relaxed);
+            // Pairs with the acquire load in `at`.
+            link.store(new.as_ptr(), Release);
+            return;
+        }
+        link = here.next();
+    }
+}
+
 /// Adds an ops whose trampoline was just made.
 pub(super) fn add_trampoline(_key: &Key, op: OpsRef) {
     op.next_trampoline()

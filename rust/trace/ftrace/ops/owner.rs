@@ -164,6 +164,8 @@ struct Held {
     past: Option<Past>,
     /// Where [`Ops::raw`] points, but for the global ops, which are static.
     memory: Option<KBox<Opaque<ftrace_ops>>>,
+    /// Whose sets it uses, if it has none of its own.
+    sets_of: Option<Arc<Ops>>,
 }
 
 /// A callback that was taken away. Its hits read `private` as the type that they know.
@@ -179,6 +181,7 @@ struct Remains {
     // Dropped in this order, after the trampoline.
     _bound: Option<Bound>,
     _memory: Option<KBox<Opaque<ftrace_ops>>>,
+    _sets_of: Option<Arc<Ops>>,
 }
 
 // SAFETY: nobody else has any of it.
@@ -212,31 +215,46 @@ impl Ops {
 
     /// A new ops with empty filters that calls nothing until [`Ops::set_callback`]. `ENOMEM`.
     pub(crate) fn without_callback() -> Result<Arc<Ops>> {
+        Self::make(None)
+    }
+
+    fn make(sets_of: Option<Arc<Ops>>) -> Result<Arc<Ops>> {
         let memory = KBox::new(Opaque::<ftrace_ops>::zeroed(), GFP_KERNEL)?;
         // SAFETY: zeroed memory that lives as long as the `Ops`, whose drop unregisters it and
         // waits for hits.
         let raw = unsafe { OpsRef::from_raw(memory.get()) }.ok_or(EINVAL)?;
-        Self::adopt(raw, Some(memory))
+        Self::adopt(raw, Some(memory), sets_of)
     }
 
-    fn adopt(raw: OpsRef, memory: Option<KBox<Opaque<ftrace_ops>>>) -> Result<Arc<Ops>> {
+    fn adopt(
+        raw: OpsRef,
+        memory: Option<KBox<Opaque<ftrace_ops>>>,
+        sets_of: Option<Arc<Ops>>,
+    ) -> Result<Arc<Ops>> {
         raw.init();
         raw.record_in_rings(false);
         raw.set(flag::OWNED);
+        let has_sets = sets_of.is_none();
+        if let Some(other) = &sets_of {
+            raw.share_sets(other.raw);
+        }
         let held = Held {
             bound: None,
             used: false,
             past: None,
             memory,
+            sets_of,
         };
         let ops = Arc::pin_init(pin_init!(Ops { raw, held <- new_mutex!(held) }), GFP_KERNEL)?;
-        FTRACE.lock().owners.push(raw, GFP_KERNEL)?;
+        if has_sets {
+            FTRACE.lock().owners.push(raw, GFP_KERNEL)?;
+        }
         Ok(ops)
     }
 
     /// Makes the global ops. Once, at boot. `ENOMEM`.
     pub(crate) fn init_global() -> Result {
-        GLOBAL.populate(Self::adopt(GLOBAL_OPS.get(), None)?);
+        GLOBAL.populate(Self::adopt(GLOBAL_OPS.get(), None, None)?);
         Ok(())
     }
 
@@ -287,6 +305,36 @@ impl Ops {
             release: release::<T>,
         });
         Ok(())
+    }
+
+    /// Makes a new ops call `callback` in the place of this one, by the same sets and without flags.
+    /// Each hit calls one of the two, unless there are very many sites. This one is not registered
+    /// any more then. Task context, sleeps.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`, and `EBUSY` when it is not registered: all stays as it was. `ENODEV` when ftrace is
+    /// disarmed.
+    pub(crate) fn replace<T: CallbackSymbol>(
+        self: &Arc<Self>,
+        callback: Arc<T>,
+    ) -> Result<Arc<Ops>> {
+        let lender = self.held.lock().sets_of.clone();
+        let ops = Self::make(Some(lender.unwrap_or_else(|| self.clone())))?;
+        ops.set_callback(callback)?;
+        ops.held.lock().used = true;
+        // The callback stays until no site leads to it.
+        let _held = self.held.lock();
+        register::replace(self.raw, ops.raw)?;
+        Ok(ops)
+    }
+
+    /// Waits for the hits of the callback that was forgotten last. Task context, may sleep long.
+    pub(crate) fn settle(&self) {
+        let past = self.held.lock().past.take();
+        if past.is_some_and(|past| !past.out.is_so()) {
+            wait_for_trampolines();
+        }
     }
 
     /// Forgets the callback, which may hold what holds this ops; it goes in the background, once its
@@ -366,9 +414,11 @@ impl PinnedDrop for Ops {
             let _ = register::unregister(self.raw);
         }
         FTRACE.lock().owners.retain(|op| *op != self.raw);
-        register::free_sets(self.raw);
         // The global ops, which are static, are never dropped.
         let mut held = self.held.lock();
+        if held.sets_of.is_none() {
+            register::free_sets(self.raw);
+        }
         if super::is_dead() {
             // Sites may lead to its trampoline for ever then, and that may read the C structure.
             core::mem::forget(held.memory.take());
@@ -378,6 +428,7 @@ impl PinnedDrop for Ops {
             raw: self.raw,
             _bound: held.bound.take(),
             _memory: held.memory.take(),
+            _sets_of: held.sets_of.take(),
         };
         drop(held);
         if is_settled {

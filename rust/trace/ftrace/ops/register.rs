@@ -126,6 +126,48 @@ pub(crate) fn stop(state: &mut State, op: OpsRef, scope: OpsRef) {
     sync_ops(state, scope);
 }
 
+/// Calls `new` in the place of `old`, whose sets it uses. Each hit calls one of the two; but as
+/// [`changes_many`] says, hits call neither while many sites are patched.
+///
+/// # Errors
+///
+/// `EBUSY` when `old` is not registered, `EINVAL` when `new` has other sets, `ENODEV` when ftrace is
+/// disarmed, and then neither is called.
+pub(super) fn replace(old: OpsRef, new: OpsRef) -> Result {
+    let mut state = FTRACE.lock();
+    if is_dead() {
+        return Err(ENODEV);
+    }
+    if !old.has(flag::ENABLED) {
+        return Err(EBUSY);
+    }
+    if !new.shares_sets(old) || (old.flags() | new.flags()) & (flag::IPMODIFY | flag::DIRECT) != 0 {
+        return Err(EINVAL);
+    }
+    new.save_func();
+    ensure_trampoline(&state, new);
+    let waits = changes_many(&state.key, new, new);
+    if waits {
+        call_nothing(old);
+        call_nothing(new);
+    }
+    list::replace(&state.key, old, new);
+    old.clear(flag::ENABLED);
+    new.set(flag::ENABLED);
+    sync_ops(&mut state, new);
+    if is_dead() {
+        list::remove(&state.key, new);
+        new.clear(flag::ENABLED);
+        cut_off(&state, old);
+        cut_off(&state, new);
+        return Err(ENODEV);
+    }
+    if waits {
+        call_again(new);
+    }
+    Ok(())
+}
+
 /// More sites than this take several batches of patches.
 const BATCH: usize = 256;
 
