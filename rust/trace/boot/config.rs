@@ -11,7 +11,12 @@ use super::{set_option, Text};
 use crate::core::parse::number;
 use crate::core::parse::options::Request;
 use crate::kernel::bootconfig::Key;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
+#[cfg(any(
+    CONFIG_KPROBE_EVENTS,
+    CONFIG_SYNTH_EVENTS,
+    CONFIG_EPROBE_EVENTS,
+    CONFIG_FPROBE_EVENTS
+))]
 use crate::trace::events::dynamic;
 #[cfg(CONFIG_EVENT_TRACING)]
 use crate::trace::events::{matching::Match, registry};
@@ -171,6 +176,8 @@ fn set_events(instance: &Arc<Instance>, at: Key<'_>) {
 /// Makes the event of `key`, if its group is one that definitions are made in.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 fn define(group: &[u8], key: Key<'_>) -> Result {
+    // Where no kind of event is configured that has such a group.
+    let _ = &key;
     match group {
         #[cfg(CONFIG_KPROBE_EVENTS)]
         b"kprobes" => {
