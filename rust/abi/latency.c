@@ -18,25 +18,28 @@
 /* A kprobe in any of these would come back by way of its own interrupt entry, for ever. */
 
 #ifdef CONFIG_TRACE_IRQFLAGS
-/* Is the last event of this CPU irq_disable? Only a change is one; kept while one of the two is enabled. */
+/*
+ * Has what was told last on this CPU turned interrupts off? Only a change is an event. It is kept while none is enabled, too: the
+ * first one that is enabled has to know it.
+ */
 static DEFINE_PER_CPU(bool, irqs_told_off);
 
 static noinline notrace void irqs_off_with_event(unsigned long ip, unsigned long parent_ip)
 {
+	bool changes = !this_cpu_read(irqs_told_off);
+
+	this_cpu_write(irqs_told_off, true);
 	tracer_hardirqs_off(ip);
-	if (!this_cpu_read(irqs_told_off) && rcu_is_watching()) {
-		this_cpu_write(irqs_told_off, true);
+	if (changes && rcu_is_watching())
 		trace_irq_disable(ip, parent_ip);
-	}
 }
 NOKPROBE_SYMBOL(irqs_off_with_event);
 
 static noinline notrace void irqs_on_with_event(unsigned long ip, unsigned long parent_ip)
 {
-	if (this_cpu_read(irqs_told_off) && rcu_is_watching()) {
+	if (this_cpu_read(irqs_told_off) && rcu_is_watching())
 		trace_irq_enable(ip, parent_ip);
-		this_cpu_write(irqs_told_off, false);
-	}
+	this_cpu_write(irqs_told_off, false);
 	tracer_hardirqs_on(ip);
 }
 NOKPROBE_SYMBOL(irqs_on_with_event);
@@ -48,18 +51,22 @@ static __always_inline bool has_event(void)
 
 static __always_inline void irqs_off(unsigned long ip, unsigned long parent_ip)
 {
-	if (has_event())
+	if (has_event()) {
 		irqs_off_with_event(ip, parent_ip);
-	else
+	} else {
+		this_cpu_write(irqs_told_off, true);
 		tracer_hardirqs_off(ip);
+	}
 }
 
 static __always_inline void irqs_on(unsigned long ip, unsigned long parent_ip)
 {
-	if (has_event())
+	if (has_event()) {
 		irqs_on_with_event(ip, parent_ip);
-	else
+	} else {
+		this_cpu_write(irqs_told_off, false);
 		tracer_hardirqs_on(ip);
+	}
 }
 
 void trace_hardirqs_off(void)
