@@ -19,12 +19,23 @@ impl Instance {
     /// Records `text` in `context` as a text of the code at `ip`. Adds a newline if it lacks one.
     /// Any context. `None` if it was not recorded.
     pub(crate) fn record_text(&self, context: Context, ip: usize, text: &[u8]) -> Option<()> {
+        self.record_text_from(context, ip, ip, text)
+    }
+
+    /// As [`Instance::record_text`]; but a stack that follows begins with the function around `from`.
+    pub(crate) fn record_text_from(
+        &self,
+        context: Context,
+        ip: usize,
+        from: usize,
+        text: &[u8],
+    ) -> Option<()> {
         let end: &[u8] = if text.last() == Some(&b'\n') {
             b"\0"
         } else {
             b"\n\0"
         };
-        self.record_message(context, ip, Print { ip }, [text, end])
+        self.record_message(context, from, Print { ip }, [text, end])
     }
 
     /// Records an entry made at `ip` in `context`, with the parts of its tail. If option

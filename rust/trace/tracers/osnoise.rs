@@ -13,6 +13,7 @@
 //! | [`settings`] | the numbers and options of the files in `osnoise/` |
 //! | [`account`] | what has disturbed a CPU, and the events that say so |
 //! | [`recorders`] | entries, texts and the end of recording in all instances |
+//! | [`places`] | what the lines of texts begin with |
 //! | [`sampling`] | the threads of `osnoise`, which look for lost time |
 //! | `timerlat` | the threads and timers of `timerlat`, and the tasks of programs in their place |
 //! | [`workload`] | start and stop of all that |
@@ -24,6 +25,7 @@
 //! for it to end.
 
 pub(crate) mod account;
+pub(crate) mod places;
 mod recorders;
 mod sampling;
 pub(crate) mod settings;

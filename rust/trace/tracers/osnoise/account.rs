@@ -8,12 +8,16 @@
 //! nested in each other, and each at most once at a time. A reading of the clock that an interrupt
 //! may have come between is made again ([`Account::now`]): [`Account::interrupts`] tells.
 
+#[cfg(not(CONFIG_PREEMPT_RT))]
+use super::places::SoftirqExit;
+use super::places::{IrqExit, Switch};
 use super::recorders;
 use super::settings::Choice;
 use crate::kernel::clock;
 use crate::kernel::osnoise::{self, Name};
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::tracepoint::{TaskProbe, TaskView};
+use crate::trace::instance::message::EntryFunction;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
@@ -188,13 +192,13 @@ impl Account {
         self.interrupts.fetch_add(1, Relaxed);
     }
 
-    /// When the one that ends now has begun, and its length.
-    fn end(&self, source: &Source) -> (u64, u64) {
+    /// When the one that ends now, in the function `F`, has begun, and its length.
+    fn end<F: EntryFunction>(&self, source: &Source) -> (u64, u64) {
         let read = || clock::sched().wrapping_sub(source.start.load(Relaxed));
         let (length, _) = self.undisturbed(read);
         if (length as i64) < 0 {
             // More was taken off than there was.
-            recorders::taint("Negative duration!\n");
+            recorders::taint(F::address(), "Negative duration!\n");
         }
         source.start.store(0, Relaxed);
         (source.arrival.load(Relaxed), length)
@@ -240,7 +244,7 @@ impl Account {
         if !self.is_sampling() {
             return;
         }
-        let (arrival, length) = self.end(&self.irq);
+        let (arrival, length) = self.end::<IrqExit>(&self.irq);
         osnoise::irq_noise(vector, name, arrival, length);
         self.irq.arrival.store(0, Relaxed);
         self.discount_of_irq(length);
@@ -254,7 +258,7 @@ impl Account {
         if !self.is_measured() {
             return self.softirq.forget();
         }
-        let (arrival, length) = self.end(&self.softirq);
+        let (arrival, length) = self.end::<SoftirqExit>(&self.softirq);
         osnoise::softirq_noise(vector, arrival, length);
         self.thread.discount(length);
         self.softirq.arrival.store(0, Relaxed);
@@ -267,7 +271,7 @@ impl Account {
         if !self.is_measured() {
             return self.thread.forget();
         }
-        let (arrival, length) = self.end(&self.thread);
+        let (arrival, length) = self.end::<Switch>(&self.thread);
         osnoise::thread_noise(task, arrival, length);
         self.thread.arrival.store(0, Relaxed);
     }

@@ -127,22 +127,23 @@ pub(super) fn is_tainted() -> bool {
     TAINTED.load(Relaxed)
 }
 
-/// Something happened that must not: `text` says what, in all traces, and the titles of `trace` say
-/// so from now on. Any context.
-pub(super) fn taint(text: &str) {
+/// Something happened in the function at `ip` that must not: `text` says what, in all traces, and the
+/// titles of `trace` say so from now on. Any context.
+pub(super) fn taint(ip: usize, text: &str) {
     let context = Context::capture_all();
-    let ip = taint as fn(&str) as usize;
+    let from = taint as fn(usize, &str) as usize;
     each(|recorder| {
-        let _ = recorder.instance.record_text(context, ip, text.as_bytes());
+        let instance = &recorder.instance;
+        let _ = instance.record_text_from(context, ip, from, text.as_bytes());
     });
     TAINTED.store(true, Relaxed);
 }
 
-/// Turns recording off in all: a condition to stop was met on this CPU, or `exception` has happened.
-/// With option `PANIC_ON_STOP` it ends the kernel. Any context.
-pub(super) fn stop_tracing(exception: Option<&CStr>) {
+/// Turns recording off in all: a condition to stop was met on this CPU in the function at `ip`, or
+/// `exception` has happened. With option `PANIC_ON_STOP` it ends the kernel. Any context.
+pub(super) fn stop_tracing(ip: usize, exception: Option<&CStr>) {
     let context = Context::capture_all();
-    let ip = stop_tracing as fn(Option<&CStr>) as usize;
+    let from = stop_tracing as fn(usize, Option<&CStr>) as usize;
     let cpu = CpuId::current().as_u32();
     let mut memory = [0; 128];
     let mut text = LineBuf::new(&mut memory);
@@ -155,7 +156,7 @@ pub(super) fn stop_tracing(exception: Option<&CStr>) {
         let instance = &recorder.instance;
         // The top instance has texts of its own users alone.
         if !instance.is_top() && instance.options().has(Flag::Printk) {
-            let _ = instance.record_text(context, ip, text.as_bytes());
+            let _ = instance.record_text_from(context, ip, from, text.as_bytes());
         }
         if Choice::PanicOnStop.is_on() {
             osnoise::panic(cpu, exception);

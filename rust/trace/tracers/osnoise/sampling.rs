@@ -4,6 +4,7 @@
 //! passed than a loop takes, something else had the CPU.
 
 use super::account::{self, Account};
+use super::places::OsnoiseMain;
 use super::recorders;
 use super::settings::{Choice, Setting};
 use crate::core::format::entry::Osnoise;
@@ -13,6 +14,7 @@ use crate::kernel::kthread::ThisThread;
 use crate::kernel::osnoise::{self, Sample};
 use crate::kernel::this_task::{pass_for_tasks_rcu, HeldOff, Kind, Staying};
 use crate::trace::instance::latency;
+use crate::trace::instance::message::EntryFunction;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::Relaxed;
 
@@ -27,7 +29,10 @@ pub(super) fn run(thread: &ThisThread, cpu: CpuId) {
     let staying = Staying::for_good();
     while !thread.should_stop() {
         if staying.is_in_the_way() {
-            recorders::taint("migration requested to osnoise threads, leaving.");
+            recorders::taint(
+                OsnoiseMain::address(),
+                "migration requested to osnoise threads, leaving.",
+            );
             return account.leave();
         }
         if recorders::is_any_on() {
@@ -111,7 +116,7 @@ fn sample(thread: &ThisThread, account: &Account) {
         .limit()
         .is_some_and(|limit| entry.noise > limit)
     {
-        recorders::stop_tracing(None);
+        recorders::stop_tracing(OsnoiseMain::address(), None);
     }
 }
 
@@ -144,12 +149,12 @@ fn look(thread: &ThisThread, account: &Account, held: &HeldOff) -> Option<Found>
         let (now, disturbances) = account.now();
         let noise = now.wrapping_sub(last);
         if (noise as i64) < 0 {
-            recorders::taint("negative noise!");
+            recorders::taint(OsnoiseMain::address(), "negative noise!");
             return None;
         }
         let passed = now.wrapping_sub(start);
         if passed < found.runtime {
-            recorders::taint("total overflow!");
+            recorders::taint(OsnoiseMain::address(), "total overflow!");
             return Some(found);
         }
         found.runtime = passed;
@@ -162,7 +167,7 @@ fn look(thread: &ThisThread, account: &Account, held: &HeldOff) -> Option<Found>
             found.noise = found.noise.wrapping_add(noise);
             osnoise::sample_threshold(last, noise, disturbances);
             if stop.is_some_and(|stop| noise > stop) {
-                recorders::stop_tracing(None);
+                recorders::stop_tracing(OsnoiseMain::address(), None);
             }
         }
         // A CPU without ticks would hold up RCU, which would then interrupt it.

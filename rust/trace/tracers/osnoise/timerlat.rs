@@ -5,6 +5,7 @@
 //! `timerlat_fd`.
 
 use super::account::{self, Account};
+use super::places::{Migration, TimerlatIrq, TimerlatMain, TimerlatRead};
 use super::recorders;
 use super::settings::{Choice, Setting};
 use super::workload;
@@ -17,6 +18,7 @@ use crate::kernel::pinned_timer::{caller_of, Expire, PinnedTimer};
 use crate::kernel::raw_lock::RawLock;
 use crate::kernel::this_task::{self, Staying};
 use crate::kernel::tracepoint::TaskView;
+use crate::trace::instance::message::EntryFunction;
 use crate::trace::tasks::stack;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -199,7 +201,7 @@ impl Expire for Alarm {
                 timer.record_stack(latency);
             }
             recorders::raise_latency(latency);
-            recorders::stop_tracing(None);
+            recorders::stop_tracing(TimerlatIrq::address(), None);
         }
         self.wake();
         if !stops && stack != 0 {
@@ -259,11 +261,14 @@ pub(super) fn run(thread: &ThisThread, cpu: CpuId) {
             activation.record_stack(latency);
             activation.is_active.store(false, Relaxed);
             if is_too_long(latency, Setting::StopTracingTotal) {
-                recorders::stop_tracing(None);
+                recorders::stop_tracing(TimerlatMain::address(), None);
             }
         }
         if staying.is_in_the_way() {
-            recorders::taint("migration requested to osnoise threads, leaving.");
+            recorders::taint(
+                TimerlatMain::address(),
+                "migration requested to osnoise threads, leaving.",
+            );
             return account.leave();
         }
         wait(&timer, activation, || thread.should_stop());
@@ -282,8 +287,9 @@ pub(super) fn migrated(task: TaskView<'_>, cpu: u32) {
     };
     if account.pid.load(Relaxed) == task.pid() {
         account.timer.migrated.store(true, Relaxed);
-        recorders::taint("timerlat user-thread migrated\n");
-        recorders::stop_tracing(Some(c"timerlat user-thread migrated"));
+        let ip = Migration::address();
+        recorders::taint(ip, "timerlat user-thread migrated\n");
+        recorders::stop_tracing(ip, Some(c"timerlat user-thread migrated"));
     }
 }
 
@@ -345,8 +351,8 @@ impl UserThread {
         }
         if staying.cpu().as_u32() != self.cpu.as_u32() {
             activation.migrated.store(true, Relaxed);
-            recorders::taint("timerlat user thread migrate\n");
-            recorders::stop_tracing(None);
+            recorders::taint(TimerlatRead::address(), "timerlat user thread migrate\n");
+            recorders::stop_tracing(TimerlatRead::address(), None);
             return Err(EINVAL);
         }
         if activation.migrated.load(Relaxed) {
@@ -362,7 +368,7 @@ impl UserThread {
             activation.is_active.store(false, Relaxed);
             if is_too_long(latency, Setting::StopTracingTotal) {
                 activation.record_stack(latency);
-                recorders::stop_tracing(None);
+                recorders::stop_tracing(TimerlatRead::address(), None);
             }
         } else {
             activation.is_active.store(false, Relaxed);
@@ -377,7 +383,7 @@ impl UserThread {
         if is_too_long(latency, Setting::StopTracingTotal) {
             activation.record_stack(latency);
             recorders::raise_latency(latency);
-            recorders::stop_tracing(None);
+            recorders::stop_tracing(TimerlatRead::address(), None);
         }
         Ok(())
     }

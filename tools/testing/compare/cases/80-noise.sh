@@ -137,6 +137,32 @@ grep -v '^#' trace | head -n 1 | tr -s 0-9 N
 echo 0 > options/raw
 echo nop > current_tracer
 echo 1 > tracing_on
+echo "== places of stops =="
+mkdir instances/noise
+for way in timerlat:stop_tracing_us timerlat:stop_tracing_total_us osnoise:stop_tracing_us osnoise:stop_tracing_total_us program:stop_tracing_total_us; do
+	number=osnoise/${way#*:}
+	tracer=${way%:*}
+	echo 1 > $number
+	echo 1 > instances/noise/tracing_on
+	echo > instances/noise/trace
+	if [ $tracer = program ]; then
+		echo NO_OSNOISE_WORKLOAD > osnoise/options
+		echo timerlat > instances/noise/current_tracer
+		timeout 10 taskset -c 0 head -c 1 osnoise/per_cpu/cpu0/timerlat_fd
+	else
+		echo $tracer > instances/noise/current_tracer
+	fi
+	for try in $(seq 100); do
+		grep -q 1 instances/noise/tracing_on || break
+		sleep 0.1
+	done
+	echo $way
+	grep -o '[a-z_]*: stop tracing hit on cpu [0-9]*' instances/noise/trace
+	echo nop > instances/noise/current_tracer
+	echo 0 > $number
+done
+echo DEFAULTS > osnoise/options
+rmdir instances/noise
 echo "== files of programs with timerlat =="
 fd=osnoise/per_cpu/cpu0/timerlat_fd
 LC_ALL=C head -c 1 $fd 2>&1
