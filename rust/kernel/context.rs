@@ -18,9 +18,10 @@ use kernel::types::NotThreadSafe;
 /// How many levels of contexts there are on a CPU; see [`PreemptCount::level`].
 pub(crate) const LEVELS: u32 = 4;
 
-/// The CPU's preemption count; on x86 with an inverted "need to reschedule" bit.
+/// The CPU's preemption count; on x86 with an inverted "need to reschedule" bit. It stays in the context
+/// that has read it: neither a static nor what interrupts that can have it.
 #[derive(Clone, Copy)]
-pub(crate) struct PreemptCount(u64);
+pub(crate) struct PreemptCount(u64, NotThreadSafe);
 
 impl PreemptCount {
     const DEPTH: u64 = (1 << bindings::PREEMPT_BITS) - 1;
@@ -40,7 +41,7 @@ impl PreemptCount {
     /// Reads it. Any context.
     #[inline(always)]
     pub(crate) fn read() -> Self {
-        Self(raw_preempt_count())
+        Self(raw_preempt_count(), NotThreadSafe)
     }
 
     /// The count as it was before the generated code of an event's probe turned preemption off,
@@ -48,14 +49,14 @@ impl PreemptCount {
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
     pub(crate) fn before_probe(self) -> Self {
-        Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPTION))))
+        self.minus(cfg!(CONFIG_PREEMPTION))
     }
 
     /// The count as it was, if [`Self::before_probe`] has subtracted 1 from a depth of 0: behind an
     /// `int3` nobody has turned preemption off. Preemption is never off as often as the count says then.
     pub(crate) fn without_borrow(self) -> Self {
         match self.depth() {
-            Self::DEPTH => Self(self.0.wrapping_add(1)),
+            Self::DEPTH => Self(self.0.wrapping_add(1), NotThreadSafe),
             _ => self,
         }
     }
@@ -63,7 +64,13 @@ impl PreemptCount {
     /// The count as it was before a guard turned preemption off, which nothing else has done since.
     #[inline(always)]
     pub(crate) fn before(self, _stay: &PreemptOff) -> Self {
-        Self(self.0.wrapping_sub(u64::from(cfg!(CONFIG_PREEMPT_COUNT))))
+        self.minus(cfg!(CONFIG_PREEMPT_COUNT))
+    }
+
+    /// Turned off once less, if `once`.
+    #[inline(always)]
+    fn minus(self, once: bool) -> Self {
+        Self(self.0.wrapping_sub(once.into()), NotThreadSafe)
     }
 
     /// How deep preemption may be off in [a plain task](Self::is_plain_task).

@@ -8,7 +8,6 @@
 use crate::core::bits::fields;
 use crate::core::format::line::flag;
 use crate::kernel::context::{self, PreemptCount, PreemptOff};
-use kernel::types::NotThreadSafe;
 
 /// Whether this CPU has made an entry since the names of its tasks were last saved.
 ///
@@ -41,7 +40,8 @@ fields!(Word: u64 {
     pid / with_pid: 32, 32;
 });
 
-/// The context in which an entry is made: its header but for the type.
+/// The context in which an entry is made: its header but for the type. It stays in that context, as its
+/// [`PreemptCount`] does.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
     word: Word,
@@ -99,7 +99,7 @@ impl Context {
     #[inline(always)]
     pub(crate) fn plain_task(self) -> Option<PlainTask> {
         match self.is_plain_task() {
-            true => Some(PlainTask(self, NotThreadSafe)),
+            true => Some(PlainTask(self)),
             false => None,
         }
     }
@@ -161,7 +161,7 @@ impl Context {
 
 /// The context of a task that [`Context::capture`] says all of. It stays within that task.
 #[derive(Clone, Copy)]
-pub(crate) struct PlainTask(Context, NotThreadSafe);
+pub(crate) struct PlainTask(Context);
 
 impl PlainTask {
     /// The header of an entry of type `kind`.
@@ -175,7 +175,7 @@ impl PlainTask {
 /// written. The rest of the header is read then. It stays within that task, as long as that turns
 /// interrupts neither on nor off.
 #[derive(Clone, Copy)]
-pub(crate) struct PlainCount(PreemptCount, NotThreadSafe);
+pub(crate) struct PlainCount(PreemptCount);
 
 impl PlainCount {
     /// The `count` of the task that runs this, if there is nothing to say of it beyond what
@@ -187,7 +187,7 @@ impl PlainCount {
             && context::migrate_disabled() == 0
             && context::task_softirqs() == 0;
         match is_plain {
-            true => Some(Self(count, NotThreadSafe)),
+            true => Some(Self(count)),
             false => None,
         }
     }
