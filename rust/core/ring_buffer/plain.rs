@@ -163,23 +163,31 @@ impl Writer<'_> {
         }
     }
 
-    /// Publishes an event after [`Plain::Unpublished`].
-    ///
-    /// # Safety
-    ///
-    /// The last call of this context on the buffer was the write that returned `Unpublished`.
+    /// Publishes an event after [`Plain::Unpublished`]. If an event is reserved, that is left to the
+    /// outermost writer.
     #[cold]
-    pub unsafe fn publish<E: Env>(&self, env: &E) -> Wake {
-        self.buffer.publish_slow(env)
+    pub fn publish<E: Env>(&self, env: &E) -> Wake {
+        self.publish_from(env, 0)
     }
 
-    /// Leaves after [`Plain::Abandoned`], and publishes the events of interrupting writers.
+    /// Leaves after [`Plain::Abandoned`], and publishes the events of interrupting writers. If an event
+    /// is reserved that was reserved since, nothing is done.
     ///
     /// # Safety
     ///
-    /// The last call of this context on the buffer was the attempt that returned `Abandoned`.
+    /// An attempt of this context on the buffer returned `Abandoned`, and no call has done this for it yet.
     #[cold]
     pub unsafe fn abandon<E: Env>(&self, env: &E) -> Wake {
-        self.buffer.leave(env)
+        self.publish_from(env, self.context.bit())
+    }
+
+    /// Publishes if the context word has the bits of these `writers`, who have ended their events, and
+    /// of nobody else.
+    #[inline(always)]
+    fn publish_from<E: Env>(&self, env: &E, writers: u64) -> Wake {
+        match self.buffer.setup.context.get() & !Context::CROSSED == writers {
+            true => self.buffer.publish_slow(env),
+            false => Wake::Unwanted,
+        }
     }
 }

@@ -8,7 +8,7 @@
 mod memory;
 
 use memory::{Clock, Memory};
-use rtrace_core::ring_buffer::{Context, Iter};
+use rtrace_core::ring_buffer::{Context, Iter, Plain};
 
 fn write(memory: &Memory, clock: &Clock, value: u64) -> bool {
     clock.advance(1);
@@ -310,4 +310,30 @@ fn an_iterator_with_too_little_memory_finds_nothing() {
     }
     let mut iter = Iter::new(vec![0; 112]);
     assert!(iter.next(&reader).is_some());
+}
+
+/// What is left of an attempt is not done inside of an event that the context has reserved since: that
+/// would show it to readers while it is being written.
+#[test]
+fn nothing_is_published_from_inside_an_event() {
+    let memory = Memory::new(2, 128);
+    let clock = Clock::default();
+    assert!(write(&memory, &clock, 0));
+    assert_eq!(memory.reader().consume().map(|event| event.time), Some(1));
+    clock.advance(1 << 30);
+    let writer = memory.writer(Context::NORMAL);
+    let attempt = writer.write_plain_at(&clock, |_| [0_u64]);
+    assert_eq!(attempt, Plain::Abandoned, "it is too long ago");
+    let mut event = writer.reserve(&clock, 8).unwrap();
+    // SAFETY: no call has done it for the attempt above.
+    let _ = unsafe { writer.abandon(&clock) };
+    let _ = writer.publish(&clock);
+    assert!(memory.reader().consume().is_none());
+    event.payload().copy_from_slice(&1_u64.to_ne_bytes());
+    let _ = event.commit();
+    assert!(memory.reader().consume().is_none());
+    // SAFETY: the call above has done nothing.
+    let _ = unsafe { writer.abandon(&clock) };
+    assert_eq!(value(memory.reader().consume().unwrap().payload), 1);
+    assert!(!memory.buffer().is_writing());
 }

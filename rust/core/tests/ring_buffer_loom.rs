@@ -109,8 +109,7 @@ impl Cpu<'_> {
         match writer.write_plain_at(self, |time| [time, 0]) {
             Plain::Done | Plain::Wanted => {}
             Plain::Unpublished => {
-                // SAFETY: it was said of the event that was written just now.
-                let _ = unsafe { writer.publish(self) };
+                let _ = writer.publish(self);
             }
             Plain::Not => return self.write(Context::NORMAL, HALF),
             Plain::Abandoned => {

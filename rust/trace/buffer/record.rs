@@ -108,8 +108,9 @@ impl Env for InLine {
 ///
 /// # Invariants
 ///
-/// One of the two constants, or the address of the ring and the outcome's number. That ring was
-/// found while preemption was off by `stay`.
+/// One of the two constants, or the address of the ring and the outcome's number. That ring was this
+/// CPU's when a task, this one, made the attempt, with preemption off by `stay` since; there is no other
+/// value of that attempt.
 #[must_use = "the attempt has to be completed unless it is done"]
 pub(crate) struct Unfinished<S: Pinned> {
     word: usize,
@@ -135,8 +136,12 @@ impl<S: Pinned> Unfinished<S> {
         Self { word: 0, stay }
     }
 
+    /// # Safety
+    ///
+    /// A task has just made an attempt on `ring`, this CPU's by `stay`, with this `outcome`; nobody else
+    /// makes a value of it.
     #[inline(always)]
-    fn of(ring: &Ring, outcome: Plain, stay: S) -> Self {
+    unsafe fn of(ring: &Ring, outcome: Plain, stay: S) -> Self {
         // (Each number where it is needed: a register that had it before could have nothing else.)
         let number = match outcome {
             Plain::Done => constant::<{ Plain::Done as u32 }>(),
@@ -146,7 +151,8 @@ impl<S: Pinned> Unfinished<S> {
             Plain::Abandoned => constant::<{ Plain::Abandoned as u32 }>(),
         };
         const { assert!(Self::OUTCOMES.len() <= Self::MASK) };
-        // INVARIANT: the numbers are those of `OUTCOMES`, and below the alignment.
+        // INVARIANT: the numbers are those of `OUTCOMES`, and below the alignment; the rest is what
+        // the caller says.
         Self {
             word: core::ptr::from_ref(ring) as usize | number as usize,
             stay,
@@ -163,7 +169,7 @@ impl<S: Pinned> Unfinished<S> {
     ///
     /// # Safety
     ///
-    /// `word` is as the type's invariants say, by what this CPU's ring was since `stay`.
+    /// `word` is as the type's invariants say, of an attempt made since `stay`.
     #[cfg(CONFIG_FUNCTION_TRACER)]
     #[inline(always)]
     pub(crate) unsafe fn handed_on(word: usize, stay: S) -> Self {
@@ -284,9 +290,11 @@ impl Buffer {
         match writer.write_plain_at(&InLine, headed) {
             Plain::Done => EntryMade::set(true),
             Plain::Wanted => self.wake(stay, ring),
-            Plain::Unpublished => self.publish(stay, ring),
+            // SAFETY: this task has written it, with preemption off by `stay`.
+            Plain::Unpublished => unsafe { self.publish(stay, ring) },
             Plain::Not => Self::record_any(one, two, self, stay, E::ID),
-            Plain::Abandoned => Self::record_again(one, two, self, stay, ring, E::ID),
+            // SAFETY: this task has just made the attempt, with preemption off by `stay`.
+            Plain::Abandoned => unsafe { Self::record_again(one, two, self, stay, ring, E::ID) },
         }
     }
 
@@ -314,8 +322,9 @@ impl Buffer {
     }
 
     /// Records an entry made by a plain task, which may depend on its time, if this is the plain
-    /// case; `made` reads the task's pid, too. Then `done` is called with that time, else `rest` with what is left to do: before
-    /// anything else is recorded here, it has to call [`Buffer::complete`]. Preemption is off in both.
+    /// case; `made` reads the task's pid, too. Then `done` is called with that time, else `rest` with
+    /// what is left to do: before anything else is recorded here, it calls [`Buffer::complete`], or other
+    /// entries of this CPU wait for that. Preemption is off in both.
     #[inline(always)]
     pub(crate) fn record_headed<E: Body, S: Pinned, R>(
         &self,
@@ -337,21 +346,25 @@ impl Buffer {
                 made: move || made(now),
             }
         };
+        // SAFETY: called for the outcome of the attempt that is made now, by a task, on what is this CPU's
+        // ring by `stay`; the value is the only one of it.
+        let left = |outcome, stay| unsafe { Unfinished::of(ring, outcome, stay) };
         match writer.write_plain_at(&InLine, headed) {
             Plain::Done => {
                 EntryMade::set(true);
                 done(stay, time)
             }
-            Plain::Wanted => rest(Unfinished::of(ring, Plain::Wanted, stay), time),
-            Plain::Unpublished => rest(Unfinished::of(ring, Plain::Unpublished, stay), time),
-            Plain::Not => rest(Unfinished::of(ring, Plain::Not, stay), time),
-            Plain::Abandoned => rest(Unfinished::of(ring, Plain::Abandoned, stay), time),
+            Plain::Wanted => rest(left(Plain::Wanted, stay), time),
+            Plain::Unpublished => rest(left(Plain::Unpublished, stay), time),
+            Plain::Not => rest(left(Plain::Not, stay), time),
+            Plain::Abandoned => rest(left(Plain::Abandoned, stay), time),
         }
     }
 
     /// Records an entry made in `context`, which may depend on its time, if this is the plain case;
-    /// and that time. Preemption stays off to [`Buffer::complete`], which has to follow, before
-    /// anything else is recorded here, unless it [`is_done`](Unfinished::is_done).
+    /// and that time. Preemption stays off to [`Buffer::complete`], which follows before anything else is
+    /// recorded here, unless it [`is_done`](Unfinished::is_done); other entries of this CPU wait for
+    /// that.
     #[inline(always)]
     pub(crate) fn record_fast<E: Entry<Words: Payload>, S: Pinned>(
         &self,
@@ -385,33 +398,45 @@ impl Buffer {
             let word = Unfinished::<S>::NOTHING;
             return (Unfinished { word, stay }, time);
         }
-        (Unfinished::of(ring, outcome, stay), time)
+        // SAFETY: it is the outcome of the attempt just made, by a task, on what is this CPU's ring by
+        // `stay`; there is one value of it.
+        (unsafe { Unfinished::of(ring, outcome, stay) }, time)
     }
 
     /// Does what is left of [`Buffer::record_fast`], and gives back what keeps preemption off. False
     /// if nothing was recorded, and [`Buffer::write_with`] may.
+    ///
+    /// Inside of an event that this context has reserved after the attempt nothing is done.
     #[inline(always)]
     pub(crate) fn complete<S: Pinned>(&self, left: Unfinished<S>) -> (bool, S) {
         let made = match left.get() {
-            Some((ring, outcome)) => self.complete_on(ring, outcome),
+            // SAFETY: by the invariant of `Unfinished`, of which `left` is the one of the attempt, and
+            // which has preemption off until after this.
+            Some((ring, outcome)) => unsafe { self.complete_on(ring, outcome) },
             None => left.is_done(),
         };
         (made, left.stay)
     }
 
-    /// [`Buffer::complete`] of an attempt on `ring`; the caller has preemption off.
+    /// [`Buffer::complete`] of an attempt on `ring`.
+    ///
+    /// # Safety
+    ///
+    /// The task that runs this has made it, with that `outcome`, and preemption is off since. Nothing was
+    /// done for it yet.
     #[cold]
     #[inline(never)]
-    fn complete_on(&self, ring: &Ring, outcome: Plain) -> bool {
+    unsafe fn complete_on(&self, ring: &Ring, outcome: Plain) -> bool {
         match outcome {
             Plain::Done => {}
             Plain::Wanted => self.wake(PreemptOff::new(), ring),
-            Plain::Unpublished => self.publish(PreemptOff::new(), ring),
+            // SAFETY: this task has made the attempt, with preemption off since.
+            Plain::Unpublished => unsafe { self.publish(PreemptOff::new(), ring) },
             Plain::Not => return false,
             Plain::Abandoned => {
                 // If somebody is to be woken, the entry that comes next does it.
-                // SAFETY: the caller has preemption off since the attempt, which by the invariant
-                // of `Unfinished`, of which there is one, was made on this ring by a task.
+                // SAFETY: this task has made the attempt, with preemption off since, and nothing was
+                // done for it yet.
                 let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
                 return false;
             }
@@ -431,12 +456,24 @@ impl Buffer {
     }
 
     /// [`Buffer::record`] of an event after a long time, or that was interrupted.
+    ///
+    /// # Safety
+    ///
+    /// The task that runs this has just made an attempt on `ring`, with preemption off by `stay`, which
+    /// was [abandoned](Plain::Abandoned).
     #[cold]
     #[inline(never)]
-    fn record_again(one: u64, two: u64, buffer: &Self, stay: PreemptOff, ring: &Ring, kind: u16) {
+    unsafe fn record_again(
+        one: u64,
+        two: u64,
+        buffer: &Self,
+        stay: PreemptOff,
+        ring: &Ring,
+        kind: u16,
+    ) {
         // If somebody is to be woken, the entry that comes now does it.
-        // SAFETY: `stay` has preemption off since the attempt that a task made on this ring, and
-        // that ended so.
+        // SAFETY: `stay` has preemption off since the attempt that this task made on this ring, and for
+        // which nothing was done yet.
         let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
         Self::record_any(one, two, buffer, stay, kind);
     }
@@ -475,13 +512,18 @@ impl Buffer {
     }
 
     /// The rest of a [`Buffer::record`] on a new sub-buffer, or after one that was interrupted.
+    ///
+    /// # Safety
+    ///
+    /// The task that runs this has written an event to `ring`, with preemption off since; `stay` has it
+    /// off, too.
     #[cold]
     #[inline(never)]
-    fn publish(&self, stay: PreemptOff, ring: &Ring) {
+    unsafe fn publish(&self, stay: PreemptOff, ring: &Ring) {
         EntryMade::set(true);
-        // SAFETY: `stay` has preemption off since the event was written to this ring, which it is
-        // about.
-        if unsafe { ring.core.writer(Level::NORMAL).publish(&InLine) } == Wake::Wanted {
+        // SAFETY: preemption is off since this task has written to this ring, which was its CPU's.
+        let writer = unsafe { ring.core.writer(Level::NORMAL) };
+        if writer.publish(&InLine) == Wake::Wanted {
             self.wake(stay, ring);
         }
     }

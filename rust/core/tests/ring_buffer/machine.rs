@@ -201,8 +201,7 @@ impl Machine {
         let wake = match plain {
             Plain::Done => Wake::Unwanted,
             Plain::Wanted => Wake::Wanted,
-            // SAFETY: it was said of the event that was written just now.
-            Plain::Unpublished => unsafe { writer.publish(self) },
+            Plain::Unpublished => writer.publish(self),
             Plain::Not => return self.write(8, false),
             Plain::Abandoned => {
                 // SAFETY: it was said of the attempt just made.
