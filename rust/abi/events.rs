@@ -8,6 +8,7 @@
 //! [`trace_put_event_file`].
 
 use super::sysctl;
+use crate::kernel::context::PreemptOff;
 use crate::kernel::trace_event::{
     self as calls, Call, FlagsHandle, HeldCall, RawField, Registered, Reservation,
 };
@@ -16,6 +17,7 @@ use crate::trace::events::file::{Hot, HotFile};
 use crate::trace::events::matching::Match;
 use crate::trace::events::{boot, console, recording, registry};
 use crate::trace::instance::{list, Held, Instance};
+use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
 use kernel::error::from_result;
@@ -29,7 +31,8 @@ use kernel::sync::Arc;
 ///
 /// # Safety
 ///
-/// `fbuffer` is the caller's; `trace_file` is as the module's head says.
+/// `fbuffer` is the caller's; `trace_file` is as the module's head says. Preemption is off, and stays so
+/// until [`trace_event_buffer_commit`].
 #[export]
 pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
     fbuffer: *mut bindings::trace_event_buffer,
@@ -37,28 +40,34 @@ pub(crate) unsafe extern "C" fn trace_event_buffer_reserve(
     len: c_ulong,
 ) -> *mut c_void {
     // SAFETY: `trace_file` is the `HotFile` that the probe was registered with, and `fbuffer` a
-    // place of its own.
-    let (file, at) = unsafe {
+    // place of its own. Preemption is off until the commit; the guard is not dropped.
+    let (stay, file, at) = unsafe {
         (
+            ManuallyDrop::new(PreemptOff::assume()),
             HotFile::from_raw(trace_file),
             Reservation::from_raw(fbuffer),
         )
     };
-    recording::reserve(file, at, len).cast()
+    recording::reserve(stay.lend(), file, at, len).cast()
 }
 
 /// Ends what [`trace_event_buffer_reserve`] gave. In the event's probe.
 ///
 /// # Safety
 ///
-/// `fbuffer` is what that has filled in, in this context; the entry is complete.
+/// `fbuffer` is what that has filled in, in this context, with preemption off since, and has not ended;
+/// later ones of this context have ended. The entry is complete.
 #[export]
 pub(crate) unsafe extern "C" fn trace_event_buffer_commit(
     fbuffer: *mut bindings::trace_event_buffer,
 ) {
-    // SAFETY: `fbuffer` is what `trace_event_buffer_reserve` has filled in, in this context; the
-    // entry is complete.
-    unsafe { recording::commit(Reservation::from_raw(fbuffer)) }
+    // SAFETY: `fbuffer` is what `trace_event_buffer_reserve` has filled in, in this context, with
+    // preemption off since and until this returns; the guard is not dropped. The file stays as long as
+    // its probe, which calls this. The entry is complete.
+    unsafe {
+        let stay = ManuallyDrop::new(PreemptOff::assume());
+        recording::commit(stay.lend(), Reservation::from_raw(fbuffer));
+    }
 }
 
 /// Is no entry to be made of this hit? Does what triggers are for that need none. Any context.

@@ -5,7 +5,12 @@
 //!
 //! C headers: `include/linux/preempt.h`, `include/linux/irqflags.h`, `include/linux/thread_info.h`.
 
-#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
+#[cfg(any(
+    CONFIG_EVENT_TRACING,
+    CONFIG_IRQSOFF_TRACER,
+    CONFIG_PREEMPT_TRACER,
+    CONFIG_BRANCH_TRACER
+))]
 use core::marker::PhantomData;
 #[cfg(any(CONFIG_SYNTH_EVENTS, CONFIG_EPROBE_EVENTS, CONFIG_USER_EVENTS))]
 use core::mem::ManuallyDrop;
@@ -404,18 +409,20 @@ impl PreemptOff {
         Self(NotThreadSafe)
     }
 
-    /// A proof that it is off, for callees.
-    #[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
+    /// A proof that it is off, for callees: by value, so that it takes no register.
+    #[cfg(any(CONFIG_EVENT_TRACING, CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER))]
     #[inline(always)]
     pub(crate) fn lend(&self) -> LentOff<'_> {
         LentOff(PhantomData, NotThreadSafe)
     }
 
-    /// Takes over a guard that was forgotten, on this CPU.
+    /// Takes over a guard that was forgotten, on this CPU. Or lends somebody else's: that one is not
+    /// dropped.
     ///
     /// # Safety
     ///
-    /// There is one, in this context, and nobody else takes it over.
+    /// There is one, in this context, and nobody else takes it over. Or preemption is off as long as the
+    /// result is used, and it is not dropped.
     #[inline(always)]
     pub(crate) unsafe fn assume() -> Self {
         Self(NotThreadSafe)
@@ -447,11 +454,21 @@ pub(crate) unsafe trait Pinned {}
 unsafe impl Pinned for PreemptOff {}
 
 /// Preemption is off because somebody else's guard lives.
-#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
+#[cfg(any(
+    CONFIG_EVENT_TRACING,
+    CONFIG_IRQSOFF_TRACER,
+    CONFIG_PREEMPT_TRACER,
+    CONFIG_BRANCH_TRACER
+))]
 #[derive(Clone, Copy)]
 pub(crate) struct LentOff<'a>(PhantomData<&'a ()>, NotThreadSafe);
 
-#[cfg(any(CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER, CONFIG_BRANCH_TRACER))]
+#[cfg(any(
+    CONFIG_EVENT_TRACING,
+    CONFIG_IRQSOFF_TRACER,
+    CONFIG_PREEMPT_TRACER,
+    CONFIG_BRANCH_TRACER
+))]
 // SAFETY: it is lent by a guard, which lives longer.
 unsafe impl Pinned for LentOff<'_> {}
 

@@ -145,7 +145,7 @@ pub(crate) unsafe extern "C" fn synth_event_trace_start(
         let stay = PreemptOff::new();
         // SAFETY: the state's memory is the reservation's until the end.
         let at = unsafe { Reservation::from_raw(&mut state.fbuffer) };
-        let entry = recording::reserve(file, at, fields.size());
+        let entry = recording::reserve(stay.lend(), file, at, fields.size());
         if entry.is_null() {
             return Err(EINVAL);
         }
@@ -248,19 +248,20 @@ pub(crate) unsafe extern "C" fn synth_event_add_val(
 ///
 /// # Safety
 ///
-/// `state` is null, or was begun in this context and not ended.
+/// `state` is null, or was begun in this context and not ended; its file is still there, and states that
+/// were begun later have ended.
 #[export]
 pub(crate) unsafe extern "C" fn synth_event_trace_end(state: *mut State) -> c_int {
     if state.is_null() {
         return EINVAL.to_errno();
     }
-    // SAFETY: the state was begun; unless nothing was reserved, preemption is off since then, and the
-    // entry is complete and not committed.
+    // SAFETY: the state was begun; unless nothing was reserved, preemption is off since then by a guard
+    // that was forgotten, and the entry is complete and not committed.
     unsafe {
         if !(*state).disabled {
             (*state).disabled = true;
-            recording::commit(Reservation::from_raw(&mut (*state).fbuffer));
-            drop(PreemptOff::assume());
+            let stay = PreemptOff::assume();
+            recording::commit(stay.lend(), Reservation::from_raw(&mut (*state).fbuffer));
         }
     }
     0

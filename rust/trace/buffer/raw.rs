@@ -12,6 +12,8 @@ use super::ring::Ring;
 use super::Buffer;
 use crate::core::ring_buffer::{Attempt, Context as Level, Ended, Wake, Writer};
 use crate::core::sys::apart;
+#[cfg(CONFIG_EVENT_TRACING)]
+use crate::kernel::context::Pinned;
 use crate::kernel::context::{PreemptCount, PreemptOff};
 use core::ptr::NonNull;
 use kernel::cpu::CpuId;
@@ -26,12 +28,13 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn reserve(&self, length: usize) -> Option<NonNull<u8>> {
         let stay = PreemptOff::new();
-        let ring = self.this_ring();
+        // SAFETY: preemption is off by `stay`, which goes where the ring goes.
+        let ring = unsafe { self.this_ring() };
         // SAFETY: preemption is off and the ring is this CPU's. The short way asks whether another
         // writer is under way: where none is, it does no harm to take the context of tasks,
         // whichever this is.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        match writer.reserve_plain(&InLine, length) {
+        match writer.reserve_plain(InLine::by(&stay), length) {
             Attempt::Reserved(event) => {
                 core::mem::forget(stay);
                 Some(event)
@@ -39,8 +42,9 @@ impl Buffer {
             Attempt::Not => self.reserve_any(stay, length),
             Attempt::Entered(length) => {
                 let same = apart(core::ptr::from_ref(ring) as u64) as *const Ring;
-                // SAFETY: it is the same one.
-                Self::reserve_entered(stay, length, unsafe { &*same })
+                // SAFETY: it is the same one, on which this was tried just now, with preemption off by
+                // `stay`.
+                unsafe { Self::reserve_entered(stay, length, &*same) }
             }
         }
     }
@@ -50,8 +54,9 @@ impl Buffer {
     /// interrupts.
     #[cfg(CONFIG_EVENT_TRACING)]
     #[inline(always)]
-    pub(crate) fn held_ring<'a>(&'a self, _stay: &'a PreemptOff) -> &'a HeldRing {
-        HeldRing::of(self.this_ring())
+    pub(crate) fn held_ring<'a>(&'a self, stay: &'a impl Pinned) -> &'a HeldRing {
+        // SAFETY: the type is transparent. INVARIANT: `stay` is borrowed as long.
+        unsafe { &*core::ptr::from_ref(self.ring_here(stay)).cast() }
     }
 
     /// The rest of a [`HeldRing::try_reserve`] of `length` bytes. None as with [`Buffer::reserve`].
@@ -69,8 +74,12 @@ impl Buffer {
     ) -> Option<NonNull<u8>> {
         let event = match tried {
             Attempt::Reserved(event) => return Some(event),
-            Attempt::Not => self.reserve_on(&ring.0, PreemptOff::new(), length),
-            Attempt::Entered(length) => Self::reserve_entered(PreemptOff::new(), length, &ring.0),
+            // SAFETY: by the invariant of `HeldRing` this CPU has or had it, with preemption off since.
+            Attempt::Not => unsafe { self.reserve_on(&ring.0, PreemptOff::new(), length) },
+            // SAFETY: that is what was tried there just now, with preemption off since.
+            Attempt::Entered(length) => unsafe {
+                Self::reserve_entered(PreemptOff::new(), length, &ring.0)
+            },
         }?;
         // SAFETY: it was left off once more.
         drop(unsafe { PreemptOff::assume() });
@@ -88,18 +97,30 @@ impl Buffer {
     pub(crate) unsafe fn commit_held(&self, ring: &HeldRing) {
         // SAFETY: preemption is off since this context has reserved the event there, and it has ended
         // later ones.
-        match unsafe { ring.0.core.writer(Level::NORMAL).commit_plain(&InLine) } {
+        let ended = unsafe {
+            let writer = ring.0.core.writer(Level::NORMAL);
+            writer.commit_plain(ring.clock())
+        };
+        match ended {
             Ended::Done(Wake::Unwanted) => {}
-            rest => self.commit_rest_held(ring, rest),
+            // SAFETY: it is what ending the event on this ring has left just now.
+            rest => unsafe { self.commit_rest_held(ring, rest) },
         }
     }
 
+    /// # Safety
+    ///
+    /// `rest` is what ending this context's last event on `ring` has left just now.
     #[cfg(CONFIG_EVENT_TRACING)]
     #[cold]
     #[inline(never)]
-    fn commit_rest_held(&self, ring: &HeldRing, rest: Ended) {
-        // SAFETY: preemption is off, and `rest` is what ending the event on this ring has left.
-        let wake = unsafe { ring.0.core.writer(Level::NORMAL).commit_rest(&InLine, rest) };
+    unsafe fn commit_rest_held(&self, ring: &HeldRing, rest: Ended) {
+        // SAFETY: preemption is off as long as there is a reference to the ring, and `rest` is what ending
+        // the event there has left.
+        let wake = unsafe {
+            let writer = ring.0.core.writer(Level::NORMAL);
+            writer.commit_rest(ring.clock(), rest)
+        };
         if wake == Wake::Wanted {
             self.wake_waiters_here(&ring.0);
         }
@@ -116,7 +137,7 @@ impl Buffer {
         // one there that has not ended.
         let wake = unsafe {
             let writer = ring.0.core.writer(Level::NORMAL);
-            writer.discard_raw(&InLine, event)
+            writer.discard_raw(ring.clock(), event)
         };
         if wake == Wake::Wanted {
             self.wake_waiters_here(&ring.0);
@@ -128,16 +149,26 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn reserve_any(&self, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
-        self.reserve_on(self.this_ring(), stay, length)
+        // SAFETY: it is this CPU's, with preemption off by `stay`.
+        unsafe { self.reserve_on(self.this_ring(), stay, length) }
     }
 
-    fn reserve_on(&self, ring: &Ring, stay: PreemptOff, length: usize) -> Option<NonNull<u8>> {
+    /// # Safety
+    ///
+    /// `ring` is one of this buffer that this CPU has or had since preemption is off; `stay` has it off,
+    /// too.
+    unsafe fn reserve_on(
+        &self,
+        ring: &Ring,
+        stay: PreemptOff,
+        length: usize,
+    ) -> Option<NonNull<u8>> {
         let level = PreemptCount::read().level();
-        // SAFETY: `stay` has preemption off, the ring is this CPU's, and `level` says where this
-        // is.
+        // SAFETY: `stay` has preemption off, only this CPU writes to the ring, and `level` says where
+        // this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let event = if ring.core.short_clock() {
-            writer.reserve_raw(&InLine, length)?
+            writer.reserve_raw(InLine::by(&stay), length)?
         } else if Clocked::is_read(ring, level) {
             return None;
         } else {
@@ -155,13 +186,18 @@ impl Buffer {
     }
 
     /// [`Buffer::reserve`] of an event after a long time, or that was interrupted.
+    ///
+    /// # Safety
+    ///
+    /// This context's last attempt on `ring`, which was this CPU's then, gave this length. Preemption is
+    /// off since; `stay` has it off, too.
     #[cold]
     #[inline(never)]
-    fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
-        // SAFETY: `stay` has preemption off since the attempt on this ring, which gave this length.
+    unsafe fn reserve_entered(stay: PreemptOff, length: u64, ring: &Ring) -> Option<NonNull<u8>> {
+        // SAFETY: preemption is off since the attempt on this ring, which gave this length.
         let event = unsafe {
             let writer = ring.core.writer(Level::NORMAL);
-            writer.reserve_entered(&InLine, length as usize)?
+            writer.reserve_entered(InLine::by(&stay), length as usize)?
         };
         core::mem::forget(stay);
         Some(event)
@@ -177,41 +213,57 @@ impl Buffer {
     pub(crate) unsafe fn commit(&self) {
         // SAFETY: the event's `reserve` has left preemption off.
         let stay = unsafe { PreemptOff::assume() };
-        let ring = self.this_ring();
+        // SAFETY: preemption is off by `stay`, which goes where the ring goes.
+        let ring = unsafe { self.this_ring() };
         // SAFETY: preemption is off; committing looks at the context word alone. This context has
         // reserved an event here, and has ended later ones.
-        match unsafe { ring.core.writer(Level::NORMAL).commit_plain(&InLine) } {
+        let ended = unsafe {
+            let writer = ring.core.writer(Level::NORMAL);
+            writer.commit_plain(InLine::by(&stay))
+        };
+        match ended {
             Ended::Done(Wake::Unwanted) => {}
-            rest => self.commit_rest(stay, ring, rest),
+            // SAFETY: it is what ending the event on this CPU's ring has left, with preemption off by
+            // `stay`.
+            rest => unsafe { self.commit_rest(stay, ring, rest) },
         }
     }
 
     /// The rest of a [`Buffer::commit`]: somebody is to be woken, or it was not the plain case.
+    ///
+    /// # Safety
+    ///
+    /// `rest` is what ending this context's last event has left just now on `ring`, this CPU's, with
+    /// preemption off by `stay`.
     #[cold]
     #[inline(never)]
-    fn commit_rest(&self, _stay: PreemptOff, ring: &Ring, rest: Ended) {
+    unsafe fn commit_rest(&self, stay: PreemptOff, ring: &Ring, rest: Ended) {
         let ring = if rest == Ended::Inside {
-            self.written_ring(ring)
+            self.written_ring(&stay, ring)
         } else {
             ring
         };
-        // SAFETY: `_stay` has preemption off, and `rest` is what ending the event on this ring has
+        // SAFETY: `stay` has preemption off, and `rest` is what ending the event on this ring has
         // left.
-        if unsafe { ring.core.writer(Level::NORMAL).commit_rest(&InLine, rest) } == Wake::Wanted {
+        let wake = unsafe {
+            let writer = ring.core.writer(Level::NORMAL);
+            writer.commit_rest(InLine::by(&stay), rest)
+        };
+        if wake == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
     }
 
     /// The ring on which the caller has an event reserved: `ring`, which is this CPU's, unless that
     /// was swapped while the event was being reserved ([`Buffer::swap_at_rest`]).
-    fn written_ring<'a>(&'a self, ring: &'a Ring) -> &'a Ring {
+    fn written_ring<'a>(&'a self, _stay: &'a PreemptOff, ring: &'a Ring) -> &'a Ring {
         if ring.core.is_writing() {
             return ring;
         }
         let gone = self
             .lane(CpuId::current())
             .map_or(core::ptr::null_mut(), |lane| lane.gone.load(Relaxed));
-        // SAFETY: null, or the ring that the caller has reserved on: it was live then, and
+        // SAFETY: null, or the ring that the caller has reserved on: it was live then, and by `_stay`
         // preemption is off since.
         unsafe { gone.as_ref() }.unwrap_or(ring)
     }
@@ -223,27 +275,27 @@ impl Buffer {
     /// As [`Buffer::commit`], and `event` is what `reserve` gave.
     pub(crate) unsafe fn discard(&self, event: NonNull<u8>) {
         // SAFETY: the event's `reserve` has left preemption off.
-        let _stay = unsafe { PreemptOff::assume() };
-        let ring = self.written_ring(self.this_ring());
+        let stay = unsafe { PreemptOff::assume() };
+        let ring = self.written_ring(&stay, self.ring_here(&stay));
         // SAFETY: preemption is off, and this context has reserved an event on this ring and not
         // ended it.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         // SAFETY: `event` is what this context has reserved last and not ended; preemption is off
         // since.
-        if unsafe { writer.discard_raw(&InLine, event) } == Wake::Wanted {
+        if unsafe { writer.discard_raw(InLine::by(&stay), event) } == Wake::Wanted {
             self.wake_waiters_here(ring);
         }
     }
 
     /// Records `payload` as one event. None as with [`Buffer::reserve`].
     pub(crate) fn write_raw(&self, payload: &[u8]) -> Option<()> {
-        let _stay = PreemptOff::new();
-        let ring = self.this_ring();
+        let stay = PreemptOff::new();
+        let ring = self.ring_here(&stay);
         let level = PreemptCount::read().level();
         if Clocked::is_read(ring, level) {
             return None;
         }
-        // SAFETY: `_stay` has preemption off, the ring is this CPU's, and `level` says where this
+        // SAFETY: `stay` has preemption off, the ring is this CPU's, and `level` says where this
         // is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let clock = Clocked {
@@ -262,8 +314,8 @@ impl Buffer {
     /// The time of the event that this context has reserved last and not ended. None while it has
     /// none.
     pub(crate) fn event_time(&self) -> Option<u64> {
-        let _stay = PreemptOff::new();
-        let ring = self.this_ring();
+        let stay = PreemptOff::new();
+        let ring = self.ring_here(&stay);
         // SAFETY: preemption is off; this only reads.
         ring.core
             .is_writing()
@@ -273,9 +325,11 @@ impl Buffer {
     /// Lets this context record although it has an event reserved, until [`Buffer::nest_end`];
     /// preemption is off so long.
     pub(crate) fn nest_start(&self) {
-        core::mem::forget(PreemptOff::new());
+        let stay = PreemptOff::new();
+        let ring = self.ring_here(&stay);
         // SAFETY: preemption is off; this only moves the context word.
-        unsafe { self.this_ring().core.writer(Level::NORMAL) }.nest_start();
+        unsafe { ring.core.writer(Level::NORMAL) }.nest_start();
+        core::mem::forget(stay);
     }
 
     /// Undoes one [`Buffer::nest_start`].
@@ -286,18 +340,20 @@ impl Buffer {
     /// reserved since has ended.
     pub(crate) unsafe fn nest_end(&self) {
         // SAFETY: `nest_start` has left preemption off.
-        let _stay = unsafe { PreemptOff::assume() };
+        let stay = unsafe { PreemptOff::assume() };
+        let ring = self.ring_here(&stay);
         // SAFETY: preemption is off; this context has called `nest_start` on this CPU, and has
         // ended what it reserved since.
-        unsafe { self.this_ring().core.writer(Level::NORMAL).nest_end() };
+        unsafe { ring.core.writer(Level::NORMAL).nest_end() };
     }
 
     /// Runs `f`, in which this context may record although it has an event reserved, unless it does so
     /// too often already. Preemption is off in it.
     pub(crate) fn with_nesting<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _stay = PreemptOff::new();
+        let stay = PreemptOff::new();
+        let ring = self.ring_here(&stay);
         // SAFETY: preemption is off; this only moves the context word.
-        nesting(&unsafe { self.this_ring().core.writer(Level::NORMAL) }, f)
+        nesting(&unsafe { ring.core.writer(Level::NORMAL) }, f)
     }
 
     #[cold]
@@ -324,16 +380,22 @@ pub(super) fn nesting<R>(writer: &Writer<'_>, f: impl FnOnce() -> R) -> R {
 }
 
 /// A ring on which an event is reserved and ended; see [`Buffer::held_ring`].
+///
+/// # Invariants
+///
+/// As long as there is a reference, preemption is off on the CPU whose ring this was when the reference
+/// was made; that CPU alone writes to it.
 #[cfg(CONFIG_EVENT_TRACING)]
 #[repr(transparent)]
 pub(crate) struct HeldRing(Ring);
 
 #[cfg(CONFIG_EVENT_TRACING)]
 impl HeldRing {
+    /// The clock, as long as there is a reference.
     #[inline(always)]
-    fn of(ring: &Ring) -> &Self {
-        // SAFETY: the type is transparent.
-        unsafe { &*core::ptr::from_ref(ring).cast() }
+    fn clock(&self) -> &InLine {
+        // SAFETY: by the invariant preemption is off as long.
+        unsafe { InLine::without_guard() }
     }
 
     /// [`Buffer::reserve`] for a caller that has preemption off until it has ended the event with
@@ -343,7 +405,7 @@ impl HeldRing {
     pub(crate) fn try_reserve(&self, length: usize) -> Attempt {
         // SAFETY: preemption is off as long as there is a reference; the short way asks itself whether
         // another writer is under way.
-        unsafe { self.0.core.writer(Level::NORMAL) }.reserve_plain(&InLine, length)
+        unsafe { self.0.core.writer(Level::NORMAL) }.reserve_plain(self.clock(), length)
     }
 
     /// The time of the event that this context has reserved last there and not ended.

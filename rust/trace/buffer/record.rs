@@ -24,6 +24,7 @@ use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade, PlainCount, Plain
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
+use kernel::types::NotThreadSafe;
 
 /// The buffer's clock, whichever it is. For writers, which have preemption off.
 ///
@@ -82,13 +83,37 @@ fn report_clock(from: u64, to: u64) {
 
 /// The clock `local`, where it can be read in line: to be used for nothing but the short way, which
 /// is open only then ([`Buffer::settle`]), and where a ring's `short_clock` has been seen. For
-/// writers, which have preemption off.
-pub(super) struct InLine;
+/// writers.
+///
+/// # Invariants
+///
+/// Preemption is off on this CPU as long as there is a reference.
+pub(super) struct InLine(NotThreadSafe);
+
+impl InLine {
+    /// The clock, as long as `stay` has preemption off.
+    #[inline(always)]
+    pub(super) fn by<'a>(_stay: &'a impl Pinned) -> &'a Self {
+        // INVARIANT: the guard is borrowed.
+        &Self(NotThreadSafe)
+    }
+
+    /// The clock for callers that have no guard.
+    ///
+    /// # Safety
+    ///
+    /// Preemption is off as long as the result is used.
+    #[inline(always)]
+    pub(super) unsafe fn without_guard<'a>() -> &'a Self {
+        // INVARIANT: the caller says so.
+        &Self(NotThreadSafe)
+    }
+}
 
 impl Env for InLine {
     #[inline(always)]
     fn now(&self) -> u64 {
-        // SAFETY: writers have preemption off, see `Buffer::record`.
+        // SAFETY: by the type's invariant preemption is off.
         unsafe { sys::sched_native() }
     }
 
@@ -246,17 +271,17 @@ impl Buffer {
     /// Reads the clock. Preemption is off.
     #[cfg(CONFIG_SCHED_TRACER)]
     #[inline(always)]
-    pub(crate) fn now_here(&self, _stay: &PreemptOff) -> u64 {
+    pub(crate) fn now_here(&self, stay: &PreemptOff) -> u64 {
         match self.clock_in_line.load(Relaxed) {
-            true => InLine.now(),
+            true => InLine::by(stay).now(),
             false => self.now(),
         }
     }
 
     /// Whether this CPU records now. Any context.
     #[inline(always)]
-    pub(crate) fn is_recording_here(&self, _stay: &PreemptOff) -> bool {
-        self.this_ring().core.is_recording()
+    pub(crate) fn is_recording_here(&self, stay: &PreemptOff) -> bool {
+        self.ring_here(stay).core.is_recording()
     }
 
     /// The longest that an entry of this CPU can be, in bytes, its common header included. Any
@@ -279,7 +304,8 @@ impl Buffer {
         let Some(count) = PlainCount::of(count) else {
             return Self::record_any(one, two, self, stay, E::ID);
         };
-        let ring = self.this_ring();
+        // SAFETY: preemption is off by `stay`, which goes to whoever the ring is given.
+        let ring = unsafe { self.this_ring() };
         // SAFETY: preemption is off while `writer` lives, the ring is this CPU's, and this is a
         // task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
@@ -287,7 +313,7 @@ impl Buffer {
             count,
             made: || (current_pid_anew(), entry),
         };
-        match writer.write_plain_at(&InLine, headed) {
+        match writer.write_plain_at(InLine::by(&stay), headed) {
             Plain::Done => EntryMade::set(true),
             Plain::Wanted => self.wake(stay, ring),
             // SAFETY: this task has written it, with preemption off by `stay`.
@@ -334,7 +360,8 @@ impl Buffer {
         done: impl FnOnce(S, u64) -> R,
         rest: impl FnOnce(Unfinished<S>, u64) -> R,
     ) -> R {
-        let ring = self.this_ring();
+        // SAFETY: preemption is off by `stay`, which goes where the ring goes.
+        let ring = unsafe { self.this_ring() };
         // SAFETY: `stay` has preemption off while `writer` lives, the ring is this CPU's, and by
         // `count` this is a task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
@@ -349,7 +376,7 @@ impl Buffer {
         // SAFETY: called for the outcome of the attempt that is made now, by a task, on what is this CPU's
         // ring by `stay`; the value is the only one of it.
         let left = |outcome, stay| unsafe { Unfinished::of(ring, outcome, stay) };
-        match writer.write_plain_at(&InLine, headed) {
+        match writer.write_plain_at(InLine::by(&stay), headed) {
             Plain::Done => {
                 EntryMade::set(true);
                 done(stay, time)
@@ -383,12 +410,13 @@ impl Buffer {
         _context: PlainTask,
         payload: impl FnOnce(u64) -> P,
     ) -> (Unfinished<S>, u64) {
-        let ring = self.this_ring();
+        // SAFETY: preemption is off by `stay`, which goes where the ring goes.
+        let ring = unsafe { self.this_ring() };
         // SAFETY: `stay` has preemption off while `writer` lives, the ring is this CPU's, and by
         // `_context` this is a task.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
         let mut time = 0;
-        let outcome = writer.write_plain_at(&InLine, |now| {
+        let outcome = writer.write_plain_at(InLine::by(&stay), |now| {
             time = now;
             payload(now)
         });
@@ -437,7 +465,10 @@ impl Buffer {
                 // If somebody is to be woken, the entry that comes next does it.
                 // SAFETY: this task has made the attempt, with preemption off since, and nothing was
                 // done for it yet.
-                let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
+                let _ = unsafe {
+                    let clock = InLine::without_guard();
+                    ring.core.writer(Level::NORMAL).abandon(clock)
+                };
                 return false;
             }
         }
@@ -474,18 +505,18 @@ impl Buffer {
         // If somebody is to be woken, the entry that comes now does it.
         // SAFETY: `stay` has preemption off since the attempt that this task made on this ring, and for
         // which nothing was done yet.
-        let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(&InLine) };
+        let _ = unsafe { ring.core.writer(Level::NORMAL).abandon(InLine::by(&stay)) };
         Self::record_any(one, two, buffer, stay, kind);
     }
 
     /// Records an entry made in `context`, which is complete and for the entry's type.
-    fn record_at(one: u64, two: u64, buffer: &Self, _stay: &PreemptOff, context: Context) {
+    fn record_at(one: u64, two: u64, buffer: &Self, stay: &PreemptOff, context: Context) {
         let (level, header) = (context.level(), context.word());
-        let ring = buffer.this_ring();
+        let ring = buffer.ring_here(stay);
         if Clocked::is_read(ring, level) {
             return;
         }
-        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
+        // SAFETY: preemption is off by `stay`, the ring is this CPU's, and `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         let clock = Clocked {
             buffer,
@@ -523,7 +554,7 @@ impl Buffer {
         EntryMade::set(true);
         // SAFETY: preemption is off since this task has written to this ring, which was its CPU's.
         let writer = unsafe { ring.core.writer(Level::NORMAL) };
-        if writer.publish(&InLine) == Wake::Wanted {
+        if writer.publish(InLine::by(&stay)) == Wake::Wanted {
             self.wake(stay, ring);
         }
     }
@@ -639,13 +670,13 @@ impl Buffer {
         length: usize,
         fill: impl FnOnce(&Writer<'_>, &mut [u8]) -> Option<()>,
     ) -> Option<()> {
-        let _stay = PreemptOff::new();
-        let ring = self.this_ring();
+        let stay = PreemptOff::new();
+        let ring = self.ring_here(&stay);
         let level = context.level();
-        // SAFETY: preemption is off, the ring is this CPU's, and `level` says where this is.
+        // SAFETY: preemption is off by `stay`, the ring is this CPU's, and `level` says where this is.
         let writer = unsafe { ring.core.writer(Level::from_interrupt_level(level)) };
         if context.is_plain_task() && ring.core.short_clock() {
-            return self.write_by(&InLine, ring, &writer, length, fill);
+            return self.write_by(InLine::by(&stay), ring, &writer, length, fill);
         }
         if Clocked::is_read(ring, level) {
             return None;
@@ -658,8 +689,7 @@ impl Buffer {
         self.write_by(&clock, ring, &writer, length, fill)
     }
 
-    /// Does so by a clock of the caller's choice; the caller has preemption off, and `ring` is this
-    /// CPU's.
+    /// Does so by a clock of the caller's choice; `ring` is that of `writer`.
     #[inline(always)]
     fn write_by(
         &self,
@@ -675,7 +705,7 @@ impl Buffer {
         Some(())
     }
 
-    /// Commits, and wakes waiters. The caller has preemption off.
+    /// Commits, and wakes waiters.
     #[inline(always)]
     fn end(&self, ring: &Ring, entry: Reservation<'_, '_, impl Env>) {
         let wake = entry.commit();
@@ -685,9 +715,20 @@ impl Buffer {
         }
     }
 
-    /// The ring of this CPU; the caller has preemption off.
+    /// The ring of this CPU.
     #[inline(always)]
-    pub(super) fn this_ring(&self) -> &Ring {
+    pub(super) fn ring_here<'a>(&'a self, _stay: &'a impl Pinned) -> &'a Ring {
+        // SAFETY: `_stay` has preemption off as long as the ring is borrowed.
+        unsafe { self.this_ring() }
+    }
+
+    /// The ring of this CPU, for callers that hand it on together with what has preemption off.
+    ///
+    /// # Safety
+    ///
+    /// Preemption is off as long as the result is used.
+    #[inline(always)]
+    pub(super) unsafe fn this_ring(&self) -> &Ring {
         // SAFETY: by the type invariant a live ring; it goes only after a grace period, which
         // preemption off holds up.
         unsafe { &*self.rings.load_this() }

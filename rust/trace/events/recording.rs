@@ -20,6 +20,12 @@ use super::file::HotFile;
 use super::scratch::Scratch;
 use super::trigger::{HitTime, TriggerList};
 use crate::core::ring_buffer::{Attempt, Header};
+use crate::kernel::context::LentOff;
+#[cfg(any(
+    CONFIG_FTRACE_SYSCALLS,
+    CONFIG_TRACE_EVENT_INJECT,
+    CONFIG_DYNAMIC_EVENTS
+))]
 use crate::kernel::context::PreemptOff;
 #[cfg(CONFIG_KPROBE_EVENTS)]
 use crate::kernel::regs::Regs;
@@ -32,7 +38,6 @@ use crate::kernel::trace_event::COMMON;
 use crate::kernel::trace_event::{flag, Reservation};
 use crate::trace::buffer::entry::{Context, CpuFlag, EntryMade};
 use crate::trace::buffer::HeldRing;
-use core::mem::ManuallyDrop;
 use core::ptr::{null_mut, NonNull};
 #[cfg(CONFIG_FTRACE_SYSCALLS)]
 pub(crate) use made::record_made;
@@ -89,31 +94,46 @@ pub(crate) const fn header_of(length: usize) -> usize {
 /// Reserves `length` bytes, common fields included, for an entry of `file`, and writes the common
 /// fields. Null if it is not to be recorded, or cannot be. Called in the event's probe.
 ///
+/// The entry is this context's as long as preemption stays off, until [`commit`].
+///
 /// Every case except the most common one is a tail call, so no value must be saved across a call.
 #[inline(always)]
-pub(crate) fn reserve(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+pub(crate) fn reserve(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+) -> *mut u8 {
     if file.flags() & CAREFUL != 0 {
-        return reserve_careful(file, at, length);
+        return reserve_careful(stay, file, at, length);
     }
     let context = Context::capture_in_probe();
     if !context.is_plain_task() {
-        return reserve_anywhere(file, at, length);
+        return reserve_anywhere(stay, file, at, length);
     }
-    reserve_in_buffer(file, at, length, context.header(file.kind))
+    reserve_in_buffer(stay, file, at, length, context.header(file.kind))
 }
 
 /// [`reserve`] in interrupts, and for tasks whose header needs more flags.
 #[inline(never)]
-fn reserve_anywhere(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+fn reserve_anywhere(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+) -> *mut u8 {
     let context = Context::capture_in_probe().rest();
-    reserve_in_buffer(file, at, length, context.header(file.kind))
+    reserve_in_buffer(stay, file, at, length, context.header(file.kind))
 }
 
 #[inline(always)]
-fn reserve_in_buffer(file: &HotFile, at: &mut Reservation, length: usize, header: u64) -> *mut u8 {
-    // SAFETY: the generated code has preemption off until it has committed; this guard is never
-    // dropped, so it does not turn preemption on.
-    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+fn reserve_in_buffer(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+    header: u64,
+) -> *mut u8 {
     let ring = file.instance.buffer().held_ring(&stay);
     match ring.try_reserve(length) {
         Attempt::Reserved(event) => begin(file, at, (ring, event), length, header),
@@ -181,8 +201,8 @@ fn rest_of(
     length: usize,
     header: u64,
 ) -> *mut u8 {
-    // SAFETY: `tried` is what `try_reserve` gave in this context, on this ring, just now; the probe that
-    // reserves runs with preemption off until it has committed.
+    // SAFETY: `tried` is what `try_reserve` gave in this context, on this ring, just now; preemption is off
+    // as long as there is a reference to the ring.
     match unsafe { file.instance.buffer().reserve_rest(ring, tried, length) } {
         Some(event) => begin(file, at, (ring, event), length, header),
         None => null_mut(),
@@ -192,27 +212,32 @@ fn rest_of(
 /// [`reserve`] with any flag of [`CAREFUL`].
 #[cold]
 #[inline(never)]
-fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
+fn reserve_careful(
+    stay: LentOff<'_>,
+    file: &HotFile,
+    at: &mut Reservation,
+    length: usize,
+) -> *mut u8 {
     let flags = file.flags();
     if flags & flag::PID_FILTER != 0 && file.pids.ignores() {
         return null_mut();
     }
     if flags & CHECKED == 0 {
-        let entry = reserve_anywhere(file, at, length);
+        let entry = reserve_anywhere(stay, file, at, length);
         if flags & flag::FOLLOWED != 0 && !entry.is_null() {
             at.set(file, FOLLOWED);
         }
         return entry;
     }
     let length_above = (length as u32) << MARK_BITS;
-    let is_first = is_reserved_first(file, flags);
+    let is_first = is_reserved_first(stay, file, flags);
     if is_first {
-        let entry = reserve_held(file, at, length);
+        let entry = reserve_held(stay, file, at, length);
         if !entry.is_null() {
             return entry;
         }
     }
-    if let Some(entry) = Scratch::take(length) {
+    if let Some(entry) = Scratch::take(stay, length) {
         let for_triggers = if is_first { NO_ROOM } else { 0 };
         at.set(file, length_above | for_triggers | APART);
         at.set_entry(entry);
@@ -220,14 +245,12 @@ fn reserve_careful(file: &HotFile, at: &mut Reservation, length: usize) -> *mut 
     }
     match is_first {
         true => null_mut(),
-        false => reserve_held(file, at, length),
+        false => reserve_held(stay, file, at, length),
     }
 }
 
 /// [`reserve`] of an entry that is looked at in the ring buffer. Its common fields are written then.
-fn reserve_held(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
-    // SAFETY: the probe that reserves runs with preemption off until it has committed.
-    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+fn reserve_held(stay: LentOff<'_>, file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 {
     let buffer = file.instance.buffer();
     let ring = buffer.held_ring(&stay);
     // SAFETY: what is tried is on this ring, in this context.
@@ -244,9 +267,9 @@ fn reserve_held(file: &HotFile, at: &mut Reservation, length: usize) -> *mut u8 
 }
 
 /// Whether the entry of a hit gets its place in the buffer before the triggers run.
-fn is_reserved_first(file: &HotFile, flags: usize) -> bool {
+fn is_reserved_first(_stay: LentOff<'_>, file: &HotFile, flags: usize) -> bool {
     flags & flag::TRIGGER_COND != 0 && flags & flag::SOFT_DISABLED == 0 && {
-        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+        // SAFETY: preemption is off by `_stay`; the slot stays as long as the file.
         let triggers = unsafe { file.triggers.get() };
         triggers.is_some_and(|list| list.follows_entry(flags & flag::FILTERED != 0))
     }
@@ -256,15 +279,15 @@ fn is_reserved_first(file: &HotFile, flags: usize) -> bool {
 ///
 /// # Safety
 ///
-/// `reserve` has filled in `at` in this context, and it was not committed since. The file in it
-/// still exists. The entry is complete.
+/// `reserve` has filled in `at` in this context, with preemption off since, and it was not committed
+/// since; later ones of this context were. The file in it still exists. The entry is complete.
 #[inline(always)]
-pub(crate) unsafe fn commit(at: &mut Reservation) {
+pub(crate) unsafe fn commit(stay: LentOff<'_>, at: &mut Reservation) {
     // SAFETY: `reserve` has noted file and mark; the file stays meanwhile.
     let (file, mark): (&HotFile, u32) = unsafe { (HotFile::from_raw(at.file()), at.mark()) };
     if mark != PLAIN {
         // SAFETY: `at` is what `reserve` has filled in and not ended, in this context.
-        return unsafe { commit_careful(file, at) };
+        return unsafe { commit_careful(stay, file, at) };
     }
     // SAFETY: `PLAIN` says that the entry is in the buffer, on the ring that was stored; it is the last one
     // reserved there, and preemption is off since.
@@ -307,7 +330,7 @@ unsafe fn start_of(at: &Reservation) -> Start<'_> {
 /// As [`commit`].
 #[cold]
 #[inline(never)]
-unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
+unsafe fn commit_careful(stay: LentOff<'_>, file: &HotFile, at: &Reservation) {
     // SAFETY: `reserve` has noted the mark.
     let mark = unsafe { at.mark() };
     let mut judged = false;
@@ -317,11 +340,12 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         let entry = unsafe { at.entry() };
         // SAFETY: the memory that `reserve` returned has this length.
         let entry = unsafe { core::slice::from_raw_parts(entry, length) };
-        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+        // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
         let filter = unsafe { file.filter.get() };
         if let Some(filter) = filter.filter(|filter| filter.is_plain()) {
             if !filter.passes_plain(entry) {
-                return Scratch::give_back();
+                // SAFETY: by the mark `reserve` has taken it, and the entry in it is rejected.
+                return unsafe { Scratch::give_back(stay) };
             }
             judged = true;
         }
@@ -330,7 +354,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
         return unsafe { commit_and_follow(file, at.ring().as_ref(), start_of(at)) };
     }
     // SAFETY: `at` is not committed yet, and its file and entry are as the caller promises.
-    unsafe { commit_judged(file, at, judged) };
+    unsafe { commit_judged(stay, file, at, judged) };
 }
 
 /// [`commit_careful`] without its short path. `judged` says that the filter has passed the entry.
@@ -339,7 +363,7 @@ unsafe fn commit_careful(file: &HotFile, at: &Reservation) {
 ///
 /// As [`commit`].
 #[inline(never)]
-unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
+unsafe fn commit_judged(stay: LentOff<'_>, file: &HotFile, at: &Reservation, judged: bool) {
     // SAFETY: `reserve` has noted the mark.
     let mark = unsafe { at.mark() };
     let (length, apart) = ((mark >> MARK_BITS) as usize, mark & APART != 0);
@@ -357,7 +381,7 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
         core::slice::from_raw_parts(memory, length)
     };
     let flags = file.flags();
-    // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+    // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
     let triggers = (flags & flag::TRIGGER_COND != 0).then(|| unsafe { file.triggers.get() });
     let triggers = triggers.flatten();
     // SAFETY: the mark says that the entry is in the buffer, so `reserve_held` has stored the ring. It
@@ -373,7 +397,7 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     // A trigger may have changed it.
     let flags = file.flags();
     let passes = || {
-        // SAFETY: the generated code has preemption off; the slot stays as long as the file.
+        // SAFETY: preemption is off by `stay`; the slot stays as long as the file.
         judged || unsafe { file.filter.get() }.is_none_or(|filter| filter.passes(entry))
     };
     let rejected = flags & flag::SOFT_DISABLED != 0 || flags & flag::FILTERED != 0 && !passes();
@@ -386,9 +410,11 @@ unsafe fn commit_judged(file: &HotFile, at: &Reservation, judged: bool) {
     match ring.zip(NonNull::new(memory.wrapping_sub(header_of(length)))) {
         None => {
             if !rejected {
-                record_copy(file, entry);
+                record_copy(stay, file, entry);
             }
-            Scratch::give_back();
+            // SAFETY: by the mark `reserve` has taken it; the entry in it was copied, and triggers that
+            // took more have given that back.
+            unsafe { Scratch::give_back(stay) };
         }
         // SAFETY: both are of `reserve_held`; what triggers have recorded there has ended.
         Some((ring, event)) => unsafe {
@@ -423,11 +449,8 @@ fn commit_done(
 }
 
 /// Records a copy of the complete `entry`. If there is no room, the ring buffer counts the loss.
-/// Preemption is off.
 #[inline(always)]
-fn record_copy(file: &HotFile, entry: &[u8]) {
-    // SAFETY: the probe that made the entry runs with preemption off.
-    let stay = ManuallyDrop::new(unsafe { PreemptOff::assume() });
+fn record_copy(stay: LentOff<'_>, file: &HotFile, entry: &[u8]) {
     let buffer = file.instance.buffer();
     let ring = buffer.held_ring(&stay);
     let event = match ring.try_reserve(entry.len()) {
@@ -489,16 +512,16 @@ pub(crate) fn is_left_out(file: &HotFile) -> bool {
 ))]
 #[inline(always)]
 pub(crate) fn record(
-    _stay: &PreemptOff,
+    stay: &PreemptOff,
     file: &HotFile,
     length: usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
     let mut at = Reservation::new();
-    let entry = reserve(file, &mut at, length);
+    let entry = reserve(stay.lend(), file, &mut at, length);
     if !entry.is_null() && length >= COMMON {
         // SAFETY: `at` and `entry` are of the reservation of `length` bytes in this context.
-        unsafe { fill_and_commit(&mut at, entry, length, fill) };
+        unsafe { fill_and_commit(stay.lend(), &mut at, entry, length, fill) };
     }
 }
 
@@ -518,7 +541,7 @@ pub(crate) fn is_made(stay: &PreemptOff, file: &HotFile, length: usize) -> bool 
 /// # Safety
 ///
 /// `entry` is what [`reserve`] has just returned in this context for `at` and `length` bytes, which
-/// are [`COMMON`] or more.
+/// are [`COMMON`] or more; its file still exists.
 #[cfg(any(
     CONFIG_FTRACE_SYSCALLS,
     CONFIG_TRACE_EVENT_INJECT,
@@ -526,6 +549,7 @@ pub(crate) fn is_made(stay: &PreemptOff, file: &HotFile, length: usize) -> bool 
 ))]
 #[inline(always)]
 unsafe fn fill_and_commit(
+    stay: LentOff<'_>,
     at: &mut Reservation,
     entry: *mut u8,
     length: usize,
@@ -536,21 +560,21 @@ unsafe fn fill_and_commit(
     unsafe {
         let fields = entry.wrapping_add(COMMON);
         fill(core::slice::from_raw_parts_mut(fields, length - COMMON));
-        commit(at);
+        commit(stay, at);
     }
 }
 
 /// [`record`] of a hit whose stack begins at `start`.
 #[cfg(CONFIG_DYNAMIC_EVENTS)]
 fn record_at(
-    _stay: &PreemptOff,
+    stay: &PreemptOff,
     file: &HotFile,
     start: Start<'_>,
     length: usize,
     fill: impl FnOnce(&mut [u8]),
 ) {
     let mut at = Reservation::new();
-    let entry = reserve(file, &mut at, length);
+    let entry = reserve(stay.lend(), file, &mut at, length);
     if entry.is_null() || length < COMMON {
         return;
     }
@@ -568,7 +592,7 @@ fn record_at(
             at.set_start(word);
             at.set(file, mark | bit);
         }
-        fill_and_commit(&mut at, entry, length, fill);
+        fill_and_commit(stay.lend(), &mut at, entry, length, fill);
     }
 }
 

@@ -2,6 +2,7 @@
 
 //! Per-CPU memory for entries, which are checked before anything is reserved for them.
 
+use crate::kernel::context::LentOff;
 use crate::kernel::percpu::PerCpu;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{compiler_fence, Ordering};
@@ -25,7 +26,7 @@ pub(super) struct Scratch {
 }
 
 // SAFETY: only the context that has raised `used` past an entry accesses it, on the CPU of this
-// memory, with preemption off.
+// memory, with preemption off, until it gives it back: that is what `give_back` asks for.
 unsafe impl Sync for Scratch {}
 
 static SCRATCH: SetOnce<[PerCpu<Scratch>; ENTRIES]> = SetOnce::new();
@@ -55,10 +56,10 @@ fn memory() -> Result<PerCpu<Scratch>> {
 }
 
 impl Scratch {
-    /// Memory for an entry. `None` if the entry is too long or all memory is in use. Any context.
-    /// Preemption stays off until [`Scratch::give_back`].
+    /// Memory for an entry. `None` if the entry is too long or all memory is in use. Any context. The
+    /// memory is the context's as long as preemption stays off, until [`Scratch::give_back`].
     #[inline(always)]
-    pub(super) fn take(length: usize) -> Option<*mut u8> {
+    pub(super) fn take(_stay: LentOff<'_>, length: usize) -> Option<*mut u8> {
         let [first, others @ ..] = SCRATCH.as_ref()?;
         let first = first.this();
         if length > ROOM {
@@ -74,9 +75,14 @@ impl Scratch {
         Some(place.entry.get().cast())
     }
 
-    /// Undoes a [`Scratch::take`] of this context.
+    /// Undoes a [`Scratch::take`].
+    ///
+    /// # Safety
+    ///
+    /// It is the last one of this context that is not undone, with preemption off since, and nobody uses
+    /// its memory any more.
     #[inline(always)]
-    pub(super) fn give_back() {
+    pub(super) unsafe fn give_back(_stay: LentOff<'_>) {
         compiler_fence(Ordering::SeqCst);
         if let Some([first, ..]) = SCRATCH.as_ref() {
             let used = &first.this().used;
