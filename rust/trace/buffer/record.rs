@@ -287,8 +287,8 @@ impl Buffer {
     /// The longest that an entry of this CPU can be, in bytes, its common header included. Any
     /// context. Unlike [`Buffer::max_entry`] this reads nothing that other CPUs write.
     #[inline]
-    pub(crate) fn max_entry_here(&self, _stay: &PreemptOff) -> usize {
-        self.this_ring().core.max_payload()
+    pub(crate) fn max_entry_here(&self, stay: &PreemptOff) -> usize {
+        self.ring_here(stay).core.max_payload()
     }
 
     /// Records an entry of two words and its header. Any context.
