@@ -304,13 +304,13 @@ impl PidFilter {
         }? Error)
     }
 
-    /// Whether there is a list. Task context, may sleep.
+    /// Whether there is a list. Any context.
     pub(crate) fn is_active(&self) -> bool {
-        self.state.lock().switch.is_some()
+        !self.shared.lists.is_empty()
     }
 
-    /// Whether the current task is traced, while the filter [is active](Self::is_active). Any
-    /// context, preemption off.
+    /// Whether the current task is traced, from the first list on until [`PidFilter::rest`] after
+    /// the last one. Any context, preemption off.
     #[inline(always)]
     pub(crate) fn traces_current(&self) -> bool {
         self.shared.here.this().load(Relaxed) == context::current_pid()
@@ -342,11 +342,20 @@ impl PidFilter {
         let _ = self.install(&mut state, which, before);
     }
 
-    /// Clears one list. Task context, may sleep.
+    /// Clears one list. [`PidFilter::rest`] is to follow. Task context, may sleep.
     pub(crate) fn clear(&self, which: PidListKind) {
         let mut state = self.state.lock();
         // Removing pids allocates nothing, so it cannot fail.
         let _ = self.install(&mut state, which, List::new());
+    }
+
+    /// Nothing looks at switches of tasks any more if there is no list. Callbacks that ask
+    /// [`PidFilter::traces_current`] are gone then. Task context, may sleep.
+    pub(crate) fn rest(&self) {
+        let mut state = self.state.lock();
+        if !self.is_active() {
+            state.switch = None;
+        }
     }
 
     /// A copy of a list, ascending; `None` if there is none. Task context, may sleep. `ENOMEM`.
@@ -384,12 +393,10 @@ impl PidFilter {
         if state.switch.is_none() && !new.is_empty() {
             state.switch = Some(Probes::register(&[Point::Switch], self.shared.clone())?);
         }
-        if self.shared.lists.replace(which, new) {
-            state.switch = None;
-        } else {
-            // The tasks that run now were switched to before the probes existed.
-            cpus::on_each(|| TaskView::with_current(|task| self.shared.decide(task)));
-        }
+        self.shared.lists.replace(which, new);
+        // The tasks that run now were switched to before the probes existed. Without a list all are
+        // traced by who still asks.
+        cpus::on_each(|| TaskView::with_current(|task| self.shared.decide(task)));
         Ok(())
     }
 }

@@ -30,6 +30,7 @@ impl Feature for FunctionPids {
         let _ = self.0.follow_forks(false);
         self.0.clear(PidListKind::Only);
         self.0.clear(PidListKind::Not);
+        self.0.rest();
     }
 }
 
@@ -49,15 +50,20 @@ impl FunctionPids {
         let pids = Self::of(instance)?;
         let before = pids.pids(which)?;
         let used = pids.write(which, text)?;
-        instance
+        let refreshed = instance
             .refresh_tracer()
-            .inspect_err(|_| pids.restore(which, before.unwrap_or_default()))?;
-        Ok(used)
+            .inspect_err(|_| pids.restore(which, before.unwrap_or_default()));
+        pids.rest();
+        refreshed.and(Ok(used))
     }
 
     /// Forgets a list of pids. Task context, may sleep. `ENOMEM`.
     pub(crate) fn clear(instance: &Instance, which: PidListKind) -> Result {
-        Self::of(instance)?.clear(which);
-        instance.refresh_tracer()
+        let pids = Self::of(instance)?;
+        pids.clear(which);
+        // If it fails, the callback goes on to ask.
+        instance.refresh_tracer()?;
+        pids.rest();
+        Ok(())
     }
 }
