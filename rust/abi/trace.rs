@@ -148,7 +148,8 @@ pub(crate) extern "C" fn tracing_start() {
     let Ok(top) = Instance::top() else { return };
     let mut stopped = STOPPED.load(Relaxed);
     loop {
-        if kernel::warn_on!(stopped == 0) {
+        if stopped == 0 {
+            kernel::pr_warn_once!("tracing_start() without tracing_stop()\n");
             return;
         }
         match STOPPED.cmpxchg(stopped, stopped - 1, ordering::Full) {

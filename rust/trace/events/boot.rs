@@ -162,6 +162,8 @@ fn rewrite(
     sort_by(&mut sorted, |one, other| {
         (one.system, other.name.to_bytes()).cmp(&(other.system, one.name.to_bytes()))
     });
+    // A format that there is no memory for costs none of the others.
+    let mut result = Ok(());
     for call in registry.calls_mut().filter(|call| is(call)) {
         let system = call.system_key();
         let from = sorted.partition_point(|eval| eval.system < system);
@@ -169,7 +171,7 @@ fn rewrite(
         let Some(names) = sorted.get(from..to).filter(|names| !names.is_empty()) else {
             continue;
         };
-        call.rewrite_print_fmt(|text| {
+        let rewritten = call.rewrite_print_fmt(|text| {
             replace_evals(text, |rest| {
                 names
                     .iter()
@@ -179,9 +181,10 @@ fn rewrite(
                     })
                     .map(|eval| (eval.name.to_bytes().len(), eval.value))
             })
-        })?;
+        });
+        result = result.and(rewritten);
     }
-    Ok(())
+    result
 }
 
 fn is_word(byte: &u8) -> bool {

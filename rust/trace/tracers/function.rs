@@ -47,20 +47,23 @@ impl Tracer for Function {
     fn start(&self, instance: &Arc<Instance>, flags: u32) -> Result<KBox<dyn Running>> {
         let ops = FunctionFilter::of(instance)?.clone();
         let pids = FunctionPids::of(instance)?.clone();
-        let tracing = KBox::new(
+        let mut tracing = KBox::new(
             Tracing {
                 instance: instance.clone(),
                 ops,
                 past: None,
                 careful: Asked::of(&pids, flags)?,
+                cpus: None,
                 pids,
                 _saving: cmdlines::start()?,
             },
             GFP_KERNEL,
         )?;
         instance.latency()?.note_start();
+        let asked = tracing.careful;
+        let ready = tracing.prepare(asked)?;
         let ops = &tracing.ops;
-        match tracing.prepare(tracing.careful)? {
+        match ready {
             Ready::Plain => ops.set_callback(instance.clone())?,
             Ready::Careful(careful) => ops.set_callback(careful)?,
             Ready::WithArguments(careful) => ops.set_callback(careful)?,
@@ -84,6 +87,8 @@ struct Tracing {
     pids: Arc<PidFilter>,
     /// What the careful callback was made for; none while the plain one is in place.
     careful: Option<Asked>,
+    /// Of all careful callbacks, one after the other.
+    cpus: Option<Arc<PerCpu<Here>>>,
     _saving: Saving,
 }
 
@@ -124,7 +129,7 @@ enum Ready {
 
 impl Tracing {
     /// The callback for `asked`. `ENOMEM`.
-    fn prepare(&self, asked: Option<Asked>) -> Result<Ready> {
+    fn prepare(&mut self, asked: Option<Asked>) -> Result<Ready> {
         Ok(match asked {
             None => Ready::Plain,
             Some(asked) if asked.args => Ready::WithArguments(self.careful(asked)?),
@@ -132,8 +137,19 @@ impl Tracing {
         })
     }
 
-    fn careful<S: Recorded>(&self, asked: Asked) -> Result<Arc<Careful<S>>> {
-        let careful = Careful::new(&self.instance, &self.pids, asked)?;
+    fn careful<S: Recorded>(&mut self, asked: Asked) -> Result<Arc<Careful<S>>> {
+        let cpus = match &self.cpus {
+            Some(cpus) => cpus.clone(),
+            None => Arc::new(PerCpu::new(|_| Here::NEW)?, GFP_KERNEL)?,
+        };
+        self.cpus = Some(cpus.clone());
+        let careful = Careful {
+            instance: self.instance.clone(),
+            pids: self.pids.clone(),
+            asked,
+            cpus,
+            _recorded: PhantomData,
+        };
         Ok(Arc::new(careful, GFP_KERNEL)?)
     }
 }
@@ -297,11 +313,11 @@ pub(crate) struct Careful<S> {
     instance: Arc<Instance>,
     pids: Arc<PidFilter>,
     asked: Asked,
-    cpus: PerCpu<Here>,
+    cpus: Arc<PerCpu<Here>>,
     _recorded: PhantomData<S>,
 }
 
-/// What [`Careful`] keeps on each CPU. Only that CPU looks at it; a context that interrupts another
+/// What [`Careful`] keeps on each CPU, and leaves to the one that comes in its place. Only that CPU looks at it; a context that interrupts another
 /// may mix up a count of repeats, but no more than that.
 struct Here {
     /// One bit for each level of contexts that is inside the callback: unwinding is traced itself.
@@ -323,16 +339,6 @@ impl Here {
 }
 
 impl<S: Recorded> Careful<S> {
-    fn new(instance: &Arc<Instance>, pids: &Arc<PidFilter>, asked: Asked) -> Result<Self> {
-        Ok(Self {
-            instance: instance.clone(),
-            pids: pids.clone(),
-            asked,
-            cpus: PerCpu::new(|_| Here::NEW)?,
-            _recorded: PhantomData,
-        })
-    }
-
     fn record(&self, here: &Here, context: Context, hit: &Hit<'_, S>) {
         let buffer = self.instance.buffer();
         if self.asked.no_repeats {

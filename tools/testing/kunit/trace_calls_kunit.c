@@ -11,7 +11,7 @@
 #include <linux/module.h>
 #include <linux/trace_printk.h>
 
-#ifdef CONFIG_KPROBES
+#ifdef CONFIG_KPROBE_EVENTS
 #include "address_of.h"
 #endif
 
@@ -36,7 +36,7 @@ static void snapshots(struct kunit *test)
 	trace_printk("kunit five\n");
 }
 
-#ifdef CONFIG_KPROBES
+#ifdef CONFIG_KPROBE_EVENTS
 /* Those who stop recording stop it each for themselves; what tracing_on says is another switch. */
 static void stops(struct kunit *test)
 {
@@ -88,7 +88,7 @@ static void filters(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(snapshots),
-#ifdef CONFIG_KPROBES
+#ifdef CONFIG_KPROBE_EVENTS
 	KUNIT_CASE(stops),
 #endif
 	KUNIT_CASE(switches),

@@ -347,12 +347,12 @@ impl Ops {
         if self.is_registered() {
             return Err(EBUSY);
         }
-        let entry = self.raw.func_addr();
-        self.raw.set_func(None);
         let Some(bound) = held.bound.take() else {
             return Ok(());
         };
         if core::mem::take(&mut held.used) {
+            // The structure keeps both: a walk of the list that came before may read them still.
+            let entry = self.raw.func_addr();
             let data = bound.data;
             held.past = after_hits(bound).map(|out| Past { entry, data, out });
         }
@@ -371,6 +371,9 @@ impl Ops {
         let mut held = self.held.lock();
         if self.is_registered() {
             return Err(EBUSY);
+        }
+        if held.bound.is_none() {
+            return Err(EINVAL);
         }
         held.used = true;
         register::register(self.raw)

@@ -4,8 +4,9 @@
 //!
 //! This is the one place that looks into the C structure. Its fields are of three kinds: `flags`,
 //! `next`, `func`, `func_hash` and the two sets that it leads to are read by hits at any time and
-//! written under the ftrace lock, or before any hit, so all accesses are atomic; the trampoline's fields are read by the unwinder likewise; the rest
-//! belongs to holders of the lock.
+//! written under the ftrace lock, or by their owner while the ops is not registered, so all accesses
+//! are atomic; the trampoline's fields are read by the unwinder likewise; the rest belongs to holders
+//! of the lock.
 
 use super::list::Key;
 use super::manager::{Manager, Parts};
