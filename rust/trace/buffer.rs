@@ -72,6 +72,7 @@ use crate::core::format::stats::Size;
 use crate::core::ring_buffer::CpuBuffer;
 use crate::kernel::clock::{sched_is_native, ForeignClock, OwnClock};
 use crate::kernel::cpus::{self, CpuSet};
+use crate::kernel::hotplug;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::rcu_slot;
 use crate::kernel::wait_queue::WaitQueue;
@@ -210,6 +211,7 @@ impl Buffer {
 
     /// Changes the clock (a row of [`CLOCKS`]) and empties the buffer. Task context, sleeps.
     pub(crate) fn set_clock(&self, row: usize) {
+        let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();
@@ -349,6 +351,7 @@ impl Buffer {
 
     /// Empties the parts of the CPUs that are up. Task context, sleeps.
     pub(crate) fn reset_online(&self) {
+        let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();

@@ -9,6 +9,7 @@ use super::{wait_for_writers, Buffer};
 use crate::core::format::stats;
 use crate::core::ring_buffer::{Event, Moved, NoPage, Reader, Resize, Stats};
 use crate::kernel::context::PreemptOff;
+use crate::kernel::hotplug;
 use crate::kernel::pages::Pages;
 use crate::kernel::raw_lock::RawGuard;
 use core::ops::Deref;
@@ -248,6 +249,7 @@ impl<'a> Part<'a> {
 
     /// Empties it. Task context, sleeps.
     pub(crate) fn reset(self) {
+        let _no_change = hotplug::Hold::new();
         let sizes = self.buffer.sizes.lock();
         let _rings = self.buffer.keep_rings();
         self.disable();

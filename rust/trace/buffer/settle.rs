@@ -9,6 +9,7 @@ use super::lane::Lane;
 use super::ring::Ring;
 use super::{wait_for_writers, Buffer, Part, Sizes};
 use crate::kernel::context::PreemptOff;
+use crate::kernel::hotplug;
 use crate::kernel::relaxed;
 use kernel::cpu::CpuId;
 use kernel::sync::atomic::{ordering, Relaxed};
@@ -63,6 +64,7 @@ impl Buffer {
 
     /// Empties the buffer. Task context, sleeps.
     pub(crate) fn reset(&self) {
+        let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         let _quiet = self.pause();
@@ -71,7 +73,8 @@ impl Buffer {
     }
 
     /// Empties; writers are out: rings are kept, and after that a pause and a grace period came
-    /// before. `_sizes` are of this buffer: no resize is under way.
+    /// before, while no CPU could come up: the grace period does not wait for one that RCU does not
+    /// watch yet. `_sizes` are of this buffer: no resize is under way.
     pub(super) fn empty(&self, _sizes: &Sizes, cpu: Option<CpuId>) {
         if cpu.is_none() {
             // First, as the clock of another CPU may be a little behind this one's.

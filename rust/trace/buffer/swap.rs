@@ -18,6 +18,7 @@ use super::lane::Lane;
 use super::ring::Ring;
 use super::{wait_for_writers, Buffer};
 use crate::kernel::context::PreemptCount;
+use crate::kernel::hotplug;
 use crate::kernel::raw_lock::RawLock;
 use kernel::cpu::CpuId;
 use kernel::prelude::*;
@@ -185,6 +186,7 @@ impl Buffer {
     /// Empties the part of `cpu`, or all, of a buffer whose rings only get entries by swaps. What
     /// was begun before the last swap is waited for. Task context, sleeps.
     pub(crate) fn clear_spare(&self, cpu: Option<CpuId>) {
+        let _no_change = hotplug::Hold::new();
         let sizes = self.sizes.lock();
         let _rings = self.keep_rings();
         wait_for_writers();

@@ -370,8 +370,8 @@ pub(crate) fn remove(is: impl Fn(&Arc<Instance>) -> bool) -> Result {
     Ok(())
 }
 
-/// Removes `instance` later, from a worker. Without memory for the work item the instance stays
-/// until it is removed by hand. Task context, may sleep.
+/// Removes `instance` later, from a worker. Without memory for the work item, and while a dump prints
+/// it, the instance stays until it is removed by hand. Task context, may sleep.
 pub(crate) fn remove_later(instance: &Arc<Instance>) {
     let instance = instance.clone();
     let _ = queues::per_cpu().try_spawn(GFP_KERNEL, move || {

@@ -74,6 +74,7 @@ impl Inode {
     ) -> Result<*mut bindings::inode> {
         // SAFETY: `sb` is tracefs' superblock.
         let vfs = unsafe { Self::new_bare(sb)? };
+        parent.update_owner();
         // SAFETY: nobody else has seen the new inode; the parent's fields may change any time, and
         // are words.
         unsafe {
@@ -287,6 +288,8 @@ impl Inode {
     ) -> Result {
         // SAFETY: `attributes` is what the VFS gives `setattr`.
         let valid = unsafe { (*attributes).ia_valid };
+        // It is the owner of now who may.
+        self.update_owner();
         let (uid_epoch, gid_epoch) = self.sb().epochs();
         let before = (self.uid_epoch.load(Relaxed), self.gid_epoch.load(Relaxed));
 

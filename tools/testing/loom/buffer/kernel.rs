@@ -102,6 +102,21 @@ pub(crate) mod context {
     }
 }
 
+/// No CPU comes up in models, or goes down.
+pub(crate) mod hotplug {
+    pub(crate) struct Hold;
+
+    impl Hold {
+        pub(crate) fn new() -> Self {
+            Self
+        }
+    }
+
+    impl Drop for Hold {
+        fn drop(&mut self) {}
+    }
+}
+
 /// Work of an interrupt. Models look whether it was queued, and do it themselves.
 pub(crate) mod irq_work {
     use core::sync::atomic::{AtomicUsize, Ordering};
