@@ -163,115 +163,128 @@ pub(crate) fn pid_max() -> usize {
     usize::try_from(max).unwrap_or(0)
 }
 
-/// What a probe does; implement those that are registered. No sleeping, no waking, no traced lock:
-/// in `switched`, `woken` and `migrated` preemption is off, and nearly always a lock of the
-/// scheduler's is held with interrupts off. In `forked` and `freed` preemption may be on. The
-/// last ones are called in interrupts.
-pub(crate) trait TaskProbe: Send + Sync + 'static {
-    /// `sched_switch`.
-    fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
-    /// `sched_switch`, with the place in the code that it is called from.
-    fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: &Caller) {
-        self.switched(prev, next);
-    }
-    /// `sched_wakeup`, `sched_wakeup_new` and `sched_waking`.
-    fn woken(&self, _task: TaskView<'_>) {}
-    /// `sched_wakeup` and `sched_wakeup_new`, with the place in the code that it is called from.
-    fn woken_at(&self, task: TaskView<'_>, _from: &Caller) {
-        self.woken(task);
-    }
+/// The table of points: each row gives a [`Point`] and what is called there.
+///
+/// Those above the line have a function in C called, which tells where it was called from: it calls
+/// `switched_at` or `woken_at`. Those below have a method of [`TaskProbe`] called: the tracepoint's
+/// arguments are followed by the method's, each with its value. A value may use what the tracepoint's
+/// pointers point to, which stays during the probe.
+macro_rules! points {
+    (
+        $($(#[doc = $c_doc:literal])+ $c_point:ident: $c_tracepoint:ident => $c_function:ident;)+
+        ---
+        $(
+            $(#[doc = $doc:literal])+
+            $(#[cfg($($cfg:tt)+)])?
+            $point:ident: $tracepoint:ident($($arg:ident: $arg_type:ty),*)
+                => $method:ident($($own:ident: $own_type:ty = $value:expr),*);
+        )+
+    ) => {
+        /// What a probe does; implement those that are registered. No sleeping, no waking, no traced
+        /// lock: in `switched`, `woken` and `migrated` preemption is off, and nearly always a lock of
+        /// the scheduler's is held with interrupts off. In `forked` and `freed` preemption may be on.
+        /// The last ones are called in interrupts.
+        pub(crate) trait TaskProbe: Send + Sync + 'static {
+            /// `sched_switch`.
+            fn switched(&self, _prev: TaskView<'_>, _next: TaskView<'_>) {}
+            /// `sched_switch`, with the place in the code that it is called from.
+            fn switched_at(&self, prev: TaskView<'_>, next: TaskView<'_>, _from: &Caller) {
+                self.switched(prev, next);
+            }
+            /// `sched_wakeup`, `sched_wakeup_new` and `sched_waking`.
+            fn woken(&self, _task: TaskView<'_>) {}
+            /// The same, with the place in the code that it is called from.
+            fn woken_at(&self, task: TaskView<'_>, _from: &Caller) {
+                self.woken(task);
+            }
+            $(
+                $(#[doc = $doc])+
+                $(#[cfg($($cfg)+)])?
+                fn $method(&self, $($own: $own_type),*) {
+                    let _ = ($($own,)*);
+                }
+            )+
+        }
+
+        /// Where probes can be put.
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Point {
+            $($(#[doc = $c_doc])+ $c_point,)+
+            $($(#[doc = $doc])+ $(#[cfg($($cfg)+)])? $point,)+
+        }
+
+        impl Point {
+            fn tracepoint(self) -> *mut bindings::tracepoint {
+                match self {
+                    $(Self::$c_point => &raw mut bindings::$c_tracepoint,)+
+                    $($(#[cfg($($cfg)+)])? Self::$point => &raw mut bindings::$tracepoint,)+
+                }
+            }
+
+            fn function<T: TaskProbe>(self) -> *mut c_void {
+                match self {
+                    $(Self::$c_point => bindings::$c_function as *mut c_void,)+
+                    $(
+                        $(#[cfg($($cfg)+)])?
+                        Self::$point => {
+                            /// # Safety
+                            ///
+                            /// As a probe of the tracepoint that was registered with the address of a
+                            /// live `Bound<T>`.
+                            unsafe extern "C" fn $method<T: TaskProbe>(
+                                data: *mut c_void,
+                                $($arg: $arg_type),*
+                            ) {
+                                // SAFETY: `data` is the live `Bound<T>` that it was registered with;
+                                // what the tracepoint passes pointers to stays during the probe.
+                                unsafe { (*data.cast::<Bound<T>>()).data.$method($($value),*) };
+                            }
+                            $method::<T> as *mut c_void
+                        }
+                    )+
+                }
+            }
+        }
+    };
+}
+
+points! {
+    /// `sched_switch`: a CPU switches tasks.
+    Switch: __tracepoint_sched_switch => rtrace_probe_switch;
+    /// `sched_wakeup`: a task becomes runnable.
+    Wakeup: __tracepoint_sched_wakeup => rtrace_probe_wakeup;
+    /// `sched_wakeup_new`: a new task becomes runnable.
+    WakeupNew: __tracepoint_sched_wakeup_new => rtrace_probe_wakeup;
+    /// `sched_waking`: a task is to become runnable.
+    Waking: __tracepoint_sched_waking => rtrace_probe_wakeup;
+    ---
     /// `sched_migrate_task`: `task`, which may be asleep, goes to `cpu`.
-    fn migrated(&self, _task: TaskView<'_>, _cpu: u32) {}
+    Migrate: __tracepoint_sched_migrate_task(task: *mut bindings::task_struct, cpu: c_int)
+        => migrated(task: TaskView<'_> = TaskView::new(task), cpu: u32 = cpu as u32);
     /// `sched_process_fork`.
-    fn forked(&self, _parent: TaskView<'_>, _child: TaskView<'_>) {}
-    /// `sched_process_free`.
-    fn freed(&self, _task: TaskView<'_>) {}
+    Fork: __tracepoint_sched_process_fork(
+        parent: *mut bindings::task_struct, child: *mut bindings::task_struct
+    ) => forked(
+        parent: TaskView<'_> = TaskView::new(parent), child: TaskView<'_> = TaskView::new(child)
+    );
+    /// `sched_process_free`: a task is freed.
+    Free: __tracepoint_sched_process_free(task: *mut bindings::task_struct)
+        => freed(task: TaskView<'_> = TaskView::new(task));
     /// `irq_handler_entry`: a handler of interrupt `irq` begins.
     #[cfg(CONFIG_OSNOISE_TRACER)]
-    fn irq_entered(&self, _irq: i32) {}
+    IrqEntry: __tracepoint_irq_handler_entry(irq: c_int, _action: *mut bindings::irqaction)
+        => irq_entered(irq: i32 = irq);
     /// `irq_handler_exit`: it ends; its action is called `name`.
     #[cfg(CONFIG_OSNOISE_TRACER)]
-    fn irq_left(&self, _irq: i32, _name: Name<'_>) {}
+    IrqExit: __tracepoint_irq_handler_exit(
+        irq: c_int, action: *mut bindings::irqaction, _ret: c_int
+    ) => irq_left(irq: i32 = irq, name: Name<'_> = Name::new((*action).name));
     /// `softirq_entry`: a softirq begins.
     #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-    fn softirq_entered(&self, _vector: u32) {}
+    SoftirqEntry: __tracepoint_softirq_entry(vector: c_uint) => softirq_entered(vector: u32 = vector);
     /// `softirq_exit`: it ends.
     #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-    fn softirq_left(&self, _vector: u32) {}
-}
-
-/// Where probes can be put.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Point {
-    /// A CPU switches tasks.
-    Switch,
-    /// A task becomes runnable.
-    Wakeup,
-    /// A new task becomes runnable.
-    WakeupNew,
-    /// A task is to become runnable.
-    Waking,
-    /// A task goes to another CPU.
-    Migrate,
-    /// A task forks.
-    Fork,
-    /// A task is freed.
-    Free,
-    /// A handler of an interrupt begins.
-    #[cfg(CONFIG_OSNOISE_TRACER)]
-    IrqEntry,
-    /// A handler of an interrupt ends.
-    #[cfg(CONFIG_OSNOISE_TRACER)]
-    IrqExit,
-    /// A softirq begins.
-    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-    SoftirqEntry,
-    /// A softirq ends.
-    #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-    SoftirqExit,
-}
-
-impl Point {
-    fn tracepoint(self) -> *mut bindings::tracepoint {
-        match self {
-            Self::Switch => &raw mut bindings::__tracepoint_sched_switch,
-            Self::Wakeup => &raw mut bindings::__tracepoint_sched_wakeup,
-            Self::WakeupNew => &raw mut bindings::__tracepoint_sched_wakeup_new,
-            Self::Waking => &raw mut bindings::__tracepoint_sched_waking,
-            Self::Migrate => &raw mut bindings::__tracepoint_sched_migrate_task,
-            Self::Fork => &raw mut bindings::__tracepoint_sched_process_fork,
-            Self::Free => &raw mut bindings::__tracepoint_sched_process_free,
-            #[cfg(CONFIG_OSNOISE_TRACER)]
-            Self::IrqEntry => &raw mut bindings::__tracepoint_irq_handler_entry,
-            #[cfg(CONFIG_OSNOISE_TRACER)]
-            Self::IrqExit => &raw mut bindings::__tracepoint_irq_handler_exit,
-            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-            Self::SoftirqEntry => &raw mut bindings::__tracepoint_softirq_entry,
-            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-            Self::SoftirqExit => &raw mut bindings::__tracepoint_softirq_exit,
-        }
-    }
-
-    fn function<T: TaskProbe>(self) -> *mut c_void {
-        match self {
-            // These two come in by way of C, which tells where they were called.
-            Self::Switch => bindings::rtrace_probe_switch as *mut c_void,
-            Self::Wakeup | Self::WakeupNew | Self::Waking => {
-                bindings::rtrace_probe_wakeup as *mut c_void
-            }
-            Self::Migrate => on_migrate::<T> as *mut c_void,
-            Self::Fork => on_fork::<T> as *mut c_void,
-            Self::Free => on_free::<T> as *mut c_void,
-            #[cfg(CONFIG_OSNOISE_TRACER)]
-            Self::IrqEntry => on_irq_entry::<T> as *mut c_void,
-            #[cfg(CONFIG_OSNOISE_TRACER)]
-            Self::IrqExit => on_irq_exit::<T> as *mut c_void,
-            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-            Self::SoftirqEntry => on_softirq_entry::<T> as *mut c_void,
-            #[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-            Self::SoftirqExit => on_softirq_exit::<T> as *mut c_void,
-        }
-    }
+    SoftirqExit: __tracepoint_softirq_exit(vector: c_uint) => softirq_left(vector: u32 = vector);
 }
 
 /// The priority of a probe that is called before an event's entry is made.
@@ -429,96 +442,4 @@ unsafe extern "C" fn on_wakeup<T: TaskProbe>(
             .data
             .woken_at(TaskView::new(task), Caller::new(from))
     };
-}
-
-/// # Safety
-///
-/// As a probe of `sched_migrate_task` that was registered with the address of a live `Bound<T>`.
-unsafe extern "C" fn on_migrate<T: TaskProbe>(
-    data: *mut c_void,
-    task: *mut bindings::task_struct,
-    cpu: c_int,
-) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the task stays during the
-    // probe.
-    unsafe {
-        (*data.cast::<Bound<T>>())
-            .data
-            .migrated(TaskView::new(task), cpu as u32)
-    };
-}
-
-/// # Safety
-///
-/// As a probe of `sched_process_fork` that was registered with the address of a live `Bound<T>`.
-unsafe extern "C" fn on_fork<T: TaskProbe>(
-    data: *mut c_void,
-    parent: *mut bindings::task_struct,
-    child: *mut bindings::task_struct,
-) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with; both tasks stay during the
-    // probe.
-    unsafe {
-        (*data.cast::<Bound<T>>())
-            .data
-            .forked(TaskView::new(parent), TaskView::new(child))
-    };
-}
-
-/// # Safety
-///
-/// As a probe of `sched_process_free` that was registered with the address of a live `Bound<T>`.
-unsafe extern "C" fn on_free<T: TaskProbe>(data: *mut c_void, task: *mut bindings::task_struct) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the task stays during the
-    // probe.
-    unsafe { (*data.cast::<Bound<T>>()).data.freed(TaskView::new(task)) };
-}
-
-/// # Safety
-///
-/// As a probe of `irq_handler_entry` that was registered with the address of a live `Bound<T>`.
-#[cfg(CONFIG_OSNOISE_TRACER)]
-unsafe extern "C" fn on_irq_entry<T: TaskProbe>(
-    data: *mut c_void,
-    irq: c_int,
-    _action: *mut bindings::irqaction,
-) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
-    unsafe { (*data.cast::<Bound<T>>()).data.irq_entered(irq) };
-}
-
-/// # Safety
-///
-/// As a probe of `irq_handler_exit` that was registered with the address of a live `Bound<T>`.
-#[cfg(CONFIG_OSNOISE_TRACER)]
-unsafe extern "C" fn on_irq_exit<T: TaskProbe>(
-    data: *mut c_void,
-    irq: c_int,
-    action: *mut bindings::irqaction,
-    _ret: c_int,
-) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with; the action and its name stay
-    // during the probe.
-    unsafe {
-        let name = Name::new((*action).name);
-        (*data.cast::<Bound<T>>()).data.irq_left(irq, name);
-    }
-}
-
-/// # Safety
-///
-/// As a probe of `softirq_entry` that was registered with the address of a live `Bound<T>`.
-#[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-unsafe extern "C" fn on_softirq_entry<T: TaskProbe>(data: *mut c_void, vector: c_uint) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
-    unsafe { (*data.cast::<Bound<T>>()).data.softirq_entered(vector) };
-}
-
-/// # Safety
-///
-/// As a probe of `softirq_exit` that was registered with the address of a live `Bound<T>`.
-#[cfg(all(CONFIG_OSNOISE_TRACER, not(CONFIG_PREEMPT_RT)))]
-unsafe extern "C" fn on_softirq_exit<T: TaskProbe>(data: *mut c_void, vector: c_uint) {
-    // SAFETY: `data` is the live `Bound<T>` that it was registered with.
-    unsafe { (*data.cast::<Bound<T>>()).data.softirq_left(vector) };
 }
