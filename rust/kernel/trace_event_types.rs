@@ -42,7 +42,7 @@ static CHUNKS: [Atomic<*mut Chunk>; CHUNK] = [const { Atomic::new(null_mut()) };
 
 const IS_CALL: usize = 1;
 /// What a slot has while its type is no event's, and no event can get it.
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 const RETIRED: usize = IS_CALL;
 
 /// No type below is free; a type that was freed lowers it.
@@ -143,10 +143,10 @@ pub(crate) fn unregister(id: u16) {
 
 /// A type without an event, which no other event gets as long as this is there: buffers have entries of
 /// it.
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 pub(crate) struct Retired(u16);
 
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 impl Drop for Retired {
     fn drop(&mut self) {
         unregister(self.0);
@@ -154,7 +154,7 @@ impl Drop for Retired {
 }
 
 /// As [`unregister`], but the type is not free before the result is dropped. Task context.
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 pub(super) fn retire(id: u16) -> Retired {
     if let Ok(Some(slot)) = slot(id, false) {
         slot.event.store(RETIRED, Relaxed);

@@ -128,7 +128,7 @@ impl Registered {
     /// Unregisters the entry types of events that were made while the kernel runs, with one wait.
     /// `keep` gets each event and its type, which no other event gets before that is dropped. Task
     /// context, sleeps.
-    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+    #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
     pub(crate) fn retire_all<'a, T>(
         events: impl Iterator<Item = (&'a mut Self, T)>,
         mut keep: impl FnMut(T, types::Retired),

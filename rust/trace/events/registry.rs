@@ -14,7 +14,7 @@ use crate::kernel::fs::tracefs::eventfs;
 use crate::kernel::perf_trace::InUse;
 use crate::kernel::text::Text;
 use crate::kernel::trace_event::{flag, Call, FileBox, Registered};
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 use crate::kernel::trace_event_types::Retired;
 use crate::trace::instance::Instance;
 use crate::trace::tasks::cmdlines::{self, Saving};
@@ -36,7 +36,7 @@ const HIT_BY_PATCHING: [&[u8]; 7] = [
 ];
 
 /// How many events can be removed before buffers are cleared of their entries.
-#[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+#[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
 pub(super) const MOST_RETIRED: usize = 1024;
 
 /// Identifies an event. A removed event and a new event of the same name have different ids.
@@ -227,7 +227,7 @@ pub(crate) struct Registry {
     /// Events to enable when a module is loaded.
     pub(super) waiting: KVec<Waiting>,
     /// The types of removed events whose entries are still in buffers.
-    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+    #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
     retired: KVec<Retired>,
     next: u32,
     /// The events with a smaller id are those of the kernel image.
@@ -247,7 +247,7 @@ pub(super) fn init() -> Result {
         numbered: KVec::new(),
         next_system: 0,
         waiting: KVec::new(),
-        #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+        #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
         retired: KVec::new(),
         next: 0,
         built_in: 0,
@@ -351,7 +351,7 @@ impl Registry {
     /// # Errors
     ///
     /// `ENOMEM`, and the events stay.
-    #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+    #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
     pub(crate) fn remove_and_keep_entries(&mut self, ids: &[EventId]) -> Result {
         let was_enabled = |id: &EventId| {
             let files = self.instances.iter().filter_map(|at| at.file(*id));
@@ -389,7 +389,7 @@ impl Registry {
             at.instance.buffer().reset();
             at.instance.snapshot().clear(None);
         }
-        #[cfg(any(CONFIG_USER_EVENTS, CONFIG_SYNTH_EVENTS))]
+        #[cfg(CONFIG_RTRACE_RETIRED_EVENTS)]
         self.retired.clear();
     }
 
