@@ -8,7 +8,7 @@
 
 use super::filter::{Var, Verdict};
 use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
-use super::plain::{call, exit_any};
+use super::plain::{call, exit_any, exit_at};
 use super::{graph_user, user, EntryPath};
 use crate::core::format::entry::FuncgraphExit;
 use crate::kernel::clock;
@@ -96,15 +96,7 @@ impl<T: Measurement> GraphCallback for Measured<T> {
         }
         let now = clock::sched();
         let calltime = current.reserved(place, 0)?.first()?.load(Relaxed);
-        let exit = FuncgraphExit {
-            func: ret.func as usize,
-            retval: ret.retval as usize,
-            depth: ret.depth as u32,
-            overrun: ret.overrun,
-            calltime,
-            rettime: now,
-        };
-        exit_any(self.0.buffer(), Context::capture_all(), exit);
+        exit_at(self.0.buffer(), ret, calltime, now);
         Some(())
     }
 }

@@ -9,6 +9,7 @@ use crate::core::format::entry::{Entry as _, FuncgraphEntry, FuncgraphExit};
 use crate::core::sys::{acquires, barrier};
 use crate::kernel::clock;
 use crate::kernel::context::{PreemptCount, PreemptOff};
+use crate::kernel::ftrace::ftrace_graph_ret;
 use crate::trace::buffer::entry::{Context, PlainCount};
 use crate::trace::buffer::{Body, Buffer, Unfinished};
 use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
@@ -390,6 +391,20 @@ fn exit(current: Current, frame: &Held<'_>, retval: usize) -> FuncgraphExit {
         calltime: frame.data(),
         rettime: 0,
     }
+}
+
+/// Records the return `ret` of a function that was called at `calltime` and returned at `rettime`.
+#[inline(always)]
+pub(super) fn exit_at(buffer: &Buffer, ret: &ftrace_graph_ret, calltime: u64, rettime: u64) {
+    let exit = FuncgraphExit {
+        func: ret.func as usize,
+        retval: ret.retval as usize,
+        depth: ret.depth as u32,
+        overrun: ret.overrun,
+        calltime,
+        rettime,
+    };
+    exit_any(buffer, Context::capture_all(), exit);
 }
 
 /// Records a return in every case.

@@ -9,9 +9,9 @@
 
 use super::filter::{self, Var, Verdict};
 use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
-use super::plain::{call, exit_any, Target, TargetRef};
+use super::plain::{call, exit_at, Target, TargetRef};
 use super::EntryPath;
-use crate::core::format::entry::{store_words, Entry, FuncgraphExit, FuncgraphRetaddrEntry};
+use crate::core::format::entry::{store_words, Entry, FuncgraphRetaddrEntry};
 use crate::core::parse::options::graph::{ARGS, IRQS, RETADDR, SLEEP_TIME};
 use crate::kernel::clock;
 use crate::kernel::context::PreemptCount;
@@ -258,15 +258,7 @@ impl GraphCallback for Recorder {
         if now.wrapping_sub(calltime) < self.threshold.load(Relaxed) {
             return None;
         }
-        let exit = FuncgraphExit {
-            func: ret.func as usize,
-            retval: ret.retval as usize,
-            depth: ret.depth as u32,
-            overrun: ret.overrun,
-            calltime,
-            rettime: now,
-        };
-        exit_any(self.buffer()?, Context::capture_all(), exit);
+        exit_at(self.buffer()?, ret, calltime, now);
         Some(())
     }
 
