@@ -13,7 +13,7 @@
 //! or ends, its [`State`] is busy, and what comes then, from an interrupt or from what is called to
 //! keep the trace, does nothing. NMIs open no section.
 
-use super::functions::{export_mark, Measures};
+use super::functions::{record_mark, Measures};
 use crate::core::format::entry::Function;
 use crate::core::parse::options::Flag;
 use crate::kernel::context::{self, LentOff, PreemptCount, PreemptOff};
@@ -24,7 +24,7 @@ use crate::kernel::trace_export::Export;
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
-use crate::trace::fgraph::measured::{self, Measurement};
+use crate::trace::fgraph::measured::Measurement;
 use crate::trace::instance::latency::{Found, Latency};
 use crate::trace::instance::Instance;
 use crate::trace::output::export;
@@ -259,13 +259,8 @@ impl CriticalTimings {
     fn record_any(&self, context: Context, ip: usize, parent: usize) -> u64 {
         let buffer = self.instance.buffer();
         let now = buffer.now();
-        if self.graph.load(Relaxed) {
-            measured::mark(buffer, context.rest(), ip);
-            return now;
-        }
-        let context = context.rest();
-        buffer.record_in(context, call(ip, parent));
-        export_mark(buffer, context, call(ip, parent));
+        let graph = self.graph.load(Relaxed);
+        record_mark(buffer, context.rest(), graph, call(ip, parent));
         now
     }
 

@@ -13,7 +13,7 @@ use crate::kernel::recursion::Guard;
 use crate::kernel::trace_export::Export;
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
-use crate::trace::fgraph::measured::{MeasuredGraph, Measurement};
+use crate::trace::fgraph::measured::{self, MeasuredGraph, Measurement};
 use crate::trace::ftrace::ops::{thunk, Arguments, Callback, CallbackSymbol, Entry, Hit, Ops};
 use crate::trace::instance::Instance;
 use crate::trace::output::export;
@@ -133,8 +133,13 @@ impl<T: Measures> Drop for Functions<T> {
     }
 }
 
-/// Hands the entry of a place that a tracer has marked to who exports functions. Any context.
-pub(super) fn export_mark(buffer: &Buffer, context: Context, call: entry::Function) {
+/// Records a place that a tracer marks, as `call` or with `graph` as a function that returns at once.
+/// Any context.
+pub(super) fn record_mark(buffer: &Buffer, context: Context, graph: bool, call: entry::Function) {
+    if graph {
+        return measured::mark(buffer, context, call.ip);
+    }
+    buffer.record_in(context, call);
     if export::wanted(Export::FUNCTION) && buffer.is_on() {
         function::export(context, call);
     }

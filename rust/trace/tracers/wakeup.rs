@@ -13,7 +13,7 @@
 //! and asked again with the lock held.
 
 use super::function_filter::FunctionFilter;
-use super::functions::{export_mark, Functions, Measures};
+use super::functions::{record_mark, Functions, Measures};
 use crate::core::format::entry::{self, ContextSwitch, Function};
 use crate::core::parse::options::graph::{CPU, DURATION, IRQS, OVERHEAD, PROC, REL_TIME};
 use crate::core::parse::options::{Flag, Set};
@@ -25,7 +25,7 @@ use crate::kernel::stack::Caller;
 use crate::kernel::tracepoint::{view, Point, Probes, TaskProbe, TaskView};
 use crate::trace::buffer::entry::Context;
 use crate::trace::buffer::Buffer;
-use crate::trace::fgraph::measured::{self, Measurement};
+use crate::trace::fgraph::measured::Measurement;
 use crate::trace::ftrace::ops::Ops;
 use crate::trace::instance::latency::{Found, Latency};
 use crate::trace::instance::tracer::{Running, Tracer};
@@ -261,13 +261,9 @@ impl Wakeup {
 
     /// Records that this is at `ip`.
     fn mark(&self, context: Context, ip: usize) {
-        let buffer = self.instance.buffer();
-        if self.graph.load(Relaxed) {
-            return measured::mark(buffer, context, ip);
-        }
         let mark = Function { ip, parent_ip: 0 };
-        buffer.record_in(context, mark);
-        export_mark(buffer, context, mark);
+        let graph = self.graph.load(Relaxed);
+        record_mark(self.instance.buffer(), context, graph, mark);
     }
 
     /// Records the stack in user space with option `userstacktrace`.
