@@ -80,21 +80,14 @@ impl Registry {
         event: EventId,
         out: &mut dyn Out,
     ) -> Result {
-        let Some(list) = self.triggers_of(instance, event) else {
-            return Ok(());
-        };
-        for (at, hist) in list.of::<HistTrigger>().enumerate() {
-            if at > 0 {
-                out.bytes(b"\n\n").map_err(|_| ENOMEM)?;
-            }
+        self.show_each(instance, event, out, |hist, out| {
             let facts = Known {
                 registry: self,
                 event,
                 histogram: &hist.histogram,
             };
-            hist.show_definition(&facts, out)?;
-        }
-        Ok(())
+            hist.show_definition(&facts, out)
+        })
     }
 }
 

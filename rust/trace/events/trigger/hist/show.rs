@@ -65,6 +65,20 @@ impl Registry {
         event: EventId,
         out: &mut dyn Out,
     ) -> Result {
+        self.show_each(instance, event, out, |hist, out| {
+            hist.show_table(instance, out)
+        })
+    }
+
+    /// Has `show` write of each `hist` trigger of `event`, with empty lines between. Task context.
+    /// `ENOMEM`.
+    pub(super) fn show_each(
+        &self,
+        instance: &Instance,
+        event: EventId,
+        out: &mut dyn Out,
+        show: impl Fn(&HistTrigger, &mut dyn Out) -> Result,
+    ) -> Result {
         let Some(list) = self.triggers_of(instance, event) else {
             return Ok(());
         };
@@ -72,7 +86,7 @@ impl Registry {
             if at > 0 {
                 out.bytes(b"\n\n").map_err(|_| ENOMEM)?;
             }
-            hist.show_table(instance, out)?;
+            show(hist, out)?;
         }
         Ok(())
     }
