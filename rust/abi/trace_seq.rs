@@ -297,7 +297,11 @@ pub(crate) unsafe extern "C" fn trace_handle_return(
     seq: *mut bindings::trace_seq,
 ) -> bindings::print_line_t {
     // SAFETY: `seq` is a line that this call has to itself.
-    if unsafe { TraceSeq::from_raw(seq) }.is_full() {
+    finished(unsafe { TraceSeq::from_raw(seq) })
+}
+
+fn finished(seq: &TraceSeq) -> bindings::print_line_t {
+    if seq.is_full() {
         bindings::print_line_t_TRACE_TYPE_PARTIAL_LINE
     } else {
         bindings::print_line_t_TRACE_TYPE_HANDLED
@@ -512,16 +516,7 @@ pub(crate) unsafe extern "C" fn trace_raw_output_prep(
         seq.bytes(name.to_bytes())?;
         seq.bytes(b": ")
     });
-    finished(seq)
-}
-
-fn finished(seq: &TraceSeq) -> c_int {
-    let answer = if seq.is_full() {
-        bindings::print_line_t_TRACE_TYPE_PARTIAL_LINE
-    } else {
-        bindings::print_line_t_TRACE_TYPE_HANDLED
-    };
-    answer as c_int
+    finished(seq) as c_int
 }
 
 /// Adds what an event's format makes of its fields; instead of it a complaint, if the event points
