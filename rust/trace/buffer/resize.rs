@@ -183,6 +183,12 @@ impl Buffer {
                 new.push((lane, Ring::vacant(shape(lane))?, fresh), GFP_KERNEL)?;
             }
         }
+        self.exchange(new, |(lane, ring, fresh)| self.move_ring(lane, ring, fresh))
+    }
+
+    /// Has `put` put each of `new` rings in the place of an old one, which it gives, while nothing is
+    /// recorded.
+    fn exchange<New, Old>(&self, new: KVec<New>, put: impl Fn(New) -> Old) -> Result {
         if new.is_empty() {
             return Ok(());
         }
@@ -191,9 +197,9 @@ impl Buffer {
         let _rings = self.keep_rings();
         let quiet = self.pause();
         wait_for_writers();
-        for (lane, ring, fresh) in new {
+        for new in new {
             // There is room for each.
-            let _ = old.push_within_capacity(self.move_ring(lane, ring, fresh));
+            let _ = old.push_within_capacity(put(new));
         }
         drop(quiet);
         // `with_ring` may still look at the old ones.
@@ -261,23 +267,7 @@ impl Buffer {
         for lane in self.lanes().filter(wanted) {
             new.push((lane, Ring::new(lane.cpu, shape(lane))?), GFP_KERNEL)?;
         }
-        if new.is_empty() {
-            return Ok(());
-        }
-        let mut old = KVec::with_capacity(new.len(), GFP_KERNEL)?;
-
-        let _rings = self.keep_rings();
-        let quiet = self.pause();
-        wait_for_writers();
-        for (lane, ring) in new {
-            // There is room for each.
-            let _ = old.push_within_capacity(self.replace(lane, ring));
-        }
-        drop(quiet);
-        // `with_ring` may still look at the old ones.
-        wait_for_writers();
-        drop(old);
-        Ok(())
+        self.exchange(new, |(lane, ring)| self.replace(lane, ring))
     }
 
     /// `EBUSY` if somebody holds one of the `wanted` rings.
