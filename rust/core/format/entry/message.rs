@@ -23,10 +23,7 @@ pub struct Print {
 
 impl Show for Print {
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        line.symbol(out, self.ip)?;
-        out.bytes(b": ")?;
-        self.message(line, out)?;
-        Ok(())
+        normal(self, self.ip, line, out)
     }
 
     fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
@@ -61,16 +58,11 @@ impl Show for Bprint {
     const NEEDS_STRINGS: bool = true;
 
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        line.symbol(out, self.ip)?;
-        out.bytes(b": ")?;
-        self.message(line, out)?;
-        Ok(())
+        normal(self, self.ip, line, out)
     }
 
     fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        write!(out, ": {:x} : ", self.ip)?;
-        self.message(line, out)?;
-        Ok(())
+        raw(self, self.ip, line, out)
     }
 
     fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, fmt::Error> {
@@ -95,21 +87,31 @@ impl Show for Bputs {
     const NEEDS_STRINGS: bool = true;
 
     fn normal(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        line.symbol(out, self.ip)?;
-        out.bytes(b": ")?;
-        self.message(line, out)?;
-        Ok(())
+        normal(self, self.ip, line, out)
     }
 
     fn raw(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
-        write!(out, ": {:x} : ", self.ip)?;
-        self.message(line, out)?;
-        Ok(())
+        raw(self, self.ip, line, out)
     }
 
     fn message(&self, line: &Line<'_>, out: &mut dyn Out) -> Result<bool, fmt::Error> {
         said(line, |strings| strings.write_constant(self.str, out))
     }
+}
+
+/// [`Show::normal`] of a message of the writer at `ip`.
+fn normal(of: &impl Show, ip: usize, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+    line.symbol(out, ip)?;
+    out.bytes(b": ")?;
+    of.message(line, out)?;
+    Ok(())
+}
+
+/// [`Show::raw`] of a message of the kernel's.
+fn raw(of: &impl Show, ip: usize, line: &Line<'_>, out: &mut dyn Out) -> Result<(), Error> {
+    write!(out, ": {ip:x} : ")?;
+    of.message(line, out)?;
+    Ok(())
 }
 
 /// Writes the strings that entries point to. Returns false if they are missing.

@@ -6,98 +6,53 @@ use super::{Entry, Show};
 use crate::core::format::print::{Error, Line};
 use crate::core::format::Out;
 
-/// A CPU has switched from one task to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
-#[entry(
-    name = "context_switch",
-    print = r#""%u:%u:%u  ==> %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
-)]
-#[repr(C)]
-pub struct ContextSwitch {
-    /// The pid of the previous task, or of the waking task.
-    pub prev_pid: u32,
-    /// The pid of the next task, or of the woken task.
-    pub next_pid: u32,
-    /// The CPU that the next task will run on.
-    pub next_cpu: u32,
-    /// The kernel priority of the first task (100 and more are not real-time).
-    pub prev_prio: u8,
-    /// The state of the first task; see [`state_letter`].
-    pub prev_state: u8,
-    /// The priority of the second task.
-    pub next_prio: u8,
-    /// The state of the second task.
-    pub next_state: u8,
+/// Entries of two tasks: of each its pid, priority and state. Each can be made of the other one.
+macro_rules! entries {
+    ($($(#[doc = $doc:literal])+ $entry:ident from $other:ident: $name:tt, $print:tt;)+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
+            #[entry(name = $name, print = $print)]
+            #[repr(C)]
+            pub struct $entry {
+                /// The pid of the previous task, or of the waking task.
+                pub prev_pid: u32,
+                /// The pid of the next task, or of the woken task.
+                pub next_pid: u32,
+                /// The CPU that the next task will run on.
+                pub next_cpu: u32,
+                /// The kernel priority of the first task (100 and more are not real-time).
+                pub prev_prio: u8,
+                /// The state of the first task; see [`state_letter`].
+                pub prev_state: u8,
+                /// The priority of the second task.
+                pub next_prio: u8,
+                /// The state of the second task.
+                pub next_state: u8,
+            }
+
+            impl From<$other> for $entry {
+                fn from(other: $other) -> Self {
+                    Self {
+                        prev_pid: other.prev_pid,
+                        next_pid: other.next_pid,
+                        next_cpu: other.next_cpu,
+                        prev_prio: other.prev_prio,
+                        prev_state: other.prev_state,
+                        next_prio: other.next_prio,
+                        next_state: other.next_state,
+                    }
+                }
+            }
+        )+
+    };
 }
 
-/// A task has woken another. The fields are those of [`ContextSwitch`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Entry)]
-#[entry(
-    name = "wakeup",
-    print = r#""%u:%u:%u  ==+ %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#
-)]
-#[repr(C)]
-pub struct Wakeup {
-    /// The pid of the previous task, or of the waking task.
-    pub prev_pid: u32,
-    /// The pid of the next task, or of the woken task.
-    pub next_pid: u32,
-    /// The CPU that the next task will run on.
-    pub next_cpu: u32,
-    /// The kernel priority of the first task (100 and more are not real-time).
-    pub prev_prio: u8,
-    /// The state of the first task; see [`state_letter`].
-    pub prev_state: u8,
-    /// The priority of the second task.
-    pub next_prio: u8,
-    /// The state of the second task.
-    pub next_state: u8,
-}
-
-impl From<ContextSwitch> for Wakeup {
-    fn from(switch: ContextSwitch) -> Self {
-        let ContextSwitch {
-            prev_pid,
-            next_pid,
-            next_cpu,
-            prev_prio,
-            prev_state,
-            next_prio,
-            next_state,
-        } = switch;
-        Self {
-            prev_pid,
-            next_pid,
-            next_cpu,
-            prev_prio,
-            prev_state,
-            next_prio,
-            next_state,
-        }
-    }
-}
-
-impl From<Wakeup> for ContextSwitch {
-    fn from(wakeup: Wakeup) -> Self {
-        let Wakeup {
-            prev_pid,
-            next_pid,
-            next_cpu,
-            prev_prio,
-            prev_state,
-            next_prio,
-            next_state,
-        } = wakeup;
-        Self {
-            prev_pid,
-            next_pid,
-            next_cpu,
-            prev_prio,
-            prev_state,
-            next_prio,
-            next_state,
-        }
-    }
+entries! {
+    /// A CPU has switched from one task to another.
+    ContextSwitch from Wakeup: "context_switch", r#""%u:%u:%u  ==> %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#;
+    /// A task has woken another. The fields are those of [`ContextSwitch`].
+    Wakeup from ContextSwitch: "wakeup", r#""%u:%u:%u  ==+ %u:%u:%u [%03u]", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"#;
 }
 
 /// The letter of a task's state. `?` for an unknown state.
