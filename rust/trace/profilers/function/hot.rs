@@ -12,7 +12,7 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::cpus;
 use crate::kernel::function_profile::{is_top_here, top_here, HotWords, CPUS};
 use crate::trace::fgraph::plain::{done, hook};
-use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Top};
+use crate::trace::fgraph::ret_stack::{Current, Frame, Held, Room, Top};
 use crate::trace::fgraph::shared::{Alone, OwnFrames};
 use core::ptr;
 use kernel::cpu::CpuId;
@@ -67,10 +67,10 @@ fn now(_stay: &PreemptOff) -> u64 {
 ///
 /// # Safety
 ///
-/// The frame was made by [`hit`] or [`enter_any`].
+/// The frame was made by [`keep`].
 #[inline(always)]
 unsafe fn record_of(frame: &Held<'_>) -> &'static Record {
-    // SAFETY: they put the address of a record there, and records stay.
+    // SAFETY: `keep` puts the address of a record there, and records stay.
     unsafe { &*ptr::with_exposed_provenance(frame.func()) }
 }
 
@@ -97,16 +97,8 @@ pub(crate) unsafe fn hit(ip: usize, retp: *mut usize) {
     if let Some(record) = unsafe { table::find_near(ip as u64, &stay) } {
         if let Some(room) = current.room() {
             record.hit();
-            current.set_depth(current.depth().wrapping_add(1));
-            let frame = Frame {
-                retp: 0,
-                ret: 0,
-                func: ptr::from_ref(record).expose_provenance(),
-                data: now(&stay),
-                top,
-            };
             // SAFETY: the function that returns by the word at `retp` is entered just now.
-            return unsafe { hook(room, retp, frame) };
+            return unsafe { keep(current, room, retp, record, top, &stay) };
         }
     }
     core::mem::forget(stay);
@@ -137,15 +129,33 @@ unsafe fn enter_any(ip: usize, retp: *mut usize) {
     let Some(room) = current.room().or_else(|| current.make_room(0)) else {
         return;
     };
+    // SAFETY: the function that returns by the word at `retp` is entered just now.
+    unsafe { keep(current, room, retp, record, top, &stay) }
+}
+
+/// Keeps a frame of the function of `record`, and hooks its return.
+///
+/// # Safety
+///
+/// The function is entered just now, and returns by the word at `retp`.
+#[inline(always)]
+unsafe fn keep(
+    current: Current,
+    room: Room<'_>,
+    retp: *mut usize,
+    record: &'static Record,
+    top: Top,
+    stay: &PreemptOff,
+) {
     current.set_depth(current.depth().wrapping_add(1));
     let frame = Frame {
         retp: 0,
         ret: 0,
         func: ptr::from_ref(record).expose_provenance(),
-        data: now(&stay),
+        data: now(stay),
         top,
     };
-    // SAFETY: the function that returns by the word at `retp` is entered just now.
+    // SAFETY: the caller says so.
     unsafe { hook(room, retp, frame) }
 }
 
