@@ -8,7 +8,7 @@
 
 use super::filter::{Var, Verdict};
 use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
-use super::plain::{call, exit_any, exit_at};
+use super::plain::{call, exit_any, exit_of};
 use super::{graph_user, user, EntryPath};
 use crate::core::format::entry::FuncgraphExit;
 use crate::kernel::clock;
@@ -96,7 +96,8 @@ impl<T: Measurement> GraphCallback for Measured<T> {
         }
         let now = clock::sched();
         let calltime = current.reserved(place, 0)?.first()?.load(Relaxed);
-        exit_at(self.0.buffer(), ret, calltime, now);
+        let exit = exit_of(ret, calltime, now);
+        exit_any(self.0.buffer(), Context::capture_all(), exit);
         Some(())
     }
 }

@@ -393,18 +393,17 @@ fn exit(current: Current, frame: &Held<'_>, retval: usize) -> FuncgraphExit {
     }
 }
 
-/// Records the return `ret` of a function that was called at `calltime` and returned at `rettime`.
+/// The entry of the return `ret` of a function that was called at `calltime` and returned at `rettime`.
 #[inline(always)]
-pub(super) fn exit_at(buffer: &Buffer, ret: &ftrace_graph_ret, calltime: u64, rettime: u64) {
-    let exit = FuncgraphExit {
+pub(super) fn exit_of(ret: &ftrace_graph_ret, calltime: u64, rettime: u64) -> FuncgraphExit {
+    FuncgraphExit {
         func: ret.func as usize,
         retval: ret.retval as usize,
         depth: ret.depth as u32,
         overrun: ret.overrun,
         calltime,
         rettime,
-    };
-    exit_any(buffer, Context::capture_all(), exit);
+    }
 }
 
 /// Records a return in every case.

@@ -9,7 +9,7 @@
 
 use super::filter::{self, Var, Verdict};
 use super::graph_user::{EntryRegs, GraphCallback, GraphSymbols, GraphUser};
-use super::plain::{call, exit_at, Target, TargetRef};
+use super::plain::{call, exit_any, exit_of, Target, TargetRef};
 use super::EntryPath;
 use crate::core::format::entry::{store_words, Entry, FuncgraphRetaddrEntry};
 use crate::core::parse::options::graph::{ARGS, IRQS, RETADDR, SLEEP_TIME};
@@ -258,7 +258,8 @@ impl GraphCallback for Recorder {
         if now.wrapping_sub(calltime) < self.threshold.load(Relaxed) {
             return None;
         }
-        exit_at(self.buffer()?, ret, calltime, now);
+        let exit = exit_of(ret, calltime, now);
+        exit_any(self.buffer()?, Context::capture_all(), exit);
         Some(())
     }
 
