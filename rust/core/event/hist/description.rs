@@ -32,6 +32,7 @@ impl Span {
     }
 
     /// Whether `byte` comes right before the part in `whole`.
+    #[cfg(any(CONFIG_HIST_TRIGGERS_DEBUG, not(CONFIG_RTRACE)))]
     pub fn follows(self, whole: &[u8], byte: u8) -> bool {
         let before = usize::from(self.start).checked_sub(1);
         before.and_then(|at| whole.get(at)) == Some(&byte)
