@@ -161,6 +161,12 @@ pub fn trim(text: &[u8]) -> &[u8] {
     text.get(start..end).unwrap_or(&[])
 }
 
+/// What is before the first such `byte`, and what is behind it.
+pub fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|&other| other == byte)?;
+    Some((text.get(..at)?, text.get(at.wrapping_add(1)..)?))
+}
+
 /// `text` up to the first NUL, as C reads it.
 pub fn until_nul(text: &[u8]) -> &[u8] {
     text.split(|&c| c == 0).next().unwrap_or(&[])
@@ -242,6 +248,14 @@ mod tests {
         assert_eq!(trim(b" \tab c\n"), b"ab c");
         assert_eq!(trim(b"  "), b"");
         assert_eq!(trim(b"ab\0c"), b"ab");
+    }
+
+    #[test]
+    fn splitting() {
+        let split = |text| split_at_byte(text, b':');
+        assert_eq!(split(b"a:b:c"), Some((&b"a"[..], &b"b:c"[..])));
+        assert_eq!(split(b":"), Some((&b""[..], &b""[..])));
+        assert_eq!(split(b"abc"), None);
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use super::program::{Bits, Field, Load, Program, Step, Store, STEPS};
 use super::types::{TextOf, Type};
 use crate::core::format;
 use crate::core::parse::number;
-use crate::core::parse::parser::is_letter;
+use crate::core::parse::parser::{is_letter, split_at_byte};
 use core::ops::Range;
 use named::{Cast, Known};
 
@@ -342,12 +342,6 @@ fn split_at_type(body: &[u8], is_program: bool) -> Option<(&[u8], &[u8])> {
         }
         from = behind.wrapping_add(1);
     }
-}
-
-/// What is before the first such byte, and what is behind it.
-fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
-    let at = position(text, byte)?;
-    Some((text.get(..at)?, text.get(at.wrapping_add(1)..)?))
 }
 
 /// A dereference whose inside is looked at first.

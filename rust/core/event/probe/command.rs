@@ -14,7 +14,7 @@ use super::error::{Reason, Refused};
 use crate::core::format::Out;
 use crate::core::parse::glob::is_path;
 use crate::core::parse::number;
-use crate::core::parse::parser::{is_alnum, is_space};
+use crate::core::parse::parser::{is_alnum, is_space, split_at_byte};
 use core::fmt;
 
 /// Bytes of a group's or an event's name, its end included.
@@ -139,11 +139,6 @@ impl From<Refused> for No {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
-}
-
-fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
-    let at = text.iter().position(|&other| other == byte)?;
-    Some((text.get(..at)?, text.get(at.wrapping_add(1)..)?))
 }
 
 /// Reads `[GROUP/][EVENT]`, which is at `start` of its word.

@@ -4,8 +4,9 @@
 //! `(task_struct,se)entity->pid`.
 
 use super::super::kernel_types::{find_member, Function, Shape, TypeId, Types};
-use super::{split_at_byte, Errno, Fetch, Load, Outer, Reason, Refused, Spot, Step, Typed};
+use super::{Errno, Fetch, Load, Outer, Reason, Refused, Spot, Step, Typed};
 use super::{POINTER, READ};
+use crate::core::parse::parser::split_at_byte;
 
 /// What the kernel's types say of the value that was found last.
 #[derive(Clone, Copy)]
