@@ -3,9 +3,12 @@
 //! Parameters and members by name, and casts: `prev->comm`, `$retval->i_mode`, `$current->pid`,
 //! `(task_struct,se)entity->pid`.
 
+use super::super::command::Spot;
+use super::super::error::{Errno, Reason, Refused};
 use super::super::kernel_types::{find_member, Function, Shape, TypeId, Types};
-use super::{Errno, Fetch, Load, Outer, Reason, Refused, Spot, Step, Typed};
-use super::{POINTER, READ};
+use super::super::program::{Load, Step};
+use super::fetch::{Fetch, Outer, POINTER, READ};
+use super::typed::Typed;
 use crate::core::parse::parser::split_at_byte;
 
 /// What the kernel's types say of the value that was found last.
