@@ -70,7 +70,7 @@ pub struct Action<'a> {
 pub type Actions<'a> = Few<Action<'a>, ACTIONS>;
 
 /// `text` up to the first `end`, and what follows it.
-fn cut(text: &[u8], end: u8) -> (&[u8], Option<&[u8]>) {
+pub(super) fn cut(text: &[u8], end: u8) -> (&[u8], Option<&[u8]>) {
     let mut parts = text.splitn(2, |c| *c == end);
     (parts.next().unwrap_or(&[]), parts.next())
 }

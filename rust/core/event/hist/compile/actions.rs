@@ -8,7 +8,6 @@ use crate::core::event::hist::action::{
 };
 use crate::core::event::hist::description::{Description, Few, Form, Node, Target, Variable, OWN};
 use crate::core::event::hist::error::{Errno, Log, Reason};
-use crate::core::event::hist::VARIABLES;
 
 /// Compiles `actions` of a definition, the rest of which is in `into`. In a field among their
 /// parameters, the variables of the definition have no meaning.
@@ -23,15 +22,7 @@ pub fn compile_actions(
     log: &mut dyn Log,
     into: &mut Description,
 ) -> Result {
-    let mut parser = Parser {
-        text,
-        actions,
-        scope,
-        log,
-        into,
-        locals: [(&[], &[]); VARIABLES],
-        defined: 0,
-    };
+    let mut parser = Parser::new(text, actions, scope, log, into);
     for action in actions.as_slice() {
         let response = parser.action(action)?;
         parser.into.responses.push(response).ok_or(Errno::Invalid)?;
