@@ -290,7 +290,7 @@ impl<'a, 'p> Parser<'a, 'p> {
             let (token, after) = cut(text, b',');
             rest = after;
             let id = match token {
-                b"stacktrace" => self.push(stack(Span::of(self.text, token), Modifier::Plain))?,
+                b"stacktrace" => self.push(stack(Span::of(self.text, token)))?,
                 _ => self.expression(token, Use::Key, &mut 0)?,
             };
             if self.refers(id) {

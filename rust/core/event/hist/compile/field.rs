@@ -18,95 +18,79 @@ impl<'a> Parser<'a, '_> {
             Some(modifier) => self.modifier(name, modifier, purpose)?,
             None => Modifier::Plain,
         };
-        let span = Span::of(self.text, name);
-        let plain = |value: Value, size: u16| Node {
-            value,
+        let known = FIXED.iter().find(|(fixed, _)| *fixed == name);
+        let node = match known {
+            Some((_, node)) => *node,
+            None => self.recorded(name, modifier)?,
+        };
+        let node = Node {
             modifier,
-            name: span,
-            size,
+            name: Span::of(self.text, name),
             usecs: modifier == Modifier::Usecs,
-            ..Node::NONE
+            ..node
         };
-        let chars = |place: Place, ty: TypeName, size: u16| Node {
-            form: Form::Text,
-            ty,
-            ..plain(Value::Text(place), size)
-        };
-        let cpu = Node {
-            ty: TypeName::of(b"unsigned int"),
-            ..plain(Value::Cpu, 4)
-        };
-        let text_of = TEXT as u16;
-        // As in C, numbers that are changed have no sign.
-        let is_changed = matches!(modifier, Modifier::Log2 | Modifier::Buckets(_));
-        let node = match name {
-            b"common_timestamp" => {
-                self.into.timestamps = true;
-                self.into.usecs |= modifier == Modifier::Usecs;
-                Node {
-                    timestamp: true,
-                    ..plain(Value::Timestamp, 8)
-                }
-            }
-            b"common_stacktrace" => stack(span, modifier),
-            b"common_cpu" => cpu,
-            b"common_comm" => chars(Place::Comm, CHARS, text_of),
-            b"hitcount" => plain(Value::Hitcount, 8),
-            _ => {
-                let shared = || {
-                    let shared = field::shared_by_all(name)?;
-                    Some((shared.field, TypeName::of(shared.c_type.as_bytes())))
-                };
-                let Some((field, ty)) = self.scope.field(name).or_else(shared) else {
-                    return self.refuse(Reason::FieldNotFound, name);
-                };
-                match field.kind {
-                    Kind::Cpu => cpu,
-                    Kind::Comm => chars(Place::Comm, CHARS, text_of),
-                    Kind::Stacktrace if field.size == 0 => stack(span, modifier),
-                    Kind::Stacktrace => {
-                        // Without the modifier, C has room for a text, which is one word more.
-                        let (ty, size) = match modifier {
-                            Modifier::Stacktrace => (STACK, STACK_SIZE),
-                            _ => (ty, text_of),
-                        };
-                        Node {
-                            form: Form::Stack,
-                            ty,
-                            ..plain(Value::StackField(field.offset), size)
-                        }
-                    }
-                    Kind::Array if field.size != 0 => {
-                        let (offset, size) = (field.offset, field.size);
-                        chars(Place::Array { offset, size }, ty, size)
-                    }
-                    Kind::DataLoc => chars(Place::Data(field.offset), ty, text_of),
-                    Kind::RelLoc => chars(Place::Relative(field.offset), ty, text_of),
-                    Kind::Function => return Err(Errno::NoMemory),
-                    _ => match field.size {
-                        0 => return self.refuse(Reason::FieldNotFound, name),
-                        1 | 2 | 4 | 8 => Node {
-                            ty,
-                            signed: field.signed && !is_changed,
-                            ..plain(
-                                Value::Number {
-                                    offset: field.offset,
-                                    size: field.size as u8,
-                                    signed: field.signed,
-                                },
-                                field.size,
-                            )
-                        },
-                        _ => return Err(Errno::NoMemory),
-                    },
-                }
-            }
-        };
+        if node.value == Value::Timestamp {
+            self.into.timestamps = true;
+            self.into.usecs |= node.usecs;
+        }
         if modifier == Modifier::Stacktrace && !matches!(node.value, Value::StackField(_)) {
             return self.refuse(Reason::BadModifier, text);
         }
         self.into.comm |= modifier == Modifier::Execname;
         self.push(node)
+    }
+
+    /// A field that is in the entries, but for its name and how it is printed.
+    fn recorded(&mut self, name: &[u8], modifier: Modifier) -> Result<Node> {
+        let shared = || {
+            let shared = field::shared_by_all(name)?;
+            Some((shared.field, TypeName::of(shared.c_type.as_bytes())))
+        };
+        let Some((field, ty)) = self.scope.field(name).or_else(shared) else {
+            return self.refuse(Reason::FieldNotFound, name);
+        };
+        let (offset, size) = (field.offset, field.size);
+        let node = match field.kind {
+            Kind::Cpu => CPU,
+            Kind::Comm => COMM,
+            Kind::Stacktrace if size == 0 => STACK,
+            Kind::Stacktrace => {
+                // Without the modifier, C has room for a text, which is one word more.
+                let (ty, size) = match modifier {
+                    Modifier::Stacktrace => (STACK.ty, STACK.size),
+                    _ => (ty, COMM.size),
+                };
+                Node {
+                    form: Form::Stack,
+                    ty,
+                    ..plain(Value::StackField(offset), size)
+                }
+            }
+            Kind::Array if size != 0 => chars(Place::Array { offset, size }, ty, size),
+            Kind::DataLoc => chars(Place::Data(offset), ty, COMM.size),
+            Kind::RelLoc => chars(Place::Relative(offset), ty, COMM.size),
+            Kind::Function => return Err(Errno::NoMemory),
+            _ => match size {
+                0 => return self.refuse(Reason::FieldNotFound, name),
+                1 | 2 | 4 | 8 => {
+                    let signed = field.signed;
+                    let number = Value::Number {
+                        offset,
+                        size: size as u8,
+                        signed,
+                    };
+                    // As in C, numbers that are changed have no sign.
+                    let is_changed = matches!(modifier, Modifier::Log2 | Modifier::Buckets(_));
+                    Node {
+                        ty,
+                        signed: signed && !is_changed,
+                        ..plain(number, size)
+                    }
+                }
+                _ => return Err(Errno::NoMemory),
+            },
+        };
+        Ok(node)
     }
 
     fn modifier(&mut self, name: &[u8], text: &'a [u8], purpose: Use) -> Result<Modifier> {
@@ -144,24 +128,52 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
+/// A number, but for its name and how it is printed.
+const fn plain(value: Value, size: u16) -> Node {
+    Node {
+        value,
+        size,
+        ..Node::NONE
+    }
+}
+
+/// A text.
+const fn chars(place: Place, ty: TypeName, size: u16) -> Node {
+    Node {
+        form: Form::Text,
+        ty,
+        ..plain(Value::Text(place), size)
+    }
+}
+
 /// The type of texts that are in no entry.
 pub(super) const CHARS: TypeName = TypeName::of(b"char[]");
 
-/// The type of stacks.
-const STACK: TypeName = TypeName::of(b"unsigned long[]");
-/// Bytes of a stack.
-const STACK_SIZE: u16 = (DEPTH * 8) as u16;
+const TIMESTAMP: Node = Node {
+    timestamp: true,
+    ..plain(Value::Timestamp, 8)
+};
+const CPU: Node = Node {
+    ty: TypeName::of(b"unsigned int"),
+    ..plain(Value::Cpu, 4)
+};
+const COMM: Node = chars(Place::Comm, CHARS, TEXT as u16);
+const STACK: Node = Node {
+    form: Form::Stack,
+    ty: TypeName::of(b"unsigned long[]"),
+    ..plain(Value::Stack, (DEPTH * 8) as u16)
+};
 
-/// The node of the stack.
-pub(super) fn stack(name: Span, modifier: Modifier) -> Node {
-    Node {
-        value: Value::Stack,
-        modifier,
-        name,
-        usecs: matches!(modifier, Modifier::Usecs),
-        form: Form::Stack,
-        ty: STACK,
-        size: STACK_SIZE,
-        ..Node::NONE
-    }
+/// The fields that histograms of every event have.
+const FIXED: &[(&[u8], Node)] = &[
+    (b"common_timestamp", TIMESTAMP),
+    (b"common_stacktrace", STACK),
+    (b"common_cpu", CPU),
+    (b"common_comm", COMM),
+    (b"hitcount", plain(Value::Hitcount, 8)),
+];
+
+/// The stack as a key that is called so.
+pub(super) const fn stack(name: Span) -> Node {
+    Node { name, ..STACK }
 }
