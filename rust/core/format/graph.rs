@@ -11,24 +11,24 @@
 //! order. Each CPU has a [`CpuState`] between lines: the task and the depth of its last line, and
 //! the open function at each depth.
 
+mod columns;
+
 use super::entry::{
     Arguments, Common, Entry, FuncgraphEntry, FuncgraphExit, FuncgraphRetaddrEntry, Truncated,
 };
-use super::out::Piece;
+use super::out::HeldNewline;
 use super::symbol::{self, Style, Symbols};
-use super::{line, Out};
+use super::Out;
 use crate::core::parse::options::graph::*;
 use crate::core::parse::options::{Flag, Set};
-use crate::core::parse::parser::until_nul;
+use columns::Start;
 use core::fmt;
 use core::ops::Range;
 
+pub use columns::{write_duration, write_titles};
+
 /// The number of depths whose functions are remembered.
 const DEPTHS: usize = 50;
-/// The width of the column with the task's name and pid, which are centred in it.
-const TASK_WIDTH: usize = 14;
-/// The number of bytes of a task's name that are printed.
-const TASK_NAME: usize = 7;
 
 /// The state of a CPU after its last line.
 #[derive(Clone, Debug)]
@@ -64,9 +64,6 @@ impl Default for CpuState {
         Self::new()
     }
 }
-
-/// The start of a line, up to the blanks of its depth, if it has room for them.
-type Start = Piece<80>;
 
 /// A task's name with its NUL.
 pub type Comm = [u8; 16];
@@ -220,22 +217,10 @@ impl Line<'_> {
         }
         let ns = ret.rettime.wrapping_sub(ret.calltime);
         self.duration(out, start, ns, call.depth)?;
-        self.symbols.write_name(ret.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comments = self.is(&RETVAL) || retaddr.is_some();
-        if let Some(args) = call.args {
-            let args = args.words();
-            self.symbols.write_arguments(ret.func, &args, out)?;
-            out.bytes(match comments {
-                true => &b"; /*"[..],
-                false => b";\n",
-            })?;
-        } else {
-            out.bytes(match comments {
-                true => &b"(); /*"[..],
-                false => b"();\n",
-            })?;
-        }
+        let end: &[u8] = if comments { b"(); /*" } else { b"();\n" };
+        self.called(out, ret.func, call.args, end)?;
         if comments {
             if let Some(retaddr) = retaddr {
                 self.retaddr(out, retaddr)?;
@@ -260,22 +245,10 @@ impl Line<'_> {
             *open = call.func;
         }
         self.no_duration(out, start, call.depth)?;
-        self.symbols.write_name(call.func, out)?;
         let retaddr = call.retaddr.filter(|_| self.is(&RETADDR));
         let comment = retaddr.is_some();
-        if let Some(args) = call.args {
-            let args = args.words();
-            self.symbols.write_arguments(call.func, &args, out)?;
-            out.bytes(match comment {
-                true => &b" { /*"[..],
-                false => b" {\n",
-            })?;
-        } else {
-            out.bytes(match comment {
-                true => &b"() { /*"[..],
-                false => b"() {\n",
-            })?;
-        }
+        let end: &[u8] = if comment { b"() { /*" } else { b"() {\n" };
+        self.called(out, call.func, call.args, end)?;
         match retaddr {
             Some(retaddr) => {
                 self.retaddr(out, retaddr)?;
@@ -283,6 +256,22 @@ impl Line<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Writes the name of `func`, and `end`, which begins with `()`. Arguments take the place of that.
+    fn called(
+        &self,
+        out: &mut dyn Out,
+        func: usize,
+        args: Option<Arguments<'_>>,
+        end: &[u8],
+    ) -> fmt::Result {
+        self.symbols.write_name(func, out)?;
+        let Some(args) = args else {
+            return out.bytes(end);
+        };
+        self.symbols.write_arguments(func, &args.words(), out)?;
+        out.bytes(end.strip_prefix(b"()").unwrap_or(end))
     }
 
     /// Writes a return that does not follow its call.
@@ -341,8 +330,7 @@ impl Line<'_> {
         };
         self.no_duration(out, &mut start, depth)?;
         out.bytes(b"/* ")?;
-        let mut text_out = HeldNewline { out, held: false };
-        text(&mut text_out)?;
+        text(&mut HeldNewline::new(out))?;
         out.bytes(b" */\n")
     }
 
@@ -397,104 +385,6 @@ impl Line<'_> {
         out.bytes(b"\n")
     }
 
-    /// Puts into `start` what comes before the duration, if that is the CPU alone; else writes it.
-    #[inline]
-    fn start(&self, out: &mut dyn Out, start: &mut Start) -> fmt::Result {
-        let others = ABS_TIME.bit | REL_TIME | PROC.bit;
-        if self.own & others != 0 || self.set.has(Flag::LatencyFormat) {
-            self.columns(out)?;
-        } else if self.is(&CPU) && self.context() {
-            self.put_cpu(start);
-        }
-        Ok(())
-    }
-
-    /// Writes the columns before the duration.
-    fn columns(&self, out: &mut dyn Out) -> fmt::Result {
-        if !self.context() {
-            return Ok(());
-        }
-        if self.is(&ABS_TIME) {
-            let us = self.ts / 1000;
-            let mut piece = Piece::<32>::new();
-            piece.decimal(us / 1_000_000, 5, b' ');
-            piece.byte(b'.');
-            piece.digits::<6>((us % 1_000_000) as u32);
-            piece.text(b" |  ");
-            out.bytes(piece.as_bytes())?;
-        }
-        if self.own & REL_TIME != 0 {
-            write!(out, "{:9} us |  ", self.ts.wrapping_sub(self.start) / 1000)?;
-        }
-        if self.is(&CPU) {
-            self.cpu(out)?;
-        }
-        if self.is(&PROC) {
-            self.task(out, self.common.pid)?;
-            out.bytes(b" | ")?;
-        }
-        if self.set.has(Flag::LatencyFormat) {
-            out.bytes(b" ")?;
-            out.bytes(&line::state(self.common.flags, self.common.preempt_count))?;
-            out.bytes(b" | ")?;
-        }
-        Ok(())
-    }
-
-    fn cpu(&self, out: &mut dyn Out) -> fmt::Result {
-        let mut piece = Piece::<32>::new();
-        self.put_cpu(&mut piece);
-        out.bytes(piece.as_bytes())
-    }
-
-    #[inline]
-    fn put_cpu<const N: usize>(&self, piece: &mut Piece<N>) {
-        piece.byte(b' ');
-        piece.decimal(self.cpu.into(), self.cpu_width, b' ');
-        piece.text(b") ");
-    }
-
-    fn task(&self, out: &mut dyn Out, pid: i32) -> fmt::Result {
-        let comm = (self.comm)(pid);
-        let name = until_nul(&comm);
-        let name = name.get(..TASK_NAME).unwrap_or(name);
-        let mut task = Piece::<32>::new();
-        task.text(name);
-        task.byte(b'-');
-        task.decimal_left(pid.into(), 0);
-        let task = task.as_bytes();
-        let blanks = TASK_WIDTH.saturating_sub(task.len());
-        out.fill(b' ', blanks / 2)?;
-        out.bytes(task)?;
-        out.fill(b' ', blanks - blanks / 2)
-    }
-
-    /// Writes the `piece` before it, the empty column of durations, and the blanks of `depth`.
-    fn no_duration(&self, out: &mut dyn Out, piece: &mut Start, depth: i64) -> fmt::Result {
-        if self.is(&DURATION) && self.context() {
-            piece.blanks(14);
-            piece.text(b"|  ");
-        }
-        indented(out, piece, depth)
-    }
-
-    /// Writes the `piece` before it, the column of durations with `ns`, and the blanks of `depth`.
-    fn duration(&self, out: &mut dyn Out, piece: &mut Start, ns: u64, depth: i64) -> fmt::Result {
-        if !self.is(&DURATION) || !self.context() {
-            return indented(out, piece, depth);
-        }
-        let mark = if self.is(&OVERHEAD) {
-            line::delay_mark(ns)
-        } else {
-            b' '
-        };
-        piece.byte(mark);
-        piece.byte(b' ');
-        put_duration(piece, ns);
-        piece.text(b"|  ");
-        indented(out, piece, depth)
-    }
-
     fn retaddr(&self, out: &mut dyn Out, addr: usize) -> fmt::Result {
         out.bytes(b" <-")?;
         let style = Style {
@@ -519,138 +409,6 @@ impl Line<'_> {
             write!(out, " ret=0x{value:x}")
         }
     }
-}
-
-/// Passes text on, except for one newline at its end.
-struct HeldNewline<'a> {
-    out: &'a mut dyn Out,
-    held: bool,
-}
-
-impl fmt::Write for HeldNewline<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.bytes(text.as_bytes())
-    }
-}
-
-impl Out for HeldNewline<'_> {
-    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        let Some((&last, before)) = bytes.split_last() else {
-            return Ok(());
-        };
-        if core::mem::take(&mut self.held) {
-            self.out.bytes(b"\n")?;
-        }
-        if last == b'\n' {
-            self.held = true;
-            return self.out.bytes(before);
-        }
-        self.out.bytes(bytes)
-    }
-
-    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
-        // The longest text of a `trace_printk()`.
-        let mut text = [0; 1024];
-        let len = write(&mut text).min(text.len() - 1);
-        self.bytes(text.get(..len).unwrap_or(&[]))
-    }
-}
-
-/// Writes `piece`, and two blanks for each level of `depth`: those that it has room for with it.
-fn indented<const N: usize>(out: &mut dyn Out, piece: &mut Piece<N>, depth: i64) -> fmt::Result {
-    let blanks = usize::try_from(depth).unwrap_or(0).saturating_mul(2);
-    let room = N.saturating_sub(piece.len());
-    piece.blanks(blanks);
-    out.bytes(piece.as_bytes())?;
-    match blanks.checked_sub(room) {
-        None | Some(0) => Ok(()),
-        Some(more) => out.fill(b' ', more),
-    }
-}
-
-/// Writes nanoseconds as microseconds in at most seven digits and a dot. ` us ` and blanks follow,
-/// up to a fixed width.
-///
-/// # Errors
-///
-/// Only the errors of `out`.
-pub fn write_duration(out: &mut dyn Out, ns: u64) -> fmt::Result {
-    let mut piece = Piece::<40>::new();
-    put_duration(&mut piece, ns);
-    out.bytes(piece.as_bytes())
-}
-
-fn put_duration<const N: usize>(piece: &mut Piece<N>, ns: u64) {
-    let before = piece.len();
-    let (us, rest) = (ns / 1000, (ns % 1000) as u32);
-    piece.decimal(us, 0, b' ');
-    // Seven digits, of which three at most are behind the dot.
-    match piece.len().wrapping_sub(before) {
-        ..=4 => {
-            piece.byte(b'.');
-            piece.digits::<3>(rest);
-        }
-        5 => {
-            piece.byte(b'.');
-            piece.digits::<2>(rest / 10);
-        }
-        6 => {
-            piece.byte(b'.');
-            piece.digits::<1>(rest / 100);
-        }
-        _ => {}
-    }
-    let len = piece.len().wrapping_sub(before);
-    piece.text(b" us ");
-    piece.blanks(8usize.saturating_sub(len));
-}
-
-/// Writes the column titles. `latency` selects those of the latency format.
-///
-/// # Errors
-///
-/// Only the errors of `out`.
-pub fn write_titles(out: &mut dyn Out, own: u32, latency: bool) -> fmt::Result {
-    let is = |bit: u32| own & bit != 0;
-    if latency {
-        let width = 16 * usize::from(is(ABS_TIME.bit))
-            + 16 * usize::from(is(REL_TIME))
-            + 4 * usize::from(is(CPU.bit))
-            + 17 * usize::from(is(PROC.bit));
-        for title in [
-            "  _-----=> irqs-off        ",
-            " / _----=> need-resched    ",
-            "| / _---=> hardirq/softirq ",
-            "|| / _--=> preempt-depth   ",
-            "||| /                      ",
-        ] {
-            out.bytes(b"#")?;
-            out.fill(b' ', width)?;
-            writeln!(out, "{title}")?;
-        }
-    }
-    let columns = [
-        (is(ABS_TIME.bit), "     TIME       ", "      |         "),
-        (is(REL_TIME), "   REL TIME     ", "      |         "),
-        (is(CPU.bit), " CPU", " |  "),
-        (is(PROC.bit), "  TASK/PID       ", "   |    |        "),
-        (latency, "||||   ", "||||   "),
-        (is(DURATION.bit), "  DURATION   ", "   |   |      "),
-        (
-            true,
-            "               FUNCTION CALLS\n",
-            "               |   |   |   |\n",
-        ),
-    ];
-    out.bytes(b"#")?;
-    for (_, title, _) in columns.iter().filter(|column| column.0) {
-        out.bytes(title.as_bytes())?;
-    }
-    out.bytes(b"#")?;
-    for (_, _, title) in columns.iter().filter(|column| column.0) {
-        out.bytes(title.as_bytes())?;
-    }
-    Ok(())
 }
 
 #[cfg(all(test, not(CONFIG_RTRACE)))]

@@ -325,6 +325,47 @@ impl Out for LineBuf<'_> {
     }
 }
 
+/// Passes text on, except for one newline at its end.
+pub(super) struct HeldNewline<'a> {
+    out: &'a mut dyn Out,
+    held: bool,
+}
+
+impl<'a> HeldNewline<'a> {
+    pub(super) fn new(out: &'a mut dyn Out) -> Self {
+        Self { out, held: false }
+    }
+}
+
+impl fmt::Write for HeldNewline<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.bytes(text.as_bytes())
+    }
+}
+
+impl Out for HeldNewline<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
+        let Some((&last, before)) = bytes.split_last() else {
+            return Ok(());
+        };
+        if core::mem::take(&mut self.held) {
+            self.out.bytes(b"\n")?;
+        }
+        if last == b'\n' {
+            self.held = true;
+            return self.out.bytes(before);
+        }
+        self.out.bytes(bytes)
+    }
+
+    fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
+        // The longest text of a `trace_printk()`.
+        let mut text = [0; 1024];
+        let len = write(&mut text).min(text.len() - 1);
+        self.bytes(text.get(..len).unwrap_or(&[]))
+    }
+}
+
 #[cfg(all(test, not(CONFIG_RTRACE)))]
 mod tests {
     use super::*;
