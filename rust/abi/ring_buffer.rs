@@ -492,7 +492,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_subbuf_order_set(
     })
 }
 
-/// Empties the part of `cpu`. Task context, sleeps.
+/// Empties the part of `cpu`. Task context, sleeps; not with the lock of CPU hotplug held.
 ///
 /// # Safety
 ///
@@ -508,7 +508,8 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset_cpu(
     }
 }
 
-/// Empties the parts of the CPUs that are up. Task context, sleeps.
+/// Empties the parts of the CPUs that are up. Task context, sleeps; not with the lock of CPU hotplug
+/// held.
 ///
 /// # Safety
 ///
@@ -519,7 +520,7 @@ pub(crate) unsafe extern "C" fn ring_buffer_reset_online_cpus(buffer: *mut bindi
     unsafe { buffer_of(buffer) }.reset_online();
 }
 
-/// Empties the buffer. Task context, sleeps.
+/// Empties the buffer. Task context, sleeps; not with the lock of CPU hotplug held.
 ///
 /// # Safety
 ///

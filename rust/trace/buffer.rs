@@ -20,7 +20,7 @@
 //!
 //! Lock order: the owner instance's state mutex, the lock of CPU hotplug, the resize mutex, the swap
 //! lock, one ring's reader lock (innermost). [`Buffer::prepare`] is called with the second one held;
-//! what resizes takes it.
+//! what resizes or empties takes it.
 
 mod buffer_iter;
 pub(crate) mod clock;

@@ -126,7 +126,7 @@ pub struct Line<'a> {
     pub start: u64,
     /// The common fields of the record.
     pub common: Common,
-    /// The graph options that are on, and [`REL_TIME`] for relative times.
+    /// The graph options that are on, and `REL_TIME` of the options for relative times.
     pub own: u32,
     /// The core options.
     pub set: Set,

@@ -16,7 +16,7 @@
 //! take snapshots.
 //!
 //! Locks: the instance's state mutex is held for allocating and freeing (except at boot). Clearing
-//! takes the spare buffer's resize mutex. Taking a snapshot needs no lock of this module.
+//! takes the lock of CPU hotplug and the spare buffer's resize mutex. Taking a snapshot needs no lock of this module.
 
 mod conditional;
 

@@ -4,8 +4,8 @@
 //!
 //! A probe at each context switch decides for the next task and stores the result in a per-CPU
 //! word: the traced pid, or [`NOBODY`]. The callback of a traced function compares that word with
-//! the current pid ([`PidFilter::traces_current`]). If there are no pids, callbacks do not read the
-//! word at all.
+//! the current pid ([`PidFilter::traces_current`]). Once a tracer knows that there are no pids, its
+//! callback does not read the word at all.
 //!
 //! Lock order: the mutex of [`PidFilter`], tracepoint code, then [`PidLists`], a raw lock that the
 //! probes of forks and deaths take, too. The switch probe takes no lock.
@@ -338,7 +338,8 @@ impl PidFilter {
     /// Undoes a [`PidFilter::write`]: the list is `before` again. Task context, may sleep.
     pub(crate) fn restore(&self, which: PidListKind, before: List) {
         let mut state = self.state.lock();
-        // The probes are there, as the list is not empty. So nothing is allocated.
+        // The probes are there, unless somebody else has cleared the list meanwhile. So nothing is
+        // allocated.
         let _ = self.install(&mut state, which, before);
     }
 

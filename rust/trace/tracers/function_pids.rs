@@ -50,11 +50,11 @@ impl FunctionPids {
         let pids = Self::of(instance)?;
         let before = pids.pids(which)?;
         let used = pids.write(which, text)?;
-        let refreshed = instance
+        instance
             .refresh_tracer()
-            .inspect_err(|_| pids.restore(which, before.unwrap_or_default()));
+            .inspect_err(|_| pids.restore(which, before.unwrap_or_default()))?;
         pids.rest();
-        refreshed.and(Ok(used))
+        Ok(used)
     }
 
     /// Forgets a list of pids. Task context, may sleep. `ENOMEM`.

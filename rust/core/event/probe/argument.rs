@@ -37,7 +37,7 @@ pub const ARGUMENTS_MAX: usize = 128;
 
 /// What the machine has.
 pub trait Machine {
-    /// The register of this name, as [`Load::Register`] has it.
+    /// The register of this name, as [`super::program::Load::Register`] has it.
     fn register(&self, name: &[u8]) -> Option<u16>;
 
     /// How many words a stack of the kernel has.
