@@ -524,3 +524,35 @@ pub fn fence_acquire() {
 pub fn fence_release() {
     imp::fence(Ordering::Release);
 }
+
+/// Accesses before it stay before accesses after it (`smp_mb`).
+#[inline(always)]
+pub fn fence_full() {
+    imp::fence(Ordering::SeqCst);
+}
+
+/// A word of memory that is none of the core's structures, and that others may store at the same time.
+///
+/// # Safety
+///
+/// `at` is valid for such accesses, with 8-byte alignment.
+#[inline]
+pub unsafe fn load_shared(at: *mut u64) -> u64 {
+    point!();
+    // SAFETY: by the precondition.
+    let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
+    word.load(core::sync::atomic::Ordering::Relaxed)
+}
+
+/// Stores such a word. What was stored before stays before it.
+///
+/// # Safety
+///
+/// `at` is valid for such accesses, with 8-byte alignment.
+#[inline]
+pub unsafe fn store_shared(at: *mut u64, value: u64) {
+    point!();
+    // SAFETY: by the precondition.
+    let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
+    word.store(value, core::sync::atomic::Ordering::Release);
+}

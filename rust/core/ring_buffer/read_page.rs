@@ -8,6 +8,8 @@ use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
 use super::reader::{Reader, ReaderState};
 use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Position;
+use super::CpuBuffer;
+use crate::core::sys::{fence_full, load_shared, store_shared};
 
 /// Why no page was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,8 @@ pub struct MappedPage {
     pub lost: u64,
 }
 
+/// The bits of the commit word that are the length.
+const LENGTH_MASK: u64 = MISSED_STORED - 1;
 /// The flag of bit 31 with C's sign extension (ABI).
 const MISSED_EVENTS_WORD: u64 = MISSED_EVENTS | 0xffff_ffff_0000_0000;
 
@@ -141,10 +145,9 @@ impl Reader<'_> {
             lost = core::mem::take(&mut self.state.lost);
             self.state.lost_mapped = self.state.lost_mapped.wrapping_add(lost);
         }
-        let written = self.is_being_written();
         let records = self.records();
         self.consume_rest(records);
-        self.finish_mapped(records.len(), written);
+        self.show_header();
         MappedPage {
             id: self.state.id as u32,
             read: self.state.cursor.offset as u32,
@@ -152,24 +155,28 @@ impl Reader<'_> {
         }
     }
 
-    /// Fills in the commit word of the reader's sub-buffer, of which `length` bytes are committed.
-    fn finish_mapped(&mut self, length: usize, written: bool) {
-        let lost = self.state.lost_mapped;
-        let own = self.own();
-        if written {
+    /// Fills in the commit word of the reader's sub-buffer, for a mapping; consumes nothing. As long as
+    /// writers are there, [`CpuBuffer::show_commit`] goes on with that.
+    pub fn show_header(&mut self) {
+        while self.is_being_written() {
+            let length = self.records().len() as u64;
+            let lost = self.state.lost_mapped;
             // The number is not stored after the records, since the next event goes there.
             let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
-            // SAFETY: the reader owns the commit word of its sub-buffer's header.
-            unsafe {
-                put_header(
-                    own.data(),
-                    COMMIT_OFFSET,
-                    (length as u64).wrapping_add(flag),
-                )
-            };
-        } else if let Some(data) = NonNull::new(own.data()) {
+            // SAFETY: the start of the reader's sub-buffer.
+            unsafe { show_length(self.own().data(), length.wrapping_add(flag)) };
+            // A length that a writer has stored meanwhile is not to be hidden by an older one.
+            fence_full();
+            if self.is_being_written() && self.records().len() as u64 == length {
+                return;
+            }
+        }
+        let length = self.records().len();
+        let capacity = self.buffer.setup.capacity as usize;
+        let lost = self.state.lost_mapped;
+        if let Some(data) = NonNull::new(self.own().data()) {
             // SAFETY: the reader owns the sub-buffer, and writers have left it.
-            unsafe { finish_page(data, length, self.buffer.setup.capacity as usize, lost) };
+            unsafe { finish_page(data, length, capacity, lost) };
         }
     }
 
@@ -219,6 +226,64 @@ impl Reader<'_> {
         self.count_read(events, end as u64);
         end.wrapping_sub(start)
     }
+}
+
+impl CpuBuffer {
+    /// Stores how much of the sub-buffer that is written is committed in its header, for those who
+    /// have it mapped. `shown` is the sub-buffer of the last time; gives that of this time. On the
+    /// writers' CPU with preemption off, in any context, after each commit.
+    pub fn show_commit(&self, shown: u32) -> u32 {
+        loop {
+            let committed = self.committed();
+            let id = committed.id() as u32;
+            if shown != id && shown <= self.setup.nr_slots {
+                self.show_left(shown.into());
+            }
+            let data = self.sub_buffer(committed.id()).data();
+            // SAFETY: a word of a sub-buffer's header, and its start.
+            unsafe {
+                // The reader may have told that events were lost before this sub-buffer.
+                let flags = match shown == id {
+                    true => load_shared(data.add(COMMIT_OFFSET).cast()) & !LENGTH_MASK,
+                    false => 0,
+                };
+                show_length(data, flags | committed.used());
+            }
+            // What interrupts this has stored is newer.
+            if self.committed() == committed {
+                return id;
+            }
+        }
+    }
+}
+
+impl CpuBuffer {
+    /// The same of sub-buffer `id`, which the commit position has left: an event may have gone there
+    /// while another one inside of it was on the next sub-buffer already. What the reader has stored
+    /// stays.
+    #[cold]
+    fn show_left(&self, id: u64) {
+        let sub_buffer = self.sub_buffer(id);
+        let used = sub_buffer.sealed().used();
+        // SAFETY: a word of a sub-buffer's header, and its start.
+        unsafe {
+            let word = load_shared(sub_buffer.data().add(COMMIT_OFFSET).cast());
+            if word & LENGTH_MASK != used {
+                show_length(sub_buffer.data(), used);
+            }
+        }
+    }
+}
+
+/// Stores a sub-buffer's commit word, which both the reader and a writer may do where the sub-buffer is
+/// mapped.
+///
+/// # Safety
+///
+/// `data` is the start of a sub-buffer's memory.
+unsafe fn show_length(data: *mut u8, length: u64) {
+    // SAFETY: a word of the header; sub-buffers have 8-byte alignment.
+    unsafe { store_shared(data.add(COMMIT_OFFSET).cast(), length) };
 }
 
 /// Stores the number of lost events at the start of `tail`, if there is room. Returns the commit

@@ -52,6 +52,10 @@ pub(super) struct Lane {
     pub(super) wanted: Atomic<u32>,
     /// The least percentage that anybody waits for.
     pub(super) mark: Atomic<u32>,
+    /// Whether somebody maps the ring: each commit is shown there.
+    pub(super) mapped: Atomic<bool>,
+    /// The sub-buffer that the last commit was shown in, or `u32::MAX`.
+    pub(super) shown: Atomic<u32>,
     /// How often the sleepers of this CPU alone were woken.
     pub(super) wakes: Atomic<u32>,
     pub(super) queue: Arc<WaitQueue>,
@@ -78,6 +82,8 @@ impl Lane {
                 spare: RawLock::new(None),
                 wanted: Atomic::new(0),
                 mark: Atomic::new(0),
+                mapped: Atomic::new(false),
+                shown: Atomic::new(0),
                 wakes: Atomic::new(0),
                 queue,
                 work <- IrqWork::new(wakers),
@@ -120,12 +126,29 @@ impl Lane {
         ring.core.set_waiters(true);
     }
 
-    /// An event was committed while somebody waits. Any context; the CPU's own, preemption off.
+    /// From now on each commit on `ring` is shown in its memory, until `mapped` is false. Task context.
+    pub(super) fn show_commits(&self, ring: &Ring) {
+        self.shown.store(u32::MAX, Relaxed);
+        self.mapped.store(true, Relaxed);
+        // Pairs with the exchange in `committed`.
+        ring.core.set_waiters(true);
+    }
+
+    /// An event was committed while somebody waits or maps the ring. Any context; the CPU's own,
+    /// preemption off.
     #[cold]
     #[inline(never)]
     pub(super) fn committed(&self, ring: &Ring) {
+        let mapped = self.mapped.load(Relaxed);
+        if mapped {
+            let shown = ring.core.show_commit(self.shown.load(Relaxed));
+            self.shown.store(shown, Relaxed);
+        }
         loop {
             let wanted = self.wanted.load(Relaxed);
+            if mapped && wanted == 0 {
+                return;
+            }
             let enough =
                 wanted & ANY != 0 || wanted & MARK != 0 && filled(ring, self.mark.load(Relaxed));
             if wanted != 0 && !enough {
@@ -135,6 +158,9 @@ impl Lane {
             // again, and one that has asked before it makes the exchange fail.
             ring.core.set_waiters(false);
             if self.wanted.cmpxchg(wanted, 0, ordering::Full).is_ok() {
+                if self.mapped.load(Relaxed) {
+                    ring.core.set_waiters(true);
+                }
                 if enough {
                     self.work.queue();
                 }

@@ -82,6 +82,7 @@ impl Buffer {
             .lock_reader()
             .begin_showing(new, &mut blocks);
         drop(unneeded);
+        self.with_ring(lane, |ring| lane.show_commits(ring));
         show(area, &blocks, order).inspect_err(|_| self.end_showing(lane))?;
         // Both stay as long as the mapping; the resize mutex has held the place of the first so
         // far.
@@ -123,7 +124,12 @@ impl Buffer {
     }
 
     fn end_showing(&self, lane: &Lane) {
-        let gone = Part { buffer: self, lane }.lock_reader().end_showing();
+        let gone = {
+            let mut reading = Part { buffer: self, lane }.lock_reader();
+            let gone = reading.end_showing();
+            lane.mapped.store(reading.is_shown(), Relaxed);
+            gone
+        };
         // Its memory is freed with the lock open.
         drop(gone);
     }
@@ -163,6 +169,7 @@ impl ReaderGuard<'_> {
             return new;
         };
         if is_first {
+            reader.show_header();
             for (place, id) in reader.ids().enumerate() {
                 if let Some(known) = shown.places.get_mut(id as usize) {
                     *known = place as u32;

@@ -92,6 +92,7 @@ impl<'a> ReaderGuard<'a> {
         let (reader, ring, shown) = self.parts();
         ring.renew();
         if let Some(shown) = shown {
+            reader.show_header();
             shown.update(ring, reader.shown_page());
         }
     }

@@ -355,16 +355,46 @@ def mapping():
         mark(fill, LONG)
     check("a page stays until the next ioctl", whole[at:at + PAGE] == page)
     os.close(reader)
-    os.close(fd)
+    # libtracefs looks at the page before it asks for the next one.
     put("trace", b"")
+    fcntl.ioctl(fd, GET_READER)
+    mark(1)
+    fcntl.ioctl(fd, GET_READER)
+    for n in range(2, 5):
+        mark(n)
+    check("what is written to the page is there without an ioctl", [int(text[:8]) for text in marks(page_of(first, whole))] == [1, 2, 3, 4])
+    for n in range(200):
+        mark(n, LONG)
+        fcntl.ioctl(fd, GET_READER)
+    put("trace", b"")
+    check("a cleared page is empty", marks(page_of(first, whole)) == [])
+    os.close(fd)
     check("a mapping outlives the file", meta(first)["nr_subbufs"] == count)
     first.close()
     check("one mapping is left", fails(errno.EBUSY, put, "per_cpu/cpu0/buffer_size_kb", b"80"))
     whole.close()
+    for n in range(10):
+        mark(n)
+    fd = opened()
+    os.read(fd, 200)
+    first = Map(fd, PAGE)
+    whole = Map(fd, (meta(first)["nr_subbufs"] + 1) * PAGE)
+    texts = [int(text[:8]) for text in marks(page_of(first, whole))]
+    check("a page that was read in part is there whole", texts == list(range(10)) and meta(first)["read_bytes"] > 0)
+    whole.close()
+    first.close()
+    os.close(fd)
+    put("trace", b"")
     put("per_cpu/cpu0/buffer_size_kb", b"80")
     put("snapshot", b"1")
     put("snapshot", b"0")
     put("buffer_size_kb", b"1410")
+
+
+def page_of(first, whole):
+    """The page that the reader has, as it is."""
+    at = (meta(first)["id"] + 1) * PAGE
+    return Page(whole[at:at + PAGE])
 
 
 def mapped_numbers(fd, first, whole, shown, pages):
