@@ -525,12 +525,6 @@ pub fn fence_release() {
     imp::fence(Ordering::Release);
 }
 
-/// Accesses before it stay before accesses after it (`smp_mb`).
-#[inline(always)]
-pub fn fence_full() {
-    imp::fence(Ordering::SeqCst);
-}
-
 /// A word of memory that is none of the core's structures, and that others may store at the same time.
 ///
 /// # Safety
@@ -541,7 +535,23 @@ pub unsafe fn load_shared(at: *mut u64) -> u64 {
     point!();
     // SAFETY: by the precondition.
     let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
-    word.load(core::sync::atomic::Ordering::Relaxed)
+    word.load(core::sync::atomic::Ordering::Acquire)
+}
+
+/// Stores `new` in such a word if it is `old`, and returns whether it was.
+///
+/// # Safety
+///
+/// As of [`load_shared`].
+#[inline]
+pub unsafe fn replace_shared(at: *mut u64, old: u64, new: u64) -> bool {
+    use core::sync::atomic::Ordering;
+
+    point!();
+    // SAFETY: by the precondition.
+    let word = unsafe { core::sync::atomic::AtomicU64::from_ptr(at) };
+    word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
 }
 
 /// Stores such a word. What was stored before stays before it.

@@ -6,10 +6,10 @@ use core::ptr::NonNull;
 
 use super::parse::{Cursor, MISSED_EVENTS, MISSED_STORED};
 use super::reader::{Reader, ReaderState};
-use super::sub_buffer::{put_header, COMMIT_OFFSET, HEADER_SIZE};
+use super::sub_buffer::{COMMIT_OFFSET, HEADER_SIZE};
 use super::word::Position;
 use super::CpuBuffer;
-use crate::core::sys::{fence_full, load_shared, store_shared};
+use crate::core::sys::{load_shared, replace_shared, store_shared};
 
 /// Why no page was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,15 +159,15 @@ impl Reader<'_> {
     /// writers are there, [`CpuBuffer::show_commit`] goes on with that.
     pub fn show_header(&mut self) {
         while self.is_being_written() {
-            let length = self.records().len() as u64;
+            let data = self.own().data();
             let lost = self.state.lost_mapped;
             // The number is not stored after the records, since the next event goes there.
             let flag = if lost != 0 { MISSED_EVENTS_WORD } else { 0 };
             // SAFETY: the start of the reader's sub-buffer.
-            unsafe { show_length(self.own().data(), length.wrapping_add(flag)) };
-            // A length that a writer has stored meanwhile is not to be hidden by an older one.
-            fence_full();
-            if self.is_being_written() && self.records().len() as u64 == length {
+            let shown = unsafe {
+                change_commit_word(data, |_| flag.wrapping_add(self.records().len() as u64))
+            };
+            if shown && self.is_being_written() {
                 return;
             }
         }
@@ -234,30 +234,34 @@ impl CpuBuffer {
     /// writers' CPU with preemption off, in any context, after each commit.
     pub fn show_commit(&self, shown: u32) -> u32 {
         loop {
-            let committed = self.committed();
-            let id = committed.id() as u32;
-            if shown != id && shown <= self.setup.nr_slots {
+            let id = self.committed().id();
+            if shown as u64 != id && shown <= self.setup.nr_slots {
                 self.show_left(shown.into());
             }
-            let data = self.sub_buffer(committed.id()).data();
-            // SAFETY: a word of a sub-buffer's header, and its start.
-            unsafe {
-                // The reader may have told that events were lost before this sub-buffer.
-                let flags = match shown == id {
-                    true => load_shared(data.add(COMMIT_OFFSET).cast()) & !LENGTH_MASK,
-                    false => 0,
-                };
-                show_length(data, flags | committed.used());
-            }
-            // What interrupts this has stored is newer.
-            if self.committed() == committed {
-                return id;
+            let mut is_left = false;
+            // SAFETY: the start of a sub-buffer.
+            let stored = unsafe {
+                change_commit_word(self.sub_buffer(id).data(), |word| {
+                    let committed = self.committed();
+                    is_left = committed.id() != id;
+                    // The reader may have told that events were lost before this sub-buffer.
+                    let flags = if shown as u64 == id {
+                        word & !LENGTH_MASK
+                    } else {
+                        0
+                    };
+                    match is_left {
+                        true => word,
+                        false => flags | committed.used(),
+                    }
+                })
+            };
+            if stored && !is_left {
+                return id as u32;
             }
         }
     }
-}
 
-impl CpuBuffer {
     /// The same of sub-buffer `id`, which the commit position has left: an event may have gone there
     /// while another one inside of it was on the next sub-buffer already. What the reader has stored
     /// stays.
@@ -265,25 +269,28 @@ impl CpuBuffer {
     fn show_left(&self, id: u64) {
         let sub_buffer = self.sub_buffer(id);
         let used = sub_buffer.sealed().used();
-        // SAFETY: a word of a sub-buffer's header, and its start.
-        unsafe {
-            let word = load_shared(sub_buffer.data().add(COMMIT_OFFSET).cast());
-            if word & LENGTH_MASK != used {
-                show_length(sub_buffer.data(), used);
-            }
-        }
+        let newer = |word: u64| match word & LENGTH_MASK < used {
+            true => word & !LENGTH_MASK | used,
+            false => word,
+        };
+        // SAFETY: the start of a sub-buffer.
+        while !unsafe { change_commit_word(sub_buffer.data(), newer) } {}
     }
 }
 
-/// Stores a sub-buffer's commit word, which both the reader and a writer may do where the sub-buffer is
-/// mapped.
+/// Changes a sub-buffer's commit word, which both the reader and writers may do where it is mapped: a
+/// newer word is not replaced by one that was made before. Returns whether it was changed.
 ///
 /// # Safety
 ///
 /// `data` is the start of a sub-buffer's memory.
-unsafe fn show_length(data: *mut u8, length: u64) {
+unsafe fn change_commit_word(data: *mut u8, change: impl FnOnce(u64) -> u64) -> bool {
     // SAFETY: a word of the header; sub-buffers have 8-byte alignment.
-    unsafe { store_shared(data.add(COMMIT_OFFSET).cast(), length) };
+    unsafe {
+        let word = data.add(COMMIT_OFFSET).cast();
+        let old = load_shared(word);
+        replace_shared(word, old, change(old))
+    }
 }
 
 /// Stores the number of lost events at the start of `tail`, if there is room. Returns the commit
@@ -315,6 +322,10 @@ unsafe fn finish_page(data: NonNull<u8>, length: usize, capacity: usize, lost: u
         let tail = data.as_ptr().add(HEADER_SIZE).add(length);
         let tail = core::slice::from_raw_parts_mut(tail, capacity.wrapping_sub(length));
         tail.fill(0);
-        put_header(data.as_ptr(), COMMIT_OFFSET, mark_lost(length, lost, tail));
+        // Where the sub-buffer is mapped, an interrupted writer may be about to change the word.
+        store_shared(
+            data.as_ptr().add(COMMIT_OFFSET).cast(),
+            mark_lost(length, lost, tail),
+        );
     }
 }

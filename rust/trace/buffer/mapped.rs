@@ -13,7 +13,7 @@
 use super::lane::Lane;
 use super::read::{Part, ReaderGuard};
 use super::ring::{Ring, Shape};
-use super::Buffer;
+use super::{wait_for_writers, Buffer};
 use crate::core::ring_buffer::{MappedPage, Meta};
 use crate::kernel::fs::page_file::Area;
 use crate::kernel::pages::Pages;
@@ -78,11 +78,11 @@ impl Buffer {
             GFP_KERNEL,
         )?;
         let mut blocks = KVVec::from_elem(new.meta.address(), count + 1, GFP_KERNEL)?;
+        self.with_ring(lane, |ring| lane.show_commits(ring));
         let unneeded = Part { buffer: self, lane }
             .lock_reader()
             .begin_showing(new, &mut blocks);
         drop(unneeded);
-        self.with_ring(lane, |ring| lane.show_commits(ring));
         show(area, &blocks, order).inspect_err(|_| self.end_showing(lane))?;
         // Both stay as long as the mapping; the resize mutex has held the place of the first so
         // far.
@@ -124,12 +124,13 @@ impl Buffer {
     }
 
     fn end_showing(&self, lane: &Lane) {
-        let gone = {
-            let mut reading = Part { buffer: self, lane }.lock_reader();
-            let gone = reading.end_showing();
-            lane.mapped.store(reading.is_shown(), Relaxed);
-            gone
-        };
+        let part = Part { buffer: self, lane };
+        if part.lock_reader().is_shown_once() {
+            lane.mapped.store(false, Relaxed);
+            // A commit that is being shown in a sub-buffer is waited for, before that can be given away.
+            wait_for_writers();
+        }
+        let gone = part.lock_reader().end_showing();
         // Its memory is freed with the lock open.
         drop(gone);
     }
@@ -168,8 +169,8 @@ impl ReaderGuard<'_> {
         let (Some(shown), Some((first, rest))) = (shown, blocks.split_first_mut()) else {
             return new;
         };
+        reader.show_header();
         if is_first {
-            reader.show_header();
             for (place, id) in reader.ids().enumerate() {
                 if let Some(known) = shown.places.get_mut(id as usize) {
                     *known = place as u32;
@@ -194,6 +195,14 @@ impl ReaderGuard<'_> {
     /// Does anybody map the ring?
     fn is_shown(&mut self) -> bool {
         self.parts().2.is_some()
+    }
+
+    /// Is there one mapping?
+    fn is_shown_once(&mut self) -> bool {
+        self.parts()
+            .2
+            .as_ref()
+            .is_some_and(|shown| shown.users == 1)
     }
 
     /// One mapping more of those there are. `ENODEV` if there is none.
