@@ -410,6 +410,82 @@ fn a_mapped_page_shows_every_event() {
     assert_eq!(expected, COUNT);
 }
 
+/// The commit word of the sub-buffer that is mapped, as a length.
+fn commit_word(memory: &Memory, id: u32) -> u64 {
+    let data = memory.buffer().sub_buffer_memory(id).unwrap();
+    // SAFETY: a word of the header, which others store likewise.
+    let word = unsafe { std::sync::atomic::AtomicU64::from_ptr(data.add(8).cast()) };
+    word.load(Ordering::Acquire) & 0x3fff_ffff
+}
+
+#[test]
+fn the_commit_word_of_a_mapped_page_does_not_go_back() {
+    const COUNT: u64 = 3_000;
+    let memory = Memory::new(3, 64);
+    let _busy = BUSY.lock();
+    let (done, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut shown = u32::MAX;
+            for i in 0..COUNT {
+                while !write(&memory, &NoClock, Context::NORMAL, i, 8) {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::yield_now();
+                }
+                shown = memory.buffer().show_commit(shown);
+            }
+            done.store(true, Ordering::Release);
+        });
+        let _stop = Stop(&stop);
+        memory.buffer().set_overwrite(false);
+        let mut reader = memory.reader();
+        loop {
+            let last = done.load(Ordering::Acquire);
+            let page = reader.mapped_page();
+            let mut length = u64::from(page.read);
+            for _ in 0..20 {
+                let now = commit_word(&memory, page.id);
+                assert!(now >= length, "{now} after {length}");
+                length = now;
+            }
+            if last && reader.mapped_page() == page {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_commit_is_shown_without_a_reader() {
+    let memory = Memory::new(3, 64);
+    let clock = clock();
+    let first = memory.reader().mapped_page().id;
+    assert!(write(&memory, &clock, Context::NORMAL, 1, 8));
+    let mut page = memory.reader().mapped_page();
+    assert_ne!(page.id, first);
+    let mut shown = memory.buffer().show_commit(u32::MAX);
+    assert_eq!(shown, page.id);
+    let one = commit_word(&memory, page.id);
+    // An interrupt's event goes to the next sub-buffer, and the task's stays on this one.
+    let task = memory.writer(Context::NORMAL).reserve(&clock, 8).unwrap();
+    for _ in 0..2 {
+        assert!(write(&memory, &clock, Context::IRQ, 2, 24));
+    }
+    assert_eq!(commit_word(&memory, page.id), one);
+    let _ = task.commit();
+    shown = memory.buffer().show_commit(shown);
+    assert_ne!(shown, page.id);
+    assert!(commit_word(&memory, page.id) > one);
+    // Of an emptied buffer nothing is shown.
+    // SAFETY: nobody writes, and there is no other reader.
+    unsafe { memory.reader().reset() };
+    memory.reader().show_header();
+    page = memory.reader().shown_page();
+    assert_eq!(commit_word(&memory, page.id), 0);
+}
+
 /// An interrupt that is taken before `preempt_count` shows it writes in the context of the task; one
 /// of another level comes inside.
 #[test]
