@@ -33,7 +33,7 @@ REASONS = 100  # comment lines before a failure that are shown with it: the log 
 GRACE = 60  # seconds that a step has to end in when it is asked to
 AGAIN = 5  # of them are said again at the end: of a long output often only the end is kept
 COMPLAINT = "# the kernel complained:"
-DEADLY = (COMPLAINT, "kernel complained", "the guest died", "did not end within")
+DEADLY = (COMPLAINT, "kernel complained", "the guest died")
 COMPLAINT_AGAIN = 30  # lines from there on are said again, too
 AT_ONCE = min(2, os.cpu_count() or 1)  # suites of guests; a guest keeps one host CPU busy
 ALONE = ("debug", "distro", "rt", "kasan", "kcsan", "selftest")  # flavours in which no suite compares with C
@@ -190,7 +190,7 @@ def second_try(steps):
         if not step.failed:
             continue
         lines = list(itertools.chain.from_iterable(step.failures))
-        # What the kernel complains of once is a fault, and so is a hang.
+        # What the kernel complains of once is a fault.
         if any(word in line for line in lines for word in DEADLY):
             continue
         again = Step(step.name, *step.command)

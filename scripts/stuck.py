@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where a guest is that did not end in time: what each of its CPUs executes, and the last lines of its console.
+"""Where a guest is that did not end in time: what each of its CPUs executes, and the last lines of its console, which are of its
+blocked tasks if its kernel has SysRq and still takes keys.
 
 QEMU's monitor tells the registers, System.map the functions; where KASLR moved the kernel, only the addresses are told.
 """
@@ -8,11 +9,14 @@ import os
 import re
 import select
 import socket
+import time
 
 from common import read
 
 LOOKS = 3  # a CPU that waits for something is at another place each time
-LINES = 20
+LINES = 80
+SHOW_BLOCKED_TASKS = "sendkey alt-sysrq-w"
+SHOWN = 2  # seconds that the console has for them
 PROMPT = b"(qemu) "
 WAIT = 5  # seconds for an answer: a stopped QEMU gives none
 
@@ -56,6 +60,8 @@ def report(kernel, path, log):
                 found = re.findall(r"CPU#(\d+).*?RIP=([0-9a-f]+) RFL=([0-9a-f]+)", told(monitor, "info registers -a"), re.S)
                 lines += [f"CPU {cpu} at {symbols.name(int(address, 16))}, interrupts {'on' if int(flags, 16) & 0x200 else 'off'}"
                           for cpu, address, flags in found]
+            told(monitor, SHOW_BLOCKED_TASKS)
+            time.sleep(SHOWN)
     except OSError as error:
         lines.append(f"the monitor does not answer: {error}")
     return lines + read(log, "").strip().splitlines()[-LINES:]
