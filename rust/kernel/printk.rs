@@ -5,6 +5,7 @@
 //! C header: [`include/linux/printk.h`](srctree/include/linux/printk.h)
 
 use core::ffi::CStr;
+#[cfg(CONFIG_PRINTK)]
 use kernel::{bindings, ffi::c_int};
 
 /// Prints `text` at level `KERN_EMERG`, up to its first NUL if it has one. The kernel cuts text
