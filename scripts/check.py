@@ -53,6 +53,7 @@ class Step:
         self.passed = self.failed = self.skipped = 0
         self.failures = []
         self.unsteady = []
+        self.is_deadly = False
         self.planned = None
         self.process = None
 
@@ -89,6 +90,7 @@ class Step:
                 for line in process.stdout:
                     log.write(line)
                     log.flush()
+                    self.is_deadly |= any(word in line for word in DEADLY)
                     bad = self.count(line.rstrip("\n"))
                     if bad is not None:
                         self.fail(f"FAILED {bad}", reasons)
@@ -189,13 +191,12 @@ def second_try(steps):
     for at, step in enumerate(steps):
         if not step.failed:
             continue
-        lines = list(itertools.chain.from_iterable(step.failures))
         # What the kernel complains of once is a fault.
-        if any(word in line for line in lines for word in DEADLY):
+        if step.is_deadly:
             continue
         again = Step(step.name, *step.command)
         again.run()
-        again.unsteady = lines
+        again.unsteady = list(itertools.chain.from_iterable(step.failures))
         steps[at] = again
 
 
