@@ -4,6 +4,7 @@
 
 use super::{Call, Registered};
 use crate::kernel::relaxed;
+use core::mem::offset_of;
 use core::ops::Deref;
 use kernel::bindings;
 use kernel::prelude::*;
@@ -11,11 +12,25 @@ use kernel::sync::atomic::{ordering, Atomic};
 use kernel::sync::Arc;
 use kernel::types::Opaque;
 
+/// `struct trace_event_file` up to its flags. What C code reads is there; behind it are counters of
+/// the core's.
+#[repr(C, align(8))]
+struct Head([u8; HEAD_SIZE]);
+
+const HEAD_SIZE: usize = offset_of!(bindings::trace_event_file, flags) + size_of::<c_ulong>();
+
+const _: () = assert!(
+    offset_of!(bindings::trace_event_file, event_call) < HEAD_SIZE
+        && offset_of!(bindings::trace_event_file, filter) < HEAD_SIZE
+        && offset_of!(bindings::trace_event_file, tr) < HEAD_SIZE
+        && align_of::<Head>() >= align_of::<bindings::trace_event_file>()
+);
+
 /// An event in an instance: what the generated code gets for data. `repr(C)`, as C code takes it
 /// for its first field.
 #[repr(C)]
 pub(crate) struct File<T> {
-    raw: Opaque<bindings::trace_event_file>,
+    head: Opaque<Head>,
     data: T,
 }
 
@@ -64,13 +79,13 @@ impl<T> File<T> {
 
     /// As C code knows it.
     pub(crate) fn as_ptr(&self) -> *mut bindings::trace_event_file {
-        self.raw.get()
+        self.head.get().cast()
     }
 
     fn word(&self) -> &Atomic<usize> {
         // SAFETY: an aligned word that lives as long as `self` and is used as an atomic one; C code
         // reads it at once.
-        unsafe { Atomic::from_ptr((&raw mut (*self.raw.get()).flags).cast()) }
+        unsafe { Atomic::from_ptr((&raw mut (*self.as_ptr()).flags).cast()) }
     }
 
     /// Its bits, by one load. Any context.
@@ -98,7 +113,7 @@ impl<T> File<T> {
         // SAFETY: an aligned word that lives as long as `self` and is used as an atomic one; C code
         // reads it by one load.
         let word =
-            unsafe { Atomic::<*mut c_void>::from_ptr((&raw mut (*self.raw.get()).filter).cast()) };
+            unsafe { Atomic::<*mut c_void>::from_ptr((&raw mut (*self.as_ptr()).filter).cast()) };
         word.store(filter.cast_mut(), ordering::Relaxed);
     }
 
@@ -107,7 +122,7 @@ impl<T> File<T> {
     pub(crate) fn call(&self) -> &Call {
         // SAFETY: `FileBox` ends before the event, `FileBox::share` gives out no file of an event that can
         // be removed, and a `FlagsHandle` gives out none.
-        unsafe { Call::from_raw((*self.raw.get()).event_call) }
+        unsafe { Call::from_raw((*self.as_ptr()).event_call) }
     }
 }
 
@@ -140,11 +155,11 @@ impl<T> FileBox<T> {
         tr: *mut bindings::trace_array,
         data: T,
     ) -> Result<Self> {
-        let raw: Opaque<bindings::trace_event_file> = Opaque::zeroed();
-        let file = Arc::new(File { raw, data }, GFP_KERNEL)?;
+        let head = Opaque::zeroed();
+        let file = Arc::new(File { head, data }, GFP_KERNEL)?;
         // SAFETY: the file is new; what is pointed to stays as long as it is used.
         unsafe {
-            let raw = file.raw.get();
+            let raw = file.as_ptr();
             (*raw).event_call = call.as_ptr();
             (*raw).tr = tr;
         }

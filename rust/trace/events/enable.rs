@@ -136,7 +136,9 @@ impl Registry {
         }
         let mut result = Err(EINVAL);
         let mut failed = Ok(());
-        if !on {
+        if on {
+            self.reserve_files(instance, wanted)?;
+        } else {
             self.record_matching(instance, wanted, false);
         }
         for hit_by_patching in [!on, on] {
@@ -162,6 +164,20 @@ impl Registry {
             expedite_probes();
         }
         result
+    }
+
+    /// Reserves memory for the files that the events which match `wanted` lack, and for no more.
+    /// `ENOMEM`.
+    fn reserve_files(&mut self, instance: &Arc<Instance>, wanted: &Match<'_>) -> Result {
+        let at = self.of(instance);
+        let lacks = |event: &&Event| {
+            wanted.matches(event) && at.is_none_or(|at| at.file(event.id()).is_none())
+        };
+        let missing = self.events().iter().filter(lacks).count();
+        if missing == 0 {
+            return Ok(());
+        }
+        Ok(self.of_made(instance)?.files.reserve(missing, GFP_KERNEL)?)
     }
 
     /// Lets those of the events that match `wanted` and are enabled be recorded, or no more.

@@ -47,8 +47,8 @@ pub(crate) struct EventFile {
     event: EventId,
     /// The number of soft users, which need the probe but no recording.
     soft: u32,
-    /// The error text of the last filter, if it was refused.
-    refused: Option<KVec<u8>>,
+    /// The error text of the last filter, if it was refused; boxed, as few files have one.
+    refused: Option<KBox<KVec<u8>>>,
     hot: FileBox<Hot>,
 }
 
@@ -207,12 +207,12 @@ impl EventFile {
 
     /// The text of the file `filter` if the last filter was refused.
     pub(crate) fn refused(&self) -> Option<&[u8]> {
-        self.refused.as_deref()
+        self.refused.as_ref().map(|said| said.as_slice())
     }
 
     /// Sets the text of the file `filter` for a refused filter. The next accepted filter replaces
     /// it.
-    pub(super) fn set_refused(&mut self, said: KVec<u8>) {
+    pub(super) fn set_refused(&mut self, said: KBox<KVec<u8>>) {
         self.refused = Some(said);
     }
 

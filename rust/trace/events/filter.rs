@@ -401,7 +401,7 @@ fn without_end(text: &[u8]) -> &[u8] {
 /// A refused filter, and what the file says of it.
 struct Refusal {
     refused: Refused,
-    said: KVec<u8>,
+    said: KBox<KVec<u8>>,
 }
 
 impl Refusal {
@@ -410,7 +410,7 @@ impl Refusal {
         if refused.errno == Errno::NoMemory {
             return Err(ENOMEM);
         }
-        let said = Text::of(|out| refused.write(out, text))?;
+        let said = KBox::new(Text::of(|out| refused.write(out, text))?, GFP_KERNEL)?;
         Ok(Self { refused, said })
     }
 

@@ -128,7 +128,7 @@ pub(crate) struct InstanceEvents {
     pub(super) pids: Arc<EventPids>,
     pub(super) probes: PidProbes,
     /// The files, sorted by event. An event for which nothing was set has no file.
-    pub(super) files: KVec<EventFile>,
+    pub(super) files: KVVec<EventFile>,
     /// Whether the buffer may have entries of an event that was removed.
     has_unknown: bool,
     /// The number of enabled files.
@@ -214,7 +214,7 @@ struct NumberedSystem {
 /// The data that the event mutex protects.
 pub(crate) struct Registry {
     /// Sorted by id, which is the order of registration.
-    pub(super) events: KVec<Event>,
+    pub(super) events: KVVec<Event>,
     pub(super) instances: KVec<InstanceEvents>,
     /// Whether exports or the kernel log get all entries.
     pub(super) observed: bool,
@@ -239,7 +239,7 @@ static REGISTRY: SetOnce<Pin<KBox<Mutex<Registry>>>> = SetOnce::new();
 /// Makes an empty registry. Once, at boot. `ENOMEM`.
 pub(super) fn init() -> Result {
     let empty = Registry {
-        events: KVec::new(),
+        events: KVVec::new(),
         instances: KVec::new(),
         observed: false,
         #[cfg(CONFIG_PERF_EVENTS)]
@@ -403,7 +403,7 @@ impl Registry {
                 self.remove_triggers_of(id)?;
             }
         }
-        let mut gone: KVec<EventFile> = KVec::new();
+        let mut gone: KVVec<EventFile> = KVVec::new();
         let mut was_enabled = false;
         for event in self.events.iter().filter(|event| is(event)) {
             for at in self.instances.iter_mut() {
@@ -658,7 +658,7 @@ impl Registry {
                     instance: instance.clone(),
                     pids: instance.feature::<EventsFeature>()?.pids().clone(),
                     probes: PidProbes::default(),
-                    files: KVec::new(),
+                    files: KVVec::new(),
                     has_unknown: false,
                     enabled: 0,
                     saving: None,
