@@ -80,3 +80,14 @@ __rust_helper int rust_helper_vfs_parse_fs_string(struct fs_context *fc, const c
 {
 	return vfs_parse_fs_string(fc, key, value);
 }
+
+/* With the name that /proc/slabinfo has for C's. */
+__rust_helper struct kmem_cache *rust_helper_rtrace_inode_cache(unsigned int size)
+{
+	return kmem_cache_create("tracefs_inode_cache", size, 0, SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT, NULL);
+}
+
+__rust_helper void *rust_helper_alloc_inode_sb(struct super_block *sb, struct kmem_cache *cache, gfp_t flags)
+{
+	return alloc_inode_sb(sb, cache, flags);
+}

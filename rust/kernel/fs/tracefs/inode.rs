@@ -8,7 +8,10 @@ use super::InstanceFn;
 use crate::kernel::fs::lockdown::check_lockdown;
 use crate::kernel::fs::pseudo_fs;
 use crate::kernel::interop::{errno, Table};
-use core::{cell::UnsafeCell, mem, ptr};
+use core::{
+    cell::UnsafeCell,
+    ptr::{self, NonNull},
+};
 use kernel::{
     bindings,
     error::to_result,
@@ -570,17 +573,42 @@ pub(super) const SUPER_OPERATIONS: bindings::super_operations = bindings::super_
     ..pin_init::zeroed()
 };
 
+/// Where inodes are allocated.
+struct Cache(NonNull<bindings::kmem_cache>);
+
+// SAFETY: a cache locks itself.
+unsafe impl Send for Cache {}
+// SAFETY: as above.
+unsafe impl Sync for Cache {}
+
+/// Set before tracefs is registered.
+static CACHE: SetOnce<Cache> = SetOnce::new();
+
+/// Makes the cache of inodes. Once, at boot. `ENOMEM`.
+pub(super) fn init() -> Result {
+    // SAFETY: a plain call, in task context.
+    let cache = unsafe { bindings::rtrace_inode_cache(size_of::<Inode>() as c_uint) };
+    CACHE.populate(Cache(NonNull::new(cache).ok_or(ENOMEM)?));
+    Ok(())
+}
+
 /// # Safety
 ///
 /// As the VFS calls it, for tracefs' superblock.
-unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::inode {
-    let Ok(inode) = KBox::<Inode>::new_uninit(GFP_KERNEL) else {
+unsafe extern "C" fn alloc(sb: *mut bindings::super_block) -> *mut bindings::inode {
+    let Some(cache) = CACHE.as_ref() else {
         return ptr::null_mut();
     };
+    // SAFETY: the superblock is complete, and the cache stays.
+    let inode = unsafe { bindings::alloc_inode_sb(sb, cache.0.as_ptr(), bindings::GFP_KERNEL) };
+    let inode = inode.cast::<Inode>();
+    if inode.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: memory for an inode of tracefs, not in use.
     // INVARIANT: no anchor yet.
-    let inode = KBox::write(
-        inode,
-        Inode {
+    unsafe {
+        inode.write(Inode {
             vfs: Opaque::uninit(),
             anchor: ptr::null(),
             is_own: false,
@@ -588,12 +616,10 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
             gid_epoch: Atomic::new(0),
             entry: EntryId::NONE,
             part: UnsafeCell::new(None),
-        },
-    );
-    let vfs = KBox::into_raw(inode).cast::<bindings::inode>();
-    // SAFETY: memory for an inode, not in use.
-    unsafe { bindings::inode_init_once(vfs) };
-    vfs
+        });
+        bindings::inode_init_once(inode.cast());
+    }
+    inode.cast()
 }
 
 /// Runs an RCU grace period after the eviction.
@@ -602,8 +628,12 @@ unsafe extern "C" fn alloc(_sb: *mut bindings::super_block) -> *mut bindings::in
 ///
 /// As the VFS calls it, for an inode of tracefs.
 unsafe extern "C" fn free(inode: *mut bindings::inode) {
-    // SAFETY: came from `alloc`; nobody can see it any more.
-    drop(unsafe { KBox::<mem::MaybeUninit<Inode>>::from_raw(inode.cast()) });
+    let Some(cache) = CACHE.as_ref() else {
+        return;
+    };
+    // SAFETY: came from `alloc`; nobody can see it any more, and what it had was taken when it was
+    // evicted.
+    unsafe { bindings::kmem_cache_free(cache.0.as_ptr(), inode.cast()) };
 }
 
 /// # Safety

@@ -220,6 +220,7 @@ pub(crate) fn init() -> Result {
         bindings::sysfs_create_mount_point(bindings::kernel_kobj, c"tracing".as_char_ptr())
     })
     .map_err(|_| EINVAL)?;
+    inode::init()?;
     lazy::init()?;
     // SAFETY: the type is static and registered once.
     to_result(unsafe { bindings::register_filesystem(fs_type()) })?;
