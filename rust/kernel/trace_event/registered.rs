@@ -157,15 +157,17 @@ impl Registered {
         if self.has(Call::DYNAMIC) {
             return Ok(());
         }
-        let mut text = KVec::new();
         let old = self.print_fmt().to_bytes();
-        text.reserve(old.len().saturating_add(1), GFP_KERNEL)?;
-        text.extend_from_slice(old, GFP_KERNEL)?;
-        let left = f(&mut text);
-        text.truncate(left);
-        if text.as_slice() == old {
+        let mut draft = KVec::with_capacity(old.len(), GFP_KERNEL)?;
+        draft.extend_from_slice(old, GFP_KERNEL)?;
+        let left = f(&mut draft);
+        draft.truncate(left);
+        if draft.as_slice() == old {
             return Ok(());
         }
+        // The text stays, so it gets no more memory than it needs.
+        let mut text = KVec::with_capacity(draft.len().saturating_add(1), GFP_KERNEL)?;
+        text.extend_from_slice(&draft, GFP_KERNEL)?;
         text.push(0, GFP_KERNEL)?;
         let start = text.as_mut_ptr();
         self.texts.push(text, GFP_KERNEL)?;
