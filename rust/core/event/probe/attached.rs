@@ -9,7 +9,7 @@
 //! `$FIELD` and `FIELD` are a field of the other event.
 
 use super::argument::ARGUMENTS_MAX;
-use super::command::{event_name, No};
+use super::command::{event_name, DefinitionError};
 use super::error::{Errno, Reason, Refused};
 
 /// A definition, but for its arguments.
@@ -35,13 +35,13 @@ impl<'a> Definition<'a> {
     /// # Errors
     ///
     /// What is wrong with it, and whether it is one.
-    pub fn parse<W>(words: W) -> Result<Self, No>
+    pub fn parse<W>(words: W) -> Result<Self, DefinitionError>
     where
         W: Iterator<Item = &'a [u8]> + Clone,
     {
         let mut rest = words;
         let (Some(head @ [b'e', ..]), Some(place)) = (rest.next(), rest.next()) else {
-            return Err(No::Other);
+            return Err(DefinitionError::OtherKind);
         };
         let colon = head.iter().position(|&byte| byte == b':');
         let (group, event) = match colon.map(|at| at.wrapping_add(1)) {

@@ -126,16 +126,16 @@ pub struct Definition<'a> {
     pub spot: Spot,
 }
 
-/// What a command may be other than a definition.
+/// Why a command is no definition of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum No {
-    /// A definition of another kind: somebody else may know it.
-    Other,
-    /// A definition of this kind that is wrong.
+pub enum DefinitionError {
+    /// It is of another kind: somebody else may know it.
+    OtherKind,
+    /// It is of this kind, and wrong.
     Refused(Refused),
 }
 
-impl From<Refused> for No {
+impl From<Refused> for DefinitionError {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
@@ -190,18 +190,18 @@ impl<'a> Definition<'a> {
     /// # Errors
     ///
     /// What is wrong with it, and whether it is one.
-    pub fn parse<W>(words: W, symbols: &dyn Symbols) -> Result<Self, No>
+    pub fn parse<W>(words: W, symbols: &dyn Symbols) -> Result<Self, DefinitionError>
     where
         W: Iterator<Item = &'a [u8]> + Clone,
     {
         let mut rest = words.clone();
         let (Some(head), Some(place)) = (rest.next(), rest.next()) else {
-            return Err(No::Other);
+            return Err(DefinitionError::OtherKind);
         };
         let (is_return, head) = match head {
             [b'p', head @ ..] => (false, head),
             [b'r', head @ ..] => (true, head),
-            _ => return Err(No::Other),
+            _ => return Err(DefinitionError::OtherKind),
         };
         let (head, name) = match split_at_byte(head, b':') {
             Some((head, name)) => (head, Some(name)),
@@ -279,16 +279,20 @@ fn read_place<'a>(
     word: &'a [u8],
     is_return: bool,
     symbols: &dyn Symbols,
-) -> Result<(Place<'a>, bool, Spot), No> {
+) -> Result<(Place<'a>, bool, Spot), DefinitionError> {
     if let Ok(address) = number::unsigned(word, 0) {
         // C keeps what is known of an address from the arguments.
         return Ok((Place::Address(address), is_return, Spot::Inside));
     }
     if word.contains(&b'/') && word.contains(&b':') {
         // A place in a file.
-        return Err(No::Other);
+        return Err(DefinitionError::OtherKind);
     }
-    let refused = |reason, at| Err(No::Refused(Refused::new(reason, at).in_word(1)));
+    let refused = |reason, at| {
+        Err(DefinitionError::Refused(
+            Refused::new(reason, at).in_word(1),
+        ))
+    };
     let (symbol, is_return) = match word.iter().position(|&byte| byte == b'%') {
         None => (word, is_return),
         Some(at) => match word.split_at_checked(at) {

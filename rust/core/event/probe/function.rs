@@ -9,7 +9,7 @@
 //!
 //! A function may be a glob. With `$retval` among the arguments its return is probed.
 
-use super::command::{check_arguments, event_name, in_name, No, Spot, NAME_ROOM};
+use super::command::{check_arguments, event_name, in_name, DefinitionError, Spot, NAME_ROOM};
 use super::error::{Reason, Refused};
 use crate::core::format::Out;
 use crate::core::parse::glob::is_path;
@@ -37,18 +37,18 @@ impl<'a> Definition<'a> {
     /// # Errors
     ///
     /// What is wrong with it, and whether it is one.
-    pub fn parse<W>(words: W) -> Result<Self, No>
+    pub fn parse<W>(words: W) -> Result<Self, DefinitionError>
     where
         W: Iterator<Item = &'a [u8]> + Clone,
     {
         let mut rest = words.clone();
         let (Some(head), Some(place)) = (rest.next(), rest.next()) else {
-            return Err(No::Other);
+            return Err(DefinitionError::OtherKind);
         };
         let (is_tracepoint, name) = match head {
             [b'f', name @ ..] => (false, name),
             [b't', name @ ..] => (true, name),
-            _ => return Err(No::Other),
+            _ => return Err(DefinitionError::OtherKind),
         };
         let name = match name {
             [] => None,

@@ -4,7 +4,7 @@
 
 use super::argument::{compile, Argument, Context, Machine, Saved, Word, ARGUMENTS_MAX};
 use super::command::{
-    words, Definition, Dentry, Found, No, NotFound, Place, Removal, Spot, Symbols,
+    words, Definition, DefinitionError, Dentry, Found, NotFound, Place, Removal, Spot, Symbols,
 };
 use super::error::{Errno, Reason, Refused};
 use super::kernel_types::Types;
@@ -61,11 +61,11 @@ struct Event {
 }
 
 impl Event {
-    fn parse(line: &str) -> Result<Self, No> {
+    fn parse(line: &str) -> Result<Self, DefinitionError> {
         Self::parse_with(line, None)
     }
 
-    fn parse_with(line: &str, mut types: Option<&mut dyn Types>) -> Result<Self, No> {
+    fn parse_with(line: &str, mut types: Option<&mut dyn Types>) -> Result<Self, DefinitionError> {
         let line = words(line.as_bytes());
         let definition = Definition::parse(line.clone(), &World)?;
         let function = match (definition.place, types.as_deref_mut()) {
@@ -77,7 +77,7 @@ impl Event {
         let mut asked = asks(line.clone().skip(2));
         expand(line.skip(2), known, |expanded| {
             all.push(([expanded.name, expanded.rest].concat(), expanded.origin));
-            Ok::<_, No>(())
+            Ok::<_, DefinitionError>(())
         })?;
         let mut event = Self {
             is_return: definition.is_return,
@@ -169,8 +169,8 @@ impl Event {
 
 fn refusal(line: &str) -> Refused {
     match Event::parse(line) {
-        Err(No::Refused(refused)) => refused,
-        Err(No::Other) => panic!("{line}: of another kind"),
+        Err(DefinitionError::Refused(refused)) => refused,
+        Err(DefinitionError::OtherKind) => panic!("{line}: of another kind"),
         Ok(_) => panic!("{line}: taken"),
     }
 }
@@ -358,7 +358,10 @@ fn of_another_kind() {
         "p /bin/sh:0x10",
         "!p:foo vfs_read",
     ] {
-        assert!(matches!(Event::parse(line), Err(No::Other)), "{line}");
+        assert!(
+            matches!(Event::parse(line), Err(DefinitionError::OtherKind)),
+            "{line}"
+        );
     }
 }
 
@@ -412,8 +415,8 @@ fn functions() {
     assert_eq!(name("f *vfs_r?a[d]"), "*vfs_r?a[d]__entry");
     assert_eq!(name("f <a::B<[u8]>>::c*"), "_a__B__u8_____c___entry");
     assert_eq!(name("t 9p_msg"), "_9p_msg");
-    assert_eq!(parse("p vfs_read"), Err(No::Other));
-    assert_eq!(parse("f"), Err(No::Other));
+    assert_eq!(parse("p vfs_read"), Err(DefinitionError::OtherKind));
+    assert_eq!(parse("f"), Err(DefinitionError::OtherKind));
     for (line, reason, word, offset) in [
         ("f7 vfs_read%return", Reason::BadMaxActive, 0, 1),
         ("f:ev vfs_read%hoge", Reason::BadAddressSuffix, 1, 8),
@@ -423,7 +426,11 @@ fn functions() {
         ("f: vfs_read", Reason::NoEventName, 0, 2),
     ] {
         let refused = Refused::new(reason, offset).in_word(word);
-        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+        assert_eq!(
+            parse(line),
+            Err(DefinitionError::Refused(refused)),
+            "{line}"
+        );
     }
 }
 
@@ -453,18 +460,26 @@ fn attached() {
         .with(Errno::TooLong);
     assert_eq!(
         Definition::parse(words(many(129).as_bytes())),
-        Err(No::Refused(refused))
+        Err(DefinitionError::Refused(refused))
     );
     let refused = Refused::new(Reason::NoEventInfo, 0).in_word(1);
     for line in ["e a.", "e ab"] {
-        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+        assert_eq!(
+            parse(line),
+            Err(DefinitionError::Refused(refused)),
+            "{line}"
+        );
     }
     for (line, reason, offset) in [
         ("e .b", Reason::NoGroupName, 0),
         ("e a.1", Reason::BadEventName, 2),
     ] {
         let refused = refused.because(Refused::new(reason, offset));
-        assert_eq!(parse(line), Err(No::Refused(refused)), "{line}");
+        assert_eq!(
+            parse(line),
+            Err(DefinitionError::Refused(refused)),
+            "{line}"
+        );
     }
 }
 

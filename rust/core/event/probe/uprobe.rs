@@ -10,7 +10,7 @@
 //! [`Definition`].
 
 use super::argument::ARGUMENTS_MAX;
-use super::command::{event_name, No};
+use super::command::{event_name, DefinitionError};
 use super::error::{Errno, Reason, Refused};
 use crate::core::format::{self, Out};
 use crate::core::parse::number;
@@ -49,14 +49,14 @@ impl<'a> Head<'a> {
     /// # Errors
     ///
     /// Whether it is one, and too many arguments.
-    pub fn parse(mut words: impl Iterator<Item = &'a [u8]>) -> Result<Self, No> {
+    pub fn parse(mut words: impl Iterator<Item = &'a [u8]>) -> Result<Self, DefinitionError> {
         let (Some(head), Some(place)) = (words.next(), words.next()) else {
-            return Err(No::Other);
+            return Err(DefinitionError::OtherKind);
         };
         let (is_return, head) = match head {
             [b'p', head @ ..] => (false, head),
             [b'r', head @ ..] => (true, head),
-            _ => return Err(No::Other),
+            _ => return Err(DefinitionError::OtherKind),
         };
         if words.count() > ARGUMENTS_MAX {
             let refused = Refused::new(Reason::TooManyArguments, 0).in_word(2);
@@ -67,10 +67,10 @@ impl<'a> Head<'a> {
         let parts = colon.and_then(|at| place.split_at_checked(at));
         let (path, place) = match parts {
             Some((path, [b':', rest @ ..])) if place.contains(&b'/') => (path, rest),
-            _ => return Err(No::Other),
+            _ => return Err(DefinitionError::OtherKind),
         };
         if !place.first().is_some_and(u8::is_ascii_digit) {
-            return Err(No::Other);
+            return Err(DefinitionError::OtherKind);
         }
         Ok(Self {
             is_return,

@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use rtrace_core::event::probe::argument::{compile, Context, Machine, Saved, Word};
 use rtrace_core::event::probe::command::{
-    words, Definition, Dentry, Found, No, NotFound, Removal, Spot, Symbols,
+    words, Definition, DefinitionError, Dentry, Found, NotFound, Removal, Spot, Symbols,
 };
 use rtrace_core::event::probe::error::{Reason, Refused};
 use rtrace_core::event::probe::kernel_types::{Function, Member, Parameter, Shape, TypeId, Types};
@@ -121,8 +121,8 @@ fn in_kernel(bytes: &[u8]) -> Option<Spot> {
     let world = World { is_program: false };
     match Definition::parse(words(bytes), &world) {
         Ok(definition) => Some(definition.spot),
-        Err(No::Other) => None,
-        Err(No::Refused(refused)) => {
+        Err(DefinitionError::OtherKind) => None,
+        Err(DefinitionError::Refused(refused)) => {
             check(bytes, &refused);
             None
         }
@@ -134,8 +134,8 @@ fn in_program(bytes: &[u8]) -> Option<Spot> {
     match definition {
         Ok(definition) if definition.is_return => Some(Spot::Return),
         Ok(_) => Some(Spot::Inside),
-        Err(No::Other) => None,
-        Err(No::Refused(refused)) => {
+        Err(DefinitionError::OtherKind) => None,
+        Err(DefinitionError::Refused(refused)) => {
             check(bytes, &refused);
             None
         }

@@ -70,26 +70,26 @@ pub(crate) struct Arguments {
 }
 
 /// Why arguments cannot be compiled.
-pub(crate) enum No {
+pub(crate) enum ArgumentError {
     /// There is no memory, or no such symbol.
     Errno(Error),
     /// What is wrong with one.
     Refused(Refused),
 }
 
-impl From<Error> for No {
+impl From<Error> for ArgumentError {
     fn from(error: Error) -> Self {
         Self::Errno(error)
     }
 }
 
-impl From<AllocError> for No {
+impl From<AllocError> for ArgumentError {
     fn from(error: AllocError) -> Self {
         Self::Errno(error.into())
     }
 }
 
-impl From<Refused> for No {
+impl From<Refused> for ArgumentError {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
@@ -104,7 +104,7 @@ impl Arguments {
         spot: Spot,
         machine: &dyn Machine,
         known: &mut Known,
-    ) -> Result<Self, No> {
+    ) -> Result<Self, ArgumentError> {
         let mut all = Self {
             kind,
             attached: KVec::new(),
@@ -117,7 +117,7 @@ impl Arguments {
         };
         let mut saved = KBox::new(Saved::new(), GFP_KERNEL)?;
         for (at, (word, origin)) in words.enumerate() {
-            let refused = |refused: Refused| No::Refused(origin.refused(refused));
+            let refused = |refused: Refused| ArgumentError::Refused(origin.refused(refused));
             let is_taken = |name: &[u8]| all.items.iter().any(|item| item.name.as_slice() == name);
             // As in C, also where the types say nothing.
             let has_types = cfg!(CONFIG_PROBE_EVENTS_BTF_ARGS);

@@ -5,7 +5,7 @@
 //! While such an event is enabled in an instance, the other event has a trigger there that no file
 //! shows. So the other need not be recorded itself.
 
-use super::arguments::{Arguments, No as NoArguments};
+use super::arguments::{ArgumentError, Arguments};
 use super::hit;
 use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Probed, Record, Title};
@@ -14,7 +14,7 @@ use super::words::Words;
 use crate::core::event::field::Kind as FieldKind;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::attached::Definition;
-use crate::core::event::probe::command::{words, No, Spot};
+use crate::core::event::probe::command::{words, DefinitionError, Spot};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::layout::Kind;
 use crate::core::event::probe::program::{Field, FieldValue, Source};
@@ -246,8 +246,10 @@ impl EventKind for Eprobes {
         let plain = words(command);
         let definition = match Definition::parse(plain.clone()) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
+            Err(DefinitionError::OtherKind) => return Ok(false),
+            Err(DefinitionError::Refused(refused)) => {
+                return Words::of(KIND, plain)?.refused(&refused)
+            }
         };
         let words = Words::of(KIND, plain)?;
         let registry = registry::lock()?;
@@ -277,8 +279,8 @@ impl EventKind for Eprobes {
         );
         let arguments = match arguments {
             Ok(arguments) => arguments,
-            Err(NoArguments::Errno(error)) => return Err(error),
-            Err(NoArguments::Refused(refused)) => return words.refused(&refused),
+            Err(ArgumentError::Errno(error)) => return Err(error),
+            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
         };
         let attached = Text::of(|out| write_name(&of, out))?;
         let arguments = Arc::new(arguments.of_event(attached), GFP_KERNEL)?;

@@ -2,7 +2,7 @@
 
 //! Arguments in place of the words of a definition that stand for others.
 
-use super::arguments::No;
+use super::arguments::ArgumentError;
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::command::Dentry;
@@ -30,7 +30,10 @@ impl Argument {
 
 /// The arguments, which begin with the third word: with the names that `$arg1` and `$arg*` stand for
 /// and with what `%pd` and `%pD` stand for. `ENOMEM`, also where the latter is too long.
-pub(super) fn expand(words: &mut Words, known: &mut Known) -> Result<KVec<Argument>, No> {
+pub(super) fn expand(
+    words: &mut Words,
+    known: &mut Known,
+) -> Result<KVec<Argument>, ArgumentError> {
     known.asked = meta::asks(words.iter().skip(2));
     let mut all = KVec::new();
     let has_other_names = meta::expand(words.iter().skip(2), known.function(), |word| {
@@ -39,7 +42,7 @@ pub(super) fn expand(words: &mut Words, known: &mut Known) -> Result<KVec<Argume
             out.bytes(word.rest)
         })?;
         let origin = word.origin;
-        Ok::<_, No>(all.push(Argument { text, origin }, GFP_KERNEL)?)
+        Ok::<_, ArgumentError>(all.push(Argument { text, origin }, GFP_KERNEL)?)
     })?;
     let dentry = Dentry {
         name: DENTRY_NAME,

@@ -6,7 +6,7 @@
 //! Probes are registered as long as their event is enabled. A tracepoint of a module may come and
 //! go meanwhile.
 
-use super::arguments::{Arguments, No as NoArguments};
+use super::arguments::{ArgumentError, Arguments};
 use super::expanded::{expand, Argument};
 use super::hit::AtHit;
 use super::list::{self, Change, Dynamic, Kind as EventKind};
@@ -14,7 +14,7 @@ use super::probe_event::{define, Defined, Probed, Record, Title};
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
-use crate::core::event::probe::command::{words, No};
+use crate::core::event::probe::command::{words, DefinitionError};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::function::Definition;
 use crate::core::event::probe::layout::Kind;
@@ -273,8 +273,10 @@ impl EventKind for Fprobes {
         let plain = words(command);
         let definition = match Definition::parse(plain.clone()) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
+            Err(DefinitionError::OtherKind) => return Ok(false),
+            Err(DefinitionError::Refused(refused)) => {
+                return Words::of(KIND, plain)?.refused(&refused)
+            }
         };
         let Definition {
             is_return,
@@ -305,8 +307,8 @@ impl EventKind for Fprobes {
         });
         let arguments = match arguments {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(NoArguments::Errno(error)) => return Err(error),
-            Err(NoArguments::Refused(refused)) => return words.refused(&refused),
+            Err(ArgumentError::Errno(error)) => return Err(error),
+            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
         };
         let name = match definition.event {
             Some(name) => Text::copy(name)?,

@@ -5,7 +5,7 @@
 //! Several probes may be of one event, which is then recorded at all of their places. A probe in a
 //! module that is not loaded waits for it.
 
-use super::arguments::{Arguments, No as NoArguments};
+use super::arguments::{ArgumentError, Arguments};
 use super::expanded::{expand, Argument};
 use super::hit::AtHit;
 use super::list::{self, Dynamic, Kind as EventKind};
@@ -14,7 +14,7 @@ use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
-    self, words, Definition, Found, No, NotFound, Place, NAME_ROOM,
+    self, words, Definition, DefinitionError, Found, NotFound, Place, NAME_ROOM,
 };
 use crate::core::event::probe::layout::Kind;
 use crate::core::format::Out;
@@ -534,8 +534,10 @@ impl EventKind for Kprobes {
         let kernel = Kernel::default();
         let definition = match Definition::parse(plain.clone(), &kernel) {
             Ok(definition) => definition,
-            Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
+            Err(DefinitionError::OtherKind) => return Ok(false),
+            Err(DefinitionError::Refused(refused)) => {
+                return Words::of(KIND, plain)?.refused(&refused)
+            }
         };
         let mut words = Words::of(KIND, plain)?;
         let kind = match definition.is_return {
@@ -554,8 +556,8 @@ impl EventKind for Kprobes {
         });
         let arguments = match arguments {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(NoArguments::Errno(error)) => return Err(error),
-            Err(NoArguments::Refused(refused)) => return words.refused(&refused),
+            Err(ArgumentError::Errno(error)) => return Err(error),
+            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
         };
         let name = name_of(&definition)?;
         let group = definition.group.unwrap_or(b"kprobes");
@@ -712,8 +714,8 @@ pub(crate) fn create_local(
     );
     let arguments = match nothing {
         Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-        Err(NoArguments::Errno(error)) => return Err(error),
-        Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
+        Err(ArgumentError::Errno(error)) => return Err(error),
+        Err(ArgumentError::Refused(refused)) => return Err(refused.errno.into()),
     };
     let event = Event::local(title(b"kprobes", name, is_return), arguments.clone())?;
     let probe = Kprobe::new(&event, Spot::of(place, None)?, is_return, 0, arguments)?;

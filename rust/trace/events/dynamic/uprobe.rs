@@ -6,13 +6,13 @@
 //! A hit is in the program's task, where its memory may be faulted in: values are fetched before
 //! anything is reserved.
 
-use super::arguments::{Arguments, No as NoArguments};
+use super::arguments::{ArgumentError, Arguments};
 use super::list::{self, Dynamic, Kind as EventKind};
 use super::probe_event::{define, Defined, Event, Probed, Title};
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
-use crate::core::event::probe::command::{words, No, Spot, NAME_ROOM};
+use crate::core::event::probe::command::{words, DefinitionError, Spot, NAME_ROOM};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::layout::Kind;
 use crate::core::event::probe::meta::Origin;
@@ -366,7 +366,7 @@ fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
 fn arguments<'a>(
     is_return: bool,
     words: impl Iterator<Item = (&'a [u8], Origin)>,
-) -> Result<Arguments, NoArguments> {
+) -> Result<Arguments, ArgumentError> {
     let (kind, spot) = match is_return {
         true => (Kind::ProgramReturn, Spot::Return),
         false => (Kind::ProgramEntry, Spot::Inside),
@@ -384,8 +384,10 @@ impl EventKind for Uprobes {
         let plain = words(command);
         let head = match Head::parse(plain.clone()) {
             Ok(head) => head,
-            Err(No::Other) => return Ok(false),
-            Err(No::Refused(refused)) => return Words::of(KIND, plain)?.refused(&refused),
+            Err(DefinitionError::OtherKind) => return Ok(false),
+            Err(DefinitionError::Refused(refused)) => {
+                return Words::of(KIND, plain)?.refused(&refused)
+            }
         };
         let words = Words::of(KIND, plain)?;
         let file = match File::find(&Text::string(|out| out.bytes(head.path))?) {
@@ -402,8 +404,8 @@ impl EventKind for Uprobes {
         let is_return = definition.is_return;
         let arguments = match arguments(is_return, words.numbered()) {
             Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(NoArguments::Errno(error)) => return Err(error),
-            Err(NoArguments::Refused(refused)) => return words.refused(&refused),
+            Err(ArgumentError::Errno(error)) => return Err(error),
+            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
         };
         let list = &mut list::lock()?;
         let counts_elsewhere = list.of::<Defined<Uprobe>>().any(|known| {
@@ -474,8 +476,8 @@ pub(crate) fn create_local(
     }
     let arguments = match arguments(is_return, core::iter::empty()) {
         Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-        Err(NoArguments::Errno(error)) => return Err(error),
-        Err(NoArguments::Refused(refused)) => return Err(refused.errno.into()),
+        Err(ArgumentError::Errno(error)) => return Err(error),
+        Err(ArgumentError::Refused(refused)) => return Err(refused.errno.into()),
     };
     let title = title(b"uprobes", b"DUMMY_EVENT", is_return);
     let event = Event::local(title, arguments.clone())?;

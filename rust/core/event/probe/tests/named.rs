@@ -3,7 +3,7 @@
 //! Arguments by name, in a kernel that knows its types.
 
 use super::{words, Event, Hit};
-use crate::core::event::probe::command::No;
+use crate::core::event::probe::command::DefinitionError;
 use crate::core::event::probe::error::{Errno, Reason};
 use crate::core::event::probe::kernel_types::{Function, Member, Parameter, Shape, TypeId, Types};
 use crate::core::event::probe::layout;
@@ -162,7 +162,7 @@ fn parse(line: &str) -> Event {
 /// The caret of `marked`, a definition with one before the place, stands at the place.
 fn check(marked: &str, reason: Reason) -> Errno {
     let line = marked.replacen('^', "", 1);
-    let Err(No::Refused(refused)) = Event::parse_with(&line, Some(&mut Known)) else {
+    let Err(DefinitionError::Refused(refused)) = Event::parse_with(&line, Some(&mut Known)) else {
         panic!("{line}: not refused");
     };
     assert_eq!(refused.reason, reason, "{line}");

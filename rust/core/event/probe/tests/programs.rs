@@ -6,7 +6,7 @@ use super::{Hit, World};
 use crate::core::event::probe::argument::{
     compile, Argument, Context, Machine, Saved, Word, ARGUMENTS_MAX,
 };
-use crate::core::event::probe::command::{words, No, Spot};
+use crate::core::event::probe::command::{words, DefinitionError, Spot};
 use crate::core::event::probe::error::{Errno, Reason, Refused};
 use crate::core::event::probe::layout::{self, Kind};
 use crate::core::event::probe::program::Texts;
@@ -34,7 +34,7 @@ impl Machine for InProgram {
     }
 }
 
-fn in_program(line: &str) -> Result<(uprobe::Definition<'_>, Vec<Argument>), No> {
+fn in_program(line: &str) -> Result<(uprobe::Definition<'_>, Vec<Argument>), DefinitionError> {
     let head = Head::parse(words(line.as_bytes()))?;
     let definition = head.finish()?;
     let mut saved = Saved::new();
@@ -95,7 +95,7 @@ fn probes_in_programs_that_are_refused() {
     ];
     for (marked, reason) in cases {
         let line = marked.replacen('^', "", 1);
-        let Err(No::Refused(refused)) = in_program(&line) else {
+        let Err(DefinitionError::Refused(refused)) = in_program(&line) else {
             panic!("{line}: taken");
         };
         assert_eq!(refused.reason, reason, "{line}");
@@ -110,10 +110,14 @@ fn probes_in_programs_that_are_refused() {
         "p /bin/sh:main",
         "q /bin/sh:10",
     ] {
-        assert_eq!(in_program(other).err(), Some(No::Other), "{other}");
+        assert_eq!(
+            in_program(other).err(),
+            Some(DefinitionError::OtherKind),
+            "{other}"
+        );
     }
     let most = std::format!("p /bin/sh:10{}", " %di".repeat(ARGUMENTS_MAX + 1));
-    let Err(No::Refused(refused)) = in_program(&most) else {
+    let Err(DefinitionError::Refused(refused)) = in_program(&most) else {
         panic!("too many arguments are taken");
     };
     assert_eq!((refused.errno, refused.word), (Errno::TooLong, 2));
