@@ -14,6 +14,7 @@
 //! | `hit` | the registers and the memory at a hit |
 //! | `kprobe` | kprobes and kretprobes |
 //! | `probe_event` | what events of all probes have in common |
+//! | `probe_kind` | how the commands of all kinds of probes are read |
 //! | `synthetic` | events of given fields, which histograms and kernel code fire |
 //! | `list` | the list, and what a kind of events has to be |
 //! | `uprobe` | uprobes and uretprobes |
@@ -38,6 +39,8 @@ pub(crate) mod kprobe;
 mod list;
 #[cfg(CONFIG_PROBE_EVENTS)]
 mod probe_event;
+#[cfg(CONFIG_PROBE_EVENTS)]
+mod probe_kind;
 #[cfg(CONFIG_SYNTH_EVENTS)]
 pub(crate) mod synthetic;
 mod types;

@@ -95,6 +95,15 @@ impl From<Refused> for ArgumentError {
     }
 }
 
+impl From<ArgumentError> for Error {
+    fn from(error: ArgumentError) -> Self {
+        match error {
+            ArgumentError::Errno(error) => error,
+            ArgumentError::Refused(refused) => refused.errno.into(),
+        }
+    }
+}
+
 impl Arguments {
     /// Compiles `words`. Those of another event's entries have their symbols found one by one, before
     /// the next word is looked at. Task context, may sleep.

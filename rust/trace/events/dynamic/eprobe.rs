@@ -5,16 +5,17 @@
 //! While such an event is enabled in an instance, the other event has a trigger there that no file
 //! shows. So the other need not be recorded itself.
 
-use super::arguments::{ArgumentError, Arguments};
+use super::arguments::Arguments;
 use super::hit;
-use super::list::{self, Dynamic, Kind as EventKind};
+use super::list;
 use super::probe_event::{define, Defined, Probed, Record, Title};
+use super::probe_kind::ProbeKind;
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::field::Kind as FieldKind;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::attached::Definition;
-use crate::core::event::probe::command::{words, DefinitionError, Spot};
+use crate::core::event::probe::command::{DefinitionError, Spot};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::layout::Kind;
 use crate::core::event::probe::program::{Field, FieldValue, Source};
@@ -31,9 +32,6 @@ use crate::trace::instance::Instance;
 use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
-
-/// What `error_log` calls the kind.
-const KIND: &str = "event_probe";
 
 /// An entry of the other event.
 struct AtEntry<'a> {
@@ -113,7 +111,7 @@ impl Reader for Hits {
 }
 
 /// A probe defined by a user.
-struct Eprobe {
+pub(super) struct Eprobe {
     id: EventId,
     of: HeldCall,
     hits: Arc<Hits>,
@@ -237,21 +235,19 @@ impl Machine for Fields<'_> {
 /// The kind.
 pub(super) struct Eprobes;
 
-impl EventKind for Eprobes {
-    fn has(&self, one: &dyn Dynamic) -> bool {
-        one.as_any().is::<Defined<Eprobe>>()
+impl ProbeKind for Eprobes {
+    type Probe = Eprobe;
+    type Definition<'a> = Definition<'a>;
+
+    const NAME: &'static str = "event_probe";
+
+    fn parse<'a>(
+        words: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<Definition<'a>, DefinitionError> {
+        Definition::parse(words)
     }
 
-    fn create(&self, command: &[u8]) -> Result<bool> {
-        let plain = words(command);
-        let definition = match Definition::parse(plain.clone()) {
-            Ok(definition) => definition,
-            Err(DefinitionError::OtherKind) => return Ok(false),
-            Err(DefinitionError::Refused(refused)) => {
-                return Words::of(KIND, plain)?.refused(&refused)
-            }
-        };
-        let words = Words::of(KIND, plain)?;
+    fn define(definition: Definition<'_>, words: Words) -> Result {
         let registry = registry::lock()?;
         let found = registry.find(definition.of_system, definition.of_event);
         let found = found.filter(|event| !event.has(Call::IGNORE_ENABLE | Call::OF_PROBES));
@@ -277,11 +273,7 @@ impl EventKind for Eprobes {
             &Fields(&of),
             &mut known,
         );
-        let arguments = match arguments {
-            Ok(arguments) => arguments,
-            Err(ArgumentError::Errno(error)) => return Err(error),
-            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
-        };
+        let arguments = words.logged(arguments)?;
         let attached = Text::of(|out| write_name(&of, out))?;
         let arguments = Arc::new(arguments.of_event(attached), GFP_KERNEL)?;
         let title = Title {
@@ -307,8 +299,7 @@ impl EventKind for Eprobes {
                 hits: Arc::new(Hits(record), GFP_KERNEL)?,
                 filter,
             })
-        })?;
-        Ok(true)
+        })
     }
 }
 

@@ -6,15 +6,16 @@
 //! Probes are registered as long as their event is enabled. A tracepoint of a module may come and
 //! go meanwhile.
 
-use super::arguments::{ArgumentError, Arguments};
+use super::arguments::Arguments;
 use super::expanded::{expand, Argument};
 use super::hit::AtHit;
-use super::list::{self, Change, Dynamic, Kind as EventKind};
-use super::probe_event::{define, Defined, Probed, Record, Title};
+use super::list::{self, Change};
+use super::probe_event::{define, Probed, Record, Title};
+use super::probe_kind::ProbeKind;
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
-use crate::core::event::probe::command::{words, DefinitionError};
+use crate::core::event::probe::command::DefinitionError;
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::function::Definition;
 use crate::core::event::probe::layout::Kind;
@@ -32,9 +33,6 @@ use kernel::new_mutex;
 use kernel::prelude::*;
 use kernel::str::CString;
 use kernel::sync::{Arc, Mutex};
-
-/// What `error_log` calls the kind.
-const KIND: &str = "trace_fprobe";
 
 /// The handler of a probe.
 pub(crate) struct Hits(Record);
@@ -101,7 +99,7 @@ struct Tracepoint {
 }
 
 /// A probe defined by a user.
-struct Fprobe {
+pub(super) struct Fprobe {
     target: CString,
     is_return: bool,
     tracepoint: Option<Pin<KBox<Mutex<Tracepoint>>>>,
@@ -264,26 +262,24 @@ impl Machine for Function {
 /// The kind.
 pub(super) struct Fprobes;
 
-impl EventKind for Fprobes {
-    fn has(&self, one: &dyn Dynamic) -> bool {
-        one.as_any().is::<Defined<Fprobe>>()
+impl ProbeKind for Fprobes {
+    type Probe = Fprobe;
+    type Definition<'a> = Definition<'a>;
+
+    const NAME: &'static str = "trace_fprobe";
+
+    fn parse<'a>(
+        words: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<Definition<'a>, DefinitionError> {
+        Definition::parse(words)
     }
 
-    fn create(&self, command: &[u8]) -> Result<bool> {
-        let plain = words(command);
-        let definition = match Definition::parse(plain.clone()) {
-            Ok(definition) => definition,
-            Err(DefinitionError::OtherKind) => return Ok(false),
-            Err(DefinitionError::Refused(refused)) => {
-                return Words::of(KIND, plain)?.refused(&refused)
-            }
-        };
+    fn define(definition: Definition<'_>, mut words: Words) -> Result {
         let Definition {
             is_return,
             is_tracepoint,
             ..
         } = definition;
-        let mut words = Words::of(KIND, plain)?;
         let kind = match is_return {
             true => Kind::Return,
             false => Kind::Entry,
@@ -305,11 +301,7 @@ impl EventKind for Fprobes {
             let arguments = arguments.iter().map(Argument::parts);
             Arguments::new(kind, arguments, definition.spot(), &function, &mut known)
         });
-        let arguments = match arguments {
-            Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(ArgumentError::Errno(error)) => return Err(error),
-            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
-        };
+        let arguments = Arc::new(words.logged(arguments)?, GFP_KERNEL)?;
         let name = match definition.event {
             Some(name) => Text::copy(name)?,
             None => Text::of(|out| definition.write_name(out))?,
@@ -335,11 +327,7 @@ impl EventKind for Fprobes {
             };
             Fprobe::new(&definition, record)
         });
-        match made {
-            Ok(()) => Ok(true),
-            Err(error) if error == ENOMEM => Err(ENOMEM),
-            // Whatever it is, C says this.
-            Err(_) => Err(EINVAL),
-        }
+        // Whatever else it is, C says this.
+        made.map_err(|error| if error == ENOMEM { ENOMEM } else { EINVAL })
     }
 }

@@ -5,16 +5,17 @@
 //! Several probes may be of one event, which is then recorded at all of their places. A probe in a
 //! module that is not loaded waits for it.
 
-use super::arguments::{ArgumentError, Arguments};
+use super::arguments::Arguments;
 use super::expanded::{expand, Argument};
 use super::hit::AtHit;
-use super::list::{self, Dynamic, Kind as EventKind};
+use super::list::{self, Dynamic};
 use super::probe_event::{define, Defined, Event, Probed, Record, Title};
+use super::probe_kind::ProbeKind;
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
 use crate::core::event::probe::command::{
-    self, words, Definition, DefinitionError, Found, NotFound, Place, NAME_ROOM,
+    self, Definition, DefinitionError, Found, NotFound, Place, NAME_ROOM,
 };
 use crate::core::event::probe::layout::Kind;
 use crate::core::format::Out;
@@ -465,7 +466,7 @@ fn symbols(module: Option<&[u8]>, name: &[u8]) -> (usize, Option<usize>) {
 
 /// Looks up symbols for a definition.
 #[derive(Default)]
-struct Kernel {
+pub(super) struct Kernel {
     /// The address of the symbol that was found, if it is the kernel's own.
     start: Cell<Option<usize>>,
 }
@@ -512,9 +513,6 @@ impl Machine for Kernel {
 /// The kind.
 pub(crate) struct Kprobes;
 
-/// What `error_log` calls it.
-const KIND: &str = "trace_kprobe";
-
 fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
     Title {
         group,
@@ -524,22 +522,20 @@ fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
     }
 }
 
-impl EventKind for Kprobes {
-    fn has(&self, one: &dyn Dynamic) -> bool {
-        one.as_any().is::<Defined<Kprobe>>()
+impl ProbeKind for Kprobes {
+    type Probe = Kprobe;
+    type Definition<'a> = (Definition<'a>, Kernel);
+
+    const NAME: &'static str = "trace_kprobe";
+
+    fn parse<'a>(
+        words: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<Self::Definition<'a>, DefinitionError> {
+        let kernel = Kernel::default();
+        Ok((Definition::parse(words, &kernel)?, kernel))
     }
 
-    fn create(&self, command: &[u8]) -> Result<bool> {
-        let plain = words(command);
-        let kernel = Kernel::default();
-        let definition = match Definition::parse(plain.clone(), &kernel) {
-            Ok(definition) => definition,
-            Err(DefinitionError::OtherKind) => return Ok(false),
-            Err(DefinitionError::Refused(refused)) => {
-                return Words::of(KIND, plain)?.refused(&refused)
-            }
-        };
-        let mut words = Words::of(KIND, plain)?;
+    fn define((definition, kernel): Self::Definition<'_>, mut words: Words) -> Result {
         let kind = match definition.is_return {
             true => Kind::Return,
             false => Kind::Entry,
@@ -554,11 +550,7 @@ impl EventKind for Kprobes {
             let arguments = arguments.iter().map(Argument::parts);
             Arguments::new(kind, arguments, definition.spot, &kernel, &mut known)
         });
-        let arguments = match arguments {
-            Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(ArgumentError::Errno(error)) => return Err(error),
-            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
-        };
+        let arguments = Arc::new(words.logged(arguments)?, GFP_KERNEL)?;
         let name = name_of(&definition)?;
         let group = definition.group.unwrap_or(b"kprobes");
         let title = title(group, &name, definition.is_return);
@@ -571,8 +563,7 @@ impl EventKind for Kprobes {
                 ..
             } = definition;
             Kprobe::new(event, spot, is_return, maxactive, arguments)
-        })?;
-        Ok(true)
+        })
     }
 }
 
@@ -712,11 +703,7 @@ pub(crate) fn create_local(
         &kernel,
         &mut Known::nothing(),
     );
-    let arguments = match nothing {
-        Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-        Err(ArgumentError::Errno(error)) => return Err(error),
-        Err(ArgumentError::Refused(refused)) => return Err(refused.errno.into()),
-    };
+    let arguments = Arc::new(nothing?, GFP_KERNEL)?;
     let event = Event::local(title(b"kprobes", name, is_return), arguments.clone())?;
     let probe = Kprobe::new(&event, Spot::of(place, None)?, is_return, 0, arguments)?;
     let probe = Arc::new(probe, GFP_KERNEL)?;

@@ -7,12 +7,13 @@
 //! anything is reserved.
 
 use super::arguments::{ArgumentError, Arguments};
-use super::list::{self, Dynamic, Kind as EventKind};
+use super::list::{self, Dynamic};
 use super::probe_event::{define, Defined, Event, Probed, Title};
+use super::probe_kind::ProbeKind;
 use super::types::Known;
 use super::words::Words;
 use crate::core::event::probe::argument::Machine;
-use crate::core::event::probe::command::{words, DefinitionError, Spot, NAME_ROOM};
+use crate::core::event::probe::command::{DefinitionError, Spot, NAME_ROOM};
 use crate::core::event::probe::error::Reason;
 use crate::core::event::probe::layout::Kind;
 use crate::core::event::probe::meta::Origin;
@@ -351,9 +352,6 @@ impl Machine for InPrograms {
 /// The kind.
 pub(crate) struct Uprobes;
 
-/// What `error_log` calls it.
-const KIND: &str = "trace_uprobe";
-
 fn title<'a>(group: &'a [u8], name: &'a [u8], is_return: bool) -> Title<'a> {
     Title {
         group,
@@ -375,21 +373,19 @@ fn arguments<'a>(
     Arguments::new(kind, words, spot, &InPrograms, &mut Known::nothing())
 }
 
-impl EventKind for Uprobes {
-    fn has(&self, one: &dyn Dynamic) -> bool {
-        one.as_any().is::<Defined<Uprobe>>()
+impl ProbeKind for Uprobes {
+    type Probe = Uprobe;
+    type Definition<'a> = Head<'a>;
+
+    const NAME: &'static str = "trace_uprobe";
+
+    fn parse<'a>(
+        words: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<Head<'a>, DefinitionError> {
+        Head::parse(words)
     }
 
-    fn create(&self, command: &[u8]) -> Result<bool> {
-        let plain = words(command);
-        let head = match Head::parse(plain.clone()) {
-            Ok(head) => head,
-            Err(DefinitionError::OtherKind) => return Ok(false),
-            Err(DefinitionError::Refused(refused)) => {
-                return Words::of(KIND, plain)?.refused(&refused)
-            }
-        };
-        let words = Words::of(KIND, plain)?;
+    fn define(head: Head<'_>, words: Words) -> Result {
         let file = match File::find(&Text::string(|out| out.bytes(head.path))?) {
             Ok(file) => file,
             Err(error) => return words.refuse(Reason::FileNotFound, 1, error),
@@ -402,11 +398,8 @@ impl EventKind for Uprobes {
             Err(refused) => return words.refused(&refused),
         };
         let is_return = definition.is_return;
-        let arguments = match arguments(is_return, words.numbered()) {
-            Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-            Err(ArgumentError::Errno(error)) => return Err(error),
-            Err(ArgumentError::Refused(refused)) => return words.refused(&refused),
-        };
+        let arguments = words.logged(arguments(is_return, words.numbered()))?;
+        let arguments = Arc::new(arguments, GFP_KERNEL)?;
         let list = &mut list::lock()?;
         let counts_elsewhere = list.of::<Defined<Uprobe>>().any(|known| {
             let probe = known.probe();
@@ -433,8 +426,7 @@ impl EventKind for Uprobes {
         };
         define(title, &words, arguments.clone(), list, |event| {
             Uprobe::new(event, definition.path, place, is_return, arguments)
-        })?;
-        Ok(true)
+        })
     }
 }
 
@@ -474,11 +466,7 @@ pub(crate) fn create_local(
     if !file.is_regular() {
         return Err(EINVAL);
     }
-    let arguments = match arguments(is_return, core::iter::empty()) {
-        Ok(arguments) => Arc::new(arguments, GFP_KERNEL)?,
-        Err(ArgumentError::Errno(error)) => return Err(error),
-        Err(ArgumentError::Refused(refused)) => return Err(refused.errno.into()),
-    };
+    let arguments = Arc::new(arguments(is_return, core::iter::empty())?, GFP_KERNEL)?;
     let title = title(b"uprobes", b"DUMMY_EVENT", is_return);
     let event = Event::local(title, arguments.clone())?;
     let place = Place {

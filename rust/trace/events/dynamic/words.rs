@@ -2,6 +2,7 @@
 
 //! The words of a definition, and what `error_log` says of them.
 
+use super::arguments::ArgumentError;
 use crate::core::event::probe::error::{Reason, Refused};
 #[cfg(any(CONFIG_EPROBE_EVENTS, CONFIG_UPROBE_EVENTS))]
 use crate::core::event::probe::meta::Origin;
@@ -71,6 +72,15 @@ impl Words {
             tell(refused);
         }
         Err(refused.errno.into())
+    }
+
+    /// What arguments were compiled to; or `error_log` gets what is wrong with one of them.
+    pub(super) fn logged<T>(&self, compiled: Result<T, ArgumentError>) -> Result<T> {
+        match compiled {
+            Ok(compiled) => Ok(compiled),
+            Err(ArgumentError::Errno(error)) => Err(error),
+            Err(ArgumentError::Refused(refused)) => self.refused(&refused),
+        }
     }
 
     /// [`Words::refused`] at the start of a word, with an errno of its own.
