@@ -4,8 +4,8 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
-use rtrace::fprobe::{Fprobe, FprobeCallback};
-use rtrace::{Call, Return};
+use rtrace::fprobe::Fprobe;
+use rtrace::{Call, EntryExitCallback, Return};
 
 module! {
     type: Sample,
@@ -20,7 +20,7 @@ struct Reads {
     short: AtomicUsize,
 }
 
-impl FprobeCallback for Reads {
+impl EntryExitCallback for Reads {
     // How many bytes were asked for.
     type Data = usize;
 

@@ -4,8 +4,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use kernel::prelude::*;
-use rtrace::graph::{GraphCallback, GraphProbe};
-use rtrace::{Call, Return};
+use rtrace::graph::GraphProbe;
+use rtrace::{Call, EntryExitCallback, Return};
 
 module! {
     type: Sample,
@@ -21,7 +21,7 @@ struct Sleeps {
     calls: [AtomicU64; 64],
 }
 
-impl GraphCallback for Sleeps {
+impl EntryExitCallback for Sleeps {
     type Data = u64;
 
     fn entry(&self, _call: &Call<'_>) -> Option<u64> {

@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What a callback gets to know of the call that it is called for.
+//! What a callback gets to know of the call that it is called for, and the callbacks of both ends of
+//! a call.
 
 use core::marker::PhantomData;
+use core::ops::Deref;
 use kernel::bindings;
 
-/// The entry of a traced function. It exists while the callback runs.
-pub struct Call<'a> {
+/// What is called at the entry and at the return of traced functions, by an
+/// [`Fprobe`](crate::fprobe::Fprobe) or a [`GraphProbe`](crate::graph::GraphProbe).
+///
+/// Both run on any CPU and in any context, NMIs among them, with preemption off. They must not sleep,
+/// and must not take a lock that code which they interrupt may hold. A traced function that one of
+/// them calls may call it once more, and then no more. Where RCU is not watching, they are not called;
+/// so there may be an entry without its return.
+pub trait EntryExitCallback: Send + Sync + 'static {
+    /// What the entry of a call hands to its return. It lies on the task's shadow stack. A call need
+    /// not return (a task may end in it), so this is plain data: nothing is dropped.
+    type Data: Copy + Send + 'static;
+
+    /// A function is entered. `None` leaves the return of this call alone.
+    fn entry(&self, call: &Call<'_>) -> Option<Self::Data>;
+
+    /// The same call returns. The task may be on another CPU now.
+    fn exit(&self, data: Self::Data, ret: &Return<'_>);
+}
+
+/// What the entry and the return of a traced function have in common. It exists while the callback
+/// runs.
+pub struct Hit<'a> {
     ip: usize,
     parent: usize,
     regs: *mut bindings::ftrace_regs,
     _callback: PhantomData<&'a ()>,
 }
 
-impl Call<'_> {
-    /// # Safety
-    ///
-    /// `regs` is null or has the registers of a hit, which stay for the lifetime that the caller
-    /// picks.
-    #[inline]
-    pub(crate) unsafe fn new<'a>(
-        ip: usize,
-        parent: usize,
-        regs: *mut bindings::ftrace_regs,
-    ) -> Call<'a> {
-        Call {
-            ip,
-            parent,
-            regs,
-            _callback: PhantomData,
-        }
-    }
-
+impl Hit<'_> {
     /// The address of the traced function; `%pS` of `printk()` writes its name.
     #[inline]
     pub fn function(&self) -> usize {
@@ -42,6 +46,25 @@ impl Call<'_> {
     #[inline]
     pub fn caller(&self) -> usize {
         self.parent
+    }
+}
+
+/// The entry of a traced function. It exists while the callback runs.
+pub struct Call<'a>(Hit<'a>);
+
+impl Call<'_> {
+    /// # Safety
+    ///
+    /// `regs` is null or has the registers of a hit, which stay for the lifetime that the caller
+    /// picks.
+    #[inline]
+    pub(crate) unsafe fn new(ip: usize, parent: usize, regs: *mut bindings::ftrace_regs) -> Self {
+        Self(Hit {
+            ip,
+            parent,
+            regs,
+            _callback: PhantomData,
+        })
     }
 
     /// Argument `index` of the function, as the register has it: an argument of less than 64 bits is
@@ -58,42 +81,30 @@ impl Call<'_> {
     }
 }
 
-/// The return of a traced function. It exists while the callback runs.
-pub struct Return<'a> {
-    ip: usize,
-    parent: usize,
-    regs: *mut bindings::ftrace_regs,
-    _callback: PhantomData<&'a ()>,
+impl<'a> Deref for Call<'a> {
+    type Target = Hit<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Hit<'a> {
+        &self.0
+    }
 }
+
+/// The return of a traced function. It exists while the callback runs.
+pub struct Return<'a>(Hit<'a>);
 
 impl Return<'_> {
     /// # Safety
     ///
     /// As for [`Call::new`].
     #[inline]
-    pub(crate) unsafe fn new<'a>(
-        ip: usize,
-        parent: usize,
-        regs: *mut bindings::ftrace_regs,
-    ) -> Return<'a> {
-        Return {
+    pub(crate) unsafe fn new(ip: usize, parent: usize, regs: *mut bindings::ftrace_regs) -> Self {
+        Self(Hit {
             ip,
             parent,
             regs,
             _callback: PhantomData,
-        }
-    }
-
-    /// The address of the traced function.
-    #[inline]
-    pub fn function(&self) -> usize {
-        self.ip
-    }
-
-    /// The address that the function returns to.
-    #[inline]
-    pub fn caller(&self) -> usize {
-        self.parent
+        })
     }
 
     /// What the function returns, as the register has it: a value of less than 64 bits is in the low
@@ -109,5 +120,14 @@ impl Return<'_> {
             let regs = self.regs.cast::<bindings::__arch_ftrace_regs>();
             bindings::regs_return_value(&raw mut (*regs).regs)
         }
+    }
+}
+
+impl<'a> Deref for Return<'a> {
+    type Target = Hit<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Hit<'a> {
+        &self.0
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! C header: `include/linux/fprobe.h`.
 
-use crate::{Call, Return};
+use crate::{Call, EntryExitCallback, Return};
 use core::mem::size_of;
 use core::ptr;
 use kernel::bindings;
@@ -12,25 +12,7 @@ use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
-/// What is called at the entry and at the return of traced functions.
-///
-/// Both run on any CPU and in any context, NMIs among them, with preemption off. They must not sleep,
-/// and must not take a lock that code which they interrupt may hold. A probed function that one of
-/// them calls may call it once more, and then no more. Where RCU is not watching, they are not called;
-/// so there may be an entry without its return.
-pub trait FprobeCallback: Send + Sync + 'static {
-    /// What the entry of a call hands to its return. It lies on the task's shadow stack. A call need
-    /// not return (a task may end in it), so this is plain data: nothing is dropped.
-    type Data: Copy + Send + 'static;
-
-    /// A function is entered. `None` leaves the return of this call alone.
-    fn entry(&self, call: &Call<'_>) -> Option<Self::Data>;
-
-    /// The same call returns. The task may be on another CPU now.
-    fn exit(&self, data: Self::Data, ret: &Return<'_>);
-}
-
-/// A registered [`FprobeCallback`].
+/// A registered [`EntryExitCallback`].
 ///
 /// Dropping it ends the registration and waits until neither callback runs any more: task context,
 /// may sleep. Calls that have not returned by then return without it.
@@ -41,8 +23,8 @@ pub trait FprobeCallback: Send + Sync + 'static {
 /// use core::sync::atomic::{AtomicU64, Ordering};
 /// use kernel::prelude::*;
 /// use kernel::time::{delay::fsleep, Delta};
-/// use rtrace::fprobe::{Fprobe, FprobeCallback};
-/// use rtrace::{Call, Return};
+/// use rtrace::fprobe::Fprobe;
+/// use rtrace::{Call, EntryExitCallback, Return};
 ///
 /// /// How many nanoseconds sleeps have taken, and how many microseconds were asked for.
 /// struct Sleeps {
@@ -50,7 +32,7 @@ pub trait FprobeCallback: Send + Sync + 'static {
 ///     asked: AtomicU64,
 /// }
 ///
-/// impl FprobeCallback for Sleeps {
+/// impl EntryExitCallback for Sleeps {
 ///     type Data = (u64, u64);
 ///
 ///     fn entry(&self, call: &Call<'_>) -> Option<(u64, u64)> {
@@ -72,7 +54,7 @@ pub trait FprobeCallback: Send + Sync + 'static {
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]
-pub struct Fprobe<T: FprobeCallback> {
+pub struct Fprobe<T: EntryExitCallback> {
     callback: T,
     #[pin]
     probe: Opaque<bindings::fprobe>,
@@ -80,11 +62,11 @@ pub struct Fprobe<T: FprobeCallback> {
 
 // SAFETY: what is done with the probe from `&self` is done by the tracing core, which takes its
 // locks; the callback is `Send`.
-unsafe impl<T: FprobeCallback> Send for Fprobe<T> {}
+unsafe impl<T: EntryExitCallback> Send for Fprobe<T> {}
 // SAFETY: as above; the callback is `Sync`.
-unsafe impl<T: FprobeCallback> Sync for Fprobe<T> {}
+unsafe impl<T: EntryExitCallback> Sync for Fprobe<T> {}
 
-impl<T: FprobeCallback> Fprobe<T> {
+impl<T: EntryExitCallback> Fprobe<T> {
     /// Calls `callback` at the functions that match `pattern`, a name or a glob. Task context, may
     /// sleep.
     ///
@@ -176,7 +158,7 @@ impl<T: FprobeCallback> Fprobe<T> {
 }
 
 #[pinned_drop]
-impl<T: FprobeCallback> PinnedDrop for Fprobe<T> {
+impl<T: EntryExitCallback> PinnedDrop for Fprobe<T> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: a `Self` that exists is registered. This waits for the callbacks.
         unsafe { bindings::unregister_fprobe(self.probe.get()) };

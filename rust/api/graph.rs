@@ -5,32 +5,14 @@
 //!
 //! C header: `include/linux/ftrace.h`.
 
-use crate::{filter, Call, Return};
+use crate::{filter, Call, EntryExitCallback, Return};
 use core::mem::size_of;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
-/// What is called at the entry and at the return of traced functions.
-///
-/// Both run on any CPU and in any context, NMIs among them, with preemption off. They must not sleep,
-/// and must not take a lock that code which they interrupt may hold. A traced function that one of
-/// them calls may call it once more, and then no more. Where RCU is not watching, they are not called;
-/// so there may be an entry without its return.
-pub trait GraphCallback: Send + Sync + 'static {
-    /// What the entry of a call hands to its return. It lies on the task's shadow stack. A call need
-    /// not return (a task may end in it), so this is plain data: nothing is dropped.
-    type Data: Copy + Send + 'static;
-
-    /// A function is entered. `None` leaves the return of this call alone.
-    fn entry(&self, call: &Call<'_>) -> Option<Self::Data>;
-
-    /// The same call returns. The task may be on another CPU now.
-    fn exit(&self, data: Self::Data, ret: &Return<'_>);
-}
-
-/// A registered [`GraphCallback`]: a user of the function graph, beside the `function_graph` tracer and
+/// A registered [`EntryExitCallback`]: a user of the function graph, beside the `function_graph` tracer and
 /// fprobes. There can be 16 of them in all.
 ///
 /// While it exists, the `function_graph` tracer does not take its shortest path.
@@ -44,12 +26,12 @@ pub trait GraphCallback: Send + Sync + 'static {
 /// use core::sync::atomic::{AtomicU64, Ordering};
 /// use kernel::prelude::*;
 /// use kernel::time::{delay::fsleep, Delta};
-/// use rtrace::graph::{GraphCallback, GraphProbe};
-/// use rtrace::{Call, Return};
+/// use rtrace::graph::GraphProbe;
+/// use rtrace::{Call, EntryExitCallback, Return};
 ///
 /// struct Longest(AtomicU64);
 ///
-/// impl GraphCallback for Longest {
+/// impl EntryExitCallback for Longest {
 ///     type Data = u64;
 ///
 ///     fn entry(&self, _: &Call<'_>) -> Option<u64> {
@@ -70,7 +52,7 @@ pub trait GraphCallback: Send + Sync + 'static {
 /// # Ok::<(), Error>(())
 /// ```
 #[pin_data(PinnedDrop)]
-pub struct GraphProbe<T: GraphCallback> {
+pub struct GraphProbe<T: EntryExitCallback> {
     callback: T,
     #[pin]
     user: Opaque<bindings::fgraph_ops>,
@@ -78,11 +60,11 @@ pub struct GraphProbe<T: GraphCallback> {
 
 // SAFETY: what is done with the user from `&self` is done by the tracing core, which takes its locks;
 // the callback is `Send`.
-unsafe impl<T: GraphCallback> Send for GraphProbe<T> {}
+unsafe impl<T: EntryExitCallback> Send for GraphProbe<T> {}
 // SAFETY: as above; the callback is `Sync`.
-unsafe impl<T: GraphCallback> Sync for GraphProbe<T> {}
+unsafe impl<T: EntryExitCallback> Sync for GraphProbe<T> {}
 
-impl<T: GraphCallback> GraphProbe<T> {
+impl<T: EntryExitCallback> GraphProbe<T> {
     /// Calls `callback` at the functions that match one of `patterns`: names, or globs as
     /// `set_ftrace_filter` takes them (`vfs_*`, `rust_binder::*`). Task context, may sleep.
     ///
@@ -214,7 +196,7 @@ impl<T: GraphCallback> GraphProbe<T> {
 }
 
 #[pinned_drop]
-impl<T: GraphCallback> PinnedDrop for GraphProbe<T> {
+impl<T: EntryExitCallback> PinnedDrop for GraphProbe<T> {
     fn drop(self: Pin<&mut Self>) {
         // SAFETY: a `Self` that exists is registered. This waits for the callbacks.
         unsafe { bindings::rtrace_unregister_graph(self.user.get()) };

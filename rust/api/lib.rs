@@ -47,7 +47,7 @@ pub mod tracepoint;
 pub mod tracer;
 
 #[cfg(CONFIG_FUNCTION_TRACER)]
-pub use call::{Call, Return};
+pub use call::{Call, EntryExitCallback, Hit, Return};
 
 /// Nanoseconds of this CPU's scheduler clock, which is the trace's default clock. Those of two CPUs
 /// may differ, so a difference can be negative if the task was moved. Any context, NMIs too.

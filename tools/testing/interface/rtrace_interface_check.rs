@@ -6,13 +6,13 @@
 use core::cell::Cell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use kernel::prelude::*;
-use rtrace::fprobe::{Fprobe, FprobeCallback};
+use rtrace::fprobe::Fprobe;
 use rtrace::function::{FunctionCallback, FunctionProbe};
-use rtrace::graph::{GraphCallback, GraphProbe};
+use rtrace::graph::GraphProbe;
 use rtrace::instance::{Instance, Recorder, TEXT_MAX};
 use rtrace::ring_buffer::{Full, RingBuffer};
 use rtrace::tracer::{Tracer, TracerRegistration};
-use rtrace::{Call, Return};
+use rtrace::{Call, EntryExitCallback, Hit, Return};
 
 module! {
     type: Checks,
@@ -66,32 +66,26 @@ impl<const WORDS: usize> FunctionCallback for Counter<WORDS> {
     }
 }
 
-impl<const WORDS: usize> FprobeCallback for Counter<WORDS> {
+impl<const WORDS: usize> EntryExitCallback for Counter<WORDS> {
     type Data = [u64; WORDS];
 
     fn entry(&self, call: &Call<'_>) -> Option<Self::Data> {
         // The return of calls with an odd argument is not wanted.
-        (call.argument(0)? & 1 == 0).then_some([0x1122_3344_5566_7788; WORDS])
+        let is_wanted = call.argument(0)? & 1 == 0 && is_somewhere(call);
+        is_wanted.then_some([0x1122_3344_5566_7788; WORDS])
     }
 
     fn exit(&self, data: Self::Data, ret: &Return<'_>) {
         let square = (0..10).step_by(2).any(|base| base * base == ret.value());
-        if square && data.iter().all(|word| *word == 0x1122_3344_5566_7788) {
+        if square && is_somewhere(ret) && data.iter().all(|word| *word == 0x1122_3344_5566_7788) {
             self.hits.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl<const WORDS: usize> GraphCallback for Counter<WORDS> {
-    type Data = [u64; WORDS];
-
-    fn entry(&self, call: &Call<'_>) -> Option<Self::Data> {
-        FprobeCallback::entry(self, call)
-    }
-
-    fn exit(&self, data: Self::Data, ret: &Return<'_>) {
-        FprobeCallback::exit(self, data, ret);
-    }
+/// What is asked of both ends of a call.
+fn is_somewhere(hit: &Hit<'_>) -> bool {
+    hit.function() != 0 && hit.caller() != 0
 }
 
 /// Calls the function that the checks trace. Nobody else calls it often.

@@ -2,12 +2,11 @@
 
 //! The registers of a hit are gone after the callback: what has them cannot be handed to the return.
 
-use rtrace::fprobe::FprobeCallback;
-use rtrace::{Call, Return};
+use rtrace::{Call, EntryExitCallback, Return};
 
 struct Keeper;
 
-impl FprobeCallback for Keeper {
+impl EntryExitCallback for Keeper {
     type Data = &'static Call<'static>;
 
     fn entry(&self, call: &Call<'_>) -> Option<Self::Data> {

@@ -3,12 +3,11 @@
 //! A call need not return, and then its data are not dropped: those that own memory are refused.
 
 use kernel::prelude::*;
-use rtrace::graph::GraphCallback;
-use rtrace::{Call, Return};
+use rtrace::{Call, EntryExitCallback, Return};
 
 struct Keeper;
 
-impl GraphCallback for Keeper {
+impl EntryExitCallback for Keeper {
     type Data = KBox<u64>;
 
     fn entry(&self, _call: &Call<'_>) -> Option<KBox<u64>> {
