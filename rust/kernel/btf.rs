@@ -123,7 +123,7 @@ impl KernelTypes {
     /// Finds the type `name` of this kind, in the kernel, else in a module. Task context, may sleep. What
     /// there is no memory for is not found.
     fn find(&mut self, name: &[u8], kind: u32) -> Option<TypeId> {
-        let name = Text::string(|out| out.bytes(name)).ok()?;
+        let name = Text::nul_text(|out| out.bytes(name)).ok()?;
         self.objects.reserve(1, GFP_KERNEL).ok()?;
         let mut found = null_mut();
         // SAFETY: the name ends with NUL, and there is room for the result, which is counted.

@@ -7,13 +7,13 @@
 
 use super::context::PreemptOff;
 use super::regs::Regs;
+use super::text::NulText;
 use core::mem::{size_of, ManuallyDrop};
 use core::ptr::null_mut;
 use kernel::bindings;
 use kernel::error::to_result;
 use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::{Arc, Mutex};
 use kernel::types::Opaque;
 
@@ -70,7 +70,7 @@ pub(crate) enum Target {
     /// Some bytes behind a symbol.
     Symbol {
         /// `NAME` or `MODULE:NAME`.
-        name: CString,
+        name: NulText,
         /// The number of bytes.
         offset: u32,
         /// The address of the symbol, if it is known and stays. The name is not looked up then.
@@ -96,7 +96,7 @@ pub(crate) struct Returns {
 #[pin_data(PinnedDrop)]
 pub(crate) struct Probe<H: Handler> {
     raw: Opaque<bindings::kretprobe>,
-    symbol: Option<CString>,
+    symbol: Option<NulText>,
     /// The address that `offset` counts from, if it is known.
     start: Option<usize>,
     returns: Option<Returns>,

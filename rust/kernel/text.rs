@@ -8,8 +8,6 @@ use core::fmt;
 use core::ops::Deref;
 use kernel::alloc::Flags;
 use kernel::prelude::*;
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-use kernel::str::CString;
 
 /// The text.
 pub(crate) struct Text {
@@ -63,15 +61,6 @@ impl Text {
         Ok(text.bytes)
     }
 
-    /// [`Text::of`] as a string. `EINVAL` for one with a NUL.
-    #[cfg(CONFIG_DYNAMIC_EVENTS)]
-    pub(crate) fn string(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<CString> {
-        let mut text = Self::of(write)?;
-        text.push(0, GFP_KERNEL)?;
-        let string = CStr::from_bytes_with_nul(&text).map_err(|_| EINVAL)?;
-        Ok(CString::try_from(string)?)
-    }
-
     /// [`Text::of`] with NUL at its end. `EINVAL` for one with another NUL.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
     pub(crate) fn nul_text(write: impl FnOnce(&mut Self) -> fmt::Result) -> Result<NulText> {
@@ -120,8 +109,8 @@ impl Out for Text {
 
     fn written(&mut self, write: &dyn Fn(&mut [u8]) -> usize) -> fmt::Result {
         let length = write(&mut []);
-        let mut piece =
-            KVec::from_elem(0, length.saturating_add(1), GFP_KERNEL).map_err(|_| fmt::Error)?;
+        let piece = KVec::from_elem(0, length.saturating_add(1), self.flags);
+        let mut piece = piece.map_err(|_| fmt::Error)?;
         let wrote = write(&mut piece);
         self.bytes(piece.get(..wrote).unwrap_or(&piece))
     }

@@ -24,14 +24,13 @@ use crate::kernel::context::PreemptOff;
 use crate::kernel::fprobe::{self, Handler, Probe, Returns, Target};
 use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::regs::{Regs, STACK_WORDS};
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::Call;
 use crate::kernel::tracepoint_stub::{self, Stub};
 use crate::trace::events::recording::Start;
 use core::fmt;
 use kernel::new_mutex;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::{Arc, Mutex};
 
 /// The handler of a probe.
@@ -100,7 +99,7 @@ struct Tracepoint {
 
 /// A probe defined by a user.
 pub(super) struct Fprobe {
-    target: CString,
+    target: NulText,
     is_return: bool,
     tracepoint: Option<Pin<KBox<Mutex<Tracepoint>>>>,
     probe: Arc<Probe<Hits>>,
@@ -121,7 +120,7 @@ impl Fprobe {
             }
         };
         Ok(Self {
-            target: Text::string(|out| out.bytes(definition.target))?,
+            target: Text::nul_text(|out| out.bytes(definition.target))?,
             is_return,
             tracepoint,
             probe: Probe::new(returns, Hits(record))?,

@@ -30,7 +30,7 @@ use crate::kernel::kprobe::{self, Entry, Handler, Probe, Returns, Target as Prob
 use crate::kernel::kprobes::check_lockdown;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::Call;
 use crate::kernel::{memory, module, relaxed};
 use crate::trace::events::recording::Start;
@@ -40,7 +40,6 @@ use crate::trace::instance::Instance;
 use core::cell::Cell;
 use core::fmt;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
@@ -202,10 +201,10 @@ fn split_module(symbol: &[u8]) -> (Option<&[u8]>, &[u8]) {
 
 /// `symbol` with the mangled name in place of a path, as kprobes know it; as it is if there is none
 /// of this path yet.
-fn known(symbol: &[u8]) -> Result<CString> {
+fn known(symbol: &[u8]) -> Result<NulText> {
     let (of_module, name) = split_module(symbol);
     if !is_path(name) {
-        return Text::string(|out| out.bytes(symbol));
+        return Text::nul_text(|out| out.bytes(symbol));
     }
     let mut mangled = KVec::new();
     let mut result = Ok(());
@@ -216,7 +215,7 @@ fn known(symbol: &[u8]) -> Result<CString> {
     });
     result?;
     let name = if mangled.is_empty() { name } else { &mangled };
-    Text::string(|out| {
+    Text::nul_text(|out| {
         if let Some(module) = of_module {
             out.bytes(module)?;
             out.bytes(b":")?;
@@ -450,7 +449,7 @@ fn symbols(module: Option<&[u8]>, name: &[u8]) -> (usize, Option<usize>) {
     }
     match module {
         Some(module) => {
-            if let Ok(module) = Text::string(|out| out.bytes(module)) {
+            if let Ok(module) = Text::nul_text(|out| out.bytes(module)) {
                 kallsyms::for_each_in_modules(Some(&module), name, || one_more(None));
             }
         }

@@ -27,7 +27,7 @@ use crate::kernel::context::{current_and_name, PreemptOff};
 use crate::kernel::dynamic_event::DynamicEvent;
 use crate::kernel::percpu::PerCpu;
 use crate::kernel::regs::{self, Regs, STACK_WORDS};
-use crate::kernel::text::Text;
+use crate::kernel::text::{NulText, Text};
 use crate::kernel::trace_event::{Call, COMMON};
 use crate::kernel::uprobe::{File, Handler, Place, Program, Uprobe as Probe};
 use crate::kernel::{nofault, relaxed, user_memory};
@@ -35,7 +35,6 @@ use crate::trace::events::file::Hot;
 use crate::trace::events::recording::{self, Filled, Start};
 use core::fmt;
 use kernel::prelude::*;
-use kernel::str::CString;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
 
@@ -219,7 +218,7 @@ impl Handler for Hits {
 
 /// A probe of an event.
 pub(crate) struct Uprobe {
-    path: CString,
+    path: NulText,
     probe: Arc<Probe<Hits>>,
 }
 
@@ -239,7 +238,7 @@ impl Uprobe {
             count: PerCpu::new(|_| Atomic::new(0))?,
         };
         Ok(Self {
-            path: Text::string(|out| out.bytes(path))?,
+            path: Text::nul_text(|out| out.bytes(path))?,
             probe: Probe::new(place, is_return, hits)?,
         })
     }
@@ -386,7 +385,7 @@ impl ProbeKind for Uprobes {
     }
 
     fn define(head: Head<'_>, words: Words) -> Result {
-        let file = match File::find(&Text::string(|out| out.bytes(head.path))?) {
+        let file = match File::find(&Text::nul_text(|out| out.bytes(head.path))?) {
             Ok(file) => file,
             Err(error) => return words.refuse(Reason::FileNotFound, 1, error),
         };
