@@ -275,13 +275,12 @@ impl<T: Send + Sync + 'static> DynamicEvent<T> {
     /// returned: its structure is not new any more.
     pub(crate) fn register(event: &Arc<Self>) -> Result<Registered> {
         let call = NonNull::from(event.call()).cast();
-        let owner = KBox::new(event.clone(), GFP_KERNEL)?;
         if event.was_registered.xchg(true, Relaxed) {
             return Err(EEXIST);
         }
         // SAFETY: the event is complete, and new, as nobody else has come here; the result keeps it.
         let mut registered = unsafe { Registered::dynamic(call) }?;
-        registered.keep(owner);
+        registered.keep(event.clone());
         Ok(registered)
     }
 

@@ -92,7 +92,7 @@ impl Opening {
     /// Keeps `what` until after the file was released. `ENOMEM`.
     pub(crate) fn keep(self, what: impl Kept + 'static) -> Result<Self> {
         Ok(Self {
-            _kept: Some(KBox::new(what, GFP_KERNEL)?),
+            _kept: Some(KBox::new(what, GFP_KERNEL_ACCOUNT)?),
             ..self
         })
     }
@@ -479,7 +479,7 @@ unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file
         .and_then(|()| of.open(&how))
         .and_then(|file| {
             let reading = seq_file::Reading::new();
-            Ok(KBox::new(Opened { reading, file }, GFP_KERNEL)?)
+            Ok(KBox::new(Opened { reading, file }, GFP_KERNEL_ACCOUNT)?)
         });
     // SAFETY: `file` is the file being opened, not yet shared, without private data.
     errno(opened.and_then(|opened| unsafe { install(inode, file, opened) }))

@@ -8,6 +8,8 @@ use super::Call;
 use crate::kernel::own_event::OwnEvent;
 use crate::kernel::rcu_slot::wait_for_readers;
 use crate::kernel::trace_event_types as types;
+#[cfg(CONFIG_DYNAMIC_EVENTS)]
+use core::any::Any;
 use core::ops::Deref;
 use core::ptr::{null_mut, NonNull};
 use kernel::bindings;
@@ -30,15 +32,8 @@ pub(crate) struct Registered {
     is_retracted: bool,
     /// What owns the call, if that does not stay by itself. It is dropped last.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
-    owner: Option<KBox<dyn Owner>>,
+    owner: Option<Arc<dyn Any + Send + Sync>>,
 }
-
-/// What owns a call, and releases it when it is dropped.
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-pub(crate) trait Owner: Send + Sync {}
-
-#[cfg(CONFIG_DYNAMIC_EVENTS)]
-impl<T: Send + Sync> Owner for Arc<T> {}
 
 // SAFETY: it gives out `&Call` alone.
 unsafe impl Send for Registered {}
@@ -105,7 +100,7 @@ impl Registered {
 
     /// Keeps `owner`, which owns the call, as long as this.
     #[cfg(CONFIG_DYNAMIC_EVENTS)]
-    pub(crate) fn keep(&mut self, owner: KBox<dyn Owner>) {
+    pub(crate) fn keep(&mut self, owner: Arc<dyn Any + Send + Sync>) {
         self.owner = Some(owner);
     }
 

@@ -43,7 +43,8 @@ const SYSTEM: &[u8] = b"user_events";
 /// The system of those whose name others may have, with other fields.
 const SYSTEM_MULTI: &[u8] = b"user_events_multi";
 
-/// The memory of an event is charged to who registers it: there may be many.
+/// The memory of an event is charged to who registers it: there may be many. Its places in the lists of
+/// all events are not: those lists grow for whoever comes next, and stay when the event goes.
 const MEMORY: Flags = GFP_KERNEL_ACCOUNT;
 
 /// Which events a program asks for.
