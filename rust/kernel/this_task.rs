@@ -134,7 +134,7 @@ impl HeldOff {
     ///
     /// The task is in no read section of RCU, and uses nothing that a grace period protects.
     #[cfg(CONFIG_OSNOISE_TRACER)]
-    pub(crate) unsafe fn breathe(&self) {
+    pub(crate) unsafe fn quiescent_state(&self) {
         let turns_off = !irqs_off();
         // SAFETY: interrupts are off around the quiescent state, and as they were after it. The task is
         // in no read section.
@@ -155,7 +155,7 @@ impl HeldOff {
 }
 
 /// Lets those go on who wait for all tasks to have been scheduled once, if the task may sleep; see
-/// [`HeldOff::breathe`] for what RCU itself waits for.
+/// [`HeldOff::quiescent_state`] for what RCU itself waits for.
 #[cfg(CONFIG_OSNOISE_TRACER)]
 pub(crate) fn pass_for_tasks_rcu() {
     // SAFETY: task context.

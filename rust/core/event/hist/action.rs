@@ -11,7 +11,7 @@
 //! | `onmax($VAR)` | when the variable is greater than ever before in its element |
 //! | `onchange($VAR)` | when the variable differs from its last value in its element |
 
-use super::description::{Few, Form, TypeName};
+use super::description::{ArrayVec, Form, TypeName};
 use super::error::{Errno, Log, Reason};
 use super::evaluate::{Evaluation, Hit};
 use super::map::{Element, Map};
@@ -67,7 +67,7 @@ pub struct Action<'a> {
 }
 
 /// All actions of a definition.
-pub type Actions<'a> = Few<Action<'a>, ACTIONS>;
+pub type Actions<'a> = ArrayVec<Action<'a>, ACTIONS>;
 
 /// `text` up to the first `end`, and what follows it.
 pub(super) fn cut(text: &[u8], end: u8) -> (&[u8], Option<&[u8]>) {
@@ -280,7 +280,7 @@ pub enum Effect {
         /// The number that the scope has given to the event.
         event: u8,
         /// The references.
-        values: Few<u8, PARAMETERS>,
+        values: ArrayVec<u8, PARAMETERS>,
     },
     /// Takes a snapshot.
     Snapshot,

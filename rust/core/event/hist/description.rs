@@ -346,14 +346,14 @@ pub struct Sort {
     pub descending: bool,
 }
 
-/// A list with a fixed limit.
+/// A vector of at most `N` items, in itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Few<T: Copy, const N: usize> {
+pub struct ArrayVec<T: Copy, const N: usize> {
     items: [T; N],
     len: u8,
 }
 
-impl<T: Copy, const N: usize> Few<T, N> {
+impl<T: Copy, const N: usize> ArrayVec<T, N> {
     /// An empty list; its memory holds `filler`.
     pub const fn new(filler: T) -> Self {
         Self {
@@ -406,23 +406,23 @@ pub const NODES: usize = (KEYS + VALUES + VARIABLES) * 7;
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     /// All nodes.
-    pub nodes: Few<Node, NODES>,
+    pub nodes: ArrayVec<Node, NODES>,
     /// The parts of the key.
-    pub keys: Few<Key, KEYS>,
+    pub keys: ArrayVec<Key, KEYS>,
     /// The nodes of the values besides the hit count.
-    pub values: Few<NodeId, VALUES>,
+    pub values: ArrayVec<NodeId, VALUES>,
     /// The variables.
-    pub variables: Few<Variable, VARIABLES>,
+    pub variables: ArrayVec<Variable, VARIABLES>,
     /// Variables that actions made for fields; they are set at each hit, too.
-    pub implied: Few<Variable, VARIABLES>,
+    pub implied: ArrayVec<Variable, VARIABLES>,
     /// What `save()` stores.
-    pub saved: Few<Variable, VARIABLES>,
+    pub saved: ArrayVec<Variable, VARIABLES>,
     /// The references to variables.
-    pub references: Few<Reference, VARIABLES>,
+    pub references: ArrayVec<Reference, VARIABLES>,
     /// The actions.
-    pub responses: Few<Response, ACTIONS>,
+    pub responses: ArrayVec<Response, ACTIONS>,
     /// The order of entries.
-    pub sort: Few<Sort, SORTS>,
+    pub sort: ArrayVec<Sort, SORTS>,
     /// The number of variables of all sorts.
     pub slots: u8,
     /// The number of texts in an element.
@@ -442,17 +442,17 @@ pub struct Description {
 impl Description {
     /// A description of nothing.
     pub const EMPTY: Self = Self {
-        nodes: Few::new(Node::NONE),
-        keys: Few::new(Key {
+        nodes: ArrayVec::new(Node::NONE),
+        keys: ArrayVec::new(Key {
             node: 0,
             first: 0,
             words: 0,
         }),
-        values: Few::new(0),
-        variables: Few::new(Variable::NONE),
-        implied: Few::new(Variable::NONE),
-        saved: Few::new(Variable::NONE),
-        references: Few::new(Reference {
+        values: ArrayVec::new(0),
+        variables: ArrayVec::new(Variable::NONE),
+        implied: ArrayVec::new(Variable::NONE),
+        saved: ArrayVec::new(Variable::NONE),
+        references: ArrayVec::new(Reference {
             event: None,
             name: Span { start: 0, len: 0 },
             target: Target {
@@ -465,8 +465,8 @@ impl Description {
             size: Node::NONE.size,
             signed: false,
         }),
-        responses: Few::new(Response::NONE),
-        sort: Few::new(Sort {
+        responses: ArrayVec::new(Response::NONE),
+        sort: ArrayVec::new(Sort {
             by: SortBy::Hitcount,
             descending: false,
         }),

@@ -5,7 +5,7 @@
 //! A [`Number`] is read in one way for all sizes: the eight bytes that end where the field ends,
 //! two shifts and a mask. So a hit has no branch that depends on the definition's fields.
 
-use super::description::{Description, Few, Modifier, NodeId, Value};
+use super::description::{ArrayVec, Description, Modifier, NodeId, Value};
 use super::map::{Element, Map, Steps};
 use super::VALUES;
 use crate::core::sys::Shared;
@@ -87,7 +87,7 @@ enum Keys {
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     keys: Keys,
-    values: Few<Number, VALUES>,
+    values: ArrayVec<Number, VALUES>,
     rest: Rest,
 }
 
@@ -116,7 +116,7 @@ impl Plain {
             (true, 0) => Rest::Nothing,
             (true, _) => Rest::Variables,
         };
-        let mut values = Few::new(Number::NONE);
+        let mut values = ArrayVec::new(Number::NONE);
         if rest != Rest::References {
             for value in description.values.as_slice() {
                 values.push(number(*value)?)?;

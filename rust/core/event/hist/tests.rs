@@ -5,7 +5,9 @@
 use super::action::{Action, Effects, Parameter};
 use super::attributes::{condition, hide_minus, split_filter, Attributes};
 use super::compile::{compile, compile_actions, Found, Scope};
-use super::description::{Description, Few, Form, Modifier, Node, SortBy, Target, TypeName, Value};
+use super::description::{
+    ArrayVec, Description, Form, Modifier, Node, SortBy, Target, TypeName, Value,
+};
 use super::error::{position, Errno, Log, Reason};
 use super::evaluate::{Evaluation, Hit};
 use super::map::{Element, Layout, Map, Steps};
@@ -197,7 +199,7 @@ fn compiled(text: &str) -> Result<Description, (Errno, Vec<(Reason, String)>)> {
         let is_event = |system: &[u8], event: &[u8]| {
             system == b"sys" && (event == b"own" || event == b"other")
         };
-        let mut actions = Few::new(Action::NONE);
+        let mut actions = ArrayVec::new(Action::NONE);
         let texts = attributes.actions();
         Action::parse_all(texts, &is_event, &mut kept, &mut actions)?;
         let all = (&attributes, &actions);
@@ -668,7 +670,7 @@ fn counted(text: &str) -> Vec<u8> {
     let mut kept = Kept::default();
     let description = compiled(text).unwrap();
     let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
-    let mut actions = Few::new(Action::NONE);
+    let mut actions = ArrayVec::new(Action::NONE);
     let texts = attributes.actions();
     Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
     let mut memory = [0; 1000];

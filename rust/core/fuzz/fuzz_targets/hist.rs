@@ -10,7 +10,7 @@ use rtrace_core::event::field::{Field, Kind};
 use rtrace_core::event::hist::action::{Action, Effects, Parameter};
 use rtrace_core::event::hist::attributes::{hide_minus, split_filter, Attributes};
 use rtrace_core::event::hist::compile::{compile, compile_actions, Found, Scope};
-use rtrace_core::event::hist::description::{Description, Few, Form, Node, Target, TypeName};
+use rtrace_core::event::hist::description::{ArrayVec, Description, Form, Node, Target, TypeName};
 use rtrace_core::event::hist::error::{position, Log, Reason};
 use rtrace_core::event::hist::evaluate::{Evaluation, Hit};
 use rtrace_core::event::hist::map::{Element, Layout, Map};
@@ -148,7 +148,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let is_event = |_: &[u8], event: &[u8]| event.starts_with(b"e");
-    let mut actions = Few::new(Action::NONE);
+    let mut actions = ArrayVec::new(Action::NONE);
     if Action::parse_all(attributes.actions(), &is_event, &mut log, &mut actions).is_err() {
         return;
     }

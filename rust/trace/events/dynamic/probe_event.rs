@@ -332,7 +332,7 @@ impl<P: Probed> Event<P> {
     }
 
     /// Whether perf has it, and may have told BPF where its first probe is. The caller holds the events lock.
-    fn is_told(&self) -> bool {
+    fn is_known_to_bpf(&self) -> bool {
         cfg!(CONFIG_BPF_EVENTS) && self.event.call().is_in_use()
     }
 
@@ -487,7 +487,7 @@ impl<P: Probed> Dynamic for Defined<P> {
         match (is_last, event.is_used()) {
             (true, true) => return Err(EBUSY),
             (true, false) => registry.remove(|known| known.id() == self.id)?,
-            (false, _) if event.is_told() => event.keep(&self.probe)?,
+            (false, _) if event.is_known_to_bpf() => event.keep(&self.probe)?,
             (false, _) => {}
         }
         self.detach();
@@ -501,7 +501,7 @@ impl<P: Probed> Dynamic for Defined<P> {
     fn detach(&self) {
         self.probe.unregister();
         self.event.forget(&self.probe);
-        if !self.event.is_told() {
+        if !self.event.is_known_to_bpf() {
             self.event.drop_removed();
         }
     }

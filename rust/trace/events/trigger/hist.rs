@@ -67,7 +67,7 @@ pub(super) struct Histogram {
     map: Map<KVVec<Shared>>,
     /// Whether hits are ignored, because the table is being emptied.
     closed: Atomic<bool>,
-    face: Face,
+    printed: PrintedDefinition,
     /// The tables of other triggers whose variables the definition reads. A reference says which.
     /// They stay as long as the table, since a variable may be the address of a text there.
     referred: KVec<Arc<Histogram>>,
@@ -78,9 +78,9 @@ pub(super) struct Histogram {
 }
 
 /// The definition of a table as it is printed.
-struct Face {
-    /// The whole definition, but for the name and the filter.
-    printed: KVec<u8>,
+struct PrintedDefinition {
+    /// All of it but the name and the filter.
+    text: KVec<u8>,
     /// Whether the hit count is not shown.
     no_hitcount: bool,
 }
@@ -102,7 +102,7 @@ impl Histogram {
     fn new(
         description: &Description,
         bits: u8,
-        face: Face,
+        printed: PrintedDefinition,
         referred: KVec<Arc<Histogram>>,
         kept: Option<instance::Held>,
     ) -> Result<Arc<Self>> {
@@ -123,7 +123,7 @@ impl Histogram {
         let new = Self {
             map: Map::new(bits, layout, slots, words).ok_or(EINVAL)?,
             closed: Atomic::new(false),
-            face,
+            printed,
             referred,
             chain: chain.wrapping_add(1),
             _kept: kept,
@@ -437,7 +437,7 @@ impl Trigger for HistTrigger {
             out.bytes(name)?;
             out.bytes(b":")?;
         }
-        out.bytes(&self.histogram.face.printed)
+        out.bytes(&self.histogram.printed.text)
     }
 
     fn line(&self, out: &mut dyn Out) -> fmt::Result {

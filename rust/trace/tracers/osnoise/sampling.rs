@@ -175,7 +175,7 @@ fn look(thread: &ThisThread, account: &Account, held: &HeldOff) -> Option<Found>
         // SAFETY: the thread is in `run`, in no read section of RCU: what it uses here is static, or
         // belongs to the thread.
         unsafe {
-            held.breathe()
+            held.quiescent_state()
         };
         (last, last_disturbances) = (now, disturbances);
         if passed >= runtime || thread.should_stop() {

@@ -6,7 +6,9 @@ use super::{Found, Parser, Result, Scope, Use};
 use crate::core::event::hist::action::{
     Action, Actions, Effect, Handler, Kind, Parameter, Response, Track,
 };
-use crate::core::event::hist::description::{Description, Few, Form, Node, Target, Variable, OWN};
+use crate::core::event::hist::description::{
+    ArrayVec, Description, Form, Node, Target, Variable, OWN,
+};
 use crate::core::event::hist::error::{Errno, Log, Reason};
 
 /// Compiles `actions` of a definition, the rest of which is in `into`. In a field among their
@@ -151,7 +153,7 @@ impl<'a> Parser<'a, '_> {
         let Some(held) = self.scope.hold_synthetic(action.event) else {
             return self.refuse(Reason::SyntheticNotFound, action.event);
         };
-        let mut values = Few::new(0);
+        let mut values = ArrayVec::new(0);
         for (at, parameter) in action.parameters().enumerate() {
             let (event, name) = split(parameter).ok_or(Errno::Invalid)?;
             let found = match name.strip_prefix(b"$") {

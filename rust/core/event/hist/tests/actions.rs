@@ -9,7 +9,7 @@ use crate::core::event::hist::VARIABLES;
 fn spec(text: &str) -> String {
     let mut kept = Kept::default();
     let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
-    let mut actions = Few::new(Action::NONE);
+    let mut actions = ArrayVec::new(Action::NONE);
     let texts = attributes.actions();
     Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
     let mut memory = [0; 1024];

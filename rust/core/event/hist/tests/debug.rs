@@ -23,7 +23,7 @@ impl Facts for Known {
 fn debugged(text: &str) -> String {
     let mut kept = Kept::default();
     let attributes = Attributes::parse(text.as_bytes(), &mut kept).unwrap();
-    let mut actions = Few::new(Action::NONE);
+    let mut actions = ArrayVec::new(Action::NONE);
     let texts = attributes.actions();
     Action::parse_all(texts, &|_, _| true, &mut kept, &mut actions).unwrap();
     let mut memory = std::vec![0; 1 << 14];

@@ -4,11 +4,11 @@
 
 use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger, TriggerList};
 use super::scope::Names;
-use super::{actions, waiting, Face, HistTrigger, Histogram};
+use super::{actions, waiting, HistTrigger, Histogram, PrintedDefinition};
 use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
 use crate::core::event::hist::attributes::{condition, hide_minus, split_filter, Attributes};
 use crate::core::event::hist::compile::{compile, compile_actions};
-use crate::core::event::hist::description::{Description, Few};
+use crate::core::event::hist::description::{ArrayVec, Description};
 use crate::core::event::hist::error::{position, Log, Reason};
 use crate::core::event::hist::plain::Plain;
 use crate::core::event::hist::{print, same};
@@ -123,13 +123,13 @@ fn definition(description: &Description, text: &[u8]) -> Result<KVec<u8>> {
 }
 
 /// Writes the definition as files show it. `ENOMEM`.
-fn face(
+fn printed_definition(
     description: &Description,
     text: &[u8],
     (attributes, actions): (&Attributes<'_>, &Actions<'_>),
-) -> Result<Face> {
+) -> Result<PrintedDefinition> {
     let no_hitcount = attributes.no_hitcount;
-    let printed = Text::of(|out| {
+    let text = Text::of(|out| {
         print::definition(out, description, text, !no_hitcount)?;
         write!(out, ":size={}", 1u32 << attributes.bits)?;
         if description.timestamps {
@@ -142,10 +142,7 @@ fn face(
         let mut actions = actions.as_slice().iter();
         actions.try_for_each(|action| action.write(out))
     })?;
-    Ok(Face {
-        printed,
-        no_hitcount,
-    })
+    Ok(PrintedDefinition { text, no_hitcount })
 }
 
 /// `onmax($VAR)` or `onchange($VAR)` of the action `snapshot()`. `ENOMEM`.
@@ -188,7 +185,7 @@ impl Registry {
             let found = self.find(system, event);
             found.is_some_and(|event| Systems::of(at.instance).have(event))
         };
-        let mut actions = Few::new(Action::NONE);
+        let mut actions = ArrayVec::new(Action::NONE);
         let texts = attributes.actions();
         Action::parse_all(texts, &is_event, log, &mut actions)?;
         let all = (&attributes, &actions);
@@ -280,14 +277,14 @@ impl Registry {
             let histogram = match named {
                 Some(named) => named.histogram,
                 None => {
-                    let face = face(&description, text, all)?;
+                    let printed = printed_definition(&description, text, all)?;
                     let is_linked =
                         !description.variables.is_empty() || !description.references.is_empty();
                     let kept = is_linked.then(|| at.instance.hold()).transpose()?;
-                    Histogram::new(&description, attributes.bits, face, found, kept)?
+                    Histogram::new(&description, attributes.bits, printed, found, kept)?
                 }
             };
-            description.no_hitcount = histogram.face.no_hitcount;
+            description.no_hitcount = histogram.printed.no_hitcount;
             waiting::prepare()?;
             actions::prepare()?;
             let trigger = HistTrigger {

@@ -8,7 +8,7 @@ use crate::core::event::field;
 use crate::core::event::hist::action::Action;
 use crate::core::event::hist::attributes::Attributes;
 use crate::core::event::hist::debug::{Definition, Facts};
-use crate::core::event::hist::description::{Few, TypeName, OWN};
+use crate::core::event::hist::description::{ArrayVec, TypeName, OWN};
 use crate::core::event::hist::error::{Log, Reason};
 use crate::core::format::Out;
 use crate::kernel::hashed_pointer::HashedPointer;
@@ -20,13 +20,13 @@ use kernel::prelude::*;
 const TYPES: [&[u8]; 4] = [b"u64", b"unsigned int", b"char[]", b"unsigned long[]"];
 
 /// What the definition of a trigger on `event` does not know.
-struct Known<'a> {
+struct TriggerFacts<'a> {
     registry: &'a Registry,
     event: EventId,
     histogram: &'a Histogram,
 }
 
-impl Known<'_> {
+impl TriggerFacts<'_> {
     /// Writes the type of a field of `event`, if one has it.
     fn of_event(&self, event: EventId, ty: TypeName, out: &mut dyn Out) -> Option<fmt::Result> {
         let mut fields = self.registry.event(event)?.fields();
@@ -35,7 +35,7 @@ impl Known<'_> {
     }
 }
 
-impl Facts for Known<'_> {
+impl Facts for TriggerFacts<'_> {
     fn type_name(&self, ty: TypeName, out: &mut dyn Out) -> fmt::Result {
         let common = [field::GENERIC, field::COMMON].into_iter().flatten();
         let mut common = common.map(|shared| shared.c_type.as_bytes());
@@ -81,7 +81,7 @@ impl Registry {
         out: &mut dyn Out,
     ) -> Result {
         self.show_each(instance, event, out, |hist, out| {
-            let facts = Known {
+            let facts = TriggerFacts {
                 registry: self,
                 event,
                 histogram: &hist.histogram,
@@ -94,7 +94,7 @@ impl Registry {
 impl HistTrigger {
     fn show_definition(&self, facts: &dyn Facts, out: &mut dyn Out) -> Result {
         let attributes = Attributes::parse(&self.text, &mut Unlogged)?;
-        let mut actions = Few::new(Action::NONE);
+        let mut actions = ArrayVec::new(Action::NONE);
         let texts = attributes.actions();
         Action::parse_all(texts, &|_, _| true, &mut Unlogged, &mut actions)?;
         let definition = Definition {

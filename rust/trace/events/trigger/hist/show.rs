@@ -17,9 +17,9 @@ use core::fmt;
 use kernel::prelude::*;
 
 /// Names in this kernel.
-struct Known(Kallsyms);
+struct KernelNames(Kallsyms);
 
-impl Symbols for Known {
+impl Symbols for KernelNames {
     fn write_symbol(
         &self,
         addr: usize,
@@ -34,7 +34,7 @@ impl Symbols for Known {
     }
 }
 
-impl Names for Known {
+impl Names for KernelNames {
     #[cfg(CONFIG_FTRACE_SYSCALLS)]
     fn syscall(&self, number: u64) -> Option<&[u8]> {
         // A number of a system call is an `int`.
@@ -128,7 +128,7 @@ impl HistTrigger {
         self.show_head(out)?;
         let statistics = print::statistics(map, elements.iter().copied());
         let what = (&*self.description, &*self.text);
-        let names = Known(Kallsyms::new(instance.options(), None));
+        let names = KernelNames(Kallsyms::new(instance.options(), None));
         let mut hits = 0u64;
         for element in elements {
             hits = hits.wrapping_add(map.sum(*element, 0));
