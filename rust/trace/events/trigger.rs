@@ -9,11 +9,21 @@
 //! The list of an event's triggers is replaced as a whole under the event mutex. A hit uses either
 //! the old or the new list.
 
+#[cfg_attr(
+    not(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS)),
+    allow(
+        dead_code,
+        reason = "entries of system calls are on the stack, where filters and histograms see them"
+    )
+)]
+mod direct;
 #[cfg(CONFIG_EPROBE_EVENTS)]
 pub(crate) mod entries;
 #[cfg(CONFIG_HIST_TRIGGERS)]
 pub(crate) mod hist;
+mod joined;
 mod kinds;
+mod needs;
 mod on_off;
 mod snapshot;
 mod stacktrace;
@@ -22,22 +32,18 @@ pub(crate) mod switch;
 use super::file::HotFile;
 use super::filter::{self, Filter};
 use super::registry::{EventId, Registry};
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
-use crate::core::event::filter::program::matches_plain;
-use crate::core::event::filter::program::{part_of_any, PlainStep};
 use crate::core::event::trigger::{write, Command, Params};
 use crate::core::format::{self, Out};
 use crate::core::parse::command::Count;
-#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-use crate::kernel::trace_event::flag;
 use crate::trace::instance::Instance;
-#[cfg(CONFIG_HIST_TRIGGERS)]
 use core::any::Any;
 use core::cell::Cell;
 use core::fmt;
+use joined::Joined;
 use kernel::prelude::*;
 use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::Arc;
+use needs::Needs;
 
 /// A kind of triggers.
 pub(crate) trait Kind: Sync {
@@ -132,37 +138,20 @@ pub(crate) struct Key {
     number: u64,
 }
 
-/// The action of the triggers of a [`Key`].
+/// The action of the triggers of a [`Key`], as the bit in C's `enum event_trigger_type`.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 enum Sort {
-    OnOff,
-    Snapshot,
-    StackTrace,
-    Switch,
+    OnOff = 1 << 0,
+    Snapshot = 1 << 1,
+    StackTrace = 1 << 2,
+    Switch = 1 << 3,
     #[cfg(CONFIG_HIST_TRIGGERS)]
-    Hist,
+    Hist = 1 << 4,
     #[cfg(CONFIG_HIST_TRIGGERS)]
-    HistSwitch,
+    HistSwitch = 1 << 5,
     #[cfg(CONFIG_EPROBE_EVENTS)]
-    Entries,
-}
-
-impl Sort {
-    /// Its bit in C's `enum event_trigger_type`.
-    const fn bit(self) -> u32 {
-        match self {
-            Self::OnOff => 1 << 0,
-            Self::Snapshot => 1 << 1,
-            Self::StackTrace => 1 << 2,
-            Self::Switch => 1 << 3,
-            #[cfg(CONFIG_HIST_TRIGGERS)]
-            Self::Hist => 1 << 4,
-            #[cfg(CONFIG_HIST_TRIGGERS)]
-            Self::HistSwitch => 1 << 5,
-            #[cfg(CONFIG_EPROBE_EVENTS)]
-            Self::Entries => 1 << 6,
-        }
-    }
+    Entries = 1 << 6,
 }
 
 impl Key {
@@ -184,36 +173,13 @@ pub(crate) trait Trigger: Send + Sync {
     fn limits(&self) -> &Limits;
 
     /// Runs the action. `entry` is the entry, common fields included, if the trigger
-    /// [looks](Trigger::looks) at it or has a filter. Any context, NMI included: it takes no lock,
+    /// [needs](Needs::ENTRY) it or has a filter. Any context, NMI included: it takes no lock,
     /// allocates nothing and does not sleep.
     fn hit(&self, file: &HotFile, entry: Option<&[u8]>, time: &HitTime);
 
-    /// Whether it matters to it that the entry has its place in the buffer before: it records
-    /// something itself, takes a snapshot, or turns recording on.
-    fn is_ordered(&self) -> bool {
-        false
-    }
-
-    /// Whether it reads the time of the hit.
-    fn reads_time(&self) -> bool {
-        false
-    }
-
-    /// Whether it needs the entry even without a filter.
-    fn looks(&self) -> bool {
-        false
-    }
-
-    /// Whether it needs the entry and no stack.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    fn is_direct(&self) -> bool {
-        false
-    }
-
-    /// Whether it reads the common fields of the entry.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    fn reads_common(&self) -> bool {
-        true
+    /// What it needs of a hit, but for its filter. It is asked once, when a list is made.
+    fn needs(&self) -> Needs {
+        Needs::GENERAL
     }
 
     /// Whether no file shows it.
@@ -235,8 +201,7 @@ pub(crate) trait Trigger: Send + Sync {
     /// Undoes [`Trigger::attach`] after the trigger was removed. Task context, sleeps.
     fn detach(&self, _registry: &mut Registry, _instance: &Arc<Instance>) {}
 
-    /// It, if its file looks for triggers of its type.
-    #[cfg(CONFIG_HIST_TRIGGERS)]
+    /// It, if its file looks for triggers of its type. These are listed behind all others.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
@@ -333,89 +298,41 @@ struct Listed {
     filter: Option<Arc<Filter>>,
 }
 
-/// When [`TriggerList::hit_direct`] runs the triggers.
-#[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direct {
-    /// Not all of them are [direct](Trigger::is_direct), with plain filters.
-    Never,
-    /// While the event is not recorded: the entry has to be reserved before otherwise.
-    WhileOff,
-    Always,
-}
-
 /// The triggers of a file.
 pub(crate) struct TriggerList {
     /// The newest first, and then the `hist` triggers, the oldest first.
     triggers: KVec<Listed>,
-    /// The filters of all triggers as one program. Empty if a trigger has none, or one that is not
-    /// [plain](Filter::is_plain).
-    #[cfg_attr(
-        not(CONFIG_FTRACE_SYSCALLS),
-        allow(dead_code, reason = "only the probes of system calls look there")
-    )]
-    plain: KVec<PlainStep>,
-    /// Whether any trigger is [ordered](Trigger::is_ordered), or [reads the time](Trigger::reads_time).
-    ordered: bool,
-    /// Whether any trigger [reads the time](Trigger::reads_time).
-    reads_time: bool,
-    /// Whether the triggers run without an entry in memory of its own.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    direct: Direct,
-    /// Whether any trigger reads the common fields of the entry.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    reads_common: bool,
-}
-
-/// The filters of `triggers` as one program, see [`TriggerList::plain`]. Task context. `ENOMEM`.
-fn joined(triggers: &[Arc<dyn Trigger>]) -> Result<KVec<PlainStep>> {
-    let mut joined = KVec::new();
-    for (at, trigger) in triggers.iter().enumerate() {
-        let filter = trigger.limits().filter.as_ref();
-        let steps = filter.map_or(&[][..], |filter| filter.plain_steps());
-        let is_last = at.wrapping_add(1) == triggers.len();
-        let part = part_of_any(steps, joined.len(), is_last);
-        let Some(part) = part.filter(|_| !steps.is_empty()) else {
-            return Ok(KVec::new());
-        };
-        for step in part {
-            joined.push(step, GFP_KERNEL)?;
-        }
-    }
-    Ok(joined)
+    /// The filters of all triggers.
+    filters: Joined,
+    /// What all triggers and their filters need.
+    needs: Needs,
 }
 
 impl TriggerList {
     /// Creates a list. Returns `ENOMEM` on failure.
     fn new(triggers: KVec<Arc<dyn Trigger>>) -> Result<Self> {
-        let plain = joined(&triggers)?;
-        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-        let direct = triggers.iter().all(|trigger| {
-            let filter = trigger.limits().filter.as_ref();
-            trigger.is_direct() && filter.is_none_or(|filter| filter.is_plain())
+        let filters = triggers.iter().map(|trigger| {
+            let filter = trigger.limits().filter.as_deref();
+            filter.map_or(&[][..], Filter::plain_steps)
         });
-        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-        let reads_common = triggers.iter().any(|trigger| trigger.reads_common());
-        let reads_time = triggers.iter().any(|trigger| trigger.reads_time());
-        let ordered = reads_time || triggers.iter().any(|trigger| trigger.is_ordered());
+        let filters = Joined::new(filters)?;
+        let mut needs = Needs::NOTHING;
         let mut listed = KVec::with_capacity(triggers.len(), GFP_KERNEL)?;
         for trigger in triggers {
             let filter = trigger.limits().filter.clone();
+            needs |= trigger.needs();
+            if filter.is_some() || trigger.is_after() {
+                needs |= Needs::ENTRY;
+            }
+            if filter.as_ref().is_some_and(|filter| !filter.is_plain()) {
+                needs |= Needs::GENERAL;
+            }
             listed.push(Listed { trigger, filter }, GFP_KERNEL)?;
         }
         Ok(Self {
             triggers: listed,
-            plain,
-            ordered,
-            reads_time,
-            #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-            direct: match direct {
-                false => Direct::Never,
-                true if ordered => Direct::WhileOff,
-                true => Direct::Always,
-            },
-            #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-            reads_common,
+            filters,
+            needs,
         })
     }
 
@@ -424,69 +341,11 @@ impl TriggerList {
         self.triggers.iter().map(|listed| &listed.trigger)
     }
 
-    /// Whether all triggers are [direct](Trigger::is_direct), with plain filters. Any context.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    #[inline(always)]
-    pub(super) fn is_direct(&self) -> bool {
-        self.direct != Direct::Never
-    }
-
-    /// Whether, besides, none has a filter.
-    pub(super) fn is_direct_always(&self) -> bool {
-        #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-        return self.direct != Direct::Never
-            && self.triggers.iter().all(|listed| listed.filter.is_none());
-        #[cfg(not(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS)))]
-        false
-    }
-
     /// Whether the entry of a hit that is to be recorded is reserved before the triggers run;
     /// `filtered` says that the event has a filter. As in C, a rejected entry is then reserved only
     /// where its time is read.
     pub(super) fn follows_entry(&self, filtered: bool) -> bool {
-        match filtered {
-            true => self.reads_time,
-            false => self.ordered,
-        }
-    }
-
-    /// Runs all triggers on `entry` if they are [direct](Trigger::is_direct), and if it need not be
-    /// reserved before. `common` are its common fields, which are not set yet. Returns whether it
-    /// has. Any context, preemption off.
-    #[cfg(all(CONFIG_HIST_TRIGGERS, CONFIG_FTRACE_SYSCALLS))]
-    #[inline(always)]
-    pub(super) fn hit_direct<const N: usize>(
-        &self,
-        file: &HotFile,
-        entry: &mut [u8; N],
-        common: impl FnOnce() -> u64,
-    ) -> bool {
-        if self.direct != Direct::Always
-            && (self.direct == Direct::Never || file.flags() & flag::SOFT_DISABLED == 0)
-        {
-            return false;
-        }
-        if self.reads_common {
-            if let Some(fields) = entry.first_chunk_mut() {
-                *fields = common().to_ne_bytes();
-            }
-        }
-        let time = HitTime::unknown();
-        for listed in &self.triggers {
-            let filter = listed.filter.as_ref();
-            if filter.is_none_or(|filter| filter.passes_plain(entry)) {
-                listed.trigger.hit(file, Some(entry), &time);
-            }
-        }
-        true
-    }
-
-    /// Whether the filters of all triggers reject `entry`, whose common fields are not set. False
-    /// if that cannot be told. Any context.
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    #[inline(always)]
-    pub(super) fn is_not_hit_by(&self, entry: &[u8]) -> bool {
-        !self.plain.is_empty() && !matches_plain(&self.plain, entry)
+        self.needs.any(Needs::PLACE) && (!filtered || self.needs.any(Needs::TIME))
     }
 
     /// The triggers of type `T`, the oldest first.
@@ -498,9 +357,7 @@ impl TriggerList {
 
     /// Whether any trigger needs the entry, or runs after it.
     pub(crate) fn looks_at_entries(&self) -> bool {
-        self.all().any(|trigger| {
-            trigger.looks() || trigger.is_after() || trigger.limits().filter.is_some()
-        })
+        self.needs.any(Needs::ENTRY)
     }
 
     /// Runs the triggers that do not run [after](Trigger::is_after) the entry. Returns those that
@@ -539,13 +396,13 @@ impl TriggerList {
     pub(super) fn sorts(&self, after: u64) -> u32 {
         self.placed()
             .filter(|(place, _)| after & 1 << place != 0)
-            .fold(0, |sorts, (_, trigger)| sorts | trigger.key().sort.bit())
+            .fold(0, |sorts, (_, trigger)| sorts | trigger.key().sort as u32)
     }
 
     /// The triggers behind the entry that are one of `sorts`; see [`TriggerList::sorts`].
     pub(super) fn after_of(&self, sorts: u32) -> u64 {
         self.placed()
-            .filter(|(_, trigger)| trigger.is_after() && trigger.key().sort.bit() & sorts != 0)
+            .filter(|(_, trigger)| trigger.is_after() && trigger.key().sort as u32 & sorts != 0)
             .fold(0, |after, (place, _)| after | 1 << place)
     }
 

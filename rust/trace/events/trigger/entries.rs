@@ -2,7 +2,7 @@
 
 //! Readers of an event's entries: events that are made of them. No file shows these triggers.
 
-use super::{filter, EventId, HitTime, HotFile, Key, Limits, Registry, Sort, Trigger};
+use super::{filter, EventId, HitTime, HotFile, Key, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::format::Out;
 use crate::kernel::context::{with_preemption_off, PreemptOff};
 use crate::trace::instance::Instance;
@@ -46,15 +46,11 @@ impl Trigger for Made {
         }
     }
 
-    fn looks(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::GENERAL | Needs::ENTRY | Needs::ORDER
     }
 
     fn is_hidden(&self) -> bool {
-        true
-    }
-
-    fn is_ordered(&self) -> bool {
         true
     }
 

@@ -27,7 +27,7 @@ mod show;
 mod switch;
 pub(crate) mod waiting;
 
-use super::{HitTime, HotFile, Key, Limits, Registry, Sort, Trigger};
+use super::{HitTime, HotFile, Key, Kind, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::event::hist::description::Value;
 use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
@@ -38,7 +38,6 @@ use crate::core::format::Out;
 use crate::core::sys::Shared;
 use crate::kernel::context;
 use crate::kernel::rcu_slot::wait_for_readers;
-#[cfg(CONFIG_FTRACE_SYSCALLS)]
 use crate::kernel::trace_event::COMMON;
 use crate::kernel::tracepoint::TaskView;
 use crate::trace::events::dynamic::synthetic;
@@ -52,8 +51,12 @@ use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
 
-pub(super) use change::Hist;
-pub(super) use switch::HistSwitch;
+/// The kinds, in the order in which `trigger` files list them.
+pub(super) static KINDS: &[&dyn Kind] = &[
+    &switch::HistSwitch { on: true },
+    &switch::HistSwitch { on: false },
+    &change::Hist,
+];
 
 /// Keys of up to so many words are made on the stack in the usual way.
 const SHORT: usize = 4;
@@ -383,32 +386,20 @@ impl Trigger for HistTrigger {
         }
     }
 
-    fn is_ordered(&self) -> bool {
-        !self.description.responses.is_empty()
-    }
-
-    fn reads_time(&self) -> bool {
-        let mut nodes = self.description.nodes.as_slice().iter();
-        nodes.any(|node| matches!(node.value, Value::Timestamp))
-    }
-
-    fn looks(&self) -> bool {
-        true
-    }
-
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    fn is_direct(&self) -> bool {
-        let mut nodes = self.description.nodes.as_slice().iter();
-        !nodes.any(|node| node.is_stack())
-    }
-
-    #[cfg(CONFIG_FTRACE_SYSCALLS)]
-    fn reads_common(&self) -> bool {
-        let mut nodes = self.description.nodes.as_slice().iter();
-        nodes.any(|node| match node.value {
-            Value::Number { offset, .. } => usize::from(offset) < COMMON,
-            _ => false,
-        })
+    fn needs(&self) -> Needs {
+        let mut needs = Needs::ENTRY;
+        if !self.description.responses.is_empty() {
+            needs |= Needs::ORDER;
+        }
+        for node in self.description.nodes.as_slice() {
+            needs |= match node.value {
+                Value::Timestamp => Needs::TIME,
+                Value::Number { offset, .. } if usize::from(offset) < COMMON => Needs::COMMON,
+                _ if node.is_stack() => Needs::GENERAL,
+                _ => Needs::NOTHING,
+            };
+        }
+        needs
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -2,8 +2,6 @@
 
 //! The table of all kinds of triggers, and the changes of an event's triggers.
 
-#[cfg(CONFIG_HIST_TRIGGERS)]
-use super::hist;
 use super::{on_off, snapshot, stacktrace, switch};
 use super::{Command, EventId, Key, Kind, Registry, Trigger, TriggerList};
 use crate::core::format::Out;
@@ -12,7 +10,14 @@ use core::fmt;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The kinds, in the order in which `trigger` files list them.
+/// All kinds, table by table, in the order in which `trigger` files list them.
+static TABLES: &[&[&dyn Kind]] = &[
+    KINDS,
+    #[cfg(CONFIG_HIST_TRIGGERS)]
+    super::hist::KINDS,
+];
+
+/// The kinds that every kernel has.
 static KINDS: &[&dyn Kind] = &[
     &on_off::OnOff { on: true },
     &on_off::OnOff { on: false },
@@ -20,13 +25,11 @@ static KINDS: &[&dyn Kind] = &[
     &stacktrace::StackTrace,
     &switch::Switch { on: true },
     &switch::Switch { on: false },
-    #[cfg(CONFIG_HIST_TRIGGERS)]
-    &hist::HistSwitch { on: true },
-    #[cfg(CONFIG_HIST_TRIGGERS)]
-    &hist::HistSwitch { on: false },
-    #[cfg(CONFIG_HIST_TRIGGERS)]
-    &hist::Hist,
 ];
+
+fn kinds() -> impl Iterator<Item = &'static dyn Kind> {
+    TABLES.iter().copied().flatten().copied()
+}
 
 /// The list of `triggers`. `None` if there are none. `ENOMEM`.
 fn list(triggers: KVec<Arc<dyn Trigger>>) -> Result<Option<Arc<TriggerList>>> {
@@ -51,8 +54,7 @@ impl Registry {
         text: &[u8],
     ) -> Result {
         let command = Command::parse(text);
-        let kind = KINDS
-            .iter()
+        let kind = kinds()
             .find(|kind| kind.name().as_bytes() == command.name)
             .ok_or(EINVAL)?;
         kind.write(self, instance, event, &command)
@@ -68,10 +70,7 @@ impl Registry {
     ) -> Result {
         let old = self.file_made(instance, event)?.triggers();
         let mut triggers = KVec::new();
-        #[cfg(CONFIG_HIST_TRIGGERS)]
         let is_last = trigger.as_any().is_some();
-        #[cfg(not(CONFIG_HIST_TRIGGERS))]
-        let is_last = false;
         if !is_last {
             triggers.push(trigger.clone(), GFP_KERNEL)?;
         }
@@ -177,7 +176,7 @@ impl Registry {
             return Ok(());
         }
         out.write_str("# Available triggers:\n#")?;
-        for kind in KINDS {
+        for kind in kinds() {
             write!(out, " {}", kind.name())?;
         }
         out.write_str("\n")

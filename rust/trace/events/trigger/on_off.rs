@@ -2,7 +2,7 @@
 
 //! `traceon` and `traceoff`. Only a change of the state uses up the count.
 
-use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Needs, Place, Sort, Trigger};
 use crate::core::format::Out;
 use core::fmt;
 use kernel::prelude::*;
@@ -63,8 +63,11 @@ impl Trigger for Made {
     }
 
     /// As in C, the event that turns recording on by a condition is not itself recorded.
-    fn is_ordered(&self) -> bool {
-        self.kind.on
+    fn needs(&self) -> Needs {
+        match self.kind.on {
+            true => Needs::GENERAL | Needs::ORDER,
+            false => Needs::GENERAL,
+        }
     }
 
     /// The event that turns recording off is itself recorded.

@@ -2,7 +2,7 @@
 
 //! `snapshot`: takes a snapshot. Adding the trigger allocates the snapshot.
 
-use super::{Command, HitTime, HotFile, Key, Kind, Limits, Place, Sort, Trigger};
+use super::{Command, HitTime, HotFile, Key, Kind, Limits, Needs, Place, Sort, Trigger};
 use crate::core::format::Out;
 use crate::trace::instance::snapshot::{self, Armed};
 use core::fmt;
@@ -53,8 +53,8 @@ impl Trigger for Made {
         }
     }
 
-    fn is_ordered(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs::GENERAL | Needs::ORDER
     }
 
     fn show(&self, out: &mut dyn Out) -> fmt::Result {

@@ -24,7 +24,7 @@ use kernel::sync::atomic::{Atomic, Relaxed};
 use kernel::sync::{Arc, UniqueArc};
 
 /// The kind.
-pub(crate) struct Hist;
+pub(super) struct Hist;
 
 /// The number of the next trigger.
 static NEXT: Atomic<u64> = Atomic::new(0);

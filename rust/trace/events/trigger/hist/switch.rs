@@ -18,9 +18,9 @@ use kernel::sync::{Arc, SetOnce};
 
 /// One of the two kinds.
 #[derive(Clone, Copy)]
-pub(in crate::trace::events::trigger) struct HistSwitch {
+pub(super) struct HistSwitch {
     /// Whether the triggers count after the hit.
-    pub(in crate::trace::events::trigger) on: bool,
+    pub(super) on: bool,
 }
 
 const fn key(event: EventId) -> Key {
