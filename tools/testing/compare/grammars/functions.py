@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Filters by functions, with commands.
 
-Left out: all functions, and functions by their numbers, as the kernels do not have the same ones.
+Left out: all functions, and functions by their numbers, as the kernels do not have the same ones; `!!FUNCTION:COMMAND`, of which
+C warns.
 """
 import re
 
@@ -17,7 +18,8 @@ COMMANDS = ["traceon", "traceoff", "snapshot", "stacktrace", "dump", "cpudump", 
 
 def left_out(text):
     """Whether the kernels are meant to differ."""
-    return re.search(r"(^|[\s!])[*?\[!]*(\s|:|$)|(^|[\s!:])[\d]", text) or len(re.sub(r"[*?]", "", text)) < 3
+    return (re.search(r"(^|[\s!])[*?\[!]*(\s|:|$)|(^|[\s!:])[\d]|!!\S*:", text)
+            or len(re.sub(r"[*?]", "", text)) < 3)
 
 
 def functions(texts):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Definitions of synthetic events and of user events, which are lists of members; for `probes` and `users`."""
+import re
+
 from texts import LONG
 
 TYPES = {
@@ -28,6 +30,14 @@ def member(texts, kind):
     elif texts.chance(3):
         size = texts.one(" 8", " x", ":8", "[3]")
     return ctype + blank + name + size
+
+
+NAMELESS = re.compile(r"\s*((unsigned|struct|(__data_loc|__rel_loc)( unsigned)?) )?[^ ]+ ")
+
+
+def is_nameless(text):
+    """Whether a user event has a field with a type and a blank, and no name, which C takes and cannot show."""
+    return any(NAMELESS.fullmatch(field) for field in text.partition(" ")[2].split(";"))
 
 
 def definition(texts, kind):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Reads, writes and positions in one open file.
 
-Left out: lseek(2) and pwrite(2) of files that are open for writing only; pwrite(2) to files whose writes leave a trace, and to
-sizes.
+Left out: README, whose text is another one; `header_page`, of which C gives the first piece only; lseek(2) and pwrite(2) of files
+that are open for writing only; pwrite(2) to files whose writes leave a trace, and to sizes.
 """
 import os
 
@@ -13,11 +13,10 @@ FILES = ["tracing_on", "buffer_size_kb", "buffer_total_size_kb", "trace_clock", 
          "events/oom/mark_victim/enable", "events/oom/mark_victim/id", "events/oom/mark_victim/format",
          "events/oom/mark_victim/trigger", "events/oom/mark_victim/hist", "tracing_cpumask", "error_log", "max_graph_depth",
          "buffer_percent", "buffer_subbuf_size_kb", "tracing_thresh", "timestamp_mode", "show_event_filters", "show_event_triggers",
-         "set_ftrace_pid", "set_ftrace_filter", "per_cpu/cpu0/buffer_size_kb", "README", "trace", "trace_marker", "trace_marker_raw",
+         "set_ftrace_pid", "set_ftrace_filter", "per_cpu/cpu0/buffer_size_kb", "trace", "trace_marker", "trace_marker_raw",
          "user_events_data", "user_events_status", "function_profile_enabled", "syscall_user_buf_size", "uprobe_events",
          "tracing_max_latency", "stack_max_size", "per_cpu/cpu0/stats", "snapshot", "events/enable", "kprobe_profile", "uprobe_profile",
-         "set_graph_function", "stack_trace_filter", "printk_formats", "available_events", "events/oom/mark_victim/hist_debug",
-         "events/header_page"]
+         "set_graph_function", "stack_trace_filter", "printk_formats", "available_events", "events/oom/mark_victim/hist_debug"]
 NOT_WRITTEN = ["trace_marker", "trace_marker_raw", "user_events_data", "snapshot", "buffer_size_kb", "buffer_subbuf_size_kb",
                "per_cpu/cpu0/buffer_size_kb"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """User events by ioctl(2), and their entries.
 
-Left out: names that C takes and cannot show, and those of the event that is there before.
+Left out: names, and fields without a name, that C takes and cannot show; the event that is there before.
 """
 import ctypes
 import fcntl
@@ -13,15 +13,16 @@ import struct
 from control import TRACING
 from round import brief
 
-from .members import definition
+from .members import definition, is_nameless
 
 # As include/uapi/linux/user_events.h has them.
 REGISTER, DELETE, UNREGISTER = 0xC0082A00, 0x40082A01, 0x40082A02
 
 
-def left_out(name):
-    """Whether the kernels are meant to differ."""
-    return not re.fullmatch(rb"\w+", name) or name.startswith(b"own")
+def left_out(text):
+    """Whether the kernels are meant to differ, or others need the event."""
+    name = text.split(" ")[0]
+    return not re.fullmatch(r"\w+", name, re.A) or name.startswith("own") or is_nameless(text)
 
 
 def register(file, raw):
@@ -57,10 +58,11 @@ def operation(round_, file, base):
     """One operation on an open file; the bits are at `base`."""
     texts = round_.texts
     kind = texts.random.randrange(10)
-    text = texts.mutated(definition(texts, "u").removeprefix("u:").lstrip("u "), 25).encode("latin-1", "replace").split(b"\0")[0]
-    name = text.split(b" ")[0]
-    if left_out(name):
+    text = texts.mutated(definition(texts, "u").removeprefix("u:").lstrip("u "), 25).split("\0")[0]
+    if left_out(text):
         return
+    text = text.encode("latin-1", "replace")
+    name = text.split(b" ")[0]
     if kind < 6:
         registration(round_, file, text, base)
     elif kind < 8:
