@@ -64,7 +64,8 @@ impl<'a> Typed<'a> {
             }
         };
         let at = name.map_or(0, |(_, at)| at);
-        // As in C, of an event only a type says that it is a text.
+        // As in C, of an event only a type says that `$comm` is a text. C asks a constant for one, too,
+        // and shows its address.
         let is_text = context.spot != Spot::Event && matches!(fetch, b"$comm" | b"$COMM")
             || fetch.starts_with(b"\\\"");
         let ty = match name {
