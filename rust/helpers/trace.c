@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/cred.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/spinlock.h>
@@ -48,6 +49,20 @@ __rust_helper bool rust_helper_rcu_is_watching(void)
 	return rcu_is_watching();
 }
 #endif
+
+/* On this CPU, unless it is kept free of noise and another one may be interrupted. */
+__rust_helper void rust_helper_rtrace_irq_work_queue_housekeeping(struct irq_work *work)
+{
+	int cpu;
+
+	preempt_disable_notrace();
+	cpu = in_nmi() ? smp_processor_id() : housekeeping_any_cpu(HK_TYPE_KERNEL_NOISE);
+	if (cpu == smp_processor_id())
+		irq_work_queue(work);
+	else
+		irq_work_queue_on(work, cpu);
+	preempt_enable_notrace();
+}
 
 __rust_helper void rust_helper_preempt_disable_notrace(void)
 {

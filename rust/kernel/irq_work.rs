@@ -52,6 +52,13 @@ impl<T: Run> IrqWork<T> {
         // SAFETY: the work is initialised, pinned, and `drop` waits for it.
         unsafe { bindings::irq_work_queue(self.work.get()) };
     }
+
+    /// As [`IrqWork::queue`], but runs the work on a housekeeping CPU where this one is kept free
+    /// of the kernel's noise (`nohz_full=`); an NMI cannot interrupt another CPU. Any context.
+    pub(crate) fn queue_housekeeping(&self) {
+        // SAFETY: the work is initialised, pinned, and `drop` waits for it on whatever CPU it is.
+        unsafe { bindings::rtrace_irq_work_queue_housekeeping(self.work.get()) };
+    }
 }
 
 /// # Safety

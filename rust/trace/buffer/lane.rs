@@ -162,7 +162,7 @@ impl Lane {
                     ring.core.set_waiters(true);
                 }
                 if enough {
-                    self.work.queue();
+                    self.work.queue_housekeeping();
                 }
                 return;
             }
@@ -174,7 +174,7 @@ impl Lane {
     /// held.
     pub(super) fn wake_waiters(&self) {
         if self.wanted.xchg(0, ordering::Full) != 0 {
-            self.work.queue();
+            self.work.queue_housekeeping();
         }
     }
 }

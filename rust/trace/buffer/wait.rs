@@ -128,7 +128,7 @@ impl Buffer {
         self.wakes.fetch_add(1, Relaxed);
         self.lanes()
             .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
-            .for_each(|lane| lane.work.queue());
+            .for_each(|lane| lane.work.queue_housekeeping());
     }
 
     /// Wakes the sleepers of `cpu`, which check their condition again. Those of [`Buffer::wait`]
