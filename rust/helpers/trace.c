@@ -64,6 +64,11 @@ __rust_helper void rust_helper_rtrace_irq_work_queue_housekeeping(struct irq_wor
 	preempt_enable_notrace();
 }
 
+__rust_helper bool rust_helper_rtrace_housekeeping_cpu(int cpu)
+{
+	return housekeeping_cpu(cpu, HK_TYPE_KERNEL_NOISE);
+}
+
 __rust_helper void rust_helper_preempt_disable_notrace(void)
 {
 	preempt_disable_notrace();

@@ -142,6 +142,13 @@ pub(crate) fn on_each<F: Fn() + Sync>(work: F) {
     };
 }
 
+/// Is `cpu` a housekeeping CPU, not one that `nohz_full=` keeps free of the kernel's noise? Any
+/// context.
+pub(crate) fn is_housekeeping(cpu: CpuId) -> bool {
+    // SAFETY: the function takes the number of any CPU.
+    unsafe { bindings::rtrace_housekeeping_cpu(cpu.as_u32() as c_int) }
+}
+
 /// Interrupts `cpu`, if that is up and another than this one, and waits until it has taken the
 /// interrupt: what it did before is seen here then, and what was done here is seen by it. Task
 /// context, interrupts on.

@@ -5,7 +5,8 @@
 //! A sleeper leaves a mark with the rings it waits for; the next writer that commits sees the mark
 //! and wakes it by irq_work. Writers do not pay for a barrier between committing and looking for
 //! the mark, so one that commits at the very moment may miss it: sleepers therefore look again by
-//! themselves a few times a second, and a poller interrupts the writers' CPUs first.
+//! themselves a few times a second, and a poller interrupts the writers' CPUs first, but for those
+//! that `nohz_full=` keeps free of noise.
 
 use super::lane::{self, Lane};
 use super::Buffer;
@@ -63,10 +64,12 @@ impl Buffer {
         call.wait_on(queue);
         let ready = || self.is_ready(cpu, percent);
         // A poller does not look again by itself. So the writers' CPUs are interrupted: afterwards
-        // they see the mark, or their commits are seen here.
+        // they see the mark, or their commits are seen here. Those that are kept free of noise are
+        // not, and the next event there wakes the poller at the latest, as in C.
         let sees_mark = || {
             self.lanes()
                 .filter(|lane| cpu.is_none_or(|cpu| cpu == lane.cpu))
+                .filter(|lane| cpus::is_housekeeping(lane.cpu))
                 .for_each(|lane| cpus::interrupt(lane.cpu));
         };
         if ready() || {
