@@ -127,8 +127,9 @@ pub(crate) struct InstanceEvents {
     instance: Arc<Instance>,
     pub(super) pids: Arc<EventPids>,
     pub(super) probes: PidProbes,
-    /// The files, sorted by event. An event for which nothing was set has no file.
-    pub(super) files: KVVec<EventFile>,
+    /// The files, sorted by event. An event for which nothing was set has no file. In whole pages:
+    /// where all events have files, the next power of two is nearly twice as much.
+    pub(super) files: VVec<EventFile>,
     /// Whether the buffer may have entries of an event that was removed.
     has_unknown: bool,
     /// The number of enabled files.
@@ -658,7 +659,7 @@ impl Registry {
                     instance: instance.clone(),
                     pids: instance.feature::<EventsFeature>()?.pids().clone(),
                     probes: PidProbes::default(),
-                    files: KVVec::new(),
+                    files: VVec::new(),
                     has_unknown: false,
                     enabled: 0,
                     saving: None,
