@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where a guest is that did not end in time: what each of its CPUs executes, and the last lines of its console, which are of its
-blocked tasks if its kernel has SysRq and still takes keys.
+timers and its blocked tasks if its kernel has SysRq and still takes keys.
 
 QEMU's monitor tells the registers, System.map the functions; where KASLR moved the kernel, only the addresses are told.
 """
@@ -14,9 +14,9 @@ import time
 from common import read
 
 LOOKS = 3  # a CPU that waits for something is at another place each time
-LINES = 80
-SHOW_BLOCKED_TASKS = "sendkey alt-sysrq-w"
-SHOWN = 2  # seconds that the console has for them
+LINES = 300
+SHOW = ("sendkey alt-sysrq-q", "sendkey alt-sysrq-w")  # what each CPU's timers wait for; the blocked tasks
+SHOWN = 3  # seconds that the console has for each
 PROMPT = b"(qemu) "
 WAIT = 5  # seconds for an answer: a stopped QEMU gives none
 
@@ -60,8 +60,9 @@ def report(kernel, path, log):
                 found = re.findall(r"CPU#(\d+).*?RIP=([0-9a-f]+) RFL=([0-9a-f]+)", told(monitor, "info registers -a"), re.S)
                 lines += [f"CPU {cpu} at {symbols.name(int(address, 16))}, interrupts {'on' if int(flags, 16) & 0x200 else 'off'}"
                           for cpu, address, flags in found]
-            told(monitor, SHOW_BLOCKED_TASKS)
-            time.sleep(SHOWN)
+            for key in SHOW:
+                told(monitor, key)
+                time.sleep(SHOWN)
     except OSError as error:
         lines.append(f"the monitor does not answer: {error}")
     return lines + read(log, "").strip().splitlines()[-LINES:]

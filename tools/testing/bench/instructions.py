@@ -39,6 +39,11 @@ def operations(kernel, path):
     return figures_of(kernel, 1, f"exec sh {HERE}/operations.sh {path}")
 
 
+def memory(kernel):
+    """The memory that things take, in KiB, by name."""
+    return figures_of(kernel, 1, f"exec sh {HERE}/memory.sh")
+
+
 def work(kernel, path):
     """How many thousandths of its time real work takes under each tracer, by name."""
     return figures_of(kernel, 1, f"exec sh {HERE}/work.sh {path}")
