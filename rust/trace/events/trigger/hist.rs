@@ -9,6 +9,7 @@
 //! | module | implements |
 //! | --- | --- |
 //! | `change` | the writes to `trigger` files |
+//! | `plan` | what is checked and made for a trigger to be added |
 //! | `scope` | the names in a definition: fields, variables, synthetic events |
 //! | `actions` | the synthetic events and snapshots of actions |
 //! | `show` | the text of `hist` files |
@@ -19,15 +20,16 @@
 //! A hit takes no lock. A table is emptied while its triggers ignore hits and no hit is under way.
 
 mod actions;
-mod change;
+pub(super) mod change;
 #[cfg(CONFIG_HIST_TRIGGERS_DEBUG)]
 mod debug;
+mod plan;
 mod scope;
 mod show;
 mod switch;
 pub(crate) mod waiting;
 
-use super::{HitTime, HotFile, Key, Kind, Limits, Needs, Registry, Sort, Trigger};
+use super::{HitTime, HotFile, Key, Limits, Needs, Registry, Sort, Trigger};
 use crate::core::event::hist::description::Value;
 use crate::core::event::hist::description::{Description, OWN};
 use crate::core::event::hist::evaluate::{Evaluation, Hit};
@@ -50,13 +52,6 @@ use kernel::cpu::CpuId;
 use kernel::prelude::*;
 use kernel::sync::atomic::{ordering, Atomic, Relaxed};
 use kernel::sync::Arc;
-
-/// The kinds, in the order in which `trigger` files list them.
-pub(super) static KINDS: &[&dyn Kind] = &[
-    &switch::HistSwitch { on: true },
-    &switch::HistSwitch { on: false },
-    &change::Hist,
-];
 
 /// Keys of up to so many words are made on the stack in the usual way.
 const SHORT: usize = 4;

@@ -14,7 +14,7 @@ use kernel::sync::Arc;
 static TABLES: &[&[&dyn Kind]] = &[
     KINDS,
     #[cfg(CONFIG_HIST_TRIGGERS)]
-    super::hist::KINDS,
+    super::hist::change::KINDS,
 ];
 
 /// The kinds that every kernel has.

@@ -2,32 +2,32 @@
 
 //! Adds, changes and removes `hist` triggers.
 
-use super::super::{Command, EventId, Key, Kind, Limits, Registry, Sort, Trigger, TriggerList};
+use super::super::{Command, EventId, Key, Kind, Registry, Sort, Trigger, TriggerList};
+use super::plan::{definition, empty, Named, Parsed, Plan};
 use super::scope::Names;
-use super::{actions, waiting, HistTrigger, Histogram, PrintedDefinition};
-use crate::core::event::hist::action::{Action, Actions, Handler, Kind as Does};
+use super::switch::HistSwitch;
+use super::{HistTrigger, Histogram};
+use crate::core::event::hist::action::Action;
 use crate::core::event::hist::attributes::{condition, hide_minus, split_filter, Attributes};
-use crate::core::event::hist::compile::{compile, compile_actions};
-use crate::core::event::hist::description::{ArrayVec, Description};
+use crate::core::event::hist::compile::compile;
+use crate::core::event::hist::description::ArrayVec;
 use crate::core::event::hist::error::{position, Log, Reason};
-use crate::core::event::hist::plain::Plain;
-use crate::core::event::hist::{print, same};
+use crate::core::event::hist::same;
 use crate::core::format::Out;
 use crate::kernel::text::Text;
 use crate::trace::events::filter::{self, Filter};
 use crate::trace::events::registry::Event;
 use crate::trace::events::systems::Systems;
 use crate::trace::instance::Instance;
-use core::fmt::Write;
 use kernel::prelude::*;
-use kernel::sync::atomic::{Atomic, Relaxed};
-use kernel::sync::{Arc, UniqueArc};
+use kernel::sync::Arc;
 
-/// The kind.
-pub(super) struct Hist;
+/// The kinds of triggers for histograms, in the order in which `trigger` files list them.
+pub(in crate::trace::events::trigger) static KINDS: &[&dyn Kind] =
+    &[&HistSwitch { on: true }, &HistSwitch { on: false }, &Hist];
 
-/// The number of the next trigger.
-static NEXT: Atomic<u64> = Atomic::new(0);
+/// The kind that adds, changes and removes them.
+struct Hist;
 
 /// Writes errors to `error_log`.
 struct Report<'a> {
@@ -101,67 +101,14 @@ impl Kind for Hist {
     }
 }
 
-/// An empty description. It is too large for the stack, so it is written in its place. `ENOMEM`.
-#[inline(never)]
-fn empty() -> Result<UniqueArc<Description>> {
-    static EMPTY: Description = Description::EMPTY;
-    Ok(UniqueArc::new_uninit(GFP_KERNEL)?.write(EMPTY))
-}
-
-/// The first trigger of a name.
-struct Named {
-    histogram: Arc<Histogram>,
-    description: Arc<Description>,
-    identity: KVec<u8>,
-    /// Its definition as it is printed, with the hit count.
-    definition: KVec<u8>,
-}
-
-/// Writes the definition as it is printed, with the hit count. `ENOMEM`.
-fn definition(description: &Description, text: &[u8]) -> Result<KVec<u8>> {
-    Text::of(|out| print::definition(out, description, text, true))
-}
-
-/// Writes the definition as files show it. `ENOMEM`.
-fn printed_definition(
-    description: &Description,
-    text: &[u8],
-    (attributes, actions): (&Attributes<'_>, &Actions<'_>),
-) -> Result<PrintedDefinition> {
-    let no_hitcount = attributes.no_hitcount;
-    let text = Text::of(|out| {
-        print::definition(out, description, text, !no_hitcount)?;
-        write!(out, ":size={}", 1u32 << attributes.bits)?;
-        if description.timestamps {
-            out.bytes(b":clock=")?;
-            out.bytes(attributes.clock)?;
-        }
-        if no_hitcount {
-            out.bytes(b":nohitcount")?;
-        }
-        let mut actions = actions.as_slice().iter();
-        actions.try_for_each(|action| action.write(out))
-    })?;
-    Ok(PrintedDefinition { text, no_hitcount })
-}
-
-/// `onmax($VAR)` or `onchange($VAR)` of the action `snapshot()`. `ENOMEM`.
-fn snapshot(actions: &Actions<'_>) -> Result<Option<KVec<u8>>> {
-    let mut actions = actions.as_slice().iter();
-    let Some(action) = actions.find(|action| action.kind == Does::Snapshot) else {
-        return Ok(None);
-    };
-    let (handler, variable): (&[u8], _) = match action.handler {
-        Handler::Max(variable) => (b"onmax(", variable),
-        Handler::Change(variable) => (b"onchange(", variable),
-        Handler::Match { .. } => return Ok(None),
-    };
-    let text = Text::of(|out| {
-        out.bytes(handler)?;
-        out.bytes(variable)?;
-        out.bytes(b")")
-    });
-    text.map(Some)
+/// What a definition comes to.
+enum Change<'a> {
+    /// The trigger that is the same is removed, if there is one.
+    Remove(Option<Key>),
+    /// The trigger that is the same is paused, resumed or emptied.
+    Existing(Key),
+    /// There will be another trigger, if it is allowed.
+    Add(Plan<'a>),
 }
 
 /// What makes a trigger the same.
@@ -176,11 +123,10 @@ impl Registry {
     /// Adds, changes or removes a trigger. Task context, sleeps. Errors as writes to `trigger`
     /// files; `log` gets their reasons.
     pub(super) fn write_hist(&mut self, at: &Writing<'_>, log: &mut dyn Log) -> Result {
-        let (text, condition_text) = split_filter(at.definition)?;
+        let (text, condition) = split_filter(at.definition)?;
         let mut text = Text::copy(text)?;
         hide_minus(&mut text);
-        let text = &*text;
-        let attributes = Attributes::parse(text, log)?;
+        let attributes = Attributes::parse(&text, log)?;
         let is_event = |system: &[u8], event: &[u8]| {
             let found = self.find(system, event);
             found.is_some_and(|event| Systems::of(at.instance).have(event))
@@ -188,28 +134,64 @@ impl Registry {
         let mut actions = ArrayVec::new(Action::NONE);
         let texts = attributes.actions();
         Action::parse_all(texts, &is_event, log, &mut actions)?;
-        let all = (&attributes, &actions);
+        let parsed = Parsed {
+            text: &text,
+            condition,
+            attributes: &attributes,
+            actions: &actions,
+        };
+        match self.compiled(at, parsed, log)? {
+            Change::Remove(None) => Ok(()),
+            Change::Remove(Some(key)) => self.remove_hist(at, key),
+            Change::Existing(key) => {
+                self.change_hist(at.instance, at.event, key, &attributes);
+                Ok(())
+            }
+            Change::Add(plan) => {
+                let result = self.add_hist(plan, log);
+                if result.is_err() && !actions.is_empty() {
+                    self.remove_unread_hists();
+                }
+                result
+            }
+        }
+    }
+
+    /// Compiles a definition without its actions, and tells what is to be done. Errors as
+    /// [`Registry::write_hist`].
+    fn compiled<'a>(
+        &mut self,
+        at: &'a Writing<'a>,
+        parsed: Parsed<'a>,
+        log: &mut dyn Log,
+    ) -> Result<Change<'a>> {
+        let Parsed {
+            text,
+            attributes,
+            actions,
+            ..
+        } = parsed;
+        let (mut tables, mut events) = (KVec::new(), KVec::new());
         let mut names = Names {
             registry: self,
-            instance: at.instance,
-            event: at.event,
-            removes: at.remove,
-            found: KVec::new(),
-            events: KVec::new(),
+            at,
+            tables: &mut tables,
+            events: &mut events,
         };
         let mut description = empty()?;
+        let all = (attributes, actions);
         compile(text, all, &mut names, log, &mut description)?;
-        let event = names.registry.event(at.event).ok_or(ENODEV)?;
-        let filter = match condition_text {
+        let event = self.event(at.event).ok_or(ENODEV)?;
+        let filter = match parsed.condition {
             Some(text) => {
                 let filter = filter::of_trigger(at.instance, event, condition(text))?;
                 Some(Arc::new(filter, GFP_KERNEL)?)
             }
             None => None,
         };
-        let identity = Text::of(|out| same::identity(out, &description, text, &actions))?;
+        let identity = Text::of(|out| same::identity(out, &description, text, actions))?;
         let named = match attributes.name {
-            Some(name) => names.registry.named_hist(name)?,
+            Some(name) => self.named_hist(name)?,
             None => None,
         };
         let same = Same {
@@ -217,97 +199,47 @@ impl Registry {
             filter: filter.as_deref(),
             histogram: named.as_ref().map(|named| &*named.histogram),
         };
-        let found = names.registry.same_hist(at.instance, at.event, &same);
+        let found = self.same_hist(at.instance, at.event, &same);
         if at.remove {
-            return match found {
-                Some(key) if names.registry.is_referred(at.instance, at.event, key) => Err(EBUSY),
-                Some(key) => names.registry.remove_trigger(at.instance, at.event, key),
-                None => Ok(()),
-            };
+            return Ok(Change::Remove(found));
         }
         let is_new_name = attributes.name.is_some() && named.is_none();
         let exists = found.filter(|_| !is_new_name);
         let changes = attributes.pause || attributes.resume || attributes.clear;
         if let Some(key) = exists.filter(|_| changes) {
-            let registry = names.registry;
-            registry.change_hist(at.instance, at.event, key, &attributes);
-            return Ok(());
+            return Ok(Change::Existing(key));
         }
-
-        // As in C, the errors of actions come before those of the trigger as a whole.
-        let compiled = compile_actions(text, &actions, &mut names, log, &mut description);
-        let Names {
-            registry,
-            found,
+        Ok(Change::Add(Plan {
+            at,
+            parsed,
+            description,
+            filter,
+            identity,
+            named,
+            exists: exists.is_some(),
+            tables,
             events,
-            ..
-        } = names;
-        let exists = exists.is_some();
-        let result = compiled.map_err(Error::from).and_then(|()| {
-            // An instance's snapshot has one owner.
-            let snapshots = actions.as_slice().iter();
-            let mut snapshots = snapshots.filter(|action| action.kind == Does::Snapshot);
-            let is_owned = at.instance.snapshot().has_owner();
-            if snapshots.next().is_some() && (is_owned || snapshots.next().is_some()) {
-                return Err(EBUSY);
-            }
-            let printed = definition(&description, text)?;
-            // A field of the same name may be stored in another way in another event.
-            let fits = |named: &Named| {
-                let same = (&named.identity, &named.definition) == (&identity, &printed);
-                same && description.fits(&named.description)
-            };
-            if named.as_ref().is_some_and(|named| !fits(named)) {
-                log.log(Reason::NamedMismatch, attributes.name.unwrap_or(&[]));
-                return Err(EINVAL);
-            }
-            if exists {
-                log.log(Reason::Exists, &[]);
-                return Err(EEXIST);
-            }
-            if attributes.resume || attributes.clear {
-                log.log(Reason::NothingToClear, &[]);
-                return Err(ENOENT);
-            }
-            if description.timestamps {
-                let clock = attributes.clock;
-                let set = at.instance.set_clock(clock);
-                set.inspect_err(|_| log.log(Reason::NoClock, clock))?;
-            }
-            let histogram = match named {
-                Some(named) => named.histogram,
-                None => {
-                    let printed = printed_definition(&description, text, all)?;
-                    let is_linked =
-                        !description.variables.is_empty() || !description.references.is_empty();
-                    let kept = is_linked.then(|| at.instance.hold()).transpose()?;
-                    Histogram::new(&description, attributes.bits, printed, found, kept)?
-                }
-            };
-            description.no_hitcount = histogram.printed.no_hitcount;
-            waiting::prepare()?;
-            actions::prepare()?;
-            let trigger = HistTrigger {
-                number: NEXT.fetch_add(1, Relaxed),
-                text: Text::copy(text)?,
-                identity,
-                name: attributes.name.map(Text::copy).transpose()?,
-                plain: Plain::of(&description),
-                description: description.into(),
-                histogram,
-                events,
-                snapshot: snapshot(&actions)?,
-                is_implied: at.is_implied,
-                paused: Atomic::new(attributes.pause),
-                limits: Limits { left: None, filter },
-            };
-            let trigger = Arc::new(trigger, GFP_KERNEL)?;
-            registry.add_trigger(at.instance, at.event, trigger)
-        });
-        if result.is_err() && !actions.is_empty() {
-            registry.remove_unread_hists();
+        }))
+    }
+
+    /// Removes the trigger of `key`. `EBUSY` while it is referred to.
+    fn remove_hist(&mut self, at: &Writing<'_>, key: Key) -> Result {
+        if self.is_referred(at.instance, at.event, key) {
+            return Err(EBUSY);
         }
-        result
+        self.remove_trigger(at.instance, at.event, key)
+    }
+
+    /// Adds the trigger of `plan`. Errors as [`Registry::write_hist`]; triggers that were made for its
+    /// actions are left then.
+    fn add_hist(&mut self, mut plan: Plan<'_>, log: &mut dyn Log) -> Result {
+        // As in C, the errors of actions come before those of the trigger as a whole.
+        plan.compile_actions(self, log)?;
+        plan.check_snapshot()?;
+        plan.check_others(log)?;
+        plan.set_clock(log)?;
+        let at = plan.at;
+        self.add_trigger(at.instance, at.event, plan.trigger()?)
     }
 
     /// The lists of all instances.

@@ -16,21 +16,17 @@ use crate::kernel::text::Text;
 use crate::trace::events::dynamic::synthetic;
 use crate::trace::events::filter;
 use crate::trace::events::systems::Systems;
-use crate::trace::instance::Instance;
 use kernel::prelude::*;
 use kernel::sync::Arc;
 
-/// The names that a definition on `event` can have.
+/// The names that a definition can have.
 pub(super) struct Names<'a> {
     pub(super) registry: &'a mut Registry,
-    pub(super) instance: &'a Arc<Instance>,
-    pub(super) event: EventId,
-    /// Whether the definition is of a trigger to be removed.
-    pub(super) removes: bool,
+    pub(super) at: &'a Writing<'a>,
     /// The tables of the variables that were found.
-    pub(super) found: KVec<Arc<Histogram>>,
+    pub(super) tables: &'a mut KVec<Arc<Histogram>>,
     /// The synthetic events of the actions.
-    pub(super) events: KVec<synthetic::Held>,
+    pub(super) events: &'a mut KVec<synthetic::Held>,
 }
 
 impl Names<'_> {
@@ -43,7 +39,7 @@ impl Names<'_> {
         log: &mut dyn Log,
         f: impl FnOnce(&HistTrigger, usize) -> R,
     ) -> Option<R> {
-        let files = self.registry.of(self.instance)?.files().iter();
+        let files = self.registry.of(self.at.instance)?.files().iter();
         let files = files.filter(|file| {
             let known = self.registry.event(file.event());
             known.is_some_and(|known| {
@@ -86,7 +82,7 @@ impl Names<'_> {
         name: &[u8],
         of: &Description,
     ) -> core::result::Result<KVec<u8>, Reason> {
-        let list = self.registry.triggers_of(self.instance, event);
+        let list = self.registry.triggers_of(self.at.instance, event);
         let list = list.ok_or(Reason::HistogramNotFound)?;
         let keys = of.keys.as_slice();
         let like = list.of::<HistTrigger>().find(|hist| {
@@ -123,7 +119,7 @@ const PREFIX: &[u8] = b"synthetic_";
 
 impl Scope for Names<'_> {
     fn field(&self, name: &[u8]) -> Option<(field::Field, TypeName)> {
-        let fields = self.registry.event(self.event)?.fields();
+        let fields = self.registry.event(self.at.event)?.fields();
         let named = fields.filter(|field| field.name.to_bytes() == name);
         let field = named.last()?;
         let ty = TypeName::of(field.ty.to_bytes());
@@ -131,17 +127,17 @@ impl Scope for Names<'_> {
     }
 
     fn is_event(&self, system: &[u8], event: &[u8]) -> bool {
-        self.registry.event(self.event).is_some_and(|known| {
+        self.registry.event(self.at.event).is_some_and(|known| {
             known.system().to_bytes() == system && known.name().to_bytes() == event
         })
     }
 
     fn removes(&self) -> bool {
-        self.removes
+        self.at.remove
     }
 
     fn has_variable(&self, name: &[u8]) -> bool {
-        let list = self.registry.triggers_of(self.instance, self.event);
+        let list = self.registry.triggers_of(self.at.instance, self.at.event);
         let has = |trigger: &HistTrigger| {
             let mut variables = trigger.description.variables.as_slice().iter();
             variables.any(|variable| variable.name.within(&trigger.text) == name)
@@ -162,14 +158,14 @@ impl Scope for Names<'_> {
         });
         let (histogram, slot, node) = found??;
         let known = self
-            .found
+            .tables
             .iter()
             .position(|other| Arc::ptr_eq(other, &histogram));
         let number = match known {
             Some(number) => number,
             None => {
-                self.found.push(histogram, GFP_KERNEL).ok()?;
-                self.found.len().checked_sub(1)?
+                self.tables.push(histogram, GFP_KERNEL).ok()?;
+                self.tables.len().checked_sub(1)?
             }
         };
         Some(Found {
@@ -189,7 +185,7 @@ impl Scope for Names<'_> {
         log: &mut dyn Log,
     ) -> Option<Found> {
         let known = self.registry.find(system, event);
-        let known = known.filter(|known| Systems::of(self.instance).have(known));
+        let known = known.filter(|known| Systems::of(self.at.instance).have(known));
         let Some(other) = known.map(|known| known.id()) else {
             log.log(Reason::EventNotFound, name);
             return None;
@@ -207,7 +203,7 @@ impl Scope for Names<'_> {
             return Some(found);
         }
         let writing = Writing {
-            instance: self.instance,
+            instance: self.at.instance,
             event: other,
             definition: &definition,
             remove: false,
